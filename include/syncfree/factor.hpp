@@ -1,0 +1,94 @@
+#pragma once
+
+/// Incomplete factors A(r, c) ~ L U with L unit lower and U upper triangular.
+///
+/// ILU(k) keeps entries whose level of fill is at most k; ILU(0) keeps A's pattern.
+/// IC(k) of a symmetric A (only the upper triangle of the permuted A is read) is
+/// stored in the same form: PETSc's U^T D U with unit U is L = U^T, "U" = D U, so one
+/// solve serves both kinds. No square roots are taken and nothing is conjugated.
+///
+/// Two types keep the two lifetimes apart: `FactorPattern` is made once for a pattern,
+/// `FactorValues` again for each set of numbers.
+
+#include <cstdint>
+#include <vector>
+
+#include "syncfree/csr.hpp"
+#include "syncfree/scalar.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+enum class Kind { ilu, icc };
+
+/// What PETSc's MatFactorShiftType means: what to do about a pivot that is too small.
+enum class Shift { none, nonzero, positive_definite, inblocks };
+
+/// Pivot rule; defaults are PETSc's for ILU in double precision.
+struct PivotRule {
+  Shift shift = Shift::none;
+  double shift_amount = 2.220446049250313e-14;  ///< 100 eps
+  double zero_pivot = 2.220446049250313e-14;    ///< 100 eps; relative to the row's sum for nonzero, positive_definite
+};
+
+/// What the pivot rule had to do: for PetscInfo and the view.
+struct PivotReport {
+  int shifts = 0;             ///< restarts (nonzero, positive_definite) or shifted pivots (inblocks)
+  double shift_amount = 0;    ///< what was added to the diagonal in the attempt that stood
+  double shift_fraction = 0;  ///< positive_definite: shift_amount / shift_top
+  double shift_top = 0;       ///< positive_definite: 1.1 x the largest shift any row needs
+};
+
+/// Which entries the factor has.
+///   kind, n        what was asked for
+///   levels         k of ILU(k), IC(k)
+///   lower_*        strictly lower pattern of L, CSR, columns ascending
+///   upper_*        strictly upper pattern of U, CSR, columns ascending
+///   lower_source   IC only: for each entry L(i, j) the position of U(j, i) in upper_column
+///   row_order      row_order[i] = row of A that is row i of the factor; empty: identity
+///   column_order   column_order[i] = column of A that is column i of the factor; empty: identity
+///   column_place   inverse of column_order; empty: identity
+template <class I> struct FactorPattern {
+  Kind kind = Kind::ilu;
+  I n = 0;
+  int levels = 0;
+  std::vector<I> lower_begin, lower_column;
+  std::vector<I> upper_begin, upper_column;
+  std::vector<I> lower_source;
+  std::vector<I> row_order, column_order, column_place;
+
+  PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }
+  PatternView<I> upper() const { return {n, upper_begin.data(), upper_column.data()}; }
+  bool natural() const { return row_order.empty(); }
+};
+
+/// The numbers of a factor, in the order of its FactorPattern.
+///   inverse_pivot  n entries, 1 / U(i, i)
+template <class T> struct FactorValues {
+  std::vector<T> lower, upper, inverse_pivot;
+};
+
+/// How the pattern is to be made.
+template <class I> struct SymbolicOptions {
+  Kind kind = Kind::ilu;
+  int levels = 0;              ///< k >= 0
+  bool diagonal_fill = false;  ///< insert a missing diagonal entry, as PETSc does for k > 0 or a permuted matrix
+  const I* row_order = nullptr;     ///< n entries or nullptr (natural)
+  const I* column_order = nullptr;  ///< n entries or nullptr (natural); equal to row_order for IC
+};
+
+/// Rows offsets ascend, columns ascend, are distinct and inside [0, n).
+///   errors  bad_row_offsets, column_out_of_range, unsorted_columns, duplicate_column (row, column)
+///   cost    O(nnz), serial, allocates nothing
+template <class I> Status check_pattern(PatternView<I> A);
+
+/// The pattern of ILU(k) or IC(k).
+///   A       n x n, already checked by check_pattern
+///   out     [out] untouched on failure
+///   errors  missing_diagonal(row of A), invalid_argument, out_of_memory
+///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over entries L(i,j) of row j of U)
+///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
+///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1)
+template <class I> Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out);
+
+}  // namespace syncfree

@@ -1,0 +1,119 @@
+#pragma once
+
+/// The interface that every strategy serves, and the preconditioner made of it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "syncfree/csr.hpp"
+#include "syncfree/factor.hpp"
+#include "syncfree/scalar.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+/// Several vectors as columns of a column-major block.
+///   leading  distance between columns, >= n
+template <class I> struct Columns {
+  I count = 1;
+  I b_leading = 0;
+  I x_leading = 0;
+};
+
+/// What a solver says of itself: PCView prints it and tests assert it.
+struct Description {
+  std::string strategy;     ///< the strategy that really runs
+  std::int64_t levels = 0;  ///< of this triangle
+  int threads = 1;
+  std::size_t bytes = 0;    ///< memory of the plan, the factor's own arrays not counted
+};
+
+/// Solves with one triangle whose pattern is fixed and whose numbers may be refreshed.
+template <class T, class V, class I> class TriangularSolver {
+public:
+  virtual ~TriangularSolver() = default;
+
+  /// x = Triangle^-1 b, or conj(Triangle)^-1 b.
+  ///   b, x       n entries a column, in the triangle's row order; x == b (same leading) is allowed
+  ///   conjugate  use the conjugated values
+  /// Allocates nothing. Never hangs, whatever numbers b and the values hold.
+  virtual void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
+
+  /// New numbers on the same pattern; the arrays must stay alive until the next refresh.
+  virtual void refresh(const V* value, const V* inverse_diagonal) = 0;
+
+  virtual Description describe() const = 0;
+};
+
+enum class Operation { none, transpose, adjoint, conjugate };
+
+/// Options of a preconditioner that are fixed from analyse() on.
+struct SolverOptions {
+  std::string strategy = "auto";
+  int threads = 1;
+  bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
+};
+
+/// Memory and shape of the whole preconditioner.
+struct Summary {
+  std::string strategy;        ///< that really runs
+  std::string reason;          ///< why `auto` took it; "forced" otherwise
+  std::int64_t lower_levels = 0, upper_levels = 0;
+  std::int64_t lower_nnz = 0, upper_nnz = 0;  ///< strict triangles
+  int threads = 1;
+  bool single_storage = false;
+  std::size_t factor_bytes = 0;     ///< patterns and numbers
+  std::size_t plan_bytes = 0;       ///< everything the strategies added
+  std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
+  PivotReport pivots;
+};
+
+/// An incomplete factorization with its solves: analyse once, refresh and solve many times.
+template <class T, class I> class Preconditioner {
+public:
+  virtual ~Preconditioner() = default;
+
+  /// Pattern work: checks, symbolic factorization, plans. Keeps no pointer into A.
+  ///   errors  those of check_pattern and make_factor_pattern, unknown_strategy, out_of_memory; on failure the
+  ///           object is as after construction
+  virtual Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) = 0;
+
+  /// Numbers: factors A, which has the analysed pattern. Keeps no pointer into A.
+  ///   errors  zero_pivot(row, value, tolerance), not_finite(row), invalid_argument before analyse, out_of_memory;
+  ///           solves are not allowed until a later refresh succeeds
+  virtual Status refresh(CsrView<T, I> A, const PivotRule& rule) = 0;
+
+  /// x = op(A~)^-1 b with A~ = L U in the caller's row and column order.
+  ///   b, x    n entries a column, must not overlap
+  ///   errors  invalid_argument before a successful refresh; out_of_memory in the first transposed solve and
+  ///           where columns.count grows; otherwise allocates nothing
+  virtual Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) = 0;
+
+  /// The two halves of a symmetric application. ILU: x = L^-1 b and x = U^-1 b. IC: x = D^(-1/2) U^-T b and
+  /// x = U^-1 D^(-1/2) b, so that their product is the whole solve.
+  ///   errors  negative_pivot(row, value) for IC where D is not real and nonnegative
+  virtual Status solve_forward_half(const T* b, T* x) = 0;
+  virtual Status solve_backward_half(const T* b, T* x) = 0;
+
+  virtual Summary summarize() const = 0;
+
+  /// Pattern and numbers of the factor, for tests and viewers. Numbers are copied
+  /// out in T even where they are stored in single.
+  virtual const FactorPattern<I>& pattern() const = 0;
+  virtual FactorValues<T> values() const = 0;
+};
+
+/// The preconditioner on CPU threads. Never nullptr; throws nothing but std::bad_alloc.
+template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner();
+
+/// One triangular solver on CPU threads, by name (not `auto`).
+///   errors  unknown_strategy, out_of_memory
+template <class T, class V, class I>
+Status make_host_solver(const std::string& strategy, TriangleView<V, I> triangle, int threads,
+                        std::unique_ptr<TriangularSolver<T, V, I>>* out);
+
+/// Threads this process should use when nobody says: its affinity mask divided by the ranks on the node, >= 1.
+int default_threads(int ranks_on_node);
+
+}  // namespace syncfree

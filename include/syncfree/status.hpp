@@ -1,0 +1,45 @@
+#pragma once
+
+/// What a call of the core reports: success, or what failed and in which row.
+/// The core never prints, aborts or throws across its border.
+
+#include <cstdint>
+#include <string>
+
+namespace syncfree {
+
+enum class Code {
+  ok,
+  invalid_argument,     ///< `detail` says which
+  bad_row_offsets,      ///< row_begin is not ascending from 0
+  column_out_of_range,  ///< a column outside [0, n)
+  unsorted_columns,     ///< columns of a row do not ascend
+  duplicate_column,     ///< a column stands twice in its row
+  missing_diagonal,     ///< no structural entry (row, row)
+  zero_pivot,           ///< |pivot| <= tolerance and the shift rule does not repair it
+  not_finite,           ///< NaN or infinity met in the numeric factorization
+  negative_pivot,       ///< a symmetric half needs sqrt(D) and D is negative or not real
+  unknown_strategy,     ///< `detail` is the name asked for
+  out_of_memory
+};
+
+/// Row and column are in the numbering of the caller's matrix, 0-based; -1 where
+/// the failure belongs to no row.
+struct [[nodiscard]] Status {
+  Code code = Code::ok;
+  std::int64_t row = -1;
+  std::int64_t column = -1;
+  double value = 0;      ///< |pivot| for zero_pivot, real part for negative_pivot
+  double tolerance = 0;  ///< the tolerance `value` was compared with
+  std::string detail;
+
+  bool ok() const { return code == Code::ok; }
+
+  /// One sentence for a person: what, where, which value, what to do.
+  std::string message() const;
+};
+
+/// The short name of a code ("zero_pivot"), for tests and logs.
+const char* to_string(Code code);
+
+}  // namespace syncfree

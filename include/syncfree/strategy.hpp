@@ -1,0 +1,43 @@
+#pragma once
+
+/// The list of strategies and the one place where `auto` is decided.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+struct StrategyInfo {
+  const char* name;     ///< as in -pc_syncfree_ilu_strategy
+  const char* backend;  ///< "host", later "cuda", "kokkos"
+  const char* summary;  ///< one line for -help and README
+  bool reproducible;    ///< bitwise equal runs for a given strategy and thread count
+};
+
+/// All strategies, in the order of the list; `auto` is not one of them.
+const std::vector<StrategyInfo>& strategies();
+
+/// nullptr if no strategy has that name.
+const StrategyInfo* find_strategy(const std::string& name);
+
+/// What the choice looks at.
+struct ChoiceInput {
+  std::int64_t n = 0;
+  std::int64_t nnz = 0;     ///< of both triangles
+  std::int64_t levels = 0;  ///< of L and U together
+  int threads = 1;
+};
+
+struct Choice {
+  std::string strategy;
+  std::string reason;  ///< one clause for the view: "one thread", "8 rows a level are too few for 4 threads"
+};
+
+/// The strategy that `auto` takes, with its reason.
+Choice choose_strategy(const ChoiceInput& input);
+
+}  // namespace syncfree

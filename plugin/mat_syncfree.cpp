@@ -1,0 +1,668 @@
+/*
+  The factored matrix of MATSOLVERSYNCFREE: it borrows the arrays of an AIJ matrix, lets
+  the core analyse and factor them, and returns solutions in PETSc's vectors.
+
+  For MATMPIAIJ the factor is that of each process's diagonal block, so every solve is
+  local. Only the outcome of the numeric factorization is shared, so that all processes
+  see a failure.
+*/
+
+#include "plugin_impl.hpp"
+
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "syncfree/solver.hpp"
+
+namespace syncfree_plugin {
+
+using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
+using Columns        = syncfree::Columns<Index>;
+
+/* Behind Mat->data of a factored matrix. */
+struct Factor {
+  std::unique_ptr<Preconditioner> preconditioner;
+  MatInfo                         info          = {};
+  PetscLogDouble                  numeric_flops = 0;
+  PetscLogDouble                  solve_flops   = 0;
+};
+
+static Factor *Data(Mat F)
+{
+  return static_cast<Factor *>(F->data);
+}
+
+/* The arrays of an AIJ matrix, or of the diagonal block of a parallel one, while in scope of
+   Borrow() and Return(). */
+struct BorrowedMatrix {
+  Mat                block  = nullptr;
+  PetscInt           n      = 0;
+  const PetscInt    *row    = nullptr;
+  const PetscInt    *column = nullptr;
+  const PetscScalar *value  = nullptr;
+
+  syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
+};
+
+static PetscErrorCode Borrow(Mat A, PetscBool values, BorrowedMatrix *borrowed)
+{
+  PetscBool done, parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  borrowed->block = A;
+  if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
+  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
+  if (values) PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Return(BorrowedMatrix *borrowed)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
+  PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bad numbers end in the factor's error flag unless the user wants an error at once. */
+static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, MatFactorError flag, int error)
+{
+  PetscFunctionBegin;
+  PetscCheck(!A->erroriffailure, PETSC_COMM_SELF, (PetscErrorCode)error, "%s", status.message().c_str());
+  PetscCall(PetscInfo(F, "%s\n", status.message().c_str()));
+  F->factorerrortype             = flag;
+  F->factorerror_zeropivot_value = (PetscReal)status.value;
+  F->factorerror_zeropivot_row   = (PetscInt)status.row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The one place where the core's answers become PETSc's: bad numbers are data, bad calls are errors. */
+static PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
+{
+  using syncfree::Code;
+
+  PetscFunctionBegin;
+  switch (status.code) {
+  case Code::ok:
+    break;
+  case Code::zero_pivot:
+    PetscCall(FlagNumbers(F, A, status, MAT_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT));
+    break;
+  case Code::not_finite:
+    PetscCall(FlagNumbers(F, A, status, MAT_FACTOR_OTHER, PETSC_ERR_FP));
+    break;
+  case Code::missing_diagonal:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s", status.message().c_str());
+  case Code::out_of_memory:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "%s", status.message().c_str());
+  case Code::negative_pivot:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", status.message().c_str());
+  case Code::unknown_strategy:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s", status.message().c_str());
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", status.message().c_str());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- analysis ---- */
+
+static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
+{
+  Handover *handover;
+
+  PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  if (handover) {
+    *settings = handover->settings;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscObjectOptionsBegin((PetscObject)F);
+  PetscCall(SettingsFromOptions(settings, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetOptions(Mat F, Mat A, syncfree::SolverOptions *options)
+{
+  Settings settings;
+
+  PetscFunctionBegin;
+  PetscCall(GetSettings(F, A, &settings));
+  if (settings.threads == PETSC_DECIDE) PetscCall(DefaultThreads(&settings.threads));
+  options->strategy       = settings.strategy;
+  options->threads        = (int)settings.threads;
+  options->single_storage = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An ordering in local numbers; empty for the identity. PETSc's orderings of parallel
+   matrices hold global numbers of the process's own rows. */
+static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
+{
+  const PetscInt *index;
+  PetscInt        size, first = 0;
+  PetscBool       identity = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  order->clear();
+  if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISGetLocalSize(is, &size));
+  PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries for %" PetscInt_FMT " rows", size, n);
+  PetscCall(ISGetIndices(is, &index));
+  first = index[0];
+  for (PetscInt i = 1; i < n; i++) first = PetscMin(first, index[i]);
+  order->assign(index, index + n);
+  PetscCall(ISRestoreIndices(is, &index));
+  for (PetscInt i = 0; i < n; i++) {
+    (*order)[i] -= (Index)first;
+    if ((*order)[i] != i) identity = PETSC_FALSE;
+  }
+  if (identity) order->clear();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Orders that differ only in one being the identity still have to be given both. */
+static void CompleteOrders(PetscInt n, std::vector<Index> *row, std::vector<Index> *column)
+{
+  if (row->empty() == column->empty()) return;
+  std::vector<Index> *missing = row->empty() ? row : column;
+  for (PetscInt i = 0; i < n; i++) missing->push_back((Index)i);
+}
+
+/* Operations as PETSc counts them for its own factors. */
+static void CountFlops(Factor *factor)
+{
+  const auto    &pattern = factor->preconditioner->pattern();
+  PetscLogDouble numeric = (PetscLogDouble)pattern.n;
+
+  for (Index column : pattern.lower_column) numeric += 1.0 + 2.0 * (PetscLogDouble)(pattern.upper_begin[column + 1] - pattern.upper_begin[column]);
+  factor->numeric_flops = numeric;
+  factor->solve_flops   = 2.0 * (PetscLogDouble)(pattern.lower_column.size() + pattern.upper_column.size()) + (PetscLogDouble)pattern.n;
+}
+
+/* PETSc counts an incomplete Cholesky factor by one triangle. */
+static void FillInfo(Mat F, PetscInt nnz, PetscReal fill_given)
+{
+  Factor    *factor  = Data(F);
+  const auto summary = factor->preconditioner->summarize();
+  const auto n       = (PetscLogDouble)factor->preconditioner->pattern().n;
+  const bool icc     = F->factortype == MAT_FACTOR_ICC;
+  const auto used    = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n;
+
+  factor->info                   = {};
+  factor->info.block_size        = 1.0;
+  factor->info.nz_used           = used;
+  factor->info.nz_allocated      = used;
+  factor->info.fill_ratio_given  = fill_given;
+  factor->info.fill_ratio_needed = nnz ? (icc ? 2.0 * used / (nnz + n) : used / nnz) : 0.0;
+  factor->info.memory            = (PetscLogDouble)(summary.factor_bytes + summary.plan_bytes);
+  F->info.fill_ratio_given       = factor->info.fill_ratio_given;
+  F->info.fill_ratio_needed      = factor->info.fill_ratio_needed;
+}
+
+static PetscErrorCode Cite()
+{
+  static PetscBool cited = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister("@inproceedings{liu2016synchronization,\n"
+                                   "  title     = {A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves},\n"
+                                   "  author    = {Liu, Weifeng and Li, Ang and Hogg, Jonathan and Duff, Iain S. and Vinter, Brian},\n"
+                                   "  booktitle = {Euro-Par 2016: Parallel Processing},\n"
+                                   "  year      = {2016}\n}\n",
+                                   &cited));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
+{
+  Factor                          *factor = Data(F);
+  BorrowedMatrix                   matrix;
+  syncfree::SymbolicOptions<Index> symbolic;
+  syncfree::SolverOptions          options;
+  std::vector<Index>               row_order, column_order;
+
+  PetscFunctionBegin;
+  PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
+  PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
+  PetscCall(Cite());
+  PetscCall(GetOptions(F, A, &options));
+  PetscCall(GetOrdering(row, A->rmap->n, &row_order));
+  PetscCall(GetOrdering(column, A->rmap->n, &column_order));
+  CompleteOrders(A->rmap->n, &row_order, &column_order);
+  symbolic.kind          = F->factortype == MAT_FACTOR_ICC ? syncfree::Kind::icc : syncfree::Kind::ilu;
+  symbolic.levels        = (int)info->levels;
+  symbolic.diagonal_fill = info->diagonal_fill != 0.0;
+  symbolic.row_order     = row_order.empty() ? nullptr : row_order.data();
+  symbolic.column_order  = column_order.empty() ? nullptr : column_order.data();
+
+  PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
+  PetscCall(Borrow(A, PETSC_FALSE, &matrix));
+  const auto status = factor->preconditioner->analyse(matrix.Pattern(), symbolic, options);
+  const auto nnz    = (PetscInt)matrix.Pattern().nnz();
+  PetscCall(Return(&matrix));
+  PetscCall(Translate(F, A, status));
+  if (PetscDefined(USE_LOG)) CountFlops(factor);
+  FillInfo(F, nnz, info->fill);
+  PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
+
+  const auto summary = factor->preconditioner->summarize();
+  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %d + %d levels, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, (int)summary.lower_levels, (int)summary.upper_levels, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactorSymbolic_SyncFree(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(Analyse(F, A, row, column, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatICCFactorSymbolic_SyncFree(Mat F, Mat A, IS permutation, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(Analyse(F, A, permutation, permutation, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- numbers ---- */
+
+static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::PivotRule *rule)
+{
+  auto      shift = (MatFactorShiftType)(int)info->shifttype;
+  Handover *handover;
+
+  PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  if (handover) shift = handover->shift;
+  switch (shift) {
+  case MAT_SHIFT_NONZERO:
+    rule->shift = syncfree::Shift::nonzero;
+    break;
+  case MAT_SHIFT_POSITIVE_DEFINITE:
+    rule->shift = syncfree::Shift::positive_definite;
+    break;
+  case MAT_SHIFT_INBLOCKS:
+    rule->shift = syncfree::Shift::inblocks;
+    break;
+  default:
+    rule->shift = syncfree::Shift::none;
+  }
+  rule->shift_amount = (double)info->shiftamount;
+  rule->zero_pivot   = (double)info->zeropivot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReportShifts(Mat F)
+{
+  const auto pivots = Data(F)->preconditioner->summarize().pivots;
+
+  PetscFunctionBegin;
+  if (pivots.shifts) PetscCall(PetscInfo(F, "Shifted %d times, shift_amount %g, fraction %g of top value %g\n", pivots.shifts, pivots.shift_amount, pivots.shift_fraction, pivots.shift_top));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A failure on one process is a failure of the parallel factor. */
+static PetscErrorCode ShareFailure(Mat F)
+{
+  int         local = (int)F->factorerrortype, worst;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)F), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(&local, &worst, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)F)));
+  F->factorerrortype = (MatFactorError)worst;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInfo *info)
+{
+  Factor             *factor = Data(F);
+  BorrowedMatrix      matrix;
+  syncfree::PivotRule rule;
+
+  PetscFunctionBegin;
+  PetscCall(GetPivotRule(A, info, &rule));
+  F->factorerrortype = MAT_FACTOR_NOERROR;
+  PetscCall(PetscLogEventBegin(events.numeric, F, A, 0, 0));
+  PetscCall(Borrow(A, PETSC_TRUE, &matrix));
+  const auto status = factor->preconditioner->refresh({matrix.Pattern(), matrix.value}, rule);
+  PetscCall(Return(&matrix));
+  PetscCall(Translate(F, A, status));
+  PetscCall(ShareFailure(F));
+  PetscCall(PetscLogFlops(factor->numeric_flops));
+  PetscCall(PetscLogEventEnd(events.numeric, F, A, 0, 0));
+  PetscCall(ReportShifts(F));
+  F->assembled    = PETSC_TRUE;
+  F->preallocated = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- solves ---- */
+
+/* What PETSc's norms and dot products recognise as a failed solve. */
+static void FillWithInfinity(PetscScalar *x, PetscInt n)
+{
+  for (PetscInt i = 0; i < n; i++) x[i] = std::numeric_limits<PetscReal>::infinity();
+}
+
+/* Both vectors on the host, then solve(b, x), which returns a Status. */
+template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Solve solve)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(b, &from));
+  PetscCall(VecGetArrayWrite(x, &to));
+  if (F->factorerrortype) {
+    FillWithInfinity(to, F->rmap->n);
+  } else {
+    PetscCall(PetscLogEventBegin(events.solve, F, b, x, 0));
+    const syncfree::Status status = solve(from, to);
+    if (!status.ok()) PetscCall(Translate(F, F, status));
+    PetscCall(PetscLogEventEnd(events.solve, F, b, x, 0));
+  }
+  PetscCall(VecRestoreArrayWrite(x, &to));
+  PetscCall(VecRestoreArrayRead(b, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat F, syncfree::Operation operation, Vec b, Vec x)
+{
+  Factor       *factor = Data(F);
+  const Columns one    = {1, (Index)F->rmap->n, (Index)F->rmap->n};
+
+  PetscFunctionBegin;
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve(operation, from, to, one); }));
+  PetscCall(PetscLogFlops(factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSolve_SyncFree(Mat F, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(Solve(F, syncfree::Operation::none, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSolveTranspose_SyncFree(Mat F, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(Solve(F, syncfree::Operation::transpose, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatForwardSolve_SyncFree(Mat F, Vec b, Vec x)
+{
+  Factor *factor = Data(F);
+
+  PetscFunctionBegin;
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_forward_half(from, to); }));
+  PetscCall(PetscLogFlops(0.5 * factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBackwardSolve_SyncFree(Mat F, Vec b, Vec x)
+{
+  Factor *factor = Data(F);
+
+  PetscFunctionBegin;
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_backward_half(from, to); }));
+  PetscCall(PetscLogFlops(0.5 * factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckDense(Mat B, const char name[])
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(dense, PetscObjectComm((PetscObject)B), PETSC_ERR_ARG_WRONG, "Matrix %s must be MATDENSE, not %s", name, ((PetscObject)B)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, Mat X)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+  PetscInt           b_leading, x_leading;
+  const PetscInt     n = F->rmap->n, columns = B->cmap->N;
+
+  PetscFunctionBegin;
+  PetscCall(CheckDense(B, "B"));
+  PetscCall(CheckDense(X, "X"));
+  PetscCall(MatDenseGetLDA(B, &b_leading));
+  PetscCall(MatDenseGetLDA(X, &x_leading));
+  PetscCall(MatDenseGetArrayRead(B, &from));
+  PetscCall(MatDenseGetArrayWrite(X, &to));
+  if (F->factorerrortype) {
+    for (PetscInt k = 0; k < columns; k++) FillWithInfinity(to + k * x_leading, n);
+  } else {
+    PetscCall(PetscLogEventBegin(events.solve, F, B, X, 0));
+    PetscCall(Translate(F, F, Data(F)->preconditioner->solve(operation, from, to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
+    PetscCall(PetscLogEventEnd(events.solve, F, B, X, 0));
+  }
+  PetscCall(MatDenseRestoreArrayWrite(X, &to));
+  PetscCall(MatDenseRestoreArrayRead(B, &from));
+  PetscCall(PetscLogFlops((PetscLogDouble)columns * Data(F)->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatSolve_SyncFree(Mat F, Mat B, Mat X)
+{
+  PetscFunctionBegin;
+  PetscCall(SolveColumns(F, syncfree::Operation::none, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatSolveTranspose_SyncFree(Mat F, Mat B, Mat X)
+{
+  PetscFunctionBegin;
+  PetscCall(SolveColumns(F, syncfree::Operation::transpose, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- information ---- */
+
+static PetscErrorCode MatGetInfo_SyncFree(Mat F, MatInfoType type, MatInfo *info)
+{
+  PetscFunctionBegin;
+  *info = Data(F)->info;
+  if (type == MAT_LOCAL) PetscFunctionReturn(PETSC_SUCCESS);
+  double       local[] = {info->nz_used, info->memory}, global[2];
+  const MPI_Op op      = type == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM;
+  PetscCallMPI(MPI_Allreduce(local, global, 2, MPI_DOUBLE, op, PetscObjectComm((PetscObject)F)));
+  info->nz_used = info->nz_allocated = global[0];
+  info->memory                       = global[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
+{
+  PetscBool         ascii;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || !F->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
+  const auto s = Data(F)->preconditioner->summarize();
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)s.lower_levels, (int)s.upper_levels, PCSyncFreeILUStorageTypes[s.single_storage]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
+  if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFactorGetSolverType_SyncFree(Mat, MatSolverType *type)
+{
+  PetscFunctionBegin;
+  *type = MATSOLVERSYNCFREE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_SyncFree(Mat F)
+{
+  PetscFunctionBegin;
+  delete Data(F);
+  F->data = nullptr;
+  PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", nullptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation ---- */
+
+static void SetOperations(Mat F)
+{
+  F->ops->ilufactorsymbolic     = MatILUFactorSymbolic_SyncFree;
+  F->ops->iccfactorsymbolic     = MatICCFactorSymbolic_SyncFree;
+  F->ops->lufactornumeric       = MatFactorNumeric_SyncFree;
+  F->ops->choleskyfactornumeric = MatFactorNumeric_SyncFree;
+  F->ops->solve                 = MatSolve_SyncFree;
+  F->ops->solvetranspose        = MatSolveTranspose_SyncFree;
+  F->ops->forwardsolve          = MatForwardSolve_SyncFree;
+  F->ops->backwardsolve         = MatBackwardSolve_SyncFree;
+  F->ops->matsolve              = MatMatSolve_SyncFree;
+  F->ops->matsolvetranspose     = MatMatSolveTranspose_SyncFree;
+  F->ops->getinfo               = MatGetInfo_SyncFree;
+  F->ops->view                  = MatView_SyncFree;
+  F->ops->destroy               = MatDestroy_SyncFree;
+}
+
+static PetscErrorCode CreateData(Mat F)
+{
+  PetscFunctionBegin;
+  try {
+    auto factor            = std::make_unique<Factor>();
+    factor->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
+    F->data                = factor.release();
+  } catch (const std::bad_alloc &) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
+{
+  Mat     B;
+  VecType vec_type;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
+  PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &((PetscObject)B)->type_name));
+  PetscCall(MatSetUp(B));
+  PetscCall(MatGetVecType(A, &vec_type));
+  PetscCall(MatSetVecType(B, vec_type));
+  PetscCall(CreateData(B));
+  SetOperations(B);
+  B->factortype     = type;
+  B->canuseordering = PETSC_TRUE;
+  PetscCall(PetscFree(B->solvertype));
+  PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &B->solvertype));
+  PetscCall(PetscStrallocpy(MATORDERINGNATURAL, (char **)&B->preferredordering[type]));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatFactorGetSolverType_C", MatFactorGetSolverType_SyncFree));
+  *F = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Only our PC types factor parallel matrices: in any other PC a local factorization of a parallel
+   matrix would be no answer to what was asked for. */
+static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
+{
+  Handover *handover;
+
+  PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  PetscCheck(handover, PetscObjectComm((PetscObject)A), PETSC_ERR_MISSING_FACTOR, "Could not locate a solver type for factorization type %s and matrix type %s. Use -pc_type bjacobi -sub_pc_type ilu, or -pc_type %s", MatFactorTypes[type], ((PetscObject)A)->type_name, PCSYNCFREEILU);
+  PetscCall(MatGetFactor_AIJ_SyncFree(A, type, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RegisterFactorPackage()
+{
+  const MatFactorType kinds[] = {MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+
+  PetscFunctionBegin;
+  for (MatFactorType kind : kinds) {
+    /* a type is found by the first registered name that it begins with: the longer name first */
+    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJCUSPARSE, kind, MatGetFactor_AIJ_SyncFree));
+    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJ, kind, MatGetFactor_AIJ_SyncFree));
+    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIAIJ, kind, MatGetFactor_MPIAIJ_SyncFree));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the factors as matrices ---- */
+
+/* unit = diagonal 1 in front of the strictly lower entries, else 1/inverse behind nothing: the diagonal of U. */
+static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const std::vector<PetscScalar> &value, const std::vector<PetscScalar> *inverse_pivot, Mat *T)
+{
+  const PetscInt        n = pattern.n;
+  std::vector<PetscInt> length(n), column;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) length[i] = 1 + pattern.row_begin[i + 1] - pattern.row_begin[i];
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 0, length.data(), T));
+  for (PetscInt i = 0; i < n; i++) {
+    const Index       begin    = pattern.row_begin[i], end = pattern.row_begin[i + 1];
+    const PetscScalar diagonal = inverse_pivot ? PetscScalar(1.0) / (*inverse_pivot)[i] : PetscScalar(1.0);
+    column.assign(pattern.column + begin, pattern.column + end);
+    PetscCall(MatSetValues(*T, 1, &i, (PetscInt)column.size(), column.data(), value.data() + begin, INSERT_VALUES));
+    PetscCall(MatSetValue(*T, i, i, diagonal, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*T, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*T, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin
+
+/*@
+   MatSyncFreeGetFactors - Gets copies of the two triangles of a factored matrix of type `MATSOLVERSYNCFREE`
+
+   Not Collective
+
+   Input Parameter:
+.  F - the factored matrix, for example from `PCFactorGetMatrix()`
+
+   Output Parameters:
++  L - the lower triangle with its unit diagonal, of type `MATSEQAIJ`; destroy it when done
+-  U - the upper triangle with its diagonal, of type `MATSEQAIJ`; destroy it when done
+
+   Level: advanced
+
+   Notes:
+   Rows and columns are in the order of the factorization. For a factor of `PCSYNCFREEICC` L is $U^T$ and U is $D U$ of $U^T D U$ with
+   unit diagonal U. For a parallel matrix the triangles are those of this process's diagonal block.
+
+.seealso: `PCFactorGetMatrix()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`
+@*/
+PetscErrorCode MatSyncFreeGetFactors(Mat F, Mat *L, Mat *U)
+{
+  MatSolverType type = nullptr;
+  PetscBool     ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(F, MAT_CLASSID, 1);
+  if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
+  if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
+  PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only for a matrix that was factored by solver type %s without a failure", MATSOLVERSYNCFREE);
+  const auto &preconditioner = *syncfree_plugin::Data(F)->preconditioner;
+  const auto &pattern        = preconditioner.pattern();
+  const auto  values         = preconditioner.values();
+  PetscCall(syncfree_plugin::MakeTriangle(pattern.lower(), values.lower, nullptr, L));
+  PetscCall(syncfree_plugin::MakeTriangle(pattern.upper(), values.upper, &values.inverse_pivot, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,459 @@
+/*
+  The PC types `syncfree_ilu` and `syncfree_icc`.
+
+  Each is PETSc's own PCILU or PCICC with two things changed: the factored matrix comes
+  from this package, and a few more options are understood. So every -pc_factor_* option,
+  setter, getter, ordering, view and failure report is PETSc's, and stays so in later
+  versions. The changes are made by wrapping four operations of the inner type.
+*/
+
+#include "plugin_impl.hpp"
+
+/* The constructors of the inner types; PETSc exports them but declares them in no header. */
+PETSC_EXTERN PetscErrorCode PCCreate_ILU(PC);
+PETSC_EXTERN PetscErrorCode PCCreate_ICC(PC);
+
+namespace syncfree_plugin {
+
+/* What a PC carries beside the inner type's own data. */
+struct Extension {
+  Settings  settings;
+  PetscBool in_place            = PETSC_FALSE; /* asked for with PCFactorSetUseInPlace() */
+  char      solver_type[64]     = "";          /* asked for with PCFactorSetMatSolverType() */
+  PetscErrorCode (*setup)(PC)   = nullptr;     /* the inner type's operations */
+  PetscErrorCode (*destroy)(PC) = nullptr;
+  PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
+  PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
+};
+
+static const char extension_name[] = "PCSyncFreeILU_Extension";
+
+/* NULL where the PC is not one of ours. */
+static PetscErrorCode GetExtension(PC pc, Extension **extension)
+{
+  PetscContainer container = nullptr;
+  void          *pointer   = nullptr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)pc, extension_name, (PetscObject *)&container));
+  if (container) PetscCall(PetscContainerGetPointer(container, &pointer));
+  *extension = (Extension *)pointer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RequireExtension(PC pc, Extension **extension)
+{
+  PetscFunctionBegin;
+  PetscCall(GetExtension(pc, extension));
+  PetscCheck(*extension, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s and %s, not for %s", PCSYNCFREEILU, PCSYNCFREEICC, ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "one without a type");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckOperator(PC pc)
+{
+  PetscBool   aij;
+  const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCheck(aij, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s factors AIJ matrices, not %s; convert yours with MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B). Point ILU of a converted BAIJ matrix differs from the block ILU that PETSc does for BAIJ", name, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
+{
+  Extension     *extension;
+  Handover       handover;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetExtension(pc, &extension));
+  PetscCall(CheckOperator(pc));
+  handover.settings = extension->settings;
+  PetscCall(PCFactorGetShiftType(pc, &handover.shift));
+  PetscCall(ComposeHandover(pc->pmat, &handover));
+  ierr = extension->setup(pc);
+  PetscCall(ComposeHandover(pc->pmat, nullptr));
+  PetscCall(ierr);
+  PetscCall(PCFactorSetShiftType(pc, handover.shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New settings need a new analysis, as a new level of fill does in PCILU. */
+static PetscErrorCode ChangeSettings(PC pc, Extension *extension, const Settings &settings)
+{
+  PetscFunctionBegin;
+  if (settings == extension->settings) PetscFunctionReturn(PETSC_SUCCESS);
+  extension->settings = settings;
+  if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscUseTypeMethod(pc, reset);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetFromOptions_SyncFreeILU(PC pc, OptionItems PetscOptionsObject)
+{
+  Extension     *extension;
+  Handover       handover;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetExtension(pc, &extension));
+  /* the inner type may make the factored matrix here to ask for its preferred ordering */
+  if (pc->pmat) PetscCall(ComposeHandover(pc->pmat, &handover));
+  ierr = extension->setfromoptions(pc, PetscOptionsObject);
+  if (pc->pmat) PetscCall(ComposeHandover(pc->pmat, nullptr));
+  PetscCall(ierr);
+
+  Settings settings = extension->settings;
+  PetscCall(SettingsFromOptions(&settings, PetscOptionsObject));
+  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_SyncFreeILU(PC pc, PetscViewer viewer)
+{
+  Extension *extension;
+  PetscBool  ascii;
+
+  PetscFunctionBegin;
+  PetscCall(GetExtension(pc, &extension));
+  PetscCall(extension->view(pc, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s, storage: %s\n", extension->settings.strategy, PCSyncFreeILUStorageTypes[extension->settings.storage]));
+  if (extension->in_place) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: in-place factorization was asked for; the factor is out of place all the same\n"));
+  if (extension->solver_type[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: solver type %s was asked for, without effect in this PC type\n", extension->solver_type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_SyncFreeILU(PC pc)
+{
+  Extension *extension;
+  PetscErrorCode (*destroy)(PC);
+
+  PetscFunctionBegin;
+  PetscCall(GetExtension(pc, &extension));
+  destroy = extension->destroy;
+  PetscCall(PetscObjectCompose((PetscObject)pc, extension_name, nullptr));
+  delete extension;
+  PetscCall(destroy(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCFactorSetUseInPlace_SyncFreeILU(PC pc, PetscBool flag)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  extension->in_place = flag;
+  if (flag) PetscCall(PetscInfo(pc, "In-place factorization was asked for; the factor is made out of place\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCFactorGetUseInPlace_SyncFreeILU(PC pc, PetscBool *flag)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  *flag = extension->in_place;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCFactorSetMatSolverType_SyncFreeILU(PC pc, MatSolverType type)
+{
+  Extension *extension;
+  PetscBool  ours;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
+  PetscCall(PetscStrncpy(extension->solver_type, ours ? "" : type, sizeof(extension->solver_type)));
+  if (!ours) PetscCall(PetscInfo(pc, "Solver type %s was asked for, without effect in this PC type\n", type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WrapOperations(PC pc, Extension *extension)
+{
+  PetscFunctionBegin;
+  extension->setup          = pc->ops->setup;
+  extension->destroy        = pc->ops->destroy;
+  extension->view           = pc->ops->view;
+  extension->setfromoptions = pc->ops->setfromoptions;
+  pc->ops->setup            = PCSetUp_SyncFreeILU;
+  pc->ops->destroy          = PCDestroy_SyncFreeILU;
+  pc->ops->view             = PCView_SyncFreeILU;
+  pc->ops->setfromoptions   = PCSetFromOptions_SyncFreeILU;
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetUseInPlace_C", PCFactorSetUseInPlace_SyncFreeILU));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorGetUseInPlace_C", PCFactorGetUseInPlace_SyncFreeILU));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", PCFactorSetMatSolverType_SyncFreeILU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes pc the inner type and then ours. */
+static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(create_inner(pc));
+  PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERSYNCFREE));
+  Extension *extension = new Extension;
+  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+  PetscCall(PetscContainerSetPointer(container, extension));
+  PetscCall(PetscObjectCompose((PetscObject)pc, extension_name, (PetscObject)container));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscCall(WrapOperations(pc, extension));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin
+
+/*MC
+   PCSYNCFREEILU - Incomplete LU factorization whose triangular solves run synchronization-free in parallel
+
+   Options Database Keys:
++  -pc_syncfree_ilu_strategy (auto|serial|level_set|sync_free|blocks) - how the triangular solves run
+.  -pc_syncfree_ilu_threads n                                         - number of CPU threads
+.  -pc_syncfree_ilu_storage (full|single)                             - precision in which the factor is stored
+-  -pc_factor_levels k and all other -pc_factor_* options             - as for `PCILU`
+
+   Level: beginner
+
+   Notes:
+   The factor, and so the iterations, are those of `PCILU`; only the way to them differs. The analysis of the nonzero
+   pattern is done once and used again as long as the pattern stays.
+
+   For `MATMPIAIJ` each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
+
+   A zero pivot, a NaN or an infinity in the factor gives `KSP_DIVERGED_PC_FAILED`, on all processes of the PC.
+
+   Developer Note:
+   This is `PCILU` itself on top of a factored matrix of type `MATSOLVERSYNCFREE`.
+
+.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
+M*/
+PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(syncfree_plugin::CreateFrom(pc, PCCreate_ILU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   PCSYNCFREEICC - Incomplete Cholesky factorization whose triangular solves run synchronization-free in parallel
+
+   Options Database Keys:
++  -pc_syncfree_ilu_strategy (auto|serial|level_set|sync_free|blocks) - how the triangular solves run
+.  -pc_syncfree_ilu_threads n                                         - number of CPU threads
+.  -pc_syncfree_ilu_storage (full|single)                             - precision in which the factor is stored
+-  -pc_factor_levels k and all other -pc_factor_* options             - as for `PCICC`
+
+   Level: beginner
+
+   Notes:
+   As for `PCICC` only the upper triangle of the matrix is read, the factor is $U^T D U$, nothing is conjugated and the
+   shift is `MAT_SHIFT_POSITIVE_DEFINITE` unless set otherwise.
+
+.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
+M*/
+PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeICC(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(syncfree_plugin::CreateFrom(pc, PCCreate_ICC));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode syncfree_plugin::RegisterPCTypes()
+{
+  PetscFunctionBegin;
+  PetscCall(PCRegister(PCSYNCFREEILU, PCCreate_SyncFreeILU));
+  PetscCall(PCRegister(PCSYNCFREEICC, PCCreate_SyncFreeICC));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+using syncfree_plugin::Extension;
+using syncfree_plugin::Settings;
+
+/*@
+   PCSyncFreeILUSetStrategy - Sets how the triangular solves run
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
+-  strategy - `auto` (default), `serial`, `level_set`, `sync_free` or `blocks`
+
+   Options Database Key:
+.  -pc_syncfree_ilu_strategy (auto|serial|level_set|sync_free|blocks) - the strategy
+
+   Level: intermediate
+
+   Note:
+   `-ksp_view` prints the strategy that really runs and why `auto` took it. After `PCSetUp()` a change leads to a new analysis.
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetStrategy()`
+@*/
+PetscErrorCode PCSyncFreeILUSetStrategy(PC pc, const char strategy[])
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(GetExtension(pc, &extension));
+  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(syncfree_plugin::CheckStrategyName(strategy));
+  Settings settings = extension->settings;
+  PetscCall(PetscStrncpy(settings.strategy, strategy, sizeof(settings.strategy)));
+  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeILUGetStrategy - Gets the strategy that was set, `auto` if none was
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
+
+   Output Parameter:
+.  strategy - its name; valid until the next change, do not free it
+
+   Level: intermediate
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`
+@*/
+PetscErrorCode PCSyncFreeILUGetStrategy(PC pc, const char *strategy[])
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(RequireExtension(pc, &extension));
+  *strategy = extension->settings.strategy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeILUSetThreads - Sets the number of CPU threads that factor and solve
+
+   Logically Collective
+
+   Input Parameters:
++  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
+-  threads - at least 1, or `PETSC_DECIDE`
+
+   Options Database Key:
+.  -pc_syncfree_ilu_threads n - the number of threads
+
+   Level: intermediate
+
+   Note:
+   `PETSC_DECIDE` stands for the option `-omp_num_threads`, else the environment variable `OMP_NUM_THREADS`, else the cores that
+   this process may run on divided by the processes on its node.
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetThreads()`
+@*/
+PetscErrorCode PCSyncFreeILUSetThreads(PC pc, PetscInt threads)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(GetExtension(pc, &extension));
+  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(threads >= 1 || threads == PETSC_DECIDE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Number of threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
+  Settings settings = extension->settings;
+  settings.threads  = threads;
+  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeILUGetThreads - Gets the number of CPU threads that factor and solve
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
+
+   Output Parameter:
+.  threads - the number that was set, or the one that `PETSC_DECIDE` stands for
+
+   Level: intermediate
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetThreads()`
+@*/
+PetscErrorCode PCSyncFreeILUGetThreads(PC pc, PetscInt *threads)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(RequireExtension(pc, &extension));
+  *threads = extension->settings.threads;
+  if (*threads == PETSC_DECIDE) PetscCall(syncfree_plugin::DefaultThreads(threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeILUSetStorage - Sets the precision in which the factor is stored
+
+   Logically Collective
+
+   Input Parameters:
++  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
+-  storage - `PC_SYNCFREE_ILU_STORAGE_FULL` (default) or `PC_SYNCFREE_ILU_STORAGE_SINGLE`
+
+   Options Database Key:
+.  -pc_syncfree_ilu_storage (full|single) - the precision
+
+   Level: intermediate
+
+   Note:
+   The factorization and all sums of the solves are done in `PetscScalar` in either case.
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetStorage()`, `PCSyncFreeILUStorageType`
+@*/
+PetscErrorCode PCSyncFreeILUSetStorage(PC pc, PCSyncFreeILUStorageType storage)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(GetExtension(pc, &extension));
+  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
+  Settings settings = extension->settings;
+  settings.storage  = storage;
+  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeILUGetStorage - Gets the precision in which the factor is stored
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
+
+   Output Parameter:
+.  storage - the precision
+
+   Level: intermediate
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStorage()`, `PCSyncFreeILUStorageType`
+@*/
+PetscErrorCode PCSyncFreeILUGetStorage(PC pc, PCSyncFreeILUStorageType *storage)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(RequireExtension(pc, &extension));
+  *storage = extension->settings.storage;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

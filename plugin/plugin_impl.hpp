@@ -1,0 +1,74 @@
+#pragma once
+
+/*
+  What the files of the plugin share: differences between PETSc versions, the
+  settings of a preconditioner and the names under which they travel.
+
+  The PC types are PCILU and PCICC themselves, with this package's factored matrix
+  under them (pc_syncfree.cpp); the factored matrix is in mat_syncfree.cpp; what the
+  loader calls is in register.cpp.
+*/
+
+#include <petsc/private/matimpl.h>
+#include <petsc/private/pcimpl.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "syncfree_petsc.h"
+
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define PETSC_SUCCESS 0
+#endif
+
+namespace syncfree_plugin {
+
+#if PETSC_VERSION_LT(3, 23, 0)
+using OptionItems = PetscOptionItems *;
+#else
+using OptionItems = PetscOptionItems;
+#endif
+
+using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32_t>;
+
+/* What a user can set beyond PCILU's own options. */
+struct Settings {
+  char                     strategy[32] = "auto";
+  PetscInt                 threads      = PETSC_DECIDE;
+  PCSyncFreeILUStorageType storage      = PC_SYNCFREE_ILU_STORAGE_FULL;
+
+  bool operator==(const Settings &) const;
+};
+
+/* What a PC hands to its factored matrix. The shift is the one that the user asked for:
+   PCILU turns NONZERO into INBLOCKS for every matrix type but MATSEQAIJ and MATMPIAIJ. */
+struct Handover {
+  Settings           settings;
+  MatFactorShiftType shift;
+};
+
+/* Registers the -pc_syncfree_ilu_* options with the block that is open. */
+PetscErrorCode SettingsFromOptions(Settings *, OptionItems);
+
+/* Ends in an error that lists the known names if there is no such strategy. */
+PetscErrorCode CheckStrategyName(const char[]);
+
+/* Threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else
+   this process's share of the cores of its node. */
+PetscErrorCode DefaultThreads(PetscInt *);
+
+/* While one of our PCs sets itself up its handover hangs on the operator, where the
+   factored matrix finds it; NULL takes it away, and is the answer when there is none. */
+PetscErrorCode ComposeHandover(Mat, Handover *);
+PetscErrorCode QueryHandover(Mat, Handover **);
+
+/* Log events, valid while PETSc is initialized. */
+struct Events {
+  PetscLogEvent analysis, numeric, solve;
+};
+extern Events events;
+
+PetscErrorCode RegisterFactorPackage();
+PetscErrorCode RegisterPCTypes();
+
+} // namespace syncfree_plugin

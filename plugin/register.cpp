@@ -1,0 +1,149 @@
+/*
+  What the loader calls: `-dll_append /path/libsyncfree_ilu.so` makes PETSc look for
+  PetscDLLibraryRegister_syncfree_ilu(); a program that links this library calls
+  PCSyncFreeILURegister(). Both first make sure that this library was built for the
+  PETSc that is running, because it uses PETSc's private structures.
+*/
+
+#include "plugin_impl.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "syncfree/solver.hpp"
+
+namespace syncfree_plugin {
+
+Events events;
+
+static PetscBool registered    = PETSC_FALSE;
+static int       ranks_on_node = 1;
+
+static PetscErrorCode CheckRelease()
+{
+  PetscInt major, minor, subminor, release;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "libsyncfree_ilu was built for PETSc %d.%d but this program runs PETSc %d.%d; build it again with the PETSC_DIR and PETSC_ARCH of this program", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The running library answers by name, so that its own configuration is asked and not
+   that of the headers. */
+static PetscErrorCode CheckDataType(const char name[], PetscDataType built)
+{
+  PetscDataType running = PETSC_DATATYPE_UNKNOWN;
+  PetscBool     found   = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeFromString(name, &running, &found));
+  PetscCheck(found && running == built, PETSC_COMM_SELF, PETSC_ERR_SUP, "libsyncfree_ilu was built for a PETSc whose %s is %s but this program's is %s; build it again with the PETSC_DIR and PETSC_ARCH of this program", name, PetscDataTypes[built], found ? PetscDataTypes[running] : "unknown");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckIndexSize()
+{
+  size_t size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "libsyncfree_ilu was built for a PETSc with %d-bit indices but this program's has %d-bit indices; build it again with the PETSC_DIR and PETSC_ARCH of this program", (int)(8 * sizeof(PetscInt)), (int)(8 * size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CountRanksOnNode()
+{
+  MPI_Comm node;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Comm_size(node, &ranks_on_node));
+  PetscCallMPI(MPI_Comm_free(&node));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DefaultThreads(PetscInt *threads)
+{
+  PetscBool   set         = PETSC_FALSE;
+  const char *environment = std::getenv("OMP_NUM_THREADS");
+
+  PetscFunctionBegin;
+  *threads = 0;
+  PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-omp_num_threads", threads, &set));
+  /* OMP_NUM_THREADS may be a list, one number a nesting level; the first is ours */
+  if (!set && environment) *threads = (PetscInt)std::strtol(environment, nullptr, 10);
+  if (*threads < 1) *threads = syncfree::default_threads(ranks_on_node);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Finalize()
+{
+  PetscFunctionBegin;
+  registered = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RegisterEvents()
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventRegister("SyncFreeAnalysis", MAT_CLASSID, &events.analysis));
+  PetscCall(PetscLogEventRegister("SyncFreeNumeric", MAT_CLASSID, &events.numeric));
+  PetscCall(PetscLogEventRegister("SyncFreeSolve", MAT_CLASSID, &events.solve));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RegisterAll()
+{
+  PetscFunctionBegin;
+  PetscCall(CheckRelease());
+  PetscCall(CheckDataType("scalar", PETSC_SCALAR));
+  PetscCall(CheckIndexSize());
+  if (registered) PetscFunctionReturn(PETSC_SUCCESS);
+  /* MatSolverTypeRegister() reads its list before it makes sure that PETSc's own packages are on it */
+  PetscCall(MatInitializePackage());
+  PetscCall(PCInitializePackage());
+  PetscCall(CountRanksOnNode());
+  PetscCall(RegisterEvents());
+  PetscCall(RegisterFactorPackage());
+  PetscCall(RegisterPCTypes());
+  PetscCall(PetscRegisterFinalize(Finalize));
+  registered = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin
+
+/*@C
+   PCSyncFreeILURegister - Registers `PCSYNCFREEILU`, `PCSYNCFREEICC` and `MATSOLVERSYNCFREE` with PETSc
+
+   Collective on `PETSC_COMM_WORLD`
+
+   Level: intermediate
+
+   Notes:
+   Call it after `PetscInitialize()` in a program that links this library. A program that is started with
+   `-dll_append libsyncfree_ilu.so` does not need it. It may be called more than once.
+
+   It is an error if this library was built for another minor version, scalar type or index size of PETSc.
+
+.seealso: `PCRegister()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`
+@*/
+PetscErrorCode PCSyncFreeILURegister(void)
+{
+  PetscFunctionBegin;
+  PetscCall(syncfree_plugin::RegisterAll());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Python loads PETSc privately, so a library of another build brings its own, idle PETSc along. PetscInitialized()
+   does not tell, because PETSc loads libraries before it calls itself initialized. */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_ilu(void)
+{
+  if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
+    std::fprintf(stderr, "libsyncfree_ilu: its PETSc (%d.%d) is not initialized: either PetscInitialize() was not called, or the program uses another PETSc; build it again with the PETSC_DIR and PETSC_ARCH of this program\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
+    return (PetscErrorCode)PETSC_ERR_ORDER;
+  }
+  return PCSyncFreeILURegister();
+}

@@ -1,0 +1,90 @@
+/*
+  The settings that both front ends share, the PC types and the factor package:
+  their options, and how they travel from a PC to its factored matrix.
+*/
+
+#include "plugin_impl.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "syncfree/strategy.hpp"
+
+const char *const PCSyncFreeILUStorageTypes[] = {"full", "single", "PCSyncFreeILUStorageType", "PC_SYNCFREE_ILU_STORAGE_", nullptr};
+
+namespace syncfree_plugin {
+
+static const char handover_name[] = "PCSyncFreeILU_Handover";
+
+bool Settings::operator==(const Settings &other) const
+{
+  return !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage;
+}
+
+static std::vector<const char *> StrategyNames()
+{
+  std::vector<const char *> names = {"auto"};
+
+  for (const auto &info : syncfree::strategies()) names.push_back(info.name);
+  return names;
+}
+
+PetscErrorCode CheckStrategyName(const char name[])
+{
+  PetscFunctionBegin;
+  std::string known;
+  for (const char *candidate : StrategyNames()) {
+    if (!std::strcmp(candidate, name)) PetscFunctionReturn(PETSC_SUCCESS);
+    known += std::string(known.empty() ? "" : ", ") + candidate;
+  }
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; -pc_syncfree_ilu_strategy takes one of %s", name, known.c_str());
+}
+
+PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+{
+  const auto names   = StrategyNames();
+  PetscInt   choice  = 0, threads = settings->threads;
+  PetscEnum  storage = (PetscEnum)settings->storage;
+  PetscBool  set     = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free ILU and ICC options");
+  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_strategy", "How the triangular solves run", "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), settings->strategy, &choice, &set));
+  if (set) PetscCall(PetscStrncpy(settings->strategy, names[choice], sizeof(settings->strategy)));
+  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_threads", "CPU threads", "PCSyncFreeILUSetThreads", threads, &threads, &set));
+  PetscCheck(!set || threads >= 1 || threads == PETSC_DECIDE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
+  settings->threads = threads;
+  PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
+  settings->storage = (PCSyncFreeILUStorageType)storage;
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ComposeHandover(Mat A, Handover *handover)
+{
+  PetscContainer container = nullptr;
+
+  PetscFunctionBegin;
+  if (handover) {
+    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+    PetscCall(PetscContainerSetPointer(container, handover));
+  }
+  PetscCall(PetscObjectCompose((PetscObject)A, handover_name, (PetscObject)container));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode QueryHandover(Mat A, Handover **handover)
+{
+  PetscContainer container = nullptr;
+  void          *pointer   = nullptr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, handover_name, (PetscObject *)&container));
+  if (container) PetscCall(PetscContainerGetPointer(container, &pointer));
+  *handover = (Handover *)pointer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin
