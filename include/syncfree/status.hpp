@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace syncfree {
 
@@ -38,6 +39,24 @@ struct [[nodiscard]] Status {
   /// One sentence for a person: what, where, which value, what to do.
   std::string message() const;
 };
+
+/// A failure at an entry of the matrix. Allocates nothing.
+inline Status failed(Code code, std::int64_t row = -1, std::int64_t column = -1)
+{
+  Status status;
+  status.code = code;
+  status.row = row;
+  status.column = column;
+  return status;
+}
+
+/// A failure that needs words.
+inline Status failed(Code code, std::string detail)
+{
+  Status status = failed(code);
+  status.detail = std::move(detail);
+  return status;
+}
 
 /// The short name of a code ("zero_pivot"), for tests and logs.
 const char* to_string(Code code);

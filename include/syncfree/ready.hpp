@@ -1,0 +1,172 @@
+#pragma once
+
+/// How host threads wait for each other. This is the only host file that names a memory
+/// order. The rule is one: whoever publishes stores (or decrements) with release after
+/// writing the data; whoever waits loads with acquire before reading it. What is reset
+/// between solves is reset by a thread that nobody races with, and the fork or join of the
+/// parallel region orders it.
+///
+/// A waiter spins a little and then yields its core, so more threads than cores only
+/// cost time.
+
+#include <atomic>
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace syncfree {
+
+inline constexpr std::memory_order publish = std::memory_order_release;
+inline constexpr std::memory_order observe = std::memory_order_acquire;
+inline constexpr std::memory_order unordered = std::memory_order_relaxed;
+
+/// Returns when ready() holds.
+template <class Ready> void wait_until(Ready ready)
+{
+  constexpr int spins = 256;  // about as long as a value takes between two cores, ten times over
+  for (;;) {
+    for (int spin = 0; spin < spins; ++spin) {
+      if (ready()) return;
+#if defined(__x86_64__)
+      _mm_pause();
+#endif
+    }
+    std::this_thread::yield();
+  }
+}
+
+/// How many steps each of several workers has finished; counts only grow.
+/// A new round raises the base instead of clearing counters, so nothing is re-armed.
+class Progress {
+public:
+  /// Throws std::bad_alloc.
+  ///   workers  how many counters
+  ///   steps    no worker finishes more steps in a round
+  Progress(std::int32_t workers, std::int64_t steps) : counter_(new Counter[workers]), steps_(steps) {}
+
+  /// Before the parallel region, by the thread that starts it.
+  void new_round() { base_ += steps_; }
+
+  /// `worker` has finished `steps` steps in this round, and what they wrote may be read.
+  void finish(std::int32_t worker, std::int64_t steps) { counter_[worker].value.store(base_ + steps, publish); }
+
+  void wait(std::int32_t worker, std::int64_t steps) const
+  {
+    const std::int64_t target = base_ + steps;
+    wait_until([&] { return counter_[worker].value.load(observe) >= target; });
+  }
+
+private:
+  struct alignas(64) Counter {
+    std::atomic<std::int64_t> value{0};
+  };
+  std::unique_ptr<Counter[]> counter_;
+  std::int64_t steps_;
+  std::int64_t base_ = 0;
+};
+
+/// All of `team` threads meet; what any wrote before may be read by all after.
+class Barrier {
+public:
+  void wait(int team)
+  {
+    const std::int64_t round = round_.load(unordered);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == team) {
+      arrived_.store(0, unordered);
+      round_.store(round + 1, publish);
+      return;
+    }
+    wait_until([&] { return round_.load(observe) != round; });
+  }
+
+private:
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<std::int64_t> round_{0};
+};
+
+/// Hands out 0, 1, 2, ...: work is taken in order by threads that are running, so whoever
+/// waits, waits for work that has started.
+class Tickets {
+public:
+  void reset() { next_.store(0, unordered); }
+  std::int64_t take(std::int64_t count) { return next_.fetch_add(count, unordered); }
+
+private:
+  alignas(64) std::atomic<std::int64_t> next_{0};
+};
+
+/// Adds to a real number that other threads add to as well.
+template <class R> void add_to(std::atomic<R>& sum, R value)
+{
+  R seen = sum.load(unordered);
+  while (!sum.compare_exchange_weak(seen, seen + value, unordered)) {}
+}
+
+/// A sum that others contribute to, and how many contributions are still to come. The count
+/// falls after the sum has grown, so that who sees 0 sees the whole sum.
+template <class T> class Contributions;
+
+template <class R> struct AtomicSum {
+  std::atomic<R> value{0};
+  void add(R v) { add_to(value, v); }
+  R take() { return value.exchange(0, unordered); }
+};
+template <class R> struct AtomicSum<std::complex<R>> {
+  std::atomic<R> real{0}, imaginary{0};
+  void add(std::complex<R> v)
+  {
+    add_to(real, v.real());
+    add_to(imaginary, v.imag());
+  }
+  std::complex<R> take()
+  {
+    const R re = real.exchange(0, unordered);
+    return {re, imaginary.exchange(0, unordered)};
+  }
+};
+
+template <class T> class Contributions {
+public:
+  void expect(std::int32_t count) { missing_.store(count, unordered); }
+
+  void add(T value)
+  {
+    sum_.add(value);
+    missing_.fetch_sub(1, publish);
+  }
+
+  /// Waits for all contributions, takes their sum and expects `count` anew.
+  T wait_and_rearm(std::int32_t count)
+  {
+    wait_until([&] { return missing_.load(observe) == 0; });
+    const T sum = sum_.take();
+    expect(count);
+    return sum;
+  }
+
+private:
+  AtomicSum<T> sum_;
+  std::atomic<std::int32_t> missing_{0};
+};
+
+/// The smallest of the values that threads report.
+class Minimum {
+public:
+  void reset(std::int64_t value) { value_.store(value, unordered); }
+  std::int64_t get() const { return value_.load(unordered); }
+  void lower(std::int64_t value)
+  {
+    std::int64_t seen = value_.load(unordered);
+    while (value < seen && !value_.compare_exchange_weak(seen, value, unordered)) {}
+  }
+
+private:
+  std::atomic<std::int64_t> value_{0};
+};
+
+}  // namespace syncfree

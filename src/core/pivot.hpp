@@ -1,0 +1,113 @@
+#pragma once
+
+/// The pivot rule: when is a pivot too small, and what is done about it.
+///
+/// With row sum s_i = sum of |entries of row i of the factor off the diagonal| and tolerance t
+///   none               |p| <= t is a failure
+///   inblocks           |p| <= t: the amount is added to that pivot, the attempt goes on
+///   nonzero            |p| <= t s_i: start again with the diagonal shifted by the amount, doubled each time
+///   positive_definite  Re p <= t s_i: start again with a shift found by bisection in (0, top], where top
+///                      makes the matrix diagonally dominant; five tries, then the largest
+/// A NaN is never too small. These are PETSc's rules, so that factors agree with PETSc's.
+
+#include <algorithm>
+#include <cmath>
+
+#include "syncfree/factor.hpp"
+
+namespace syncfree {
+
+/// The test of one pivot; the same for all rows of an attempt.
+template <class T> class PivotTest {
+public:
+  explicit PivotTest(const PivotRule& rule) : rule_(rule) {}
+
+  bool needs_row_sum() const { return rule_.shift == Shift::nonzero || rule_.shift == Shift::positive_definite; }
+
+  double tolerance(double row_sum) const { return needs_row_sum() ? rule_.zero_pivot * row_sum : rule_.zero_pivot; }
+
+  /// False if the pivot is too small; inblocks repairs it instead and counts that.
+  bool accept(T* pivot, double row_sum, int* repaired) const
+  {
+    const double size = rule_.shift == Shift::positive_definite ? real_part(*pivot) : std::abs(*pivot);
+    if (!(size <= tolerance(row_sum))) return true;
+    if (rule_.shift != Shift::inblocks) return false;
+    *pivot += static_cast<real_t<T>>(rule_.shift_amount);
+    ++*repaired;
+    return true;
+  }
+
+private:
+  PivotRule rule_;
+};
+
+/// What is added to the diagonal, from attempt to attempt.
+class ShiftLoop {
+public:
+  /// top  of positive_definite, else unused
+  ShiftLoop(const PivotRule& rule, double top) : rule_(rule), top_(top) {}
+
+  double amount() const { return amount_; }
+
+  /// After an attempt that met a pivot too small: another one? False where the rule has no
+  /// remedy left, which PETSc would try for ever.
+  bool retry_after_failure()
+  {
+    const double before = amount_;
+    if (rule_.shift == Shift::nonzero) amount_ = shifts_ == 0 ? rule_.shift_amount : 2 * amount_;
+    else if (rule_.shift == Shift::positive_definite) raise_fraction();
+    else return false;
+    ++shifts_;
+    return std::isfinite(amount_) && amount_ != before;
+  }
+
+  /// After an attempt that went through: another one with a smaller shift?
+  bool retry_to_refine()
+  {
+    if (rule_.shift != Shift::positive_definite || fraction_ <= 0 || shifts_ >= most_bisections) return false;
+    high_ = fraction_;
+    set_fraction((high_ + low_) / 2);
+    ++shifts_;
+    return true;
+  }
+
+  PivotReport report(int repaired) const { return {shifts_ + repaired, amount_, fraction_, top_}; }
+
+private:
+  static constexpr int most_bisections = 5;
+
+  void raise_fraction()
+  {
+    if (shifts_ == most_bisections) return set_fraction(high_);
+    low_ = fraction_;
+    set_fraction((high_ + low_) / 2);
+  }
+
+  void set_fraction(double fraction)
+  {
+    fraction_ = fraction;
+    amount_ = fraction * top_;
+  }
+
+  PivotRule rule_;
+  double top_;
+  double amount_ = 0, fraction_ = 0, low_ = 0, high_ = 1;
+  int shifts_ = 0;
+};
+
+/// 1.1 times the largest shift that any row of A needs to be diagonally dominant, at least 1.1 zero_pivot.
+template <class T, class I> double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule)
+{
+  double top = rule.zero_pivot;
+  for (I i = 0; i < A.pattern.n; ++i) {
+    double sum = 0;
+    for (I k = A.pattern.row_begin[i]; k < A.pattern.row_begin[i + 1]; ++k) {
+      sum += std::abs(A.value[k]);
+      if (A.pattern.column[k] == i) sum -= std::abs(A.value[k]) + real_part(A.value[k]);
+    }
+    top = std::max(top, sum);
+  }
+  return 1.1 * top;
+}
+
+}  // namespace syncfree

@@ -1,0 +1,64 @@
+/// Failures in words. Every sentence names the place, the value and the way out.
+
+#include "syncfree/status.hpp"
+
+#include <cstdio>
+
+namespace syncfree {
+
+const char* to_string(Code code)
+{
+  switch (code) {
+    case Code::ok: return "ok";
+    case Code::invalid_argument: return "invalid_argument";
+    case Code::bad_row_offsets: return "bad_row_offsets";
+    case Code::column_out_of_range: return "column_out_of_range";
+    case Code::unsorted_columns: return "unsorted_columns";
+    case Code::duplicate_column: return "duplicate_column";
+    case Code::missing_diagonal: return "missing_diagonal";
+    case Code::zero_pivot: return "zero_pivot";
+    case Code::not_finite: return "not_finite";
+    case Code::negative_pivot: return "negative_pivot";
+    case Code::unknown_strategy: return "unknown_strategy";
+    case Code::out_of_memory: return "out_of_memory";
+  }
+  return "unknown code";
+}
+
+static std::string number(double value)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+std::string Status::message() const
+{
+  const std::string at = " in row " + std::to_string(row);
+  const std::string entry = at + ", column " + std::to_string(column);
+
+  switch (code) {
+    case Code::ok: return "success";
+    case Code::invalid_argument: return "invalid argument: " + detail;
+    case Code::bad_row_offsets: return "row offsets do not ascend from 0" + at + "; assemble the matrix again";
+    case Code::column_out_of_range: return "column outside the matrix" + entry + "; the matrix must be square";
+    case Code::unsorted_columns: return "columns do not ascend" + entry + "; sort each row by column";
+    case Code::duplicate_column: return "an entry stands twice" + entry + "; add the two values up into one entry";
+    case Code::missing_diagonal:
+      return "Matrix is missing diagonal entry" + at +
+             "; insert it even if its value is 0, or reorder with -pc_factor_nonzeros_along_diagonal";
+    case Code::zero_pivot:
+      return "Zero pivot row " + std::to_string(row) + " value " + number(value) + " tolerance " + number(tolerance) +
+             "; try -pc_factor_shift_type nonzero";
+    case Code::not_finite:
+      return "NaN or infinity in the factor" + at + "; the matrix holds one, or the factorization overflows";
+    case Code::negative_pivot:
+      return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " + number(value) +
+             "; use another -ksp_pc_side";
+    case Code::unknown_strategy: return "unknown strategy " + detail;
+    case Code::out_of_memory: return "out of memory";
+  }
+  return to_string(code);
+}
+
+}  // namespace syncfree

@@ -1,0 +1,10 @@
+#pragma once
+
+/// The list of strategies: name, whether runs are bitwise reproducible, one line for
+/// people. src/host/make_solver.cpp turns each line into a call of make_<name>.
+
+#define SYNCFREE_HOST_STRATEGIES(X)                                             \
+  X(serial, true, "rows one after the other: the reference")                    \
+  X(level_set, true, "all rows of a level at once, a barrier between levels")   \
+  X(sync_free, false, "Liu et al. 2016 on threads: columns taken by ticket")    \
+  X(blocks, true, "a block of rows a thread, point-to-point waits")

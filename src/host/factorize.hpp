@@ -1,0 +1,52 @@
+#pragma once
+
+/// Numeric incomplete factorization on CPU threads.
+///
+/// Row i of the factor is row i of the permuted matrix minus multiples of the rows of U that
+/// it has entries for, on the fixed pattern:
+///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p)
+/// with w the row spread out to n entries. Entries outside the pattern are written too, which
+/// saves a branch, and never read: each row first clears the places of its own pattern.
+/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter.
+
+#include <memory>
+#include <vector>
+
+#include "block_runner.hpp"
+#include "syncfree/factor.hpp"
+
+namespace syncfree {
+
+/// What a thread needs for its rows, and what it finds out about them.
+template <class T> struct RowWorkspace {
+  std::vector<T> w;   ///< n entries
+  int repaired = 0;   ///< pivots that the rule inblocks has changed
+  Status failure;     ///< of the lowest row that failed, if any
+};
+
+template <class T, class I> class Factorization {
+public:
+  /// `pattern` must outlive this. Throws std::bad_alloc.
+  ///   threads  1: rows in order; more: row blocks of the lower triangle
+  Factorization(const FactorPattern<I>& pattern, int threads);
+
+  /// Bitwise the same for any number of threads. Allocates nothing.
+  ///   A       the matrix whose pattern was analysed
+  ///   values  [out] arrays of the pattern's sizes
+  ///   report  [out] what the pivot rule did
+  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row): the first such row, in the factor's numbering
+  Status run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
+
+  std::size_t bytes() const;
+
+private:
+  Status attempt(const CsrView<T, I>& A, const PivotRule& rule, double shift, FactorValues<T>* values);
+  int repaired() const;
+
+  const FactorPattern<I>& pattern_;
+  RowBlocks<I> plan_;
+  std::unique_ptr<BlockRunner<I>> runner_;  ///< null for one thread
+  std::vector<RowWorkspace<T>> work_;       ///< one a thread
+};
+
+}  // namespace syncfree

@@ -1,0 +1,44 @@
+#pragma once
+
+/// The four triangular solves of a factor, L, U and, made when first asked for, U^T and L^T,
+/// with the numbers stored in V while all sums are in T.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "syncfree/solver.hpp"
+
+namespace syncfree {
+
+/// Which triangle: transposes of U are lower, of L upper.
+enum class Triangle { lower, upper, upper_transposed, lower_transposed };
+
+/// The solves with the storage type hidden.
+template <class T, class I> class FactorSolves {
+public:
+  virtual ~FactorSolves() = default;
+
+  /// Takes new numbers. Where V is not T they are copied and the caller may free `values`.
+  /// Throws std::bad_alloc.
+  virtual void refresh(const FactorValues<T>& values) = 0;
+
+  /// Makes the transposed triangles if they are not there. out_of_memory leaves things as they were.
+  virtual Status prepare_transposes() = 0;
+
+  virtual void solve(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
+
+  virtual T inverse_pivot(I i) const = 0;
+  virtual FactorValues<T> values() const = 0;
+  virtual std::size_t value_bytes() const = 0;
+  virtual std::size_t plan_bytes() const = 0;
+  virtual std::size_t transpose_bytes() const = 0;
+};
+
+/// Solves of `pattern` (which must outlive them) by a strategy that exists.
+///   errors  out_of_memory, unknown_strategy
+template <class T, class I>
+Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads, bool single_storage,
+                          std::unique_ptr<FactorSolves<T, I>>* out);
+
+}  // namespace syncfree
