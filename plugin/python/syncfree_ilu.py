@@ -1,0 +1,63 @@
+"""Registers the PC types `syncfree_ilu` and `syncfree_icc` with the PETSc of petsc4py.
+
+    import sys, petsc4py
+    petsc4py.init(sys.argv)
+    import syncfree_ilu
+
+    pc.setType("syncfree_ilu")
+
+The library is looked for in $SYNCFREE_ILU_LIBRARY, beside this file, and in the library
+folder that this file was installed under.
+"""
+
+import ctypes
+import os
+
+from petsc4py import PETSc
+
+_NAME = "libsyncfree_ilu.so"
+
+
+def _candidates():
+    named = os.environ.get("SYNCFREE_ILU_LIBRARY")
+    if named:
+        yield named
+        return
+    folder = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(folder, _NAME)
+    while folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        yield os.path.join(folder, _NAME)
+        if os.path.basename(folder).startswith("lib"):
+            return
+
+
+def library():
+    """Path of the library that is registered. FileNotFoundError names the places looked at."""
+    tried = list(_candidates())
+    for path in tried:
+        if os.path.isfile(path):
+            return path
+    raise FileNotFoundError(
+        f"{_NAME} not found in: {', '.join(tried)}; set SYNCFREE_ILU_LIBRARY to its path"
+    )
+
+
+def register():
+    """Registers the types; may be called again after PETSc was finalized and initialized anew.
+
+    RuntimeError if PETSc is not initialized or the library was built for another PETSc; the
+    reason stands on standard error.
+    """
+    if not PETSc.Sys.isInitialized():
+        raise RuntimeError("call petsc4py.init() before syncfree_ilu.register()")
+    path = library()
+    error = ctypes.CDLL(path).PetscDLLibraryRegister_syncfree_ilu()
+    if error:
+        raise RuntimeError(
+            f"{path} refused to register (PETSc error {error}); it must be built for PETSc "
+            + ".".join(map(str, PETSc.Sys.getVersion()))
+        )
+
+
+register()

@@ -1,0 +1,73 @@
+/*
+  PETSc started and ended three times in one process: a program that links our library
+  registers it each time and finds the types, the log events and the factor package
+  again. MPI is started once, by the program.
+*/
+
+#include <petscksp.h>
+
+#include <cstdio>
+
+#include "syncfree_petsc.h"
+
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define PETSC_SUCCESS 0
+#endif
+
+static PetscErrorCode SolveOnce(PCType type, PetscInt *iterations)
+{
+  const PetscInt n = 100;
+  Mat            A;
+  Vec            b, x;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 3, nullptr, &A));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(MatSetValue(A, i, i, 2.5, INSERT_VALUES));
+    if (i > 0) PetscCall(MatSetValue(A, i, i - 1, -1.0, INSERT_VALUES));
+    if (i < n - 9) PetscCall(MatSetValue(A, i, i + 9, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PCSyncFreeILUSetThreads(pc, 2));
+  PetscCall(PCSyncFreeILUSetStrategy(pc, "blocks"));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, iterations));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Cycle(int k, int *argc, char ***argv)
+{
+  PetscInt ours, petsc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(argc, argv, nullptr, nullptr));
+  PetscCall(PCSyncFreeILURegister());
+  PetscCall(SolveOnce(PCSYNCFREEILU, &ours));
+  PetscCall(SolveOnce(PCILU, &petsc));
+  std::printf("CYCLE %d iterations %d and %d\n", k, (int)ours, (int)petsc);
+  std::fflush(stdout);
+  PetscCall(PetscFinalize());
+  return PETSC_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  for (int k = 0; k < 3; k++)
+    if (Cycle(k, &argc, &argv)) return 1;
+  MPI_Finalize();
+  return 0;
+}

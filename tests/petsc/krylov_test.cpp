@@ -1,0 +1,146 @@
+/*
+  Whole solves: the same Krylov method with PETSc's preconditioner and with ours takes
+  the same number of steps, and the residual norms of every step agree to rounding.
+
+  A Krylov method multiplies rounding errors as it goes, so the norms of two correct
+  programs drift apart slowly; the histories are compared as far as they fall by 1e-8,
+  relative to their own size, with what such a drift needs.
+*/
+
+#include "factored.hpp"
+#include "matrices.hpp"
+
+namespace {
+
+struct History {
+  KSPConvergedReason     reason = KSP_CONVERGED_ITERATING;
+  PetscInt               iterations = 0;
+  std::vector<PetscReal> norm;
+  Numbers                solution;
+};
+
+struct Method {
+  const char *name;
+  KSPType     type;
+  PCSide      side;
+};
+
+const std::vector<Method> methods = {
+  {"gmres_left", KSPGMRES, PC_LEFT}, {"gmres_right", KSPGMRES, PC_RIGHT}, {"bcgs_left", KSPBCGS, PC_LEFT},
+  {"cg_left", KSPCG, PC_LEFT},       {"bicg_left", KSPBICG, PC_LEFT},     {"cg_symmetric", KSPCG, PC_SYMMETRIC},
+};
+
+History solve(Mat A, const Method &method, PCType type, const Request &request, const std::string &strategy)
+{
+  KSPOwner ksp;
+  PC       pc;
+  History  history;
+  ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+  ok(KSPSetOperators(ksp, A, A));
+  ok(KSPSetType(ksp, method.type));
+  ok(KSPSetPCSide(ksp, method.side));
+  ok(KSPSetTolerances(ksp, 1e-8, 1e-50, 1e8, 60));
+  ok(KSPGetPC(ksp, &pc));
+  ok(PCSetType(pc, type));
+  ok(apply_request(pc, request));
+  ok(PCSyncFreeILUSetStrategy(pc, strategy.c_str()));
+  ok(PCSyncFreeILUSetThreads(pc, 2));
+  history.norm.resize(100);
+  ok(KSPSetResidualHistory(ksp, history.norm.data(), 100, PETSC_TRUE));
+  VecOwner b = make_vector(random_numbers(rows(A), 5)), x = make_vector(rows(A));
+  ok(KSPSolve(ksp, b, x));
+  PetscInt length;
+  ok(KSPGetResidualHistory(ksp, nullptr, &length));
+  history.norm.resize((std::size_t)length);
+  ok(KSPGetConvergedReason(ksp, &history.reason));
+  ok(KSPGetIterationNumber(ksp, &history.iterations));
+  history.solution = entries(x);
+  return history;
+}
+
+void expect_same(const History &petsc, const History &ours)
+{
+  EXPECT_EQ(petsc.reason, ours.reason) << KSPConvergedReasons[petsc.reason] << " and " << KSPConvergedReasons[ours.reason];
+  EXPECT_EQ(petsc.iterations, ours.iterations);
+  ASSERT_EQ(petsc.norm.size(), ours.norm.size());
+  for (std::size_t k = 0; k < petsc.norm.size(); ++k)
+    ASSERT_NEAR(petsc.norm[k], ours.norm[k], 1e-6 * petsc.norm[k] + 1e-13 * petsc.norm[0]) << "step " << k;
+}
+
+/* Which methods suit a sample: CG wants a positive definite matrix and a symmetric preconditioner, symmetric sides want ICC. */
+bool suits(const Method &method, const Sample &s, bool icc)
+{
+  const bool cg = std::string(method.type) == KSPCG;
+  if (method.side == PC_SYMMETRIC && !icc) return false;
+  return !cg || (s.positive_definite && s.symmetric);
+}
+
+class Krylov : public testing::TestWithParam<std::tuple<std::size_t, bool>> { };
+
+TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
+{
+  const Method &method = methods[std::get<0>(GetParam())];
+  const bool    icc    = std::get<1>(GetParam());
+  int           solved = 0;
+  for (const char *name : {"grid_2d", "grid_3d", "convection", "random_dominant", "random_symmetric", "elasticity", "mixed_nodes", "arrow_first"}) {
+    const Sample &s = sample(name);
+    if (!suits(method, s, icc) || (icc && !s.symmetric)) continue;
+    MatOwner A = s.make();
+    for (const char *ordering : {MATORDERINGNATURAL, MATORDERINGRCM})
+      for (PetscInt levels : {0, 1}) {
+        const Request request = {icc, default_shift(icc), ordering, levels};
+        const History petsc   = solve(A, method, icc ? PCICC : PCILU, request, "auto");
+        EXPECT_GT(petsc.reason, 0) << name << ", " << request.text() << ": a solve that fails proves little";
+        for (const auto &strategy : strategies()) {
+          SCOPED_TRACE(std::string(name) + ", " + request.text() + ", " + strategy);
+          expect_same(petsc, solve(A, method, icc ? PCSYNCFREEICC : PCSYNCFREEILU, request, strategy));
+          if (HasFailure()) return;
+          ++solved;
+        }
+      }
+  }
+  if (solved == 0) GTEST_SKIP() << "PETSc's ILU has no symmetric halves, so there is nothing to compare with";
+}
+
+INSTANTIATE_TEST_SUITE_P(Petsc, Krylov, testing::Combine(testing::Range<std::size_t>(0, 6), testing::Bool()),
+                         [](const auto &info) { return std::string(methods[std::get<0>(info.param)].name) + (std::get<1>(info.param) ? "_icc" : "_ilu"); });
+
+/* The halves of our ILU are real ones: their product is the preconditioner, so GMRES may use them. */
+TEST(KrylovHalves, of_ilu_multiply_to_the_whole)
+{
+  MatOwner      A       = sample("convection").make();
+  const Request request = {false, MAT_SHIFT_NONE, MATORDERINGRCM, 1};
+  const Factored ours   = set_up_ours(A, request);
+  const Numbers b = random_numbers(rows(A), 8), whole = applied(ours, PCApply, b);
+  const Numbers product = applied(ours, PCApplySymmetricRight, applied(ours, PCApplySymmetricLeft, b));
+  for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(0, magnitude(whole[i] - product[i]), 1e-12 * (1 + magnitude(whole[i])));
+}
+
+/* KSPSolveTranspose() is what adjoint solvers call. */
+TEST(KrylovTranspose, takes_the_same_steps)
+{
+  for (const char *name : {"convection", "random_dominant", "mixed_nodes"}) {
+    MatOwner A = sample(name).make();
+    Numbers  solution[2];
+    PetscInt iterations[2];
+    int      k = 0;
+    for (PCType type : {PCILU, PCSYNCFREEILU}) {
+      KSPOwner ksp;
+      PC       pc;
+      ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+      ok(KSPSetOperators(ksp, A, A));
+      ok(KSPGetPC(ksp, &pc));
+      ok(PCSetType(pc, type));
+      VecOwner b = make_vector(random_numbers(rows(A), 5)), x = make_vector(rows(A));
+      ok(KSPSolveTranspose(ksp, b, x));
+      ok(KSPGetIterationNumber(ksp, &iterations[k]));
+      solution[k++] = entries(x);
+    }
+    EXPECT_EQ(iterations[0], iterations[1]) << name;
+    EXPECT_GT(iterations[0], 1);
+    for (std::size_t i = 0; i < solution[0].size(); ++i)
+      EXPECT_NEAR(0, magnitude(solution[0][i] - solution[1][i]), 1e-8 * (1 + magnitude(solution[0][i]))) << name;
+  }
+}
+
+} // namespace

@@ -1,0 +1,17 @@
+/*
+  The main program of all *_test.cpp of this folder: PETSc is started, our types are
+  registered by the C call, errors are recorded instead of printed.
+*/
+
+#include "petsc_test.hpp"
+
+int main(int argc, char **argv)
+{
+  if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 2;
+  if (PCSyncFreeILURegister()) return 2;
+  if (PetscPushErrorHandler(record_error, nullptr)) return 2;
+  testing::InitGoogleTest(&argc, argv); /* after PETSc: the list of tests asks our library for its strategies */
+  const int failed = RUN_ALL_TESTS();
+  if (PetscPopErrorHandler()) return 2;
+  return PetscFinalize() ? 2 : failed;
+}

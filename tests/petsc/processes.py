@@ -1,0 +1,511 @@
+#!/usr/bin/env python3
+"""Tests that need whole processes: how the plugin is loaded, what it prints, and what happens on several ranks.
+
+    python3 tests/petsc/processes.py --petsc-dir D --petsc-arch A --library L --work W
+        [--other-petsc-dir D2 --other-petsc-arch A2 --other-library L2]
+
+D, A     the PETSc that L was built for
+L        libsyncfree_ilu.so
+W        a folder of our own for compiled programs
+D2, L2   another PETSc and the library built for that one: each library must refuse the other's program in words
+
+Compiles program.c and cycles.cpp of this folder and runs them with every kind of option. A run that does not end in time is
+a failure called "hangs". The last line is `RESULT passed failed skipped`; the exit status is 0 if none failed.
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PLUGIN = os.path.join(HERE, "..", "..", "plugin")
+TESTS = []
+
+
+class Failure(Exception):
+    """A test's expectation does not hold; the text says which."""
+
+
+class Skip(Exception):
+    """A test cannot run here; the text says why."""
+
+
+class Run:
+    """What a finished process left behind."""
+
+    def __init__(self, command, status, output):
+        self.command, self.status, self.output = command, status, output
+
+    def fail(self, text):
+        tail = self.output[-3000:]
+        raise Failure(f"{text}\n    command: {' '.join(self.command)}\n    status: {self.status}\n    output: ...{tail}")
+
+    def expect(self, condition, text):
+        if not condition:
+            self.fail(text)
+        return self
+
+    def ok(self):
+        return self.expect(self.status == 0, "ended with an error")
+
+    def has(self, *parts):
+        for part in parts:
+            self.expect(part in self.output, f"{part!r} is not in the output")
+        return self
+
+    def lacks(self, part):
+        return self.expect(part not in self.output, f"{part!r} is in the output")
+
+    def ranks(self):
+        """[(rank, reason, iterations, residual)] of the lines that program.c prints."""
+        found = re.findall(r"^RANK (\d+) reason (\w+) iterations (\d+) residual (\S+)$", self.output, re.M)
+        return [(int(r), reason, int(n), float(x)) for r, reason, n, x in found]
+
+    def converged(self, ranks):
+        """All ranks converged with the same number of steps, which is returned."""
+        self.ok()
+        lines = self.ranks()
+        self.expect(len(lines) == ranks, f"{ranks} ranks were to report, {len(lines)} did")
+        for _, reason, n, residual in lines:
+            self.expect(reason.startswith("CONVERGED"), "did not converge")
+            self.expect(n == lines[0][2], "ranks disagree on the number of steps")
+            self.expect(residual < 1e-4, "the residual is large")
+        return lines[0][2]
+
+    def pc_failed(self, ranks):
+        """Every rank saw DIVERGED_PC_FAILED, and the program ended in order."""
+        self.ok()
+        reasons = [line[1] for line in self.ranks()]
+        self.expect(reasons == ["DIVERGED_PC_FAILED"] * ranks, f"the ranks say {reasons}")
+
+
+class Petsc:
+    """One PETSc installation with the programs compiled for it."""
+
+    def __init__(self, directory, arch, library, work):
+        self.directory, self.library, self.work = directory, os.path.abspath(library), work
+        self.prefix = os.path.join(directory, arch) if arch else directory
+        self.version = self._version()
+        self.cuda = "#define PETSC_HAVE_CUDA 1" in self._read("petscconf.h")
+        os.makedirs(work, exist_ok=True)
+        self.program = os.path.join(work, "program")
+        self.cycles = os.path.join(work, "cycles")
+
+    def _read(self, header):
+        for folder in (os.path.join(self.prefix, "include"), os.path.join(self.directory, "include")):
+            path = os.path.join(folder, header)
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as file:
+                    return file.read()
+        raise SystemExit(f"processes.py: {header} is not in {self.directory}: is --petsc-dir right?")
+
+    def _version(self):
+        text = self._read("petscversion.h")
+        number = [re.search(rf"#define PETSC_VERSION_{part}\s+(\d+)", text).group(1) for part in ("MAJOR", "MINOR")]
+        return ".".join(number)
+
+    def environment(self, **more):
+        env = dict(os.environ)
+        env.pop("PETSC_OPTIONS", None)
+        env.pop("OMP_NUM_THREADS", None)
+        env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                   OMPI_MCA_hwloc_base_binding_policy="none")
+        if os.path.isdir("/usr/local/cuda/lib64"):
+            env["LD_LIBRARY_PATH"] = ":".join(filter(None, [env.get("LD_LIBRARY_PATH"), "/usr/local/cuda/lib64"]))
+        env.update(more)
+        return env
+
+    def _flags(self):
+        env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"))
+        text = subprocess.run(["pkg-config", "--cflags", "--libs", "PETSc"], env=env, check=True, capture_output=True, text=True).stdout
+        return text.split()
+
+    def _library_folders(self, flags):
+        return [f"-Wl,-rpath,{flag[2:]}" for flag in flags if flag.startswith("-L")] + [f"-Wl,-rpath,{os.path.join(self.prefix, 'lib')}"]
+
+    def compile(self):
+        flags = self._flags()
+        rpaths = self._library_folders(flags)
+        run(["mpicc", "-O1", os.path.join(HERE, "program.c"), "-o", self.program, *flags, *rpaths, "-lm"], 120, self.environment()).ok()
+        ours = [self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
+        run(["mpicxx", "-std=c++17", "-O1", f"-I{PLUGIN}", os.path.join(HERE, "cycles.cpp"), "-o", self.cycles, *flags, *ours, *rpaths], 120,
+            self.environment()).ok()
+
+    def start(self, options, ranks=1, timeout=60, program=None, **more):
+        """Runs program.c on some ranks; `options` is one string."""
+        extra = ["-use_gpu_aware_mpi", "0"] if self.cuda else []
+        command = [program or self.program, *options.split(), *extra]
+        if ranks > 1:
+            command = ["mpiexec", "-n", str(ranks), *command]
+        return run(command, timeout, self.environment(**more))
+
+    def plugin(self, options, ranks=1, **more):
+        """The same with the plugin loaded."""
+        return self.start(f"-dll_append {self.library} {options}", ranks, **more)
+
+
+def run(command, timeout, env):
+    """Output and errors together; the whole process group is ended where it takes too long."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=env,
+                          start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            Run(command, "none", output).fail(f"hangs: no end after {timeout} s")
+    return Run(command, process.returncode, output)
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+TYPES = [("syncfree_ilu", "ilu", "gmres", "1"), ("syncfree_icc", "icc", "cg", "0")]
+STRATEGIES = ["serial", "level_set", "sync_free", "blocks"]
+
+
+# ---- how it is loaded ----
+
+@test
+def loads_by_the_command_line(petsc):
+    for ours, theirs, ksp, wind in TYPES:
+        n = petsc.plugin(f"-pc_type {ours} -ksp_type {ksp} -wind {wind}").converged(1)
+        expected = petsc.start(f"-pc_type {theirs} -ksp_type {ksp} -wind {wind}")
+        expected.expect(expected.converged(1) == n, f"{ours} took {n} steps")
+
+
+@test
+def loads_by_the_environment(petsc):
+    petsc.start("-pc_type syncfree_ilu", PETSC_OPTIONS=f"-dll_append {petsc.library}").converged(1)
+
+
+@test
+def loads_by_a_c_call_after_petscinitialize(petsc):
+    petsc.start(f"-append {petsc.library} -pc_type syncfree_ilu").converged(1)
+
+
+@test
+def loads_without_its_suffix_and_twice(petsc):
+    stem = petsc.library[:-len(".so")]
+    petsc.start(f"-dll_append {stem} -append {petsc.library} -pc_type syncfree_icc -wind 0 -ksp_type cg").converged(1)
+
+
+@test
+def loads_on_several_ranks(petsc):
+    petsc.plugin("-pc_type bjacobi -sub_pc_type syncfree_ilu", ranks=2).converged(2)
+    petsc.start(f"-append {petsc.library} -pc_type bjacobi -sub_pc_type syncfree_ilu", ranks=2).converged(2)
+
+
+@test
+def is_unknown_where_it_is_not_loaded(petsc):
+    result = petsc.start("-pc_type syncfree_ilu")
+    result.expect(result.status != 0, "a type that nobody registered was found").has("syncfree_ilu")
+
+
+@test
+def survives_three_cycles_of_petscinitialize_and_petscfinalize(petsc):
+    result = petsc.start("", program=petsc.cycles).ok()
+    pairs = re.findall(r"^CYCLE \d iterations (\d+) and (\d+)$", result.output, re.M)
+    result.expect(len(pairs) == 3 and all(a == b for a, b in pairs) and len(set(pairs)) == 1, "the cycles differ")
+
+
+@test
+def works_in_petsc4py(petsc):
+    petsc4py(petsc, [], SYNCFREE_ILU_LIBRARY=petsc.library)
+
+
+@test
+def works_in_petsc4py_by_petsc_options(petsc):
+    petsc4py(petsc, ["dll_append"], PETSC_OPTIONS=f"-dll_append {petsc.library}")
+
+
+def petsc4py(petsc, arguments, **more):
+    python = "/usr/bin/python3"
+    probe = "import petsc4py, os; print(os.path.realpath(petsc4py.get_config()['PETSC_DIR']))"
+    if not os.path.exists(python):
+        raise Skip("no /usr/bin/python3")
+    found = run([python, "-c", probe], 60, petsc.environment())
+    if found.status != 0:
+        raise Skip("petsc4py is not installed")
+    if found.output.strip() != os.path.realpath(petsc.directory):
+        raise Skip(f"petsc4py is for {found.output.strip()}")
+    env = petsc.environment(PYTHONPATH=os.path.join(PLUGIN, "python"), **more)
+    run([python, os.path.join(HERE, "petsc4py_program.py"), *arguments], 120, env).ok().has("OK")
+
+
+# ---- what it prints ----
+
+@test
+def help_lists_types_and_options(petsc):
+    result = petsc.plugin("-pc_type syncfree_ilu -help").ok()
+    result.has("syncfree_ilu", "syncfree_icc", "-pc_syncfree_ilu_strategy", "-pc_syncfree_ilu_threads", "-pc_syncfree_ilu_storage", "-pc_factor_levels")
+    result.has(*STRATEGIES)
+
+
+@test
+def no_option_is_left_unused(petsc):
+    options = "-pc_syncfree_ilu_strategy blocks -pc_syncfree_ilu_threads 2 -pc_syncfree_ilu_storage single -pc_factor_levels 1 -pc_factor_in_place"
+    result = petsc.plugin(f"-pc_type syncfree_ilu {options} -pc_factor_shift_type nonzero -options_left").ok()
+    result.expect("no unused" in result.output or "There are no unused options" in result.output, "options are left")
+    result = petsc.plugin("-pc_type ilu -pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy serial -options_left").ok()
+    result.expect("no unused" in result.output, "options of the factor package are left")
+
+
+@test
+def ksp_view_names_type_strategy_threads_and_memory(petsc):
+    result = petsc.plugin("-pc_type syncfree_ilu -pc_syncfree_ilu_strategy level_set -pc_syncfree_ilu_threads 2 -ksp_view").ok()
+    result.has("type: syncfree_ilu", "level_set", "threads: 2", "levels of fill", "memory", "out-of-place factorization")
+    petsc.plugin("-pc_type ilu -pc_factor_mat_solver_type syncfree -ksp_view").ok().has("package used to perform factorization: syncfree")
+    petsc.plugin("-pc_type syncfree_ilu -ksp_view", ranks=2).ok().has("type: syncfree_ilu", "syncfree strategy")
+
+
+@test
+def log_view_shows_our_events_and_their_flops(petsc):
+    result = petsc.plugin("-pc_type syncfree_ilu -solves 3 -log_view").ok()
+    counts = {}
+    for name in ("SyncFreeAnalysi", "SyncFreeNumeric", "SyncFreeSolve"):
+        line = re.search(rf"^{name}\w*\s+(\d+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)", result.output, re.M)
+        result.expect(line, f"-log_view has no line for {name}")
+        counts[name] = (int(line.group(1)), float(line.group(3)))
+    result.expect(counts["SyncFreeAnalysi"][0] == 1, "the pattern was analysed more than once for new values")
+    result.expect(counts["SyncFreeNumeric"][0] == 3, "each change of values needs one numeric factorization")
+    result.expect(counts["SyncFreeSolve"][0] > 3, "solves are not counted")
+    flops = {name: re.search(rf"^{name}\s+\d+\s+\S+\s+\S+\s+\S+\s+(\S+)", result.output, re.M) for name in ("MatSolve",)}
+    theirs = petsc.start("-pc_type ilu -solves 3 -log_view").ok()
+    expected = re.search(r"^MatSolve\s+\d+\s+\S+\s+\S+\s+\S+\s+(\S+)", theirs.output, re.M)
+    mine, other = float(flops["MatSolve"].group(1)), float(expected.group(1))
+    result.expect(abs(mine - other) <= 0.02 * other, f"MatSolve counts {mine} flops, PETSc's {other}")
+
+
+@test
+def info_tells_the_decisions(petsc):
+    petsc.plugin("-pc_type syncfree_ilu -info -pc_syncfree_ilu_threads 2").ok().has("Strategy", "levels")
+
+
+@test
+def citations_are_printed(petsc):
+    petsc.plugin("-pc_type syncfree_ilu -citations").ok().has("Synchronization-Free", "Liu, Weifeng")
+
+
+@test
+def memory_is_all_returned(petsc):
+    result = petsc.plugin("-pc_type syncfree_ilu -solves 3 -malloc_debug -malloc_dump -options_left 0").ok()
+    result.expect(not re.search(r"^\[\s*0\]\s*\d+ bytes", result.output, re.M), "PetscMalloc'ed blocks are left")
+
+
+@test
+def objects_are_all_destroyed(petsc):
+    petsc.plugin("-pc_type syncfree_ilu -solves 2 -objects_dump").ok().lacks("PC Object")
+
+
+# ---- several ranks ----
+
+@test
+def a_parallel_matrix_takes_the_steps_of_block_jacobi(petsc):
+    for ours, theirs, ksp, wind in TYPES:
+        for ranks in (1, 2, 3):
+            for levels in (0, 1):
+                common = f"-ksp_type {ksp} -wind {wind} -ksp_rtol 1e-8"
+                expected = petsc.start(f"-pc_type bjacobi -sub_pc_type {theirs} -sub_pc_factor_levels {levels} {common}", ranks=ranks).converged(ranks)
+                direct = petsc.plugin(f"-pc_type {ours} -pc_factor_levels {levels} {common}", ranks=ranks)
+                direct.expect(direct.converged(ranks) == expected, f"bjacobi+{theirs} took {expected} steps")
+                inside = petsc.plugin(f"-pc_type bjacobi -sub_pc_type {ours} -sub_pc_factor_levels {levels} {common}", ranks=ranks)
+                inside.expect(inside.converged(ranks) == expected, f"bjacobi+{theirs} took {expected} steps")
+
+
+@test
+def orderings_of_a_parallel_matrix_are_those_of_its_blocks(petsc):
+    for ordering in ("rcm", "nd", "qmd", "1wd"):
+        expected = petsc.start(f"-pc_type bjacobi -sub_pc_type ilu -sub_pc_factor_mat_ordering_type {ordering}", ranks=3).converged(3)
+        direct = petsc.plugin(f"-pc_type syncfree_ilu -pc_factor_mat_ordering_type {ordering}", ranks=3)
+        direct.expect(direct.converged(3) == expected, f"bjacobi+ilu with {ordering} took {expected} steps")
+
+
+@test
+def several_blocks_a_rank_and_overlap(petsc):
+    for outer in ("-pc_type bjacobi -pc_bjacobi_blocks 6", "-pc_type asm -pc_asm_overlap 2", "-pc_type asm -pc_asm_blocks 4"):
+        expected = petsc.start(f"{outer} -sub_pc_type ilu", ranks=2).converged(2)
+        ours = petsc.plugin(f"{outer} -sub_pc_type syncfree_ilu -sub_pc_syncfree_ilu_threads 2", ranks=2)
+        ours.expect(ours.converged(2) == expected, f"with ilu it took {expected} steps")
+
+
+@test
+def more_threads_than_cores_do_not_deadlock(petsc):
+    for strategy in STRATEGIES:
+        options = f"-ksp_type gmres -nx 40 -solves 2"
+        for front in ("-pc_type syncfree_ilu -pc_{}", "-pc_type bjacobi -sub_pc_type syncfree_ilu -sub_pc_{}"):
+            settings = front.format(f"syncfree_ilu_strategy {strategy}") + " " + front.split()[-1].format("syncfree_ilu_threads 4")
+            result = petsc.plugin(f"{settings} {options}", ranks=4, timeout=150).ok()
+            lines = result.ranks()
+            result.expect(len(lines) == 8 and all(line[1].startswith("CONVERGED") for line in lines), "not every rank converged")
+
+
+@test
+def omp_num_threads_sets_the_threads(petsc):
+    petsc.plugin("-pc_type syncfree_ilu -ksp_view", OMP_NUM_THREADS="3").ok().has("threads: 3")
+    petsc.plugin("-pc_type syncfree_ilu -ksp_view -omp_num_threads 2").ok().has("threads: 2")
+
+
+FRONTS = ["-pc_type {0}", "-pc_type bjacobi -sub_pc_type {0}", "-pc_type asm -sub_pc_type {0}"]
+
+
+def spoiled(petsc, kind):
+    for ours, _, ksp, wind in TYPES:
+        for front in FRONTS:
+            prefix = "-sub_pc" if "sub_pc" in front else "-pc"
+            for strategy in ("serial", "blocks"):
+                options = f"{front.format(ours)} {prefix}_factor_shift_type none {prefix}_syncfree_ilu_strategy {strategy} {prefix}_syncfree_ilu_threads 2"
+                petsc.plugin(f"{options} -ksp_type {ksp} -wind {wind} {kind}", ranks=3).pc_failed(3)
+
+
+@test
+def a_zero_pivot_on_one_rank_of_three_fails_on_all(petsc):
+    spoiled(petsc, "-zero_rank 1")
+
+
+@test
+def a_zero_pivot_on_the_last_rank_fails_on_all(petsc):
+    for front in FRONTS:
+        petsc.plugin(f"{front.format('syncfree_ilu')} -zero_rank 2", ranks=3).pc_failed(3)
+
+
+@test
+def a_nan_on_one_rank_of_three_fails_on_all(petsc):
+    spoiled(petsc, "-nan_rank 1")
+
+
+@test
+def a_failure_as_an_error_ends_the_program(petsc):
+    for front in FRONTS:
+        result = petsc.plugin(f"{front.format('syncfree_ilu')} -zero_rank 1 -ksp_error_if_not_converged", ranks=3)
+        result.expect(result.status != 0, "no error").has("pivot")
+
+
+@test
+def a_rank_without_rows_solves_like_any_other(petsc):
+    for ours, theirs, ksp, wind in TYPES:
+        for empty in (0, 1, 2):
+            common = f"-empty_rank {empty} -ksp_type {ksp} -wind {wind}"
+            expected = petsc.start(f"-pc_type bjacobi -sub_pc_type {theirs} {common}", ranks=3).converged(3)
+            for front in FRONTS[:2]:
+                result = petsc.plugin(f"{front.format(ours)} {common}", ranks=3)
+                result.expect(result.converged(3) == expected, f"bjacobi+{theirs} took {expected} steps")
+
+
+@test
+def pcilu_of_a_parallel_matrix_stays_an_error_that_says_what_to_do(petsc):
+    result = petsc.plugin("-pc_type ilu -pc_factor_mat_solver_type syncfree", ranks=2)
+    result.expect(result.status != 0, "a local factor was taken for a parallel one").has("bjacobi")
+
+
+@test
+def block_matrices_are_refused_in_words(petsc):
+    for kind in ("baij", "sbaij"):
+        result = petsc.plugin(f"-mat_type {kind} -pc_type syncfree_ilu -wind 0 -mat_ignore_lower_triangular")
+        result.expect(result.status != 0, "no error").has("MatConvert")
+
+
+# ---- the wrong library ----
+
+def refused_in_words(petsc, library, built, running):
+    """Each way of loading ends in an error, not in a signal, and the text names both versions."""
+    for how in (f"-dll_append {library}", f"-append {library}"):
+        result = petsc.start(f"{how} -pc_type syncfree_ilu")
+        result.expect(result.status != 0, f"a library built for PETSc {built} was accepted")
+        result.expect(result.status > 0, "ended by a signal")
+        for word in ("Segmentation", "signal 11", "SEGV", "double free"):
+            result.lacks(word)
+        result.has(built, running, "libsyncfree_ilu")
+
+
+@test
+def a_library_for_another_petsc_is_refused_in_words(petsc, other=None):
+    if not other:
+        raise Skip("--other-petsc-dir and --other-library were not given")
+    refused_in_words(petsc, other.library, other.version, petsc.version)
+
+
+@test
+def this_library_is_refused_in_words_by_another_petsc(petsc, other=None):
+    if not other:
+        raise Skip("--other-petsc-dir and --other-library were not given")
+    refused_in_words(other, petsc.library, petsc.version, other.version)
+
+
+@test
+def a_library_for_another_petsc_is_refused_in_petsc4py(petsc, other=None):
+    if not other:
+        raise Skip("--other-petsc-dir and --other-library were not given")
+    python = "/usr/bin/python3"
+    if not os.path.exists(python) or run([python, "-c", "import petsc4py"], 60, petsc.environment()).status:
+        raise Skip("petsc4py is not installed")
+    env = petsc.environment(PYTHONPATH=os.path.join(PLUGIN, "python"), SYNCFREE_ILU_LIBRARY=other.library)
+    result = run([python, os.path.join(HERE, "petsc4py_program.py")], 120, env)
+    result.expect(result.status > 0, "was accepted, or ended by a signal").has(other.version)
+
+
+# ---- running them ----
+
+def takes_other(function):
+    return "other" in function.__code__.co_varnames[:function.__code__.co_argcount]
+
+
+def run_one(function, petsc, other):
+    start = time.time()
+    try:
+        if takes_other(function):
+            function(petsc, other)
+        else:
+            function(petsc)
+        verdict, detail = "passed", ""
+    except Skip as skip:
+        verdict, detail = "skipped", f": {skip}"
+    except Failure as failure:
+        verdict, detail = "FAILED", f": {failure}"
+    print(f"{verdict:8} {function.__name__} ({time.time() - start:.1f} s){detail}", flush=True)
+    return verdict
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--petsc-dir", required=True)
+    parser.add_argument("--petsc-arch", default="")
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--other-petsc-dir")
+    parser.add_argument("--other-petsc-arch", default="")
+    parser.add_argument("--other-library")
+    parser.add_argument("--only", help="run the tests whose name contains this")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    for tool in ("mpicc", "mpicxx", "mpiexec", "pkg-config"):
+        if not shutil.which(tool):
+            raise SystemExit(f"processes.py: {tool} is missing")
+    petsc = Petsc(args.petsc_dir, args.petsc_arch, args.library, os.path.join(args.work, "this"))
+    other = None
+    if args.other_petsc_dir and args.other_library:
+        other = Petsc(args.other_petsc_dir, args.other_petsc_arch, args.other_library, os.path.join(args.work, "other"))
+    try:
+        for installation in filter(None, (petsc, other)):
+            installation.compile()
+    except Failure as failure:
+        print(f"FAILED   the programs do not compile: {failure}")
+        print("RESULT 0 1 0")
+        return 1
+    verdicts = [run_one(t, petsc, other) for t in TESTS if not args.only or args.only in t.__name__]
+    counts = [verdicts.count(v) for v in ("passed", "FAILED", "skipped")]
+    print("RESULT {} {} {}".format(*counts))
+    return 0 if counts[1] == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
