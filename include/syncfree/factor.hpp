@@ -89,6 +89,7 @@ template <class I> Status check_pattern(PatternView<I> A);
 ///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over entries L(i,j) of row j of U)
 ///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
 ///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1)
-template <class I> Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out);
+template <class I>
+Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out);
 
 }  // namespace syncfree

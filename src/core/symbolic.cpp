@@ -268,7 +268,8 @@ private:
 
 }  // namespace
 
-template <class I> Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out)
+template <class I>
+Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out)
 try {
   return PatternBuilder<I>(A, options).run(out);
 } catch (const std::bad_alloc&) {

@@ -179,8 +179,8 @@ Status make_stored(const FactorPattern<I>& pattern, const std::string& strategy,
 }  // namespace
 
 template <class T, class I>
-Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads, bool single_storage,
-                          std::unique_ptr<FactorSolves<T, I>>* out)
+Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads,
+                          bool single_storage, std::unique_ptr<FactorSolves<T, I>>* out)
 try {
   if (single_storage) return make_stored<T, single_t<T>>(pattern, strategy, threads, out);
   return make_stored<T, T>(pattern, strategy, threads, out);

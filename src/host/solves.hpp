@@ -38,7 +38,7 @@ public:
 /// Solves of `pattern` (which must outlive them) by a strategy that exists.
 ///   errors  out_of_memory, unknown_strategy
 template <class T, class I>
-Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads, bool single_storage,
-                          std::unique_ptr<FactorSolves<T, I>>* out);
+Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads,
+                          bool single_storage, std::unique_ptr<FactorSolves<T, I>>* out);
 
 }  // namespace syncfree

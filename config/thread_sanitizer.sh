@@ -1,0 +1,7 @@
+# Runs a host test program built with clang's thread sanitizer; Archer tells it what OpenMP
+# orders. Ends with `RESULT passed failed skipped`.
+archer=$(ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null | tail -n 1)
+[ -n "$archer" ] || { echo "no libarcher.so: install libomp-dev"; echo "RESULT 0 1 0"; exit 1; }
+export OMP_TOOL_LIBRARIES="$archer" SYNCFREE_SHORT=1
+export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 exitcode=66"
+exec python3 config/gtest.py "$1"
