@@ -10,7 +10,6 @@ function(syncfree_test name)
 endfunction()
 
 file(GLOB core_tests CONFIGURE_DEPENDS tests/core/*_test.cpp)
-
 syncfree_test(core_tests ${core_tests} tests/battery.cpp tests/oracle.cpp)
 target_link_libraries(core_tests PRIVATE core GTest::gtest_main)
 
@@ -20,7 +19,8 @@ syncfree_test(host_tests ${host_tests} tests/battery.cpp tests/oracle.cpp)
 target_link_libraries(host_tests PRIVATE host GTest::gtest_main OpenMP::OpenMP_CXX)
 
 # replaces operator new for the whole program
-syncfree_test(host_allocation_tests tests/host/allocation_test.cpp tests/battery.cpp tests/oracle.cpp)
+file(GLOB host_allocation_tests CONFIGURE_DEPENDS tests/host/allocation_test.cpp)
+syncfree_test(host_allocation_tests ${host_allocation_tests} tests/battery.cpp tests/oracle.cpp)
 target_link_libraries(host_allocation_tests PRIVATE host GTest::gtest_main OpenMP::OpenMP_CXX)
 
 file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include CONFIGURE_DEPENDS include/syncfree/*.hpp)

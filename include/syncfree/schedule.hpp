@@ -39,31 +39,38 @@ struct StepWait {
   std::int64_t steps;
 };
 
-/// Contiguous blocks of rows of about equal work, each walked level by level.
+/// The rows dealt out to a team of threads, one block each, with point-to-point waits.
 ///
-/// Block p owns the rows in [block_row[p], block_row[p+1]). Its rows of one level form a step; its
-/// steps ascend in level. A step may start when every entry of its wait list holds; waits
-/// that an earlier step of the block already implies are dropped. Every wait is for a
-/// lower level, so a thread that walks its blocks in level order never deadlocks,
-/// however many blocks it has.
-///   row              n rows, block by block, by level inside a block, ascending in a step
+/// A block is walked step by step. A step may start when every entry of its wait list holds;
+/// waits that an earlier step of the block already implies are dropped. Steps have keys,
+/// ascending in each block, and every wait is for a step with a lower key, so a thread that walks
+/// several blocks in the order of keys never deadlocks.
+///
+/// Two ways of dealing, whichever promises more (`speedup`):
+///   runs    pieces of consecutive rows that start where a row reads nothing near, dealt out in turn and
+///           walked in natural order: neighbouring threads follow each other through their pieces
+///   levels  one contiguous piece a block, walked level by level
+///
+///   row              n rows, block by block in the order in which they are walked
 ///   block_step       blocks + 1 offsets into steps
 ///   step_begin       steps + 1 offsets into row
-///   step_level       level of each step
+///   step_key         key of each step
 ///   wait_begin       steps + 1 offsets into wait
 template <class I> struct RowBlocks {
   std::int32_t blocks = 0;
   I levels = 0;
-  std::vector<I> block_row;
+  bool natural = false;  ///< dealt in runs: the rows of a step are consecutive
+  double speedup = 0;    ///< over one thread, from a simulation of the plan; a rough figure
   std::vector<I> row;
-  std::vector<I> block_step, step_begin, step_level, wait_begin;
+  std::vector<I> block_step, step_begin, step_key, wait_begin;
   std::vector<StepWait> wait;
 };
 
-/// Cuts the rows into `blocks` contiguous blocks of about equal (nnz + rows).
+/// Deals out the rows to `blocks` blocks of about equal (nnz + rows).
+///   T       strictly lower (lower = true) or strictly upper pattern
 ///   blocks  >= 1; more blocks than rows leave some empty
-///   errors  out_of_memory
-///   cost    O(nnz + n), serial
+///   errors  invalid_argument, out_of_memory
+///   cost    O(nnz + n log(n / levels)), serial
 template <class I> Status make_row_blocks(PatternView<I> T, bool lower, std::int32_t blocks, RowBlocks<I>* out);
 
 }  // namespace syncfree

@@ -2,13 +2,17 @@
 
 /// The pivot rule: when is a pivot too small, and what is done about it.
 ///
-/// With row sum s_i = sum of |entries of row i of the factor off the diagonal| and tolerance t
+/// With row sum s = sum of |entries of the factored row off the diagonal| (ILU: L and U; IC: U
+/// only, before it is divided by the pivot) and tolerance t
 ///   none               |p| <= t is a failure
 ///   inblocks           |p| <= t: the amount is added to that pivot, the attempt goes on
-///   nonzero            |p| <= t s_i: start again with the diagonal shifted by the amount, doubled each time
-///   positive_definite  Re p <= t s_i: start again with a shift found by bisection in (0, top], where top
-///                      makes the matrix diagonally dominant; five tries, then the largest
-/// A NaN is never too small. These are PETSc's rules, so that factors agree with PETSc's.
+///   nonzero            |p| <= t s: start again with the diagonal shifted by the amount, doubled each time
+///   positive_definite  Re p <= t s: start again with a shift found by bisection in (0, top], where top
+///                      makes the matrix diagonally dominant; after five tries, the smallest shift that
+///                      is known to be enough
+/// These are PETSc's rules, so that factors agree with PETSc's. In two things they differ: a row
+/// with a NaN or an infinity never comes here, and a rule that has run out of remedies fails,
+/// where PETSc would repeat the same attempt for ever.
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +31,7 @@ public:
   double tolerance(double row_sum) const { return needs_row_sum() ? rule_.zero_pivot * row_sum : rule_.zero_pivot; }
 
   /// False if the pivot is too small; inblocks repairs it instead and counts that.
+  ///   pivot  finite
   bool accept(T* pivot, double row_sum, int* repaired) const
   {
     const double size = rule_.shift == Shift::positive_definite ? real_part(*pivot) : std::abs(*pivot);
@@ -34,7 +39,7 @@ public:
     if (rule_.shift != Shift::inblocks) return false;
     *pivot += static_cast<real_t<T>>(rule_.shift_amount);
     ++*repaired;
-    return true;
+    return *pivot != T(0);
   }
 
 private:
@@ -44,34 +49,39 @@ private:
 /// What is added to the diagonal, from attempt to attempt.
 class ShiftLoop {
 public:
-  /// top  of positive_definite, else unused
-  ShiftLoop(const PivotRule& rule, double top) : rule_(rule), top_(top) {}
+  /// kind  after a success PETSc tries a smaller shift for ILU, but not for IC
+  /// top   of positive_definite, else unused
+  ShiftLoop(Kind kind, const PivotRule& rule, double top) : rule_(rule), refines_(kind == Kind::ilu), top_(top) {}
 
   double amount() const { return amount_; }
 
-  /// After an attempt that met a pivot too small: another one? False where the rule has no
-  /// remedy left, which PETSc would try for ever.
-  bool retry_after_failure()
+  /// After an attempt that met a pivot too small: another one? False where the rule has no remedy left.
+  ///   tolerance  that the pivot was compared with
+  bool retry_after_failure(double tolerance)
   {
     const double before = amount_;
     if (rule_.shift == Shift::nonzero) amount_ = shifts_ == 0 ? rule_.shift_amount : 2 * amount_;
     else if (rule_.shift == Shift::positive_definite) raise_fraction();
     else return false;
     ++shifts_;
-    return std::isfinite(amount_) && amount_ != before;
+    return std::isfinite(tolerance) && std::isfinite(amount_) && amount_ != before;
   }
 
   /// After an attempt that went through: another one with a smaller shift?
   bool retry_to_refine()
   {
-    if (rule_.shift != Shift::positive_definite || fraction_ <= 0 || shifts_ >= most_bisections) return false;
+    if (rule_.shift != Shift::positive_definite || !refines_) return false;
+    if (fraction_ <= 0 || shifts_ >= most_bisections) return false;
     high_ = fraction_;
     set_fraction((high_ + low_) / 2);
     ++shifts_;
     return true;
   }
 
-  PivotReport report(int repaired) const { return {shifts_ + repaired, amount_, fraction_, top_}; }
+  PivotReport report(int repaired) const
+  {
+    return {shifts_ + repaired, repaired > 0 ? rule_.shift_amount : amount_, fraction_, top_};
+  }
 
 private:
   static constexpr int most_bisections = 5;
@@ -90,20 +100,23 @@ private:
   }
 
   PivotRule rule_;
+  bool refines_;
   double top_;
   double amount_ = 0, fraction_ = 0, low_ = 0, high_ = 1;
   int shifts_ = 0;
 };
 
 /// 1.1 times the largest shift that any row of A needs to be diagonally dominant, at least 1.1 zero_pivot.
+/// Row i needs sum_j |a_ij| - |a_ii| - Re a_ii.
+///   cost  O(nnz)
 template <class T, class I> double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule)
 {
   double top = rule.zero_pivot;
   for (I i = 0; i < A.pattern.n; ++i) {
     double sum = 0;
     for (I k = A.pattern.row_begin[i]; k < A.pattern.row_begin[i + 1]; ++k) {
-      sum += std::abs(A.value[k]);
-      if (A.pattern.column[k] == i) sum -= std::abs(A.value[k]) + real_part(A.value[k]);
+      const double size = std::abs(A.value[k]);
+      sum += A.pattern.column[k] == i ? -static_cast<double>(real_part(A.value[k])) : size;
     }
     top = std::max(top, sum);
   }

@@ -2,14 +2,16 @@
 
 #include "syncfree/strategy.hpp"
 
+#include <cstdio>
+
 #include "strategy_list.hpp"
 
 namespace syncfree {
 
 /// What the choice compares with. A parallel region costs a few microseconds and a wait
-/// between cores a few hundred nanoseconds; a row costs some ten nanoseconds.
-static constexpr std::int64_t least_entries = 20000;             ///< below it one thread is done first
-static constexpr std::int64_t least_rows_a_level_a_thread = 16;  ///< below it threads mostly wait
+/// between cores some hundred nanoseconds; an entry costs a few nanoseconds.
+static constexpr std::int64_t least_entries = 20000;  ///< below it one thread is done first
+static constexpr double least_speedup = 1.2;          ///< a plan that promises less is not worth the team
 
 const std::vector<StrategyInfo>& strategies()
 {
@@ -30,11 +32,10 @@ Choice choose_strategy(const ChoiceInput& input)
 {
   if (input.threads <= 1) return {"serial", "one thread"};
   if (input.nnz < least_entries) return {"serial", std::to_string(input.nnz) + " entries are too few for threads"};
-  const std::int64_t rows_a_level = input.levels > 0 ? 2 * input.n / input.levels : input.n;
-  if (rows_a_level < least_rows_a_level_a_thread * input.threads)
-    return {"serial", std::to_string(rows_a_level) + " rows a level are too few for " + std::to_string(input.threads) +
-                          " threads"};
-  return {"blocks", std::to_string(rows_a_level) + " rows a level for " + std::to_string(input.threads) + " threads"};
+  char reason[80];
+  const bool pays = input.blocks_speedup >= least_speedup;
+  std::snprintf(reason, sizeof reason, "row blocks promise %.1f times one thread", input.blocks_speedup);
+  return {pays ? "blocks" : "serial", reason};
 }
 
 }  // namespace syncfree

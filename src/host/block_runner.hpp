@@ -46,7 +46,15 @@ private:
   {
     for (I w = plan_.wait_begin[step]; w < plan_.wait_begin[step + 1]; ++w)
       progress_.wait(plan_.wait[w].block, plan_.wait[w].steps);
-    for (I k = plan_.step_begin[step]; k < plan_.step_begin[step + 1]; ++k) row(plan_.row[k], thread);
+    const I begin = plan_.step_begin[step];
+    const I count = plan_.step_begin[step + 1] - begin;
+    if (!plan_.natural) {
+      for (I k = begin; k < begin + count; ++k) row(plan_.row[k], thread);
+    } else if (count == 1 || plan_.row[begin] < plan_.row[begin + 1]) {
+      for (I k = 0; k < count; ++k) row(plan_.row[begin] + k, thread);
+    } else {
+      for (I k = 0; k < count; ++k) row(plan_.row[begin] - k, thread);
+    }
     progress_.finish(block, step + 1 - plan_.block_step[block]);
   }
 
@@ -55,18 +63,24 @@ private:
     for (I s = plan_.block_step[block]; s < plan_.block_step[block + 1]; ++s) walk_step(block, s, block, row);
   }
 
-  /// A thread with several blocks takes them level by level: every wait is for a lower
-  /// level, so no two threads wait for each other.
+  /// A thread with several blocks takes their steps in the order of keys: every wait is for a
+  /// lower key, so no two threads wait for each other.
   template <class Row> void walk_blocks(int thread, int team, const Row& row)
   {
     for (std::int32_t p = thread; p < plan_.blocks; p += team) cursor_[p] = plan_.block_step[p];
-    for (I level = 0; level < plan_.levels; ++level)
-      for (std::int32_t p = thread; p < plan_.blocks; p += team) {
-        const I s = cursor_[p];
-        if (s == plan_.block_step[p + 1] || plan_.step_level[s] != level) continue;
-        walk_step(p, s, thread, row);
-        ++cursor_[p];
-      }
+    for (std::int32_t p = next_block(thread, team); p >= 0; p = next_block(thread, team))
+      walk_step(p, cursor_[p]++, thread, row);
+  }
+
+  /// The block of this thread whose next step has the lowest key; -1 when all are done.
+  std::int32_t next_block(int thread, int team) const
+  {
+    std::int32_t best = -1;
+    for (std::int32_t p = thread; p < plan_.blocks; p += team) {
+      if (cursor_[p] == plan_.block_step[p + 1]) continue;
+      if (best < 0 || plan_.step_key[cursor_[p]] < plan_.step_key[cursor_[best]]) best = p;
+    }
+    return best;
   }
 
   const RowBlocks<I>& plan_;
@@ -77,8 +91,8 @@ private:
 /// Bytes that a plan of row blocks takes.
 template <class I> std::size_t plan_bytes(const RowBlocks<I>& plan)
 {
-  const std::size_t indices = plan.block_row.size() + plan.row.size() + plan.block_step.size() +
-                              plan.step_begin.size() + plan.step_level.size() + plan.wait_begin.size();
+  const std::size_t indices = plan.row.size() + plan.block_step.size() + plan.step_begin.size() +
+                              plan.step_key.size() + plan.wait_begin.size();
   return indices * sizeof(I) + plan.wait.size() * sizeof(StepWait);
 }
 

@@ -4,18 +4,35 @@
 
 #include "../core/instantiate.hpp"
 #include "../core/pivot.hpp"
+#include "large_array.hpp"
 
 namespace syncfree {
 namespace {
 
+/// Finite exactly where v is, as long as it does not overflow; |v| for real v.
 template <class T> double magnitude(const T& v) { return std::abs(real_part(v)) + std::abs(imaginary_part(v)); }
+
+/// The pattern of a factor as bare pointers: the loops over a row reload nothing.
+template <class I> struct Rows {
+  bool lu;
+  const I *lower_begin, *lower_column, *lower_source, *upper_begin, *upper_column;
+
+  explicit Rows(const FactorPattern<I>& p)
+      : lu(p.kind == Kind::ilu), lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
+        lower_source(p.lower_source.data()), upper_begin(p.upper_begin.data()), upper_column(p.upper_column.data())
+  {
+  }
+};
 
 /// Factors single rows with a given shift of the diagonal.
 template <class T, class I> class RowFactorizer {
 public:
-  RowFactorizer(const FactorPattern<I>& pattern, const CsrView<T, I>& A, const PivotRule& rule, double shift,
-                FactorValues<T>* values)
-      : pattern_(pattern), A_(A), test_(rule), shift_(static_cast<real_t<T>>(shift)), values_(*values)
+  /// rows_of_A  row i of A has the entries of row i of the factor and no others (IC: from the diagonal on)
+  RowFactorizer(const FactorPattern<I>& pattern, bool rows_of_A, const CsrView<T, I>& A, const PivotRule& rule,
+                double shift, FactorValues<T>* values)
+      : pattern_(pattern), rows_(pattern), rows_of_A_(rows_of_A), A_(A), test_(rule),
+        shift_(static_cast<real_t<T>>(shift)), lower_(values->lower.data()), upper_(values->upper.data()),
+        inverse_pivot_(values->inverse_pivot.data())
   {
   }
 
@@ -23,23 +40,18 @@ public:
   bool factor_row(I i, RowWorkspace<T>* work) const
   {
     T* w = work->w.data();
-    clear(i, w);
-    load(i, w);
+    if (rows_of_A_) copy_row(i, w);
+    else scatter_row(i, w);
     w[i] += shift_;
-    if (pattern_.kind == Kind::ilu) eliminate_lu(i, w);
-    else eliminate_cholesky(i, w);
-    store(i, w);
+    const double lower = rows_.lu ? eliminate_lu(i, w) : eliminate_cholesky(i, w);
+    const double upper = store_upper(i, w);
     T pivot = w[i];
-    const double row_sum = test_.needs_row_sum() ? sum_row(i) : 0;
-    if (!std::isfinite(row_sum)) return fail(failed(Code::not_finite, i), work);
-    if (!test_.accept(&pivot, row_sum, &work->repaired)) {
-      Status failure = failed(Code::zero_pivot, i);
-      failure.value = std::abs(pivot);
-      failure.tolerance = test_.tolerance(row_sum);
-      return fail(failure, work);
-    }
-    values_.inverse_pivot[i] = T(1) / pivot;
-    return finite_row(i) || fail(failed(Code::not_finite, i), work);
+    if (!std::isfinite(lower + upper + magnitude(pivot)) && !(finite_row(i) && is_finite(pivot)))
+      return fail(failed(Code::not_finite, i), work);
+    const double row_sum = test_.needs_row_sum() ? sum_row(i, lower, upper) : 0;
+    if (!test_.accept(&pivot, row_sum, &work->repaired)) return fail(zero_pivot(i, pivot, row_sum), work);
+    inverse_pivot_[i] = T(1) / pivot;
+    return std::isfinite(magnitude(inverse_pivot_[i])) || fail(failed(Code::not_finite, i), work);
   }
 
 private:
@@ -49,16 +61,34 @@ private:
     return false;
   }
 
-  void clear(I i, T* w) const
+  Status zero_pivot(I i, const T& pivot, double row_sum) const
   {
-    for (I k = pattern_.lower_begin[i]; k < pattern_.lower_begin[i + 1]; ++k) w[pattern_.lower_column[k]] = T(0);
-    for (I k = pattern_.upper_begin[i]; k < pattern_.upper_begin[i + 1]; ++k) w[pattern_.upper_column[k]] = T(0);
-    w[i] = T(0);
+    Status failure = failed(Code::zero_pivot, i);
+    failure.value = std::abs(pivot);
+    failure.tolerance = test_.tolerance(row_sum);
+    return failure;
   }
 
-  /// IC reads the upper triangle only: what is written below the diagonal is not looked at.
-  void load(I i, T* w) const
+  /// Row i of A where A's entries are the factor's: A's columns need not be read.
+  void copy_row(I i, T* w) const
   {
+    const I lower_count = rows_.lu ? rows_.lower_begin[i + 1] - rows_.lower_begin[i] : 0;
+    const I upper_count = rows_.upper_begin[i + 1] - rows_.upper_begin[i];
+    const T* diagonal = A_.value + (A_.pattern.row_begin[i + 1] - upper_count - 1);
+    const I* column = rows_.lower_column + rows_.lower_begin[i];
+    for (I k = 0; k < lower_count; ++k) w[column[k]] = diagonal[k - lower_count];
+    w[i] = *diagonal;
+    column = rows_.upper_column + rows_.upper_begin[i];
+    for (I k = 0; k < upper_count; ++k) w[column[k]] = diagonal[k + 1];
+  }
+
+  /// Row i of the permuted matrix on the factor's pattern. IC reads the upper triangle only: what is
+  /// written below the diagonal is not looked at.
+  void scatter_row(I i, T* w) const
+  {
+    for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) w[rows_.lower_column[k]] = T(0);
+    for (I k = rows_.upper_begin[i]; k < rows_.upper_begin[i + 1]; ++k) w[rows_.upper_column[k]] = T(0);
+    w[i] = T(0);
     const I row = pattern_.natural() ? i : pattern_.row_order[i];
     const I begin = A_.pattern.row_begin[row], end = A_.pattern.row_begin[row + 1];
     if (pattern_.natural())
@@ -70,98 +100,121 @@ private:
   /// w -= factor times entries [begin, end) of the rows of U.
   void subtract(const T& factor, I begin, I end, T* w) const
   {
-    const I* column = pattern_.upper_column.data();
-    const T* value = values_.upper.data();
-    for (I k = begin; k < end; ++k) w[column[k]] -= multiply(factor, value[k]);
+    for (I k = begin; k < end; ++k) w[rows_.upper_column[k]] -= multiply(factor, upper_[k]);
   }
 
-  void eliminate_lu(I i, T* w) const
-  {
-    for (I k = pattern_.lower_begin[i]; k < pattern_.lower_begin[i + 1]; ++k) {
-      const I p = pattern_.lower_column[k];
-      const T factor = multiply(w[p], values_.inverse_pivot[p]);
-      values_.lower[k] = factor;
-      subtract(factor, pattern_.upper_begin[p], pattern_.upper_begin[p + 1], w);
-    }
-  }
-
-  void eliminate_cholesky(I i, T* w) const
-  {
-    for (I k = pattern_.lower_begin[i]; k < pattern_.lower_begin[i + 1]; ++k) {
-      const I p = pattern_.lower_column[k];
-      const I source = pattern_.lower_source[k];
-      const T factor = multiply(values_.upper[source], values_.inverse_pivot[p]);
-      values_.lower[k] = factor;
-      subtract(factor, source, pattern_.upper_begin[p + 1], w);
-    }
-  }
-
-  void store(I i, const T* w) const
-  {
-    for (I k = pattern_.upper_begin[i]; k < pattern_.upper_begin[i + 1]; ++k)
-      values_.upper[k] = w[pattern_.upper_column[k]];
-  }
-
-  /// Sum of |entries| off the diagonal, as the pivot rules of PETSc take it.
-  double sum_row(I i) const
+  /// Returns the sum of magnitudes of row i of L, as does eliminate_cholesky.
+  double eliminate_lu(I i, T* w) const
   {
     double sum = 0;
-    if (pattern_.kind == Kind::ilu)
-      for (I k = pattern_.lower_begin[i]; k < pattern_.lower_begin[i + 1]; ++k) sum += std::abs(values_.lower[k]);
-    for (I k = pattern_.upper_begin[i]; k < pattern_.upper_begin[i + 1]; ++k) sum += std::abs(values_.upper[k]);
+    for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) {
+      const I p = rows_.lower_column[k];
+      const T factor = multiply(w[p], inverse_pivot_[p]);
+      lower_[k] = factor;
+      sum += magnitude(factor);
+      subtract(factor, rows_.upper_begin[p], rows_.upper_begin[p + 1], w);
+    }
     return sum;
   }
 
-  /// The sum of magnitudes is finite unless an entry is not, or the sum overflows; only then look at each.
+  double eliminate_cholesky(I i, T* w) const
+  {
+    double sum = 0;
+    for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) {
+      const I p = rows_.lower_column[k];
+      const I source = rows_.lower_source[k];
+      const T factor = multiply(upper_[source], inverse_pivot_[p]);
+      lower_[k] = factor;
+      sum += magnitude(factor);
+      subtract(factor, source, rows_.upper_begin[p + 1], w);
+    }
+    return sum;
+  }
+
+  /// Returns the sum of magnitudes of row i of U.
+  double store_upper(I i, const T* w) const
+  {
+    double sum = 0;
+    for (I k = rows_.upper_begin[i]; k < rows_.upper_begin[i + 1]; ++k) {
+      upper_[k] = w[rows_.upper_column[k]];
+      sum += magnitude(upper_[k]);
+    }
+    return sum;
+  }
+
+  /// Sum of |entries| off the diagonal, as the pivot rules of PETSc take it.
+  ///   lower, upper  sums of magnitudes
+  double sum_row(I i, double lower, double upper) const
+  {
+    if constexpr (is_complex_v<T>) {
+      lower = upper = 0;
+      for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) lower += std::abs(lower_[k]);
+      for (I k = rows_.upper_begin[i]; k < rows_.upper_begin[i + 1]; ++k) upper += std::abs(upper_[k]);
+    }
+    return rows_.lu ? lower + upper : upper;
+  }
+
+  /// Looks at each entry: the sum of finite magnitudes may have overflowed.
   bool finite_row(I i) const
   {
-    double sum = magnitude(values_.inverse_pivot[i]);
-    for (I k = pattern_.lower_begin[i]; k < pattern_.lower_begin[i + 1]; ++k) sum += magnitude(values_.lower[k]);
-    for (I k = pattern_.upper_begin[i]; k < pattern_.upper_begin[i + 1]; ++k) sum += magnitude(values_.upper[k]);
-    if (std::isfinite(sum)) return true;
-    bool finite = is_finite(values_.inverse_pivot[i]);
-    for (I k = pattern_.lower_begin[i]; k < pattern_.lower_begin[i + 1]; ++k) finite &= is_finite(values_.lower[k]);
-    for (I k = pattern_.upper_begin[i]; k < pattern_.upper_begin[i + 1]; ++k) finite &= is_finite(values_.upper[k]);
+    bool finite = true;
+    for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) finite &= is_finite(lower_[k]);
+    for (I k = rows_.upper_begin[i]; k < rows_.upper_begin[i + 1]; ++k) finite &= is_finite(upper_[k]);
     return finite;
   }
 
   const FactorPattern<I>& pattern_;
-  const CsrView<T, I>& A_;
+  Rows<I> rows_;
+  bool rows_of_A_;
+  CsrView<T, I> A_;
   PivotTest<T> test_;
   real_t<T> shift_;
-  FactorValues<T>& values_;
+  T *lower_, *upper_, *inverse_pivot_;
 };
 
-/// Below this many rows a level and thread the threads would mostly wait.
-constexpr int least_rows_a_level_a_thread = 16;
-
-template <class I> bool pays(const RowBlocks<I>& plan, I n)
+/// Does row i of the factor have the entries of row i of A and no others? A factor keeps all entries of A, so
+/// equal numbers of them are equal entries. For IC only entries from the diagonal on count.
+template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const PatternView<I>& A)
 {
-  return plan.levels > 0 && n / plan.levels >= static_cast<I>(plan.blocks) * least_rows_a_level_a_thread;
+  if (!pattern.natural()) return false;
+  if (pattern.kind == Kind::ilu) {
+    const std::size_t entries = pattern.lower_column.size() + pattern.upper_column.size() + pattern.n;
+    return entries == static_cast<std::size_t>(A.nnz());
+  }
+  for (I i = 0; i < A.n; ++i) {
+    const I place = A.row_begin[i + 1] - (pattern.upper_begin[i + 1] - pattern.upper_begin[i]) - 1;
+    if (place < A.row_begin[i] || A.column[place] != i) return false;
+  }
+  return true;
 }
+
+/// A plan that promises less is not worth the team.
+constexpr double least_speedup = 1.2;
 
 }  // namespace
 
 template <class T, class I>
-Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, int threads) : pattern_(pattern), work_(1)
+Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int threads)
+    : pattern_(pattern), rows_of_A_(has_rows_of(pattern, A)), work_(1)
 {
   if (threads > 1) {
     if (!make_row_blocks(pattern.lower(), true, threads, &plan_).ok()) throw std::bad_alloc();
-    if (pays(plan_, pattern.n)) {
+    speedup_ = plan_.speedup;
+    if (speedup_ >= least_speedup) {
       runner_ = std::make_unique<BlockRunner<I>>(plan_);
       work_.resize(threads);
     } else {
       plan_ = RowBlocks<I>();
     }
   }
-  for (RowWorkspace<T>& work : work_) work.w.resize(pattern.n);
+  for (RowWorkspace<T>& work : work_) resize_large(&work.w, pattern.n);
 }
 
 template <class T, class I>
 Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rule, double shift,
                                     FactorValues<T>* values)
 {
-  const RowFactorizer<T, I> factorizer(pattern_, A, rule, shift, values);
+  const RowFactorizer<T, I> factorizer(pattern_, rows_of_A_, A, rule, shift, values);
   for (RowWorkspace<T>& work : work_) {
     work.repaired = 0;
     work.failure = Status();
@@ -193,11 +246,12 @@ template <class T, class I>
 Status Factorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
                                 PivotReport* report)
 {
-  ShiftLoop shifts(rule, rule.shift == Shift::positive_definite ? dominance_shift(A, rule) : 0);
+  const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule) : 0;
+  ShiftLoop shifts(pattern_.kind, rule, top);
   for (;;) {
     const Status status = attempt(A, rule, shifts.amount(), values);
     if (status.code == Code::zero_pivot) {
-      if (!shifts.retry_after_failure()) return status;
+      if (!shifts.retry_after_failure(status.tolerance)) return status;
     } else if (!status.ok()) {
       return status;
     } else if (!shifts.retry_to_refine()) {

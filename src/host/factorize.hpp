@@ -6,7 +6,7 @@
 /// it has entries for, on the fixed pattern:
 ///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p)
 /// with w the row spread out to n entries. Entries outside the pattern are written too, which
-/// saves a branch, and never read: each row first clears the places of its own pattern.
+/// saves a branch, and never read: each row first sets the places of its own pattern.
 /// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter.
 
 #include <memory>
@@ -19,23 +19,32 @@ namespace syncfree {
 
 /// What a thread needs for its rows, and what it finds out about them.
 template <class T> struct RowWorkspace {
-  std::vector<T> w;   ///< n entries
-  int repaired = 0;   ///< pivots that the rule inblocks has changed
-  Status failure;     ///< of the lowest row that failed, if any
+  std::vector<T> w;  ///< n entries
+  int repaired = 0;  ///< pivots that the rule inblocks has changed
+  Status failure;    ///< of the lowest row that failed, if any
 };
 
 template <class T, class I> class Factorization {
 public:
-  /// `pattern` must outlive this. Throws std::bad_alloc.
-  ///   threads  1: rows in order; more: row blocks of the lower triangle
-  Factorization(const FactorPattern<I>& pattern, int threads);
+  /// Throws std::bad_alloc.
+  ///   pattern  must outlive this
+  ///   A        the pattern that was analysed; not kept
+  ///   threads  1: rows in order; more: row blocks of the lower triangle, where that pays
+  Factorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int threads);
 
   /// Bitwise the same for any number of threads. Allocates nothing.
   ///   A       the matrix whose pattern was analysed
   ///   values  [out] arrays of the pattern's sizes
   ///   report  [out] what the pivot rule did
-  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row): the first such row, in the factor's numbering
+  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row): the first such row of the last attempt, in the
+  ///           factor's numbering, as in PETSc
   Status run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
+
+  /// Threads that factor rows.
+  int threads() const { return static_cast<int>(work_.size()); }
+
+  /// What the row blocks of the lower triangle promise over one thread; 0 for one thread.
+  double speedup() const { return speedup_; }
 
   std::size_t bytes() const;
 
@@ -44,7 +53,9 @@ private:
   int repaired() const;
 
   const FactorPattern<I>& pattern_;
+  bool rows_of_A_ = false;                  ///< each row of the factor has A's entries: nothing to permute, no fill
   RowBlocks<I> plan_;
+  double speedup_ = 0;
   std::unique_ptr<BlockRunner<I>> runner_;  ///< null for one thread
   std::vector<RowWorkspace<T>> work_;       ///< one a thread
 };

@@ -1,32 +1,33 @@
-/// `blocks`: one contiguous block of rows a thread. A dependency path crosses the border
-/// between two blocks seldom, so threads walk their own rows level by level and wait only
-/// at the borders, for the step of the other block that they really read.
+/// `blocks`: substitution in natural order, cut into chunks of some hundred rows that are
+/// handed out to threads when the plan is made. Inside a chunk the matrix streams as in `serial`;
+/// a thread waits only before a chunk, and only for chunks of other threads that it reads. Sums are those of
+/// `serial`, so results do not depend on the number of threads.
 
 #include "../core/instantiate.hpp"
-#include "block_runner.hpp"
+#include "chunk_runner.hpp"
 #include "strategies.hpp"
 
 namespace syncfree {
 namespace {
 
-template <class I> RowBlocks<I> plan_blocks(const PatternView<I>& pattern, bool lower, int threads)
+template <class I> RowChunks<I> plan_chunks(const PatternView<I>& pattern, bool lower, int threads)
 {
-  RowBlocks<I> plan;
-  if (!make_row_blocks(pattern, lower, threads, &plan).ok()) throw std::bad_alloc();
+  RowChunks<I> plan;
+  if (!make_row_chunks(pattern, lower, threads, &plan).ok()) throw std::bad_alloc();
   return plan;
 }
 
 template <class T, class V, class I> class BlockSolver : public TriangularSolver<T, V, I> {
 public:
   BlockSolver(TriangleView<V, I> triangle, int threads)
-      : triangle_(triangle), plan_(plan_blocks(triangle.pattern, triangle.lower, threads)), runner_(plan_)
+      : triangle_(triangle), plan_(plan_chunks(triangle.pattern, triangle.lower, threads)), runner_(plan_)
   {
   }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
-    for_each_column<T>(triangle_, b, x, columns, conjugate, [this](auto row, const T* from, T* to) {
-      runner_.run([=](I i, int) { row(i, from, to); });
+    with_row<T>(triangle_, conjugate, [&](const auto& row) {
+      runner_.run([&row, &columns, b, x](I begin, I end, int) { row.walk(begin, end, b, x, columns); });
     });
   }
 
@@ -36,12 +37,16 @@ public:
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override { return {"blocks", plan_.levels, plan_.blocks, plan_bytes(plan_)}; }
+  Description describe() const override
+  {
+    return {"blocks", levels_.get(triangle_.pattern, triangle_.lower), plan_.threads, plan_.bytes()};
+  }
 
 private:
   TriangleView<V, I> triangle_;
-  RowBlocks<I> plan_;
-  BlockRunner<I> runner_;
+  RowChunks<I> plan_;
+  ChunkRunner<I> runner_;
+  LevelCount<I> levels_;
 };
 
 }  // namespace

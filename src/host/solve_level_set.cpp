@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <new>
 
 #include "../core/instantiate.hpp"
@@ -36,12 +37,10 @@ public:
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
-    for_each_column<T>(triangle_, b, x, columns, conjugate, [this](auto row, const T* from, T* to) {
+    with_row<T>(triangle_, conjugate, [&](const auto& row) {
+      if (threads_ == 1) return walk_stages(0, 1, row, b, x, columns);
 #pragma omp parallel num_threads(threads_)
-      for (const Stage& stage : stages_) {
-        walk_stage(stage, row, from, to);
-        barrier_.wait(omp_get_num_threads());
-      }
+      walk_stages(omp_get_thread_num(), omp_get_num_threads(), row, b, x, columns);
     });
   }
 
@@ -75,16 +74,31 @@ private:
     }
   }
 
-  template <class Row> void walk_stage(const Stage& stage, const Row& row, const T* b, T* x) const
+  template <class Row>
+  void walk_stages(int thread, int team, const Row& row, const T* b, T* x, const Columns<I>& columns)
   {
-    const I team = stage.wide ? omp_get_num_threads() : 1;
-    const I thread = omp_get_thread_num();
-    if (thread >= team) return;
+    for (const Stage& stage : stages_) {
+      if (stage.wide) walk_share(stage, thread, team, row, b, x, columns);
+      else if (thread == 0) walk_rows(stage.begin, stage.end, row, b, x, columns);
+      if (team > 1) barrier_.wait(team);
+    }
+  }
+
+  template <class Row>
+  void walk_share(const Stage& stage, I thread, I team, const Row& row, const T* b, T* x,
+                  const Columns<I>& columns) const
+  {
     const I share = (stage.end - stage.begin) / team;
     const I rest = (stage.end - stage.begin) % team;
-    const I begin = stage.begin + thread * share + (thread < rest ? thread : rest);
-    const I end = begin + share + (thread < rest);
-    for (I k = begin; k < end; ++k) row(sets_.row[k], b, x);
+    const I begin = stage.begin + thread * share + std::min(thread, rest);
+    walk_rows(begin, begin + share + (thread < rest ? 1 : 0), row, b, x, columns);
+  }
+
+  template <class Row>
+  void walk_rows(I begin, I end, const Row& row, const T* b, T* x, const Columns<I>& columns) const
+  {
+    for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading)
+      for (I k = begin; k < end; ++k) row(sets_.row[k], b, x);
   }
 
   TriangleView<V, I> triangle_;

@@ -1,29 +1,28 @@
 /// `serial`: forward or backward substitution, row after row in natural order. The truth
 /// that the other strategies are compared with, and the fastest for one thread.
 
+#include <algorithm>
+
 #include "../core/instantiate.hpp"
 #include "strategies.hpp"
 
 namespace syncfree {
 namespace {
 
+/// Rows whose part of the matrix stays in the first cache while several columns are solved.
+constexpr int rows_at_a_time = 256;
+
 template <class T, class V, class I> class SerialSolver : public TriangularSolver<T, V, I> {
 public:
-  explicit SerialSolver(TriangleView<V, I> triangle) : triangle_(triangle)
-  {
-    description_.strategy = "serial";
-    description_.levels = triangle.pattern.n;
-  }
+  explicit SerialSolver(TriangleView<V, I> triangle) : triangle_(triangle) {}
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     const I n = triangle_.pattern.n;
-    const bool lower = triangle_.lower;
-    for_each_column<T>(triangle_, b, x, columns, conjugate, [=](auto row, const T* from, T* to) {
-      if (lower)
-        for (I i = 0; i < n; ++i) row(i, from, to);
-      else
-        for (I i = n; i-- > 0;) row(i, from, to);
+    with_row<T>(triangle_, conjugate, [&](const auto& row) {
+      if (columns.count == 1) return row.walk(0, n, b, x, columns);
+      for (I s = 0; s < n; s += std::min<I>(rows_at_a_time, n - s))
+        row.walk(s, s + std::min<I>(rows_at_a_time, n - s), b, x, columns);
     });
   }
 
@@ -33,11 +32,14 @@ public:
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override { return description_; }
+  Description describe() const override
+  {
+    return {"serial", levels_.get(triangle_.pattern, triangle_.lower), 1, 0};
+  }
 
 private:
   TriangleView<V, I> triangle_;
-  Description description_;
+  LevelCount<I> levels_;
 };
 
 }  // namespace

@@ -10,8 +10,6 @@
 /// waits, waits for a run that is being worked on; left sums and in-degrees are re-armed by
 /// the thread that uses them up.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -28,10 +26,15 @@ constexpr std::int64_t run_length = 64;
 template <class T, class V, class I> class SyncFreeSolver : public TriangularSolver<T, V, I> {
 public:
   SyncFreeSolver(TriangleView<V, I> triangle, int threads)
-      : n_(triangle.pattern.n), lower_(triangle.lower), threads_(threads), left_(new Contributions<T>[n_])
+      : n_(triangle.pattern.n),
+        lower_(triangle.lower),
+        threads_(threads),
+        pattern_(triangle.pattern),
+        left_(new Contributions<T>[n_])
   {
     transpose(triangle.pattern);
     for (I i = 0; i < n_; ++i) left_[i].expect(in_degree_[i]);
+    inverse_diagonal_ = triangle.inverse_diagonal;
     if (triangle.value) refresh(triangle.value, triangle.inverse_diagonal);
   }
 
@@ -54,7 +57,7 @@ public:
   Description describe() const override
   {
     const std::size_t indices = column_begin_.size() + row_.size() + source_.size();
-    return {"sync_free", 0, threads_,
+    return {"sync_free", levels_.get(pattern_, lower_), threads_,
             indices * sizeof(I) + value_.size() * sizeof(V) + n_ * (sizeof(Contributions<T>) + sizeof(std::int32_t))};
   }
 
@@ -83,7 +86,13 @@ private:
   template <bool conjugated> void solve_column(const T* b, T* x)
   {
     tickets_.reset();
+    if (threads_ == 1) return solve_runs<conjugated>(b, x);
 #pragma omp parallel num_threads(threads_)
+    solve_runs<conjugated>(b, x);
+  }
+
+  template <bool conjugated> void solve_runs(const T* b, T* x)
+  {
     for (std::int64_t begin = tickets_.take(run_length); begin < n_; begin = tickets_.take(run_length)) {
       const std::int64_t end = std::min<std::int64_t>(begin + run_length, n_);
       for (std::int64_t k = begin; k < end; ++k)
@@ -93,7 +102,7 @@ private:
 
   template <bool conjugated> void solve_component(I j, const T* b, T* x)
   {
-    using Row = SolveRow<T, V, I, conjugated>;
+    using Row = SolveRow<T, V, I, true, conjugated, true>;
     const T sum = b[j] - left_[j].wait_and_rearm(in_degree_[j]);
     const T solved = inverse_diagonal_ ? multiply(sum, Row::stored(inverse_diagonal_[j])) : sum;
     x[j] = solved;
@@ -104,6 +113,8 @@ private:
   I n_;
   bool lower_;
   int threads_;
+  PatternView<I> pattern_;  ///< for describe() only
+  LevelCount<I> levels_;
   std::unique_ptr<Contributions<T>[]> left_;
   std::vector<std::int32_t> in_degree_;
   std::vector<I> column_begin_, row_, source_;  ///< source_: where an entry stands in the caller's rows

@@ -1,8 +1,11 @@
 #include "solves.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <new>
 
 #include "../core/instantiate.hpp"
+#include "large_array.hpp"
 
 namespace syncfree {
 namespace {
@@ -35,6 +38,18 @@ template <class V, class I> struct Transposed {
   std::size_t size() const { return bytes(begin) + bytes(column) + bytes(source) + bytes(value); }
 };
 
+/// Rounds to V. Returns the position of the first number that V cannot hold, or the size.
+template <class V, class T> std::size_t round_all(const std::vector<T>& from, std::vector<V>* to)
+{
+  resize_large(to, from.size());
+  std::size_t first = from.size();
+  for (std::size_t k = from.size(); k-- > 0;) {
+    (*to)[k] = static_cast<V>(from[k]);
+    if (!is_finite((*to)[k])) first = k;
+  }
+  return first;
+}
+
 template <class T, class V, class I> class StoredSolves : public FactorSolves<T, I> {
 public:
   using Solver = TriangularSolver<T, V, I>;
@@ -52,23 +67,19 @@ public:
     return status;
   }
 
-  void refresh(const FactorValues<T>& values) override
+  Status refresh(const FactorValues<T>& values) override
   {
     if constexpr (std::is_same_v<T, V>) {
-      lower_value_ = values.lower.data();
-      upper_value_ = values.upper.data();
-      inverse_pivot_ = values.inverse_pivot.data();
+      take(values);
     } else {
-      stored_.lower.assign(values.lower.begin(), values.lower.end());
-      stored_.upper.assign(values.upper.begin(), values.upper.end());
-      stored_.inverse_pivot.assign(values.inverse_pivot.begin(), values.inverse_pivot.end());
-      lower_value_ = stored_.lower.data();
-      upper_value_ = stored_.upper.data();
-      inverse_pivot_ = stored_.inverse_pivot.data();
+      Status status = round(values);
+      if (!status.ok()) return status;
+      take(stored_);
     }
     lower_->refresh(lower_value_, nullptr);
     upper_->refresh(upper_value_, inverse_pivot_);
     if (transposes_) refresh_transposes(transposes_.get());
+    return {};
   }
 
   Status prepare_transposes() override
@@ -91,7 +102,24 @@ public:
     solver(triangle).solve(b, x, columns, conjugate);
   }
 
-  T inverse_pivot(I i) const override { return static_cast<T>(inverse_pivot_[i]); }
+  Status check_roots() const override
+  {
+    for (I i = 0; i < pattern_.n; ++i) {
+      if (imaginary_part(inverse_pivot_[i]) == 0 && real_part(inverse_pivot_[i]) >= 0) continue;
+      Status status = failed(Code::negative_pivot, i);
+      status.value = real_part(T(1) / static_cast<T>(inverse_pivot_[i]));
+      return status;
+    }
+    return {};
+  }
+
+  void scale_by_root(bool up, const T* b, T* x) const override
+  {
+    for (I i = 0; i < pattern_.n; ++i) {
+      const real_t<T> root = std::sqrt(static_cast<real_t<T>>(real_part(inverse_pivot_[i])));
+      x[i] = up ? b[i] / root : b[i] * root;
+    }
+  }
 
   FactorValues<T> values() const override
   {
@@ -106,7 +134,15 @@ public:
     return (pattern_.lower_column.size() + pattern_.upper_column.size() + pattern_.n) * sizeof(V);
   }
 
-  std::size_t plan_bytes() const override { return lower_->describe().bytes + upper_->describe().bytes; }
+  Description describe() const override
+  {
+    const Description upper = upper_->describe();
+    Description both = lower_->describe();
+    both.levels += upper.levels;
+    both.threads = std::max(both.threads, upper.threads);
+    both.bytes += upper.bytes;
+    return both;
+  }
 
   std::size_t transpose_bytes() const override
   {
@@ -134,6 +170,31 @@ private:
       return {false, {n, lower.begin.data(), lower.column.data()}, nullptr, nullptr};
     }
   };
+
+  void take(const FactorValues<V>& values)
+  {
+    lower_value_ = values.lower.data();
+    upper_value_ = values.upper.data();
+    inverse_pivot_ = values.inverse_pivot.data();
+  }
+
+  Status round(const FactorValues<T>& values)
+  {
+    const std::size_t lower = round_all(values.lower, &stored_.lower);
+    const std::size_t upper = round_all(values.upper, &stored_.upper);
+    std::size_t pivot = round_all(values.inverse_pivot, &stored_.inverse_pivot);
+    for (std::size_t i = 0; i < pivot; ++i)
+      if (stored_.inverse_pivot[i] == V(0)) pivot = i;
+    const std::int64_t row = std::min({row_of(pattern_.lower_begin, lower), row_of(pattern_.upper_begin, upper),
+                                       static_cast<std::int64_t>(pivot)});
+    return row < pattern_.n ? failed(Code::not_finite, row) : Status();
+  }
+
+  /// The row of position k; n for the position behind the last.
+  static std::int64_t row_of(const std::vector<I>& begin, std::size_t k)
+  {
+    return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
+  }
 
   void refresh_transposes(Transposes* transposes) const
   {

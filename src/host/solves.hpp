@@ -19,19 +19,31 @@ template <class T, class I> class FactorSolves {
 public:
   virtual ~FactorSolves() = default;
 
-  /// Takes new numbers. Where V is not T they are copied and the caller may free `values`.
-  /// Throws std::bad_alloc.
-  virtual void refresh(const FactorValues<T>& values) = 0;
+  /// Takes new numbers. Where V is not T they are rounded to V and the caller may free `values`; else they must
+  /// stay alive. Throws std::bad_alloc.
+  ///   errors  not_finite(row) for the first row with a number outside the range of V, its pivot among them
+  virtual Status refresh(const FactorValues<T>& values) = 0;
 
   /// Makes the transposed triangles if they are not there. out_of_memory leaves things as they were.
   virtual Status prepare_transposes() = 0;
 
   virtual void solve(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
 
-  virtual T inverse_pivot(I i) const = 0;
+  /// Is there a real D^(1/2), with D the diagonal of U?
+  ///   errors  negative_pivot(row, real part of D)
+  virtual Status check_roots() const = 0;
+
+  /// x = D^(1/2) b if `up`, else D^(-1/2) b. Call check_roots first.
+  ///   b, x  n entries; x == b is allowed
+  virtual void scale_by_root(bool up, const T* b, T* x) const = 0;
+
   virtual FactorValues<T> values() const = 0;
   virtual std::size_t value_bytes() const = 0;
-  virtual std::size_t plan_bytes() const = 0;
+
+  /// Of the solves with L and U together.
+  virtual Description describe() const = 0;
+
+  /// Patterns, numbers and plans of the transposed triangles.
   virtual std::size_t transpose_bytes() const = 0;
 };
 

@@ -10,6 +10,8 @@
 
 #include <limits>
 
+#include <unistd.h>
+
 namespace {
 
 struct ZeroPivot {
@@ -81,6 +83,7 @@ TEST(ZeroPivotReport, of_icc_names_the_row_although_petsc_names_another)
   EXPECT_EQ(3, b.row);
 }
 
+/* PCLU and PCCHOLESKY forget the failure when the matrix has changed; PCILU and PCICC do not and stay failed until PCReset(). */
 TEST(ZeroPivotReport, is_gone_after_a_good_factorization)
 {
   MatOwner A    = diagonal_with_zero(7, 3);
@@ -177,6 +180,25 @@ TEST(FailedFactor, ends_a_solve_with_pc_failed_as_petscs_does)
     ok(KSPGetConvergedReason(ksp, &reason));
     EXPECT_EQ(KSP_DIVERGED_PC_FAILED, reason) << type;
   }
+}
+
+/*
+  ICC takes its shift from the row sums of the whole matrix but factors the upper triangle. Where the matrix is not
+  symmetric the largest shift may not be enough, and PETSc's MatCholeskyFactorNumeric_SeqAIJ() then halves its steps for
+  ever. Ours has to end, with whatever reason.
+*/
+TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
+{
+  for (const char *name : {"convection", "random_wild", "random_dominant", "mixed_nodes"})
+    for (PetscInt levels : {0, 1}) {
+      MatOwner A = sample(name).make();
+      alarm(60); /* a hang ends the program */
+      const Factored ours = set_up_ours(A, {true, MAT_SHIFT_POSITIVE_DEFINITE, MATORDERINGNATURAL, levels});
+      alarm(0);
+      EXPECT_EQ(0, ours.refusal.code) << name << ": " << ours.refusal.text;
+      if (!ours.usable()) continue;
+      for (PetscScalar d : read_ours(ours.matrix()).pivot) EXPECT_GT(PetscRealPart(d), 0) << name;
+    }
 }
 
 /* What is not a number must come out as a failed factorization, for every strategy, and no solve may hang. */

@@ -27,7 +27,7 @@ struct Method {
 
 const std::vector<Method> methods = {
   {"gmres_left", KSPGMRES, PC_LEFT}, {"gmres_right", KSPGMRES, PC_RIGHT}, {"bcgs_left", KSPBCGS, PC_LEFT},
-  {"cg_left", KSPCG, PC_LEFT},       {"bicg_left", KSPBICG, PC_LEFT},     {"cg_symmetric", KSPCG, PC_SYMMETRIC},
+  {"cg_left", KSPCG, PC_LEFT},       {"bicg_left", KSPBICG, PC_LEFT},     {"gmres_symmetric", KSPGMRES, PC_SYMMETRIC},
 };
 
 History solve(Mat A, const Method &method, PCType type, const Request &request, const std::string &strategy)

@@ -79,7 +79,7 @@ static PetscErrorCode SpoilRow(Mat A, const char option[], PetscBool nan)
 
 static PetscErrorCode MakeMatrix(Mat *A)
 {
-  PetscInt  nx = 20, first, last, rows;
+  PetscInt  nx = 20, first, last, rows = 0;
   PetscReal wind = 1.0;
 
   PetscFunctionBeginUser;

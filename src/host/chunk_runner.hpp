@@ -1,0 +1,81 @@
+#pragma once
+
+/// Walks the chunks of a plan with a team of threads, waiting where a chunk reads rows of
+/// another thread.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "../core/row_chunks.hpp"
+#include "syncfree/ready.hpp"
+
+namespace syncfree {
+
+template <class I> class ChunkRunner {
+public:
+  /// Throws std::bad_alloc. The plan must outlive the runner.
+  explicit ChunkRunner(const RowChunks<I>& plan)
+      : plan_(plan), progress_(plan.threads, most_steps(plan)), cursor_(plan.threads)
+  {
+  }
+
+  /// Calls walk(begin, end, thread) for each chunk of places, after the chunks it reads. Allocates nothing.
+  template <class Walk> void run(const Walk& walk)
+  {
+    progress_.new_round();
+    if (plan_.threads == 1) return walk_own(0, walk);
+#pragma omp parallel num_threads(plan_.threads)
+    {
+      const int thread = omp_get_thread_num();
+      const int team = omp_get_num_threads();
+      if (team == plan_.threads) walk_own(thread, walk);
+      else walk_several(thread, team, walk);
+    }
+  }
+
+private:
+  static std::int64_t most_steps(const RowChunks<I>& plan)
+  {
+    I most = 0;
+    for (std::int32_t t = 0; t < plan.threads; ++t)
+      most = std::max<I>(most, plan.thread_step[t + 1] - plan.thread_step[t]);
+    return most;
+  }
+
+  template <class Walk> void walk_step(std::int32_t planned, I step, int thread, const Walk& walk)
+  {
+    for (I w = plan_.wait_begin[step]; w < plan_.wait_begin[step + 1]; ++w)
+      progress_.wait(plan_.wait[w].block, plan_.wait[w].steps);
+    walk(plan_.begin[step], plan_.end[step], thread);
+    progress_.finish(planned, step + 1 - plan_.thread_step[planned]);
+  }
+
+  template <class Walk> void walk_own(int thread, const Walk& walk)
+  {
+    for (I s = plan_.thread_step[thread]; s < plan_.thread_step[thread + 1]; ++s) walk_step(thread, s, thread, walk);
+  }
+
+  /// OpenMP granted fewer threads than planned: each takes the work of several, always the chunk with the
+  /// lowest places next. Every wait is for lower places still, so no two threads wait for each other.
+  template <class Walk> void walk_several(int thread, int team, const Walk& walk)
+  {
+    for (std::int32_t t = thread; t < plan_.threads; t += team) cursor_[t] = plan_.thread_step[t];
+    for (;;) {
+      std::int32_t next = -1;
+      for (std::int32_t t = thread; t < plan_.threads; t += team) {
+        if (cursor_[t] == plan_.thread_step[t + 1]) continue;
+        if (next < 0 || plan_.begin[cursor_[t]] < plan_.begin[cursor_[next]]) next = t;
+      }
+      if (next < 0) return;
+      walk_step(next, cursor_[next]++, thread, walk);
+    }
+  }
+
+  const RowChunks<I>& plan_;
+  Progress progress_;
+  std::vector<I> cursor_;  ///< of each planned thread; used by one real thread
+};
+
+}  // namespace syncfree
