@@ -487,6 +487,22 @@ static PetscErrorCode MatGetInfo_SyncFree(Mat F, MatInfoType type, MatInfo *info
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The pivots, in the order of the factorization, as PETSc answers for its own factors. */
+static PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
+{
+  PetscScalar *pivot;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  const auto inverse = Data(F)->preconditioner->values().inverse_pivot;
+  PetscCall(VecGetLocalSize(diagonal, &n));
+  PetscCheck(n == (PetscInt)inverse.size(), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT " for %" PetscInt_FMT " pivots; the matrix must be factored", n, (PetscInt)inverse.size());
+  PetscCall(VecGetArrayWrite(diagonal, &pivot));
+  for (PetscInt i = 0; i < n; i++) pivot[i] = PetscScalar(1.0) / inverse[i];
+  PetscCall(VecRestoreArrayWrite(diagonal, &pivot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
 {
   PetscBool         ascii;
@@ -536,6 +552,7 @@ static void SetOperations(Mat F)
   F->ops->matsolve              = MatMatSolve_SyncFree;
   F->ops->matsolvetranspose     = MatMatSolveTranspose_SyncFree;
   F->ops->getinfo               = MatGetInfo_SyncFree;
+  F->ops->getdiagonal           = MatGetDiagonal_SyncFree;
   F->ops->view                  = MatView_SyncFree;
   F->ops->destroy               = MatDestroy_SyncFree;
 }

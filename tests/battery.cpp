@@ -91,8 +91,8 @@ Pattern random_pattern(std::int64_t n, int degree, std::int64_t reach)
   Pattern rows = diagonal_pattern(n);
   for (std::int64_t i = 0; i < n; ++i)
     for (int k = 0; k < degree; ++k) {
-      const std::uint64_t key = mix(static_cast<std::uint64_t>(i) * 64 + static_cast<std::uint64_t>(k));
-      const std::int64_t j = i - reach + static_cast<std::int64_t>(unit_random(key) * static_cast<double>(2 * reach + 1));
+      const double u = unit_random(mix(static_cast<std::uint64_t>(i) * 64 + static_cast<std::uint64_t>(k)));
+      const std::int64_t j = i - reach + static_cast<std::int64_t>(u * static_cast<double>(2 * reach + 1));
       if (j >= 0 && j < n) rows[i].push_back(j);
     }
   return rows;
@@ -202,7 +202,7 @@ template <class T, class I> void set_growth(OwnedCsr<T, I>* A, std::uint64_t see
 template <class T, class I> void set_diffusion(OwnedCsr<T, I>* A, std::uint64_t seed)
 {
   const auto coefficient = [=](I i, I j) {
-    const std::uint64_t low = static_cast<std::uint64_t>(std::min(i, j)), high = static_cast<std::uint64_t>(std::max(i, j));
+    const auto low = static_cast<std::uint64_t>(std::min(i, j)), high = static_cast<std::uint64_t>(std::max(i, j));
     return T(static_cast<real_t<T>>(-0.5 - unit_random(mix(mix(seed) + low) + high)));
   };
   set_values(A, coefficient, [](I, real_t<T> sum) { return T(sum * real_t<T>(1.001) + real_t<T>(0.001)); });

@@ -105,7 +105,7 @@ public:
     for (I c : chunk_of_step) {
       plan.begin.push_back(chunks_.begin[c]);
       plan.end.push_back(chunks_.begin[c + 1]);
-      plan.wait.insert(plan.wait.end(), own_wait_.begin() + own_wait_begin_[c], own_wait_.begin() + own_wait_begin_[c + 1]);
+      for (I w = own_wait_begin_[c]; w < own_wait_begin_[c + 1]; ++w) plan.wait.push_back(own_wait_[w]);
       plan.wait_begin.push_back(static_cast<I>(plan.wait.size()));
     }
     return plan;

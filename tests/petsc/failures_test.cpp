@@ -143,6 +143,32 @@ TEST(ShiftAmount, is_the_one_that_is_set)
     }
 }
 
+/* PETSc's front end turns nonzero into inblocks for every matrix type but the plain ones; our types keep what was asked for. */
+TEST(ShiftType, nonzero_stays_nonzero_for_types_derived_from_aij)
+{
+  MatOwner      A = sample("zero_first").make(), B;
+  const Request request = {false, MAT_SHIFT_NONZERO};
+  ok(MatConvert(A, MATSEQAIJPERM, MAT_INITIAL_MATRIX, B.out()));
+  Factor             f[2];
+  MatFactorShiftType shift;
+  for (int derived = 0; derived < 2; ++derived) {
+    PCOwner pc;
+    Mat     F;
+    ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+    ok(PCSetOperators(pc, derived ? B : A, derived ? B : A));
+    ok(PCSetType(pc, PCSYNCFREEILU));
+    ok(apply_request(pc, request));
+    ok(PCFactorSetShiftAmount(pc, 0.5)); /* nonzero: on every diagonal entry; inblocks: on the first only */
+    ok(PCSetUp(pc));
+    ok(PCFactorGetShiftType(pc, &shift));
+    EXPECT_EQ(MAT_SHIFT_NONZERO, shift);
+    ok(PCFactorGetMatrix(pc, &F));
+    f[derived] = read_ours(F);
+  }
+  EXPECT_EQ(f[0].pivot, f[1].pivot);
+  EXPECT_EQ(f[0].lower.value, f[1].lower.value);
+}
+
 TEST(ErrorIfFailure, makes_a_zero_pivot_an_error_with_petscs_code)
 {
   for (bool icc : {false, true}) {

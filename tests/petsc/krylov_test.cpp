@@ -67,24 +67,37 @@ void expect_same(const History &petsc, const History &ours)
     ASSERT_NEAR(petsc.norm[k], ours.norm[k], 1e-6 * petsc.norm[k] + 1e-13 * petsc.norm[0]) << "step " << k;
 }
 
-/* Which methods suit a sample: CG wants a positive definite matrix and a symmetric preconditioner, symmetric sides want ICC. */
+/* Which methods suit a sample: CG wants a positive definite matrix, ICC a symmetric one. */
 bool suits(const Method &method, const Sample &s, bool icc)
 {
   const bool cg = std::string(method.type) == KSPCG;
-  if (method.side == PC_SYMMETRIC && !icc) return false;
-  return !cg || (s.positive_definite && s.symmetric);
+  return (s.positive_definite || !cg) && (s.symmetric || !icc);
 }
 
-class Krylov : public testing::TestWithParam<std::tuple<std::size_t, bool>> { };
+struct Case {
+  Method method;
+  bool   icc;
+};
+
+/* PETSc's ILU has no symmetric halves, so there is nothing to compare ours with. */
+std::vector<Case> cases()
+{
+  std::vector<Case> all;
+  for (const auto &method : methods)
+    for (bool icc : {false, true})
+      if (icc || method.side != PC_SYMMETRIC) all.push_back({method, icc});
+  return all;
+}
+
+class Krylov : public testing::TestWithParam<Case> { };
 
 TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
 {
-  const Method &method = methods[std::get<0>(GetParam())];
-  const bool    icc    = std::get<1>(GetParam());
-  int           solved = 0;
+  const auto [method, icc] = GetParam();
+  int solved = 0;
   for (const char *name : {"grid_2d", "grid_3d", "convection", "random_dominant", "random_symmetric", "elasticity", "mixed_nodes", "arrow_first"}) {
     const Sample &s = sample(name);
-    if (!suits(method, s, icc) || (icc && !s.symmetric)) continue;
+    if (!suits(method, s, icc)) continue;
     MatOwner A = s.make();
     for (const char *ordering : {MATORDERINGNATURAL, MATORDERINGRCM})
       for (PetscInt levels : {0, 1}) {
@@ -99,11 +112,10 @@ TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
         }
       }
   }
-  if (solved == 0) GTEST_SKIP() << "PETSc's ILU has no symmetric halves, so there is nothing to compare with";
+  EXPECT_GT(solved, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Petsc, Krylov, testing::Combine(testing::Range<std::size_t>(0, 6), testing::Bool()),
-                         [](const auto &info) { return std::string(methods[std::get<0>(info.param)].name) + (std::get<1>(info.param) ? "_icc" : "_ilu"); });
+INSTANTIATE_TEST_SUITE_P(Petsc, Krylov, testing::ValuesIn(cases()), [](const auto &info) { return std::string(info.param.method.name) + (info.param.icc ? "_icc" : "_ilu"); });
 
 /* The halves of our ILU are real ones: their product is the preconditioner, so GMRES may use them. */
 TEST(KrylovHalves, of_ilu_multiply_to_the_whole)

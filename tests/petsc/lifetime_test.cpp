@@ -105,6 +105,7 @@ TEST_P(Lifetime, a_sum_that_changes_the_pattern)
     if (refusal.code) {
       EXPECT_TRUE(refusal.says("pattern")) << refusal.text;
       ok(PCReset(pc));
+      ok(PCSetOperators(pc, A, A));
     }
   }
   expect_right(pc, A);

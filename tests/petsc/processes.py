@@ -338,7 +338,7 @@ def several_blocks_a_rank_and_overlap(petsc):
 @test
 def more_threads_than_cores_do_not_deadlock(petsc):
     for strategy in STRATEGIES:
-        options = f"-ksp_type gmres -nx 40 -solves 2"
+        options = "-ksp_type gmres -nx 40 -solves 2"
         for front in ("-pc_type syncfree_ilu -pc_{}", "-pc_type bjacobi -sub_pc_type syncfree_ilu -sub_pc_{}"):
             settings = front.format(f"syncfree_ilu_strategy {strategy}") + " " + front.split()[-1].format("syncfree_ilu_threads 4")
             result = petsc.plugin(f"{settings} {options}", ranks=4, timeout=150).ok()
@@ -348,8 +348,9 @@ def more_threads_than_cores_do_not_deadlock(petsc):
 
 @test
 def omp_num_threads_sets_the_threads(petsc):
-    petsc.plugin("-pc_type syncfree_ilu -ksp_view", OMP_NUM_THREADS="3").ok().has("threads: 3")
-    petsc.plugin("-pc_type syncfree_ilu -ksp_view -omp_num_threads 2").ok().has("threads: 2")
+    options = "-pc_type syncfree_ilu -pc_syncfree_ilu_strategy level_set -ksp_view"
+    petsc.plugin(options, OMP_NUM_THREADS="3").ok().has("threads: 3")
+    petsc.plugin(options + " -omp_num_threads 2").ok().has("threads: 2")
 
 
 FRONTS = ["-pc_type {0}", "-pc_type bjacobi -sub_pc_type {0}", "-pc_type asm -sub_pc_type {0}"]

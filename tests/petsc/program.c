@@ -2,7 +2,7 @@ static char help[] = "Solves a 2-D convection-diffusion or Poisson problem; what
   -nx <n>           : grid points in each direction\n\
   -wind <w>         : strength of the convection, 0 for a symmetric matrix\n\
   -empty_rank <r>   : this rank owns no rows\n\
-  -zero_rank <r>    : a row of this rank has nothing but a zero on its diagonal\n\
+  -zero_rank <r>    : a row and column of this rank have nothing but a zero on the diagonal\n\
   -nan_rank <r>     : a NaN on the diagonal of this rank\n\
   -append <library> : loads a plugin by the C call\n\
   -solves <n>       : how often the values change and the system is solved again\n\n";
@@ -57,7 +57,7 @@ static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the middle of a rank's rows, so that rows before and after it do depend on it. */
+/* In the middle of a rank's rows. A NaN has its column left, so that later rows read it. */
 static PetscErrorCode SpoilRow(Mat A, const char option[], PetscBool nan)
 {
   PetscInt    first, last, where = -1, row;
@@ -72,8 +72,8 @@ static PetscErrorCode SpoilRow(Mat A, const char option[], PetscBool nan)
   row = (first + last) / 2;
   PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ZERO_ROWS, PETSC_TRUE));
-  if (nan) bad = bad / bad;
-  PetscCall(MatZeroRows(A, rank == where ? 1 : 0, &row, bad, NULL, NULL));
+  if (nan) PetscCall(MatZeroRows(A, rank == where ? 1 : 0, &row, bad / bad, NULL, NULL));
+  else PetscCall(MatZeroRowsColumns(A, rank == where ? 1 : 0, &row, 0.0, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,6 +91,7 @@ static PetscErrorCode MakeMatrix(Mat *A)
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocation(*A, 5, NULL));
   PetscCall(MatMPIAIJSetPreallocation(*A, 5, NULL, 5, NULL));
+  PetscCall(MatSetUp(*A)); /* for the types that were not preallocated */
   PetscCall(MatGetOwnershipRange(*A, &first, &last));
   for (PetscInt row = first; row < last; row++) PetscCall(FillRow(*A, row, nx, wind));
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));

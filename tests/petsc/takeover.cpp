@@ -3,8 +3,10 @@
   our constructors under the names `ilu` and `icc`, so that PETSc's own examples use our
   preconditioners with their own arguments and reference outputs.
 
-  If the environment names a file with SYNCFREE_TAKEOVER_LOG, every creation adds a line to
-  it: the proof that a test really was taken over.
+  The proof that a run really was taken over is the file named by SYNCFREE_TAKEOVER_LOG: every
+  rank adds a line `create TYPE` when it makes such a preconditioner, and a line
+  `setup TYPE PACKAGE` after each set-up, with the package that the factored matrix says it
+  comes from.
 */
 
 #include <petsc/private/pcimpl.h>
@@ -16,41 +18,64 @@
   #define PETSC_SUCCESS 0
 #endif
 
-static PetscErrorCode (*create_ilu)(PC), (*create_icc)(PC);
+namespace {
 
-static void Log(const char name[])
+struct Taken {
+  const char *name;
+  PetscErrorCode (*create)(PC) = nullptr;
+  PetscErrorCode (*setup)(PC)  = nullptr;
+};
+
+Taken ilu{"ilu"}, icc{"icc"};
+
+/* One write a line: the ranks of a run share the file. */
+void Log(const char event[], const char type[], const char package[])
 {
   const char *path = std::getenv("SYNCFREE_TAKEOVER_LOG");
+  std::FILE  *file = path ? std::fopen(path, "a") : nullptr;
 
-  if (!path) return;
-  if (std::FILE *file = std::fopen(path, "a")) {
-    std::fprintf(file, "%s\n", name);
-    std::fclose(file);
-  }
+  if (!file) return;
+  std::fprintf(file, "%s %s %s\n", event, type, package);
+  std::fclose(file);
 }
 
-static PetscErrorCode CreateILU(PC pc)
+PetscErrorCode SetUp(PC pc, const Taken &taken)
 {
+  Mat           factor  = nullptr;
+  MatSolverType package = nullptr;
+
   PetscFunctionBegin;
-  Log("ilu");
-  PetscCall(create_ilu(pc));
+  PetscCall(taken.setup(pc));
+  PetscCall(PCFactorGetMatrix(pc, &factor));
+  if (factor) PetscCall(MatFactorGetSolverType(factor, &package));
+  Log("setup", taken.name, package ? package : "unknown");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateICC(PC pc)
+PetscErrorCode SetUpILU(PC pc) { return SetUp(pc, ilu); }
+PetscErrorCode SetUpICC(PC pc) { return SetUp(pc, icc); }
+
+PetscErrorCode Create(PC pc, Taken &taken, PetscErrorCode (*setup)(PC))
 {
   PetscFunctionBegin;
-  Log("icc");
-  PetscCall(create_icc(pc));
+  Log("create", taken.name, "");
+  PetscCall(taken.create(pc));
+  taken.setup    = pc->ops->setup;
+  pc->ops->setup = setup;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode CreateILU(PC pc) { return Create(pc, ilu, SetUpILU); }
+PetscErrorCode CreateICC(PC pc) { return Create(pc, icc, SetUpICC); }
+
+} // namespace
 
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_takeover(void)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFunctionListFind(PCList, "syncfree_ilu", &create_ilu));
-  PetscCall(PetscFunctionListFind(PCList, "syncfree_icc", &create_icc));
-  PetscCheck(create_ilu && create_icc, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Load libsyncfree_ilu.so before libsyncfree_takeover.so");
+  PetscCall(PetscFunctionListFind(PCList, "syncfree_ilu", &ilu.create));
+  PetscCall(PetscFunctionListFind(PCList, "syncfree_icc", &icc.create));
+  PetscCheck(ilu.create && icc.create, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Load libsyncfree_ilu.so before libsyncfree_takeover.so");
   PetscCall(PCRegister("ilu", CreateILU));
   PetscCall(PCRegister("icc", CreateICC));
   PetscFunctionReturn(PETSC_SUCCESS);
