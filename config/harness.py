@@ -4,10 +4,14 @@
     python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERN] [--jobs N]
 
 Needs gmakefile.test and its scripts, which Debian ships in libpetsc*-dev-examples and PETSc
-installs under share/petsc/examples. Ends with `RESULT passed failed skipped`; no test found is a failure.
+installs under share/petsc/examples. A TEST block becomes a script that runs the program and
+compares its output; each of the two is one test of the count. A failing test prints its
+output or its diff. A script without a result (its program did not compile) is a failure, and so is
+finding no test at all. Ends with `RESULT passed failed skipped`.
 """
 
 import argparse
+import fnmatch
 import os
 import pathlib
 import re
@@ -22,81 +26,141 @@ def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--petsc-dir", required=True)
     parser.add_argument("--petsc-arch", default="")
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--work", required=True)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--library", required=True, type=lambda path: pathlib.Path(path).resolve(), help="libsyncfree_ilu.so")
+    parser.add_argument("--work", required=True, type=lambda path: pathlib.Path(path).resolve(), help="a folder to fill; what is in it is lost")
+    parser.add_argument("--only", default="*", help="run only the tests whose name fits, for example 'ksp_*ex2_*'")
     parser.add_argument("--jobs", default="2")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not options.library.is_file():
+        give_up(f"there is no {options.library}")
+    return options
+
+
+def give_up(reason):
+    print(f"error: {reason}\nRESULT 0 1 0")
+    sys.exit(1)
 
 
 def harness_folder(petsc_dir):
-    """The folder with gmakefile.test: a PETSc source tree or an installed prefix."""
+    """The folder with gmakefile.test: an installed prefix or a PETSc source tree."""
     for folder in (pathlib.Path(petsc_dir) / "share/petsc/examples", pathlib.Path(petsc_dir)):
         if (folder / "gmakefile.test").is_file():
             return folder
-    sys.exit(f"no gmakefile.test under {petsc_dir}; install PETSc's examples (Debian: libpetsc*-dev-examples)\nRESULT 0 1 0")
+    return give_up(f"no gmakefile.test under {petsc_dir}; install PETSc's examples (Debian: libpetsc*-dev-examples)")
 
 
 def environment(options, *libraries):
-    """What a test sees: the libraries loaded by PETSC_OPTIONS."""
+    """What a test sees: the libraries loaded by PETSC_OPTIONS, and nothing of the caller's PETSc or make."""
     env = dict(os.environ)
     env["PETSC_OPTIONS"] = "-dll_append " + ",".join(str(library) for library in libraries)
     env.update(PETSC_DIR=options.petsc_dir, PETSC_ARCH=options.petsc_arch)
-    # Open MPI refuses root and more ranks than cores unless told otherwise
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    # Open MPI refuses root and more ranks than cores unless told otherwise; and by itself it
+    # binds every program that runs alone to core 0, also when two run at once
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+               OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1", OPENBLAS_NUM_THREADS="1")
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         env.pop(name, None)
     return env
 
 
-def generate(options, source, work, env):
-    """Test scripts of the examples under `source`, None for PETSc's own."""
-    folder = harness_folder(options.petsc_dir)
+def generate(options, source, env):
+    """Writes the test scripts of the examples under `source` (None: PETSc's own); returns {name: script}."""
+    folder, work = harness_folder(options.petsc_dir), options.work
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     (work / ".DIR").touch()  # without it gmakefile.test makes the list anew, for PETSc's own examples
     srcdir = [f"--srcdir={source}"] if source else []
-    subprocess.run([sys.executable, str(folder / "config/gmakegentest.py"), f"--petsc-dir={options.petsc_dir}",
-                    f"--petsc-arch={options.petsc_arch}", f"--testdir={work}", *srcdir],
-                   env=env, check=True, stdout=subprocess.DEVNULL)
-    return folder
+    done = subprocess.run([sys.executable, str(folder / "config/gmakegentest.py"), f"--petsc-dir={options.petsc_dir}",
+                           f"--petsc-arch={options.petsc_arch}", f"--testdir={work}", *srcdir],
+                          env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode:
+        print(done.stdout)
+        give_up("PETSc's gmakegentest.py failed")
+    scripts = {}
+    for script in work.rglob("run*.sh"):
+        label = re.search(r"^label='([^']+)'", script.read_text(errors="replace"), re.M)
+        if label:
+            scripts[label[1]] = script
+    return {name: scripts[name] for name in sorted(scripts) if fnmatch.fnmatch(name, options.only)}
 
 
-def count(output):
-    """Passed, failed and skipped tests of a TAP text; a command and its diff are two tests."""
-    passed = failed = skipped = 0
-    for line in output.splitlines():
-        match = re.match(r"\s*(ok|not ok) (\S+)\s*(.*)", line)
-        if not match:
-            continue
-        if "# SKIP" in line or "# TODO" in line:
-            skipped += 1
-            print(f"skipped {match[2]} {match[3]}")
-        elif match[1] == "ok":
-            passed += 1
-        else:
-            failed += 1
-    return passed, failed, skipped
+def program_of(script):
+    """The program that a script runs, None if it only says why it skips."""
+    found = re.search(r"^exec(?:utable)?='([^']+)'", script.read_text(errors="replace"), re.M)
+    return (script.parent / "x" / found[1]).resolve() if found else None
+
+
+def without_test(options, source, scripts):
+    """The programs under `source` that have no TEST block."""
+    tested = {program_of(script) for script in scripts.values()}
+    programs = (path.relative_to(source) for path in sorted(source.rglob("*.c*")))
+    return [path for path in programs if options.only == "*" and options.work / path.with_suffix("") not in tested]
+
+
+def petsc_flags(options, *which):
+    """What PETSc's pkg-config file says, for example with --libs."""
+    root = pathlib.Path(options.petsc_dir)
+    env = dict(os.environ, PKG_CONFIG_PATH=f"{root / options.petsc_arch}/lib/pkgconfig:{root}/lib/pkgconfig")
+    return subprocess.run(["pkg-config", *which, "PETSc"], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def make(options, *words):
+    """The command line of PETSc's test makefile. Programs link PETSc only: the makefile would name all that PETSc itself
+    was linked with, of which a machine that only runs it need not have the development files."""
+    libraries = petsc_flags(options, "--libs")
+    libraries += [f"-Wl,-rpath,{flag[2:]}" for flag in libraries if flag.startswith("-L")] + ["-lm"]
+    return ["make", "-k", "-j", options.jobs, "-f", str(harness_folder(options.petsc_dir) / "gmakefile.test"),
+            f"PETSC_DIR={options.petsc_dir}", f"PETSC_ARCH={options.petsc_arch}", f"TESTDIR={options.work}",
+            f"PYTHON={sys.executable}", f"PETSC_TEST_LIB={' '.join(libraries)}", *words]
+
+
+def parse_tap(text):
+    """[(state, name, remark)] of a TAP text; state is passed, failed or skipped."""
+    results = []
+    for verdict, name, remark in re.findall(r"^ *(ok|not ok) (\S+)(?: # (.*))?$", text, re.M):
+        skipped = remark.startswith(("SKIP", "TODO"))
+        results.append(("skipped" if skipped else "passed" if verdict == "ok" else "failed", name, remark))
+    return results
+
+
+def without_result(scripts, results):
+    """Names of scripts of which no result is known; a result's name is a script's, with `diff-` before it or a
+    loop's values behind it."""
+    seen = {re.sub(r"^(diff|cmd)-", "", name).split("+")[0] for _, name, _ in results}
+    return [name for name in scripts if name not in seen]
+
+
+def run(options, source, env, scripts):
+    """Runs the scripts with PETSc's makefile, shows what it prints, returns it."""
+    command = make(options, "-Otarget", f"TESTSRCDIR={source}", "TIMEOUT=100", "test", "gmakesearch=" + " ".join(scripts))
+    lines = []
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          cwd=options.work) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return "".join(lines)
 
 
 def main():
     options = arguments()
-    work = pathlib.Path(options.work).resolve()
     source = ROOT / "examples"
-    env = environment(options, pathlib.Path(options.library).resolve())
-    folder = generate(options, source, work, env)
-    command = ["make", "-j", options.jobs, "-f", str(folder / "gmakefile.test"), "test", f"PETSC_DIR={options.petsc_dir}",
-               f"PETSC_ARCH={options.petsc_arch}", f"TESTDIR={work}", f"TESTSRCDIR={source}", f"PYTHON={sys.executable}",
-               "TIMEOUT=100"]
-    if options.only:
-        command.append(f"gmakesearch={options.only}")
-    result = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    print(result.stdout)
-    passed, failed, skipped = count(result.stdout)
+    env = environment(options, options.library)
+    scripts = generate(options, source, env)
+    results = parse_tap(run(options, source, env, scripts)) if scripts else []
+    count = {state: [result for result in results if result[0] == state] for state in ("passed", "failed", "skipped")}
+    for state in ("skipped", "failed"):
+        for _, name, remark in count[state]:
+            print(f"{state} {name} {remark}")
+    lost = [f"{name}: no result; did its program compile?" for name in without_result(scripts, results)]
+    lost += [f"{path}: no TEST block" for path in without_test(options, source, scripts)]
+    for text in lost:
+        print(f"failed {text}")
+    passed, failed = len(count["passed"]), len(count["failed"]) + len(lost)
     if passed + failed == 0:
-        print("no test was found")
+        print(f"no test was found under {source}")
         failed = 1
-    print(f"RESULT {passed} {failed} {skipped}")
+    print(f"RESULT {passed} {failed} {len(count['skipped'])}")
     return failed != 0
 
 

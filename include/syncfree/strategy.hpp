@@ -30,7 +30,7 @@ struct ChoiceInput {
   std::int64_t nnz = 0;     ///< of both triangles
   std::int64_t levels = 0;  ///< of L and U together
   int threads = 1;
-  double blocks_speedup = 0;  ///< RowBlocks::speedup of the lower triangle
+  double blocks_speedup = 0;  ///< of the plan of row chunks of the lower triangle
 };
 
 struct Choice {

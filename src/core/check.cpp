@@ -5,9 +5,18 @@
 
 namespace syncfree {
 
+/// All offsets come before the first column: one too large points behind the columns.
+template <class I> static Status check_offsets(const PatternView<I>& A)
+{
+  if (A.n < 0) return failed(Code::bad_row_offsets, 0);
+  if (A.n > 0 && A.row_begin[0] != 0) return failed(Code::bad_row_offsets, 0);
+  for (I i = 0; i < A.n; ++i)
+    if (A.row_begin[i + 1] < A.row_begin[i]) return failed(Code::bad_row_offsets, i);
+  return {};
+}
+
 template <class I> static Status check_row(const PatternView<I>& A, I i)
 {
-  if (A.row_begin[i + 1] < A.row_begin[i]) return failed(Code::bad_row_offsets, i);
   I previous = -1;
   for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
     const I j = A.column[k];
@@ -21,13 +30,9 @@ template <class I> static Status check_row(const PatternView<I>& A, I i)
 
 template <class I> Status check_pattern(PatternView<I> A)
 {
-  if (A.n < 0) return failed(Code::bad_row_offsets, 0);
-  if (A.n > 0 && A.row_begin[0] != 0) return failed(Code::bad_row_offsets, 0);
-  for (I i = 0; i < A.n; ++i) {
-    Status status = check_row(A, i);
-    if (!status.ok()) return status;
-  }
-  return {};
+  Status status = check_offsets(A);
+  for (I i = 0; status.ok() && i < A.n; ++i) status = check_row(A, i);
+  return status;
 }
 
 #define INSTANTIATE(I) template Status check_pattern<I>(PatternView<I>);

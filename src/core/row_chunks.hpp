@@ -12,10 +12,15 @@
 #include <vector>
 
 #include "syncfree/csr.hpp"
-#include "syncfree/schedule.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree {
+
+/// Wait until a thread has finished `steps` of its own steps.
+struct StepWait {
+  std::int32_t thread;
+  std::int64_t steps;
+};
 
 /// Places count rows in the order of substitution: place s is row s of a lower and row n - 1 - s of an
 /// upper triangle. A step is a chunk; thread t has the steps [thread_step[t], thread_step[t + 1]), which
@@ -25,7 +30,7 @@ namespace syncfree {
 ///   thread_step  threads + 1 offsets into steps
 ///   begin, end   the places of each step
 ///   wait_begin   steps + 1 offsets into wait
-///   wait         StepWait::block is a thread, StepWait::steps how many of its steps must be over
+///   wait         all waits, step by step
 template <class I> struct RowChunks {
   std::int32_t threads = 0;
   double speedup = 1;  ///< of the simulated run over one thread

@@ -47,7 +47,7 @@ private:
   template <class Walk> void walk_step(std::int32_t planned, I step, int thread, const Walk& walk)
   {
     for (I w = plan_.wait_begin[step]; w < plan_.wait_begin[step + 1]; ++w)
-      progress_.wait(plan_.wait[w].block, plan_.wait[w].steps);
+      progress_.wait(plan_.wait[w].thread, plan_.wait[w].steps);
     walk(plan_.begin[step], plan_.end[step], thread);
     progress_.finish(planned, step + 1 - plan_.thread_step[planned]);
   }

@@ -198,13 +198,13 @@ Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const Patter
     : pattern_(pattern), rows_of_A_(has_rows_of(pattern, A)), work_(1)
 {
   if (threads > 1) {
-    if (!make_row_blocks(pattern.lower(), true, threads, &plan_).ok()) throw std::bad_alloc();
+    if (!make_row_chunks(pattern.lower(), true, threads, &plan_).ok()) throw std::bad_alloc();
     speedup_ = plan_.speedup;
     if (speedup_ >= least_speedup) {
-      runner_ = std::make_unique<BlockRunner<I>>(plan_);
+      runner_ = std::make_unique<ChunkRunner<I>>(plan_);
       work_.resize(threads);
     } else {
-      plan_ = RowBlocks<I>();
+      plan_ = RowChunks<I>();
     }
   }
   for (RowWorkspace<T>& work : work_) resize_large(&work.w, pattern.n);
@@ -227,8 +227,9 @@ Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rul
   /* rows below the first failure still have to be looked at; rows above it are wasted */
   Minimum first_failure;
   first_failure.reset(pattern_.n);
-  runner_->run([&](I i, int thread) {
-    if (i < first_failure.get() && !factorizer.factor_row(i, &work_[thread])) first_failure.lower(i);
+  runner_->run([&](I begin, I end, int thread) {
+    for (I i = begin; i < end && i < first_failure.get(); ++i)
+      if (!factorizer.factor_row(i, &work_[thread])) first_failure.lower(i);
   });
   for (const RowWorkspace<T>& work : work_)
     if (!work.failure.ok() && work.failure.row == first_failure.get()) return work.failure;
@@ -263,7 +264,7 @@ Status Factorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, F
 
 template <class T, class I> std::size_t Factorization<T, I>::bytes() const
 {
-  return plan_bytes(plan_) + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
+  return plan_.bytes() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
 }
 
 #define INSTANTIATE(T, I) template class Factorization<T, I>;

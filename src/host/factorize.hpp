@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "block_runner.hpp"
+#include "chunk_runner.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {
@@ -29,7 +29,7 @@ public:
   /// Throws std::bad_alloc.
   ///   pattern  must outlive this
   ///   A        the pattern that was analysed; not kept
-  ///   threads  1: rows in order; more: row blocks of the lower triangle, where that pays
+  ///   threads  1: rows in order; more: row chunks of the lower triangle, where that pays
   Factorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int threads);
 
   /// Bitwise the same for any number of threads. Allocates nothing.
@@ -43,7 +43,7 @@ public:
   /// Threads that factor rows.
   int threads() const { return static_cast<int>(work_.size()); }
 
-  /// What the row blocks of the lower triangle promise over one thread; 0 for one thread.
+  /// What the row chunks of the lower triangle promise over one thread; 0 for one thread.
   double speedup() const { return speedup_; }
 
   std::size_t bytes() const;
@@ -54,9 +54,9 @@ private:
 
   const FactorPattern<I>& pattern_;
   bool rows_of_A_ = false;                  ///< each row of the factor has A's entries: nothing to permute, no fill
-  RowBlocks<I> plan_;
+  RowChunks<I> plan_;
   double speedup_ = 0;
-  std::unique_ptr<BlockRunner<I>> runner_;  ///< null for one thread
+  std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread
   std::vector<RowWorkspace<T>> work_;       ///< one a thread
 };
 

@@ -60,10 +60,10 @@ template <class I> void check(const OwnedTriangle<double, I>& T, int threads)
     for (I s = plan.thread_step[t]; s < plan.thread_step[t + 1]; ++s) {
       for (I w = plan.wait_begin[s]; w < plan.wait_begin[s + 1]; ++w) {
         const StepWait& wait = plan.wait[w];
-        ASSERT_NE(wait.block, t);
-        ASSERT_GT(wait.steps, seen[wait.block]) << "a wait that was waited for already";
-        ASSERT_LE(plan.end[plan.thread_step[wait.block] + wait.steps - 1], plan.begin[s]) << "a wait for later places";
-        seen[wait.block] = wait.steps;
+        ASSERT_NE(wait.thread, t);
+        ASSERT_GT(wait.steps, seen[wait.thread]) << "a wait that was waited for already";
+        ASSERT_LE(plan.end[plan.thread_step[wait.thread] + wait.steps - 1], plan.begin[s]) << "a wait for later places";
+        seen[wait.thread] = wait.steps;
       }
       for (I place = plan.begin[s]; place < plan.end[s]; ++place)
         for (I k = T.row_begin[turn(place)]; k < T.row_begin[turn(place) + 1]; ++k) {

@@ -154,20 +154,20 @@ using AllTypes =
                    Types<std::complex<double>, std::int32_t>, Types<float, std::int64_t>, Types<double, std::int64_t>,
                    Types<std::complex<float>, std::int64_t>, Types<std::complex<double>, std::int64_t>>;
 TYPED_TEST_SUITE(Factorize, AllTypes);
-#define T typename TypeParam::Scalar
-#define I typename TypeParam::Index
 
-template <class S, class J> std::vector<std::pair<std::string, OwnedCsr<S, J>>> small_matrices()
+template <class T, class I> std::vector<std::pair<std::string, OwnedCsr<T, I>>> small_matrices()
 {
-  std::vector<std::pair<std::string, OwnedCsr<S, J>>> list;
+  std::vector<std::pair<std::string, OwnedCsr<T, I>>> list;
   for (const char* name : {"empty", "one", "diagonal", "dense65", "n_31", "n_33"})
-    list.push_back({name, make_battery_matrix<S, J>(name)});
-  list.push_back({"poisson", make_poisson<S, J>(4, 5, 3)});
+    list.push_back({name, make_battery_matrix<T, I>(name)});
+  list.push_back({"poisson", make_poisson<T, I>(4, 5, 3)});
   return list;
 }
 
 TYPED_TEST(Factorize, agrees_with_the_definition_for_levels_0_to_3)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   for (const auto& [name, A] : small_matrices<T, I>())
     for (Kind kind : both_kinds)
       for (int levels = 0; levels <= 3; ++levels) {
@@ -178,6 +178,8 @@ TYPED_TEST(Factorize, agrees_with_the_definition_for_levels_0_to_3)
 
 TYPED_TEST(Factorize, agrees_in_random_orders)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   for (const auto& [name, A] : small_matrices<T, I>())
     for (Kind kind : both_kinds)
       for (int levels = 0; levels <= 2; ++levels) {
@@ -189,6 +191,8 @@ TYPED_TEST(Factorize, agrees_in_random_orders)
 
 TYPED_TEST(Factorize, shifts_as_often_and_as_far_as_PETSc)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   std::vector<std::pair<std::string, OwnedCsr<T, I>>> list = small_matrices<T, I>();
   list.push_back({"neumann", neumann<T, I>(30)});
   for (const I bad : {0, 14, 29}) {
@@ -214,6 +218,8 @@ TYPED_TEST(Factorize, shifts_as_often_and_as_far_as_PETSc)
 
 TYPED_TEST(Factorize, doubles_the_default_shift_until_the_pivot_stands)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   const FactorTask<T, I> task{neumann<T, I>(30), Kind::ilu, 0, {}, {}};
   const PivotRule rule = rule_of<T>(Shift::nonzero);
   Made<T, I> made(task);
@@ -226,6 +232,8 @@ TYPED_TEST(Factorize, doubles_the_default_shift_until_the_pivot_stands)
 
 TYPED_TEST(Factorize, reports_the_first_zero_pivot)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   for (Kind kind : both_kinds)
     for (const I bad : {0, 11, 39}) {
       auto A = make_battery_matrix<T, I>("diagonal");
@@ -245,6 +253,8 @@ TYPED_TEST(Factorize, reports_the_first_zero_pivot)
 
 TYPED_TEST(Factorize, ends_where_no_shift_helps)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   const FactorTask<T, I> task{tridiagonal<T, I>({0, 0, 0, 0}), Kind::ilu, 0, {}, {}};
   PivotRule rule = rule_of<T>(Shift::nonzero);
   for (double amount : {0.0, -0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
@@ -254,23 +264,27 @@ TYPED_TEST(Factorize, ends_where_no_shift_helps)
     EXPECT_EQ(made.status.row, 0);
   }
   rule = rule_of<T>(Shift::positive_definite);
-  rule.zero_pivot = 5;  // no pivot is five times its row, however dominant
+  rule.zero_pivot = 5;
+  auto A = tridiagonal<T, I>({3, 3, 3, 3});  // row sum 4: a pivot of 20 is wanted, the largest shift is 1.1 * 5
+  for (auto& v : A.value) v *= v == T(-1) ? T(4) : T(1);
   for (Kind kind : both_kinds) {
-    const FactorTask<T, I> dominant{tridiagonal<T, I>({3, 3, 3, 3}), kind, 0, {}, {}};
-    Made<T, I> made(dominant);
-    made.factor(dominant, rule);
-    EXPECT_TRUE(made.status.ok() || made.status.code == Code::zero_pivot);
+    const FactorTask<T, I> hopeless{A, kind, 0, {}, {}};
+    Made<T, I> made(hopeless);
+    EXPECT_EQ(made.factor(hopeless, rule).status.code, Code::zero_pivot);
+    EXPECT_EQ(made.status.row, 0);
   }
   rule.zero_pivot = std::numeric_limits<double>::infinity();
-  for (Shift shift : all_shifts) {
+  for (Shift shift : {Shift::none, Shift::nonzero, Shift::positive_definite}) {
     rule.shift = shift;
     Made<T, I> made(task);
-    EXPECT_FALSE(made.factor(task, rule).status.ok()) << static_cast<int>(shift);
+    EXPECT_EQ(made.factor(task, rule).status.code, Code::zero_pivot) << static_cast<int>(shift);
   }
 }
 
 TYPED_TEST(Factorize, a_repair_that_leaves_zero_is_no_repair)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   const FactorTask<T, I> task{tridiagonal<T, I>({1, 1, 5}), Kind::ilu, 0, {}, {}};
   PivotRule rule = rule_of<T>(Shift::inblocks);
   rule.shift_amount = 0;
@@ -282,6 +296,8 @@ TYPED_TEST(Factorize, a_repair_that_leaves_zero_is_no_repair)
 
 TYPED_TEST(Factorize, never_hides_a_number_that_is_not_finite)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   const auto good = make_poisson<T, I>(4, 4, 4);
   for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     for (Kind kind : both_kinds)
@@ -300,6 +316,8 @@ TYPED_TEST(Factorize, never_hides_a_number_that_is_not_finite)
 
 TYPED_TEST(Factorize, icc_does_not_look_below_the_diagonal)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   auto A = make_poisson<T, I>(4, 4, 4);
   const FactorTask<T, I> clean{A, Kind::icc, 0, {}, {}};
   for (I i = 0; i < A.n; ++i)
@@ -314,6 +332,8 @@ TYPED_TEST(Factorize, icc_does_not_look_below_the_diagonal)
 
 TYPED_TEST(Factorize, tells_overflow_of_a_tiny_pivot)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   auto A = tridiagonal<T, I>({4, 4, 4});
   A.value[0] = T(std::numeric_limits<real_t<T>>::denorm_min());
   PivotRule rule = rule_of<T>(Shift::none);
@@ -326,24 +346,22 @@ TYPED_TEST(Factorize, tells_overflow_of_a_tiny_pivot)
 
 TYPED_TEST(Factorize, sums_that_overflow_over_finite_numbers_are_no_failure)
 {
-  auto A = make_battery_matrix<T, I>("diagonal");
-  for (auto& v : A.value) v = T(std::numeric_limits<real_t<T>>::max() / 2);
-  auto B = tridiagonal<T, I>({1, 1, 1, 1});
-  for (auto& v : B.value) v *= std::numeric_limits<real_t<T>>::max() / 4;
-  B.value[0] = B.value[2] = B.value[3] = B.value[5] = B.value[6] = T(1);
-  for (const auto& M : {A, B}) {
-    const FactorTask<T, I> task{M, Kind::ilu, 0, {}, {}};
-    Made<T, I> made(task);
-    EXPECT_EQ(made.factor(task, rule_of<T>(Shift::inblocks)).status.message(), "success");
-  }
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const T large = T(std::numeric_limits<real_t<T>>::max() / real_t<T>(1.5));
+  FactorTask<T, I> task{tridiagonal<T, I>({1, 1, 1}), Kind::ilu, 0, {}, {}};
+  task.A.value = {large, large, T(0), T(1), large, T(0), T(1)};
+  Made<T, I> made(task);
+  EXPECT_EQ(made.factor(task, rule_of<T>(Shift::none)).status.message(), "success");
 }
 
-template <class S, class J> void expect_equal_teams(const FactorTask<S, J>& task, const PivotRule& rule, bool must_share)
+template <class T, class I>
+void expect_equal_teams(const FactorTask<T, I>& task, const PivotRule& rule, bool must_share)
 {
-  Made<S, J> one(task);
+  Made<T, I> one(task);
   one.factor(task, rule);
   for (int threads : {2, 3, 8}) {
-    Made<S, J> many(task, threads);
+    Made<T, I> many(task, threads);
     if (must_share) { EXPECT_EQ(many.factorization->threads(), threads); }
     for (int again = 0; again < 2; ++again) {
       many.factor(task, rule);
@@ -361,12 +379,14 @@ template <class S, class J> void expect_equal_teams(const FactorTask<S, J>& task
 
 TYPED_TEST(Factorize, is_bitwise_equal_for_any_number_of_threads)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   for (Kind kind : both_kinds) {
-    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(24, 24, 40), kind, 0, {}, {}}, rule_of<T>(Shift::none), true);
-    for (const char* name : {"empty", "one", "chain", "random_band", "power_law", "n_513"})
-      for (int levels : {0, 1})
-        expect_equal_teams(FactorTask<T, I>{make_battery_matrix<T, I>(name), kind, levels, {}, {}},
-                           rule_of<T>(Shift::positive_definite), false);
+    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(16, 20, 40), kind, 0, {}, {}}, rule_of<T>(Shift::none), true);
+    for (const char* name : {"empty", "one", "chain", "random_wide", "power_law", "n_513"})
+      expect_equal_teams(FactorTask<T, I>{make_battery_matrix<T, I>(name), kind, 0, {}, {}},
+                         rule_of<T>(Shift::positive_definite), false);
+    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(12, 12, 12), kind, 2, {}, {}}, rule_of<T>(Shift::none), false);
   }
   const auto A = make_poisson<T, I>(16, 16, 30);
   const auto r = random_order(A.n, 3), c = random_order(A.n, 4);
@@ -375,8 +395,10 @@ TYPED_TEST(Factorize, is_bitwise_equal_for_any_number_of_threads)
 
 TYPED_TEST(Factorize, fails_in_the_same_row_for_any_number_of_threads)
 {
-  auto A = make_poisson<T, I>(24, 24, 40);
-  for (I i : {22000, 15000, 5003, 5001, 9000}) {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  auto A = make_poisson<T, I>(16, 20, 40);
+  for (I i : {12000, 5003, 5001}) {
     for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)
       if (A.column[k] <= i) A.value[k] = T(0);
     for (Shift shift : all_shifts)
@@ -389,9 +411,11 @@ TYPED_TEST(Factorize, fails_in_the_same_row_for_any_number_of_threads)
 
 TYPED_TEST(Factorize, new_numbers_leave_no_trace_of_the_old_ones)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   for (Kind kind : both_kinds)
     for (int levels : {0, 2})
-      for (const char* name : {"random_band", "n_512", "power_law"}) {
+      for (const char* name : {"dense65", "n_512", "poisson_ilu0"}) {
         const FactorTask<T, I> first{make_battery_matrix<T, I>(name, 0), kind, levels, {}, {}};
         const FactorTask<T, I> second{make_battery_matrix<T, I>(name, 1), kind, levels, {}, {}};
         Made<T, I> used(first), fresh(second);
@@ -403,6 +427,8 @@ TYPED_TEST(Factorize, new_numbers_leave_no_trace_of_the_old_ones)
 
 TYPED_TEST(Factorize, recovers_after_a_failure)
 {
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
   const auto good = make_poisson<T, I>(5, 5, 5);
   FactorTask<T, I> task{good, Kind::ilu, 0, {}, {}};
   task.A.value[200] = T(std::numeric_limits<real_t<T>>::quiet_NaN());
@@ -414,9 +440,6 @@ TYPED_TEST(Factorize, recovers_after_a_failure)
   ASSERT_TRUE(fresh.factor(task, rule_of<T>(Shift::none)).status.ok());
   EXPECT_TRUE(same_bits(used.values, fresh.values));
 }
-
-#undef T
-#undef I
 
 }  // namespace
 }  // namespace syncfree

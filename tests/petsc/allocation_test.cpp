@@ -8,31 +8,31 @@
   instead of being guessed from the size of the process.
 */
 
-#include "factored.hpp"
-#include "matrices.hpp"
-
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
+#include "factored.hpp"
+#include "matrices.hpp"
+
 namespace {
 
 std::atomic<long long> calls, live_blocks;
 
-void *counted(void *block)
+void* counted(void* block)
 {
   calls.fetch_add(1, std::memory_order_relaxed);
   if (block) live_blocks.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
 
-void discounted(void *block)
+void discounted(void* block)
 {
   if (block) live_blocks.fetch_sub(1, std::memory_order_relaxed);
 }
 
-} // namespace
+}  // namespace
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const bool counting = false;
@@ -40,30 +40,30 @@ static const bool counting = false;
 static const bool counting = true;
 
 extern "C" {
-void *__libc_malloc(std::size_t);
-void *__libc_calloc(std::size_t, std::size_t);
-void *__libc_realloc(void *, std::size_t);
-void *__libc_memalign(std::size_t, std::size_t);
-void  __libc_free(void *);
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
 
-void *malloc(std::size_t size) { return counted(__libc_malloc(size)); }
-void *calloc(std::size_t count, std::size_t size) { return counted(__libc_calloc(count, size)); }
-void *memalign(std::size_t alignment, std::size_t size) { return counted(__libc_memalign(alignment, size)); }
-void *aligned_alloc(std::size_t alignment, std::size_t size) { return counted(__libc_memalign(alignment, size)); }
+void* malloc(std::size_t size) { return counted(__libc_malloc(size)); }
+void* calloc(std::size_t count, std::size_t size) { return counted(__libc_calloc(count, size)); }
+void* memalign(std::size_t alignment, std::size_t size) { return counted(__libc_memalign(alignment, size)); }
+void* aligned_alloc(std::size_t alignment, std::size_t size) { return counted(__libc_memalign(alignment, size)); }
 
-int posix_memalign(void **block, std::size_t alignment, std::size_t size)
+int posix_memalign(void** block, std::size_t alignment, std::size_t size)
 {
   *block = counted(__libc_memalign(alignment, size));
   return *block ? 0 : ENOMEM;
 }
 
-void *realloc(void *block, std::size_t size)
+void* realloc(void* block, std::size_t size)
 {
   discounted(block);
   return counted(__libc_realloc(block, size));
 }
 
-void free(void *block)
+void free(void* block)
 {
   discounted(block);
   __libc_free(block);
@@ -74,7 +74,8 @@ void free(void *block)
 namespace {
 
 /* Calls to the allocator while f runs. */
-template <class F> long long allocations(const F &f)
+template <class F>
+long long allocations(const F& f)
 {
   const long long before = calls.load();
   f();
@@ -84,7 +85,7 @@ template <class F> long long allocations(const F &f)
 long long resident_pages()
 {
   long long size = 0, resident = 0;
-  FILE     *file = std::fopen("/proc/self/statm", "r");
+  FILE* file = std::fopen("/proc/self/statm", "r");
   if (!file) return 0;
   const int read = std::fscanf(file, "%lld %lld", &size, &resident);
   std::fclose(file);
@@ -95,31 +96,31 @@ TEST(Counter, sees_malloc_operator_new_and_petscmalloc)
 {
   if (!counting) GTEST_SKIP() << "a sanitizer owns malloc in this build";
   EXPECT_EQ(1, allocations([] {
-              void *volatile p = std::malloc(100);
+              void* volatile p = std::malloc(100);
               std::free(p);
             }));
   EXPECT_EQ(1, allocations([] {
-              int *volatile p = new int[100];
+              int* volatile p = new int[100];
               delete[] p;
             }));
   EXPECT_EQ(1, allocations([] {
-              PetscScalar *p;
+              PetscScalar* p;
               ok(PetscMalloc1(100, &p));
               ok(PetscFree(p));
             }));
   /* and those of libraries: PETSc's own malloc for a new vector */
   EXPECT_GT(allocations([] { make_vector(10); }), 1);
-  EXPECT_EQ(0, allocations([] { }));
+  EXPECT_EQ(0, allocations([] {}));
 }
 
-class Allocations : public testing::TestWithParam<std::tuple<const char *, std::string, PetscInt>> {
-protected:
+class Allocations : public testing::TestWithParam<std::tuple<const char*, std::string, PetscInt>> {
+ protected:
   void SetUp() override
   {
     if (!counting) GTEST_SKIP() << "a sanitizer owns malloc in this build";
     make(std::get<1>(GetParam()));
   }
-  void make(const std::string &strategy)
+  void make(const std::string& strategy)
   {
     ok(PCCreate(PETSC_COMM_SELF, pc_.out()));
     ok(PCSetOperators(pc_, A_, A_));
@@ -129,7 +130,8 @@ protected:
     ok(PCSetUp(pc_));
   }
   /* What ten more calls allocate after the first three. */
-  template <class F> static long long steady(const F &f)
+  template <class F>
+  static long long steady(const F& f)
   {
     for (int k = 0; k < 3; ++k) f();
     return allocations([&] {
@@ -139,7 +141,7 @@ protected:
 
   MatOwner A_ = poisson_3d(12, 11, 10);
   PetscInt n_ = rows(A_);
-  PCOwner  pc_;
+  PCOwner pc_;
   VecOwner b_ = make_vector(random_numbers(n_, 2)), x_ = make_vector(n_);
 };
 
@@ -164,7 +166,7 @@ TEST_P(Allocations, none_in_the_symmetric_halves)
 TEST_P(Allocations, none_in_an_apply_to_several_vectors)
 {
   MatOwner X = make_dense(n_, 4, random_numbers(4 * n_, 3)), Y = make_dense(n_, 4, random_numbers(4 * n_, 4));
-  Mat      F;
+  Mat F;
   ok(PCFactorGetMatrix(pc_, &F));
   EXPECT_EQ(0, steady([&] { ok(MatMatSolve(F, X, Y)); }));
 }
@@ -231,7 +233,12 @@ TEST_P(Allocations, nothing_is_left_behind_by_a_preconditioner)
   EXPECT_EQ(before, after);
 }
 
-INSTANTIATE_TEST_SUITE_P(Petsc, Allocations, testing::Combine(testing::Values(PCSYNCFREEILU, PCSYNCFREEICC), testing::ValuesIn(strategies()), testing::Values(1, 2)),
-                         [](const auto &info) { return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param) + "_" + std::to_string((int)std::get<2>(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Petsc, Allocations,
+                         testing::Combine(testing::Values(PCSYNCFREEILU, PCSYNCFREEICC),
+                                          testing::ValuesIn(strategies()), testing::Values(1, 2)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param) + "_" +
+                                  std::to_string((int)std::get<2>(info.param));
+                         });
 
-} // namespace
+}  // namespace

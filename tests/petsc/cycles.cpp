@@ -11,16 +11,16 @@
 #include "syncfree_petsc.h"
 
 #if PETSC_VERSION_LT(3, 19, 0)
-  #define PETSC_SUCCESS 0
+#define PETSC_SUCCESS 0
 #endif
 
-static PetscErrorCode SolveOnce(PCType type, PetscInt *iterations)
+static PetscErrorCode SolveOnce(PCType type, PetscInt* iterations)
 {
   const PetscInt n = 100;
-  Mat            A;
-  Vec            b, x;
-  KSP            ksp;
-  PC             pc;
+  Mat A;
+  Vec b, x;
+  KSP ksp;
+  PC pc;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 3, nullptr, &A));
@@ -48,7 +48,7 @@ static PetscErrorCode SolveOnce(PCType type, PetscInt *iterations)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Cycle(int k, int *argc, char ***argv)
+static PetscErrorCode Cycle(int k, int* argc, char*** argv)
 {
   PetscInt ours, petsc;
 
@@ -63,7 +63,7 @@ static PetscErrorCode Cycle(int k, int *argc, char ***argv)
   return PETSC_SUCCESS;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
   MPI_Init(&argc, &argv);
   for (int k = 0; k < 3; k++)

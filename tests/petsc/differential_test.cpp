@@ -13,8 +13,8 @@
 namespace {
 
 struct Case {
-  const Sample      *sample;
-  bool               icc;
+  const Sample* sample;
+  bool icc;
   MatFactorShiftType shift;
 };
 
@@ -22,21 +22,23 @@ struct Case {
 std::vector<Case> cases()
 {
   std::vector<Case> all;
-  for (const auto &s : samples())
+  for (const auto& s : samples())
     for (bool icc : {false, true})
       for (auto shift : shifts)
         if (s.symmetric || !icc) all.push_back({&s, icc, shift});
   return all;
 }
 
-std::string name_of(const testing::TestParamInfo<Case> &info)
+std::string name_of(const testing::TestParamInfo<Case>& info)
 {
-  return std::string(info.param.sample->name) + (info.param.icc ? "_icc_" : "_ilu_") + MatFactorShiftTypes[info.param.shift];
+  return std::string(info.param.sample->name) + (info.param.icc ? "_icc_" : "_ilu_") +
+         MatFactorShiftTypes[info.param.shift];
 }
 
-void expect_same_outcome(const Factored &petsc, const Factored &ours)
+void expect_same_outcome(const Factored& petsc, const Factored& ours)
 {
-  EXPECT_EQ(petsc.refusal.code, ours.refusal.code) << "PETSc: " << petsc.refusal.text << "; ours: " << ours.refusal.text;
+  EXPECT_EQ(petsc.refusal.code, ours.refusal.code)
+      << "PETSc: " << petsc.refusal.text << "; ours: " << ours.refusal.text;
   EXPECT_EQ(petsc.reason, ours.reason) << PCFailedReasons[petsc.reason] << " and " << PCFailedReasons[ours.reason];
 }
 
@@ -52,14 +54,14 @@ void expect_same_info(Mat petsc, Mat ours)
 }
 
 class Differential : public testing::TestWithParam<Case> {
-protected:
+ protected:
   void SetUp() override
   {
     A_ = GetParam().sample->make();
     n_ = rows(A_);
   }
 
-  void compare_all(const Request &request)
+  void compare_all(const Request& request)
   {
     const Factored petsc = set_up_petsc(A_, request), ours = set_up_ours(A_, request);
     expect_same_outcome(petsc, ours);
@@ -70,10 +72,10 @@ protected:
     compare_solves(request, petsc, ours, pair.petsc);
   }
 
-  void compare_solves(const Request &request, const Factored &petsc, const Factored &ours, const Factor &factor)
+  void compare_solves(const Request& request, const Factored& petsc, const Factored& ours, const Factor& factor)
   {
-    const Order   order = order_of(A_, request);
-    const Numbers b     = random_numbers(n_, 42);
+    const Order order = order_of(A_, request);
+    const Numbers b = random_numbers(n_, 42);
     const Bounded x = expected_apply(factor, order, b), xt = expected_transpose(factor, order, b);
     EXPECT_TRUE(agrees(x, applied(petsc, PCApply, b))) << "the test's own reading of PETSc's factor is wrong";
     EXPECT_TRUE(agrees(x, applied(ours, PCApply, b)));
@@ -83,12 +85,13 @@ protected:
   }
 
   /* PETSc has no halves of an ILU factor; of an ICC factor only where D is positive. */
-  void compare_halves(const Request &request, const Factored &petsc, const Factored &ours, const Factor &factor, const Order &order)
+  void compare_halves(const Request& request, const Factored& petsc, const Factored& ours, const Factor& factor,
+                      const Order& order)
   {
     const Numbers b = random_numbers(n_, 43);
     if (request.icc) {
-      VecOwner   x = make_vector(b), y = make_vector(n_);
-      const auto left  = refused([&] { return PCApplySymmetricLeft(petsc.pc, x, y); });
+      VecOwner x = make_vector(b), y = make_vector(n_);
+      const auto left = refused([&] { return PCApplySymmetricLeft(petsc.pc, x, y); });
       const auto right = refused([&] { return PCApplySymmetricRight(petsc.pc, x, y); });
       EXPECT_EQ(left.code, refused([&] { return PCApplySymmetricLeft(ours.pc, x, y); }).code);
       EXPECT_EQ(right.code, refused([&] { return PCApplySymmetricRight(ours.pc, x, y); }).code);
@@ -106,7 +109,7 @@ protected:
 
 TEST_P(Differential, agrees_with_petsc_for_every_ordering_and_level)
 {
-  for (const char *ordering : orderings)
+  for (const char* ordering : orderings)
     for (PetscInt levels = 0; levels <= 3; ++levels) {
       const Request request = {GetParam().icc, GetParam().shift, ordering, levels};
       SCOPED_TRACE(request.text());
@@ -117,7 +120,7 @@ TEST_P(Differential, agrees_with_petsc_for_every_ordering_and_level)
 
 TEST_P(Differential, agrees_with_petsc_after_new_values_on_the_same_pattern)
 {
-  for (const char *ordering : {MATORDERINGNATURAL, MATORDERINGRCM}) {
+  for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM}) {
     const Request request = {GetParam().icc, GetParam().shift, ordering, 1};
     SCOPED_TRACE(request.text());
     MatOwner A;
@@ -142,14 +145,14 @@ INSTANTIATE_TEST_SUITE_P(Petsc, Differential, testing::ValuesIn(cases()), name_o
 
 /* Every strategy and number of threads on every matrix: one factor, many ways to solve with it. */
 class Strategies : public testing::TestWithParam<std::tuple<std::string, PetscInt>> {
-protected:
-  void compare_all(Mat A, const Request &request)
+ protected:
+  void compare_all(Mat A, const Request& request)
   {
     const auto [strategy, threads] = GetParam();
     const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request, strategy, threads);
     expect_same_outcome(petsc, ours);
     if (!petsc.usable() || !ours.usable() || rows(A) == 0) return;
-    const Pair  pair  = read_factors(petsc, ours, request);
+    const Pair pair = read_factors(petsc, ours, request);
     const Order order = order_of(A, request);
     EXPECT_TRUE(agrees(pair.petsc, pair.ours));
     for (int repeat = 0; repeat < 3; ++repeat) {
@@ -160,11 +163,11 @@ protected:
     compare_columns(ours, pair.petsc, order);
   }
 
-  void compare_columns(const Factored &ours, const Factor &factor, const Order &order)
+  void compare_columns(const Factored& ours, const Factor& factor, const Order& order)
   {
     const PetscInt n = factor.n, columns = 5;
-    const Numbers  b = random_numbers(n * columns, 60);
-    MatOwner       X = make_dense(n, columns, b), Y = make_dense(n, columns, b);
+    const Numbers b = random_numbers(n * columns, 60);
+    MatOwner X = make_dense(n, columns, b), Y = make_dense(n, columns, b);
     ok(PCMatApply(ours.pc, X, Y));
     const Numbers y = dense_entries(Y);
     for (PetscInt c = 0; c < columns; ++c) {
@@ -176,7 +179,7 @@ protected:
 
 TEST_P(Strategies, agree_with_petsc_on_every_sample)
 {
-  for (const auto &s : samples())
+  for (const auto& s : samples())
     for (bool icc : {false, true})
       for (PetscInt levels : {0, 2}) {
         if (icc && !s.symmetric) continue;
@@ -190,16 +193,16 @@ TEST_P(Strategies, agree_with_petsc_on_every_sample)
 TEST_P(Strategies, in_single_storage_stay_within_single_rounding)
 {
   const auto [strategy, threads] = GetParam();
-  for (const char *name : {"grid_3d", "convection", "elasticity", "arrow_last"})
+  for (const char* name : {"grid_3d", "convection", "elasticity", "arrow_last"})
     for (bool icc : {false, true}) {
       const Request request = {icc, default_shift(icc)};
-      MatOwner      A       = sample(name).make();
+      MatOwner A = sample(name).make();
       SCOPED_TRACE(std::string(name) + ", " + request.text());
       if (icc && !sample(name).symmetric) continue;
       const Factored petsc = set_up_petsc(A, request);
-      const Factored ours  = set_up_ours(A, request, strategy, threads, PC_SYNCFREE_ILU_STORAGE_SINGLE);
+      const Factored ours = set_up_ours(A, request, strategy, threads, PC_SYNCFREE_ILU_STORAGE_SINGLE);
       ASSERT_TRUE(ours.usable());
-      Pair        pair  = read_factors(petsc, ours, request);
+      Pair pair = read_factors(petsc, ours, request);
       const Order order = order_of(A, request);
       bound_errors(pair.petsc, 0x1p-23);
       EXPECT_TRUE(agrees(pair.petsc, pair.ours));
@@ -213,7 +216,9 @@ TEST_P(Strategies, in_single_storage_stay_within_single_rounding)
 }
 
 INSTANTIATE_TEST_SUITE_P(Petsc, Strategies, testing::Combine(testing::ValuesIn(strategies()), testing::Values(1, 2, 4)),
-                         [](const auto &info) { return std::get<0>(info.param) + "_" + std::to_string((int)std::get<1>(info.param)); });
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::to_string((int)std::get<1>(info.param));
+                         });
 
 TEST(StrategyList, has_the_four_host_strategies)
 {
@@ -223,10 +228,10 @@ TEST(StrategyList, has_the_four_host_strategies)
 /* The bounds must be worth something: a factor changed in one place by 1e-9 has to be noticed. */
 TEST(Bounds, notice_a_small_mistake)
 {
-  for (const auto &s : samples()) {
-    MatOwner      A       = s.make();
+  for (const auto& s : samples()) {
+    MatOwner A = s.make();
     const Request request = {};
-    const Factored   petsc   = set_up_petsc(A, request);
+    const Factored petsc = set_up_petsc(A, request);
     if (!petsc.usable() || rows(A) == 0) continue;
     Factor f = read_petsc_ilu(petsc.matrix());
     bound_errors(f);
@@ -240,4 +245,4 @@ TEST(Bounds, notice_a_small_mistake)
   }
 }
 
-} // namespace
+}  // namespace

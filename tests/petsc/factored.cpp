@@ -2,13 +2,15 @@
 
 #include "factored.hpp"
 
-const std::vector<MatFactorShiftType> shifts = {MAT_SHIFT_NONE, MAT_SHIFT_NONZERO, MAT_SHIFT_POSITIVE_DEFINITE, MAT_SHIFT_INBLOCKS};
-const std::vector<const char *>       orderings = {MATORDERINGNATURAL, MATORDERINGRCM, MATORDERINGND, MATORDERINGQMD, MATORDERING1WD};
+const std::vector<MatFactorShiftType> shifts = {MAT_SHIFT_NONE, MAT_SHIFT_NONZERO, MAT_SHIFT_POSITIVE_DEFINITE,
+                                                MAT_SHIFT_INBLOCKS};
+const std::vector<const char*> orderings = {MATORDERINGNATURAL, MATORDERINGRCM, MATORDERINGND, MATORDERINGQMD,
+                                            MATORDERING1WD};
 
 std::string Request::text() const
 {
-  return std::string(icc ? "ICC(" : "ILU(") + std::to_string((long long)levels) + "), shift " + MatFactorShiftTypes[shift] +
-         ", ordering " + ordering + (diagonal_fill ? ", diagonal fill" : "");
+  return std::string(icc ? "ICC(" : "ILU(") + std::to_string((long long)levels) + "), shift " +
+         MatFactorShiftTypes[shift] + ", ordering " + ordering + (diagonal_fill ? ", diagonal fill" : "");
 }
 
 Mat Factored::matrix() const
@@ -18,7 +20,7 @@ Mat Factored::matrix() const
   return F;
 }
 
-PetscErrorCode apply_request(PC pc, const Request &request)
+PetscErrorCode apply_request(PC pc, const Request& request)
 {
   PetscFunctionBeginUser;
   PetscCall(PCFactorSetShiftType(pc, request.shift));
@@ -30,7 +32,7 @@ PetscErrorCode apply_request(PC pc, const Request &request)
 
 namespace {
 
-Factored created(Mat A, PCType type, const Request &request)
+Factored created(Mat A, PCType type, const Request& request)
 {
   Factored s;
   ok(PCCreate(PETSC_COMM_SELF, s.pc.out()));
@@ -40,32 +42,33 @@ Factored created(Mat A, PCType type, const Request &request)
   return s;
 }
 
-void finish(Factored &s)
+void finish(Factored& s)
 {
   s.refusal = refused([&] { return PCSetUp(s.pc); });
   if (s.refusal.code == 0) ok(PCGetFailedReason(s.pc, &s.reason));
 }
 
-} // namespace
+}  // namespace
 
 /*
   PETSc 3.26.1 ends in a segmentation fault where a matrix with inodes is factored in another ordering with the shift
-  positive_definite: MatLUFactorNumeric_SeqAIJ_Inode() takes the places of the diagonal from a field that nobody has filled.
-  MatGetDiagonal() fills it.
+  positive_definite: MatLUFactorNumeric_SeqAIJ_Inode() takes the places of the diagonal from a field that nobody has
+  filled. MatGetDiagonal() fills it.
 */
-Factored set_up_petsc(Mat A, const Request &request)
+Factored set_up_petsc(Mat A, const Request& request)
 {
-  Factored s        = created(A, request.icc ? PCICC : PCILU, request);
+  Factored s = created(A, request.icc ? PCICC : PCILU, request);
   VecOwner diagonal = make_vector(rows(A));
   ok(MatGetDiagonal(A, diagonal));
   finish(s);
   return s;
 }
 
-Factored set_up_ours(Mat A, const Request &request, const std::string &strategy, PetscInt threads, PCSyncFreeILUStorageType storage)
+Factored set_up_ours(Mat A, const Request& request, const std::string& strategy, PetscInt threads,
+                     PCSyncFreeILUStorageType storage)
 {
   Factored s = created(A, request.icc ? PCSYNCFREEICC : PCSYNCFREEILU, request);
-  s.ours  = true;
+  s.ours = true;
   ok(PCSyncFreeILUSetStrategy(s.pc, strategy.c_str()));
   ok(PCSyncFreeILUSetThreads(s.pc, threads));
   ok(PCSyncFreeILUSetStorage(s.pc, storage));
@@ -73,21 +76,21 @@ Factored set_up_ours(Mat A, const Request &request, const std::string &strategy,
   return s;
 }
 
-Pair read_factors(const Factored &petsc, const Factored &ours, const Request &request)
+Pair read_factors(const Factored& petsc, const Factored& ours, const Request& request)
 {
   Pair pair;
-  pair.ours  = read_ours(ours.matrix());
+  pair.ours = read_ours(ours.matrix());
   pair.petsc = request.icc ? read_petsc_icc(petsc.matrix(), pair.ours) : read_petsc_ilu(petsc.matrix());
   bound_errors(pair.petsc);
   return pair;
 }
 
-Order order_of(Mat A, const Request &request)
+Order order_of(Mat A, const Request& request)
 {
-  ISOwner         row, column;
-  const PetscInt *index;
-  const PetscInt  n = rows(A);
-  Order           order;
+  ISOwner row, column;
+  const PetscInt* index;
+  const PetscInt n = rows(A);
+  Order order;
   ok(MatGetOrdering(A, request.ordering, row.out(), column.out()));
   ok(ISGetIndices(row, &index));
   order.row.assign(index, index + n);
@@ -98,30 +101,30 @@ Order order_of(Mat A, const Request &request)
   return order;
 }
 
-Bounded expected_apply(const Factor &f, const Order &order, const Numbers &b)
+Bounded expected_apply(const Factor& f, const Order& order, const Numbers& b)
 {
   return scatter(solve_upper(f, solve_lower(f, gather(Bounded(b), order.row))), order.column);
 }
 
-Bounded expected_transpose(const Factor &f, const Order &order, const Numbers &b)
+Bounded expected_transpose(const Factor& f, const Order& order, const Numbers& b)
 {
   return scatter(solve_lower_transposed(f, solve_upper_transposed(f, gather(Bounded(b), order.column))), order.row);
 }
 
 /* ICC: D^(-1/2) U^-T P b; ILU: L^-1 P b; both stay in the factor's numbering, where the right half takes them up */
-Bounded expected_left(const Factor &f, const Order &order, bool icc, const Numbers &b)
+Bounded expected_left(const Factor& f, const Order& order, bool icc, const Numbers& b)
 {
   const Bounded y = solve_lower(f, gather(Bounded(b), order.row));
   return icc ? times_root_of_pivots(f, y, true) : y;
 }
 
-Bounded expected_right(const Factor &f, const Order &order, bool icc, const Numbers &b)
+Bounded expected_right(const Factor& f, const Order& order, bool icc, const Numbers& b)
 {
   const Bounded y = icc ? times_root_of_pivots(f, Bounded(b), false) : Bounded(b);
   return scatter(solve_upper(f, y), order.column);
 }
 
-Numbers applied(const Factored &s, VectorOperation operation, const Numbers &b)
+Numbers applied(const Factored& s, VectorOperation operation, const Numbers& b)
 {
   VecOwner x = make_vector(b), y = make_vector((PetscInt)b.size());
   ok(VecSet(y, 77.0));
@@ -132,7 +135,7 @@ Numbers applied(const Factored &s, VectorOperation operation, const Numbers &b)
 
 namespace {
 
-testing::AssertionResult judged(const Difference &difference)
+testing::AssertionResult judged(const Difference& difference)
 {
   if (difference.where.empty() && difference.worst <= 1) return testing::AssertionSuccess();
   return testing::AssertionFailure() << difference.where << "worst difference is " << difference.worst
@@ -140,7 +143,7 @@ testing::AssertionResult judged(const Difference &difference)
                                      << " entries have no useful bound";
 }
 
-} // namespace
+}  // namespace
 
-testing::AssertionResult agrees(const Bounded &reference, const Numbers &x) { return judged(compare(reference, x)); }
-testing::AssertionResult agrees(const Factor &reference, const Factor &x) { return judged(compare(reference, x)); }
+testing::AssertionResult agrees(const Bounded& reference, const Numbers& x) { return judged(compare(reference, x)); }
+testing::AssertionResult agrees(const Factor& reference, const Factor& x) { return judged(compare(reference, x)); }

@@ -5,22 +5,22 @@
   ours says the same.
 */
 
-#include "factored.hpp"
-#include "matrices.hpp"
+#include <unistd.h>
 
 #include <limits>
 
-#include <unistd.h>
+#include "factored.hpp"
+#include "matrices.hpp"
 
 namespace {
 
 struct ZeroPivot {
   MatFactorError error = MAT_FACTOR_NOERROR;
-  PetscReal      value = -1;
-  PetscInt       row   = -1;
+  PetscReal value = -1;
+  PetscInt row = -1;
 };
 
-ZeroPivot zero_pivot(const Factored &s)
+ZeroPivot zero_pivot(const Factored& s)
 {
   ZeroPivot z;
   ok(MatFactorGetError(s.matrix(), &z.error));
@@ -39,8 +39,8 @@ MatOwner diagonal_with_zero(PetscInt n, PetscInt row, PetscScalar zero = 0.0)
 TEST(ZeroPivotReport, of_ilu_names_the_row_and_value_that_petsc_names)
 {
   for (PetscInt row : {0, 3, 6}) {
-    MatOwner        A     = diagonal_with_zero(7, row, 1e-18);
-    const Factored  petsc = set_up_petsc(A, {}), ours = set_up_ours(A, {});
+    MatOwner A = diagonal_with_zero(7, row, 1e-18);
+    const Factored petsc = set_up_petsc(A, {}), ours = set_up_ours(A, {});
     const ZeroPivot a = zero_pivot(petsc), b = zero_pivot(ours);
     EXPECT_EQ(PC_FACTOR_NUMERIC_ZEROPIVOT, ours.reason);
     EXPECT_EQ(MAT_FACTOR_NUMERIC_ZEROPIVOT, b.error);
@@ -59,7 +59,7 @@ TEST(ZeroPivotReport, of_the_matrix_where_elimination_makes_the_zero)
   A.add(1, 1, 1.0);
   A.add(2, 0, 4.0);
   A.add(2, 2, 6.0); /* 6 - 4 / 2 * 3 = 0 */
-  MatOwner        M = A.matrix();
+  MatOwner M = A.matrix();
   const ZeroPivot a = zero_pivot(set_up_petsc(M, {})), b = zero_pivot(set_up_ours(M, {}));
   EXPECT_EQ(2, b.row);
   EXPECT_EQ(a.row, b.row);
@@ -73,9 +73,9 @@ TEST(ZeroPivotReport, of_the_matrix_where_elimination_makes_the_zero)
 */
 TEST(ZeroPivotReport, of_icc_names_the_row_although_petsc_names_another)
 {
-  MatOwner        A       = diagonal_with_zero(7, 3);
-  const Request   request = {true, MAT_SHIFT_NONE};
-  const Factored  petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
+  MatOwner A = diagonal_with_zero(7, 3);
+  const Request request = {true, MAT_SHIFT_NONE};
+  const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
   const ZeroPivot a = zero_pivot(petsc), b = zero_pivot(ours);
   EXPECT_EQ(petsc.reason, ours.reason);
   EXPECT_EQ(PC_FACTOR_NUMERIC_ZEROPIVOT, ours.reason);
@@ -83,10 +83,11 @@ TEST(ZeroPivotReport, of_icc_names_the_row_although_petsc_names_another)
   EXPECT_EQ(3, b.row);
 }
 
-/* PCLU and PCCHOLESKY forget the failure when the matrix has changed; PCILU and PCICC do not and stay failed until PCReset(). */
+/* PCLU and PCCHOLESKY forget the failure when the matrix has changed; PCILU and PCICC do not and stay failed until
+ * PCReset(). */
 TEST(ZeroPivotReport, is_gone_after_a_good_factorization)
 {
-  MatOwner A    = diagonal_with_zero(7, 3);
+  MatOwner A = diagonal_with_zero(7, 3);
   Factored ours = set_up_ours(A, {});
   ASSERT_EQ(PC_FACTOR_NUMERIC_ZEROPIVOT, ours.reason);
   ok(MatSetValue(A, 3, 3, 5.0, INSERT_VALUES));
@@ -104,7 +105,7 @@ TEST(ZeroPivotTolerance, is_the_one_that_is_set)
   MatOwner A = diagonal_with_zero(5, 2, 1e-6);
   for (PetscReal tolerance : {1e-7, 1e-5}) {
     PCFailedReason reason[2];
-    int            k = 0;
+    int k = 0;
     for (PCType type : {PCILU, PCSYNCFREEILU}) {
       PCOwner pc;
       ok(PCCreate(PETSC_COMM_SELF, pc.out()));
@@ -127,7 +128,7 @@ TEST(ShiftAmount, is_the_one_that_is_set)
       Factor f[2];
       for (int ours = 0; ours < 2; ++ours) {
         PCOwner pc;
-        Mat     F;
+        Mat F;
         ok(PCCreate(PETSC_COMM_SELF, pc.out()));
         ok(PCSetOperators(pc, A, A));
         ok(PCSetType(pc, ours ? (icc ? PCSYNCFREEICC : PCSYNCFREEILU) : (icc ? PCICC : PCILU)));
@@ -143,17 +144,18 @@ TEST(ShiftAmount, is_the_one_that_is_set)
     }
 }
 
-/* PETSc's front end turns nonzero into inblocks for every matrix type but the plain ones; our types keep what was asked for. */
+/* PETSc's front end turns nonzero into inblocks for every matrix type but the plain ones; our types keep what was asked
+ * for. */
 TEST(ShiftType, nonzero_stays_nonzero_for_types_derived_from_aij)
 {
-  MatOwner      A = sample("zero_first").make(), B;
+  MatOwner A = sample("zero_first").make(), B;
   const Request request = {false, MAT_SHIFT_NONZERO};
   ok(MatConvert(A, MATSEQAIJPERM, MAT_INITIAL_MATRIX, B.out()));
-  Factor             f[2];
+  Factor f[2];
   MatFactorShiftType shift;
   for (int derived = 0; derived < 2; ++derived) {
     PCOwner pc;
-    Mat     F;
+    Mat F;
     ok(PCCreate(PETSC_COMM_SELF, pc.out()));
     ok(PCSetOperators(pc, derived ? B : A, derived ? B : A));
     ok(PCSetType(pc, PCSYNCFREEILU));
@@ -173,7 +175,7 @@ TEST(ErrorIfFailure, makes_a_zero_pivot_an_error_with_petscs_code)
 {
   for (bool icc : {false, true}) {
     MatOwner A = diagonal_with_zero(7, 3);
-    Refusal  refusal[2];
+    Refusal refusal[2];
     for (int ours = 0; ours < 2; ++ours) {
       PCOwner pc;
       ok(PCCreate(PETSC_COMM_SELF, pc.out()));
@@ -193,8 +195,8 @@ TEST(FailedFactor, ends_a_solve_with_pc_failed_as_petscs_does)
 {
   MatOwner A = diagonal_with_zero(7, 3);
   for (PCType type : {PCILU, PCSYNCFREEILU, PCSYNCFREEICC}) {
-    KSPOwner           ksp;
-    PC                 pc;
+    KSPOwner ksp;
+    PC pc;
     KSPConvergedReason reason;
     ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
     ok(KSPSetOperators(ksp, A, A));
@@ -215,7 +217,7 @@ TEST(FailedFactor, ends_a_solve_with_pc_failed_as_petscs_does)
 */
 TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
 {
-  for (const char *name : {"convection", "random_wild", "random_dominant", "mixed_nodes"})
+  for (const char* name : {"convection", "random_wild", "random_dominant", "mixed_nodes"})
     for (PetscInt levels : {0, 1}) {
       MatOwner A = sample(name).make();
       alarm(60); /* a hang ends the program */
@@ -231,7 +233,7 @@ TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
 TEST(NotFinite, values_in_the_matrix_fail_the_factorization)
 {
   for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
-    for (const auto &strategy : strategies())
+    for (const auto& strategy : strategies())
       for (bool icc : {false, true}) {
         MatOwner A = poisson_2d(8, 8);
         ok(MatSetValue(A, 20, 21, (PetscReal)bad, INSERT_VALUES));
@@ -248,12 +250,12 @@ TEST(NotFinite, values_in_the_matrix_fail_the_factorization)
 TEST(NotFinite, right_hand_sides_pass_through_and_do_no_lasting_harm)
 {
   MatOwner A = poisson_2d(12, 12);
-  for (const auto &strategy : strategies())
+  for (const auto& strategy : strategies())
     for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
       const Factored ours = set_up_ours(A, {}, strategy, 2);
-      const Numbers  b    = random_numbers(144, 1);
-      const Numbers  good = applied(ours, PCApply, b);
-      VecOwner       x = make_vector(b), y = make_vector(144);
+      const Numbers b = random_numbers(144, 1);
+      const Numbers good = applied(ours, PCApply, b);
+      VecOwner x = make_vector(b), y = make_vector(144);
       ok(VecSetValue(x, 70, (PetscReal)bad, INSERT_VALUES));
       ok(VecAssemblyBegin(x));
       ok(VecAssemblyEnd(x));
@@ -268,7 +270,7 @@ TEST(NotFinite, right_hand_sides_pass_through_and_do_no_lasting_harm)
 TEST(NotFinite, with_error_if_failure_is_an_error)
 {
   MatOwner A = diagonal_with_zero(4, 2, std::numeric_limits<PetscReal>::quiet_NaN());
-  PCOwner  pc;
+  PCOwner pc;
   ok(PCCreate(PETSC_COMM_SELF, pc.out()));
   ok(PCSetOperators(pc, A, A));
   ok(PCSetType(pc, PCSYNCFREEILU));
@@ -278,4 +280,4 @@ TEST(NotFinite, with_error_if_failure_is_an_error)
   EXPECT_TRUE(refusal.says("2")) << refusal.text;
 }
 
-} // namespace
+}  // namespace

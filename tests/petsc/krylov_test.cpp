@@ -13,28 +13,28 @@
 namespace {
 
 struct History {
-  KSPConvergedReason     reason = KSP_CONVERGED_ITERATING;
-  PetscInt               iterations = 0;
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+  PetscInt iterations = 0;
   std::vector<PetscReal> norm;
-  Numbers                solution;
+  Numbers solution;
 };
 
 struct Method {
-  const char *name;
-  KSPType     type;
-  PCSide      side;
+  const char* name;
+  KSPType type;
+  PCSide side;
 };
 
 const std::vector<Method> methods = {
-  {"gmres_left", KSPGMRES, PC_LEFT}, {"gmres_right", KSPGMRES, PC_RIGHT}, {"bcgs_left", KSPBCGS, PC_LEFT},
-  {"cg_left", KSPCG, PC_LEFT},       {"bicg_left", KSPBICG, PC_LEFT},     {"gmres_symmetric", KSPGMRES, PC_SYMMETRIC},
+    {"gmres_left", KSPGMRES, PC_LEFT}, {"gmres_right", KSPGMRES, PC_RIGHT}, {"bcgs_left", KSPBCGS, PC_LEFT},
+    {"cg_left", KSPCG, PC_LEFT},       {"bicg_left", KSPBICG, PC_LEFT},     {"gmres_symmetric", KSPGMRES, PC_SYMMETRIC},
 };
 
-History solve(Mat A, const Method &method, PCType type, const Request &request, const std::string &strategy)
+History solve(Mat A, const Method& method, PCType type, const Request& request, const std::string& strategy)
 {
   KSPOwner ksp;
-  PC       pc;
-  History  history;
+  PC pc;
+  History history;
   ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
   ok(KSPSetOperators(ksp, A, A));
   ok(KSPSetType(ksp, method.type));
@@ -58,9 +58,10 @@ History solve(Mat A, const Method &method, PCType type, const Request &request, 
   return history;
 }
 
-void expect_same(const History &petsc, const History &ours)
+void expect_same(const History& petsc, const History& ours)
 {
-  EXPECT_EQ(petsc.reason, ours.reason) << KSPConvergedReasons[petsc.reason] << " and " << KSPConvergedReasons[ours.reason];
+  EXPECT_EQ(petsc.reason, ours.reason) << KSPConvergedReasons[petsc.reason] << " and "
+                                       << KSPConvergedReasons[ours.reason];
   EXPECT_EQ(petsc.iterations, ours.iterations);
   ASSERT_EQ(petsc.norm.size(), ours.norm.size());
   for (std::size_t k = 0; k < petsc.norm.size(); ++k)
@@ -68,7 +69,7 @@ void expect_same(const History &petsc, const History &ours)
 }
 
 /* Which methods suit a sample: CG wants a positive definite matrix, ICC a symmetric one. */
-bool suits(const Method &method, const Sample &s, bool icc)
+bool suits(const Method& method, const Sample& s, bool icc)
 {
   const bool cg = std::string(method.type) == KSPCG;
   return (s.positive_definite || !cg) && (s.symmetric || !icc);
@@ -76,35 +77,36 @@ bool suits(const Method &method, const Sample &s, bool icc)
 
 struct Case {
   Method method;
-  bool   icc;
+  bool icc;
 };
 
 /* PETSc's ILU has no symmetric halves, so there is nothing to compare ours with. */
 std::vector<Case> cases()
 {
   std::vector<Case> all;
-  for (const auto &method : methods)
+  for (const auto& method : methods)
     for (bool icc : {false, true})
       if (icc || method.side != PC_SYMMETRIC) all.push_back({method, icc});
   return all;
 }
 
-class Krylov : public testing::TestWithParam<Case> { };
+class Krylov : public testing::TestWithParam<Case> {};
 
 TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
 {
   const auto [method, icc] = GetParam();
   int solved = 0;
-  for (const char *name : {"grid_2d", "grid_3d", "convection", "random_dominant", "random_symmetric", "elasticity", "mixed_nodes", "arrow_first"}) {
-    const Sample &s = sample(name);
+  for (const char* name : {"grid_2d", "grid_3d", "convection", "random_dominant", "random_symmetric", "elasticity",
+                           "mixed_nodes", "arrow_first"}) {
+    const Sample& s = sample(name);
     if (!suits(method, s, icc)) continue;
     MatOwner A = s.make();
-    for (const char *ordering : {MATORDERINGNATURAL, MATORDERINGRCM})
+    for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM})
       for (PetscInt levels : {0, 1}) {
         const Request request = {icc, default_shift(icc), ordering, levels};
-        const History petsc   = solve(A, method, icc ? PCICC : PCILU, request, "auto");
+        const History petsc = solve(A, method, icc ? PCICC : PCILU, request, "auto");
         EXPECT_GT(petsc.reason, 0) << name << ", " << request.text() << ": a solve that fails proves little";
-        for (const auto &strategy : strategies()) {
+        for (const auto& strategy : strategies()) {
           SCOPED_TRACE(std::string(name) + ", " + request.text() + ", " + strategy);
           expect_same(petsc, solve(A, method, icc ? PCSYNCFREEICC : PCSYNCFREEILU, request, strategy));
           if (HasFailure()) return;
@@ -115,30 +117,33 @@ TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
   EXPECT_GT(solved, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Petsc, Krylov, testing::ValuesIn(cases()), [](const auto &info) { return std::string(info.param.method.name) + (info.param.icc ? "_icc" : "_ilu"); });
+INSTANTIATE_TEST_SUITE_P(Petsc, Krylov, testing::ValuesIn(cases()), [](const auto& info) {
+  return std::string(info.param.method.name) + (info.param.icc ? "_icc" : "_ilu");
+});
 
 /* The halves of our ILU are real ones: their product is the preconditioner, so GMRES may use them. */
 TEST(KrylovHalves, of_ilu_multiply_to_the_whole)
 {
-  MatOwner      A       = sample("convection").make();
+  MatOwner A = sample("convection").make();
   const Request request = {false, MAT_SHIFT_NONE, MATORDERINGRCM, 1};
-  const Factored ours   = set_up_ours(A, request);
+  const Factored ours = set_up_ours(A, request);
   const Numbers b = random_numbers(rows(A), 8), whole = applied(ours, PCApply, b);
   const Numbers product = applied(ours, PCApplySymmetricRight, applied(ours, PCApplySymmetricLeft, b));
-  for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(0, magnitude(whole[i] - product[i]), 1e-12 * (1 + magnitude(whole[i])));
+  for (std::size_t i = 0; i < b.size(); ++i)
+    EXPECT_NEAR(0, magnitude(whole[i] - product[i]), 1e-12 * (1 + magnitude(whole[i])));
 }
 
 /* KSPSolveTranspose() is what adjoint solvers call. */
 TEST(KrylovTranspose, takes_the_same_steps)
 {
-  for (const char *name : {"convection", "random_dominant", "mixed_nodes"}) {
+  for (const char* name : {"convection", "random_dominant", "mixed_nodes"}) {
     MatOwner A = sample(name).make();
-    Numbers  solution[2];
+    Numbers solution[2];
     PetscInt iterations[2];
-    int      k = 0;
+    int k = 0;
     for (PCType type : {PCILU, PCSYNCFREEILU}) {
       KSPOwner ksp;
-      PC       pc;
+      PC pc;
       ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
       ok(KSPSetOperators(ksp, A, A));
       ok(KSPGetPC(ksp, &pc));
@@ -155,4 +160,4 @@ TEST(KrylovTranspose, takes_the_same_steps)
   }
 }
 
-} // namespace
+}  // namespace

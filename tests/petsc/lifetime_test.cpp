@@ -11,8 +11,8 @@
 
 namespace {
 
-class Lifetime : public testing::TestWithParam<std::tuple<const char *, std::string>> {
-protected:
+class Lifetime : public testing::TestWithParam<std::tuple<const char*, std::string>> {
+ protected:
   PCOwner make_pc(Mat A)
   {
     PCOwner pc;
@@ -38,21 +38,22 @@ protected:
     ok(PCSetType(pc, std::string(type) == PCSYNCFREEICC ? PCICC : PCILU));
     return apply(pc, rows(A));
   }
-  static void expect_near(const Numbers &a, const Numbers &b)
+  static void expect_near(const Numbers& a, const Numbers& b)
   {
     ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(0, magnitude(a[i] - b[i]), 1e-12 * (1 + magnitude(a[i]))) << "entry " << i;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      ASSERT_NEAR(0, magnitude(a[i] - b[i]), 1e-12 * (1 + magnitude(a[i]))) << "entry " << i;
   }
   void expect_right(PC pc, Mat A) { expect_near(petsc(A, type_), apply(pc, rows(A))); }
 
-  const PCType      type_     = std::get<0>(GetParam());
+  const PCType type_ = std::get<0>(GetParam());
   const std::string strategy_ = std::get<1>(GetParam());
 };
 
 TEST_P(Lifetime, new_values_give_the_new_factor)
 {
-  MatOwner A  = elasticity_like(3, 3, 2, 3);
-  PCOwner  pc = make_pc(A);
+  MatOwner A = elasticity_like(3, 3, 2, 3);
+  PCOwner pc = make_pc(A);
   expect_right(pc, A);
   for (unsigned k = 1; k < 5; ++k) {
     new_values(A, k);
@@ -63,7 +64,7 @@ TEST_P(Lifetime, new_values_give_the_new_factor)
 TEST_P(Lifetime, another_matrix_with_the_same_pattern)
 {
   MatOwner A = poisson_2d(9, 9), B;
-  PCOwner  pc = make_pc(A);
+  PCOwner pc = make_pc(A);
   expect_right(pc, A);
   ok(MatDuplicate(A, MAT_COPY_VALUES, B.out()));
   new_values(B, 3);
@@ -74,8 +75,8 @@ TEST_P(Lifetime, another_matrix_with_the_same_pattern)
 
 TEST_P(Lifetime, a_changed_pattern_of_the_same_matrix)
 {
-  MatOwner A  = poisson_2d(6, 6), B;
-  PCOwner  pc = make_pc(A);
+  MatOwner A = poisson_2d(6, 6), B;
+  PCOwner pc = make_pc(A);
   expect_right(pc, A);
   ok(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt i : {0, 7, 20}) {
@@ -88,13 +89,14 @@ TEST_P(Lifetime, a_changed_pattern_of_the_same_matrix)
 }
 
 /*
-  MatAXPY() of PETSc 3.26.1 changes the pattern and leaves the nonzero state as it was, so that no PC is told; PCILU then
-  applies a wrong factor without a word. There, and only there, an error that says so is as good as the right answer.
+  MatAXPY() of PETSc 3.26.1 changes the pattern and leaves the nonzero state as it was, so that no PC is told; PCILU
+  then applies a wrong factor without a word. There, and only there, an error that says so is as good as the right
+  answer.
 */
 TEST_P(Lifetime, a_sum_that_changes_the_pattern)
 {
-  MatOwner         A = poisson_2d(6, 6), B = random_matrix(36, 3, 1.0, true, 8);
-  PCOwner          pc = make_pc(A);
+  MatOwner A = poisson_2d(6, 6), B = random_matrix(36, 3, 1.0, true, 8);
+  PCOwner pc = make_pc(A);
   PetscObjectState before, after;
   expect_right(pc, A);
   ok(MatGetNonzeroState(A, &before));
@@ -115,8 +117,8 @@ TEST_P(Lifetime, a_sum_that_changes_the_pattern)
 
 TEST_P(Lifetime, zeroed_rows_and_a_scaled_matrix)
 {
-  MatOwner       A      = poisson_2d(7, 7);
-  PCOwner        pc     = make_pc(A);
+  MatOwner A = poisson_2d(7, 7);
+  PCOwner pc = make_pc(A);
   const PetscInt gone[] = {0, 13, 48};
   expect_right(pc, A);
   ok(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
@@ -134,7 +136,7 @@ TEST_P(Lifetime, zeroed_rows_and_a_scaled_matrix)
 TEST_P(Lifetime, reset_and_another_size)
 {
   MatOwner A = poisson_2d(7, 5), B = poisson_3d(4, 4, 3);
-  PCOwner  pc = make_pc(A);
+  PCOwner pc = make_pc(A);
   expect_right(pc, A);
   ok(PCReset(pc));
   ok(PCSetOperators(pc, B, B));
@@ -143,20 +145,20 @@ TEST_P(Lifetime, reset_and_another_size)
   ok(PCReset(pc));
   ok(PCSetOperators(pc, A, A));
   expect_right(pc, A);
-  const char *strategy;
+  const char* strategy;
   ok(PCSyncFreeILUGetStrategy(pc, &strategy));
   EXPECT_EQ(strategy_, strategy) << "PCReset keeps the options";
 }
 
 TEST_P(Lifetime, another_type_and_back)
 {
-  MatOwner A  = poisson_2d(7, 5);
-  PCOwner  pc = make_pc(A);
+  MatOwner A = poisson_2d(7, 5);
+  PCOwner pc = make_pc(A);
   expect_right(pc, A);
   ok(PCSetType(pc, PCJACOBI));
   EXPECT_NE(apply(pc, 35), petsc(A, type_));
   ok(PCSetType(pc, type_));
-  const char *strategy;
+  const char* strategy;
   ok(PCSyncFreeILUGetStrategy(pc, &strategy));
   EXPECT_STREQ("auto", strategy) << "a new type begins with its defaults";
   expect_right(pc, A);
@@ -171,8 +173,8 @@ TEST_P(Lifetime, another_type_and_back)
 
 TEST_P(Lifetime, a_reused_preconditioner_keeps_the_old_factor)
 {
-  MatOwner A   = poisson_2d(8, 8);
-  PCOwner  pc  = make_pc(A);
+  MatOwner A = poisson_2d(8, 8);
+  PCOwner pc = make_pc(A);
   const Numbers old = apply(pc, 64);
   ok(PCSetReusePreconditioner(pc, PETSC_TRUE));
   new_values(A, 5);
@@ -184,8 +186,8 @@ TEST_P(Lifetime, a_reused_preconditioner_keeps_the_old_factor)
 
 TEST_P(Lifetime, a_factor_does_not_read_the_matrix_any_more)
 {
-  MatOwner A   = poisson_2d(8, 8);
-  PCOwner  pc  = make_pc(A);
+  MatOwner A = poisson_2d(8, 8);
+  PCOwner pc = make_pc(A);
   const Numbers old = apply(pc, 64);
   ok(PCSetReusePreconditioner(pc, PETSC_TRUE));
   ok(MatZeroEntries(A));
@@ -194,9 +196,9 @@ TEST_P(Lifetime, a_factor_does_not_read_the_matrix_any_more)
 
 TEST_P(Lifetime, an_empty_matrix_and_a_single_entry)
 {
-  for (const char *name : {"empty", "one"}) {
-    MatOwner A  = sample(name).make();
-    PCOwner  pc = make_pc(A);
+  for (const char* name : {"empty", "one"}) {
+    MatOwner A = sample(name).make();
+    PCOwner pc = make_pc(A);
     ok(PCSetUp(pc));
     PCFailedReason reason;
     ok(PCGetFailedReason(pc, &reason));
@@ -212,7 +214,7 @@ TEST_P(Lifetime, an_empty_matrix_and_a_single_entry)
 TEST_P(Lifetime, many_preconditioners_live_at_once)
 {
   std::vector<MatOwner> A;
-  std::vector<PCOwner>  pc;
+  std::vector<PCOwner> pc;
   for (PetscInt k = 0; k < 12; ++k) {
     A.push_back(poisson_2d(3 + k, 4 + k));
     pc.push_back(make_pc(A.back()));
@@ -225,13 +227,13 @@ TEST_P(Lifetime, many_preconditioners_live_at_once)
 /* PETSc destroys in any order: the matrix, the PC, and a factor that somebody still holds. */
 TEST_P(Lifetime, a_held_factor_survives_its_pc)
 {
-  MatOwner A  = poisson_2d(5, 5), F;
-  PCOwner  pc = make_pc(A);
+  MatOwner A = poisson_2d(5, 5), F;
+  PCOwner pc = make_pc(A);
   const Numbers x = apply(pc, 25);
   ok(PCFactorGetMatrix(pc, F.out()));
   ok(PetscObjectReference((PetscObject)(Mat)F));
   pc = PCOwner();
-  A  = MatOwner();
+  A = MatOwner();
   VecOwner b = make_vector(random_numbers(25, 17)), y = make_vector(25);
   ok(MatSolve(F, b, y));
   expect_near(x, entries(y));
@@ -244,7 +246,11 @@ std::vector<std::string> strategies_and_auto()
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Petsc, Lifetime, testing::Combine(testing::Values(PCSYNCFREEILU, PCSYNCFREEICC), testing::ValuesIn(strategies_and_auto())),
-                         [](const auto &info) { return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(Petsc, Lifetime,
+                         testing::Combine(testing::Values(PCSYNCFREEILU, PCSYNCFREEICC),
+                                          testing::ValuesIn(strategies_and_auto())),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                         });
 
-} // namespace
+}  // namespace

@@ -5,7 +5,7 @@
 
 #include "petsc_test.hpp"
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
   if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 2;
   if (PCSyncFreeILURegister()) return 2;

@@ -6,7 +6,7 @@
 
 void Entries::add(PetscInt i, PetscInt j, PetscScalar v)
 {
-  for (auto &entry : row_[(std::size_t)i]) {
+  for (auto& entry : row_[(std::size_t)i]) {
     if (entry.first != j) continue;
     entry.second += v;
     return;
@@ -16,16 +16,16 @@ void Entries::add(PetscInt i, PetscInt j, PetscScalar v)
 
 MatOwner Entries::matrix(PetscInt block_size) const
 {
-  MatOwner              A;
+  MatOwner A;
   std::vector<PetscInt> length;
-  for (const auto &row : row_) length.push_back((PetscInt)row.size());
+  for (const auto& row : row_) length.push_back((PetscInt)row.size());
   ok(MatCreate(PETSC_COMM_SELF, A.out()));
   ok(MatSetSizes(A, n_, n_, n_, n_));
   ok(MatSetBlockSize(A, block_size));
   ok(MatSetType(A, MATSEQAIJ));
   ok(MatSeqAIJSetPreallocation(A, 0, length.data()));
   for (PetscInt i = 0; i < n_; ++i)
-    for (const auto &entry : row_[(std::size_t)i]) ok(MatSetValue(A, i, entry.first, entry.second, INSERT_VALUES));
+    for (const auto& entry : row_[(std::size_t)i]) ok(MatSetValue(A, i, entry.first, entry.second, INSERT_VALUES));
   ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   return A;
@@ -66,7 +66,7 @@ MatOwner poisson_3d(PetscInt nx, PetscInt ny, PetscInt nz)
 
 MatOwner random_matrix(PetscInt n, PetscInt per_row, double dominance, bool symmetric, unsigned long long seed)
 {
-  Random                                           random(seed);
+  Random random(seed);
   std::map<std::pair<PetscInt, PetscInt>, PetscScalar> off;
   for (PetscInt i = 0; i < n; ++i)
     for (PetscInt k = 0; k < per_row; ++k) {
@@ -75,9 +75,9 @@ MatOwner random_matrix(PetscInt n, PetscInt per_row, double dominance, bool symm
       off[{i, j}] = random.scalar();
       if (symmetric) off[{j, i}] = off[{i, j}];
     }
-  Entries             A(n);
+  Entries A(n);
   std::vector<double> sum((std::size_t)n, 0.0);
-  for (const auto &entry : off) {
+  for (const auto& entry : off) {
     A.add(entry.first.first, entry.first.second, entry.second);
     sum[(std::size_t)entry.first.first] += magnitude(entry.second);
   }
@@ -89,12 +89,12 @@ MatOwner random_matrix(PetscInt n, PetscInt per_row, double dominance, bool symm
 /* Each pair of neighbours p, q adds B_pq = G^T G to the diagonal blocks and -B_pq to the two others. */
 MatOwner elasticity_like(PetscInt nx, PetscInt ny, PetscInt nz, PetscInt block)
 {
-  Random         random(7);
+  Random random(7);
   const PetscInt n = nx * ny * nz;
-  Entries        A(n * block);
-  const auto     couple = [&](PetscInt p, PetscInt q) {
+  Entries A(n * block);
+  const auto couple = [&](PetscInt p, PetscInt q) {
     Numbers G((std::size_t)(block * block));
-    for (auto &g : G) g = PetscRealPart(random.scalar());
+    for (auto& g : G) g = PetscRealPart(random.scalar());
     for (PetscInt r = 0; r < block; ++r)
       for (PetscInt c = 0; c < block; ++c) {
         PetscScalar b = r == c ? 0.5 : 0.0;
@@ -118,9 +118,9 @@ MatOwner elasticity_like(PetscInt nx, PetscInt ny, PetscInt nz, PetscInt block)
 
 void new_values(Mat A, unsigned long long seed)
 {
-  const PetscInt *row_begin;
-  PetscScalar    *value;
-  Random          random(seed);
+  const PetscInt* row_begin;
+  PetscScalar* value;
+  Random random(seed);
   ok(MatSeqAIJGetCSRAndMemType(A, &row_begin, nullptr, nullptr, nullptr));
   ok(MatSeqAIJGetArray(A, &value));
   for (PetscInt k = 0; k < row_begin[rows(A)]; ++k) value[k] *= PetscReal(1.0 + 0.05 * random.uniform());
@@ -158,15 +158,15 @@ MatOwner nodes_of_five() { return elasticity_like(3, 2, 2, 5); }
 MatOwner convection()
 {
   const PetscInt nx = 11;
-  const double   h = 1.0 / (nx + 1), viscosity = 0.02;
-  Entries        A(nx * nx);
+  const double h = 1.0 / (nx + 1), viscosity = 0.02;
+  Entries A(nx * nx);
   for (PetscInt y = 0; y < nx; ++y)
     for (PetscInt x = 0; x < nx; ++x) {
       const PetscInt i = y * nx + x;
-      const double   s = (x + 1) * h, t = (y + 1) * h;
-      const double   u = 4 * s * (s - 1) * (1 - 2 * t), v = -4 * t * (t - 1) * (1 - 2 * s);
-      const double   west = -viscosity - h * PetscMax(u, 0), east = -viscosity + h * PetscMin(u, 0);
-      const double   south = -viscosity - h * PetscMax(v, 0), north = -viscosity + h * PetscMin(v, 0);
+      const double s = (x + 1) * h, t = (y + 1) * h;
+      const double u = 4 * s * (s - 1) * (1 - 2 * t), v = -4 * t * (t - 1) * (1 - 2 * s);
+      const double west = -viscosity - h * PetscMax(u, 0), east = -viscosity + h * PetscMin(u, 0);
+      const double south = -viscosity - h * PetscMax(v, 0), north = -viscosity + h * PetscMin(v, 0);
       A.add(i, i, -(west + east + south + north));
       if (x > 0) A.add(i, i - 1, west);
       if (x < nx - 1) A.add(i, i + 1, east);
@@ -178,7 +178,7 @@ MatOwner convection()
 
 MatOwner arrow(PetscInt n, PetscInt head)
 {
-  Random  random(11);
+  Random random(11);
   Entries A(n);
   for (PetscInt i = 0; i < n; ++i) {
     A.add(i, i, i == head ? PetscScalar(n) : PetscScalar(2.0));
@@ -196,12 +196,12 @@ MatOwner arrow_last() { return arrow(40, 39); }
 /* Nodes of 1, 2, 3, 4, 5, 6 rows with equal patterns, not symmetric: PETSc factors nodes together. */
 MatOwner mixed_nodes()
 {
-  Random                random(5);
+  Random random(5);
   std::vector<PetscInt> begin = {0};
   for (PetscInt k = 0; k < 18; ++k) begin.push_back(begin.back() + 1 + k % 6);
   const PetscInt nodes = (PetscInt)begin.size() - 1;
-  Entries        A(begin.back());
-  const auto     block = [&](PetscInt p, PetscInt q) {
+  Entries A(begin.back());
+  const auto block = [&](PetscInt p, PetscInt q) {
     for (PetscInt i = begin[(std::size_t)p]; i < begin[(std::size_t)p + 1]; ++i)
       for (PetscInt j = begin[(std::size_t)q]; j < begin[(std::size_t)q + 1]; ++j)
         A.add(i, j, i == j ? PetscScalar(9.0) : random.scalar());
@@ -221,7 +221,7 @@ MatOwner shifted_laplacian() { return poisson_2d(9, 8, -2.6); }
 MatOwner neumann()
 {
   const PetscInt n = 30;
-  Entries        A(n);
+  Entries A(n);
   for (PetscInt i = 0; i < n; ++i)
     for (PetscInt j : {i - 1, i + 1})
       if (j >= 0 && j < n) {
@@ -235,7 +235,7 @@ MatOwner neumann()
 MatOwner saddle_point()
 {
   const PetscInt n = 24, m = 8;
-  Entries        A(n + m);
+  Entries A(n + m);
   for (PetscInt i = 0; i < n; ++i) {
     A.add(i, i, 3.0);
     if (i > 0) A.add(i, i - 1, -1.0);
@@ -273,38 +273,38 @@ MatOwner lonely_zero()
   return A.matrix();
 }
 
-} // namespace
+}  // namespace
 
-const std::vector<Sample> &samples()
+const std::vector<Sample>& samples()
 {
   static const std::vector<Sample> all = {
-    {"empty", "n = 0, a rank without rows", true, false, empty},
-    {"one", "n = 1", true, false, one},
-    {"diagonal", "nobody waits", true, true, diagonal},
-    {"grid_2d", "5-point stencil", true, true, grid_2d},
-    {"grid_3d", "7-point stencil", true, true, grid_3d},
-    {"convection", "upwind, recirculating, not symmetric", false, false, convection},
-    {"random_dominant", "pattern not symmetric", false, false, random_dominant},
-    {"random_wild", "small pivots, large factors", false, false, random_wild},
-    {"random_symmetric", "irregular rows, positive definite", true, true, random_symmetric},
-    {"random_indefinite", "pivots of both signs", true, false, random_indefinite},
-    {"elasticity", "nodes of three rows, which PETSc factors together", true, true, elasticity},
-    {"nodes_of_five", "nodes longer than PETSc's longest, four", true, true, nodes_of_five},
-    {"mixed_nodes", "nodes of one to six rows, not symmetric", false, false, mixed_nodes},
-    {"arrow_first", "level 1 fills everything", true, true, arrow_first},
-    {"arrow_last", "one row waits for all", true, true, arrow_last},
-    {"shifted_laplacian", "indefinite: pivots pass through zero", true, false, shifted_laplacian},
-    {"neumann", "singular: the last pivot is zero", true, false, neumann},
-    {"saddle_point", "zero diagonal values that elimination repairs", true, false, saddle_point},
-    {"zero_first", "a zero diagonal value that nothing repairs", true, false, zero_first},
-    {"lonely_zero", "one failing pivot that no other row reads", false, false, lonely_zero},
+      {"empty", "n = 0, a rank without rows", true, false, empty},
+      {"one", "n = 1", true, false, one},
+      {"diagonal", "nobody waits", true, true, diagonal},
+      {"grid_2d", "5-point stencil", true, true, grid_2d},
+      {"grid_3d", "7-point stencil", true, true, grid_3d},
+      {"convection", "upwind, recirculating, not symmetric", false, false, convection},
+      {"random_dominant", "pattern not symmetric", false, false, random_dominant},
+      {"random_wild", "small pivots, large factors", false, false, random_wild},
+      {"random_symmetric", "irregular rows, positive definite", true, true, random_symmetric},
+      {"random_indefinite", "pivots of both signs", true, false, random_indefinite},
+      {"elasticity", "nodes of three rows, which PETSc factors together", true, true, elasticity},
+      {"nodes_of_five", "nodes longer than PETSc's longest, four", true, true, nodes_of_five},
+      {"mixed_nodes", "nodes of one to six rows, not symmetric", false, false, mixed_nodes},
+      {"arrow_first", "level 1 fills everything", true, true, arrow_first},
+      {"arrow_last", "one row waits for all", true, true, arrow_last},
+      {"shifted_laplacian", "indefinite: pivots pass through zero", true, false, shifted_laplacian},
+      {"neumann", "singular: the last pivot is zero", true, false, neumann},
+      {"saddle_point", "zero diagonal values that elimination repairs", true, false, saddle_point},
+      {"zero_first", "a zero diagonal value that nothing repairs", true, false, zero_first},
+      {"lonely_zero", "one failing pivot that no other row reads", false, false, lonely_zero},
   };
   return all;
 }
 
-const Sample &sample(const std::string &name)
+const Sample& sample(const std::string& name)
 {
-  for (const auto &s : samples())
+  for (const auto& s : samples())
     if (name == s.name) return s;
   throw std::runtime_error("no sample is called " + name);
 }

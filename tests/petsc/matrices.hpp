@@ -10,25 +10,25 @@
 #include "petsc_test.hpp"
 
 struct Sample {
-  const char *name;
-  const char *reason;
-  bool        symmetric;
-  bool        positive_definite; /* so that CG with ICC makes sense */
+  const char* name;
+  const char* reason;
+  bool symmetric;
+  bool positive_definite; /* so that CG with ICC makes sense */
   MatOwner (*make)();
 };
 
-const std::vector<Sample> &samples();
-const Sample              &sample(const std::string &name);
+const std::vector<Sample>& samples();
+const Sample& sample(const std::string& name);
 
 /* Entries by (row, column): a later one at the same place adds to it. */
 class Entries {
-public:
-  explicit Entries(PetscInt n) : n_(n), row_((std::size_t)n) { }
-  void     add(PetscInt i, PetscInt j, PetscScalar v);
+ public:
+  explicit Entries(PetscInt n) : n_(n), row_((std::size_t)n) {}
+  void add(PetscInt i, PetscInt j, PetscScalar v);
   MatOwner matrix(PetscInt block_size = 1) const;
 
-private:
-  PetscInt                                                 n_;
+ private:
+  PetscInt n_;
   std::vector<std::vector<std::pair<PetscInt, PetscScalar>>> row_;
 };
 

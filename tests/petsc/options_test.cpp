@@ -18,16 +18,16 @@ PCOwner make_pc(Mat A, PCType type)
   return pc;
 }
 
-bool contains(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class OurTypes : public testing::TestWithParam<const char *> {
-protected:
+class OurTypes : public testing::TestWithParam<const char*> {
+ protected:
   void SetUp() override
   {
-    A_  = poisson_2d(7, 6);
+    A_ = poisson_2d(7, 6);
     pc_ = make_pc(A_, GetParam());
   }
-  void from_options(const std::string &text)
+  void from_options(const std::string& text)
   {
     Options options(text);
     ok(PCSetFromOptions(pc_));
@@ -47,21 +47,21 @@ protected:
   }
 
   const PetscInt unused_before_ = unused();
-  MatOwner       A_;
-  PCOwner        pc_;
+  MatOwner A_;
+  PCOwner pc_;
 };
 
 /* ---- our own ---- */
 
 TEST_P(OurTypes, have_the_documented_defaults)
 {
-  const char              *strategy;
-  PetscInt                 threads;
+  const char* strategy;
+  PetscInt threads;
   PCSyncFreeILUStorageType storage;
-  MatFactorShiftType       shift;
-  MatSolverType            solver;
-  PetscReal                zero_pivot, amount;
-  PetscInt                 levels;
+  MatFactorShiftType shift;
+  MatSolverType solver;
+  PetscReal zero_pivot, amount;
+  PetscInt levels;
   ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
   EXPECT_STREQ("auto", strategy);
   ok(PCSyncFreeILUGetThreads(pc_, &threads));
@@ -82,8 +82,8 @@ TEST_P(OurTypes, have_the_documented_defaults)
 
 TEST_P(OurTypes, take_each_strategy_by_call_and_by_option_and_run_it)
 {
-  for (const auto &name : strategies()) {
-    const char *strategy;
+  for (const auto& name : strategies()) {
+    const char* strategy;
     ok(PCSyncFreeILUSetStrategy(pc_, "auto"));
     ok(PCSyncFreeILUSetStrategy(pc_, name.c_str()));
     ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
@@ -115,12 +115,12 @@ TEST_P(OurTypes, refuse_an_unknown_strategy_and_list_the_known_ones)
   const Refusal by_call = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "fastest"); });
   EXPECT_NE(0, by_call.code);
   EXPECT_TRUE(by_call.says("fastest")) << by_call.text;
-  for (const auto &name : strategies()) EXPECT_TRUE(by_call.says(name)) << by_call.text;
-  Options       options("-pc_syncfree_ilu_strategy fastest");
+  for (const auto& name : strategies()) EXPECT_TRUE(by_call.says(name)) << by_call.text;
+  Options options("-pc_syncfree_ilu_strategy fastest");
   const Refusal by_option = refused([&] { return PCSetFromOptions(pc_); });
   EXPECT_NE(0, by_option.code);
   EXPECT_TRUE(by_option.says("fastest")) << by_option.text;
-  const char *strategy;
+  const char* strategy;
   ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
   EXPECT_STREQ("auto", strategy) << "a refused call changed something";
 }
@@ -194,8 +194,8 @@ TEST_P(OurTypes, honour_a_change_of_settings_after_set_up)
 
 TEST_P(OurTypes, carry_options_with_a_prefix)
 {
-  const char *strategy;
-  PetscInt    levels;
+  const char* strategy;
+  PetscInt levels;
   ok(PCSetOptionsPrefix(pc_, "sub_"));
   from_options("-sub_pc_syncfree_ilu_strategy blocks -sub_pc_factor_levels 2");
   ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
@@ -208,11 +208,11 @@ TEST_P(OurTypes, carry_options_with_a_prefix)
 
 TEST_P(OurTypes, answer_petscs_setters_with_petscs_getters)
 {
-  PetscReal          value;
-  PetscInt           levels;
-  PetscBool          flag;
+  PetscReal value;
+  PetscInt levels;
+  PetscBool flag;
   MatFactorShiftType shift;
-  MatOrderingType    ordering;
+  MatOrderingType ordering;
   ok(PCFactorSetZeroPivot(pc_, 1e-5));
   ok(PCFactorGetZeroPivot(pc_, &value));
   EXPECT_EQ((PetscReal)1e-5, value);
@@ -240,18 +240,23 @@ TEST_P(OurTypes, answer_petscs_setters_with_petscs_getters)
   ok(PCFactorSetPivotInBlocks(pc_, PETSC_TRUE));
   ok(PCFactorSetColumnPivot(pc_, 0.5));
   ok(PCSetUp(pc_));
-  ok(MatFactorGetPreferredOrdering(factor(), std::string(GetParam()) == PCSYNCFREEICC ? MAT_FACTOR_ICC : MAT_FACTOR_ILU, &ordering));
+  ok(MatFactorGetPreferredOrdering(factor(), std::string(GetParam()) == PCSYNCFREEICC ? MAT_FACTOR_ICC : MAT_FACTOR_ILU,
+                                   &ordering));
   const std::string text = view(pc_);
-  for (const char *part : {"3 levels of fill", "ordering: rcm", "fill ratio given 2.5", "Reusing fill", "Reusing reordering"})
+  for (const char* part :
+       {"3 levels of fill", "ordering: rcm", "fill ratio given 2.5", "Reusing fill", "Reusing reordering"})
     EXPECT_TRUE(contains(text, part)) << part << " is not in\n" << text;
 }
 
 TEST_P(OurTypes, accept_every_option_of_pcilu_and_leave_none_unused)
 {
-  from_options("-pc_factor_levels 1 -pc_factor_mat_ordering_type rcm -pc_factor_shift_type inblocks -pc_factor_shift_amount 0.5 -pc_factor_zeropivot 1e-9 "
-               "-pc_factor_fill 3 -pc_factor_reuse_fill -pc_factor_reuse_ordering -pc_factor_pivot_in_blocks -pc_factor_column_pivot 0.3");
-  PetscInt           levels;
-  PetscReal          amount, zero_pivot;
+  from_options(
+      "-pc_factor_levels 1 -pc_factor_mat_ordering_type rcm -pc_factor_shift_type inblocks -pc_factor_shift_amount 0.5 "
+      "-pc_factor_zeropivot 1e-9 "
+      "-pc_factor_fill 3 -pc_factor_reuse_fill -pc_factor_reuse_ordering -pc_factor_pivot_in_blocks "
+      "-pc_factor_column_pivot 0.3");
+  PetscInt levels;
+  PetscReal amount, zero_pivot;
   MatFactorShiftType shift;
   ok(PCFactorGetLevels(pc_, &levels));
   ok(PCFactorGetShiftType(pc_, &shift));
@@ -316,19 +321,21 @@ TEST_P(OurTypes, view_themselves_before_and_after_set_up)
   EXPECT_TRUE(contains(before, "levels of fill")) << before;
   ok(PCSetUp(pc_));
   const std::string after = view(pc_);
-  for (const char *part : {"out-of-place factorization", "0 levels of fill", "ordering: natural", "factor fill ratio given 1., needed 1.", "rows=42, cols=42", "syncfree", "memory"})
+  for (const char* part : {"out-of-place factorization", "0 levels of fill", "ordering: natural",
+                           "factor fill ratio given 1., needed 1.", "rows=42, cols=42", "syncfree", "memory"})
     EXPECT_TRUE(contains(after, part)) << part << " is not in\n" << after;
   EXPECT_TRUE(contains(string_view(pc_), "lvls=0,order=natural")) << string_view(pc_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Petsc, OurTypes, testing::Values(PCSYNCFREEILU, PCSYNCFREEICC), [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Petsc, OurTypes, testing::Values(PCSYNCFREEILU, PCSYNCFREEICC),
+                         [](const auto& info) { return std::string(info.param); });
 
 /* ---- only ILU has them ---- */
 
 TEST(OurIlu, accepts_the_options_that_only_ilu_has)
 {
-  MatOwner A  = poisson_2d(5, 5);
-  PCOwner  pc = make_pc(A, PCSYNCFREEILU);
+  MatOwner A = poisson_2d(5, 5);
+  PCOwner pc = make_pc(A, PCSYNCFREEILU);
   PetscInt before, after;
   ok(PetscOptionsAllUsed(nullptr, &before));
   Options options("-pc_factor_diagonal_fill -pc_factor_nonzeros_along_diagonal 1e-10");
@@ -348,9 +355,9 @@ TEST(OurIlu, reorders_for_a_nonzero_diagonal_as_pcilu_does)
   entries.add(1, 0, 2.0);
   entries.add(1, 1, 0.0);
   MatOwner A = entries.matrix();
-  Numbers  x[2];
+  Numbers x[2];
   for (int ours = 0; ours < 2; ++ours) {
-    PCOwner        pc = make_pc(A, ours ? PCSYNCFREEILU : PCILU);
+    PCOwner pc = make_pc(A, ours ? PCSYNCFREEILU : PCILU);
     PCFailedReason reason;
     ok(PCFactorReorderForNonzeroDiagonal(pc, 1e-10));
     ok(PCSetUp(pc));
@@ -370,11 +377,12 @@ TEST(OurIlu, fills_a_missing_diagonal_where_pcilu_does)
   entries.add(2, 0, 1.0);
   entries.add(0, 2, 1.0);
   MatOwner A = entries.matrix();
-  for (const char *ordering : {MATORDERINGNATURAL, MATORDERINGRCM})
+  for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM})
     for (PetscInt levels : {0, 1}) {
-      const Request  request = {false, MAT_SHIFT_NONE, ordering, levels, true};
+      const Request request = {false, MAT_SHIFT_NONE, ordering, levels, true};
       const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
-      EXPECT_EQ(petsc.refusal.code, ours.refusal.code) << request.text() << ": PETSc: " << petsc.refusal.text << " ours: " << ours.refusal.text;
+      EXPECT_EQ(petsc.refusal.code, ours.refusal.code)
+          << request.text() << ": PETSc: " << petsc.refusal.text << " ours: " << ours.refusal.text;
       EXPECT_EQ(petsc.reason, ours.reason) << request.text();
     }
 }
@@ -382,8 +390,8 @@ TEST(OurIlu, fills_a_missing_diagonal_where_pcilu_does)
 /* PCILU takes it without a word and without effect; a user is better served by an error that names the alternative. */
 TEST(OurIlu, refuses_a_drop_tolerance_in_words)
 {
-  MatOwner A  = poisson_2d(4, 4);
-  PCOwner  pc = make_pc(A, PCSYNCFREEILU);
+  MatOwner A = poisson_2d(4, 4);
+  PCOwner pc = make_pc(A, PCSYNCFREEILU);
   ok(PCFactorSetDropTolerance(pc, 0.1, 0.1, 5));
   const Refusal refusal = refused([&] { return PCSetUp(pc); });
   EXPECT_NE(0, refusal.code);
@@ -394,10 +402,10 @@ TEST(OurIlu, refuses_a_drop_tolerance_in_words)
 
 TEST(OtherTypes, ignore_our_setters_and_refuse_our_getters)
 {
-  MatOwner                 A  = poisson_2d(3, 3);
-  PCOwner                  pc = make_pc(A, PCJACOBI);
-  const char              *strategy;
-  PetscInt                 threads;
+  MatOwner A = poisson_2d(3, 3);
+  PCOwner pc = make_pc(A, PCJACOBI);
+  const char* strategy;
+  PetscInt threads;
   PCSyncFreeILUStorageType storage;
   ok(PCSyncFreeILUSetStrategy(pc, "serial"));
   ok(PCSyncFreeILUSetThreads(pc, 2));
@@ -416,4 +424,4 @@ TEST(Registration, may_be_repeated)
   ok(PCSetType(pc, PCSYNCFREEICC));
 }
 
-} // namespace
+}  // namespace

@@ -9,20 +9,20 @@ namespace {
 
 std::string error_text;
 
-} // namespace
+}  // namespace
 
-const std::string &last_error() { return error_text; }
-void               forget_errors() { error_text.clear(); }
+const std::string& last_error() { return error_text; }
+void forget_errors() { error_text.clear(); }
 
-PetscErrorCode record_error(MPI_Comm, int, const char *function, const char *, PetscErrorCode code, PetscErrorType type,
-                            const char *message, void *)
+PetscErrorCode record_error(MPI_Comm, int, const char* function, const char*, PetscErrorCode code, PetscErrorType type,
+                            const char* message, void*)
 {
   if (type == PETSC_ERROR_INITIAL) error_text.clear();
   if (message && *message) error_text += std::string(message) + " [" + function + "] ";
   return code;
 }
 
-Refusal refused(const std::function<PetscErrorCode()> &call)
+Refusal refused(const std::function<PetscErrorCode()>& call)
 {
   forget_errors();
   Refusal r;
@@ -55,9 +55,9 @@ PetscInt Random::integer(PetscInt below) { return (PetscInt)(uniform() * (double
 
 Numbers random_numbers(PetscInt n, unsigned long long seed)
 {
-  Random  random(seed);
+  Random random(seed);
   Numbers x((std::size_t)n);
-  for (auto &v : x) v = random.scalar();
+  for (auto& v : x) v = random.scalar();
   return x;
 }
 
@@ -68,10 +68,10 @@ VecOwner make_vector(PetscInt n)
   return x;
 }
 
-VecOwner make_vector(const Numbers &numbers)
+VecOwner make_vector(const Numbers& numbers)
 {
-  VecOwner     x = make_vector((PetscInt)numbers.size());
-  PetscScalar *array;
+  VecOwner x = make_vector((PetscInt)numbers.size());
+  PetscScalar* array;
   ok(VecGetArrayWrite(x, &array));
   std::copy(numbers.begin(), numbers.end(), array);
   ok(VecRestoreArrayWrite(x, &array));
@@ -80,8 +80,8 @@ VecOwner make_vector(const Numbers &numbers)
 
 Numbers entries(Vec x)
 {
-  PetscInt           n;
-  const PetscScalar *array;
+  PetscInt n;
+  const PetscScalar* array;
   ok(VecGetLocalSize(x, &n));
   ok(VecGetArrayRead(x, &array));
   Numbers numbers(array, array + n);
@@ -89,10 +89,10 @@ Numbers entries(Vec x)
   return numbers;
 }
 
-MatOwner make_dense(PetscInt n, PetscInt columns, const Numbers &numbers)
+MatOwner make_dense(PetscInt n, PetscInt columns, const Numbers& numbers)
 {
-  MatOwner     X;
-  PetscScalar *array;
+  MatOwner X;
+  PetscScalar* array;
   ok(MatCreateSeqDense(PETSC_COMM_SELF, n, columns, nullptr, X.out()));
   ok(MatDenseGetArrayWrite(X, &array));
   std::copy(numbers.begin(), numbers.end(), array);
@@ -104,8 +104,8 @@ MatOwner make_dense(PetscInt n, PetscInt columns, const Numbers &numbers)
 
 Numbers dense_entries(Mat X)
 {
-  PetscInt           n, columns;
-  const PetscScalar *array;
+  PetscInt n, columns;
+  const PetscScalar* array;
   ok(MatGetLocalSize(X, &n, &columns));
   ok(MatDenseGetArrayRead(X, &array));
   Numbers numbers(array, array + n * columns);
@@ -113,10 +113,10 @@ Numbers dense_entries(Mat X)
   return numbers;
 }
 
-Options::Options(const std::string &text)
+Options::Options(const std::string& text)
 {
   std::istringstream words(text);
-  std::string        word;
+  std::string word;
   while (words >> word)
     if (word.size() > 1 && word[0] == '-' && !std::isdigit((unsigned char)word[1])) names_.push_back(word);
   ok(PetscOptionsInsertString(nullptr, text.c_str()));
@@ -124,14 +124,14 @@ Options::Options(const std::string &text)
 
 Options::~Options()
 {
-  for (const auto &name : names_) (void)PetscOptionsClearValue(nullptr, name.c_str());
+  for (const auto& name : names_) (void)PetscOptionsClearValue(nullptr, name.c_str());
 }
 
 std::string view(PC pc)
 {
-  char       *text   = nullptr;
+  char* text = nullptr;
   std::size_t length = 0;
-  FILE       *memory = open_memstream(&text, &length);
+  FILE* memory = open_memstream(&text, &length);
   {
     ViewerOwner viewer;
     ok(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, memory, viewer.out()));
@@ -146,7 +146,7 @@ std::string view(PC pc)
 
 std::string string_view(PC pc)
 {
-  char        text[512] = "";
+  char text[512] = "";
   ViewerOwner viewer;
   ok(PetscViewerStringOpen(PETSC_COMM_SELF, text, sizeof(text), viewer.out()));
   ok(PCView(pc, viewer));
@@ -160,19 +160,19 @@ PetscInt rows(Mat A)
   return m;
 }
 
-const std::vector<std::string> &strategies()
+const std::vector<std::string>& strategies()
 {
   static std::vector<std::string> names;
   if (!names.empty()) return names;
   PCOwner pc;
   ok(PCCreate(PETSC_COMM_SELF, pc.out()));
   ok(PCSetType(pc, PCSYNCFREEILU));
-  const std::string text  = refused([&] { return PCSyncFreeILUSetStrategy(pc, "none_of_them"); }).text;
-  const std::string mark  = "one of ";
-  const auto        begin = text.find(mark);
+  const std::string text = refused([&] { return PCSyncFreeILUSetStrategy(pc, "none_of_them"); }).text;
+  const std::string mark = "one of ";
+  const auto begin = text.find(mark);
   if (begin == std::string::npos) throw std::runtime_error("the error for an unknown strategy lists no names: " + text);
   std::istringstream list(text.substr(begin + mark.size()));
-  std::string        name;
+  std::string name;
   while (list >> name && name[0] != '[') {
     if (name.back() == ',') name.pop_back();
     if (name != "auto") names.push_back(name);

@@ -9,9 +9,8 @@
   body reads `ok(KSPSolve(...))` and nothing more.
 */
 
-#include <petscksp.h>
-
 #include <gtest/gtest.h>
+#include <petscksp.h>
 
 #include <cmath>
 #include <functional>
@@ -23,16 +22,16 @@
 #include "syncfree_petsc.h"
 
 #if PETSC_VERSION_LT(3, 19, 0)
-  #define PETSC_SUCCESS 0
+#define PETSC_SUCCESS 0
 #endif
 
 /* Text of the last PETSc error since forget_errors(): all messages of the traceback. */
-const std::string &last_error();
-void               forget_errors();
+const std::string& last_error();
+void forget_errors();
 
 /* Installed by main(): records messages instead of printing them. */
-PetscErrorCode record_error(MPI_Comm, int line, const char *function, const char *file, PetscErrorCode, PetscErrorType,
-                            const char *message, void *);
+PetscErrorCode record_error(MPI_Comm, int line, const char* function, const char* file, PetscErrorCode, PetscErrorType,
+                            const char* message, void*);
 
 /* Throws if a PETSc call failed. */
 inline void ok(PetscErrorCode code)
@@ -43,21 +42,22 @@ inline void ok(PetscErrorCode code)
 
 /* A failure that a test expects: its code (0 if there was none) and its text. */
 struct Refusal {
-  int         code = 0;
+  int code = 0;
   std::string text;
 
-  bool says(const std::string &word) const { return text.find(word) != std::string::npos; }
+  bool says(const std::string& word) const { return text.find(word) != std::string::npos; }
 };
 
-Refusal refused(const std::function<PetscErrorCode()> &call);
+Refusal refused(const std::function<PetscErrorCode()>& call);
 
 /* A PETSc object that is destroyed with its scope. */
-template <class Handle, PetscErrorCode (*destroy)(Handle *)> class Owned {
-public:
+template <class Handle, PetscErrorCode (*destroy)(Handle*)>
+class Owned {
+ public:
   Owned() = default;
-  explicit Owned(Handle handle) : handle_(handle) { }
-  Owned(Owned &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) { }
-  Owned &operator=(Owned &&other) noexcept
+  explicit Owned(Handle handle) : handle_(handle) {}
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept
   {
     std::swap(handle_, other.handle_);
     return *this;
@@ -67,48 +67,48 @@ public:
     if (handle_) (void)destroy(&handle_);
   }
   operator Handle() const { return handle_; }
-  Handle *out() { return &handle_; }
+  Handle* out() { return &handle_; }
 
-private:
+ private:
   Handle handle_ = nullptr;
 };
 
-using MatOwner    = Owned<Mat, MatDestroy>;
-using VecOwner    = Owned<Vec, VecDestroy>;
-using PCOwner     = Owned<PC, PCDestroy>;
-using KSPOwner    = Owned<KSP, KSPDestroy>;
-using ISOwner     = Owned<IS, ISDestroy>;
+using MatOwner = Owned<Mat, MatDestroy>;
+using VecOwner = Owned<Vec, VecDestroy>;
+using PCOwner = Owned<PC, PCDestroy>;
+using KSPOwner = Owned<KSP, KSPDestroy>;
+using ISOwner = Owned<IS, ISDestroy>;
 using ViewerOwner = Owned<PetscViewer, PetscViewerDestroy>;
 
 using Numbers = std::vector<PetscScalar>;
 
 /* Numbers in [-1, 1] (both parts in complex builds) that every run and machine repeats. */
 class Random {
-public:
-  explicit Random(unsigned long long seed) : state_(seed * 2654435761u + 88172645463325252ull) { }
-  double      uniform();                   /* [0, 1) */
-  PetscScalar scalar();                    /* [-1, 1) */
-  PetscInt    integer(PetscInt below);     /* [0, below) */
+ public:
+  explicit Random(unsigned long long seed) : state_(seed * 2654435761u + 88172645463325252ull) {}
+  double uniform();                 /* [0, 1) */
+  PetscScalar scalar();             /* [-1, 1) */
+  PetscInt integer(PetscInt below); /* [0, below) */
 
-private:
+ private:
   unsigned long long state_;
 };
 
-Numbers  random_numbers(PetscInt n, unsigned long long seed);
-VecOwner make_vector(const Numbers &);
+Numbers random_numbers(PetscInt n, unsigned long long seed);
+VecOwner make_vector(const Numbers&);
 VecOwner make_vector(PetscInt n);
-Numbers  entries(Vec);
-MatOwner make_dense(PetscInt n, PetscInt columns, const Numbers &);
-Numbers  dense_entries(Mat);
+Numbers entries(Vec);
+MatOwner make_dense(PetscInt n, PetscInt columns, const Numbers&);
+Numbers dense_entries(Mat);
 
 /* The options database while a test runs: set on construction, gone afterwards. */
 class Options {
-public:
-  explicit Options(const std::string &text);
+ public:
+  explicit Options(const std::string& text);
   ~Options();
-  Options(const Options &) = delete;
+  Options(const Options&) = delete;
 
-private:
+ private:
   std::vector<std::string> names_;
 };
 
@@ -119,7 +119,7 @@ std::string string_view(PC);
 /* Rows of the square matrix. */
 PetscInt rows(Mat);
 
-inline double magnitude(const PetscScalar &v) { return (double)PetscAbsScalar(v); }
+inline double magnitude(const PetscScalar& v) { return (double)PetscAbsScalar(v); }
 
 /* The strategies that the library lists, taken from the text with which it refuses an unknown one. */
-const std::vector<std::string> &strategies();
+const std::vector<std::string>& strategies();

@@ -1,4 +1,5 @@
-static char help[] = "Solves a 2-D convection-diffusion or Poisson problem; what processes.py starts with all kinds of options.\n\n\
+static char help[] =
+    "Solves a 2-D convection-diffusion or Poisson problem; what processes.py starts with all kinds of options.\n\n\
   -nx <n>           : grid points in each direction\n\
   -wind <w>         : strength of the convection, 0 for a symmetric matrix\n\
   -empty_rank <r>   : this rank owns no rows\n\
@@ -10,47 +11,47 @@ static char help[] = "Solves a 2-D convection-diffusion or Poisson problem; what
 #include <petscksp.h>
 
 #if PETSC_VERSION_LT(3, 19, 0)
-  #define PETSC_SUCCESS 0
+#define PETSC_SUCCESS 0
 #endif
 
-static PetscErrorCode LocalRows(PetscInt n, PetscInt *rows)
+static PetscErrorCode LocalRows(PetscInt n, PetscInt* rows)
 {
   PetscMPIInt rank, size;
-  PetscInt    empty = -1, place, sharing;
+  PetscInt empty = -1, place, sharing;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-empty_rank", &empty, NULL));
   sharing = size - (empty >= 0 ? 1 : 0);
-  place   = rank - (empty >= 0 && rank > empty ? 1 : 0);
-  *rows   = rank == empty ? 0 : n / sharing + (place < n % sharing ? 1 : 0);
+  place = rank - (empty >= 0 && rank > empty ? 1 : 0);
+  *rows = rank == empty ? 0 : n / sharing + (place < n % sharing ? 1 : 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One row of the upwind scheme; the wind blows along x. */
 static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind)
 {
-  PetscInt    x = row % nx, y = row / nx, column[5], count = 0;
+  PetscInt x = row % nx, y = row / nx, column[5], count = 0;
   PetscScalar value[5];
 
   PetscFunctionBeginUser;
-  value[count]    = 4.0 + wind;
+  value[count] = 4.0 + wind;
   column[count++] = row;
   if (x > 0) {
-    value[count]    = -1.0 - wind;
+    value[count] = -1.0 - wind;
     column[count++] = row - 1;
   }
   if (x < nx - 1) {
-    value[count]    = -1.0;
+    value[count] = -1.0;
     column[count++] = row + 1;
   }
   if (y > 0) {
-    value[count]    = -1.0;
+    value[count] = -1.0;
     column[count++] = row - nx;
   }
   if (y < nx - 1) {
-    value[count]    = -1.0;
+    value[count] = -1.0;
     column[count++] = row + nx;
   }
   PetscCall(MatSetValues(A, 1, &row, count, column, value, INSERT_VALUES));
@@ -60,7 +61,7 @@ static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind)
 /* In the middle of a rank's rows. A NaN has its column left, so that later rows read it. */
 static PetscErrorCode SpoilRow(Mat A, const char option[], PetscBool nan)
 {
-  PetscInt    first, last, where = -1, row;
+  PetscInt first, last, where = -1, row;
   PetscMPIInt rank;
   PetscScalar bad = 0.0;
 
@@ -77,9 +78,9 @@ static PetscErrorCode SpoilRow(Mat A, const char option[], PetscBool nan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MakeMatrix(Mat *A)
+static PetscErrorCode MakeMatrix(Mat* A)
 {
-  PetscInt  nx = 20, first, last, rows = 0;
+  PetscInt nx = 20, first, last, rows = 0;
   PetscReal wind = 1.0;
 
   PetscFunctionBeginUser;
@@ -105,10 +106,10 @@ static PetscErrorCode MakeMatrix(Mat *A)
 static PetscErrorCode Report(KSP ksp, Mat A, Vec b, Vec x)
 {
   KSPConvergedReason reason;
-  PetscInt           iterations;
-  PetscMPIInt        rank;
-  PetscReal          norm = 0, scale = 1;
-  Vec                r;
+  PetscInt iterations;
+  PetscMPIInt rank;
+  PetscReal norm = 0, scale = 1;
+  Vec r;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -122,16 +123,17 @@ static PetscErrorCode Report(KSP ksp, Mat A, Vec b, Vec x)
     PetscCall(VecNorm(b, NORM_2, &scale));
     PetscCall(VecDestroy(&r));
   }
-  PetscCall(PetscSynchronizedPrintf(PETSC_COMM_WORLD, "RANK %d reason %s iterations %" PetscInt_FMT " residual %.3e\n", (int)rank, KSPConvergedReasons[reason], iterations, (double)(norm / scale)));
+  PetscCall(PetscSynchronizedPrintf(PETSC_COMM_WORLD, "RANK %d reason %s iterations %" PetscInt_FMT " residual %.3e\n",
+                                    (int)rank, KSPConvergedReasons[reason], iterations, (double)(norm / scale)));
   PetscCall(PetscSynchronizedFlush(PETSC_COMM_WORLD, PETSC_STDOUT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Solve(void)
 {
-  Mat      A;
-  Vec      b, x;
-  KSP      ksp;
+  Mat A;
+  Vec b, x;
+  KSP ksp;
   PetscInt solves = 1;
 
   PetscFunctionBeginUser;
@@ -154,9 +156,9 @@ static PetscErrorCode Solve(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
-  char      library[PETSC_MAX_PATH_LEN];
+  char library[PETSC_MAX_PATH_LEN];
   PetscBool append;
 
   PetscFunctionBeginUser;

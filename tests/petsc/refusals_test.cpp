@@ -26,7 +26,7 @@ PetscErrorCode multiply_by_two(Mat, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-class Refusals : public testing::TestWithParam<const char *> { };
+class Refusals : public testing::TestWithParam<const char*> {};
 
 TEST_P(Refusals, of_other_matrix_types_name_matconvert_and_the_type)
 {
@@ -71,9 +71,9 @@ TEST_P(Refusals, of_a_missing_diagonal_name_the_row_and_have_petscs_code)
     if (i != 4) entries.add(i, i, 2.0);
   entries.add(4, 2, 1.0);
   entries.add(2, 4, 1.0);
-  MatOwner      A       = entries.matrix();
+  MatOwner A = entries.matrix();
   const Refusal refusal = set_up_refused(A, GetParam());
-  const Refusal petsc   = set_up_refused(A, std::string(GetParam()) == PCSYNCFREEICC ? PCICC : PCILU);
+  const Refusal petsc = set_up_refused(A, std::string(GetParam()) == PCSYNCFREEICC ? PCICC : PCILU);
   EXPECT_EQ(petsc.code, refusal.code) << petsc.text << " / " << refusal.text;
   EXPECT_TRUE(refusal.says("diagonal")) << refusal.text;
   EXPECT_TRUE(refusal.says("4")) << refusal.text;
@@ -89,12 +89,13 @@ TEST_P(Refusals, of_a_matrix_that_is_not_square)
   EXPECT_NE(0, set_up_refused(A, GetParam()).code);
 }
 
-/* PETSc's own arrays are sorted; a user who hands over unsorted ones gets an error that names the row, or a right factor. */
+/* PETSc's own arrays are sorted; a user who hands over unsorted ones gets an error that names the row, or a right
+ * factor. */
 TEST_P(Refusals, of_unsorted_rows_name_the_row)
 {
-  PetscInt    begin[] = {0, 1, 3, 4}, column[] = {0, 2, 1, 2};
+  PetscInt begin[] = {0, 1, 3, 4}, column[] = {0, 2, 1, 2};
   PetscScalar value[] = {2.0, 1.0, 2.0, 2.0};
-  MatOwner    A;
+  MatOwner A;
   ok(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 3, 3, begin, column, value, A.out()));
   const Refusal refusal = set_up_refused(A, GetParam());
   EXPECT_NE(0, refusal.code);
@@ -119,6 +120,7 @@ TEST_P(Refusals, leave_the_pc_usable)
   ok(PCApply(pc, b, x));
 }
 
-INSTANTIATE_TEST_SUITE_P(Petsc, Refusals, testing::Values(PCSYNCFREEILU, PCSYNCFREEICC), [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Petsc, Refusals, testing::Values(PCSYNCFREEILU, PCSYNCFREEICC),
+                         [](const auto& info) { return std::string(info.param); });
 
-} // namespace
+}  // namespace

@@ -6,7 +6,7 @@
   The proof that a run really was taken over is the file named by SYNCFREE_TAKEOVER_LOG: every
   rank adds a line `create TYPE` when it makes such a preconditioner, and a line
   `setup TYPE PACKAGE` after each set-up, with the package that the factored matrix says it
-  comes from.
+  comes from, or `failed` if the set-up ended in an error.
 */
 
 #include <petsc/private/pcimpl.h>
@@ -41,11 +41,14 @@ void Log(const char event[], const char type[], const char package[])
 
 PetscErrorCode SetUp(PC pc, const Taken &taken)
 {
-  Mat           factor  = nullptr;
-  MatSolverType package = nullptr;
+  Mat            factor  = nullptr;
+  MatSolverType  package = nullptr;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(taken.setup(pc));
+  ierr = taken.setup(pc);
+  if (ierr) Log("setup", taken.name, "failed");
+  PetscCall(ierr);
   PetscCall(PCFactorGetMatrix(pc, &factor));
   if (factor) PetscCall(MatFactorGetSolverType(factor, &package));
   Log("setup", taken.name, package ? package : "unknown");

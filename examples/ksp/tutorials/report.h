@@ -1,6 +1,9 @@
 /*
-  What every example says about a solve: iterations, why it stopped, and the true residual, computed
-  from the matrix and not taken from the Krylov method.
+  What every example says about a solve: iterations, why it stopped, and the true residual ||b - A x|| / ||b||,
+  computed from the matrix and not taken from the Krylov method.
+
+  The test harness masks floating-point numbers. So a number that is larger than it may be is followed by words,
+  and those no mask hides.
 */
 #pragma once
 
@@ -10,24 +13,154 @@
   #define PETSC_SUCCESS 0
 #endif
 
-static PetscErrorCode ReportSolve(KSP ksp, Vec b, Vec x)
+/* ||b - A x|| / ||b||, or ||A x|| where b is zero */
+static inline PetscErrorCode TrueResidual(Mat A, Vec b, Vec x, PetscReal *residual)
 {
+  Vec       r;
+  PetscReal norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  if (norm > 0) *residual /= norm;
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* "error 1.2e-09", and loudly so where it is not below the bound (a NaN is not) */
+static inline PetscErrorCode ReportError(MPI_Comm comm, const char what[], PetscReal error, PetscReal bound)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(comm, "%s %.3e%s\n", what, (double)error, error <= bound ? "" : ": TOO LARGE"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||x - u|| / ||u|| of a solution x where the right one is u */
+static inline PetscErrorCode ReportDifference(Vec x, Vec u, PetscReal bound)
+{
+  Vec       difference;
+  PetscReal error, norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(x, &difference));
+  PetscCall(VecWAXPY(difference, -1.0, u, x));
+  PetscCall(VecNorm(difference, NORM_2, &error));
+  PetscCall(VecNorm(u, NORM_2, &norm));
+  PetscCall(ReportError(PetscObjectComm((PetscObject)x), "error", error / norm, bound));
+  PetscCall(VecDestroy(&difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ReportSolve(KSP ksp, Vec b, Vec x)
+{
+  MPI_Comm           comm = PetscObjectComm((PetscObject)ksp);
   Mat                A;
-  Vec                r;
   PetscInt           iterations;
-  PetscReal          residual, norm;
+  PetscReal          residual, rtol;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(KSPGetIterationNumber(ksp, &iterations));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
-  PetscCall(VecNorm(r, NORM_2, &residual));
-  PetscCall(VecNorm(b, NORM_2, &norm));
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)ksp), "iterations %" PetscInt_FMT ", %s, true residual %.3e\n", iterations, KSPConvergedReasons[reason], (double)(norm > 0 ? residual / norm : residual)));
-  PetscCall(VecDestroy(&r));
+  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
+  PetscCall(TrueResidual(A, b, x, &residual));
+  PetscCall(PetscPrintf(comm, "iterations %" PetscInt_FMT ", %s\n", iterations, KSPConvergedReasons[reason]));
+  /* the Krylov method tests the preconditioned residual, so the true one may be larger than rtol, within reason */
+  PetscCall(ReportError(comm, "true residual", residual, reason > 0 ? PetscSqrtReal(rtol) : PETSC_MAX_REAL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds since *begin, the slowest process counting; *begin becomes now. */
+static inline PetscErrorCode Lap(MPI_Comm comm, PetscLogDouble *begin, PetscLogDouble *seconds)
+{
+  PetscLogDouble now, lap;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscTime(&now));
+  lap = now - *begin;
+  PetscCallMPI(MPI_Allreduce(&lap, seconds, 1, MPI_DOUBLE, MPI_MAX, comm));
+  PetscCall(PetscTime(begin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With -times: seconds of a first set-up (analysis and numbers), of one with new values only, and of one application
+  of the preconditioner. Call it last; it ends with the preconditioner set up as it was.
+*/
+static inline PetscErrorCode ReportTimes(KSP ksp, Vec b)
+{
+  const PetscInt repeat = 20;
+  MPI_Comm       comm   = PetscObjectComm((PetscObject)ksp);
+  PC             pc;
+  Mat            A, P;
+  Vec            z;
+  PetscBool      wanted = PETSC_FALSE;
+  PetscLogDouble begin, setup, refresh, apply;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-times", &wanted, NULL));
+  if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCGetOperators(pc, &A, &P));
+  PetscCall(PetscObjectReference((PetscObject)A));
+  PetscCall(PetscObjectReference((PetscObject)P));
+  PetscCall(VecDuplicate(b, &z));
+  PetscCall(PCReset(pc));
+  PetscCall(PCSetOperators(pc, A, P));
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(PetscTime(&begin));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSetUpOnBlocks(pc));
+  PetscCall(Lap(comm, &begin, &setup));
+  PetscCall(MatScale(P, -1.0)); /* twice: the same values, but PETSc takes them for new ones */
+  PetscCall(MatScale(P, -1.0));
+  PetscCall(PetscTime(&begin));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSetUpOnBlocks(pc));
+  PetscCall(Lap(comm, &begin, &refresh));
+  for (PetscInt i = 0; i < repeat; i++) PetscCall(PCApply(pc, b, z));
+  PetscCall(Lap(comm, &begin, &apply));
+  PetscCall(PetscPrintf(comm, "seconds: set-up %.5f, new values %.5f, apply %.6f\n", setup, refresh, apply / (double)repeat));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums over the linear solves inside SNES and TS; give CountSolve() to KSPSetPostSolve() with one of these. */
+typedef struct {
+  PetscInt  solves, iterations, failures;
+  PetscReal worst; /* largest true residual */
+} LinearSolves;
+
+static inline PetscErrorCode CountSolve(KSP ksp, Vec b, Vec x, void *context)
+{
+  LinearSolves      *sums = (LinearSolves *)context;
+  Mat                A;
+  PetscInt           iterations;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPGetIterationNumber(ksp, &iterations));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(TrueResidual(A, b, x, &residual));
+  sums->solves++;
+  sums->iterations += iterations;
+  if (reason < 0) sums->failures++;
+  if (!(residual <= sums->worst)) sums->worst = residual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ReportSolves(MPI_Comm comm, const LinearSolves *sums, PetscReal bound)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(comm, "linear solves %" PetscInt_FMT ", failed %" PetscInt_FMT ", iterations %" PetscInt_FMT "\n", sums->solves, sums->failures, sums->iterations));
+  PetscCall(ReportError(comm, "worst true residual", sums->worst, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

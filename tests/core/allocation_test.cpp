@@ -1,0 +1,105 @@
+/// The k-th allocation fails, for every k: the core says so, keeps its hands off the result and leaks
+/// nothing (the leak check of the address sanitizer looks on). operator new is replaced for the whole
+/// program and does what it always does unless a test arms it.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "core/row_chunks.hpp"
+#include "patterns.hpp"
+#include "syncfree/factor.hpp"
+#include "syncfree/schedule.hpp"
+
+namespace {
+
+/// Allocations of this thread that still succeed; negative: all.
+thread_local long allowed = -1;
+thread_local bool refused = false;
+
+void* allocate(std::size_t size)
+{
+  if (allowed == 0) {
+    refused = true;
+    throw std::bad_alloc();
+  }
+  if (allowed > 0) --allowed;
+  if (void* p = std::malloc(size > 0 ? size : 1)) return p;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size); }
+void* operator new[](std::size_t size) { return allocate(size); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace syncfree {
+namespace {
+
+/// Calls make(&out) with 0, 1, 2, ... allocations allowed until none is refused. Who can do without a refused
+/// allocation (std::stable_sort) may succeed; who fails must leave `out` as `same` knows it.
+template <class Out, class Make, class Same> void fail_every_allocation(const Make& make, const Same& same)
+{
+  int failures = 0;
+  for (long k = 0; k < 10000; ++k) {
+    Out out = Out();
+    refused = false;
+    allowed = k;
+    const Status status = make(&out);
+    allowed = -1;
+    if (!refused) {
+      EXPECT_TRUE(status.ok()) << status.message();
+      EXPECT_FALSE(same(out)) << "success without a result";
+      EXPECT_GT(failures, 0) << "no allocation was ever refused";
+      return;
+    }
+    if (status.ok()) continue;
+    ++failures;
+    EXPECT_EQ(status.code, Code::out_of_memory) << "allocation " << k;
+    EXPECT_TRUE(same(out)) << "allocation " << k;
+  }
+  FAIL() << "allocates without end";
+}
+
+using I = std::int32_t;
+
+TEST(FailingAllocation, leaves_no_half_factor_pattern)
+{
+  const auto A = random_matrix<I>(3, 40, 10);
+  const auto order = random_order<I>(4, 40);
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for (int levels : {0, 2})
+      for (bool permuted : {false, true}) {
+        SymbolicOptions<I> options;
+        options.kind = kind;
+        options.levels = levels;
+        if (permuted) options.row_order = options.column_order = order.data();
+        fail_every_allocation<FactorPattern<I>>(
+            [&](FactorPattern<I>* out) { return make_factor_pattern(A.view(), options, out); },
+            [](const FactorPattern<I>& out) { return out.n == 0 && out.upper_begin.empty() && out.natural(); });
+      }
+}
+
+TEST(FailingAllocation, leaves_no_half_level_sets)
+{
+  const auto T = random_triangle<I>(5, 40, 10, true);
+  fail_every_allocation<LevelSets<I>>([&](LevelSets<I>* out) { return make_level_sets(T.view(), true, out); },
+                                      [](const LevelSets<I>& out) { return out.count == 0 && out.row.empty(); });
+}
+
+TEST(FailingAllocation, leaves_no_half_row_chunks)
+{
+  const auto same = [](const RowChunks<I>& out) { return out.threads == 0 && out.begin.empty() && out.wait.empty(); };
+  for (const bool lower : {true, false})
+    for (const auto& T : {grid_triangle<I>(100, 30, lower), random_triangle<I>(6, 60, 10, lower)})
+      fail_every_allocation<RowChunks<I>>([&](RowChunks<I>* out) { return make_row_chunks(T.view(), lower, 3, out); },
+                                          same);
+}
+
+}  // namespace
+}  // namespace syncfree

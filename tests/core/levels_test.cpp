@@ -1,0 +1,90 @@
+/// Levels of a triangle against the longest path to a row, found by trying every order.
+
+#include <gtest/gtest.h>
+
+#include "patterns.hpp"
+#include "syncfree/schedule.hpp"
+
+namespace syncfree {
+namespace {
+
+template <class I> class Levels : public testing::Test {};
+using Indices = testing::Types<std::int32_t, std::int64_t>;
+TYPED_TEST_SUITE(Levels, Indices);
+
+/// Raises depths until no row is as shallow as one it reads. Knows nothing of lower and upper.
+template <class I> std::vector<I> brute_force(const OwnedPattern<I>& T)
+{
+  std::vector<I> depth(T.n, 0);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (I i = 0; i < T.n; ++i)
+      for (I k = T.row_begin[i]; k < T.row_begin[i + 1]; ++k)
+        if (depth[i] <= depth[T.column[k]]) {
+          depth[i] = depth[T.column[k]] + 1;
+          changed = true;
+        }
+  }
+  return depth;
+}
+
+template <class I> void compare(const OwnedPattern<I>& T, bool lower)
+{
+  const std::vector<I> expected = brute_force(T);
+  const I count = T.n > 0 ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;
+  std::vector<I> depth(T.n, -1);
+  EXPECT_EQ(find_levels(T.view(), lower, depth.data()), count);
+  EXPECT_EQ(depth, expected);
+
+  LevelSets<I> sets;
+  ASSERT_TRUE(make_level_sets(T.view(), lower, &sets).ok());
+  EXPECT_EQ(sets.count, count);
+  ASSERT_EQ(sets.level_begin.size(), static_cast<std::size_t>(count) + 1);
+  std::vector<I> row(T.n);
+  std::iota(row.begin(), row.end(), I(0));
+  std::stable_sort(row.begin(), row.end(), [&](I a, I b) { return expected[a] < expected[b]; });
+  EXPECT_EQ(sets.row, row);
+  for (I d = 0; d <= count; ++d)
+    EXPECT_EQ(sets.level_begin[d], std::count_if(expected.begin(), expected.end(), [d](I e) { return e < d; }));
+}
+
+TYPED_TEST(Levels, are_longest_paths_on_random_triangles)
+{
+  for (const bool lower : {true, false})
+    for (unsigned seed = 0; seed < 60; ++seed) {
+      SCOPED_TRACE(std::string(lower ? "lower " : "upper ") + std::to_string(seed));
+      compare(random_triangle<TypeParam>(seed, 1 + seed % 40, 1 + seed % 30, lower), lower);
+    }
+}
+
+TYPED_TEST(Levels, of_no_rows_are_none)
+{
+  compare(OwnedPattern<TypeParam>(), true);
+  compare(OwnedPattern<TypeParam>(), false);
+}
+
+TYPED_TEST(Levels, of_free_rows_are_one)
+{
+  const OwnedPattern<TypeParam> T = random_triangle<TypeParam>(0, 17, 0, true);
+  std::vector<TypeParam> depth(17);
+  EXPECT_EQ(find_levels(T.view(), true, depth.data()), 1);
+  compare(T, true);
+  compare(T, false);
+}
+
+/// The anti-diagonals of an x by y grid: x + y - 1 of them.
+TYPED_TEST(Levels, of_a_grid_are_its_antidiagonals)
+{
+  for (const bool lower : {true, false}) {
+    const auto T = grid_triangle<TypeParam>(13, 8, lower);
+    std::vector<TypeParam> depth(T.n);
+    EXPECT_EQ(find_levels(T.view(), lower, depth.data()), 20);
+    for (TypeParam i = 0; i < T.n; ++i) {
+      const TypeParam antidiagonal = i % 13 + i / 13;
+      EXPECT_EQ(depth[i], lower ? antidiagonal : 19 - antidiagonal);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syncfree

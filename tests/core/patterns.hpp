@@ -1,0 +1,86 @@
+#pragma once
+
+/// Small patterns for the tests of the core: made by hand, or at random but the same in every run.
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "syncfree/csr.hpp"
+
+namespace syncfree {
+
+/// A pattern that owns its arrays. Nothing is checked: tests of the checks need bad ones.
+template <class I> struct OwnedPattern {
+  I n = 0;
+  std::vector<I> row_begin{0};
+  std::vector<I> column;
+
+  PatternView<I> view() const { return {n, row_begin.data(), column.data()}; }
+};
+
+/// One list of columns a row, taken as it is.
+template <class I> OwnedPattern<I> pattern_of(const std::vector<std::vector<I>>& rows)
+{
+  OwnedPattern<I> made;
+  made.n = static_cast<I>(rows.size());
+  for (const auto& row : rows) {
+    made.column.insert(made.column.end(), row.begin(), row.end());
+    made.row_begin.push_back(static_cast<I>(made.column.size()));
+  }
+  return made;
+}
+
+/// Entry (i, j) with a chance of `percent` in 100 where allowed(i, j), always where forced(i, j).
+template <class I, class Allowed, class Forced>
+OwnedPattern<I> random_pattern(unsigned seed, I n, unsigned percent, Allowed allowed, Forced forced)
+{
+  std::mt19937 random(seed);
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i)
+    for (I j = 0; j < n; ++j) {
+      const bool drawn = random() % 100 < percent;
+      if (forced(i, j) || (drawn && allowed(i, j))) rows[i].push_back(j);
+    }
+  return pattern_of(rows);
+}
+
+/// n x n with its whole diagonal and, elsewhere, no symmetry.
+template <class I> OwnedPattern<I> random_matrix(unsigned seed, I n, unsigned percent)
+{
+  return random_pattern<I>(seed, n, percent, [](I, I) { return true; }, [](I i, I j) { return i == j; });
+}
+
+/// Strictly lower or strictly upper.
+template <class I> OwnedPattern<I> random_triangle(unsigned seed, I n, unsigned percent, bool lower)
+{
+  return random_pattern<I>(seed, n, percent, [lower](I i, I j) { return lower ? j < i : j > i; },
+                           [](I, I) { return false; });
+}
+
+template <class I> std::vector<I> random_order(unsigned seed, I n)
+{
+  std::mt19937 random(seed);
+  std::vector<I> order(n);
+  std::iota(order.begin(), order.end(), I(0));
+  for (I i = n; i > 1; --i) std::swap(order[i - 1], order[random() % static_cast<unsigned>(i)]);
+  return order;
+}
+
+/// The strictly lower or upper triangle of the 5-point grid of x by y points, x fastest.
+template <class I> OwnedPattern<I> grid_triangle(I x, I y, bool lower)
+{
+  std::vector<std::vector<I>> rows(x * y);
+  for (I i = 0; i < x * y; ++i) {
+    if (lower && i / x != 0) rows[i].push_back(i - x);
+    if (lower && i % x != 0) rows[i].push_back(i - 1);
+    if (!lower && i % x != x - 1) rows[i].push_back(i + 1);
+    if (!lower && i / x != y - 1) rows[i].push_back(i + x);
+  }
+  return pattern_of(rows);
+}
+
+}  // namespace syncfree

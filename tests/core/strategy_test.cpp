@@ -1,0 +1,99 @@
+/// The list of strategies, and what `auto` takes from it.
+
+#include "syncfree/strategy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace syncfree {
+namespace {
+
+ChoiceInput large_problem_on(int threads, double speedup)
+{
+  ChoiceInput input;
+  input.n = 1000000;
+  input.nnz = 6000000;
+  input.levels = 600;
+  input.threads = threads;
+  input.blocks_speedup = speedup;
+  return input;
+}
+
+TEST(Strategies, have_names_of_their_own_that_find_them)
+{
+  std::set<std::string> names;
+  for (const StrategyInfo& info : strategies()) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_EQ(find_strategy(info.name), &info);
+    EXPECT_STRNE(info.summary, "");
+    EXPECT_STREQ(info.backend, "host");
+  }
+}
+
+TEST(Strategies, begin_with_the_reference)
+{
+  ASSERT_FALSE(strategies().empty());
+  EXPECT_STREQ(strategies().front().name, "serial");
+  EXPECT_TRUE(strategies().front().reproducible);
+}
+
+/// Its sums come in order of arrival.
+TEST(Strategies, are_reproducible_but_for_sync_free)
+{
+  for (const StrategyInfo& info : strategies())
+    EXPECT_EQ(info.reproducible, std::string(info.name) != "sync_free") << info.name;
+}
+
+TEST(Strategies, are_not_found_by_auto_or_by_parts_of_a_name)
+{
+  for (const char* name : {"auto", "", "seria", "serial ", "Serial"}) EXPECT_EQ(find_strategy(name), nullptr) << name;
+}
+
+TEST(Auto, is_serial_on_one_thread_whatever_the_plan_promises)
+{
+  for (int threads : {1, 0}) {
+    const Choice choice = choose_strategy(large_problem_on(threads, 8));
+    EXPECT_EQ(choice.strategy, "serial");
+    EXPECT_EQ(choice.reason, "one thread");
+  }
+}
+
+TEST(Auto, is_serial_where_there_is_little_to_do)
+{
+  ChoiceInput input = large_problem_on(4, 3.9);
+  input.nnz = 300;
+  const Choice choice = choose_strategy(input);
+  EXPECT_EQ(choice.strategy, "serial");
+  EXPECT_NE(choice.reason.find("300 entries"), std::string::npos) << choice.reason;
+}
+
+TEST(Auto, is_serial_where_threads_would_wait_for_each_other)
+{
+  EXPECT_EQ(choose_strategy(large_problem_on(4, 1.0)).strategy, "serial");
+  EXPECT_EQ(choose_strategy(large_problem_on(4, 0)).strategy, "serial");
+}
+
+TEST(Auto, takes_blocks_where_they_promise_something_and_says_how_much)
+{
+  const Choice choice = choose_strategy(large_problem_on(4, 3.4));
+  EXPECT_EQ(choice.strategy, "blocks");
+  EXPECT_NE(choice.reason.find("3.4 times"), std::string::npos) << choice.reason;
+}
+
+/// What is chosen has to exist, and every input gets a reason, also where numbers are absurd.
+TEST(Auto, always_names_a_strategy_of_the_list_and_a_reason)
+{
+  for (int threads : {-1, 1, 2, 1000})
+    for (double speedup : {0.0, 1.19, 1.21, 1e300})
+      for (std::int64_t nnz : {std::int64_t(0), std::int64_t(19999), std::int64_t(20000), std::int64_t(1) << 62}) {
+        ChoiceInput input = large_problem_on(threads, speedup);
+        input.nnz = nnz;
+        const Choice choice = choose_strategy(input);
+        EXPECT_NE(find_strategy(choice.strategy), nullptr) << choice.strategy;
+        EXPECT_FALSE(choice.reason.empty());
+      }
+}
+
+}  // namespace
+}  // namespace syncfree

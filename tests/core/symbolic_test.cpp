@@ -1,0 +1,331 @@
+/// Patterns of ILU(k) and IC(k) against the theorem on fill paths.
+///
+/// Entry (i, j) has level l where l + 1 is the length of the shortest path i -> ... -> j in the graph
+/// of the permuted matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). So
+/// the oracle searches paths and eliminates nothing: it shares no idea with the library.
+
+#include <gtest/gtest.h>
+
+#include "patterns.hpp"
+#include "syncfree/factor.hpp"
+
+namespace syncfree {
+namespace {
+
+/// adjacent[i][j] of the permuted matrix; for IC its upper triangle mirrored.
+using Graph = std::vector<std::vector<bool>>;
+
+template <class I> struct Task {
+  OwnedPattern<I> A;
+  Kind kind = Kind::ilu;
+  int levels = 0;
+  bool diagonal_fill = false;
+  std::vector<I> row_order, column_order;
+
+  SymbolicOptions<I> options() const
+  {
+    SymbolicOptions<I> o;
+    o.kind = kind;
+    o.levels = levels;
+    o.diagonal_fill = diagonal_fill;
+    if (!row_order.empty()) o.row_order = row_order.data();
+    if (!column_order.empty()) o.column_order = column_order.data();
+    return o;
+  }
+  Status run(FactorPattern<I>* out) const { return make_factor_pattern(A.view(), options(), out); }
+  void reorder(unsigned seed) { row_order = column_order = random_order<I>(seed, A.n); }
+};
+
+template <class I> bool has_entry(const OwnedPattern<I>& A, I i, I j)
+{
+  const auto begin = A.column.begin();
+  return std::find(begin + A.row_begin[i], begin + A.row_begin[i + 1], j) != begin + A.row_begin[i + 1];
+}
+
+template <class I> Graph graph_of(const Task<I>& task)
+{
+  const I n = task.A.n;
+  Graph adjacent(n, std::vector<bool>(n, false));
+  for (I i = 0; i < n; ++i)
+    for (I j = 0; j < n; ++j) {
+      const I row = task.row_order.empty() ? i : task.row_order[i];
+      const I column = task.column_order.empty() ? j : task.column_order[j];
+      if (!has_entry(task.A, row, column) || (task.kind == Kind::icc && j < i)) continue;
+      adjacent[i][j] = true;
+      if (task.kind == Kind::icc) adjacent[j][i] = true;
+    }
+  return adjacent;
+}
+
+/// Is there a path from i to j of at most `longest` steps through vertices below min(i, j)?
+bool has_fill_path(const Graph& adjacent, std::size_t i, std::size_t j, int longest)
+{
+  std::vector<std::size_t> front = {i};
+  std::vector<bool> seen(adjacent.size(), false);
+  for (int length = 1; length <= longest; ++length) {
+    std::vector<std::size_t> next;
+    for (std::size_t v : front) {
+      if (adjacent[v][j]) return true;
+      for (std::size_t w = 0; w < std::min(i, j); ++w)
+        if (adjacent[v][w] && !seen[w]) {
+          seen[w] = true;
+          next.push_back(w);
+        }
+    }
+    front = next;
+  }
+  return false;
+}
+
+/// Both triangles, rows of ascending columns; diagonal[i]: is (i, i) an entry?
+template <class I> struct Expected {
+  OwnedPattern<I> lower, upper;
+  std::vector<bool> diagonal;
+};
+
+template <class I> Expected<I> expected_of(const Task<I>& task)
+{
+  const Graph adjacent = graph_of(task);
+  const I n = task.A.n;
+  std::vector<std::vector<I>> lower(n), upper(n);
+  Expected<I> expected;
+  for (I i = 0; i < n; ++i) {
+    for (I j = 0; j < n; ++j)
+      if (j != i && has_fill_path(adjacent, i, j, task.levels + 1)) (j < i ? lower : upper)[i].push_back(j);
+    expected.diagonal.push_back(has_fill_path(adjacent, i, i, task.levels + 1));
+  }
+  expected.lower = pattern_of(lower);
+  expected.upper = pattern_of(upper);
+  return expected;
+}
+
+template <class I> void expect_equal(const FactorPattern<I>& made, const Expected<I>& expected)
+{
+  EXPECT_EQ(made.lower_begin, expected.lower.row_begin);
+  EXPECT_EQ(made.lower_column, expected.lower.column);
+  EXPECT_EQ(made.upper_begin, expected.upper.row_begin);
+  EXPECT_EQ(made.upper_column, expected.upper.column);
+}
+
+/// lower_source[k] is the place of U(j, i) for the k-th entry L(i, j).
+template <class I> void expect_sources_to_mirror(const FactorPattern<I>& made)
+{
+  ASSERT_EQ(made.lower_source.size(), made.lower_column.size());
+  for (I i = 0; i < made.n; ++i)
+    for (I k = made.lower_begin[i]; k < made.lower_begin[i + 1]; ++k) {
+      const I j = made.lower_column[k], source = made.lower_source[k];
+      EXPECT_EQ(made.upper_column[source], i);
+      EXPECT_LE(made.upper_begin[j], source);
+      EXPECT_LT(source, made.upper_begin[j + 1]);
+    }
+}
+
+template <class I> void compare(const Task<I>& task)
+{
+  FactorPattern<I> made;
+  const Status status = task.run(&made);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(made.kind, task.kind);
+  EXPECT_EQ(made.n, task.A.n);
+  EXPECT_EQ(made.levels, task.levels);
+  EXPECT_EQ(made.row_order, task.row_order);
+  EXPECT_EQ(made.column_order, task.column_order);
+  expect_equal(made, expected_of(task));
+  if (task.kind == Kind::icc) expect_sources_to_mirror(made);
+  else EXPECT_TRUE(made.lower_source.empty());
+}
+
+/// Calls use(task) for random matrices of several sizes and densities and k = 0 .. 3.
+template <class I, class Use> void for_random_tasks(Kind kind, Use use)
+{
+  for (unsigned seed = 0; seed < 24; ++seed)
+    for (int levels = 0; levels <= 3; ++levels) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + " levels " + std::to_string(levels));
+      Task<I> task;
+      task.A = random_matrix<I>(seed, 1 + 3 * (seed % 9), 3 + 3 * (seed % 5));
+      task.kind = kind;
+      task.levels = levels;
+      use(seed, task);
+    }
+}
+
+template <class I> class Symbolic : public testing::Test {};
+using Indices = testing::Types<std::int32_t, std::int64_t>;
+TYPED_TEST_SUITE(Symbolic, Indices);
+
+TYPED_TEST(Symbolic, ilu_has_the_entries_with_short_fill_paths)
+{
+  for_random_tasks<TypeParam>(Kind::ilu, [](unsigned, Task<TypeParam>& task) { compare(task); });
+}
+
+TYPED_TEST(Symbolic, icc_has_the_entries_with_short_fill_paths_above_the_diagonal)
+{
+  for_random_tasks<TypeParam>(Kind::icc, [](unsigned, Task<TypeParam>& task) { compare(task); });
+}
+
+TYPED_TEST(Symbolic, orders_are_applied_before_fill_is_found)
+{
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for_random_tasks<TypeParam>(kind, [](unsigned seed, Task<TypeParam>& task) {
+      task.reorder(seed + 99);
+      compare(task);
+    });
+}
+
+TYPED_TEST(Symbolic, column_place_is_the_inverse_of_column_order)
+{
+  Task<TypeParam> task;
+  task.A = random_matrix<TypeParam>(5, 20, 10);
+  task.reorder(6);
+  FactorPattern<TypeParam> made;
+  ASSERT_TRUE(task.run(&made).ok());
+  for (TypeParam j = 0; j < 20; ++j) EXPECT_EQ(made.column_place[made.column_order[j]], j);
+}
+
+/// An order that changes nothing must not change the result.
+TYPED_TEST(Symbolic, identity_orders_give_the_natural_pattern)
+{
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for_random_tasks<TypeParam>(kind, [](unsigned, Task<TypeParam>& task) {
+      FactorPattern<TypeParam> natural, ordered;
+      ASSERT_TRUE(task.run(&natural).ok());
+      task.row_order.resize(task.A.n);
+      std::iota(task.row_order.begin(), task.row_order.end(), TypeParam(0));
+      task.column_order = task.row_order;
+      ASSERT_TRUE(task.run(&ordered).ok());
+      EXPECT_EQ(ordered.lower_column, natural.lower_column);
+      EXPECT_EQ(ordered.upper_column, natural.upper_column);
+    });
+}
+
+/// Rows and columns in unrelated orders, as nonzeros_along_diagonal asks for: a row of the permuted matrix may
+/// lack its diagonal. It is then missing unless fill brings it, or diagonal_fill.
+TYPED_TEST(Symbolic, unequal_orders_miss_a_diagonal_unless_fill_brings_it)
+{
+  int missing = 0, brought = 0;
+  for_random_tasks<TypeParam>(Kind::ilu, [&](unsigned seed, Task<TypeParam>& task) {
+    task.reorder(seed);
+    task.column_order = random_order<TypeParam>(seed + 500, task.A.n);
+    const Expected<TypeParam> expected = expected_of(task);
+    const auto hole = std::find(expected.diagonal.begin(), expected.diagonal.end(), false);
+    FactorPattern<TypeParam> made;
+    const Status status = task.run(&made);
+    if (hole == expected.diagonal.end()) {
+      ASSERT_TRUE(status.ok()) << status.message();
+      expect_equal(made, expected);
+      brought += !has_entry(task.A, task.row_order[0], task.column_order[0]) || task.levels > 0;
+      return;
+    }
+    ++missing;
+    EXPECT_EQ(status.code, Code::missing_diagonal);
+    EXPECT_EQ(status.row, task.row_order[hole - expected.diagonal.begin()]);
+    EXPECT_TRUE(made.lower_begin.empty() && made.row_order.empty()) << "a failure leaves the result alone";
+  });
+  EXPECT_GT(missing, 0);
+  EXPECT_GT(brought, 0);
+}
+
+TYPED_TEST(Symbolic, diagonal_fill_inserts_the_missing_diagonal_and_nothing_else)
+{
+  for_random_tasks<TypeParam>(Kind::ilu, [](unsigned seed, Task<TypeParam>& task) {
+    task.reorder(seed);
+    task.column_order = random_order<TypeParam>(seed + 500, task.A.n);
+    task.diagonal_fill = true;
+    compare(task);
+  });
+}
+
+/// PETSc looks at A itself, before it is permuted and before anything is filled.
+TYPED_TEST(Symbolic, a_diagonal_missing_in_A_is_named_in_any_order_and_never_filled)
+{
+  using I = TypeParam;
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for (int levels : {0, 2})
+      for (bool permuted : {false, true})
+        for (bool diagonal_fill : {false, true}) {
+          Task<I> task;
+          task.A = pattern_of<I>({{0, 1, 2}, {0, 1, 3}, {0, 1, 3}, {0, 1, 2, 3}});
+          task.kind = kind;
+          task.levels = levels;
+          task.diagonal_fill = diagonal_fill;
+          if (permuted) task.row_order = task.column_order = {3, 2, 1, 0};
+          FactorPattern<I> made;
+          const Status status = task.run(&made);
+          EXPECT_EQ(status.code, Code::missing_diagonal);
+          EXPECT_EQ(status.row, 2);
+        }
+}
+
+/// Row 0 of the 2 x 2 grid's matrix knows 1 and 2; eliminating it joins them.
+TYPED_TEST(Symbolic, of_a_small_grid_is_what_one_finds_by_hand)
+{
+  using I = TypeParam;
+  Task<I> task;
+  task.A = pattern_of<I>({{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}});
+  FactorPattern<I> made;
+  ASSERT_TRUE(task.run(&made).ok());
+  EXPECT_EQ(made.lower_column, (std::vector<I>{0, 0, 1, 2}));
+  EXPECT_EQ(made.upper_column, (std::vector<I>{1, 2, 3, 3}));
+  task.levels = 1;
+  ASSERT_TRUE(task.run(&made).ok());
+  EXPECT_EQ(made.lower_column, (std::vector<I>{0, 0, 1, 1, 2}));
+  EXPECT_EQ(made.upper_column, (std::vector<I>{1, 2, 2, 3, 3}));
+}
+
+/// With k >= n nothing is dropped: the factor of the whole elimination.
+TYPED_TEST(Symbolic, of_an_arrow_fills_up_one_level_above_0)
+{
+  using I = TypeParam;
+  constexpr I n = 30;
+  Task<I> task;
+  task.A = random_pattern<I>(0, n, 0, [](I, I) { return false; }, [](I i, I j) { return i == j || !i || !j; });
+  for (int levels : {1, 1000000000}) {
+    task.levels = levels;
+    for (Kind kind : {Kind::ilu, Kind::icc}) {
+      task.kind = kind;
+      FactorPattern<I> made;
+      ASSERT_TRUE(task.run(&made).ok());
+      EXPECT_EQ(made.lower_begin.back(), n * (n - 1) / 2);
+      EXPECT_EQ(made.upper_begin.back(), n * (n - 1) / 2);
+    }
+  }
+}
+
+TYPED_TEST(Symbolic, of_no_rows_has_offsets_and_no_entries)
+{
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for (int levels : {0, 1}) {
+      Task<TypeParam> task;
+      task.kind = kind;
+      task.levels = levels;
+      compare(task);
+    }
+}
+
+TYPED_TEST(Symbolic, refuses_calls_that_make_no_sense_and_leaves_the_result_alone)
+{
+  using I = TypeParam;
+  Task<I> good;
+  good.A = random_matrix<I>(1, 4, 50);
+  std::vector<Task<I>> bad(7, good);
+  bad[0].levels = -1;
+  bad[1].row_order = {0, 1, 2, 3};
+  bad[2].column_order = {0, 1, 2, 3};
+  bad[3].row_order = bad[3].column_order = {0, 1, 2, 2};
+  bad[4].row_order = bad[4].column_order = {0, 1, 2, 4};
+  bad[5].row_order = bad[5].column_order = {0, -1, 2, 3};
+  bad[6].kind = Kind::icc;
+  bad[6].row_order = {0, 1, 2, 3};
+  bad[6].column_order = {1, 0, 2, 3};
+  for (const Task<I>& task : bad) {
+    FactorPattern<I> made;
+    made.levels = 77;
+    const Status status = task.run(&made);
+    EXPECT_EQ(status.code, Code::invalid_argument);
+    EXPECT_NE(status.detail, "");
+    EXPECT_EQ(made.levels, 77);
+  }
+}
+
+}  // namespace
+}  // namespace syncfree

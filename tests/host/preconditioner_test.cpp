@@ -1,0 +1,384 @@
+/// The whole preconditioner: every operation, several columns, orders, both halves, single
+/// storage, new numbers, new patterns and refusals, with all strategies. A solve is judged by its
+/// residual with the product of the factors, which is formed densely in long double.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "../factor_oracle.hpp"
+#include "syncfree/solver.hpp"
+#include "syncfree/strategy.hpp"
+
+namespace syncfree {
+namespace {
+
+template <class T, class I> struct Types {
+  using Scalar = T;
+  using Index = I;
+};
+
+constexpr Kind both_kinds[] = {Kind::ilu, Kind::icc};
+constexpr Operation all_operations[] = {Operation::none, Operation::transpose, Operation::adjoint,
+                                        Operation::conjugate};
+
+template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
+
+template <class I> std::vector<I> random_order(I n, unsigned seed)
+{
+  std::vector<I> order(n);
+  for (I i = 0; i < n; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
+}
+
+/// Factors a task with the given options; every call has to succeed.
+template <class T, class I>
+std::unique_ptr<Preconditioner<T, I>> make(const FactorTask<T, I>& task, const SolverOptions& options = {})
+{
+  auto made = make_host_preconditioner<T, I>();
+  EXPECT_EQ(made->analyse(task.A.pattern(), task.symbolic(), options).message(), "success");
+  EXPECT_EQ(made->refresh(task.A.view(), PivotRule()).message(), "success");
+  return made;
+}
+
+/// L U in the caller's rows and columns, transposed and conjugated as asked.
+template <class T, class I> Dense<Wide<T>> product(const FactorTask<T, I>& task, const Preconditioner<T, I>& p, Operation op)
+{
+  const OracleFactor<T> factor = make_dense(p.pattern(), p.values());
+  const I n = task.A.n;
+  Dense<Wide<T>> A(n);
+  for (I i = 0; i < n; ++i)
+    for (I j = 0; j < n; ++j) {
+      Wide<T> sum = 0;
+      for (I k = 0; k <= std::min(i, j); ++k) sum += factor.L(i, k) * factor.U(k, j);
+      if constexpr (is_complex_v<T>)
+        if (op == Operation::adjoint || op == Operation::conjugate) sum = std::conj(sum);
+      if (op == Operation::transpose || op == Operation::adjoint) A(task.column(j), task.row(i)) = sum;
+      else A(task.row(i), task.column(j)) = sum;
+    }
+  return A;
+}
+
+/// max_i |b - A x|_i / (|A| |x| + |b|)_i
+template <class T> double residual(const Dense<Wide<T>>& A, const T* b, const T* x)
+{
+  double worst = 0;
+  for (std::int64_t i = 0; i < A.n; ++i) {
+    Wide<T> rest = widen(b[i]);
+    long double scale = std::abs(rest);
+    for (std::int64_t j = 0; j < A.n; ++j) {
+      rest -= A(i, j) * widen(x[j]);
+      scale += std::abs(A(i, j)) * std::abs(widen(x[j]));
+    }
+    const double r = static_cast<double>(std::abs(rest) / (scale > 0 ? scale : 1));
+    worst = r <= worst ? worst : r;  // a NaN stays
+  }
+  return worst;
+}
+
+template <class T, class I> void expect_solves(const FactorTask<T, I>& task, Preconditioner<T, I>& p)
+{
+  const I n = task.A.n, count = 3;
+  const Columns<I> columns{count, n + 2, n + 1};
+  const auto b = random_vector<T>(static_cast<std::size_t>(count * (n + 2)), 5);
+  for (Operation op : all_operations) {
+    std::vector<T> x(static_cast<std::size_t>(count * (n + 1)), T(77));
+    ASSERT_EQ(p.solve(op, b.data(), x.data(), columns).message(), "success");
+    const auto A = product(task, p, op);
+    for (I c = 0; c < count; ++c) {
+      EXPECT_LT(residual<T>(A, &b[c * (n + 2)], &x[c * (n + 1)]), 100 * epsilon<T>()) << static_cast<int>(op);
+      EXPECT_EQ(x[c * (n + 1) + n], T(77)) << "wrote between two columns";
+    }
+  }
+}
+
+template <class P> class PreconditionerTest : public testing::Test {};
+using AllTypes =
+    testing::Types<Types<float, std::int32_t>, Types<double, std::int32_t>, Types<std::complex<float>, std::int32_t>,
+                   Types<std::complex<double>, std::int32_t>, Types<float, std::int64_t>, Types<double, std::int64_t>,
+                   Types<std::complex<float>, std::int64_t>, Types<std::complex<double>, std::int64_t>>;
+TYPED_TEST_SUITE(PreconditionerTest, AllTypes);
+
+template <class T, class I> std::vector<FactorTask<T, I>> tasks(Kind kind)
+{
+  std::vector<FactorTask<T, I>> list;
+  for (const auto& A : {make_battery_matrix<T, I>("empty"), make_battery_matrix<T, I>("one"), make_poisson<T, I>(3, 4, 5)})
+    for (int levels : {0, 1}) list.push_back({A, kind, levels, {}, {}});
+  for (int levels : {0, 1}) {
+    const auto A = make_battery_matrix<T, I>("dense65");
+    const auto r = random_order(A.n, 1);
+    list.push_back({A, kind, levels, r, r});
+    if (kind == Kind::icc) continue;
+    auto c = r;  // neighbours exchanged: row and column orders differ, pivots stay away from 0
+    auto B = A;
+    for (I k = 0; k + 1 < A.n; k += 2) {
+      std::swap(c[k], c[k + 1]);
+      for (I e = B.row_begin[r[k]]; e < B.row_begin[r[k] + 1]; ++e)
+        if (B.column[e] == r[k + 1]) B.value[e] = T(90);
+      for (I e = B.row_begin[r[k + 1]]; e < B.row_begin[r[k + 1] + 1]; ++e)
+        if (B.column[e] == r[k]) B.value[e] = T(90);
+    }
+    list.push_back({B, kind, levels, r, c});
+  }
+  return list;
+}
+
+TYPED_TEST(PreconditionerTest, solves_with_every_operation)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (Kind kind : both_kinds)
+    for (const auto& task : tasks<T, I>(kind)) expect_solves(task, *make(task));
+}
+
+TYPED_TEST(PreconditionerTest, solves_with_every_strategy_and_storage)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (const StrategyInfo& info : strategies())
+    for (int threads : {1, 2})
+      for (bool single : {false, true})
+        for (Kind kind : both_kinds) {
+          if (std::string(info.backend) != "host") continue;
+          const FactorTask<T, I> task{make_poisson<T, I>(3, 4, 5), kind, 1, {}, {}};
+          const auto p = make(task, {info.name, threads, single});
+          EXPECT_EQ(p->summarize().strategy, info.name);
+          EXPECT_EQ(p->summarize().reason, "forced");
+          expect_solves(task, *p);
+        }
+}
+
+TYPED_TEST(PreconditionerTest, halves_make_a_whole)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (Kind kind : both_kinds)
+    for (bool permuted : {false, true})
+      for (bool single : {false, true}) {
+        const auto A = make_poisson<T, I>(3, 4, 5);
+        const auto r = permuted ? random_order(A.n, 2) : std::vector<I>();
+        const FactorTask<T, I> task{A, kind, 0, r, r};
+        const auto p = make(task, {"auto", 1, single});
+        const auto b = random_vector<T>(A.n, 3);
+        std::vector<T> y(A.n), x(A.n), scaled(A.n);
+        ASSERT_EQ(p->solve_forward_half(b.data(), y.data()).message(), "success");
+        ASSERT_EQ(p->solve_backward_half(y.data(), x.data()).message(), "success");
+        EXPECT_LT(residual<T>(product(task, *p, Operation::none), b.data(), x.data()), 200 * epsilon<T>());
+        /* the first half alone: L D^(1/2) y = b(r), with D = 1 for ILU */
+        OracleFactor<T> factor = make_dense(p->pattern(), p->values());
+        for (I i = 0; i < A.n; ++i)
+          for (I j = 0; j <= i; ++j)
+            if (kind == Kind::icc) factor.L(i, j) *= std::sqrt(std::real(factor.U(j, j)));
+        for (I i = 0; i < A.n; ++i) scaled[i] = b[task.row(i)];
+        EXPECT_LT(residual<T>(factor.L, scaled.data(), y.data()), 100 * epsilon<T>());
+      }
+}
+
+TYPED_TEST(PreconditionerTest, halves_of_icc_refuse_a_negative_pivot)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  FactorTask<T, I> task{make_battery_matrix<T, I>("diagonal"), Kind::icc, 0, {}, {}};
+  for (auto& v : task.A.value) v = T(2);
+  task.A.value[41] = T(-4);
+  std::vector<T> b(task.A.n, T(1)), x(task.A.n);
+  auto p = make(task);
+  for (const Status& status : {p->solve_forward_half(b.data(), x.data()), p->solve_backward_half(b.data(), x.data())}) {
+    EXPECT_EQ(status.code, Code::negative_pivot);
+    EXPECT_EQ(status.row, 41);
+    EXPECT_DOUBLE_EQ(status.value, -4);
+  }
+  EXPECT_TRUE(p->solve(Operation::none, b.data(), x.data(), {1, task.A.n, task.A.n}).ok()) << "the whole needs no root";
+  task.kind = Kind::ilu;
+  EXPECT_TRUE(make(task)->solve_forward_half(b.data(), x.data()).ok());
+  if constexpr (is_complex_v<T>) {
+    task.kind = Kind::icc;
+    task.A.value[41] = T(2);
+    task.A.value[17] = T(2, 1);
+    EXPECT_EQ(make(task)->solve_forward_half(b.data(), x.data()).row, 17);
+  }
+}
+
+template <class T, class I> std::vector<T> all_solutions(Preconditioner<T, I>& p, I n)
+{
+  const auto b = random_vector<T>(n, 9);
+  std::vector<T> x(4 * static_cast<std::size_t>(n));
+  for (int op = 0; op < 4; ++op)
+    EXPECT_TRUE(p.solve(all_operations[op], b.data(), x.data() + op * static_cast<std::size_t>(n), {1, n, n}).ok());
+  return x;
+}
+
+TYPED_TEST(PreconditionerTest, refresh_equals_a_new_object_bit_by_bit)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (Kind kind : both_kinds)
+    for (bool single : {false, true})
+      for (const StrategyInfo& info : strategies()) {
+        if (!info.reproducible) continue;
+        const FactorTask<T, I> first{make_battery_matrix<T, I>("n_511", 0), kind, 1, {}, {}};
+        const FactorTask<T, I> second{make_battery_matrix<T, I>("n_511", 1), kind, 1, {}, {}};
+        const SolverOptions options{info.name, 2, single};
+        const auto used = make(first, options), fresh = make(second, options);
+        all_solutions(*used, first.A.n);  // builds the transposes
+        ASSERT_TRUE(used->refresh(second.A.view(), PivotRule()).ok());
+        const auto a = all_solutions(*used, first.A.n), b = all_solutions(*fresh, first.A.n);
+        EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(T))) << info.name;
+      }
+}
+
+TYPED_TEST(PreconditionerTest, single_storage_errs_like_float)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const FactorTask<T, I> task{make_poisson<T, I>(8, 8, 8), Kind::ilu, 0, {}, {}};
+  const auto full = make(task, {"serial", 1, false}), single = make(task, {"serial", 1, true});
+  const auto x = all_solutions(*full, task.A.n), y = all_solutions(*single, task.A.n);
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    error = std::max<double>(error, std::abs(x[i] - y[i]));
+    size = std::max<double>(size, std::abs(x[i]));
+  }
+  EXPECT_LT(error, 20 * size * std::numeric_limits<float>::epsilon());
+  if (sizeof(real_t<T>) == sizeof(float)) EXPECT_EQ(error, 0);
+  else EXPECT_GT(error, 0);
+  EXPECT_EQ(single->summarize().single_storage, true);
+  if (sizeof(real_t<T>) > sizeof(float)) EXPECT_LT(single->summarize().factor_bytes, full->summarize().factor_bytes);
+}
+
+TYPED_TEST(PreconditionerTest, single_storage_tells_what_it_cannot_hold)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  if constexpr (sizeof(real_t<T>) == sizeof(float)) GTEST_SKIP() << "everything is single";
+  else {
+    const auto good = make_battery_matrix<T, I>("chain");
+    for (double bad : {1e60, 1e-60}) {
+      FactorTask<T, I> task{good, Kind::ilu, 0, {}, {}};
+      const I row = 500;
+      for (I k = task.A.row_begin[row]; k < task.A.row_begin[row + 1]; ++k) task.A.value[k] *= bad;
+      auto p = make_host_preconditioner<T, I>();
+      ASSERT_TRUE(p->analyse(task.A.pattern(), task.symbolic(), {"auto", 1, true}).ok());
+      PivotRule rule;
+      rule.zero_pivot = 0;
+      const Status status = p->refresh(task.A.view(), rule);
+      EXPECT_EQ(status.code, Code::not_finite) << bad;
+      EXPECT_TRUE(status.row == row || status.row == row + 1) << status.row;
+      std::vector<T> b(good.n), x(good.n);
+      EXPECT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, good.n, good.n}).code, Code::invalid_argument);
+      EXPECT_TRUE(p->refresh(good.view(), rule).ok());
+    }
+  }
+}
+
+TYPED_TEST(PreconditionerTest, refuses_calls_out_of_order)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const FactorTask<T, I> task{make_poisson<T, I>(3, 3, 3), Kind::ilu, 0, {}, {}};
+  const I n = task.A.n;
+  std::vector<T> b(n, T(1)), x(n);
+  const auto p = make_host_preconditioner<T, I>();
+  const auto refused = [&](const Status& status) { EXPECT_EQ(status.code, Code::invalid_argument) << status.message(); };
+  const auto refuse_solves = [&] {
+    refused(p->solve(Operation::none, b.data(), x.data(), {1, n, n}));
+    refused(p->solve(Operation::transpose, b.data(), x.data(), {1, n, n}));
+    refused(p->solve_forward_half(b.data(), x.data()));
+    refused(p->solve_backward_half(b.data(), x.data()));
+    EXPECT_TRUE(p->values().inverse_pivot.empty());
+  };
+  refuse_solves();
+  refused(p->refresh(task.A.view(), PivotRule()));
+  EXPECT_EQ(p->summarize().strategy, "");
+  ASSERT_TRUE(p->analyse(task.A.pattern(), task.symbolic(), {}).ok());
+  refuse_solves();
+  ASSERT_TRUE(p->refresh(task.A.view(), PivotRule()).ok());
+  EXPECT_TRUE(p->solve(Operation::none, b.data(), x.data(), {1, n, n}).ok());
+  const auto other = make_poisson<T, I>(3, 3, 4);
+  refused(p->refresh(other.view(), PivotRule()));
+  refuse_solves();
+  refused(p->refresh(make_battery_matrix<T, I>("n_31").view(), PivotRule()));
+  auto bad = task.A;
+  bad.value[0] = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+  ASSERT_TRUE(p->refresh(task.A.view(), PivotRule()).ok());
+  EXPECT_EQ(p->refresh(bad.view(), PivotRule()).code, Code::not_finite);
+  refuse_solves();
+  ASSERT_TRUE(p->refresh(task.A.view(), PivotRule()).ok());
+  expect_solves(task, *p);
+}
+
+TYPED_TEST(PreconditionerTest, a_failed_analysis_leaves_a_new_object)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const FactorTask<T, I> good{make_poisson<T, I>(3, 3, 3), Kind::ilu, 0, {}, {}};
+  const auto expect_failure = [&](const char* name, const SolverOptions& options, Code code) {
+    const auto p = make(good);
+    EXPECT_EQ(p->analyse(make_battery_matrix<T, I>(name).pattern(), good.symbolic(), options).code, code);
+    EXPECT_EQ(p->refresh(good.A.view(), PivotRule()).code, Code::invalid_argument);
+    EXPECT_EQ(p->pattern().n, 0);
+    ASSERT_TRUE(p->analyse(good.A.pattern(), good.symbolic(), {}).ok());
+    ASSERT_TRUE(p->refresh(good.A.view(), PivotRule()).ok());
+    expect_solves(good, *p);
+  };
+  expect_failure("unsorted", {}, Code::unsorted_columns);
+  expect_failure("missing_diagonal", {}, Code::missing_diagonal);
+  expect_failure("n_31", {"no such strategy", 1, false}, Code::unknown_strategy);
+  expect_failure("n_31", {"auto", 0, false}, Code::invalid_argument);
+}
+
+TYPED_TEST(PreconditionerTest, takes_a_new_pattern)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const auto p = make_host_preconditioner<T, I>();
+  for (Kind kind : both_kinds)
+    for (const auto& task : tasks<T, I>(kind)) {
+      ASSERT_TRUE(p->analyse(task.A.pattern(), task.symbolic(), {"auto", 2, false}).ok());
+      ASSERT_TRUE(p->refresh(task.A.view(), PivotRule()).ok());
+      expect_solves(task, *p);
+    }
+}
+
+TYPED_TEST(PreconditionerTest, says_what_it_is)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const FactorTask<T, I> task{make_poisson<T, I>(3, 4, 5), Kind::ilu, 0, {}, {}};
+  const auto p = make(task);
+  Summary s = p->summarize();
+  EXPECT_EQ(s.strategy, "serial");
+  EXPECT_EQ(s.reason, "one thread");
+  EXPECT_EQ(s.lower_levels, 10);  // x + y + z of the last point, and the first
+  EXPECT_EQ(s.upper_levels, 10);
+  EXPECT_EQ(s.lower_nnz, 2 * 4 * 5 + 3 * 3 * 5 + 3 * 4 * 4);
+  EXPECT_EQ(s.upper_nnz, s.lower_nnz);
+  EXPECT_EQ(s.threads, 1);
+  EXPECT_GE(s.factor_bytes, (s.lower_nnz + s.upper_nnz) * (sizeof(T) + sizeof(I)));
+  EXPECT_EQ(s.transpose_bytes, 0u);
+  all_solutions(*p, task.A.n);
+  EXPECT_GE(p->summarize().transpose_bytes, (s.lower_nnz + s.upper_nnz) * (sizeof(T) + sizeof(I)));
+}
+
+TEST(Threads, are_the_cores_of_this_process_shared_by_its_ranks)
+{
+  cpu_set_t all, one;
+  ASSERT_EQ(0, sched_getaffinity(0, sizeof all, &all));
+  EXPECT_EQ(default_threads(1), CPU_COUNT(&all));
+  EXPECT_EQ(default_threads(0), CPU_COUNT(&all));
+  EXPECT_EQ(default_threads(1000000), 1);
+  CPU_ZERO(&one);
+  for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core)
+    if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+  ASSERT_EQ(0, sched_setaffinity(0, sizeof one, &one));
+  EXPECT_EQ(default_threads(1), 1);
+  ASSERT_EQ(0, sched_setaffinity(0, sizeof all, &all));
+}
+
+}  // namespace
+}  // namespace syncfree
