@@ -191,6 +191,19 @@ def same_but_for_view(name, baseline, ours):
     return subprocess.run([*command, *sides], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ours.keep).returncode == 0
 
 
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d*(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
+
+
+def numbers_agree(name, baseline, ours):
+    """PETSc's comparison does not look at floating-point numbers; do they agree to 1e-4, or to 1e-9 in absolute value, with
+    the baseline's? For information: some tests print what is rounding error only."""
+    if not (ours.keep / f"diff-{name}.out").is_file():
+        return True
+    left, right = ([float(number) for number in NUMBER.findall(without_our_view((outcome.keep / f"diff-{name}.out").read_text(
+        errors="replace")))] for outcome in (baseline, ours))
+    return len(left) == len(right) and all(abs(a - b) <= 1e-9 + 1e-4 * max(abs(a), abs(b)) for a, b in zip(left, right))
+
+
 def taken_over(name, ours):
     """Was our factor made, or our set-up ended in an error, in this run? The take-over library wrote down what it saw."""
     log = ours.keep / f"{name}.pcs"
@@ -213,13 +226,14 @@ def judge_run(name, baseline, ours):
 
 
 def judge(name, script, work, env):
-    """({run: verdict}, text of the take-over, seconds) of one case."""
+    """({run: verdict}, [runs with other numbers], text of the take-over, seconds) of one case."""
     begin = time.monotonic()
     baseline = run(script, env["baseline"], work / "kept" / name / "baseline")
     works = any(one.command == "passed" for one in baseline.runs.values())
     ours = run(script, env["ours"], work / "kept" / name / "ours") if works else baseline
     verdicts = {one: judge_run(one, baseline, ours) for one in baseline.runs} or {name: "fails in the baseline: no result"}
-    return verdicts, ours.text, time.monotonic() - begin
+    remarks = [one for one in verdicts if verdicts[one] in PASSED and not numbers_agree(one, baseline, ours)]
+    return verdicts, remarks, ours.text, time.monotonic() - begin
 
 
 def text_of(name, text):
@@ -276,12 +290,13 @@ def main():
     ours = dict(baseline, OMP_NUM_THREADS="2", PETSC_OPTIONS=baseline["PETSC_OPTIONS"] + f",{takeover_library(options)}")
     build(options, cases.values(), baseline)
 
-    verdicts, times = {}, {}
+    verdicts, other_numbers, times = {}, [], {}
     with concurrent.futures.ThreadPoolExecutor(int(options.jobs)) as pool:
         futures = {pool.submit(judge, name, script, options.work, {"baseline": baseline, "ours": ours}): name
                    for name, script in cases.items()}
         for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-            found, text, times[futures[future]] = future.result()
+            found, other, text, times[futures[future]] = future.result()
+            other_numbers += other
             for name, verdict in found.items():
                 reasons = [reason for pattern, reason in allowed if fnmatch.fnmatchcase(name, pattern)]
                 if verdict == "failed" and reasons:
@@ -290,6 +305,8 @@ def main():
                 print(f"[{done}/{len(cases)}] {name}: {verdict}", flush=True)
                 if verdict == "failed":
                     print(text_of(name, text), flush=True)
+    for name in sorted(other_numbers):
+        print(f"numbers differ from the baseline's: {name}")
     return report(verdicts, allowed, cases, [name for name in wanted if name not in cases], version, times)
 
 

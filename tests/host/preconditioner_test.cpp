@@ -245,10 +245,10 @@ TYPED_TEST(PreconditionerTest, single_storage_errs_like_float)
     size = std::max<double>(size, std::abs(x[i]));
   }
   EXPECT_LT(error, 20 * size * std::numeric_limits<float>::epsilon());
-  if (sizeof(real_t<T>) == sizeof(float)) EXPECT_EQ(error, 0);
-  else EXPECT_GT(error, 0);
-  EXPECT_EQ(single->summarize().single_storage, true);
-  if (sizeof(real_t<T>) > sizeof(float)) EXPECT_LT(single->summarize().factor_bytes, full->summarize().factor_bytes);
+  const bool halves = sizeof(real_t<T>) > sizeof(float);
+  EXPECT_EQ(error > 0, halves);
+  EXPECT_EQ(single->summarize().factor_bytes < full->summarize().factor_bytes, halves);
+  EXPECT_TRUE(single->summarize().single_storage);
 }
 
 TYPED_TEST(PreconditionerTest, single_storage_tells_what_it_cannot_hold)

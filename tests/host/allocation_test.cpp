@@ -1,0 +1,238 @@
+/// Memory: the k-th allocation fails, for every k, and what is left is usable and leaks nothing; a solve in the
+/// steady state allocates nothing. Operator new is replaced for the whole program.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include "../battery.hpp"
+#include "syncfree/schedule.hpp"
+#include "syncfree/solver.hpp"
+#include "syncfree/strategy.hpp"
+
+namespace {
+
+std::atomic<long> live{0};       ///< allocations not yet freed
+std::atomic<long> made{0};       ///< allocations so far
+std::atomic<long> countdown{0};  ///< the allocation that makes it 0 fails; never if it starts at 0
+
+void* allocate(std::size_t bytes, std::size_t alignment)
+{
+  if (countdown.load() > 0 && countdown.fetch_sub(1) == 1) throw std::bad_alloc();
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* p = alignment > alignof(std::max_align_t) ? std::aligned_alloc(alignment, rounded) : std::malloc(bytes);
+  if (!p) throw std::bad_alloc();
+  ++live;
+  ++made;
+  return p;
+}
+
+void release(void* p)
+{
+  if (p) --live;
+  std::free(p);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes ? bytes : 1, 1); }
+void* operator new[](std::size_t bytes) { return allocate(bytes ? bytes : 1, 1); }
+void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
+void* operator new[](std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
+void operator delete(void* p) noexcept { release(p); }
+void operator delete[](void* p) noexcept { release(p); }
+void operator delete(void* p, std::size_t) noexcept { release(p); }
+void operator delete[](void* p, std::size_t) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { release(p); }
+
+namespace syncfree {
+namespace {
+
+using T = std::complex<double>;
+using I = std::int32_t;
+
+struct Case {
+  std::string strategy;
+  Kind kind;
+  bool single;
+  bool permuted;
+};
+
+std::vector<Case> cases()
+{
+  std::vector<Case> list;
+  for (const StrategyInfo& info : strategies())
+    for (Kind kind : {Kind::ilu, Kind::icc})
+      for (bool single : {false, true})
+        for (bool permuted : {false, true})
+          if (std::string(info.backend) == "host") list.push_back({info.name, kind, single, permuted});
+  return list;
+}
+
+/// A matrix wide enough that two threads share the factorization.
+const OwnedCsr<T, I>& matrix()
+{
+  static const auto A = make_poisson<T, I>(8, 12, 24);
+  return A;
+}
+
+/// The rows in reverse.
+const std::vector<I>& order()
+{
+  static const auto reversed = [] {
+    std::vector<I> r(matrix().n);
+    for (I i = 0; i < matrix().n; ++i) r[i] = matrix().n - 1 - i;
+    return r;
+  }();
+  return reversed;
+}
+
+SymbolicOptions<I> symbolic(const Case& c)
+{
+  SymbolicOptions<I> s;
+  s.kind = c.kind;
+  s.levels = 1;
+  s.diagonal_fill = true;
+  if (c.permuted) s.row_order = s.column_order = order().data();
+  return s;
+}
+
+/// Calls step with the k-th allocation failing, k = 1, 2, ..., until it needs fewer than k.
+/// After each failure check() must find the object usable.
+///   returns how many failures there were
+long fail_each(const std::function<Status()>& step, const std::function<void(long)>& check)
+{
+  for (long k = 1;; ++k) {
+    countdown = k;
+    const Status status = step();
+    const bool met = countdown == 0;
+    countdown = 0;
+    if (!met) {
+      EXPECT_EQ(status.message(), "success");
+      return k - 1;
+    }
+    if (status.code != Code::out_of_memory) ADD_FAILURE() << "allocation " << k << ": " << status.message();
+    check(k);
+  }
+}
+
+TEST(Allocation, failing_anywhere_leaves_a_usable_object)
+{
+  const I n = matrix().n;
+  const auto b = random_vector<T>(n, 1);
+  std::vector<T> x(n);
+  for (const Case& c : cases()) {
+    const SymbolicOptions<I> s = symbolic(c);
+    const SolverOptions options{c.strategy, 2, c.single};
+    const long before = live;
+    {
+      const auto p = make_host_preconditioner<T, I>();
+      const long empty = live;
+      fail_each([&] { return p->analyse(matrix().pattern(), s, options); },
+                [&](long k) { ASSERT_EQ(live, empty) << "leak after failure " << k << " in analyse"; });
+      const long first_refresh = fail_each([&] { return p->refresh(matrix().view(), PivotRule()); },
+                                           [&](long) {
+                                             EXPECT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, n, n}).code,
+                                                       Code::invalid_argument);
+                                           });
+      EXPECT_GT(first_refresh, 0);
+      const long transposes = fail_each([&] { return p->solve(Operation::transpose, b.data(), x.data(), {1, n, n}); },
+                                        [&](long) {
+                                          EXPECT_TRUE(p->solve(Operation::none, b.data(), x.data(), {1, n, n}).ok());
+                                        });
+      EXPECT_EQ(transposes > 0, c.kind == Kind::ilu);
+      fail_each([&] { return p->refresh(matrix().view(), PivotRule()); }, [](long) {});
+      EXPECT_TRUE(p->solve(Operation::adjoint, b.data(), x.data(), {1, n, n}).ok());
+      fail_each([&] { return p->analyse(matrix().pattern(), s, options); },
+                [&](long) { EXPECT_EQ(live, empty); });
+    }
+    EXPECT_EQ(live, before) << "leak, strategy " << c.strategy;
+  }
+}
+
+TEST(Allocation, a_refusal_that_finds_no_memory_for_its_words_is_still_one)
+{
+  const auto p = make_host_preconditioner<T, I>();
+  std::vector<T> x(1);
+  const std::function<Status()> refused[] = {
+      [&] { return p->solve(Operation::none, x.data(), x.data(), {1, 1, 1}); },
+      [&] { return p->solve_forward_half(x.data(), x.data()); },
+      [&] { return p->solve_backward_half(x.data(), x.data()); },
+      [&] { return p->refresh({}, PivotRule()); },
+  };
+  for (const auto& call : refused) {
+    countdown = 1;
+    const Status status = call();
+    countdown = 0;
+    EXPECT_EQ(status.code, Code::out_of_memory);
+    EXPECT_EQ(call().code, Code::invalid_argument);
+  }
+}
+
+TEST(Allocation, the_core_survives_every_failure)
+{
+  const PatternView<I> A = matrix().pattern();
+  for (Kind kind : {Kind::ilu, Kind::icc}) {
+    FactorPattern<I> pattern;
+    const long failures = fail_each([&] { return make_factor_pattern(A, symbolic({"", kind, false, true}), &pattern); },
+                                    [&](long) { EXPECT_EQ(pattern.n, 0); });
+    EXPECT_GT(failures, 0);
+    for (bool lower : {true, false}) {
+      LevelSets<I> sets;
+      RowBlocks<I> blocks;
+      const PatternView<I> triangle = lower ? pattern.lower() : pattern.upper();
+      EXPECT_GT(fail_each([&] { return make_level_sets(triangle, lower, &sets); },
+                          [&](long) { EXPECT_EQ(sets.count, 0); }), 0);
+      EXPECT_GT(fail_each([&] { return make_row_blocks(triangle, lower, 3, &blocks); },
+                          [&](long) { EXPECT_EQ(blocks.blocks, 0); }), 0);
+    }
+  }
+}
+
+TEST(Allocation, a_solve_in_the_steady_state_makes_none)
+{
+  const I n = matrix().n;
+  const auto b = random_vector<T>(3 * static_cast<std::size_t>(n), 1);
+  std::vector<T> x(3 * static_cast<std::size_t>(n));
+  for (const Case& c : cases()) {
+    const auto p = make_host_preconditioner<T, I>();
+    ASSERT_TRUE(p->analyse(matrix().pattern(), symbolic(c), {c.strategy, 2, c.single}).ok());
+    ASSERT_TRUE(p->refresh(matrix().view(), PivotRule()).ok());
+    const auto solve_all = [&] {
+      for (Operation op : {Operation::none, Operation::transpose, Operation::adjoint, Operation::conjugate})
+        for (I columns : {1, 3}) ASSERT_TRUE(p->solve(op, b.data(), x.data(), {columns, n, n}).ok());
+      ASSERT_TRUE(p->solve_forward_half(b.data(), x.data()).ok() || c.kind == Kind::icc);
+      ASSERT_TRUE(p->solve_backward_half(b.data(), x.data()).ok() || c.kind == Kind::icc);
+    };
+    solve_all();
+    const long before = made;
+    solve_all();
+    EXPECT_EQ(made, before) << c.strategy;
+    ASSERT_TRUE(p->refresh(matrix().view(), PivotRule()).ok());
+    if (!c.single) { EXPECT_EQ(made, before) << "a refresh on the same pattern, " << c.strategy; }
+  }
+}
+
+TEST(Allocation, a_thousand_refreshes_leak_nothing)
+{
+  const auto A = make_poisson<T, I>(3, 4, 5);
+  std::vector<T> b(A.n, T(1)), x(A.n);
+  for (bool single : {false, true}) {
+    const auto p = make_host_preconditioner<T, I>();
+    ASSERT_TRUE(p->analyse(A.pattern(), SymbolicOptions<I>(), {"serial", 1, single}).ok());
+    ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+    ASSERT_TRUE(p->solve(Operation::transpose, b.data(), x.data(), {1, A.n, A.n}).ok());
+    const long before = live;
+    for (int k = 0; k < 1000; ++k) ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+    EXPECT_EQ(live, before);
+  }
+}
+
+}  // namespace
+}  // namespace syncfree
