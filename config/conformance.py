@@ -172,7 +172,7 @@ def without_our_view(text):
             if re.search(r"I-node routines|^\s*block size is 1$", line):
                 continue
             line = re.sub(r"^(\s*(?:type|package used to perform factorization):) \w+", r"\1 ...", line)
-        if "Factored matrix follows" in line:
+        if re.match(r"\s*Factored matrix( follows)?:$", line.rstrip()):
             heading = indent
         kept.append(line)
     return "\n".join(kept) + "\n"
@@ -244,7 +244,7 @@ def text_of(name, text):
         if match:
             inside = match[1] == name
         if inside:
-            kept.append(line)
+            kept.append(line[:200])
     return "\n".join(kept[:12] + (["..."] if len(kept) > 72 else []) + kept[12:][-60:])
 
 

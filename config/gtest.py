@@ -1,55 +1,94 @@
 #!/usr/bin/env python3
 """Runs a GoogleTest program and ends with `RESULT passed failed skipped`.
 
-    python3 config/gtest.py [--timeout SECONDS] PROGRAM [ARGUMENT ...]
+    python3 config/gtest.py [--timeout SECONDS] [--jobs N] PROGRAM [ARGUMENT ...]
 
-A program that crashes or does not end in time counts as one more failure, whatever its tests
-said before, and so does one that runs no test at all.
+With --jobs the tests are dealt out to N processes at once. A process that crashes or does not end in
+time counts as one more failure, whatever its tests said before, and is named with its last test; so
+does a program that runs no test at all.
 """
 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 
 def count(report):
+    """(passed, failed, skipped) of one process's report; what did not pass is printed."""
     passed = failed = skipped = 0
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
+            name = f"{suite['name']}.{test['name']}"
             if test.get("failures"):
                 failed += 1
-                print(f"FAILED {suite['name']}.{test['name']}")
+                print(f"FAILED {name}")
             elif test.get("result") == "SKIPPED" or test.get("status") == "NOTRUN":
                 skipped += 1
-                print(f"skipped {suite['name']}.{test['name']}")
+                why = " ".join(s.get("message", "").strip() for s in test.get("skipped", []))
+                print(f"skipped {name}: {why}")
             else:
                 passed += 1
     return passed, failed, skipped
 
 
+class Share:
+    """One process and the tests that it was dealt."""
+
+    def __init__(self, command, index, total, folder):
+        self.report = os.path.join(folder, f"report{index}.json")
+        self.log = os.path.join(folder, f"log{index}.txt")
+        env = dict(os.environ, GTEST_TOTAL_SHARDS=str(total), GTEST_SHARD_INDEX=str(index))
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([*command, f"--gtest_output=json:{self.report}"], env=env, stdout=log,
+                                            stderr=subprocess.STDOUT)
+
+    def finish(self, end):
+        """Waits until `end`; returns (passed, failed, skipped)."""
+        trouble = None
+        try:
+            status = self.process.wait(max(end - time.monotonic(), 1))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            status, trouble = None, "HANGS: killed at the end of its time"
+        counts = (0, 0, 0)
+        if status is not None and os.path.exists(self.report):
+            with open(self.report, encoding="utf-8") as file:
+                counts = count(json.load(file))
+        if status and counts[1] == 0:
+            trouble = f"CRASHED: exit status {status}"
+        if trouble or counts[1]:
+            self.show(trouble)
+        return counts[0], counts[1] + bool(trouble), counts[2]
+
+    def show(self, trouble):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        dull = r"^\[( RUN      |       OK |----------|  SKIPPED )\].*\n"
+        print(re.sub(dull, "", text, flags=re.M)[-20000:])
+        if trouble:
+            started = re.findall(r"^\[ RUN      \] (.*)$", text, re.M)
+            print(f"FAILED {trouble}, in {started[-1] if started else 'no test'}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--timeout", type=float, default=1200)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
+    end = time.monotonic() + options.timeout
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "report.json")
-        ended = None
-        try:
-            ended = subprocess.run([*options.command, f"--gtest_output=json:{path}", "--gtest_brief=1"],
-                                   timeout=options.timeout).returncode
-        except subprocess.TimeoutExpired:
-            print(f"HANGS: {options.command[0]} did not end within {options.timeout:g} s")
-        passed = failed = skipped = 0
-        if os.path.exists(path):
-            with open(path) as file:
-                passed, failed, skipped = count(json.load(file))
-        if (ended != 0 and failed == 0) or passed + failed + skipped == 0:
-            print(f"FAILED {options.command[0]}: exit status {ended}, {passed} tests passed")
-            failed += 1
+        shares = [Share(options.command, i, options.jobs, folder) for i in range(options.jobs)]
+        passed, failed, skipped = map(sum, zip(*[share.finish(end) for share in shares]))
+    if passed + failed + skipped == 0:
+        print(f"FAILED {options.command[0]} runs no test")
+        failed = 1
     print(f"RESULT {passed} {failed} {skipped}")
     return failed != 0
 

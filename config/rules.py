@@ -1,46 +1,63 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house that a compiler does not: who includes whom, where memory orders
-may stand, how long files and lines may be."""
+"""Checks the rules of the house that a compiler does not: who includes whom, where memory orders may
+stand, how long files and lines may be, and what may lie at the top of the repository."""
 
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCES = [p for folder in ("include", "src", "plugin", "tests", "examples")
-           for p in sorted((ROOT / folder).rglob("*")) if p.suffix in (".hpp", ".cpp", ".h", ".c", ".cuh", ".cu")]
+SOURCES = [p for folder in ("include", "src", "plugin", "tests", "examples", "config")
+           for p in sorted((ROOT / folder).rglob("*"))
+           if p.suffix in (".hpp", ".cpp", ".h", ".c", ".cuh", ".cu", ".py", ".sh", ".cmake")]
+TOP = set("""plugin src include tests examples config CMakeLists.txt README.md CMakePresets.json LICENSE CHANGELOG.md
+             CITATION.cff .ci .clang-format .clang-tidy .editorconfig .gitignore""".split())
+
+# (files that a rule is for, what they must not include, why); device is what may see CUDA
+DEVICE = r"src/cuda/|include/syncfree/cuda/|plugin/.*cuda|tests/(cuda|bench)/"
+INCLUDES = [
+    (r"(?!plugin/|examples/|tests/(petsc|install|bench)/)", r"petsc", "PETSc is for plugin, examples and its tests"),
+    (rf"(?!{DEVICE})", r"cuda|cusparse|cub/", "CUDA is for src/cuda, include/syncfree/cuda and one file of plugin"),
+    (r"include/", r"src/|core/|host/|\.\./", "include never includes src"),
+    (r"src/core/", r"(\.\./)*(host|cuda|kokkos)/|omp\.h", "core knows no backend"),
+    (r"src/host/", r"(\.\./)*(cuda|kokkos)/", "backends do not know each other"),
+    (r"src/cuda/", r"(\.\./)*(host|kokkos)/", "backends do not know each other"),
+    (r"src/kokkos/", r"(\.\./)*(host|cuda)/", "backends do not know each other"),
+    (r"plugin/", r"(\.\./)*(src|core|host)/", "plugin includes the public headers only"),
+]
+ORDERS = r"memory_order|__ATOMIC_|cuda::atomic|omp\s+(atomic|flush)|ld\.acquire|st\.release"
+PETSC_STYLE = ("plugin/", "examples/", "tests/petsc/", "tests/install/")  # PETSc does not break lines
 
 
-def included(text):
-    return re.findall(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', text, re.M)
-
-
-def breaches(path):
-    name = path.relative_to(ROOT).as_posix()
-    text = path.read_text()
+def breaches(name, text):
     lines = text.splitlines()
-    petsc_allowed = name.startswith(("plugin/", "examples/", "tests/petsc/", "tests/install/", "tests/bench/"))
-    for header in included(text):
-        if header.startswith("petsc") and not petsc_allowed:
-            yield f"includes {header}, PETSc's headers are for plugin, examples and tests with PETSc"
-        if name.startswith("include/") and ("src/" in header or header.startswith("..")):
-            yield f"includes {header}: include never includes src"
-        if name.startswith("src/core/") and ("host/" in header or "cuda" in header or "omp.h" in header):
-            yield f"includes {header}: core knows no backend"
-        if name.startswith("src/host/") and "cuda" in header:
-            yield f"includes {header}: backends do not know each other"
-    if "memory_order" in text and not name.endswith(("ready.hpp", "ready.cuh")):
+    code = name.endswith((".hpp", ".cpp", ".h", ".c", ".cuh", ".cu"))
+    for header in re.findall(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', text, re.M) if code else []:
+        for files, forbidden, why in INCLUDES:
+            if re.match(files, name) and re.match(forbidden, header):
+                yield f"includes {header}: {why}"
+    if code and re.search(ORDERS, text) and not name.endswith(("/ready.hpp", "/ready.cuh")):
         yield "names a memory order; only ready.hpp and ready.cuh do"
-    if len(lines) > 600 and not name.startswith("plugin/"):
-        yield f"has {len(lines)} lines; 600 are enough"
-    if not name.startswith(("plugin/", "tests/petsc/", "examples/", "tests/install/")):
+    if len(lines) > 600:
+        yield f"has {len(lines)} lines, 600 are enough"
+    if not name.startswith(PETSC_STYLE):
         for number, line in enumerate(lines, 1):
             if len(line) > 120:
-                yield f"line {number} has {len(line)} columns; 120 are enough"
+                yield f"line {number} has {len(line)} columns, 120 are enough"
+
+
+def tracked():
+    """Names at the top of the repository, as far as git knows them."""
+    listing = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True)
+    return {line.split("/")[0] for line in listing.stdout.splitlines()}
 
 
 def main():
-    found = [f"{p.relative_to(ROOT)}: {breach}" for p in SOURCES for breach in breaches(p)]
+    found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
+    for path in SOURCES:
+        name = path.relative_to(ROOT).as_posix()
+        found += [f"{name}: {breach}" for breach in breaches(name, path.read_text(encoding="utf-8"))]
     print("\n".join(found) or f"{len(SOURCES)} files keep the rules")
     return bool(found)
 

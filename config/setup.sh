@@ -1,38 +1,40 @@
-# Sourced by demo.sh and test.sh: makes sure that what they need is installed, and sets
-# PETSC_DIR and PETSC_ARCH. Asks nothing; installs only what is missing; a PETSc that the
-# user names with PETSC_DIR is used and no other is installed.
+# Sourced by demo.sh and test.sh from the top of the repository: sees to it that what they need is
+# there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
+# network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
-#   need_packages build|test   what is wanted: enough for the demo, or for all tests
-#   find_petsc                 sets PETSC_DIR, PETSC_ARCH
-#   find_petsc_cuda            sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   need_packages demo|test   installs what the demo, or all tests, need
+#   find_petsc                sets PETSC_DIR and PETSC_ARCH
+#   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
+#   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
 
 system_name() {
   [ -r /etc/os-release ] || { echo unknown; return; }
-  . /etc/os-release
-  echo "${ID:-unknown}-${VERSION_ID:-}"
+  (. /etc/os-release; echo "${ID:-unknown}-${VERSION_ID:-}")
 }
 
-# Names of Debian's packages by what they are for; PETSc's carry its version.
+# The PETSc of each distribution; its number is part of the packages' names.
 petsc_series() {
   case "$(system_name)" in
     debian-12) echo 3.18 ;;
     debian-13) echo 3.22 ;;
     ubuntu-24.04) echo 3.19 ;;
-    *) echo "" ;;
   esac
 }
 
 package_names() {
-  echo build-essential cmake ninja-build pkg-config
-  [ "$1" = test ] && echo libgtest-dev clang libomp-dev python3 python3-numpy gzip
-  [ "${petsc_from_user:-no}" = yes ] && return
   local series
   series=$(petsc_series)
+  echo build-essential cmake ninja-build pkg-config libgtest-dev python3
+  if [ "$1" = test ]; then echo clang libomp-dev python3-numpy ccache; fi
+  if [ "$petsc_from_user" = yes ]; then return; fi
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
-  [ "$1" = test ] && echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
+  if [ "$1" = test ]; then
+    echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
+  fi
 }
 
 missing_packages() {
@@ -42,57 +44,115 @@ missing_packages() {
   done
 }
 
+# Where no package names are known, the tools must be there already.
+need_tools() {
+  local tool missing=
+  for tool in c++ cmake ninja pkg-config mpicc python3; do
+    command -v "$tool" >/dev/null || missing="$missing $tool"
+  done
+  [ -z "$missing" ] || die "not found:$missing (package names are known for Debian 12, Debian 13 and Ubuntu 24.04 only)"
+}
+
+# One line on screen that counts; the whole text is in build/log/packages.log.
+install_packages() {
+  local log=build/log/packages.log
+  mkdir -p build/log
+  "$@" >"$log" 2>&1 </dev/null &
+  local installer=$! done total
+  while kill -0 $installer 2>/dev/null; do
+    total=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' "$log")
+    done=$(grep -c '^Setting up' "$log")
+    if [ -t 2 ]; then printf '\r  %s of %s packages set up ' "$done" "${total:-?}" >&2; fi
+    sleep 1
+  done
+  if [ -t 2 ]; then printf '\n' >&2; fi
+  wait $installer
+}
+
 need_packages() {
   local missing root=
   if [ -z "$(petsc_series)" ] || ! command -v dpkg-query >/dev/null; then
-    [ "${petsc_from_user:-no}" = yes ] || die "package names are known for Debian 12, Debian 13 and Ubuntu 24.04, not for
-  $(system_name); install a compiler, CMake >= 3.22, Ninja, pkg-config, MPI and GoogleTest and set PETSC_DIR (and PETSC_ARCH)"
+    [ "$petsc_from_user" = yes ] || die "package names are known for Debian 12, Debian 13 and Ubuntu 24.04, this is
+  $(system_name): install a C++ compiler, CMake >= 3.22, Ninja, pkg-config, GoogleTest, Python 3 and PETSc, and set
+  PETSC_DIR (and PETSC_ARCH)"
+    need_tools
     return 0
   fi
-  missing=$(missing_packages "$1")
-  [ -z "$missing" ] && return 0
-  say "installing:" $missing
+  missing=$(echo $(missing_packages "$1"))
+  [ -n "$missing" ] || return 0
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null && sudo -n true 2>/dev/null || die "these packages are missing and installing them needs root: "$missing
-    root=sudo
+    { command -v sudo && sudo -n true; } >/dev/null 2>&1 || die "installing what is missing needs root: $missing"
+    root="sudo -n"
   fi
-  $root apt-get update -qq || die "apt-get update failed; is there a network? missing: "$missing
-  $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 ||
-    die "apt-get could not install: "$missing
+  say "installing: $missing"
+  $root apt-get update -qq -o DPkg::Lock::Timeout=300 >/dev/null 2>&1 ||
+    say "apt-get update failed, going on with the lists at hand"
+  install_packages $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 $missing ||
+    { tail -n 15 build/log/packages.log >&2; die "apt-get could not install: $missing"; }
+  missing=$(echo $(missing_packages "$1"))
+  [ -z "$missing" ] || die "still missing after apt-get install: $missing"
 }
 
 find_petsc() {
   PETSC_ARCH=${PETSC_ARCH:-}
   if [ "$petsc_from_user" = yes ]; then
     [ -r "$PETSC_DIR/$PETSC_ARCH/include/petscconf.h" ] || [ -r "$PETSC_DIR/include/petscconf.h" ] ||
-      die "PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH holds no PETSc (no petscconf.h)"
+      die "no petscconf.h in PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH: is this an installed PETSc?"
   else
     PETSC_DIR=$(ls -d /usr/lib/petscdir/petsc"$(petsc_series)"/*-real 2>/dev/null | head -n 1)
-    [ -n "$PETSC_DIR" ] || die "no PETSc under /usr/lib/petscdir; install petsc-dev or set PETSC_DIR"
+    [ -n "$PETSC_DIR" ] || die "no PETSc in /usr/lib/petscdir: install petsc-dev or set PETSC_DIR"
   fi
   export PETSC_DIR PETSC_ARCH
 }
 
-# PETSc 3.26 with CUDA, prebuilt, where the project's shared folder has it. It runs without a
-# GPU but needs the CUDA runtime libraries.
+# PETSc 3.26 with CUDA, prebuilt, where the folder beside the repository has it. It runs without a
+# GPU but needs CUDA's libraries, and its headers CUDA's. Its prefix, in its files, is /opt/petsc-cuda.
 find_petsc_cuda() {
-  local archive=../shared/petsc-cuda/petsc-cuda-3.26.1.tar.xz library
-  PETSC_CUDA_DIR=
-  PETSC_CUDA_MISSING=
-  for library in cudart cublas cusparse cusolver curand; do
-    ls /usr/local/cuda/lib64/lib$library.so.* >/dev/null 2>&1 || PETSC_CUDA_MISSING="no lib$library in /usr/local/cuda/lib64"
+  local archive=../shared/petsc-cuda/petsc-cuda-3.26.1.tar.xz cuda=/usr/local/cuda name folder
+  PETSC_CUDA_DIR= PETSC_CUDA_MISSING=
+  for name in cudart cublas cusparse cusolver curand; do
+    ls $cuda/lib64/lib$name.so.* >/dev/null 2>&1 || PETSC_CUDA_MISSING="$PETSC_CUDA_MISSING lib$name"
   done
-  [ -n "$PETSC_CUDA_MISSING" ] && return
+  [ -r $cuda/include/cuda_runtime.h ] || PETSC_CUDA_MISSING="$PETSC_CUDA_MISSING cuda_runtime.h"
+  if [ -n "$PETSC_CUDA_MISSING" ]; then PETSC_CUDA_MISSING="not in $cuda:$PETSC_CUDA_MISSING"; return; fi
   if [ ! -r /opt/petsc-cuda/include/petscconf.h ]; then
-    [ -r "$archive" ] || { PETSC_CUDA_MISSING="no $archive"; return; }
+    [ -r $archive ] || { PETSC_CUDA_MISSING="there is no $archive"; return; }
     say "unpacking $archive to /opt"
-    tar -C /opt -xJf "$archive" || { PETSC_CUDA_MISSING="cannot unpack $archive to /opt"; return; }
+    folder=$(mktemp -d /opt/unpack-XXXXXX 2>/dev/null) || { PETSC_CUDA_MISSING="/opt cannot be written"; return; }
+    tar -C "$folder" -xJf $archive && mv "$folder/petsc-cuda" /opt/ || PETSC_CUDA_MISSING="$archive does not unpack"
+    rm -rf "$folder"
+    [ -z "$PETSC_CUDA_MISSING" ] || return
   fi
+  name=$(LD_LIBRARY_PATH=$cuda/lib64 ldd /opt/petsc-cuda/lib/libpetsc.so | sed -n 's/^\s*\(\S*\) => not found/\1/p')
+  if [ -n "$name" ]; then PETSC_CUDA_MISSING="its libpetsc.so needs $(echo $name)"; return; fi
   PETSC_CUDA_DIR=/opt/petsc-cuda
+}
+
+# What a folder was configured with is kept in it, so that another PETSc or option is noticed and
+# nothing is done twice.
+build() {
+  local folder=$1 targets=$2 wanted
+  shift 2
+  if [ "${CI:-}" = true ]; then set -- "$@" -DSYNCFREE_WERROR=ON; fi
+  wanted="$PWD $*"
+  if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/configured" 2>/dev/null)" != "$wanted" ]; then
+    rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
+    cmake -S . -B "$folder" "$@" || return 1
+    echo "$wanted" >"$folder/configured"
+  fi
+  cmake --build "$folder" -j "$jobs" --target $targets
+}
+
+build_host() {
+  build build/host "$1" --preset host -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
 }
 
 petsc_from_user=no
 [ -n "${PETSC_DIR:-}" ] && petsc_from_user=yes
-# Open MPI refuses root and more ranks than cores unless told otherwise
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 jobs=$(nproc)
+# Open MPI (4, then 5) refuses root and more ranks than cores unless told otherwise, ties a program
+# that runs alone to core 0 with all its threads, and spins while it waits
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none

@@ -1,45 +1,85 @@
-# Finds the PETSc of PETSC_DIR and PETSC_ARCH (variables or environment) through its own
-# pkg-config file; without PETSC_DIR, Debian's or whatever pkg-config knows.
+# Finds the PETSc of PETSC_DIR and PETSC_ARCH (variables or environment) through its own pkg-config
+# file; without PETSC_DIR Debian's, or the one that pkg-config knows.
 #
-#   PETSc::PETSc          headers (as system headers), library and MPI
+#   PETSc::PETSc          headers (as system headers), library and its MPI
 #   PETSc_VERSION         for example 3.18.5
 #   PETSc_CONFIG          its petscconf.h
 #   PETSC_DIR, PETSC_ARCH what was used
 find_package(PkgConfig REQUIRED)
 
-foreach(name PETSC_DIR PETSC_ARCH)
-  if(NOT DEFINED ${name} AND DEFINED ENV{${name}})
-    set(${name} $ENV{${name}})
-  endif()
-endforeach()
-
-set(petsc_saved_path "$ENV{PKG_CONFIG_PATH}")
-if(PETSC_DIR)
-  set(ENV{PKG_CONFIG_PATH} "${PETSC_DIR}/${PETSC_ARCH}/lib/pkgconfig:${PETSC_DIR}/lib/pkgconfig")
+if(NOT PETSC_DIR AND DEFINED ENV{PETSC_DIR})
+  set(PETSC_DIR $ENV{PETSC_DIR})
+  set(PETSC_ARCH $ENV{PETSC_ARCH})
 endif()
-pkg_search_module(PETSC_PC QUIET IMPORTED_TARGET PETSc petsc)
-set(ENV{PKG_CONFIG_PATH} "${petsc_saved_path}")
+
+# An imported target by pkg-config, searched in the given folders first.
+macro(petsc_ask_pkgconfig)
+  set(petsc_saved_path "$ENV{PKG_CONFIG_PATH}")
+  string(REPLACE ";" ":" ENV{PKG_CONFIG_PATH} "${ARGN};${petsc_saved_path}")
+  pkg_search_module(PETSC_PC QUIET IMPORTED_TARGET PETSc petsc)
+  foreach(language c cxx)
+    pkg_get_variable(petsc_${language}_compiler ${PETSC_PC_MODULE_NAME} ${language}compiler)
+  endforeach()
+  set(ENV{PKG_CONFIG_PATH} "${petsc_saved_path}")
+endmacro()
+
+if(PETSC_DIR)
+  petsc_ask_pkgconfig(${PETSC_DIR}/${PETSC_ARCH}/lib/pkgconfig ${PETSC_DIR}/lib/pkgconfig)
+  if(PETSC_PC_FOUND AND NOT PETSC_PC_PREFIX MATCHES "^${PETSC_DIR}")
+    file(REAL_PATH ${PETSC_DIR} petsc_wanted)
+    file(REAL_PATH ${PETSC_PC_PREFIX} petsc_found)
+    if(NOT petsc_found MATCHES "^${petsc_wanted}")
+      set(PETSC_PC_FOUND FALSE)
+    endif()
+  endif()
+else()
+  file(GLOB petsc_debian /usr/lib/petscdir/petsc*/*-real/lib/pkgconfig)
+  petsc_ask_pkgconfig(${petsc_debian})
+  set(PETSC_DIR ${PETSC_PC_PREFIX})
+endif()
 
 set(PETSc_VERSION ${PETSC_PC_VERSION})
 find_file(PETSc_CONFIG petscconf.h PATHS ${PETSC_PC_INCLUDE_DIRS} NO_DEFAULT_PATH)
 
 include(FindPackageHandleStandardArgs)
+set(petsc_advice "no lib/pkgconfig/PETSc.pc for PETSC_DIR=${PETSC_DIR} PETSC_ARCH=${PETSC_ARCH}: "
+  "set both to an installed PETSc, or install petsc-dev")
+string(CONCAT petsc_advice ${petsc_advice})
 find_package_handle_standard_args(PETSc
   REQUIRED_VARS PETSC_PC_FOUND PETSc_CONFIG VERSION_VAR PETSc_VERSION
-  REASON_FAILURE_MESSAGE "set PETSC_DIR (and PETSC_ARCH) to a PETSc with shared libraries, or install petsc-dev")
+  REASON_FAILURE_MESSAGE "${petsc_advice}")
 
 if(PETSc_FOUND AND NOT TARGET PETSc::PETSc)
-  find_package(MPI REQUIRED COMPONENTS CXX C)
   add_library(PETSc::PETSc INTERFACE IMPORTED)
   target_include_directories(PETSc::PETSc SYSTEM INTERFACE ${PETSC_PC_INCLUDE_DIRS})
-  target_link_libraries(PETSc::PETSc INTERFACE ${PETSC_PC_LINK_LIBRARIES} MPI::MPI_CXX MPI::MPI_C)
-  target_link_directories(PETSc::PETSc INTERFACE ${PETSC_PC_LIBRARY_DIRS})
+  target_link_libraries(PETSc::PETSc INTERFACE ${PETSC_PC_LINK_LIBRARIES})
+  file(STRINGS ${PETSc_CONFIG} petsc_config REGEX "define PETSC_HAVE_(CUDA|MPIUNI)( |$)")
 
-  # PETSc's CUDA headers ask for C++20 and the toolkit's headers
-  file(STRINGS ${PETSc_CONFIG} petsc_cuda REGEX "define PETSC_HAVE_CUDA( |$)")
-  if(petsc_cuda)
+  # the MPI that PETSc was built with: its own compiler wrappers know
+  set(petsc_languages C)
+  if(CMAKE_CXX_COMPILER_LOADED)
+    list(APPEND petsc_languages CXX)
+  endif()
+  if(NOT petsc_config MATCHES MPIUNI)
+    foreach(language ${petsc_languages})
+      string(TOLOWER ${language} lower)
+      if(petsc_${lower}_compiler)
+        find_program(MPI_${language}_COMPILER ${petsc_${lower}_compiler})
+      endif()
+    endforeach()
+    set(MPI_CXX_SKIP_MPICXX ON)
+    find_package(MPI REQUIRED COMPONENTS ${petsc_languages})
+    foreach(language ${petsc_languages})
+      target_link_libraries(PETSc::PETSc INTERFACE MPI::MPI_${language})
+    endforeach()
+  endif()
+
+  # PETSc's CUDA headers ask for the toolkit's headers and, from 3.26 on, for C++20
+  if(petsc_config MATCHES CUDA)
     find_path(PETSc_CUDA_INCLUDE cuda_runtime.h HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)
     target_include_directories(PETSc::PETSc SYSTEM INTERFACE ${PETSc_CUDA_INCLUDE})
-    target_compile_features(PETSc::PETSc INTERFACE cxx_std_20)
+    if(CMAKE_CXX_COMPILER_LOADED)
+      target_compile_features(PETSc::PETSc INTERFACE cxx_std_20)
+    endif()
   endif()
 endif()

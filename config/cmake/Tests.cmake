@@ -1,27 +1,42 @@
-# Unit tests (core, host), tests with PETSc, and a compile test of every public header alone.
-# config/test.sh runs the programs; ctest does as well.
-find_package(GTest REQUIRED)
+# Test programs, one a folder of tests/ (core_tests, host_tests, petsc_tests), and a compile test of
+# every public header alone. Files that replace an allocator for their whole program end in
+# allocation_test.cpp and become a program of their own (core_allocation_tests, ...).
+find_package(GTest)
+if(NOT GTest_FOUND)
+  message(WARNING "GoogleTest was not found: the tests are not built")
+  return()
+endif()
 
-function(syncfree_test name)
-  add_executable(${name} ${ARGN})
-  target_include_directories(${name} PRIVATE tests src)
-  target_link_libraries(${name} PRIVATE GTest::gtest)
-  add_test(NAME ${name} COMMAND ${name})
+# Solvers are compiled once, in core and host; what is compiled here is called rarely and may be slow.
+function(syncfree_test_flags target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_include_directories(${target} PRIVATE tests src)
 endfunction()
 
-file(GLOB core_tests CONFIGURE_DEPENDS tests/core/*_test.cpp)
-syncfree_test(core_tests ${core_tests} tests/battery.cpp tests/oracle.cpp)
-target_link_libraries(core_tests PRIVATE core GTest::gtest_main)
+# syncfree_tests(FOLDER LIBRARIES...)
+function(syncfree_tests folder)
+  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp)
+  list(FILTER all EXCLUDE REGEX "/petsc_test\\.cpp$") # helpers of the tests with PETSc
+  set(allocation ${all})
+  list(FILTER all EXCLUDE REGEX "allocation_test\\.cpp$")
+  list(FILTER allocation INCLUDE REGEX "allocation_test\\.cpp$")
+  foreach(kind all allocation)
+    if(${kind})
+      string(REPLACE _all_ _ name ${folder}_${kind}_tests)
+      add_executable(${name} ${${kind}})
+      syncfree_test_flags(${name})
+      target_link_libraries(${name} PRIVATE ${ARGN})
+      add_test(NAME ${name} COMMAND ${name})
+    endif()
+  endforeach()
+endfunction()
 
-file(GLOB host_tests CONFIGURE_DEPENDS tests/host/*_test.cpp)
-list(FILTER host_tests EXCLUDE REGEX "allocation_test")
-syncfree_test(host_tests ${host_tests} tests/battery.cpp tests/oracle.cpp)
-target_link_libraries(host_tests PRIVATE host GTest::gtest_main OpenMP::OpenMP_CXX)
+add_library(test_support OBJECT tests/battery.cpp tests/oracle.cpp)
+syncfree_test_flags(test_support)
+target_link_libraries(test_support PUBLIC core)
 
-# replaces operator new for the whole program
-file(GLOB host_allocation_tests CONFIGURE_DEPENDS tests/host/allocation_test.cpp)
-syncfree_test(host_allocation_tests ${host_allocation_tests} tests/battery.cpp tests/oracle.cpp)
-target_link_libraries(host_allocation_tests PRIVATE host GTest::gtest_main OpenMP::OpenMP_CXX)
+syncfree_tests(core test_support GTest::gtest_main)
+syncfree_tests(host host test_support GTest::gtest_main OpenMP::OpenMP_CXX)
 
 file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include CONFIGURE_DEPENDS include/syncfree/*.hpp)
 foreach(header ${headers})
@@ -33,18 +48,16 @@ add_library(headers_alone OBJECT ${header_tests})
 target_include_directories(headers_alone PRIVATE include)
 
 if(SYNCFREE_PETSC)
-  file(GLOB petsc_helpers CONFIGURE_DEPENDS tests/petsc/*.cpp)
-  list(FILTER petsc_helpers EXCLUDE REGEX "_test\\.cpp|takeover\\.cpp|cycles\\.cpp")
-  add_library(petsc_test_helpers OBJECT ${petsc_helpers} tests/petsc/petsc_test.cpp)
-  target_include_directories(petsc_test_helpers PUBLIC tests/petsc)
-  target_link_libraries(petsc_test_helpers PUBLIC GTest::gtest syncfree_ilu PETSc::PETSc)
+  file(GLOB helpers CONFIGURE_DEPENDS tests/petsc/*.cpp)
+  list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$|/(takeover|cycles)\\.cpp$")
+  add_library(petsc_test_support OBJECT ${helpers} tests/petsc/petsc_test.cpp)
+  syncfree_test_flags(petsc_test_support)
+  target_include_directories(petsc_test_support PUBLIC tests/petsc)
+  target_compile_options(petsc_test_support PUBLIC ${petsc_warnings})
+  target_link_libraries(petsc_test_support PUBLIC GTest::gtest syncfree_ilu)
+  syncfree_tests(petsc petsc_test_support)
 
-  file(GLOB petsc_tests CONFIGURE_DEPENDS tests/petsc/*_test.cpp)
-  list(FILTER petsc_tests EXCLUDE REGEX "/(allocation|petsc)_test\\.cpp")
-  syncfree_test(petsc_tests ${petsc_tests})
-  target_link_libraries(petsc_tests PRIVATE petsc_test_helpers)
-
-  # counts malloc in the whole program
-  syncfree_test(petsc_allocation_tests tests/petsc/allocation_test.cpp)
-  target_link_libraries(petsc_allocation_tests PRIVATE petsc_test_helpers)
+  # registers our types as `ilu` and `icc`, for PETSc's own tests
+  add_library(syncfree_takeover SHARED tests/petsc/takeover.cpp)
+  target_link_libraries(syncfree_takeover PRIVATE PETSc::PETSc)
 endif()

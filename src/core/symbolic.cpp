@@ -6,6 +6,7 @@
 /// which the rows it is eliminated with are merged one after the other.
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "instantiate.hpp"
@@ -138,9 +139,16 @@ private:
       if (options_.diagonal_fill) list_.add(i, 0, list_.end());
       eliminate_row(i);
       if (!list_.has(i)) return failed(Code::missing_diagonal, original_row(i));
-      emit_row(i);
+      if (!emit_row(i)) return too_many();
     }
     return {};
+  }
+
+  static Status too_many()
+  {
+    return failed(Code::invalid_argument,
+                  "the factor has more entries than " + std::to_string(8 * sizeof(I)) +
+                      "-bit indices can count; lower the levels of fill or use wider indices");
   }
 
   I original_row(I i) const { return out_.natural() ? i : out_.row_order[i]; }
@@ -158,15 +166,19 @@ private:
     out_.upper_begin.push_back(static_cast<I>(out_.upper_column.size()));
   }
 
-  /// Row i of the permuted matrix, columns from `least` on, at level 0.
+  /// Row i of the permuted matrix, columns from `least` on, at level 0. Sorted before it is linked: a long row in
+  /// random order would be searched from its beginning for each entry.
   void load_row(I i, I least)
   {
     const I row = original_row(i);
-    I from = list_.end();
+    row_.clear();
     for (I k = A_.row_begin[row]; k < A_.row_begin[row + 1]; ++k) {
       const I j = out_.natural() ? A_.column[k] : out_.column_place[A_.column[k]];
-      if (j < least) continue;
-      if (from != list_.end() && from > j) from = list_.end();
+      if (j >= least) row_.push_back(j);
+    }
+    if (!out_.natural()) std::sort(row_.begin(), row_.end());
+    I from = list_.end();
+    for (I j : row_) {
       list_.add(j, 0, from);
       from = j;
     }
@@ -191,7 +203,8 @@ private:
     }
   }
 
-  void emit_row(I i)
+  /// False if I cannot count the entries: offsets would wrap around.
+  bool emit_row(I i)
   {
     I j = list_.first();
     for (; j < i; j = list_.next(j)) out_.lower_column.push_back(j);
@@ -199,9 +212,12 @@ private:
       out_.upper_column.push_back(j);
       if (options_.levels > 0) upper_level_.push_back(list_.level(j));
     }
+    constexpr std::size_t most = std::numeric_limits<I>::max();
+    if (out_.lower_column.size() > most || out_.upper_column.size() > most) return false;
     out_.lower_begin.push_back(static_cast<I>(out_.lower_column.size()));
     out_.upper_begin.push_back(static_cast<I>(out_.upper_column.size()));
     list_.clear();
+    return true;
   }
 
   /// Row k of U is eliminated with the rows p above it that hold column k. Those wait in a
@@ -225,7 +241,7 @@ private:
         enqueue(p, &head, &link, position);
         p = following;
       }
-      emit_row(k);
+      if (!emit_row(k)) return too_many();
       position[k] = out_.upper_begin[k];
       if (options_.levels > 0) enqueue(k, &head, &link, position);
     }
@@ -262,6 +278,7 @@ private:
   const PatternView<I>& A_;
   const SymbolicOptions<I>& options_;
   RowList<I> list_;
+  std::vector<I> row_;            ///< columns of the row that is loaded
   std::vector<int> upper_level_;  ///< level of each entry of U, where k > 0
   FactorPattern<I> out_;
 };

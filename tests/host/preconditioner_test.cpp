@@ -46,10 +46,13 @@ std::unique_ptr<Preconditioner<T, I>> make(const FactorTask<T, I>& task, const S
   return made;
 }
 
-/// L U in the caller's rows and columns, transposed and conjugated as asked.
+/// L U in the caller's rows and columns, transposed and conjugated as asked. IC in single storage is
+/// symmetric only as far as float goes; its transposed solve is the solve itself.
 template <class T, class I> Dense<Wide<T>> product(const FactorTask<T, I>& task, const Preconditioner<T, I>& p, Operation op)
 {
   const OracleFactor<T> factor = make_dense(p.pattern(), p.values());
+  const bool rounded = task.kind == Kind::icc && p.summarize().single_storage;
+  const bool transposed = !rounded && (op == Operation::transpose || op == Operation::adjoint);
   const I n = task.A.n;
   Dense<Wide<T>> A(n);
   for (I i = 0; i < n; ++i)
@@ -58,7 +61,7 @@ template <class T, class I> Dense<Wide<T>> product(const FactorTask<T, I>& task,
       for (I k = 0; k <= std::min(i, j); ++k) sum += factor.L(i, k) * factor.U(k, j);
       if constexpr (is_complex_v<T>)
         if (op == Operation::adjoint || op == Operation::conjugate) sum = std::conj(sum);
-      if (op == Operation::transpose || op == Operation::adjoint) A(task.column(j), task.row(i)) = sum;
+      if (transposed) A(task.column(j), task.row(i)) = sum;
       else A(task.row(i), task.column(j)) = sum;
     }
   return A;

@@ -1,43 +1,55 @@
 #!/usr/bin/env bash
-# Installs a build and uses it as a stranger would: a CMake project with the shared and with the
-# static library, pkg-config, and Python.
+# Installs a build and uses it as a stranger would: a C project with CMake and the shared and the
+# static library, pkg-config, -dll_append, and Python. Then looks at the library itself.
 #
-#   tests/install/run.sh BUILD-FOLDER WORK-FOLDER
-set -eu
+#   PETSC_DIR=... PETSC_ARCH=... tests/install/run.sh BUILD-FOLDER WORK-FOLDER
+set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$1 work=$2
-rm -rf "$work"
+rm -rf "$2"
+mkdir -p "$2"
+build=$(cd "$1" && pwd) work=$(cd "$2" && pwd)
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
 lib=$(dirname "$(find "$work/prefix" -name libsyncfree_ilu.so)")
+petsc_pc=$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig:$PETSC_DIR/lib/pkgconfig
+unset PETSC_OPTIONS
 
-expect() { grep -q "^iterations: [1-9]" || { echo "$1: no iterations printed"; exit 1; }; echo "$1: ok"; }
+check() {  # NAME COMMAND...
+  local name=$1
+  shift
+  if "$@"; then echo "ok: $name"; else echo "FAILED: $name"; exit 1; fi
+}
+solves() { "$@" | tee /dev/stderr | grep -q '^iterations: [1-9]'; }
 
-cmake -S "$here/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
-cmake --build "$work/cmake" >/dev/null
-"$work/cmake/shared" | expect "CMake, shared"
-"$work/cmake/static" | expect "CMake, static"
+cmake -S "$here/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DPETSC_DIR="$PETSC_DIR" \
+  -DPETSC_ARCH="${PETSC_ARCH:-}" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+cmake --build "$work/cmake"
+check "CMake, shared library" solves "$work/cmake/with_syncfree_ilu"
+check "CMake, static library" solves "$work/cmake/with_syncfree_ilu_static"
 
-export PKG_CONFIG_PATH="$lib/pkgconfig:$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig:$PETSC_DIR/lib/pkgconfig"
-mpicc "$here/program.c" -o "$work/pkgconfig" $(pkg-config --cflags --libs syncfree_ilu PETSc) -Wl,-rpath,"$lib" -lm
-"$work/pkgconfig" | expect pkg-config
+flags=$(PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" pkg-config --cflags --libs syncfree_ilu)
+petsc_lib=$(PKG_CONFIG_PATH="$petsc_pc" pkg-config --variable=libdir PETSc)
+mpicc "$here/program.c" -o "$work/with_pkgconfig" $flags -Wl,-rpath,"$lib" -Wl,-rpath,"$petsc_lib" -lm
+check "pkg-config" solves "$work/with_pkgconfig"
 
-python=$(dirname "$(find "$work/prefix" -name syncfree_ilu.py)")
-if /usr/bin/python3 -c 'import petsc4py' 2>/dev/null; then
-  PYTHONPATH="$python" /usr/bin/python3 -c '
+# the entry point and the C interface, nothing of the C++ inside
+exported=$(nm -D --defined-only "$lib/libsyncfree_ilu.so" | awk '{print $3}' | grep -vE '^(PC|Mat|PetscDLLibraryRegister_)SyncFree|^PetscDLLibraryRegister_syncfree_ilu$' || true)
+check "exports only its interface, not: ${exported:-}" test -z "$exported"
+check "depends on PETSc by name" grep -q 'NEEDED.*libpetsc' <(readelf -d "$lib/libsyncfree_ilu.so")
+check "is never unloaded" grep -q NODELETE <(readelf -d "$lib/libsyncfree_ilu.so")
+
+# Debian's petsc4py belongs to Debian's PETSc
+python=/usr/bin/python3
+theirs=$($python -c 'import petsc4py, os; print(os.path.realpath(petsc4py.get_config()["PETSC_DIR"]))' 2>/dev/null || true)
+if [ "$theirs" = "$(realpath "$PETSC_DIR")" ]; then
+  module=$(dirname "$(find "$work/prefix" -name syncfree_ilu.py)")
+  check "Python finds the installed library" env PYTHONPATH="$module" $python "$here/../petsc/petsc4py_program.py"
+  check "Python says what is missing" env PYTHONPATH="$module" SYNCFREE_ILU_LIBRARY=/nowhere.so $python -c '
 import petsc4py
 petsc4py.init([])
-import syncfree_ilu
-from petsc4py import PETSc
-A = PETSc.Mat().createAIJ(30, nnz=3, comm=PETSc.COMM_SELF)
-for i in range(30):
-    for j in range(max(i - 1, 0), min(i + 2, 30)):
-        A[i, j] = 2.5 if i == j else -1
-A.assemble()
-ksp = PETSc.KSP().create(PETSc.COMM_SELF)
-ksp.setOperators(A)
-ksp.pc.setType("syncfree_ilu")
-x, b = A.createVecs()
-b.set(1)
-ksp.solve(b, x)
-print("iterations:", ksp.getIterationNumber())' | expect Python
+try:
+    import syncfree_ilu
+except FileNotFoundError as error:
+    assert "/nowhere.so" in str(error) and "SYNCFREE_ILU_LIBRARY" in str(error), error
+else:
+    raise SystemExit("no error")'
 fi

@@ -131,7 +131,8 @@ class Petsc:
     def compile(self):
         flags = self._flags()
         rpaths, env = self._library_folders(flags), self.environment()
-        run(["mpicc", "-O1", os.path.join(HERE, "program.c"), "-o", self.program, *flags, *rpaths, "-lm"], 120, env).ok()
+        source = os.path.join(HERE, "program.c")
+        run(["mpicc", "-O1", source, "-o", self.program, *flags, *rpaths, "-lm"], 120, env).ok()
         ours = [self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
         run(["mpicxx", "-std=c++17", "-O1", f"-I{PLUGIN}", os.path.join(HERE, "cycles.cpp"), "-o", self.cycles,
              *flags, *ours, *rpaths], 120, env).ok()
@@ -354,7 +355,8 @@ def more_threads_than_cores_do_not_deadlock(petsc):
         for front in FRONTS[:2]:
             prefix = "-sub_pc" if "sub_pc" in front else "-pc"
             settings = f"{prefix}_syncfree_ilu_strategy {strategy} {prefix}_syncfree_ilu_threads 4"
-            result = petsc.plugin(f"{front.format('syncfree_ilu')} {settings} -nx 40 -solves 2", ranks=4, timeout=150).ok()
+            options = f"{front.format('syncfree_ilu')} {settings} -nx 40 -solves 2"
+            result = petsc.plugin(options, ranks=4, timeout=150).ok()
             reasons = [line[1] for line in result.ranks()]
             result.expect(len(reasons) == 8 and all(r.startswith("CONVERGED") for r in reasons), f"{reasons}")
 

@@ -209,3 +209,42 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+      requires: double !complex
+      test:
+         suffix: ilu
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+      test:
+         suffix: icc
+         args: -ksp_type cg -pc_type syncfree_icc
+      test:
+         suffix: package
+         args: -pc_type ilu -pc_factor_mat_solver_type syncfree
+         output_file: output/bratu_ilu.out
+      test:
+         suffix: lag
+         args: -pc_type syncfree_ilu -snes_lag_preconditioner 2 -snes_lag_jacobian {{1 2}separate output}
+      test:
+         suffix: free
+         args: -manufactured 0 -lambda 9 -pc_type syncfree_ilu -pc_factor_levels 1
+      test:
+         suffix: asm
+         nsize: 2
+         args: -pc_type asm -sub_pc_type syncfree_ilu
+      test:
+         suffix: bjacobi
+         nsize: 3
+         args: -pc_type bjacobi -sub_pc_type syncfree_ilu
+      test:
+         suffix: direct
+         nsize: 3
+         args: -pc_type syncfree_ilu
+         output_file: output/bratu_bjacobi.out
+      test:
+         suffix: mg
+         args: -da_grid_x 9 -da_grid_y 9 -da_grid_z 9 -ksp_type fgmres -pc_type mg -pc_mg_levels 2 -pc_mg_galerkin -mg_levels_ksp_type richardson -mg_levels_pc_type syncfree_ilu
+
+TEST*/

@@ -259,3 +259,41 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+      requires: double !complex
+      test:
+         suffix: icc
+         args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+      test:
+         suffix: ilu
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+      test:
+         suffix: ball
+         args: -material ball -pc_type syncfree_icc -pc_factor_levels {{0 1}separate output}
+      test:
+         suffix: single
+         args: -material ball -contrast 1e4 -pc_type syncfree_icc -pc_syncfree_ilu_storage single
+      test:
+         suffix: shifted
+         args: -poisson_ratio 0.45 -pc_type syncfree_icc -pc_factor_shift_type {{nonzero positive_definite none}separate output}
+      test:
+         suffix: bjacobi
+         nsize: 2
+         args: -material ball -pc_type bjacobi -sub_pc_type syncfree_icc
+      test:
+         suffix: direct
+         nsize: 2
+         args: -material ball -pc_type syncfree_icc
+         output_file: output/elasticity_bjacobi.out
+      test:
+         suffix: fieldsplit
+         args: -material ball -pc_type fieldsplit -pc_fieldsplit_type additive -fieldsplit_pc_type syncfree_icc -fieldsplit_ksp_type preonly
+      test:
+         suffix: gamg
+         args: -material ball -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type syncfree_icc -mg_levels_ksp_max_it 1
+         filter: sed -E "s/iterations [0-9]+/iterations N/"
+
+TEST*/

@@ -18,8 +18,9 @@ GMRES; any -pc_type, for example syncfree_ilu.\n\n";
 
 #include <petscviewer.h>
 
-#include "matrix_file.h"
 #include "report.h"
+
+#include "matrix_file.h"
 
 typedef struct {
   char      matrix[PETSC_MAX_PATH_LEN], rhs[PETSC_MAX_PATH_LEN];
@@ -120,7 +121,7 @@ static PetscErrorCode GenerateFile(const Files *files)
 static PetscErrorCode LoadMatrix(const char path[], Mat *A, Vec *b)
 {
   char        message[MESSAGE_LENGTH];
-  PetscBool   market, vector;
+  PetscBool   market = PETSC_FALSE, vector = PETSC_FALSE;
   PetscViewer viewer;
 
   PetscFunctionBeginUser;
@@ -243,3 +244,28 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+      requires: double !complex
+      test:
+         suffix: binary
+         args: -generate 9 -matrix cube.bin -pc_type syncfree_ilu
+      test:
+         suffix: market
+         args: -generate 9 -matrix cube.mtx -pc_type syncfree_ilu
+         output_file: output/load_binary.out
+      test:
+         suffix: symmetric
+         args: -generate 9 -symmetric -matrix {{cube.mtx cube.bin}shared output} -ksp_type cg -pc_type syncfree_icc
+      test:
+         suffix: parallel
+         nsize: 3
+         args: -generate 9 -matrix {{cube.mtx cube.bin}shared output} -pc_type asm -sub_pc_type syncfree_ilu
+      test:
+         suffix: no_file
+         args: -matrix absent.mtx -petsc_ci_portable_error_output -error_output_stdout
+         filter: Error: grep -o -E "absent.mtx: cannot be opened"
+
+TEST*/

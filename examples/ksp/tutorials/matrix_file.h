@@ -25,6 +25,10 @@
   #include <strings.h>
 #endif
 
+#if PETSC_VERSION_LT(3, 19, 0) && !defined(PETSC_SUCCESS)
+  #define PETSC_SUCCESS 0
+#endif
+
 #define MESSAGE_LENGTH 512
 
 typedef enum {
@@ -59,7 +63,7 @@ typedef struct {
 
 static inline PetscBool Complain(Reader *r, const char problem[])
 {
-  snprintf(r->message, MESSAGE_LENGTH, "%s, line %ld: %s", r->path, r->line, problem);
+  snprintf(r->message, MESSAGE_LENGTH, "%.300s, line %ld: %s", r->path, r->line, problem);
   return PETSC_FALSE;
 }
 
@@ -219,14 +223,14 @@ static inline PetscBool Open(Reader *r)
 
   r->file = fopen(r->path, "rb");
   if (!r->file) {
-    snprintf(r->message, MESSAGE_LENGTH, "%s: cannot be opened", r->path);
+    snprintf(r->message, MESSAGE_LENGTH, "%.300s: cannot be opened", r->path);
     return PETSC_FALSE;
   }
   first  = fgetc(r->file);
   second = fgetc(r->file);
   rewind(r->file);
   if (first != 0x1f || second != 0x8b) return PETSC_TRUE;
-  snprintf(r->message, MESSAGE_LENGTH, "%s: is compressed; run gunzip on it first", r->path);
+  snprintf(r->message, MESSAGE_LENGTH, "%.300s: is compressed; run gunzip on it first", r->path);
   return PETSC_FALSE;
 }
 
@@ -307,7 +311,7 @@ static inline PetscErrorCode LoadMarketVector(const char path[], char message[ME
   PetscCall(VecGetSize(b, &n));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   if (rank == 0) PetscCall(ReadMarket(&r, PETSC_TRUE, &ok));
-  if (rank == 0 && ok && r.rows != n) snprintf(message, MESSAGE_LENGTH, "%s: has %" PetscInt_FMT " values, the matrix %" PetscInt_FMT " rows", path, r.rows, n);
+  if (rank == 0 && ok && r.rows != n) snprintf(message, MESSAGE_LENGTH, "%.300s: has %" PetscInt_FMT " values, the matrix %" PetscInt_FMT " rows", path, r.rows, n);
   PetscCallMPI(MPI_Bcast(message, MESSAGE_LENGTH, MPI_CHAR, 0, comm));
   if (!message[0]) {
     for (PetscInt i = 0; rank == 0 && i < n; i++) PetscCall(VecSetValue(b, i, r.value[i], INSERT_VALUES));
@@ -357,11 +361,11 @@ static inline void InspectBinary(Reader *r, PetscBool *vector)
   int       scalar;
 
   if (BinaryInt(r->file, 0, index) != 1211216) {
-    snprintf(r->message, MESSAGE_LENGTH, "%s: is neither Matrix Market nor a matrix in PETSc's binary format", r->path);
+    snprintf(r->message, MESSAGE_LENGTH, "%.300s: is neither Matrix Market nor a matrix in PETSc's binary format", r->path);
     return;
   }
   if (index != (int)sizeof(PetscInt)) {
-    snprintf(r->message, MESSAGE_LENGTH, "%s: was written with %d-bit indices, this PETSc has %d-bit ones", r->path, 8 * index, 8 * (int)sizeof(PetscInt));
+    snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written with %d-bit indices, this PETSc has %d-bit ones", r->path, 8 * index, 8 * (int)sizeof(PetscInt));
     return;
   }
   rows     = BinaryInt(r->file, index, index);
@@ -369,12 +373,12 @@ static inline void InspectBinary(Reader *r, PetscBool *vector)
   nonzeros = BinaryInt(r->file, 3 * index, index);
   values   = (4 + rows + nonzeros) * index;
   if (rows < 0 || columns < 0 || nonzeros < 0 || nonzeros >= 0xffffffffLL) {
-    snprintf(r->message, MESSAGE_LENGTH, "%s: ends within its header, or is not a sparse matrix", r->path);
+    snprintf(r->message, MESSAGE_LENGTH, "%.300s: ends within its header, or is not a sparse matrix", r->path);
     return;
   }
   scalar = BinaryScalar(r->file, values, nonzeros, index);
-  if (scalar == 0) snprintf(r->message, MESSAGE_LENGTH, "%s: is cut short, or not a sparse matrix", r->path);
-  else if (scalar != (int)sizeof(PetscScalar)) snprintf(r->message, MESSAGE_LENGTH, "%s: was written with scalars of %d bytes, this PETSc has %d", r->path, scalar, (int)sizeof(PetscScalar));
+  if (scalar == 0) snprintf(r->message, MESSAGE_LENGTH, "%.300s: is cut short, or not a sparse matrix", r->path);
+  else if (scalar != (int)sizeof(PetscScalar)) snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written with scalars of %d bytes, this PETSc has %d", r->path, scalar, (int)sizeof(PetscScalar));
   else *vector = (PetscBool)(BinaryInt(r->file, values + nonzeros * scalar, index) == 1211214);
 }
 

@@ -163,3 +163,63 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+      requires: double !complex
+      test:
+         suffix: ilu
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+      test:
+         suffix: icc
+         args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+      test:
+         suffix: package_ilu
+         args: -pc_type ilu -pc_factor_mat_solver_type syncfree
+         output_file: output/poisson_ilu.out
+      test:
+         suffix: package_icc
+         args: -pc_type icc -pc_factor_mat_solver_type syncfree
+         output_file: output/poisson_icc.out
+      test:
+         suffix: single
+         args: -pc_type syncfree_icc -pc_syncfree_ilu_storage single -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output}
+         output_file: output/poisson_icc.out
+      test:
+         suffix: rcm
+         args: -pc_type syncfree_icc -pc_factor_mat_ordering_type rcm -pc_factor_levels {{0 1}separate output}
+      test:
+         suffix: symmetric
+         args: -ksp_type gmres -ksp_pc_side symmetric -pc_type syncfree_icc
+      test:
+         suffix: bjacobi
+         nsize: 3
+         args: -pc_type bjacobi -sub_pc_type syncfree_icc -sub_pc_syncfree_ilu_threads {{1 2}shared output}
+      test:
+         suffix: direct
+         nsize: 3
+         args: -pc_type syncfree_icc
+         output_file: output/poisson_bjacobi.out
+      test:
+         suffix: asm
+         nsize: 2
+         args: -ksp_type gmres -pc_type asm -sub_pc_type syncfree_ilu -sub_pc_factor_levels {{0 1}separate output}
+      test:
+         suffix: mg
+         args: -ksp_type fgmres -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin -mg_levels_ksp_type richardson -mg_levels_pc_type syncfree_ilu -mg_coarse_pc_type syncfree_icc -mg_coarse_ksp_type cg
+      test:
+         suffix: mg_parallel
+         nsize: 2
+         args: -ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson -mg_levels_pc_type bjacobi -mg_levels_sub_pc_type syncfree_icc -mg_coarse_pc_type redundant
+      # Lines of the view that PETSc's own types do not have
+      test:
+         suffix: own_view
+         args: -pc_type {{syncfree_ilu syncfree_icc}separate output} -pc_syncfree_ilu_strategy blocks -pc_syncfree_ilu_threads 2 -pc_syncfree_ilu_storage single -pc_factor_levels 1 -ksp_view -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
+         filter: grep -E -i "type: syncfree|levels of fill|strategy|storage|package used"
+      test:
+         suffix: own_view_detail
+         args: -pc_type icc -pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy serial -ksp_view ::ascii_info_detail -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
+         filter: grep -E -i "strategy|storage|package used"
+
+TEST*/

@@ -303,3 +303,36 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+      requires: double !complex
+      test:
+         suffix: ilu
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+      test:
+         suffix: package
+         args: -pc_type ilu -pc_factor_mat_solver_type syncfree
+         output_file: output/reaction_ilu.out
+      test:
+         suffix: levels
+         args: -pc_type syncfree_ilu -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm -ts_dt 0.1
+      test:
+         suffix: fieldsplit
+         args: -pc_type fieldsplit -pc_fieldsplit_type multiplicative -fieldsplit_u_pc_type syncfree_ilu -fieldsplit_v_pc_type syncfree_ilu -fieldsplit_u_ksp_type preonly -fieldsplit_v_ksp_type preonly -ts_dt 0.05
+      test:
+         suffix: bjacobi
+         nsize: 2
+         args: -pc_type bjacobi -sub_pc_type syncfree_ilu -ts_dt 0.05
+      test:
+         suffix: direct
+         nsize: 2
+         args: -pc_type syncfree_ilu -ts_dt 0.05
+         output_file: output/reaction_bjacobi.out
+      test:
+         suffix: asm
+         nsize: 3
+         args: -pc_type asm -sub_pc_type syncfree_ilu -ts_dt 0.1
+
+TEST*/

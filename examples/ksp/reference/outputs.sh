@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Writes the reference outputs of the examples from PETSc's own ILU and ICC (petsc_own.c), or
+# compares with them.
+#
+#   bash examples/ksp/reference/outputs.sh [check|write] [test name pattern]
+#
+# Tests whose name contains `own_` show what only our types do; their outputs come from runs with
+# libsyncfree_ilu.so: LIBRARY=/path/libsyncfree_ilu.so outputs.sh write '%own_%', and are to be read
+# by a person. PETSC_DIR chooses the PETSc; the outputs in git come from 3.18.5.
+set -eu
+mode=${1:-check}
+pattern=${2:-}
+examples=$(cd "$(dirname "$0")/../.." && pwd)
+: "${PETSC_DIR:=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real}" "${PETSC_ARCH:=}" "${LIBRARY:=}"
+work=${TMPDIR:-/tmp}/syncfree-reference
+rm -rf "$work"
+mkdir -p "$work/tests"
+
+if [ -z "$LIBRARY" ]; then
+  LIBRARY=$work/libpetsc_own.so
+  export PKG_CONFIG_PATH=$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig
+  # shellcheck disable=SC2046
+  mpicc -shared -fPIC "$examples/ksp/reference/petsc_own.c" -o "$LIBRARY" $(pkg-config --cflags --libs PETSc)
+fi
+export PETSC_OPTIONS="-dll_append $LIBRARY" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+
+harness=$PETSC_DIR/share/petsc/examples
+touch "$work/tests/.DIR"
+python3 "$harness/config/gmakegentest.py" --petsc-dir="$PETSC_DIR" --petsc-arch="$PETSC_ARCH" \
+  --testdir="$work/tests" --srcdir="$examples" | grep -v 'output.*not found' || true
+run() {
+  make -j "${JOBS:-2}" -f "$harness/gmakefile.test" PETSC_DIR="$PETSC_DIR" PETSC_ARCH="$PETSC_ARCH" \
+    TESTDIR="$work/tests" TESTSRCDIR="$examples" PYTHON=python3 TIMEOUT=100 "$@"
+}
+if [ -z "$pattern" ]; then
+  pattern=$(find "$work/tests" -name '*.sh' -exec grep -ho "^label='[^']*'" {} + | cut -d"'" -f2 | grep -v own_ | tr '\n' ' ')
+fi
+replace=()
+[ "$mode" = write ] && replace=(REPLACE=1)
+run test gmakesearch="$pattern" "${replace[@]}"

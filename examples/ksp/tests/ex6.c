@@ -1,0 +1,201 @@
+static char help[] = "Matrix files, good and bad: what is read from the good ones, what is said about the bad ones.\n\n";
+
+/* The program writes every file itself, and removes it. */
+
+#include "../tutorials/report.h"
+
+#include "../tutorials/matrix_file.h"
+
+/* Names end in what is special about the file. All matrices have at most 3 rows. */
+static const char *const market_files[][2] = {
+  {"general",       "%%MatrixMarket matrix coordinate real general\n% a comment\n\n3 3 4\n1 1 2.0\n2 2 3e0\n3 3 -4\n1 3 0.5\n"    },
+  {"case",          "%%matrixmarket MATRIX Coordinate Real GENERAL\n2 2 2\n 1   1\t2.0  \n2 2 3.0"                                },
+  {"windows",       "%%MatrixMarket matrix coordinate real general\r\n2 2 2\r\n1 1 2.0\r\n2 2 3.0\r\n"                           },
+  {"integer",       "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 2\n2 2 3\n% the end\n"                        },
+  {"pattern",       "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 2\n1 2\n"                                 },
+  {"symmetric",     "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 2\n2 2 2\n3 3 2\n3 1 -1\n"                    },
+  {"skew",          "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 1.5\n3 1 -1\n"                            },
+  {"hermitian",     "%%MatrixMarket matrix coordinate real hermitian\n2 2 3\n1 1 2\n2 2 2\n2 1 -1\n"                            },
+  {"rectangular",   "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 2\n2 3 3\n"                                      },
+  {"no_entries",    "%%MatrixMarket matrix coordinate real general\n2 2 0\n"                                                    },
+  {"complex",       "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 1\n"                                        },
+  {"empty",         ""                                                                                                          },
+  {"no_banner",     "3 3 1\n1 1 2.0\n"                                                                                          },
+  {"vector",        "%%MatrixMarket vector coordinate real general\n3 1\n1 2.0\n"                                               },
+  {"format",        "%%MatrixMarket matrix sparse real general\n3 3 1\n1 1 2.0\n"                                               },
+  {"field",         "%%MatrixMarket matrix coordinate quaternion general\n3 3 1\n1 1 2.0\n"                                     },
+  {"symmetry",      "%%MatrixMarket matrix coordinate real diagonal\n3 3 1\n1 1 2.0\n"                                          },
+  {"dense",         "%%MatrixMarket matrix array real general\n1 1\n2.0\n"                                                      },
+  {"no_size",       "%%MatrixMarket matrix coordinate real general\n% only a comment\n"                                         },
+  {"bad_size",      "%%MatrixMarket matrix coordinate real general\n3 x 1\n1 1 2.0\n"                                           },
+  {"negative_size", "%%MatrixMarket matrix coordinate real general\n-3 3 1\n1 1 2.0\n"                                          },
+  {"huge_size",     "%%MatrixMarket matrix coordinate real general\n9223372036854775808000 3 1\n1 1 2.0\n"                      },
+  {"no_count",      "%%MatrixMarket matrix coordinate real general\n3 3\n1 1 2.0\n"                                             },
+  {"long_size",     "%%MatrixMarket matrix coordinate real general\n3 3 1 1\n1 1 2.0\n"                                         },
+  {"not_square",    "%%MatrixMarket matrix coordinate real symmetric\n3 2 1\n1 1 2.0\n"                                         },
+  {"row_zero",      "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2.0\n0 1 2.0\n"                                  },
+  {"column_large",  "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2.0\n% comment\n2 4 2.0\n"                       },
+  {"no_value",      "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2.0\n2 2\n"                                      },
+  {"word",          "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2.0\n2 2 two\n"                                  },
+  {"two_values",    "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2.0 1.0\n2 2 1\n"                                },
+  {"fraction",      "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1.5 2.0\n2 2 1\n"                                  },
+  {"upper",         "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2.0\n1 2 1\n"                                  },
+  {"skew_diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 2.0\n2 2 1\n"                             },
+  {"too_few",       "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 2.0\n2 2 1\n"                                    },
+  {"too_many",      "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 2.0\n2 2 1\n"                                    },
+  {"compressed",    "\x1f\x8b\b and so on"                                                                                      },
+};
+
+/* Writes from process 0; the others wait. */
+static PetscErrorCode Write(const char path[], const void *bytes, size_t length)
+{
+  PetscMPIInt rank;
+  FILE       *file;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) {
+    file = fopen(path, "wb");
+    PetscCheck(file && fwrite(bytes, 1, length, file) == length && !fclose(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Remove(const char path[])
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  if (rank == 0) remove(path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All entries of a small matrix, as tenths: integers are compared exactly */
+static PetscErrorCode Print(Mat A)
+{
+  PetscInt rows, columns, begin, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &rows, &columns));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT ", entries * 10:", rows, columns));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscInt           count;
+    const PetscInt    *column;
+    const PetscScalar *value;
+
+    PetscCall(MatGetRow(A, i, &count, &column, &value));
+    for (PetscInt e = 0; e < count; e++) PetscCall(PetscSynchronizedPrintf(PETSC_COMM_WORLD, " (%" PetscInt_FMT ",%" PetscInt_FMT "):%d", i, column[e], (int)(10 * PetscRealPart(value[e]))));
+    PetscCall(MatRestoreRow(A, i, &count, &column, &value));
+  }
+  PetscCall(PetscSynchronizedFlush(PETSC_COMM_WORLD, PETSC_STDOUT));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestMarket(void)
+{
+  char      path[64], message[MESSAGE_LENGTH];
+  PetscBool market, vector;
+  Mat       A;
+
+  PetscFunctionBeginUser;
+  for (size_t f = 0; f < sizeof(market_files) / sizeof(market_files[0]); f++) {
+    PetscCall(PetscSNPrintf(path, sizeof(path), "%s.mtx", market_files[f][0]));
+    PetscCall(Write(path, market_files[f][1], strlen(market_files[f][1])));
+    PetscCall(LoadMarketMatrix(PETSC_COMM_WORLD, path, message, &A));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", message[0] ? message : path));
+    if (!message[0]) PetscCall(Print(A));
+    PetscCall(MatDestroy(&A));
+    PetscCall(Inspect(PETSC_COMM_WORLD, path, message, &market, &vector));
+    PetscCheck(market == (PetscBool)(market_files[f][1][0] == '%'), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: taken for the wrong format", path);
+    PetscCall(Remove(path));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Right-hand sides with three rows wanted */
+static PetscErrorCode TestVectors(void)
+{
+  static const char *const files[] = {"%%MatrixMarket matrix array real general\n3 1\n1\n2.5\n-4\n", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n", "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\n5\n6\n"};
+  char                     message[MESSAGE_LENGTH];
+  PetscReal                norm;
+  Vec                      b;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &b));
+  PetscCall(VecSetSizes(b, PETSC_DECIDE, 3));
+  PetscCall(VecSetFromOptions(b));
+  for (int f = 0; f < 4; f++) {
+    PetscCall(Write("vector.mtx", files[f], strlen(files[f])));
+    PetscCall(LoadMarketVector("vector.mtx", message, b));
+    PetscCall(VecNorm(b, NORM_1, &norm));
+    if (message[0]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", message));
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "vector.mtx: sum of sizes * 10: %d\n", (int)(10 * norm)));
+    PetscCall(Remove("vector.mtx"));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Appends a big-endian integer */
+static void Append(unsigned char bytes[], size_t *length, long long number, size_t size)
+{
+  for (size_t i = size; i-- > 0;) bytes[(*length)++] = (unsigned char)((unsigned long long)number >> (8 * i) & 0xff);
+}
+
+/* A binary matrix with the diagonal of n ones, in any size of index and scalar, cut off `missing` bytes before its end */
+static PetscErrorCode TestBinary(const char name[], long long magic, long long n, size_t index, size_t scalar, size_t missing)
+{
+  unsigned char bytes[1024];
+  char          message[MESSAGE_LENGTH];
+  size_t        length = 0;
+  PetscBool     market, vector;
+
+  PetscFunctionBeginUser;
+  Append(bytes, &length, magic, index);
+  Append(bytes, &length, n, index);
+  Append(bytes, &length, n, index);
+  Append(bytes, &length, n, index);
+  for (long long i = 0; i < n; i++) Append(bytes, &length, 1, index);
+  for (long long i = 0; i < n; i++) Append(bytes, &length, i, index);
+  for (long long i = 0; i < n; i++) { /* 1.0 begins with 0x3ff0 in double precision, the rest does not matter here */
+    Append(bytes, &length, 0x3ff0, 2);
+    for (size_t b = 2; b < scalar; b++) Append(bytes, &length, 0, 1);
+  }
+  PetscCall(Write("matrix.bin", bytes, length - missing));
+  PetscCall(Inspect(PETSC_COMM_WORLD, "matrix.bin", message, &market, &vector));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, message[0] ? message : "can be read"));
+  PetscCall(Remove("matrix.bin"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const size_t index = sizeof(PetscInt), scalar = sizeof(PetscScalar);
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestMarket());
+  PetscCall(TestVectors());
+  PetscCall(TestBinary("native", 1211216, 3, index, scalar, 0));
+  PetscCall(TestBinary("other indices", 1211216, 3, 12 - index, scalar, 0));
+  PetscCall(TestBinary("wider scalars", 1211216, 3, index, 2 * scalar, 0));
+  PetscCall(TestBinary("narrower scalars", 1211216, 3, index, scalar / 2, 0));
+  PetscCall(TestBinary("cut short", 1211216, 3, index, scalar, 5));
+  PetscCall(TestBinary("a vector", 1211214, 3, index, scalar, 0));
+  PetscCall(TestBinary("no header", 1211216, 0, index, scalar, index + 1));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      requires: double !complex !defined(PETSC_USE_64BIT_INDICES)
+      nsize: {{1 2}shared output}
+
+TEST*/

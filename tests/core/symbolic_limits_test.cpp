@@ -1,0 +1,80 @@
+/// Patterns at the edges: more entries than indices count, and rows so long that only their order of
+/// insertion decides between a moment and minutes.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "core/instantiate.hpp"
+#include "patterns.hpp"
+#include "syncfree/factor.hpp"
+
+/// The library's source once more, in a namespace of its own, for 16-bit indices: a factor with 2^31 entries is too
+/// large for a test.
+namespace narrow {
+using namespace syncfree;
+}
+#define syncfree narrow
+#include "core/symbolic.cpp"
+#undef syncfree
+
+namespace syncfree {
+namespace {
+
+/// Row 0 and column 0 full: level 1 fills the whole matrix.
+template <class I> OwnedPattern<I> arrow(I n)
+{
+  return random_pattern<I>(0, n, 0, [](I, I) { return false; }, [](I i, I j) { return i == j || !i || !j; });
+}
+
+/// 255 * 256 / 2 = 32640 entries a triangle still have 16-bit offsets, 256 * 257 / 2 = 32896 have not.
+TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
+{
+  using I = std::int16_t;
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for (I n : {I(256), I(257)}) {
+      const OwnedPattern<I> A = arrow<I>(n);
+      SymbolicOptions<I> options;
+      options.kind = kind;
+      options.levels = 1;
+      FactorPattern<I> made;
+      const Status status = narrow::make_factor_pattern(A.view(), options, &made);
+      if (n == 256) {
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(made.upper_begin.back(), 32640);
+        continue;
+      }
+      EXPECT_EQ(status.code, Code::invalid_argument);
+      EXPECT_NE(status.detail.find("16-bit"), std::string::npos) << status.detail;
+      EXPECT_TRUE(made.upper_begin.empty());
+    }
+}
+
+/// One row of 200,000 entries in random order. Searching the row for the place of each entry would take 10^10 steps;
+/// sorting takes milliseconds, so ten seconds are generous to a slow machine under sanitizers.
+TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)
+{
+  using I = std::int32_t;
+  constexpr I n = 200000;
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i + 1 < n; ++i) rows[i] = {i};
+  rows[n - 1].resize(n);
+  std::iota(rows[n - 1].begin(), rows[n - 1].end(), I(0));
+  const OwnedPattern<I> A = pattern_of(rows);
+  const std::vector<I> order = random_order<I>(1, n);
+  for (Kind kind : {Kind::ilu, Kind::icc}) {
+    SymbolicOptions<I> options;
+    options.kind = kind;
+    options.row_order = options.column_order = order.data();
+    FactorPattern<I> made;
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    EXPECT_LT(seconds.count(), 10);
+    if (kind == Kind::icc) continue;  // of a row only what is right of the diagonal
+    EXPECT_EQ(made.lower_begin.back() + made.upper_begin.back(), n - 1);
+  }
+}
+
+}  // namespace
+}  // namespace syncfree
