@@ -56,6 +56,56 @@ private:
   std::vector<int> level_;
 };
 
+/// L = U^T of an IC pattern, with the place of each entry in U.
+template <class I> void transpose_upper(FactorPattern<I>* pattern)
+{
+  const I n = pattern->n;
+  const I nnz = static_cast<I>(pattern->upper_column.size());
+  pattern->lower_begin.assign(n + 1, 0);
+  for (I j : pattern->upper_column) ++pattern->lower_begin[j + 1];
+  for (I i = 0; i < n; ++i) pattern->lower_begin[i + 1] += pattern->lower_begin[i];
+  pattern->lower_column.resize(nnz);
+  pattern->lower_source.resize(nnz);
+  std::vector<I> next(pattern->lower_begin.begin(), pattern->lower_begin.end());
+  for (I i = 0; i < n; ++i)
+    for (I k = pattern->upper_begin[i]; k < pattern->upper_begin[i + 1]; ++k) {
+      const I to = next[pattern->upper_column[k]]++;
+      pattern->lower_column[to] = i;
+      pattern->lower_source[to] = k;
+    }
+}
+
+/// Level 0 in the natural order: A's rows, split at the diagonal.
+template <class I> Status split_rows(const PatternView<I>& A, Kind kind, FactorPattern<I>* out)
+{
+  FactorPattern<I> made;
+  made.kind = kind;
+  made.n = A.n;
+  made.lower_begin.resize(A.n + 1);
+  made.upper_begin.resize(A.n + 1);
+  for (I i = 0; i < A.n; ++i) {
+    const I* begin = A.column + A.row_begin[i];
+    const I* end = A.column + A.row_begin[i + 1];
+    const I* diagonal = std::lower_bound(begin, end, i);
+    if (diagonal == end || *diagonal != i) return failed(Code::missing_diagonal, i);
+    made.lower_begin[i + 1] = made.lower_begin[i] + static_cast<I>(diagonal - begin);
+    made.upper_begin[i + 1] = made.upper_begin[i] + static_cast<I>(end - diagonal - 1);
+  }
+  if (kind == Kind::ilu) made.lower_column.resize(made.lower_begin[A.n]);
+  made.upper_column.resize(made.upper_begin[A.n]);
+  for (I i = 0; i < A.n; ++i) {
+    const I* from = A.column + A.row_begin[i];
+    const I lower = made.lower_begin[i + 1] - made.lower_begin[i];
+    const I upper = made.upper_begin[i + 1] - made.upper_begin[i];
+    if (kind == Kind::ilu)
+      for (I k = 0; k < lower; ++k) made.lower_column[made.lower_begin[i] + k] = from[k];
+    for (I k = 0; k < upper; ++k) made.upper_column[made.upper_begin[i] + k] = from[lower + 1 + k];
+  }
+  if (kind == Kind::icc) transpose_upper(&made);
+  *out = std::move(made);
+  return {};
+}
+
 /// Builds the pattern row by row.
 template <class I> class PatternBuilder {
 public:
@@ -125,16 +175,9 @@ private:
     out_.upper_begin.push_back(0);
   }
 
-  /// Level 0 in the natural order copies A's rows.
-  bool plain() const { return options_.levels == 0 && out_.natural(); }
-
   Status build_lu()
   {
     for (I i = 0; i < A_.n; ++i) {
-      if (plain()) {
-        copy_row(i, true);
-        continue;
-      }
       load_row(i, 0);
       if (options_.diagonal_fill) list_.add(i, 0, list_.end());
       eliminate_row(i);
@@ -152,19 +195,6 @@ private:
   }
 
   I original_row(I i) const { return out_.natural() ? i : out_.row_order[i]; }
-
-  void copy_row(I i, bool lower)
-  {
-    const I* begin = A_.column + A_.row_begin[i];
-    const I* end = A_.column + A_.row_begin[i + 1];
-    const I* diagonal = std::lower_bound(begin, end, i);
-    if (lower) {
-      out_.lower_column.insert(out_.lower_column.end(), begin, diagonal);
-      out_.lower_begin.push_back(static_cast<I>(out_.lower_column.size()));
-    }
-    out_.upper_column.insert(out_.upper_column.end(), diagonal + 1, end);
-    out_.upper_begin.push_back(static_cast<I>(out_.upper_column.size()));
-  }
 
   /// Row i of the permuted matrix, columns from `least` on, at level 0. Sorted before it is linked: a long row in
   /// random order would be searched from its beginning for each entry.
@@ -227,10 +257,6 @@ private:
     const I n = A_.n;
     std::vector<I> head(n, n), link(n), position(n);
     for (I k = 0; k < n; ++k) {
-      if (plain()) {
-        copy_row(k, false);
-        continue;
-      }
       load_row(k, k);
       list_.add(k, 0, list_.end());
       for (I p = head[k]; p < n;) {
@@ -245,7 +271,7 @@ private:
       position[k] = out_.upper_begin[k];
       if (options_.levels > 0) enqueue(k, &head, &link, position);
     }
-    transpose_upper();
+    transpose_upper(&out_);
     return {};
   }
 
@@ -255,24 +281,6 @@ private:
     const I column = out_.upper_column[position[p]];
     (*link)[p] = (*head)[column];
     (*head)[column] = p;
-  }
-
-  void transpose_upper()
-  {
-    const I n = A_.n;
-    const I nnz = static_cast<I>(out_.upper_column.size());
-    out_.lower_begin.assign(n + 1, 0);
-    for (I j : out_.upper_column) ++out_.lower_begin[j + 1];
-    for (I i = 0; i < n; ++i) out_.lower_begin[i + 1] += out_.lower_begin[i];
-    out_.lower_column.resize(nnz);
-    out_.lower_source.resize(nnz);
-    std::vector<I> next(out_.lower_begin.begin(), out_.lower_begin.end());
-    for (I i = 0; i < n; ++i)
-      for (I k = out_.upper_begin[i]; k < out_.upper_begin[i + 1]; ++k) {
-        const I to = next[out_.upper_column[k]]++;
-        out_.lower_column[to] = i;
-        out_.lower_source[to] = k;
-      }
   }
 
   const PatternView<I>& A_;
@@ -288,6 +296,7 @@ private:
 template <class I>
 Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out)
 try {
+  if (options.levels == 0 && !options.row_order && !options.column_order) return split_rows(A, options.kind, out);
   return PatternBuilder<I>(A, options).run(out);
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
