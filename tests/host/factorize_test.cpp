@@ -216,6 +216,23 @@ TYPED_TEST(Factorize, shifts_as_often_and_as_far_as_PETSc)
         }
 }
 
+TYPED_TEST(Factorize, compares_a_pivot_with_L_and_U_for_ilu_but_with_U_for_icc)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (Kind kind : both_kinds)
+    for (Shift shift : {Shift::nonzero, Shift::positive_definite}) {
+      PivotRule rule = rule_of<T>(shift);
+      rule.zero_pivot = 0.5;  // pivots 1 and 0.2, |l| = |u| = 1
+      rule.shift_amount = 0.25;
+      const FactorTask<T, I> task{tridiagonal<T, I>({1, 1.2}), kind, 0, {}, {}};
+      Made<T, I> made(task);
+      ASSERT_TRUE(made.factor(task, rule).status.ok());
+      EXPECT_EQ(made.report.shifts > 0, kind == Kind::ilu);
+      expect_agreement(task, rule, "weak last pivot", 1e4 * epsilon<T>());
+    }
+}
+
 TYPED_TEST(Factorize, doubles_the_default_shift_until_the_pivot_stands)
 {
   using T = typename TypeParam::Scalar;

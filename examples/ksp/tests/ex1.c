@@ -121,9 +121,11 @@ int main(int argc, char **argv)
       test:
          suffix: ilu_error
          args: -pc_type syncfree_ilu -ksp_error_if_not_converged
+         filter: grep defective
       test:
          suffix: icc_error
          args: -pc_type syncfree_icc -pc_factor_shift_type none -ksp_error_if_not_converged
+         filter: grep defective
       test:
          suffix: nonzero
          args: -pc_type syncfree_ilu -pc_factor_shift_type nonzero -pc_factor_shift_amount 0.5 -ksp_type gmres
