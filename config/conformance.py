@@ -51,7 +51,9 @@ def petsc_version(options):
         header = pathlib.Path(options.petsc_dir) / folder / "petscversion.h"
         if header.is_file():
             text = header.read_text()
-            return tuple(int(re.search(rf"define PETSC_VERSION_{part}\s+(\d+)", text)[1]) for part in ("MAJOR", "MINOR"))
+            return tuple(
+                int(re.search(rf"define PETSC_VERSION_{part}\s+(\d+)", text)[1]) for part in ("MAJOR", "MINOR")
+            )
     return harness.give_up(f"no petscversion.h under {options.petsc_dir}")
 
 
@@ -69,6 +71,7 @@ def wanted_cases(version):
 
 # ---- what is built and how it is run
 
+
 def takeover_library(options):
     """CMake builds it next to the plugin; made here where it did not."""
     beside = options.library.parent / "libsyncfree_takeover.so"
@@ -76,8 +79,23 @@ def takeover_library(options):
         return beside
     made, flags = options.work / "libsyncfree_takeover.so", harness.petsc_flags(options, "--cflags", "--libs")
     # C++20 and CUDA's headers are for PETSc's own, where it has CUDA
-    subprocess.run(["mpicxx", "-std=c++20", "-O1", "-w", "-shared", "-fPIC", str(harness.ROOT / "tests/petsc/takeover.cpp"),
-                    "-o", str(made), *flags, "-isystem", "/usr/local/cuda/include"], check=True)
+    subprocess.run(
+        [
+            "mpicxx",
+            "-std=c++20",
+            "-O1",
+            "-w",
+            "-shared",
+            "-fPIC",
+            str(harness.ROOT / "tests/petsc/takeover.cpp"),
+            "-o",
+            str(made),
+            *flags,
+            "-isystem",
+            "/usr/local/cuda/include",
+        ],
+        check=True,
+    )
     return made
 
 
@@ -86,8 +104,13 @@ def build(options, scripts, env):
     programs = sorted({str(program) for program in map(harness.program_of, scripts) if program})
     print(f"compiling {len(programs)} programs", flush=True)
     with open(options.work / "compile.log", "w") as log:
-        subprocess.run(harness.make(options, "PCC_FLAGS=-O1 -fPIC -w", *programs), env=env, stdout=log, stderr=subprocess.STDOUT,
-                       cwd=options.work)
+        subprocess.run(
+            harness.make(options, "PCC_FLAGS=-O1 -fPIC -w", *programs),
+            env=env,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=options.work,
+        )
 
 
 def write_tool(path, text):
@@ -97,17 +120,24 @@ def write_tool(path, text):
 
 
 def spies(options, scripts):
-    """Environment of the test scripts: an mpiexec that gives every run its own take-over log, and a petscdiff that keeps
+    """Environment of the test scripts: an mpiexec that gives every run a take-over log, and a petscdiff that keeps
     what it compares. Both know the run by the script's variable `tlabel`, which `bash -a` exports."""
     text = next(iter(scripts)).read_text(errors="replace")
     mpiexec = re.search(r'^mpiexec=\$\{PETSCMPIEXEC:-"(.*)"\}', text, re.M)[1]
     folder = re.search(r"^petsc_bindir='(.*)'", text, re.M)[1]
-    return {"PETSCMPIEXEC": write_tool(options.work / "mpiexec", f'SYNCFREE_TAKEOVER_LOG="$PWD/$tlabel.pcs" exec {mpiexec} "$@"\n'),
-            "PETSCDIFF": write_tool(options.work / "petscdiff", f'''for last; do :; done
+    return {
+        "PETSCMPIEXEC": write_tool(
+            options.work / "mpiexec", f'SYNCFREE_TAKEOVER_LOG="$PWD/$tlabel.pcs" exec {mpiexec} "$@"\n'
+        ),
+        "PETSCDIFF": write_tool(
+            options.work / "petscdiff",
+            f"""for last; do :; done
 cp "$last" "$tlabel.out"
 printf '%s\\n' {folder}/petscdiff "$@" >"$tlabel.args"
 exec {folder}/petscdiff "$@"
-''')}
+""",
+        ),
+    }
 
 
 def end(process):
@@ -129,8 +159,15 @@ def run(script, env, keep):
     folder = script.with_suffix("")
     for old in (folder, keep):
         shutil.rmtree(old, ignore_errors=True)
-    process = subprocess.Popen(["bash", "-a", str(script), "-t", str(TIMEOUT)], env=env, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+    process = subprocess.Popen(
+        ["bash", "-a", str(script), "-t", str(TIMEOUT)],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
     try:
         text, _ = process.communicate(timeout=10 * TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -156,6 +193,7 @@ def runs_of(text):
 
 
 # ---- what is compared
+
 
 def without_our_view(text):
     """Text without what a view of our PC prints otherwise than PETSc's. In a factored matrix (the lines indented deeper
@@ -188,24 +226,36 @@ def same_but_for_view(name, baseline, ours):
         side = outcome.keep / f"diff-{name}.out.view"
         side.write_text(without_our_view((outcome.keep / f"diff-{name}.out").read_text(errors="replace")))
         sides.append(str(side))
-    return subprocess.run([*command, *sides], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ours.keep).returncode == 0
+    return (
+        subprocess.run(
+            [*command, *sides], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ours.keep
+        ).returncode
+        == 0
+    )
 
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d*(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
 
 
 def numbers_agree(name, baseline, ours):
-    """PETSc's comparison does not look at floating-point numbers; do they agree to 1e-4, or to 1e-9 in absolute value, with
+    """PETSc's comparison does not look at floating-point numbers; do they agree to 1e-4, or to 1e-9 absolute, with
     the baseline's? For information: some tests print what is rounding error only."""
     if not (ours.keep / f"diff-{name}.out").is_file():
         return True
-    left, right = ([float(number) for number in NUMBER.findall(without_our_view((outcome.keep / f"diff-{name}.out").read_text(
-        errors="replace")))] for outcome in (baseline, ours))
+    left, right = (
+        [
+            float(number)
+            for number in NUMBER.findall(
+                without_our_view((outcome.keep / f"diff-{name}.out").read_text(errors="replace"))
+            )
+        ]
+        for outcome in (baseline, ours)
+    )
     return len(left) == len(right) and all(abs(a - b) <= 1e-9 + 1e-4 * max(abs(a), abs(b)) for a, b in zip(left, right))
 
 
 def taken_over(name, ours):
-    """Was our factor made, or our set-up ended in an error, in this run? The take-over library wrote down what it saw."""
+    """Was our factor made, or did our set-up end in an error? The take-over library wrote down what it saw."""
     log = ours.keep / f"{name}.pcs"
     return log.is_file() and re.search(r"^setup \w+ (syncfree|failed)$", log.read_text(), re.M) is not None
 
@@ -220,7 +270,13 @@ def judge_run(name, baseline, ours):
     after = ours.runs.get(name)
     if after == before:
         return "passed" if taken_over(name, ours) else "not ours"
-    if after and after.command == "passed" and after.diff == "failed" and taken_over(name, ours) and same_but_for_view(name, baseline, ours):
+    if (
+        after
+        and after.command == "passed"
+        and after.diff == "failed"
+        and taken_over(name, ours)
+        and same_but_for_view(name, baseline, ours)
+    ):
         return "passed but for view text"
     return "failed"
 
@@ -231,7 +287,9 @@ def judge(name, script, work, env):
     baseline = run(script, env["baseline"], work / "kept" / name / "baseline")
     works = any(one.command == "passed" for one in baseline.runs.values())
     ours = run(script, env["ours"], work / "kept" / name / "ours") if works else baseline
-    verdicts = {one: judge_run(one, baseline, ours) for one in baseline.runs} or {name: "fails in the baseline: no result"}
+    verdicts = {one: judge_run(one, baseline, ours) for one in baseline.runs} or {
+        name: "fails in the baseline: no result"
+    }
     remarks = [one for one in verdicts if verdicts[one] in PASSED and not numbers_agree(one, baseline, ours)]
     return verdicts, remarks, ours.text, time.monotonic() - begin
 
@@ -249,6 +307,7 @@ def text_of(name, text):
 
 
 # ---- the account
+
 
 def report(verdicts, allowed, cases, unknown, version, times):
     """Prints all that did not simply pass and the last line; returns whether something failed."""
@@ -287,13 +346,17 @@ def main():
         harness.give_up("no case was found")
     baseline.update(spies(options, cases.values()))
     # two threads a rank: the parallel code runs wherever our library finds it worth while
-    ours = dict(baseline, OMP_NUM_THREADS="2", PETSC_OPTIONS=baseline["PETSC_OPTIONS"] + f",{takeover_library(options)}")
+    ours = dict(
+        baseline, OMP_NUM_THREADS="2", PETSC_OPTIONS=baseline["PETSC_OPTIONS"] + f",{takeover_library(options)}"
+    )
     build(options, cases.values(), baseline)
 
     verdicts, other_numbers, times = {}, [], {}
     with concurrent.futures.ThreadPoolExecutor(int(options.jobs)) as pool:
-        futures = {pool.submit(judge, name, script, options.work, {"baseline": baseline, "ours": ours}): name
-                   for name, script in cases.items()}
+        futures = {
+            pool.submit(judge, name, script, options.work, {"baseline": baseline, "ours": ours}): name
+            for name, script in cases.items()
+        }
         for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
             found, other, text, times[futures[future]] = future.result()
             other_numbers += other

@@ -47,11 +47,17 @@ def run(program, grid, arguments, threads, log):
     found = re.search(r"iterations (\d+), CONVERGED.*?true residual (\S+)", result.stdout, re.S)
     if result.returncode or not found:
         sys.exit(f"error: {' '.join(command)} failed:\n{result.stdout}")
-    ran = re.search(r"^\s*(?:syncfree\S*: )?(strategy\b.*)$", result.stdout, re.M)
+    ran = re.search(r"syncfree (strategy: .*), threads", result.stdout)
     times = read_log(log)
     apply, calls = times["PCApply"]
-    return Solve(int(found[1]), float(found[2]), 1e3 * times["PCSetUp"][0], 1e3 * apply / calls,
-                 1e3 * times["KSPSolve"][0], ran[1] if ran else "")
+    return Solve(
+        int(found[1]),
+        float(found[2]),
+        1e3 * times["PCSetUp"][0],
+        1e3 * apply / calls,
+        1e3 * times["KSPSolve"][0],
+        ran[1] if ran else "",
+    )
 
 
 def compare(title, program, variants, options):
@@ -65,8 +71,17 @@ def compare(title, program, variants, options):
     progress("")
     for name, solves in runs.items():
         setup, apply, solve = (statistics.median(getattr(s, event) for s in solves) for event in Solve._fields[2:5])
-        print(ROW.format(title, name, solves[0].iterations, f"{setup:.1f}", f"{apply:.2f}", f"{solve:.1f}",
-                         f"{solves[0].residual:.1e}"))
+        print(
+            ROW.format(
+                title,
+                name,
+                solves[0].iterations,
+                f"{setup:.1f}",
+                f"{apply:.2f}",
+                f"{solve:.1f}",
+                f"{solves[0].residual:.1e}",
+            )
+        )
     for name, solves in runs.items():
         if solves[0].ran:
             print(f"    {name}: {solves[0].ran}")

@@ -44,8 +44,9 @@ class Share:
         self.log = os.path.join(folder, f"log{index}.txt")
         env = dict(os.environ, GTEST_TOTAL_SHARDS=str(total), GTEST_SHARD_INDEX=str(index))
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([*command, f"--gtest_output=json:{self.report}"], env=env, stdout=log,
-                                            stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                [*command, f"--gtest_output=json:{self.report}"], env=env, stdout=log, stderr=subprocess.STDOUT
+            )
 
     def finish(self, end):
         """Waits until `end`; returns (passed, failed, skipped)."""

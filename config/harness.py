@@ -26,8 +26,15 @@ def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--petsc-dir", required=True)
     parser.add_argument("--petsc-arch", default="")
-    parser.add_argument("--library", required=True, type=lambda path: pathlib.Path(path).resolve(), help="libsyncfree_ilu.so")
-    parser.add_argument("--work", required=True, type=lambda path: pathlib.Path(path).resolve(), help="a folder to fill; what is in it is lost")
+    parser.add_argument(
+        "--library", required=True, type=lambda path: pathlib.Path(path).resolve(), help="libsyncfree_ilu.so"
+    )
+    parser.add_argument(
+        "--work",
+        required=True,
+        type=lambda path: pathlib.Path(path).resolve(),
+        help="a folder to fill; what is in it is lost",
+    )
     parser.add_argument("--only", default="*", help="run only the tests whose name fits, for example 'ksp_*ex2_*'")
     parser.add_argument("--jobs", default="2")
     options = parser.parse_args()
@@ -56,8 +63,14 @@ def environment(options, *libraries):
     env.update(PETSC_DIR=options.petsc_dir, PETSC_ARCH=options.petsc_arch)
     # Open MPI refuses root and more ranks than cores unless told otherwise; and by itself it
     # binds every program that runs alone to core 0, also when two run at once
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-               OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1", OPENBLAS_NUM_THREADS="1")
+    env.update(
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+        OMPI_MCA_hwloc_base_binding_policy="none",
+        OMPI_MCA_mpi_yield_when_idle="1",
+        OPENBLAS_NUM_THREADS="1",
+    )
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         env.pop(name, None)
     return env
@@ -70,9 +83,21 @@ def generate(options, source, env):
     work.mkdir(parents=True)
     (work / ".DIR").touch()  # without it gmakefile.test makes the list anew, for PETSc's own examples
     srcdir = [f"--srcdir={source}"] if source else []
-    done = subprocess.run([sys.executable, str(folder / "config/gmakegentest.py"), f"--petsc-dir={options.petsc_dir}",
-                           f"--petsc-arch={options.petsc_arch}", f"--testdir={work}", *srcdir],
-                          env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(folder / "config/gmakegentest.py"),
+            f"--petsc-dir={options.petsc_dir}",
+            f"--petsc-arch={options.petsc_arch}",
+            f"--testdir={work}",
+            *srcdir,
+        ],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     if done.returncode:
         print(done.stdout)
         give_up("PETSc's gmakegentest.py failed")
@@ -101,17 +126,30 @@ def petsc_flags(options, *which):
     """What PETSc's pkg-config file says, for example with --libs."""
     root = pathlib.Path(options.petsc_dir)
     env = dict(os.environ, PKG_CONFIG_PATH=f"{root / options.petsc_arch}/lib/pkgconfig:{root}/lib/pkgconfig")
-    return subprocess.run(["pkg-config", *which, "PETSc"], env=env, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    return subprocess.run(
+        ["pkg-config", *which, "PETSc"], env=env, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.split()
 
 
 def make(options, *words):
-    """The command line of PETSc's test makefile. Programs link PETSc only: the makefile would name all that PETSc itself
+    """The command line of PETSc's test makefile. Programs link PETSc only: the makefile would name all that PETSc
     was linked with, of which a machine that only runs it need not have the development files."""
     libraries = petsc_flags(options, "--libs")
     libraries += [f"-Wl,-rpath,{flag[2:]}" for flag in libraries if flag.startswith("-L")] + ["-lm"]
-    return ["make", "-k", "-j", options.jobs, "-f", str(harness_folder(options.petsc_dir) / "gmakefile.test"),
-            f"PETSC_DIR={options.petsc_dir}", f"PETSC_ARCH={options.petsc_arch}", f"TESTDIR={options.work}",
-            f"PYTHON={sys.executable}", f"PETSC_TEST_LIB={' '.join(libraries)}", *words]
+    return [
+        "make",
+        "-k",
+        "-j",
+        options.jobs,
+        "-f",
+        str(harness_folder(options.petsc_dir) / "gmakefile.test"),
+        f"PETSC_DIR={options.petsc_dir}",
+        f"PETSC_ARCH={options.petsc_arch}",
+        f"TESTDIR={options.work}",
+        f"PYTHON={sys.executable}",
+        f"PETSC_TEST_LIB={' '.join(libraries)}",
+        *words,
+    ]
 
 
 def parse_tap(text):
@@ -132,10 +170,19 @@ def without_result(scripts, results):
 
 def run(options, source, env, scripts):
     """Runs the scripts with PETSc's makefile, shows what it prints, returns it."""
-    command = make(options, "-Otarget", f"TESTSRCDIR={source}", "TIMEOUT=100", "test", "gmakesearch=" + " ".join(scripts))
+    command = make(
+        options, "-Otarget", f"TESTSRCDIR={source}", "TIMEOUT=100", "test", "gmakesearch=" + " ".join(scripts)
+    )
     lines = []
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          cwd=options.work) as process:
+    with subprocess.Popen(
+        command,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        cwd=options.work,
+    ) as process:
         for line in process.stdout:
             print(line, end="", flush=True)
             lines.append(line)

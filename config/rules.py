@@ -8,9 +8,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCES = [p for folder in ("include", "src", "plugin", "tests", "examples", "config")
-           for p in sorted((ROOT / folder).rglob("*"))
-           if p.suffix in (".hpp", ".cpp", ".h", ".c", ".cuh", ".cu", ".py", ".sh", ".cmake")]
+SOURCES = [
+    p
+    for folder in ("include", "src", "plugin", "tests", "examples", "config")
+    for p in sorted((ROOT / folder).rglob("*"))
+    if p.suffix in (".hpp", ".cpp", ".h", ".c", ".cuh", ".cu", ".py", ".sh", ".cmake")
+]
 TOP = set("""plugin src include tests examples config CMakeLists.txt README.md CMakePresets.json LICENSE CHANGELOG.md
              CITATION.cff .ci .clang-format .clang-tidy .editorconfig .gitignore""".split())
 

@@ -55,5 +55,7 @@ write_basic_package_version_file(syncfreeConfigVersion.cmake COMPATIBILITY SameM
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfreeConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/syncfreeConfigVersion.cmake config/cmake/FindPETSc.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/syncfree)
+# the prefix may be chosen at `cmake --install --prefix`, so the file finds it from where it lies
+file(RELATIVE_PATH SYNCFREE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(config/cmake/syncfree_ilu.pc.in syncfree_ilu.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -399,11 +399,13 @@ TYPED_TEST(Factorize, is_bitwise_equal_for_any_number_of_threads)
   using T = typename TypeParam::Scalar;
   using I = typename TypeParam::Index;
   for (Kind kind : both_kinds) {
-    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(16, 20, 40), kind, 0, {}, {}}, rule_of<T>(Shift::none), true);
+    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(16, 20, 40), kind, 0, {}, {}}, rule_of<T>(Shift::none),
+                       true);
     for (const char* name : {"empty", "one", "chain", "random_wide", "power_law", "n_513"})
       expect_equal_teams(FactorTask<T, I>{make_battery_matrix<T, I>(name), kind, 0, {}, {}},
                          rule_of<T>(Shift::positive_definite), false);
-    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(12, 12, 12), kind, 2, {}, {}}, rule_of<T>(Shift::none), false);
+    expect_equal_teams(FactorTask<T, I>{make_poisson<T, I>(12, 12, 12), kind, 2, {}, {}}, rule_of<T>(Shift::none),
+                       false);
   }
   const auto A = make_poisson<T, I>(16, 16, 30);
   const auto r = random_order(A.n, 3), c = random_order(A.n, 4);

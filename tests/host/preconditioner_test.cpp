@@ -48,7 +48,8 @@ std::unique_ptr<Preconditioner<T, I>> make(const FactorTask<T, I>& task, const S
 
 /// L U in the caller's rows and columns, transposed and conjugated as asked. IC in single storage is
 /// symmetric only as far as float goes; its transposed solve is the solve itself.
-template <class T, class I> Dense<Wide<T>> product(const FactorTask<T, I>& task, const Preconditioner<T, I>& p, Operation op)
+template <class T, class I>
+Dense<Wide<T>> product(const FactorTask<T, I>& task, const Preconditioner<T, I>& p, Operation op)
 {
   const OracleFactor<T> factor = make_dense(p.pattern(), p.values());
   const bool rounded = task.kind == Kind::icc && p.summarize().single_storage;
@@ -110,7 +111,8 @@ TYPED_TEST_SUITE(PreconditionerTest, AllTypes);
 template <class T, class I> std::vector<FactorTask<T, I>> tasks(Kind kind)
 {
   std::vector<FactorTask<T, I>> list;
-  for (const auto& A : {make_battery_matrix<T, I>("empty"), make_battery_matrix<T, I>("one"), make_poisson<T, I>(3, 4, 5)})
+  for (const auto& A :
+       {make_battery_matrix<T, I>("empty"), make_battery_matrix<T, I>("one"), make_poisson<T, I>(3, 4, 5)})
     for (int levels : {0, 1}) list.push_back({A, kind, levels, {}, {}});
   for (int levels : {0, 1}) {
     const auto A = make_battery_matrix<T, I>("dense65");
@@ -287,7 +289,9 @@ TYPED_TEST(PreconditionerTest, refuses_calls_out_of_order)
   const I n = task.A.n;
   std::vector<T> b(n, T(1)), x(n);
   const auto p = make_host_preconditioner<T, I>();
-  const auto refused = [&](const Status& status) { EXPECT_EQ(status.code, Code::invalid_argument) << status.message(); };
+  const auto refused = [&](const Status& status) {
+    EXPECT_EQ(status.code, Code::invalid_argument) << status.message();
+  };
   const auto refuse_solves = [&] {
     refused(p->solve(Operation::none, b.data(), x.data(), {1, n, n}));
     refused(p->solve(Operation::transpose, b.data(), x.data(), {1, n, n}));

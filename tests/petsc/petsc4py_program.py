@@ -4,6 +4,7 @@ Run it with the folder of syncfree_ilu.py on PYTHONPATH; SYNCFREE_ILU_LIBRARY ma
 With the argument `dll_append` the library was loaded by PETSC_OPTIONS and the module is not needed.
 Ends with a line `OK` and exit status 0, or with an exception.
 """
+
 import sys
 
 import petsc4py

@@ -12,6 +12,7 @@ D2, L2   another PETSc and the library built for that one: each library must ref
 Compiles program.c and cycles.cpp of this folder and runs them with every kind of option. A run that does not end in
 time is a failure called "hangs". The last line is `RESULT passed failed skipped`; the exit status is 0 if none failed.
 """
+
 import argparse
 import os
 import re
@@ -113,8 +114,12 @@ class Petsc:
         env = dict(os.environ)
         env.pop("PETSC_OPTIONS", None)
         env.pop("OMP_NUM_THREADS", None)
-        env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
+        env.update(
+            OMPI_ALLOW_RUN_AS_ROOT="1",
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_rmaps_base_oversubscribe="1",
+            OMPI_MCA_hwloc_base_binding_policy="none",
+        )
         if os.path.isdir("/usr/local/cuda/lib64"):
             env["LD_LIBRARY_PATH"] = ":".join(filter(None, [env.get("LD_LIBRARY_PATH"), "/usr/local/cuda/lib64"]))
         env.update(more)
@@ -134,8 +139,22 @@ class Petsc:
         source = os.path.join(HERE, "program.c")
         run(["mpicc", "-O1", source, "-o", self.program, *flags, *rpaths, "-lm"], 120, env).ok()
         ours = [self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
-        run(["mpicxx", "-std=c++17", "-O1", f"-I{PLUGIN}", os.path.join(HERE, "cycles.cpp"), "-o", self.cycles,
-             *flags, *ours, *rpaths], 120, env).ok()
+        run(
+            [
+                "mpicxx",
+                "-std=c++17",
+                "-O1",
+                f"-I{PLUGIN}",
+                os.path.join(HERE, "cycles.cpp"),
+                "-o",
+                self.cycles,
+                *flags,
+                *ours,
+                *rpaths,
+            ],
+            120,
+            env,
+        ).ok()
 
     def start(self, options, ranks=1, timeout=60, program=None, **more):
         """Runs program.c on some ranks; `options` is one string."""
@@ -152,8 +171,15 @@ class Petsc:
 
 def run(command, timeout, env):
     """Output and errors together; the whole process group is ended where it takes too long."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          env=env, start_new_session=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=env,
+        start_new_session=True,
+    ) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -175,6 +201,7 @@ FRONTS = ["-pc_type {0}", "-pc_type bjacobi -sub_pc_type {0}", "-pc_type asm -su
 
 # ---- how it is loaded ----
 
+
 @test
 def loads_by_the_command_line(petsc):
     for ours, theirs, ksp, wind in TYPES:
@@ -195,7 +222,7 @@ def loads_by_a_c_call_after_petscinitialize(petsc):
 
 @test
 def loads_without_its_suffix_and_twice(petsc):
-    stem = petsc.library[:-len(".so")]
+    stem = petsc.library[: -len(".so")]
     petsc.start(f"-dll_append {stem} -append {petsc.library} -pc_type syncfree_icc -wind 0 -ksp_type cg").converged(1)
 
 
@@ -248,6 +275,7 @@ def petsc4py_directory(petsc):
 
 
 # ---- what it prints ----
+
 
 @test
 def help_lists_types_and_options(petsc):
@@ -318,6 +346,7 @@ def objects_are_all_destroyed(petsc):
 
 
 # ---- several ranks ----
+
 
 @test
 def a_parallel_matrix_takes_the_steps_of_block_jacobi(petsc):
@@ -426,6 +455,7 @@ def block_matrices_are_refused_in_words(petsc):
 
 # ---- the wrong library ----
 
+
 def refused_in_words(petsc, library, built, running):
     """Each way of loading ends in an error, not in a signal, and the text names both versions."""
     for how in (f"-dll_append {library}", f"-append {library}"):
@@ -464,8 +494,9 @@ def a_library_for_another_petsc_is_refused_in_petsc4py(petsc, other=None):
 
 # ---- running them ----
 
+
 def takes_other(function):
-    return "other" in function.__code__.co_varnames[:function.__code__.co_argcount]
+    return "other" in function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
 def run_one(function, petsc, other):

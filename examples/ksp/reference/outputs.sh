@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the reference outputs of the examples from PETSc's own ILU and ICC (petsc_own.c), or
+# Writes the reference outputs of the examples from PETSc's own ILU and ICC (petsc_own.inc, C that is no example), or
 # compares with them.
 #
 #   bash examples/ksp/reference/outputs.sh [check|write] [test name pattern]
@@ -20,7 +20,7 @@ if [ -z "$LIBRARY" ]; then
   LIBRARY=$work/libpetsc_own.so
   export PKG_CONFIG_PATH=$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig
   # shellcheck disable=SC2046
-  mpicc -shared -fPIC "$examples/ksp/reference/petsc_own.c" -o "$LIBRARY" $(pkg-config --cflags --libs PETSc)
+  mpicc -shared -fPIC -x c "$examples/ksp/reference/petsc_own.inc" -x none -o "$LIBRARY" $(pkg-config --cflags --libs PETSc)
 fi
 export PETSC_OPTIONS="-dll_append $LIBRARY" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 

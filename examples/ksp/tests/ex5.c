@@ -4,10 +4,10 @@ static char help[] = "Options that change while a preconditioner lives, and its 
 
 #include "defects.h"
 
-/* The view fits into a string and names the type. */
+/* The view fits into a string and names the type, of which PETSc writes seven letters. */
 static PetscErrorCode ViewString(PC pc)
 {
-  char        text[1024] = "";
+  char        text[1024] = "", letters[8];
   PetscViewer viewer;
   PCType      type;
   PetscBool   named;
@@ -18,7 +18,8 @@ static PetscErrorCode ViewString(PC pc)
   PetscCall(PCView(pc, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PCGetType(pc, &type));
-  PetscCall(PetscStrstr(text, type, &found));
+  PetscCall(PetscStrncpy(letters, type, sizeof(letters)));
+  PetscCall(PetscStrstr(text, letters, &found));
   named = found ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "string view names the type: %s\n", PetscBools[named]));
   PetscFunctionReturn(PETSC_SUCCESS);

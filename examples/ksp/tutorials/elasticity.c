@@ -275,7 +275,8 @@ int main(int argc, char **argv)
          args: -material ball -pc_type syncfree_icc -pc_factor_levels {{0 1}separate output}
       test:
          suffix: single
-         args: -material ball -contrast 1e4 -pc_type syncfree_icc -pc_syncfree_ilu_storage single
+         args: -material ball -pc_type syncfree_icc -pc_syncfree_ilu_storage single
+         output_file: output/elasticity_ball_pc_factor_levels-0.out
       test:
          suffix: shifted
          args: -poisson_ratio 0.45 -pc_type syncfree_icc -pc_factor_shift_type {{nonzero positive_definite none}separate output}

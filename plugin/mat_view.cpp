@@ -1,0 +1,118 @@
+/*
+  What a factored matrix of MATSOLVERSYNCFREE tells of itself: its size, how it solves, its
+  pivots, and its two triangles as matrices.
+*/
+
+#include "factor_impl.hpp"
+
+#include <vector>
+
+namespace syncfree_plugin {
+
+PetscErrorCode MatGetInfo_SyncFree(Mat F, MatInfoType type, MatInfo *info)
+{
+  PetscFunctionBegin;
+  *info = Data(F)->info;
+  if (type == MAT_LOCAL) PetscFunctionReturn(PETSC_SUCCESS);
+  double       local[] = {info->nz_used, info->memory}, global[2];
+  const MPI_Op op      = type == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM;
+  PetscCallMPI(MPI_Allreduce(local, global, 2, MPI_DOUBLE, op, PetscObjectComm((PetscObject)F)));
+  info->nz_used = info->nz_allocated = global[0];
+  info->memory                       = global[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pivots, in the order of the factorization, as PETSc answers for its own factors. */
+PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
+{
+  PetscScalar *pivot;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  const auto inverse = Data(F)->preconditioner->values().inverse_pivot;
+  PetscCall(VecGetLocalSize(diagonal, &n));
+  PetscCheck(n == (PetscInt)inverse.size(), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT " for %" PetscInt_FMT " pivots; the matrix must be factored", n, (PetscInt)inverse.size());
+  PetscCall(VecGetArrayWrite(diagonal, &pivot));
+  for (PetscInt i = 0; i < n; i++) pivot[i] = PetscScalar(1.0) / inverse[i];
+  PetscCall(VecRestoreArrayWrite(diagonal, &pivot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
+{
+  PetscBool         ascii;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || !F->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
+  const auto s = Data(F)->preconditioner->summarize();
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)s.lower_levels, (int)s.upper_levels, PCSyncFreeILUStorageTypes[s.single_storage]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
+  if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* unit = diagonal 1 in front of the strictly lower entries, else 1/inverse behind nothing: the diagonal of U. */
+static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const std::vector<PetscScalar> &value, const std::vector<PetscScalar> *inverse_pivot, Mat *T)
+{
+  const PetscInt        n = pattern.n;
+  std::vector<PetscInt> length(n), column;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) length[i] = 1 + pattern.row_begin[i + 1] - pattern.row_begin[i];
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 0, length.data(), T));
+  for (PetscInt i = 0; i < n; i++) {
+    const Index       begin    = pattern.row_begin[i], end = pattern.row_begin[i + 1];
+    const PetscScalar diagonal = inverse_pivot ? PetscScalar(1.0) / (*inverse_pivot)[i] : PetscScalar(1.0);
+    column.assign(pattern.column + begin, pattern.column + end);
+    PetscCall(MatSetValues(*T, 1, &i, (PetscInt)column.size(), column.data(), value.data() + begin, INSERT_VALUES));
+    PetscCall(MatSetValue(*T, i, i, diagonal, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*T, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*T, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin
+
+/*@
+   MatSyncFreeGetFactors - Gets copies of the two triangles of a factored matrix of type `MATSOLVERSYNCFREE`
+
+   Not Collective
+
+   Input Parameter:
+.  F - the factored matrix, for example from `PCFactorGetMatrix()`
+
+   Output Parameters:
++  L - the lower triangle with its unit diagonal, of type `MATSEQAIJ`; destroy it when done
+-  U - the upper triangle with its diagonal, of type `MATSEQAIJ`; destroy it when done
+
+   Level: advanced
+
+   Notes:
+   Rows and columns are in the order of the factorization. For a factor of `PCSYNCFREEICC` L is $U^T$ and U is $D U$ of $U^T D U$ with
+   unit diagonal U. For a parallel matrix the triangles are those of this process's diagonal block.
+
+.seealso: `PCFactorGetMatrix()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`
+@*/
+PetscErrorCode MatSyncFreeGetFactors(Mat F, Mat *L, Mat *U)
+{
+  MatSolverType type = nullptr;
+  PetscBool     ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(F, MAT_CLASSID, 1);
+  if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
+  if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
+  PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only for a matrix that was factored by solver type %s without a failure", MATSOLVERSYNCFREE);
+  const auto &preconditioner = *syncfree_plugin::Data(F)->preconditioner;
+  const auto &pattern        = preconditioner.pattern();
+  const auto  values         = preconditioner.values();
+  PetscCall(syncfree_plugin::MakeTriangle(pattern.lower(), values.lower, nullptr, L));
+  PetscCall(syncfree_plugin::MakeTriangle(pattern.upper(), values.upper, &values.inverse_pivot, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
