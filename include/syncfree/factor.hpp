@@ -73,8 +73,8 @@ template <class I> struct SymbolicOptions {
   Kind kind = Kind::ilu;
   int levels = 0;              ///< k >= 0
   bool diagonal_fill = false;  ///< insert a missing diagonal entry, as PETSc does for k > 0 or a permuted matrix
-  const I* row_order = nullptr;     ///< n entries or nullptr (natural)
-  const I* column_order = nullptr;  ///< n entries or nullptr (natural); equal to row_order for IC
+  const I* row_order = nullptr;     ///< n entries; both orders or neither (natural)
+  const I* column_order = nullptr;  ///< n entries; equal to row_order for IC
 };
 
 /// Rows offsets ascend, columns ascend, are distinct and inside [0, n).

@@ -46,18 +46,19 @@ def library():
 def register():
     """Registers the types; may be called again after PETSc was finalized and initialized anew.
 
-    RuntimeError if PETSc is not initialized or the library was built for another PETSc; the
-    reason stands on standard error.
+    RuntimeError if PETSc is not initialized, or if the library does not load or was built for
+    another PETSc; PETSc's own words stand on standard error.
     """
     if not PETSc.Sys.isInitialized():
         raise RuntimeError("call petsc4py.init() before syncfree_ilu.register()")
     path = library()
-    error = ctypes.CDLL(path).PetscDLLibraryRegister_syncfree_ilu()
+    needed = "it must be built for PETSc " + ".".join(map(str, PETSc.Sys.getVersion()))
+    try:
+        error = ctypes.CDLL(path).PetscDLLibraryRegister_syncfree_ilu()
+    except (OSError, AttributeError) as problem:
+        raise RuntimeError(f"{path} does not load: {problem}; {needed}") from problem
     if error:
-        raise RuntimeError(
-            f"{path} refused to register (PETSc error {error}); it must be built for PETSc "
-            + ".".join(map(str, PETSc.Sys.getVersion()))
-        )
+        raise RuntimeError(f"{path} refused to register (PETSc error {error}); {needed}")
 
 
 register()
