@@ -121,13 +121,17 @@ def write_tool(path, text):
 
 def spies(options, scripts):
     """Environment of the test scripts: an mpiexec that gives every run a take-over log, and a petscdiff that keeps
-    what it compares. Both know the run by the script's variable `tlabel`, which `bash -a` exports."""
+    what it compares. Both know the run by the script's variables `tlabel` and `insize` (its ranks), which `bash -a`
+    exports."""
     text = next(iter(scripts)).read_text(errors="replace")
     mpiexec = re.search(r'^mpiexec=\$\{PETSCMPIEXEC:-"(.*)"\}', text, re.M)[1]
     folder = re.search(r"^petsc_bindir='(.*)'", text, re.M)[1]
     return {
         "PETSCMPIEXEC": write_tool(
-            options.work / "mpiexec", f'SYNCFREE_TAKEOVER_LOG="$PWD/$tlabel.pcs" exec {mpiexec} "$@"\n'
+            options.work / "mpiexec",
+            f"""[ "$insize" = 1 ] || unset OMP_NUM_THREADS
+SYNCFREE_TAKEOVER_LOG="$PWD/$tlabel.pcs" exec {mpiexec} "$@"
+""",
         ),
         "PETSCDIFF": write_tool(
             options.work / "petscdiff",
@@ -345,7 +349,8 @@ def main():
     if not cases:
         harness.give_up("no case was found")
     baseline.update(spies(options, cases.values()))
-    # two threads a rank: the parallel code runs wherever our library finds it worth while
+    # Two threads where there is one rank: the parallel code runs wherever our library finds it worth while. Several
+    # ranks take the threads that the library gives them: more threads than cores cost many times the time.
     ours = dict(
         baseline, OMP_NUM_THREADS="2", PETSC_OPTIONS=baseline["PETSC_OPTIONS"] + f",{takeover_library(options)}"
     )

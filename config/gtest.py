@@ -18,8 +18,9 @@ import tempfile
 import time
 
 
-def count(report):
+def count(report, log):
     """(passed, failed, skipped) of one process's report; what did not pass is printed."""
+    reasons = dict(re.findall(r"^\[ RUN      \] (\S+)\n(?:(?!\[).*\n)*?.*: Skipped\n(.*)", log, re.M))
     passed = failed = skipped = 0
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
@@ -29,8 +30,7 @@ def count(report):
                 print(f"FAILED {name}")
             elif test.get("result") == "SKIPPED" or test.get("status") == "NOTRUN":
                 skipped += 1
-                why = " ".join(s.get("message", "").strip() for s in test.get("skipped", []))
-                print(f"skipped {name}: {why}")
+                print(f"skipped {name}: {reasons.get(name, 'no reason given')}")
             else:
                 passed += 1
     return passed, failed, skipped
@@ -57,24 +57,26 @@ class Share:
             self.process.kill()
             self.process.wait()
             status, trouble = None, "HANGS: killed at the end of its time"
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            log = file.read()
         counts = (0, 0, 0)
         if status is not None and os.path.exists(self.report):
             with open(self.report, encoding="utf-8") as file:
-                counts = count(json.load(file))
+                counts = count(json.load(file), log)
         if status and counts[1] == 0:
             trouble = f"CRASHED: exit status {status}"
         if trouble or counts[1]:
-            self.show(trouble)
+            show(log, trouble)
         return counts[0], counts[1] + bool(trouble), counts[2]
 
-    def show(self, trouble):
-        with open(self.log, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-        dull = r"^\[( RUN      |       OK |----------|  SKIPPED )\].*\n"
-        print(re.sub(dull, "", text, flags=re.M)[-20000:])
-        if trouble:
-            started = re.findall(r"^\[ RUN      \] (.*)$", text, re.M)
-            print(f"FAILED {trouble}, in {started[-1] if started else 'no test'}")
+
+def show(log, trouble):
+    """The end of what a process said, without the tests that passed."""
+    dull = r"^\[( RUN      |       OK |----------|  SKIPPED )\].*\n"
+    print(re.sub(dull, "", log, flags=re.M)[-20000:])
+    if trouble:
+        started = re.findall(r"^\[ RUN      \] (.*)$", log, re.M)
+        print(f"FAILED {trouble}, in {started[-1] if started else 'no test'}")
 
 
 def main():
