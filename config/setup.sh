@@ -7,6 +7,7 @@
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
 #   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
+#   ... | show_steps          of a build's output the steps [n/m]; on a terminal in one line
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
@@ -146,6 +147,15 @@ build() {
 
 build_host() {
   build build/host "$1" --preset host -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
+}
+
+show_steps() {
+  local line end='\n'
+  if [ -t 2 ]; then end='\r'; fi
+  while IFS= read -r line; do
+    case "$line" in "["[0-9]*/*) printf "  %-76.76s$end" "$line" >&2 ;; esac
+  done
+  if [ -t 2 ]; then printf '%-78s\r' '' >&2; fi
 }
 
 petsc_from_user=no

@@ -60,6 +60,19 @@ static PetscErrorCode CheckOperator(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The inner type gives up on a factored matrix that still carries the error of its last numbers,
+   before it looks at the new ones. */
+static PetscErrorCode ClearFailure(PC pc)
+{
+  Mat F;
+
+  PetscFunctionBegin;
+  if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactorGetMatrix(pc, &F));
+  PetscCall(MatFactorClearError(F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -69,6 +82,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
   PetscCall(CheckOperator(pc));
+  PetscCall(ClearFailure(pc));
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
   PetscCall(ComposeHandover(pc->pmat, &handover));

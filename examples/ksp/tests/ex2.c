@@ -182,11 +182,14 @@ int main(int argc, char **argv)
    testset:
       requires: double !complex
       test:
+         suffix: refreshes
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy serial
+      test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -refreshes 100 -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
       test:
          suffix: package
-         args: -pc_type ilu -pc_factor_mat_solver_type syncfree
+         args: -refreshes 100 -pc_type ilu -pc_factor_mat_solver_type syncfree
          output_file: output/ex2_ilu.out
       test:
          suffix: levels

@@ -111,7 +111,11 @@ int main(int argc, char **argv)
       # PETSc's own keeps the failure of a zero pivot when good values follow
       test:
          suffix: own_recover
-         args: -recover -defect zero_pivot -pc_type {{bjacobi syncfree_ilu}shared output} -sub_pc_type syncfree_ilu
+         args: -recover -defect zero_pivot -pc_type bjacobi -sub_pc_type syncfree_ilu
+      test:
+         suffix: own_recover_direct
+         args: -recover -defect zero_pivot -pc_type syncfree_ilu
+         output_file: output/ex3_own_recover.out
       test:
          suffix: empty
          args: -pc_type bjacobi -sub_pc_type syncfree_ilu -recover -empty_rank {{0 1 2}shared output}
@@ -121,7 +125,11 @@ int main(int argc, char **argv)
          output_file: output/ex3_empty.out
       test:
          suffix: empty_icc
-         args: -ksp_type cg -pc_type {{bjacobi syncfree_icc}shared output} -sub_pc_type syncfree_icc -recover -empty_rank 1
+         args: -ksp_type cg -pc_type bjacobi -sub_pc_type syncfree_icc -recover -empty_rank 1
+      test:
+         suffix: empty_icc_direct
+         args: -ksp_type cg -pc_type syncfree_icc -recover -empty_rank 1
+         output_file: output/ex3_empty_icc.out
       test:
          suffix: empty_asm
          args: -pc_type asm -sub_pc_type syncfree_ilu -recover -empty_rank 1

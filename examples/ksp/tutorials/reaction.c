@@ -27,7 +27,7 @@ typedef struct {
 } Species;
 
 typedef struct {
-  PetscReal diffusion;
+  PetscReal diffusion, step;
 } Brusselator;
 
 /* a(t) in a cell */
@@ -241,7 +241,7 @@ static PetscErrorCode CreateStepper(DM da, Mat J, Brusselator *b, LinearSolves *
   PetscCall(TSSetType(*ts, TSCN));
   PetscCall(TSSetIFunction(*ts, NULL, FormIFunction, b));
   PetscCall(TSSetIJacobian(*ts, J, J, FormIJacobian, b));
-  PetscCall(TSSetTimeStep(*ts, 0.02));
+  PetscCall(TSSetTimeStep(*ts, b->step));
   PetscCall(TSSetMaxTime(*ts, 1.0));
   PetscCall(TSSetMaxSteps(*ts, 100000));
   PetscCall(TSSetExactFinalTime(*ts, TS_EXACTFINALTIME_MATCHSTEP));
@@ -275,13 +275,14 @@ int main(int argc, char **argv)
   Vec          x, exact;
   TS           ts;
   PetscReal    end;
-  Brusselator  brusselator = {1.0};
+  Brusselator  brusselator = {1.0, 0.02};
   LinearSolves sums        = {0, 0, 0, 0.0};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Brusselator", NULL);
   PetscCall(PetscOptionsReal("-diffusion", "D, the same for both species", NULL, brusselator.diffusion, &brusselator.diffusion, NULL));
+  PetscCall(PetscOptionsReal("-step", "Size of a time step; the time ends at 1", NULL, brusselator.step, &brusselator.step, NULL));
   PetscOptionsEnd();
   PetscCall(CreateGrid(&da));
   PetscCall(DMCreateMatrix(da, &J));
@@ -317,22 +318,22 @@ int main(int argc, char **argv)
          output_file: output/reaction_ilu.out
       test:
          suffix: levels
-         args: -pc_type syncfree_ilu -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm -ts_dt 0.1
+         args: -pc_type syncfree_ilu -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm -step 0.1
       test:
          suffix: fieldsplit
-         args: -pc_type fieldsplit -pc_fieldsplit_type multiplicative -fieldsplit_u_pc_type syncfree_ilu -fieldsplit_v_pc_type syncfree_ilu -fieldsplit_u_ksp_type preonly -fieldsplit_v_ksp_type preonly -ts_dt 0.05
+         args: -pc_type fieldsplit -pc_fieldsplit_type multiplicative -fieldsplit_u_pc_type syncfree_ilu -fieldsplit_v_pc_type syncfree_ilu -fieldsplit_u_ksp_type preonly -fieldsplit_v_ksp_type preonly -step 0.05
       test:
          suffix: bjacobi
          nsize: 2
-         args: -pc_type bjacobi -sub_pc_type syncfree_ilu -ts_dt 0.05
+         args: -pc_type bjacobi -sub_pc_type syncfree_ilu -step 0.05
       test:
          suffix: direct
          nsize: 2
-         args: -pc_type syncfree_ilu -ts_dt 0.05
+         args: -pc_type syncfree_ilu -step 0.05
          output_file: output/reaction_bjacobi.out
       test:
          suffix: asm
          nsize: 3
-         args: -pc_type asm -sub_pc_type syncfree_ilu -ts_dt 0.1
+         args: -pc_type asm -sub_pc_type syncfree_ilu -step 0.1
 
 TEST*/
