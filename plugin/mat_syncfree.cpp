@@ -514,6 +514,8 @@ static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
   PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  /* as PETSc does: an ILU factor has the block size of its matrix, an ICC factor has none */
+  if (type == MAT_FACTOR_ILU) PetscCall(MatSetBlockSizesFromMats(B, A, A));
   PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &((PetscObject)B)->type_name));
   PetscCall(MatSetUp(B));
   PetscCall(MatGetVecType(A, &vec_type));

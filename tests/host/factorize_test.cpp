@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "../factor_oracle.hpp"
@@ -67,19 +68,16 @@ template <class I> std::vector<I> random_order(I n, unsigned seed)
 template <class T, class I>
 OwnedCsr<T, I> unpermute(const OwnedCsr<T, I>& B, const std::vector<I>& r, const std::vector<I>& c)
 {
-  std::vector<std::vector<std::pair<I, T>>> rows(B.n);
+  std::vector<std::map<I, T>> rows(B.n);
   for (I i = 0; i < B.n; ++i)
-    for (I k = B.row_begin[i]; k < B.row_begin[i + 1]; ++k) rows[r[i]].push_back({c[B.column[k]], B.value[k]});
+    for (I k = B.row_begin[i]; k < B.row_begin[i + 1]; ++k) rows[r[i]].emplace(c[B.column[k]], B.value[k]);
   OwnedCsr<T, I> A;
   A.n = B.n;
   for (I i = 0; i < B.n; ++i) {
-    auto& row = rows[i];
-    const bool diagonal = std::any_of(row.begin(), row.end(), [i](const auto& e) { return e.first == i; });
-    if (!diagonal) row.push_back({i, T(0)});
-    std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& e : row) {
-      A.column.push_back(e.first);
-      A.value.push_back(e.second);
+    rows[i].emplace(i, T(0));
+    for (const auto& [column, value] : rows[i]) {
+      A.column.push_back(column);
+      A.value.push_back(value);
     }
     A.row_begin.push_back(static_cast<I>(A.column.size()));
   }

@@ -32,7 +32,7 @@ static const char *ErrorName(PetscErrorCode code)
 
 static PetscErrorCode Solve(const char name[], KSP ksp, Vec b, Vec x)
 {
-  PetscErrorCode     code;
+  PetscErrorCode     code = (PetscErrorCode)0;
   KSPConvergedReason reason;
   PCFailedReason     failed;
   PetscBool          stop;
@@ -40,12 +40,15 @@ static PetscErrorCode Solve(const char name[], KSP ksp, Vec b, Vec x)
 
   PetscFunctionBeginUser;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  code = KSPSolve(ksp, b, x);
+  /* older PETSc sets up for new values inside the first application only, where the Krylov method has
+     given up on a failed preconditioner already, with PETSc's own LU as well */
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPGetErrorIfNotConverged(ksp, &stop));
+  if (!stop) code = PCSetUp(pc);
+  if (!code) code = KSPSolve(ksp, b, x);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %s", name, ErrorName(code)));
-  PetscCall(KSPGetErrorIfNotConverged(ksp, &stop));
   if (!code || !stop) {
-    PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(PCGetFailedReason(pc, &failed));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %s, PC failure %s", KSPConvergedReasons[reason], FailedReason(failed)));
