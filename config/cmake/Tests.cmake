@@ -25,6 +25,8 @@ function(syncfree_tests folder)
       string(REPLACE _all_ _ name ${folder}_${kind}_tests)
       add_executable(${name} ${${kind}})
       syncfree_test_flags(${name})
+      # an allocator that a test replaces must be seen by the libraries too
+      set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
       target_link_libraries(${name} PRIVATE ${ARGN})
       add_test(NAME ${name} COMMAND ${name})
     endif()
