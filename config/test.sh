@@ -21,7 +21,7 @@ stage() {
   printf '%-26s' "$name"
   timeout -k 10 1800 "$@" >"$log" 2>&1 </dev/null
   status=$?
-  last=$(grep -E '^RESULT [0-9]+ [0-9]+ [0-9]+$' "$log" | tail -n 1)
+  last=$(grep -aE '^RESULT [0-9]+ [0-9]+ [0-9]+$' "$log" | tail -n 1)
   set -- ${last#RESULT }
   if [ $# != 3 ]; then set -- 0 1 0; fi
   if [ $status != 0 ] && [ "$2" = 0 ]; then set -- "$1" 1 "$3"; fi
@@ -32,7 +32,7 @@ stage() {
     tail -n 60 "$log"
     printf -- '----\n'
   elif [ "$3" != 0 ]; then
-    grep -iE '^ *skipped' "$log" | cut -c 1-150 | head -n 8
+    grep -aiE '^ *skipped' "$log" | cut -c 1-150 | head -n 8
   fi
 }
 
