@@ -24,8 +24,8 @@ enum class Code {
   out_of_memory
 };
 
-/// Row and column are in the numbering of the caller's matrix, 0-based; -1 where
-/// the failure belongs to no row.
+/// Row and column are 0-based, -1 where the failure belongs to no row. They count in the
+/// caller's matrix, and for failures of the numbers in the factor's order of rows, as in PETSc.
 struct [[nodiscard]] Status {
   Code code = Code::ok;
   std::int64_t row = -1;

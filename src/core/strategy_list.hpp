@@ -7,4 +7,4 @@
   X(serial, true, "rows one after the other: the reference")                    \
   X(level_set, true, "all rows of a level at once, a barrier between levels")   \
   X(sync_free, false, "Liu et al. 2016 on threads: columns taken by ticket")    \
-  X(blocks, true, "a block of rows a thread, point-to-point waits")
+  X(blocks, true, "chunks of rows dealt out to threads, point-to-point waits")
