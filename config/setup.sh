@@ -35,6 +35,8 @@ package_names() {
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
+    # programs that use PETSc: SLEPc, whose Python module needs a link that only -dev sets, and dolfinx
+    echo python3-slepc4py "python3-slepc4py-real$series" "libslepc-real$series-dev" python3-dolfinx-real
   fi
 }
 
