@@ -2,9 +2,9 @@
 # there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
 # network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
-#   need_packages demo|test   installs what the demo, or all tests, need
-#   find_petsc                sets PETSC_DIR and PETSC_ARCH
-#   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   need_packages demo|test|matrix   installs what the demo, all tests or petsc-matrix.sh need
+#   find_petsc                       sets PETSC_DIR and PETSC_ARCH
+#   find_petsc_cuda                  sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
 #   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
 #   ... | show_steps          of a build's output the steps [n/m]; on a terminal in one line
@@ -31,7 +31,8 @@ package_names() {
   series=$(petsc_series)
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
   if [ "$1" = test ]; then echo clang libomp-dev python3-numpy ccache; fi
-  if [ "$petsc_from_user" = yes ]; then return; fi
+  if [ "$1" = matrix ]; then echo ccache libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip; fi
+  if [ "$petsc_from_user" = yes ] || [ "$1" = matrix ]; then return; fi
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
