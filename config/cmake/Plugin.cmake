@@ -41,6 +41,11 @@ foreach(source ${examples})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY examples)
 endforeach()
 
+file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
+add_executable(syncfree_bench EXCLUDE_FROM_ALL ${bench_sources})
+target_compile_options(syncfree_bench PRIVATE ${petsc_warnings})
+target_link_libraries(syncfree_bench PRIVATE syncfree_ilu core)
+
 set(SYNCFREE_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/python3/site-packages CACHE STRING
   "Where the Python module is installed, from the prefix")
 install(TARGETS syncfree_ilu syncfree_ilu_static DESTINATION ${CMAKE_INSTALL_LIBDIR})

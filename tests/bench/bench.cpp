@@ -1,0 +1,243 @@
+static char help[] = "Times set-up, refresh and application of every strategy beside PETSc's own ILU and ICC.\n\n";
+
+/// A matrix is generated or read, PETSc's preconditioner and ours are set up on it through PETSc's interface, their
+/// applications compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC, refresh
+/// PCSetUp() after new numbers on the same pattern, apply PCApply(). One process; threads are those of the plugin.
+///
+///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
+///
+/// Other options of the preconditioners have the prefix bench_: -bench_pc_factor_mat_ordering_type rcm.
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+
+#include "generate.hpp"
+#include "measure.hpp"
+#include "report.hpp"
+#include "syncfree/strategy.hpp"
+#include "syncfree_petsc.h"
+
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+
+namespace bench {
+namespace {
+
+struct Options {
+  std::string matrices, sizes = "100000", strategies, threads = "1,2", kinds = "ilu,icc", csv;
+  PetscInt levels = 0;
+  PetscReal time = 2, tolerance = 1e4 * PETSC_MACHINE_EPSILON;
+};
+
+std::vector<std::string> split(const std::string& list)
+{
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+template <class List>
+std::string names(const List& list)
+{
+  std::string text;
+  for (const auto& item : list) text += (text.empty() ? "" : ",") + std::string(item.name);
+  return text;
+}
+
+/// At least one, or the option's name and the bad text in an exception.
+std::vector<std::int64_t> numbers(const char option[], const std::string& list)
+{
+  std::vector<std::int64_t> all;
+  for (const std::string& text : split(list)) {
+    char* end;
+    const double value = std::strtod(text.c_str(), &end);  // 1e5 is a size
+    if (*end || !(value >= 1) || value > std::numeric_limits<PetscInt>::max())
+      throw std::runtime_error(std::string(option) + ": '" + text + "' is not a number >= 1");
+    all.push_back(static_cast<std::int64_t>(value));
+  }
+  return all;
+}
+
+template <class Items>
+PetscErrorCode read_string(Items PetscOptionsObject, const char option[], const std::string& text, std::string* value)
+{
+  char given[4096];
+  PetscBool set;
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsString(option, text.c_str(), nullptr, value->c_str(), given, sizeof(given), &set));
+  if (set) *value = given;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode read_options(Options* o)
+{
+  PetscReal tolerance = o->tolerance;
+  PetscFunctionBeginUser;
+  PetscOptionsBegin(PETSC_COMM_SELF, nullptr, "Benchmark of syncfree_ilu and syncfree_icc", nullptr);
+  PetscCall(read_string(PetscOptionsObject, "-bench_matrices", "Matrices to generate", &o->matrices));
+  PetscCall(read_string(PetscOptionsObject, "-bench_sizes", "Rows of each, at least", &o->sizes));
+  PetscCall(read_string(PetscOptionsObject, "-bench_strategies", "Strategies", &o->strategies));
+  PetscCall(read_string(PetscOptionsObject, "-bench_threads", "Threads of each but serial", &o->threads));
+  PetscCall(read_string(PetscOptionsObject, "-bench_kinds", "ilu, icc or both", &o->kinds));
+  PetscCall(read_string(PetscOptionsObject, "-bench_csv", "File for the results", &o->csv));
+  PetscCall(PetscOptionsInt("-bench_levels", "Levels of fill", nullptr, o->levels, &o->levels, nullptr));
+  PetscCall(
+      PetscOptionsReal("-bench_time", "Seconds for each contender of a matrix", nullptr, o->time, &o->time, nullptr));
+  PetscCall(PetscOptionsReal("-bench_tolerance", "Relative error allowed against PETSc", nullptr, tolerance,
+                             &o->tolerance, nullptr));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// PETSc's own, then every strategy with every number of threads; with one thread all strategies do the same work,
+/// so unless strategies are named only `auto` and `serial` run there.
+std::vector<Setting> contenders(const Options& o, const std::string& kind)
+{
+  Setting setting;
+  setting.kind = kind;
+  setting.levels = o.levels;
+  std::vector<Setting> all = {setting};
+  const bool named = !o.strategies.empty();
+  const auto threads = numbers("-bench_threads", o.threads);
+  for (const std::int64_t t : threads)
+    for (const std::string& s : split(named ? o.strategies : "auto," + names(syncfree::strategies()))) {
+      if (s == "serial" && t != threads.front()) continue;
+      if (!named && t == 1 && s != "auto" && s != "serial") continue;
+      setting.strategy = s;
+      setting.threads = s == "serial" ? 1 : static_cast<int>(t);
+      all.push_back(setting);
+    }
+  return all;
+}
+
+MatOwner to_petsc(const Matrix& A)
+{
+  const std::vector<PetscInt> row_begin(A.row_begin.begin(), A.row_begin.end());
+  const std::vector<PetscInt> column(A.column.begin(), A.column.end());
+  const std::vector<PetscScalar> value(A.value.begin(), A.value.end());
+  const auto n = static_cast<PetscInt>(A.n());
+  MatOwner B;
+  ok(MatCreate(PETSC_COMM_SELF, B.out()));
+  ok(MatSetSizes(B, n, n, n, n));
+  ok(MatSetBlockSize(B, A.block));
+  ok(MatSetType(B, MATSEQAIJ));
+  ok(MatSeqAIJSetPreallocationCSR(B, row_begin.data(), column.data(), value.data()));
+  ok(MatSetOption(B, MAT_SYMMETRIC, PETSC_TRUE));
+  return B;
+}
+
+/// One matrix to measure: how to get it, and which kinds of factor.
+struct Job {
+  std::string name;
+  std::function<MatOwner()> make;
+};
+
+std::vector<Job> jobs(const Options& o)
+{
+  std::vector<Job> all;
+  for (const std::string& name : split(o.matrices.empty() ? names(generators()) : o.matrices)) {
+    const Generator* g = find_generator(name);
+    if (!g) throw std::runtime_error("-bench_matrices: no '" + name + "', there are " + names(generators()));
+    for (const std::int64_t rows : numbers("-bench_sizes", o.sizes))
+      all.push_back({name, [g, rows] { return to_petsc(g->make(rows)); }});
+  }
+  return all;
+}
+
+Case describe(const std::string& name, Mat A)
+{
+  PetscInt n;
+  MatInfo info;
+  ok(MatGetSize(A, &n, nullptr));
+  ok(MatGetInfo(A, MAT_LOCAL, &info));
+  return {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used)};
+}
+
+void print_system(const Options& o)
+{
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const int count = sched_getaffinity(0, sizeof cores, &cores) ? 0 : CPU_COUNT(&cores);
+  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %d cores\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
+              PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)), static_cast<int>(sizeof(PetscInt)), count);
+  for (const std::int64_t t : numbers("-bench_threads", o.threads))
+    if (t > count) std::printf("warning: %d threads on %d cores\n", static_cast<int>(t), count);
+}
+
+/// With -help the lists follow the options, and nothing runs.
+bool print_help()
+{
+  PetscBool wanted;
+  ok(PetscOptionsHasHelp(nullptr, &wanted));
+  if (!wanted) return false;
+  std::printf("Matrices:\n");
+  for (const Generator& g : generators()) std::printf("  %-12s %s\n", g.name, g.summary);
+  std::printf("Strategies:\n");
+  for (const auto& s : syncfree::strategies()) std::printf("  %-12s %s\n", s.name, s.summary);
+  return true;
+}
+
+void run(const Options& o)
+{
+  print_system(o);
+  const std::vector<Job> list = jobs(o);
+  const std::vector<std::string> kinds = split(o.kinds);
+  Progress progress(static_cast<int>(list.size() * kinds.size()));
+  CsvFile csv(o.csv);
+  std::vector<std::vector<Result>> groups;
+  std::vector<std::string> skips;
+  Effort effort;
+  effort.seconds = static_cast<double>(o.time);
+  effort.tolerance = static_cast<double>(o.tolerance);
+  effort.progress = [&](double share) { progress.show(share); };
+  for (const Job& job : list) {
+    const MatOwner A = job.make();
+    for (const std::string& kind : kinds) {
+      std::string skipped;
+      progress.begin(job.name + " " + kind);
+      const auto results = measure(describe(job.name, A), contenders(o, kind), effort, &skipped);
+      if (!skipped.empty()) skips.push_back(job.name + " " + kind + ": PETSc's own ends in " + skipped);
+      if (results.empty()) continue;
+      csv.add(results);
+      groups.push_back(results);
+    }
+  }
+  progress.end();
+  print_table(groups);
+  print_means(groups);
+  for (const std::string& s : skips) std::printf("skipped: %s\n", s.c_str());
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv)
+{
+  // Open MPI ties a program that was started without mpiexec to one core, with all its threads
+  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
+  setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, nullptr, help));
+  PetscCall(PCSyncFreeILURegister());
+  int failed = 0;
+  try {
+    bench::Options options;
+    PetscCall(bench::read_options(&options));
+    if (!bench::print_help()) bench::run(options);
+  } catch (const std::exception& e) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "\nerror: %s\n", e.what());
+    failed = 1;
+  }
+  PetscCall(PetscFinalize());
+  return failed;
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+/// What the benchmark tells: a progress bar, a CSV file, tables.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+
+namespace bench {
+
+/// A bar on stderr that is written over, where stderr is a terminal; else one line for each item.
+class Progress {
+ public:
+  explicit Progress(int items) : items_(items) {}
+  void begin(const std::string& item);
+  void show(double share);  ///< of the item, in [0, 1]
+  void end();
+
+ private:
+  int items_, begun_ = 0;
+  double share_ = 0;
+  std::string item_;
+};
+
+/// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles.
+class CsvFile {
+ public:
+  explicit CsvFile(const std::string& path);  ///< empty: none is written
+  ~CsvFile();
+  CsvFile(const CsvFile&) = delete;
+  void add(const std::vector<Result>& results);
+
+ private:
+  FILE* file_ = nullptr;
+};
+
+/// Every result beside PETSc's, the first of its group.
+void print_table(const std::vector<std::vector<Result>>& groups);
+
+/// Geometric means over the groups of speeds and memory, with the worst case of each.
+void print_means(const std::vector<std::vector<Result>>& groups);
+
+}  // namespace bench
