@@ -63,6 +63,8 @@ public:
       host_ = std::move(host);
       forced_ = options.strategy != "auto";
       nnz_ = A.nnz();
+      by_host_ = true;
+      host_factored_ = false;
       numbers_.clear();
       return status;
     });
@@ -141,6 +143,8 @@ public:
     s.threads = threads();
     if (!by_host_) s.pivots = {};
     if (!parts_) return s;
+    if (parts_->spiluk && !host_factored_)
+      s.factor_bytes -= static_cast<std::size_t>(s.lower_nnz + s.upper_nnz + pattern().n) * sizeof(T);
     s.factor_bytes += parts_->L.matrix().size() + parts_->U.matrix().size();
     s.plan_bytes += parts_->L.plan_bytes() + parts_->U.plan_bytes() + bytes(parts_->y) + bytes(parts_->z);
     if (parts_->spiluk) s.plan_bytes += parts_->spiluk->plan_bytes();
@@ -194,6 +198,7 @@ private:
     const char* why = tried ? "a pivot in doubt" : parts_ && parts_->spiluk ? "shifts" : why_host_;
     numbers_ = by_host_ ? std::string("; factored by the host: ") + why : "; factored by spiluk";
     if (!by_host_) return {};
+    host_factored_ = true;
     const Status status = host_->refresh(A, rule);
     if (status.ok() && parts_) copy_from_host();
     return status;
@@ -271,7 +276,9 @@ private:
   std::unique_ptr<Preconditioner<T, I>> host_;  ///< analysed; its numbers are used where spiluk's are not
   std::unique_ptr<Parts<T, I>> parts_;          ///< null for n = 0
   I nnz_ = 0;                                   ///< of A
-  bool forced_ = false, by_host_ = true, factored_ = false;
+  bool forced_ = false, factored_ = false;
+  bool by_host_ = true;         ///< whose numbers were taken last
+  bool host_factored_ = false;  ///< has the host arrays of numbers?
   const char* why_host_ = "no rows";
   std::string numbers_;  ///< who factored, for the summary
 };

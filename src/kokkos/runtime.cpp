@@ -33,7 +33,8 @@ Status start()
 {
   static bool started_here = false;
   if (Kokkos::is_initialized()) return {};
-  if (finalized(started_here)) return failed(Code::invalid_argument, "Kokkos: it has been finalized and cannot start again");
+  if (finalized(started_here))
+    return failed(Code::invalid_argument, "Kokkos: it has been finalized and cannot start again");
   initialize_quietly();
   started_here = true;
   std::atexit([] {
