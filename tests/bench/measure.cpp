@@ -43,7 +43,7 @@ class Comparison {
   {
     for (std::size_t c = 0; c < contenders_.size(); ++c) {
       const std::string failure = contenders_[c].prepare(case_.A);
-      if (!failure.empty() && c == 0) return failure;
+      if (!failure.empty() && c == 0) return "PETSc's own ends in " + failure;
       if (!failure.empty()) complain(c, "failed where PETSc's own did not: " + failure);
       contenders_[c].apply(b_, x_[c]);
     }

@@ -69,24 +69,30 @@ struct Means {
 
 }  // namespace
 
-void Progress::begin(const std::string& item)
+void Progress::begin(const std::string& matrix)
 {
-  item_ = item;
-  ++begun_;
+  matrix_ = matrix;
+  done_ = kinds_ * begun_++;
+  if (!isatty(2)) std::fprintf(stderr, "%d of %d: %s\n", begun_, matrices_, matrix.c_str());
   share_ = 0;
-  if (!isatty(2)) std::fprintf(stderr, "%d of %d: %s\n", begun_, items_, item.c_str());
+  show(0);
+}
+
+void Progress::next()
+{
+  ++done_;
+  share_ = 0;
   show(0);
 }
 
 void Progress::show(double share)
 {
   if (!isatty(2)) return;
-  share_ = std::max(share_, std::min(share, 1.0));
+  share_ = std::max(share_, std::min(share, 1.0));  // the number of repetitions may push it back
   constexpr int width = 30;
-  const int filled = static_cast<int>(width * (begun_ - 1 + share_) / items_);
-  std::string bar(width, '.');
-  std::fill(bar.begin(), bar.begin() + std::clamp(filled, 0, width), '#');
-  std::fprintf(stderr, "\r[%s] %d of %d: %-36.36s", bar.c_str(), begun_, items_, item_.c_str());
+  const int filled = std::clamp(static_cast<int>(width * (done_ + share_) / (matrices_ * kinds_)), 0, width);
+  const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
+  std::fprintf(stderr, "\r[%s] %d of %d: %-36.36s", bar.c_str(), begun_, matrices_, matrix_.c_str());
   std::fflush(stderr);
 }
 
