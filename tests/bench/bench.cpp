@@ -171,10 +171,13 @@ Case describe(const std::string& name, Mat A)
 void print_system(const Options& o)
 {
   cpu_set_t cores;
+  double load = 0;
   CPU_ZERO(&cores);
   const int count = sched_getaffinity(0, sizeof cores, &cores) ? 0 : CPU_COUNT(&cores);
-  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %d cores\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-              PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)), static_cast<int>(sizeof(PetscInt)), count);
+  getloadavg(&load, 1);
+  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %d cores, load %.1f before\n", PETSC_VERSION_MAJOR,
+              PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)),
+              static_cast<int>(sizeof(PetscInt)), count, load);
   for (const std::int64_t t : numbers("-bench_threads", o.threads))
     if (t > count) std::printf("warning: %d threads on %d cores\n", static_cast<int>(t), count);
 }
@@ -215,6 +218,7 @@ class Benchmark {
     progress_.end();
     print_table(groups_);
     print_means(groups_);
+    print_doubts(groups_);
     for (const std::string& s : skips_) std::printf("skipped: %s\n", s.c_str());
   }
 

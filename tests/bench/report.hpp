@@ -43,4 +43,7 @@ void print_table(const std::vector<std::vector<Result>>& groups);
 /// Geometric means over the groups of speeds and memory, with the worst case of each.
 void print_means(const std::vector<std::vector<Result>>& groups);
 
+/// Which measurements other programs disturbed, as far as that can be seen.
+void print_doubts(const std::vector<std::vector<Result>>& groups);
+
 }  // namespace bench
