@@ -66,7 +66,7 @@ export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is te
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 step rules python3 config/rules.py
-step build build_host all
+step build build_host "all syncfree_bench"
 for test in core core_allocation host host_allocation; do gtest $test build/host/${test}_tests; done
 
 step sanitize-build build build/sanitize all --preset sanitize
@@ -77,6 +77,7 @@ stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host
 unset SYNCFREE_SHORT
 
 with_petsc petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
+stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
 
 other=()
