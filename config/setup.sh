@@ -2,7 +2,7 @@
 # there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
 # network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
-#   need_packages demo|test   installs what the demo, or all tests, need
+#   need_packages demo|bench|test   installs what the demo, the benchmark, or all tests need
 #   find_petsc                sets PETSC_DIR and PETSC_ARCH
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
@@ -31,10 +31,13 @@ package_names() {
   series=$(petsc_series)
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
   if [ "$1" = test ]; then echo clang libomp-dev python3-numpy ccache; fi
+  if [ "$1" != demo ]; then echo python3-matplotlib; fi
   if [ "$petsc_from_user" = yes ]; then return; fi
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
+    # for the backend kokkos; elsewhere the package has other names, or stands against other packages
+    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev; fi
   fi
 }
 
@@ -130,13 +133,13 @@ find_petsc_cuda() {
   PETSC_CUDA_DIR=/opt/petsc-cuda
 }
 
-# What a folder was configured with is kept in it, so that another PETSc or option is noticed and
-# nothing is done twice.
+# What a folder was configured with is kept in it, so that another PETSc or option, or a Kokkos Kernels that was
+# installed since, is noticed and nothing is done twice.
 build() {
   local folder=$1 targets=$2 wanted
   shift 2
   if [ "${CI:-}" = true ]; then set -- "$@" -DSYNCFREE_WERROR=ON; fi
-  wanted="$PWD $*"
+  wanted="$PWD $* $(ls -d /usr/lib/*/cmake/KokkosKernels 2>/dev/null)"
   if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/configured" 2>/dev/null)" != "$wanted" ]; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
     cmake -S . -B "$folder" "$@" || return 1

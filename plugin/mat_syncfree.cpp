@@ -240,7 +240,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
 
   const auto summary = factor->preconditioner->summarize();
-  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %d + %d levels, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, (int)summary.lower_levels, (int)summary.upper_levels, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
+  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -99,7 +99,9 @@ function(kokkos_find)
 endfunction()
 
 set(SYNCFREE_HAVE_KOKKOS OFF)
+set(kokkos_missing "SYNCFREE_KOKKOS is OFF")
 if(SYNCFREE_KOKKOS)
+  set(kokkos_missing)
   kokkos_find()
   if(NOT kokkos_missing)
     set(SYNCFREE_HAVE_KOKKOS ON)
@@ -110,6 +112,8 @@ if(SYNCFREE_KOKKOS)
     message(FATAL_ERROR "SYNCFREE_KOKKOS=${SYNCFREE_KOKKOS}, but ${kokkos_missing}")
   endif()
 endif()
+
+set(SYNCFREE_KOKKOS_MISSING "${kokkos_missing}" CACHE INTERNAL "why there is no backend kokkos, for test.sh")
 
 if(SYNCFREE_HAVE_KOKKOS)
   file(GLOB kokkos_sources CONFIGURE_DEPENDS src/kokkos/*.cpp)

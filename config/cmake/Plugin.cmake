@@ -44,6 +44,8 @@ endforeach()
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 add_executable(syncfree_bench EXCLUDE_FROM_ALL ${bench_sources})
 target_compile_options(syncfree_bench PRIVATE ${petsc_warnings})
+# the tutorials' reader of matrix files is C, of which C++ has much to say
+target_include_directories(syncfree_bench SYSTEM PRIVATE examples/ksp/tutorials)
 target_link_libraries(syncfree_bench PRIVATE syncfree_ilu core)
 
 set(SYNCFREE_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/python3/site-packages CACHE STRING

@@ -29,9 +29,7 @@ std::string why_not_built(const std::string& name);
 
 /// What the choice looks at.
 struct ChoiceInput {
-  std::int64_t n = 0;
-  std::int64_t nnz = 0;     ///< of both triangles
-  std::int64_t levels = 0;  ///< of L and U together
+  std::int64_t nnz = 0;  ///< of both triangles
   int threads = 1;
   double blocks_speedup = 0;  ///< of the plan of row chunks of the lower triangle
 };

@@ -54,6 +54,7 @@ private:
 
   const FactorPattern<I>& pattern_;
   bool rows_of_A_ = false;                  ///< each row of the factor has A's entries: nothing to permute, no fill
+  std::vector<unsigned char> together_;     ///< pivots that rows eliminate in one sweep, see find_together
   RowChunks<I> plan_;
   double speedup_ = 0;
   std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread

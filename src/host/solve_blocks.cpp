@@ -39,14 +39,13 @@ public:
 
   Description describe() const override
   {
-    return {"blocks", levels_.get(triangle_.pattern, triangle_.lower), plan_.threads, plan_.bytes()};
+    return {"blocks", plan_.threads, plan_.bytes()};
   }
 
 private:
   TriangleView<V, I> triangle_;
   RowChunks<I> plan_;
   ChunkRunner<I> runner_;
-  LevelCount<I> levels_;
 };
 
 }  // namespace

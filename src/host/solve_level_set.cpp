@@ -53,7 +53,7 @@ public:
   Description describe() const override
   {
     const std::size_t indices = sets_.row.size() + sets_.level_begin.size();
-    return {"level_set", sets_.count, threads_, indices * sizeof(I) + stages_.size() * sizeof(Stage)};
+    return {"level_set", threads_, indices * sizeof(I) + stages_.size() * sizeof(Stage)};
   }
 
 private:

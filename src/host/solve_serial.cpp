@@ -32,14 +32,10 @@ public:
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override
-  {
-    return {"serial", levels_.get(triangle_.pattern, triangle_.lower), 1, 0};
-  }
+  Description describe() const override { return {"serial", 1, 0}; }
 
 private:
   TriangleView<V, I> triangle_;
-  LevelCount<I> levels_;
 };
 
 }  // namespace

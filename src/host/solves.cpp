@@ -138,7 +138,6 @@ public:
   {
     const Description upper = upper_->describe();
     Description both = lower_->describe();
-    both.levels += upper.levels;
     both.threads = std::max(both.threads, upper.threads);
     both.bytes += upper.bytes;
     return both;

@@ -10,7 +10,6 @@
 #include <type_traits>
 
 #include "../core/strategy_list.hpp"
-#include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree {
@@ -152,23 +151,5 @@ void with_row(const TriangleView<V, I>& triangle, bool conjugate, const Solve& s
     else choose(std::false_type(), std::false_type());
   }
 }
-
-/// The number of levels for describe() of strategies that do without levels: found when first asked for.
-/// 0 where there is no memory to find it.
-template <class I> class LevelCount {
-public:
-  std::int64_t get(const PatternView<I>& pattern, bool lower) const
-  {
-    if (count_ < 0) {
-      const std::unique_ptr<I[]> depth(new (std::nothrow) I[pattern.n]);
-      if (!depth) return 0;
-      count_ = find_levels(pattern, lower, depth.get());
-    }
-    return count_;
-  }
-
-private:
-  mutable std::int64_t count_ = -1;
-};
 
 }  // namespace syncfree

@@ -154,6 +154,8 @@ public:
     return s;
   }
 
+  LevelCounts levels() const override { return host_ ? host_->levels() : LevelCounts(); }
+
   const FactorPattern<I>& pattern() const override
   {
     static const FactorPattern<I> none;

@@ -17,6 +17,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 
 #include "generate.hpp"
 #include "measure.hpp"
+#include "read_file.hpp"
 #include "report.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree_petsc.h"
@@ -29,7 +30,7 @@ namespace bench {
 namespace {
 
 struct Options {
-  std::string matrices, sizes = "100000", strategies, threads = "1,2", kinds = "ilu,icc", csv;
+  std::string matrices, files, sizes = "100000", strategies, threads = "1,2", kinds = "ilu,icc", csv;
   PetscInt levels = 0;
   PetscReal time = 2, tolerance = 1e4 * PETSC_MACHINE_EPSILON;
 };
@@ -51,6 +52,15 @@ std::string names(const List& list)
   std::string text;
   for (const auto& item : list) text += (text.empty() ? "" : ",") + std::string(item.name);
   return text;
+}
+
+/// Strategies of other backends are there to compare answers with, not times.
+std::string host_strategies()
+{
+  std::vector<syncfree::StrategyInfo> list;
+  for (const auto& s : syncfree::strategies())
+    if (std::string(s.backend) == "host") list.push_back(s);
+  return names(list);
 }
 
 /// At least one, or the option's name and the bad text in an exception.
@@ -84,6 +94,8 @@ PetscErrorCode read_options(Options* o)
   PetscFunctionBeginUser;
   PetscOptionsBegin(PETSC_COMM_SELF, nullptr, "Benchmark of syncfree_ilu and syncfree_icc", nullptr);
   PetscCall(read_string(PetscOptionsObject, "-bench_matrices", "Matrices to generate", &o->matrices));
+  PetscCall(read_string(PetscOptionsObject, "-bench_files",
+                        "Files with matrices, PETSc binary or Matrix Market, also .gz", &o->files));
   PetscCall(read_string(PetscOptionsObject, "-bench_sizes", "Rows of each, at least", &o->sizes));
   PetscCall(read_string(PetscOptionsObject, "-bench_strategies", "Strategies", &o->strategies));
   PetscCall(read_string(PetscOptionsObject, "-bench_threads", "Threads of each but serial", &o->threads));
@@ -109,7 +121,7 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   const bool named = !o.strategies.empty();
   const auto threads = numbers("-bench_threads", o.threads);
   for (const std::int64_t t : threads)
-    for (const std::string& s : split(named ? o.strategies : "auto," + names(syncfree::strategies()))) {
+    for (const std::string& s : split(named ? o.strategies : "auto," + host_strategies())) {
       if (s == "serial" && t != threads.front()) continue;
       if (!named && t == 1 && s != "auto" && s != "serial") continue;
       setting.strategy = s;
@@ -135,7 +147,7 @@ MatOwner to_petsc(const Matrix& A)
   return B;
 }
 
-/// One matrix to measure: how to get it, and which kinds of factor.
+/// One matrix to measure and how to get it.
 struct Job {
   std::string name;
   std::function<MatOwner()> make;
@@ -144,12 +156,15 @@ struct Job {
 std::vector<Job> jobs(const Options& o)
 {
   std::vector<Job> all;
-  for (const std::string& name : split(o.matrices.empty() ? names(generators()) : o.matrices)) {
+  const bool everything = o.matrices.empty() && o.files.empty();
+  for (const std::string& name : split(everything ? names(generators()) : o.matrices)) {
     const Generator* g = find_generator(name);
     if (!g) throw std::runtime_error("-bench_matrices: no '" + name + "', there are " + names(generators()));
     for (const std::int64_t rows : numbers("-bench_sizes", o.sizes))
       all.push_back({name, [g, rows] { return to_petsc(g->make(rows)); }});
   }
+  for (const std::string& path : split(o.files))
+    all.push_back({name_of_file(path), [path] { return read_matrix(path); }});
   return all;
 }
 
@@ -165,10 +180,13 @@ Case describe(const std::string& name, Mat A)
 void print_system(const Options& o)
 {
   cpu_set_t cores;
+  double load = 0;
   CPU_ZERO(&cores);
   const int count = sched_getaffinity(0, sizeof cores, &cores) ? 0 : CPU_COUNT(&cores);
-  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %d cores\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-              PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)), static_cast<int>(sizeof(PetscInt)), count);
+  getloadavg(&load, 1);
+  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %d cores, load %.1f before\n", PETSC_VERSION_MAJOR,
+              PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)),
+              static_cast<int>(sizeof(PetscInt)), count, load);
   for (const std::int64_t t : numbers("-bench_threads", o.threads))
     if (t > count) std::printf("warning: %d threads on %d cores\n", static_cast<int>(t), count);
 }
@@ -186,36 +204,55 @@ bool print_help()
   return true;
 }
 
-void run(const Options& o)
-{
-  print_system(o);
-  const std::vector<Job> list = jobs(o);
-  const std::vector<std::string> kinds = split(o.kinds);
-  Progress progress(static_cast<int>(list.size() * kinds.size()));
-  CsvFile csv(o.csv);
-  std::vector<std::vector<Result>> groups;
-  std::vector<std::string> skips;
-  Effort effort;
-  effort.seconds = static_cast<double>(o.time);
-  effort.tolerance = static_cast<double>(o.tolerance);
-  effort.progress = [&](double share) { progress.show(share); };
-  for (const Job& job : list) {
-    const MatOwner A = job.make();
-    for (const std::string& kind : kinds) {
-      std::string skipped;
-      progress.begin(job.name + " " + kind);
-      const auto results = measure(describe(job.name, A), contenders(o, kind), effort, &skipped);
-      if (!skipped.empty()) skips.push_back(job.name + " " + kind + ": PETSc's own ends in " + skipped);
-      if (results.empty()) continue;
-      csv.add(results);
-      groups.push_back(results);
-    }
+class Benchmark {
+ public:
+  explicit Benchmark(const Options& o) : options_(o), kinds_(split(o.kinds)), jobs_(jobs(o)), csv_(o.csv)
+  {
+    for (const std::string& kind : kinds_)
+      if (kind != "ilu" && kind != "icc") throw std::runtime_error("-bench_kinds: '" + kind + "' is not ilu or icc");
+    effort_.seconds = static_cast<double>(o.time);
+    effort_.tolerance = static_cast<double>(o.tolerance);
+    effort_.progress = [this](double share) { progress_.show(share); };
   }
-  progress.end();
-  print_table(groups);
-  print_means(groups);
-  for (const std::string& s : skips) std::printf("skipped: %s\n", s.c_str());
-}
+
+  void run()
+  {
+    print_system(options_);
+    for (const Job& job : jobs_) {
+      progress_.begin(job.name);
+      const MatOwner A = job.make();
+      const Case c = describe(job.name, A);
+      for (const std::string& kind : kinds_) measure_kind(c, kind);
+    }
+    progress_.end();
+    print_table(groups_);
+    print_means(groups_);
+    print_doubts(groups_);
+    for (const std::string& s : skips_) std::printf("skipped: %s\n", s.c_str());
+  }
+
+ private:
+  void measure_kind(const Case& c, const std::string& kind)
+  {
+    std::vector<Result> results;
+    std::string reason = unfit(c.A, kind);
+    if (reason.empty()) results = measure(c, contenders(options_, kind), effort_, &reason);
+    progress_.next();
+    if (!reason.empty()) skips_.push_back(c.matrix + " " + kind + ": " + reason);
+    if (results.empty()) return;
+    csv_.add(results);
+    groups_.push_back(results);
+  }
+
+  const Options& options_;
+  std::vector<std::string> kinds_;
+  std::vector<Job> jobs_;
+  CsvFile csv_;
+  Effort effort_;
+  Progress progress_{static_cast<int>(jobs_.size()), static_cast<int>(kinds_.size())};
+  std::vector<std::vector<Result>> groups_;
+  std::vector<std::string> skips_;
+};
 
 }  // namespace
 }  // namespace bench
@@ -232,7 +269,7 @@ int main(int argc, char** argv)
   try {
     bench::Options options;
     PetscCall(bench::read_options(&options));
-    if (!bench::print_help()) bench::run(options);
+    if (!bench::print_help()) bench::Benchmark(options).run();
   } catch (const std::exception& e) {
     std::fflush(stdout);
     std::fprintf(stderr, "\nerror: %s\n", e.what());

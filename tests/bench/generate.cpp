@@ -185,6 +185,7 @@ const std::vector<Generator>& generators()
       {"elasticity", "27-point stencil, three unknowns a node", make_elasticity},
       {"banded", "20 random neighbours before each row, at most 2000 away", make_banded},
       {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw},
+      {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh},
       {"chain", "tridiagonal: every row waits for the one before", make_chain},
   };
   return all;

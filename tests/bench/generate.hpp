@@ -36,7 +36,7 @@ const Generator* find_generator(const std::string& name);
 /// In [0, 1), the same for (i, j) and (j, i) and in every run.
 double random_of(std::int64_t i, std::int64_t j, std::uint64_t seed);
 
-/// A tetrahedral mesh, see mesh.cpp.
+/// Finite elements on a tetrahedral mesh, see mesh.cpp.
 Matrix make_mesh(std::int64_t rows);
 
 }  // namespace bench

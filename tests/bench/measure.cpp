@@ -2,6 +2,8 @@
 
 #include "measure.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -10,7 +12,16 @@ namespace {
 
 struct Times {
   std::vector<double> setup, destroy, refresh, apply;
+  double wall = 0, processor = 0;  // of all turns
 };
+
+/// Seconds that the calling thread has run.
+double processor_time()
+{
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 Spread spread(std::vector<double> times)
 {
@@ -43,7 +54,7 @@ class Comparison {
   {
     for (std::size_t c = 0; c < contenders_.size(); ++c) {
       const std::string failure = contenders_[c].prepare(case_.A);
-      if (!failure.empty() && c == 0) return failure;
+      if (!failure.empty() && c == 0) return "PETSc's own ends in " + failure;
       if (!failure.empty()) complain(c, "failed where PETSc's own did not: " + failure);
       contenders_[c].apply(b_, x_[c]);
     }
@@ -86,6 +97,7 @@ class Comparison {
       r.refresh = spread(times_[c].refresh);
       r.apply = spread(times_[c].apply);
       r.bytes = contenders_[c].bytes();
+      r.share = times_[c].processor / times_[c].wall;
       r.error = error_[c];
       all.push_back(r);
     }
@@ -95,11 +107,14 @@ class Comparison {
  private:
   void take_turn(std::size_t c)
   {
+    const double wall = now(), processor = processor_time();
     const auto [setup, destroy] = contenders_[c].time_setup(case_.A);
     times_[c].setup.push_back(setup);
     times_[c].destroy.push_back(destroy);
     times_[c].refresh.push_back(contenders_[c].time_refresh());
     times_[c].apply.push_back(contenders_[c].time_apply(b_, x_[c], applies_));
+    times_[c].processor += processor_time() - processor;
+    times_[c].wall += now() - wall;
   }
 
   void compare()

@@ -37,6 +37,7 @@ struct Result {
   int repetitions = 0;
   Spread setup, destroy, refresh, apply;
   double bytes = 0;
+  double share = 1;  ///< of a core that the calling thread had while it was timed; less where the machine is busy
   double error = 0;  ///< the largest |x - y| / |y| of all repetitions, y PETSc's
 };
 

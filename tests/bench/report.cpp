@@ -15,7 +15,7 @@ namespace {
 constexpr const char* header =
     "matrix,n,nnz,kind,levels,contender,strategy,threads,ran,repetitions,setup_ms,setup_low_ms,setup_high_ms,"
     "destroy_ms,destroy_low_ms,destroy_high_ms,refresh_ms,refresh_low_ms,refresh_high_ms,apply_ms,apply_low_ms,"
-    "apply_high_ms,memory_bytes,petsc_bytes,error\n";
+    "apply_high_ms,memory_bytes,petsc_bytes,error,core_share\n";
 
 std::string title(const Result& r)
 {
@@ -69,24 +69,30 @@ struct Means {
 
 }  // namespace
 
-void Progress::begin(const std::string& item)
+void Progress::begin(const std::string& matrix)
 {
-  item_ = item;
-  ++begun_;
+  matrix_ = matrix;
+  done_ = kinds_ * begun_++;
+  if (!isatty(2)) std::fprintf(stderr, "%d of %d: %s\n", begun_, matrices_, matrix.c_str());
   share_ = 0;
-  if (!isatty(2)) std::fprintf(stderr, "%d of %d: %s\n", begun_, items_, item.c_str());
+  show(0);
+}
+
+void Progress::next()
+{
+  ++done_;
+  share_ = 0;
   show(0);
 }
 
 void Progress::show(double share)
 {
   if (!isatty(2)) return;
-  share_ = std::max(share_, std::min(share, 1.0));
+  share_ = std::max(share_, std::min(share, 1.0));  // the number of repetitions may push it back
   constexpr int width = 30;
-  const int filled = static_cast<int>(width * (begun_ - 1 + share_) / items_);
-  std::string bar(width, '.');
-  std::fill(bar.begin(), bar.begin() + std::clamp(filled, 0, width), '#');
-  std::fprintf(stderr, "\r[%s] %d of %d: %-36.36s", bar.c_str(), begun_, items_, item_.c_str());
+  const int filled = std::clamp(static_cast<int>(width * (done_ + share_) / (matrices_ * kinds_)), 0, width);
+  const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
+  std::fprintf(stderr, "\r[%s] %d of %d: %-36.36s", bar.c_str(), begun_, matrices_, matrix_.c_str());
   std::fflush(stderr);
 }
 
@@ -117,7 +123,7 @@ void CsvFile::add(const std::vector<Result>& results)
                  static_cast<long long>(r.nnz), s.kind.c_str(), static_cast<int>(s.levels), s.label().c_str(),
                  s.strategy.c_str(), s.threads, r.ran.c_str(), r.repetitions);
     for (const Spread* spread : {&r.setup, &r.destroy, &r.refresh, &r.apply}) print_spread(file_, *spread);
-    std::fprintf(file_, ",%.0f,%.0f,%.3e\n", r.bytes, results[0].bytes, r.error);
+    std::fprintf(file_, ",%.0f,%.0f,%.3e,%.3f\n", r.bytes, results[0].bytes, r.error, r.share);
   }
   std::fflush(file_);
 }
@@ -160,6 +166,14 @@ void print_means(const std::vector<std::vector<Result>>& groups)
     std::printf("%-17s %-34s %-34s %-34s %s\n", key.c_str(), m.setup.text().c_str(), m.refresh.text().c_str(),
                 m.apply.text().c_str(), m.memory.text().c_str());
   }
+}
+
+void print_doubts(const std::vector<std::vector<Result>>& groups)
+{
+  for (const auto& group : groups)
+    if (group[0].share < 0.97)
+      std::printf("warning: %s: PETSc's own had %.0f %% of a core, the machine was busy\n", title(group[0]).c_str(),
+                  100 * group[0].share);
 }
 
 }  // namespace bench

@@ -10,18 +10,19 @@
 
 namespace bench {
 
-/// A bar on stderr that is written over, where stderr is a terminal; else one line for each item.
+/// A bar on stderr that is written over, where stderr is a terminal; else one line for each matrix.
 class Progress {
  public:
-  explicit Progress(int items) : items_(items) {}
-  void begin(const std::string& item);
-  void show(double share);  ///< of the item, in [0, 1]
+  Progress(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
+  void begin(const std::string& matrix);
+  void show(double share);  ///< of this kind, in [0, 1]
+  void next();              ///< the next kind
   void end();
 
  private:
-  int items_, begun_ = 0;
+  int matrices_, kinds_, begun_ = 0, done_ = 0;
   double share_ = 0;
-  std::string item_;
+  std::string matrix_;
 };
 
 /// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles.
@@ -41,5 +42,8 @@ void print_table(const std::vector<std::vector<Result>>& groups);
 
 /// Geometric means over the groups of speeds and memory, with the worst case of each.
 void print_means(const std::vector<std::vector<Result>>& groups);
+
+/// Which measurements other programs disturbed, as far as that can be seen.
+void print_doubts(const std::vector<std::vector<Result>>& groups);
 
 }  // namespace bench

@@ -12,9 +12,7 @@ namespace {
 ChoiceInput large_problem_on(int threads, double speedup)
 {
   ChoiceInput input;
-  input.n = 1000000;
   input.nnz = 6000000;
-  input.levels = 600;
   input.threads = threads;
   input.blocks_speedup = speedup;
   return input;

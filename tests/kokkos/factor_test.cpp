@@ -174,7 +174,7 @@ TYPED_TEST(Factor, of_a_matrix_without_rows_solves_at_once)
       EXPECT_TRUE(both.kokkos->solve(op, nullptr, nullptr, {2, 0, 0}).ok());
     EXPECT_TRUE(both.kokkos->solve_forward_half(nullptr, nullptr).ok());
     EXPECT_TRUE(both.kokkos->solve_backward_half(nullptr, nullptr).ok());
-    EXPECT_EQ(both.kokkos->summarize().lower_levels, 0);
+    EXPECT_EQ(both.kokkos->levels().lower, 0);
     EXPECT_TRUE(both.kokkos->values().inverse_pivot.empty());
   }
 }

@@ -365,8 +365,8 @@ TYPED_TEST(PreconditionerTest, says_what_it_is)
   Summary s = p->summarize();
   EXPECT_EQ(s.strategy, tested().automatic);
   EXPECT_EQ(s.reason.rfind(tested().reason, 0), 0u) << s.reason;
-  EXPECT_EQ(s.lower_levels, 10);  // x + y + z of the last point, and the first
-  EXPECT_EQ(s.upper_levels, 10);
+  EXPECT_EQ(p->levels().lower, 10);  // x + y + z of the last point, and the first
+  EXPECT_EQ(p->levels().upper, 10);
   EXPECT_EQ(s.lower_nnz, 2 * 4 * 5 + 3 * 3 * 5 + 3 * 4 * 4);
   EXPECT_EQ(s.upper_nnz, s.lower_nnz);
   EXPECT_EQ(s.threads, 1);
