@@ -36,6 +36,8 @@ package_names() {
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
+    # for the backend kokkos; elsewhere the package has other names, or stands against other packages
+    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev; fi
   fi
 }
 
@@ -131,13 +133,13 @@ find_petsc_cuda() {
   PETSC_CUDA_DIR=/opt/petsc-cuda
 }
 
-# What a folder was configured with is kept in it, so that another PETSc or option is noticed and
-# nothing is done twice.
+# What a folder was configured with is kept in it, so that another PETSc or option, or a Kokkos Kernels that was
+# installed since, is noticed and nothing is done twice.
 build() {
   local folder=$1 targets=$2 wanted
   shift 2
   if [ "${CI:-}" = true ]; then set -- "$@" -DSYNCFREE_WERROR=ON; fi
-  wanted="$PWD $*"
+  wanted="$PWD $* $(ls -d /usr/lib/*/cmake/KokkosKernels 2>/dev/null)"
   if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/configured" 2>/dev/null)" != "$wanted" ]; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
     cmake -S . -B "$folder" "$@" || return 1

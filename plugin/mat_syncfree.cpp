@@ -219,6 +219,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   PetscCall(Cite());
   PetscCall(GetOptions(F, A, &options));
+  PetscCall(UseBackend(factor, options.strategy));
   PetscCall(GetOrdering(row, A->rmap->n, &row_order));
   PetscCall(GetOrdering(column, A->rmap->n, &column_order));
   CompleteOrders(A->rmap->n, &row_order, &column_order);
@@ -497,12 +498,11 @@ static PetscErrorCode CreateData(Mat F)
 {
   PetscFunctionBegin;
   try {
-    auto factor            = std::make_unique<Factor>();
-    factor->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
-    F->data                = factor.release();
+    F->data = new Factor;
   } catch (const std::bad_alloc &) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
   }
+  PetscCall(UseBackend(Data(F), "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

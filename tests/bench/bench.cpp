@@ -54,6 +54,15 @@ std::string names(const List& list)
   return text;
 }
 
+/// Strategies of other backends are there to compare answers with, not times.
+std::string host_strategies()
+{
+  std::vector<syncfree::StrategyInfo> list;
+  for (const auto& s : syncfree::strategies())
+    if (std::string(s.backend) == "host") list.push_back(s);
+  return names(list);
+}
+
 /// At least one, or the option's name and the bad text in an exception.
 std::vector<std::int64_t> numbers(const char option[], const std::string& list)
 {
@@ -112,7 +121,7 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   const bool named = !o.strategies.empty();
   const auto threads = numbers("-bench_threads", o.threads);
   for (const std::int64_t t : threads)
-    for (const std::string& s : split(named ? o.strategies : "auto," + names(syncfree::strategies()))) {
+    for (const std::string& s : split(named ? o.strategies : "auto," + host_strategies())) {
       if (s == "serial" && t != threads.front()) continue;
       if (!named && t == 1 && s != "auto" && s != "serial") continue;
       setting.strategy = s;
