@@ -58,7 +58,7 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
 }
 
 /* unit = diagonal 1 in front of the strictly lower entries, else 1/inverse behind nothing: the diagonal of U. */
-static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const std::vector<PetscScalar> &value, const std::vector<PetscScalar> *inverse_pivot, Mat *T)
+static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const syncfree::Array<PetscScalar> &value, const syncfree::Array<PetscScalar> *inverse_pivot, Mat *T)
 {
   const PetscInt        n = pattern.n;
   std::vector<PetscInt> length(n), column;

@@ -13,7 +13,7 @@ namespace {
 constexpr double row_cost = 1.5, entry_cost = 0.7;  ///< one core, matrix from memory
 constexpr double step_cost = 20;                    ///< loop over a step, publishing it
 constexpr double hand_over = 300;                   ///< from one core's store to another's load
-constexpr double line_cost = 50;                    ///< a cache line of x that another core has written
+constexpr double line_cost = 8;                     ///< a cache line of x that another core has written
 constexpr int numbers_a_line = 8;
 constexpr int least_rows = 16;                      ///< of a piece that is cut for the sake of equal shares
 
@@ -59,11 +59,13 @@ template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32
   Chunks<I> chunks;
   I begin = 0, recent = 0;
   for (I s = 1; s < order.T.n; ++s) {
-    if (s - recent == cap) recent = s;
     const I nearest = order.nearest(s);
-    if (nearest < 0 || nearest >= recent || s - begin < cap / 8) continue;
-    cut_evenly(begin, s, cap, threads, &chunks.begin);
-    begin = recent = s;
+    if (nearest >= 0 && nearest < recent && s - begin >= cap / 8) {
+      cut_evenly(begin, s, cap, threads, &chunks.begin);
+      begin = recent = s;
+    } else if (s - recent == cap) {
+      recent = s;
+    }
   }
   if (order.T.n > 0) cut_evenly(begin, order.T.n, cap, threads, &chunks.begin);
   chunks.begin.push_back(order.T.n);
@@ -116,13 +118,17 @@ public:
     }
   }
 
-  double time() const { return free_.empty() ? 0 : *std::max_element(free_.begin(), free_.end()); }
+  double speedup() const
+  {
+    const double time = *std::max_element(free_.begin(), free_.end());
+    return time > 0 ? serial_time_ / time : 1;
+  }
 
   RowChunks<I> plan() const
   {
     RowChunks<I> plan;
     plan.threads = threads_;
-    plan.speedup = time() > 0 ? serial_time_ / time() : 1;
+    plan.speedup = speedup();
     plan.thread_step.assign(threads_ + 1, 0);
     for (std::int32_t t = 0; t < threads_; ++t) plan.thread_step[t + 1] = plan.thread_step[t] + steps_[t];
     const I steps = chunks_.count();
@@ -214,7 +220,10 @@ private:
 
   std::int32_t beside_sources(I c) const
   {
-    if (c < fresh_) return static_cast<std::int32_t>(static_cast<std::int64_t>(c) * threads_ / fresh_);
+    if (c < fresh_) {
+      const double middle = 0.5 * (static_cast<double>(chunks_.begin[c]) + static_cast<double>(chunks_.begin[c + 1]));
+      return static_cast<std::int32_t>(threads_ * middle / static_cast<double>(chunks_.begin[fresh_]));
+    }
     const auto most = std::max_element(lines_beside_.begin(), lines_beside_.end());
     return *most > 0 ? static_cast<std::int32_t>(most - lines_beside_.begin()) : owner_[c - 1];
   }
@@ -254,14 +263,18 @@ template <class I> Status make_row_chunks(PatternView<I> T, bool lower, std::int
 try {
   if (threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
   RowChunks<I> best;
-  for (I cap : {I(512), I(128), I(32)})
-    for (Placement placement : {Placement::beside_sources, Placement::first_to_finish}) {
-      if (best.threads > 0 && best.speedup > 0.85 * threads) break;  // good enough to save the other trials
-      Simulation<I> simulation({T, lower}, threads, cap, placement);
-      simulation.run();
-      RowChunks<I> plan = simulation.plan();
-      if (best.threads == 0 || plan.speedup > 1.05 * best.speedup) best = std::move(plan);
-    }
+  const auto try_plan = [&](I cap, Placement placement) {
+    Simulation<I> simulation({T, lower}, threads, cap, placement);
+    simulation.run();
+    if (best.threads == 0 || simulation.speedup() > 1.05 * best.speedup) best = simulation.plan();
+  };
+  for (I cap : {I(512), I(128), I(32)}) {
+    const double before = best.speedup;
+    try_plan(cap, Placement::beside_sources);
+    if (best.speedup < 0.5 * threads) try_plan(cap, Placement::first_to_finish);
+    if (best.speedup > 0.85 * threads) break;           // good enough to save the other trials
+    if (best.speedup > 0.5 * threads && best.speedup <= before) break;  // smaller chunks only cost more
+  }
   *out = std::move(best);
   return {};
 } catch (const std::bad_alloc&) {

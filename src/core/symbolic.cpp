@@ -94,6 +94,7 @@ template <class I> Status split_rows(const PatternView<I>& A, Kind kind, FactorP
   made.n = A.n;
   made.lower_begin.resize(A.n + 1);
   made.upper_begin.resize(A.n + 1);
+  made.lower_begin[0] = made.upper_begin[0] = 0;
   for (I i = 0; i < A.n; ++i) {
     const I begin = A.row_begin[i], end = A.row_begin[i + 1], diagonal = first_not_below(A, i);
     if (diagonal == end || A.column[diagonal] != i) return failed(Code::missing_diagonal, i);

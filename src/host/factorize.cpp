@@ -5,7 +5,6 @@
 
 #include "../core/instantiate.hpp"
 #include "../core/pivot.hpp"
-#include "large_array.hpp"
 
 namespace syncfree {
 namespace {
@@ -21,7 +20,8 @@ template <class I> struct Rows {
   const I *lower_begin, *lower_column, *lower_source, *upper_begin, *upper_column;
 
   Rows(const FactorPattern<I>& p, const std::vector<unsigned char>& groups)
-      : lu(p.kind == Kind::ilu), together(groups.empty() ? nullptr : groups.data()), lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
+      : lu(p.kind == Kind::ilu), together(groups.empty() ? nullptr : groups.data()),
+        lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
         lower_source(p.lower_source.data()), upper_begin(p.upper_begin.data()), upper_column(p.upper_column.data())
   {
   }
@@ -268,7 +268,7 @@ Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const Patter
       plan_ = RowChunks<I>();
     }
   }
-  for (RowWorkspace<T>& work : work_) resize_large(&work.w, pattern.n);
+  for (RowWorkspace<T>& work : work_) work.w.assign(pattern.n, T(0));
 }
 
 template <class T, class I>

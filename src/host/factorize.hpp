@@ -19,7 +19,7 @@ namespace syncfree {
 
 /// What a thread needs for its rows, and what it finds out about them.
 template <class T> struct RowWorkspace {
-  std::vector<T> w;  ///< n entries
+  Array<T> w;        ///< n entries
   int repaired = 0;  ///< pivots that the rule inblocks has changed
   Status failure;    ///< of the lowest row that failed, if any
 };

@@ -10,7 +10,6 @@
 
 #include "../core/instantiate.hpp"
 #include "factorize.hpp"
-#include "large_array.hpp"
 #include "solves.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
@@ -18,7 +17,7 @@
 namespace syncfree {
 namespace {
 
-template <class V> std::size_t bytes(const std::vector<V>& v) { return v.size() * sizeof(V); }
+template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
 /// Everything that one analysis makes; it does not move, because its parts refer to each other.
 template <class T, class I> struct Analysis {
@@ -115,9 +114,9 @@ public:
     Analysis<T, I>& a = *analysis_;
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
       return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
-    resize_large(&a.values.lower, a.pattern.lower_column.size());
-    resize_large(&a.values.upper, a.pattern.upper_column.size());
-    resize_large(&a.values.inverse_pivot, a.pattern.n);
+    a.values.lower.resize(a.pattern.lower_column.size());
+    a.values.upper.resize(a.pattern.upper_column.size());
+    a.values.inverse_pivot.resize(a.pattern.n);
     Status status = a.factorization->run(A, rule, &a.values, &a.pivots);
     if (status.ok()) status = a.solves->refresh(a.values);
     if (a.options.single_storage && !std::is_same_v<T, single_t<T>>) a.values = FactorValues<T>();

@@ -43,16 +43,12 @@ public:
   /// Before the row at place s, whose first entry in the order of substitution is at k.
   void fetch(I s, I k) const
   {
-#if defined(__GNUC__)
     if ((s & row_mask_) != 0) return;
     /* addresses outside the arrays are allowed here: a prefetch never faults */
     const std::uintptr_t value = reinterpret_cast<std::uintptr_t>(value_) + sizeof(V) * (k + direction_ * distance);
     const std::uintptr_t column = reinterpret_cast<std::uintptr_t>(column_) + sizeof(I) * (k + direction_ * distance);
-    for (int l = 0; l < value_lines_; ++l) __builtin_prefetch(reinterpret_cast<const void*>(value + direction_ * l * line));
-    for (int l = 0; l < column_lines_; ++l) __builtin_prefetch(reinterpret_cast<const void*>(column + direction_ * l * line));
-#else
-    (void)s, (void)k;
-#endif
+    for (int l = 0; l < value_lines_; ++l) prefetch(value + direction_ * l * line);
+    for (int l = 0; l < column_lines_; ++l) prefetch(column + direction_ * l * line);
   }
 
 private:
@@ -60,6 +56,15 @@ private:
   static constexpr std::size_t entries_at_once = 16;
   static constexpr std::intptr_t distance = 512;  ///< entries
   static constexpr std::intptr_t line = 64;       ///< bytes
+
+  static void prefetch(std::uintptr_t address)
+  {
+#if defined(__GNUC__)
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+#else
+    (void)address;
+#endif
+  }
 
   static int lines(std::size_t bytes) { return static_cast<int>((bytes + line - 1) / line); }
 
@@ -78,6 +83,7 @@ private:
 /// inverse_diagonal_i is multiplied into the other operands before it is there.
 template <class T, class V, class I, bool lower, bool conjugated, bool unit> struct SolveRow {
   TriangleView<V, I> triangle;
+  bool chained;  ///< as reads_predecessors()
 
   static T stored(const V& v)
   {
@@ -129,18 +135,33 @@ private:
       ahead.fetch(s, triangle.pattern.row_begin[lower ? i : i + 1]);
       x_near = value(i, b, x, near, x_near);
       x[i] = x_near;
-      near = i;
+      if (chained) near = i;
     }
   }
 };
 
+/// Do nearly all rows read the row before them in the order of substitution? Then the branch on it is foreseen, and
+/// pays. Looks at some rows only.
+template <class I> bool reads_predecessors(const PatternView<I>& pattern, bool lower)
+{
+  const I step = pattern.n / 4096 + 1;
+  std::int64_t looked_at = 0, found = 0;
+  for (std::int64_t i = 0; i < pattern.n; i += step) {
+    const I begin = pattern.row_begin[i], end = pattern.row_begin[i + 1];
+    ++looked_at;
+    if (begin < end) found += lower ? pattern.column[end - 1] == i - 1 : pattern.column[begin] == i + 1;
+  }
+  return 8 * found >= 7 * looked_at;
+}
+
 /// Calls solve(row) with the SolveRow for this triangle and `conjugate`.
+///   chained  as reads_predecessors()
 template <class T, class V, class I, class Solve>
-void with_row(const TriangleView<V, I>& triangle, bool conjugate, const Solve& solve)
+void with_row(const TriangleView<V, I>& triangle, bool chained, bool conjugate, const Solve& solve)
 {
   const auto choose = [&](auto lower, auto conjugated) {
-    if (triangle.inverse_diagonal) solve(SolveRow<T, V, I, lower(), conjugated(), false>{triangle});
-    else solve(SolveRow<T, V, I, lower(), conjugated(), true>{triangle});
+    if (triangle.inverse_diagonal) solve(SolveRow<T, V, I, lower(), conjugated(), false>{triangle, chained});
+    else solve(SolveRow<T, V, I, lower(), conjugated(), true>{triangle, chained});
   };
   if (is_complex_v<T> && conjugate) {
     constexpr std::bool_constant<is_complex_v<T>> conjugated;

@@ -2,10 +2,13 @@
 
 #include "measure.hpp"
 
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 namespace bench {
 namespace {
@@ -21,6 +24,21 @@ double processor_time()
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Seconds that all cores of the machine have run programs other than this one; 0 where the system does not say.
+double time_of_others()
+{
+  double part[8] = {}, all = 0;  // user, nice, system, idle, waiting, two kinds of interrupts, stolen
+  std::ifstream file("/proc/stat");
+  std::string word;
+  rusage own;
+  file >> word;
+  for (double& p : part) file >> p;
+  if (!file || word != "cpu" || getrusage(RUSAGE_SELF, &own)) return 0;
+  for (const int k : {0, 1, 2, 5, 6, 7}) all += part[k];
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * t.tv_usec; };
+  return all / static_cast<double>(sysconf(_SC_CLK_TCK)) - seconds(own.ru_utime) - seconds(own.ru_stime);
 }
 
 Spread spread(std::vector<double> times)
@@ -178,13 +196,15 @@ std::vector<Result> measure(const Case& c, const std::vector<Setting>& settings,
   *skipped = comparison.prepare();
   if (!skipped->empty()) return {};
   comparison.calibrate();
-  const double begin = now(), budget = effort.seconds * static_cast<double>(settings.size());
+  const double begin = now(), others = time_of_others(), budget = effort.seconds * static_cast<double>(settings.size());
   int done = 0;
   for (double spent = 0; done < effort.repetitions || spent < budget; spent = now() - begin) {
     effort.progress(std::min(spent / budget, static_cast<double>(done) / effort.repetitions));
     comparison.repeat(done++);
   }
-  return comparison.results(done);
+  std::vector<Result> results = comparison.results(done);
+  for (Result& r : results) r.others = std::max(0.0, (time_of_others() - others) / (now() - begin));
+  return results;
 }
 
 }  // namespace bench

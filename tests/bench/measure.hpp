@@ -37,8 +37,9 @@ struct Result {
   int repetitions = 0;
   Spread setup, destroy, refresh, apply;
   double bytes = 0;
-  double share = 1;  ///< of a core that the calling thread had while it was timed; less where the machine is busy
-  double error = 0;  ///< the largest |x - y| / |y| of all repetitions, y PETSc's
+  double share = 1;   ///< of a core that the calling thread had while it was timed; less where the machine is busy
+  double others = 0;  ///< cores that other programs used meanwhile, as a mean
+  double error = 0;   ///< the largest |x - y| / |y| of all repetitions, y PETSc's
 };
 
 /// Results in the order of `settings`, of which the first is PETSc's own. Every repetition gives the matrix other

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* header =
     "matrix,n,nnz,kind,levels,contender,strategy,threads,ran,repetitions,setup_ms,setup_low_ms,setup_high_ms,"
     "destroy_ms,destroy_low_ms,destroy_high_ms,refresh_ms,refresh_low_ms,refresh_high_ms,apply_ms,apply_low_ms,"
-    "apply_high_ms,memory_bytes,petsc_bytes,error,core_share\n";
+    "apply_high_ms,memory_bytes,petsc_bytes,error,core_share,others_cores\n";
 
 std::string title(const Result& r)
 {
@@ -123,7 +123,7 @@ void CsvFile::add(const std::vector<Result>& results)
                  static_cast<long long>(r.nnz), s.kind.c_str(), static_cast<int>(s.levels), s.label().c_str(),
                  s.strategy.c_str(), s.threads, r.ran.c_str(), r.repetitions);
     for (const Spread* spread : {&r.setup, &r.destroy, &r.refresh, &r.apply}) print_spread(file_, *spread);
-    std::fprintf(file_, ",%.0f,%.0f,%.3e,%.3f\n", r.bytes, results[0].bytes, r.error, r.share);
+    std::fprintf(file_, ",%.0f,%.0f,%.3e,%.3f,%.2f\n", r.bytes, results[0].bytes, r.error, r.share, r.others);
   }
   std::fflush(file_);
 }
@@ -170,10 +170,14 @@ void print_means(const std::vector<std::vector<Result>>& groups)
 
 void print_doubts(const std::vector<std::vector<Result>>& groups)
 {
-  for (const auto& group : groups)
-    if (group[0].share < 0.97)
-      std::printf("warning: %s: PETSc's own had %.0f %% of a core, the machine was busy\n", title(group[0]).c_str(),
-                  100 * group[0].share);
+  const auto cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  for (const auto& group : groups) {
+    int threads = 1;
+    for (const Result& r : group) threads = std::max(threads, r.setting.threads);
+    if (group[0].share < 0.97 || group[0].others + threads > cores + 0.1)
+      std::printf("warning: %s: disturbed; other programs used %.1f of %.0f cores, PETSc's own got %.0f %% of one\n",
+                  title(group[0]).c_str(), group[0].others, cores, 100 * group[0].share);
+  }
 }
 
 }  // namespace bench

@@ -88,6 +88,7 @@ def numbers_are_sound(bench):
         expect(int(row["repetitions"]) >= 5, f"repetitions of {row}")
         expect(float(row["error"]) <= tolerance, f"error of {row}")
         expect(0 < float(row["core_share"]) <= 1.01, f"share of a core of {row}")
+        expect(float(row["others_cores"]) >= 0, f"other programs beside {row}")
         for event in EVENTS:
             low, middle, high = (float(row[f"{event}{part}_ms"]) for part in ("_low", "", "_high"))
             expect(0 < low <= middle <= high, f"{event} of {row}")
