@@ -18,15 +18,11 @@ template <class T, class I> OwnedTriangle<T, I> triangle(const Preconditioner<T,
 {
   const FactorPattern<I>& pattern = p.pattern();
   const FactorValues<T> values = p.values();
-  const auto copy = [](const auto& from) {
-    return std::vector<std::decay_t<decltype(from[0])>>(from.begin(), from.end());
+  const auto copy = [](const auto& array) {
+    return std::vector<std::decay_t<decltype(array[0])>>(array.begin(), array.end());
   };
   if (lower) return {true, pattern.n, copy(pattern.lower_begin), copy(pattern.lower_column), copy(values.lower), {}};
-  return {false,
-          pattern.n,
-          copy(pattern.upper_begin),
-          copy(pattern.upper_column),
-          copy(values.upper),
+  return {false, pattern.n, copy(pattern.upper_begin), copy(pattern.upper_column), copy(values.upper),
           copy(values.inverse_pivot)};
 }
 
