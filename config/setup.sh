@@ -2,9 +2,9 @@
 # there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
 # network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
-#   need_packages demo|test|matrix   installs what the demo, all tests or petsc-matrix.sh need
-#   find_petsc                       sets PETSC_DIR and PETSC_ARCH
-#   find_petsc_cuda                  sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   need_packages demo|bench|test|matrix   installs what the demo, the benchmark, all tests, or petsc-matrix.sh need
+#   find_petsc                sets PETSC_DIR and PETSC_ARCH
+#   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
 #   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
 #   ... | show_steps          of a build's output the steps [n/m]; on a terminal in one line
@@ -31,13 +31,19 @@ package_names() {
   series=$(petsc_series)
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
   if [ "$1" = test ]; then echo clang libomp-dev python3-numpy ccache; fi
-  if [ "$1" = matrix ]; then echo ccache libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip; fi
-  if [ "$petsc_from_user" = yes ] || [ "$1" = matrix ]; then return; fi
+  if [ "$1" = matrix ]; then
+    echo ccache libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip
+    return
+  fi
+  if [ "$1" != demo ]; then echo python3-matplotlib; fi
+  if [ "$petsc_from_user" = yes ]; then return; fi
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
     # programs that use PETSc: SLEPc, whose Python module needs a link that only -dev sets, and dolfinx
     echo python3-slepc4py "python3-slepc4py-real$series" "libslepc-real$series-dev" python3-dolfinx-real
+    # for the backend kokkos; elsewhere the package has other names, or stands against other packages
+    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev; fi
   fi
 }
 
@@ -133,13 +139,13 @@ find_petsc_cuda() {
   PETSC_CUDA_DIR=/opt/petsc-cuda
 }
 
-# What a folder was configured with is kept in it, so that another PETSc or option is noticed and
-# nothing is done twice.
+# What a folder was configured with is kept in it, so that another PETSc or option, or a Kokkos Kernels that was
+# installed since, is noticed and nothing is done twice.
 build() {
   local folder=$1 targets=$2 wanted
   shift 2
   if [ "${CI:-}" = true ]; then set -- "$@" -DSYNCFREE_WERROR=ON; fi
-  wanted="$PWD $*"
+  wanted="$PWD $* $(ls -d /usr/lib/*/cmake/KokkosKernels 2>/dev/null)"
   if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/configured" 2>/dev/null)" != "$wanted" ]; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
     cmake -S . -B "$folder" "$@" || return 1

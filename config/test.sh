@@ -51,6 +51,12 @@ skip() {
 
 gtest() { stage "$1" python3 config/gtest.py --jobs "$jobs" "$2"; }
 
+gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
+  local missing
+  missing=$(sed -n 's/^SYNCFREE_KOKKOS_MISSING:INTERNAL=//p' "$2/CMakeCache.txt")
+  if [ -z "$missing" ]; then gtest "$1" "$2/kokkos_tests"; else skip "$1" "$missing"; fi
+}
+
 with_petsc() {  # NAME DIR ARCH BUILD: the stages that run once for every PETSc
   local name=$1 folder=$PWD/$4 test
   local common=(--petsc-dir "$2" --petsc-arch "$3" --library "$folder/libsyncfree_ilu.so" --jobs "$jobs")
@@ -66,8 +72,9 @@ export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is te
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 step rules python3 config/rules.py
-step build build_host all
+step build build_host "all syncfree_bench"
 for test in core core_allocation host host_allocation; do gtest $test build/host/${test}_tests; done
+gtest_kokkos kokkos build/host
 
 step sanitize-build build build/sanitize all --preset sanitize
 export SYNCFREE_SHORT=1 # fewer sizes and rounds where each costs ten times as much
@@ -77,6 +84,7 @@ stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host
 unset SYNCFREE_SHORT
 
 with_petsc petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
+stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
 
 other=()

@@ -6,6 +6,7 @@
 #include "plugin_impl.hpp"
 
 #include <memory>
+#include <string>
 
 #include "syncfree/solver.hpp"
 
@@ -15,6 +16,7 @@ using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
 using Columns        = syncfree::Columns<Index>;
 
 struct Factor {
+  std::string                     backend;
   std::unique_ptr<Preconditioner> preconditioner;
   MatInfo                         info          = {};
   PetscLogDouble                  numeric_flops = 0;
@@ -25,6 +27,9 @@ inline Factor *Data(Mat F)
 {
   return static_cast<Factor *>(F->data);
 }
+
+/* Sees to it that the preconditioner is of the backend that serves this strategy, or `auto`. */
+PetscErrorCode UseBackend(Factor *, const std::string &strategy);
 
 PetscErrorCode MatGetInfo_SyncFree(Mat, MatInfoType, MatInfo *);
 PetscErrorCode MatGetDiagonal_SyncFree(Mat, Vec);

@@ -219,6 +219,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   PetscCall(Cite());
   PetscCall(GetOptions(F, A, &options));
+  PetscCall(UseBackend(factor, options.strategy));
   PetscCall(GetOrdering(row, A->rmap->n, &row_order));
   PetscCall(GetOrdering(column, A->rmap->n, &column_order));
   CompleteOrders(A->rmap->n, &row_order, &column_order);
@@ -239,7 +240,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
 
   const auto summary = factor->preconditioner->summarize();
-  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %d + %d levels, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, (int)summary.lower_levels, (int)summary.upper_levels, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
+  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,12 +498,11 @@ static PetscErrorCode CreateData(Mat F)
 {
   PetscFunctionBegin;
   try {
-    auto factor            = std::make_unique<Factor>();
-    factor->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
-    F->data                = factor.release();
+    F->data = new Factor;
   } catch (const std::bad_alloc &) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
   }
+  PetscCall(UseBackend(Data(F), "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,16 +48,17 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   if (!ascii || !F->assembled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
-  const auto s = Data(F)->preconditioner->summarize();
+  const auto s      = Data(F)->preconditioner->summarize();
+  const auto levels = Data(F)->preconditioner->levels();
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)s.lower_levels, (int)s.upper_levels, PCSyncFreeILUStorageTypes[s.single_storage]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreeILUStorageTypes[s.single_storage]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* unit = diagonal 1 in front of the strictly lower entries, else 1/inverse behind nothing: the diagonal of U. */
-static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const std::vector<PetscScalar> &value, const std::vector<PetscScalar> *inverse_pivot, Mat *T)
+static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const syncfree::Array<PetscScalar> &value, const syncfree::Array<PetscScalar> *inverse_pivot, Mat *T)
 {
   const PetscInt        n = pattern.n;
   std::vector<PetscInt> length(n), column;

@@ -30,9 +30,18 @@ static std::vector<const char *> StrategyNames()
   return names;
 }
 
+static PetscErrorCode CheckBuilt(const char name[])
+{
+  PetscFunctionBegin;
+  const std::string why = syncfree::why_not_built(name);
+  PetscCheck(why.empty(), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Strategy %s is not available: %s", name, why.c_str());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode CheckStrategyName(const char name[])
 {
   PetscFunctionBegin;
+  PetscCall(CheckBuilt(name));
   std::string known;
   for (const char *candidate : StrategyNames()) {
     if (!std::strcmp(candidate, name)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,8 +56,12 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   PetscInt   choice  = 0, threads = settings->threads;
   PetscEnum  storage = (PetscEnum)settings->storage;
   PetscBool  set     = PETSC_FALSE;
+  char       wanted[sizeof(settings->strategy)];
 
   PetscFunctionBegin;
+  /* the list of names would be refused without a word on what is missing */
+  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_strategy", wanted, sizeof(wanted), &set));
+  if (set) PetscCall(CheckBuilt(wanted));
   PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free ILU and ICC options");
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_strategy", "How the triangular solves run", "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), settings->strategy, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->strategy, names[choice], sizeof(settings->strategy)));

@@ -1,6 +1,5 @@
 # libsyncfree_ilu.so, the static archive of the same objects, the example programs, and what is
 # installed.
-find_package(PETSc 3.18 REQUIRED)
 file(STRINGS ${PETSc_CONFIG} petsc_shared REGEX "define PETSC_USE_SHARED_LIBRARIES")
 if(NOT petsc_shared)
   message(WARNING "This PETSc has no shared libraries: -dll_append will not work with it. "
@@ -22,11 +21,16 @@ target_link_libraries(plugin_objects PRIVATE PETSc::PETSc core)
 add_library(syncfree_ilu SHARED $<TARGET_OBJECTS:plugin_objects>)
 target_link_options(syncfree_ilu PRIVATE -Wl,-z,nodelete -Wl,--no-as-needed -Wl,--exclude-libs,ALL)
 target_link_libraries(syncfree_ilu PRIVATE host core PUBLIC PETSc::PETSc)
+if(SYNCFREE_HAVE_KOKKOS)
+  target_compile_definitions(plugin_objects PRIVATE SYNCFREE_HAVE_KOKKOS)
+  target_link_libraries(syncfree_ilu PRIVATE kokkos)
+  set(kokkos_objects $<TARGET_OBJECTS:kokkos>)
+endif()
 target_include_directories(syncfree_ilu INTERFACE plugin include)
 set_target_properties(syncfree_ilu PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 
 add_library(syncfree_ilu_static STATIC
-  $<TARGET_OBJECTS:plugin_objects> $<TARGET_OBJECTS:host> $<TARGET_OBJECTS:core>)
+  $<TARGET_OBJECTS:plugin_objects> ${kokkos_objects} $<TARGET_OBJECTS:host> $<TARGET_OBJECTS:core>)
 set_target_properties(syncfree_ilu_static PROPERTIES OUTPUT_NAME syncfree_ilu)
 
 file(GLOB examples CONFIGURE_DEPENDS examples/ksp/tutorials/*.c)
@@ -36,6 +40,13 @@ foreach(source ${examples})
   target_link_libraries(${name} PRIVATE PETSc::PETSc m)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY examples)
 endforeach()
+
+file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
+add_executable(syncfree_bench EXCLUDE_FROM_ALL ${bench_sources})
+target_compile_options(syncfree_bench PRIVATE ${petsc_warnings})
+# the tutorials' reader of matrix files is C, of which C++ has much to say
+target_include_directories(syncfree_bench SYSTEM PRIVATE examples/ksp/tutorials)
+target_link_libraries(syncfree_bench PRIVATE syncfree_ilu core)
 
 set(SYNCFREE_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/python3/site-packages CACHE STRING
   "Where the Python module is installed, from the prefix")
@@ -57,5 +68,6 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfreeConfig.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/syncfree)
 # the prefix may be chosen at `cmake --install --prefix`, so the file finds it from where it lies
 file(RELATIVE_PATH SYNCFREE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REPLACE ";" " " SYNCFREE_PC_KOKKOS "${kokkos_archives}")
 configure_file(config/cmake/syncfree_ilu.pc.in syncfree_ilu.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

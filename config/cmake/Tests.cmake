@@ -41,6 +41,20 @@ target_link_libraries(test_support PUBLIC core)
 
 syncfree_tests(core test_support GTest::gtest_main)
 syncfree_tests(host host test_support GTest::gtest_main OpenMP::OpenMP_CXX)
+if(SYNCFREE_HAVE_KOKKOS)
+  syncfree_tests(kokkos kokkos kokkos_kernels test_support GTest::gtest_main)
+  set(kokkos_tests kokkos_tests)
+endif()
+
+# what every backend must do, compiled once; a file backend.cpp says whose preconditioner it is
+file(GLOB contract CONFIGURE_DEPENDS tests/preconditioner/*_test.cpp)
+add_library(preconditioner_contract OBJECT ${contract})
+syncfree_test_flags(preconditioner_contract)
+target_link_libraries(preconditioner_contract PRIVATE core GTest::gtest)
+foreach(program host_tests ${kokkos_tests})
+  string(REPLACE _tests "" folder ${program})
+  target_sources(${program} PRIVATE tests/${folder}/backend.cpp $<TARGET_OBJECTS:preconditioner_contract>)
+endforeach()
 
 file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include CONFIGURE_DEPENDS include/syncfree/*.hpp)
 foreach(header ${headers})

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 #include "syncfree/scalar.hpp"
 #include "syncfree/status.hpp"
@@ -52,9 +53,9 @@ template <class I> struct FactorPattern {
   Kind kind = Kind::ilu;
   I n = 0;
   int levels = 0;
-  std::vector<I> lower_begin, lower_column;
-  std::vector<I> upper_begin, upper_column;
-  std::vector<I> lower_source;
+  Array<I> lower_begin, lower_column;
+  Array<I> upper_begin, upper_column;
+  Array<I> lower_source;
   std::vector<I> row_order, column_order, column_place;
 
   PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }
@@ -65,7 +66,7 @@ template <class I> struct FactorPattern {
 /// The numbers of a factor, in the order of its FactorPattern.
 ///   inverse_pivot  n entries, 1 / U(i, i)
 template <class T> struct FactorValues {
-  std::vector<T> lower, upper, inverse_pivot;
+  Array<T> lower, upper, inverse_pivot;
 };
 
 /// How the pattern is to be made.

@@ -55,10 +55,22 @@ public:
   /// `worker` has finished `steps` steps in this round, and what they wrote may be read.
   void finish(std::int32_t worker, std::int64_t steps) { counter_[worker].value.store(base_ + steps, publish); }
 
-  void wait(std::int32_t worker, std::int64_t steps) const
+  /// What a waiter knows of a worker; it lets a waiter that is behind go on without a look at the counter, which is
+  /// mostly in the worker's cache.
+  struct Seen {
+    std::int64_t value = 0;
+  };
+
+  /// Returns when `worker` has finished `steps` steps in this round.
+  ///   seen  the waiting thread's own, of this worker; kept from round to round
+  void wait(std::int32_t worker, std::int64_t steps, Seen* seen) const
   {
     const std::int64_t target = base_ + steps;
-    wait_until([&] { return counter_[worker].value.load(observe) >= target; });
+    if (seen->value >= target) return;
+    wait_until([&] {
+      seen->value = counter_[worker].value.load(observe);
+      return seen->value >= target;
+    });
   }
 
 private:

@@ -23,10 +23,9 @@ template <class I> struct Columns {
 
 /// What a solver says of itself: PCView prints it and tests assert it.
 struct Description {
-  std::string strategy;     ///< the strategy that really runs
-  std::int64_t levels = 0;  ///< of this triangle
+  std::string strategy;   ///< the strategy that really runs
   int threads = 1;
-  std::size_t bytes = 0;    ///< memory of the plan, the factor's own arrays not counted
+  std::size_t bytes = 0;  ///< memory of the plan, the factor's own arrays not counted
 };
 
 /// Solves with one triangle whose pattern is fixed and whose numbers may be refreshed.
@@ -59,7 +58,6 @@ struct SolverOptions {
 struct Summary {
   std::string strategy;        ///< that really runs
   std::string reason;          ///< why `auto` took it; "forced" otherwise
-  std::int64_t lower_levels = 0, upper_levels = 0;
   std::int64_t lower_nnz = 0, upper_nnz = 0;  ///< strict triangles
   int threads = 1;
   bool single_storage = false;
@@ -67,6 +65,11 @@ struct Summary {
   std::size_t plan_bytes = 0;       ///< everything the strategies added
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
   PivotReport pivots;
+};
+
+/// Levels of the two triangles.
+struct LevelCounts {
+  std::int64_t lower = 0, upper = 0;
 };
 
 /// An incomplete factorization with its solves: analyse once, refresh and solve many times.
@@ -97,6 +100,9 @@ public:
   virtual Status solve_backward_half(const T* b, T* x) = 0;
 
   virtual Summary summarize() const = 0;
+
+  /// Found when first asked for, in O(nnz); zeros before analyse and where there is no memory to find them.
+  virtual LevelCounts levels() const = 0;
 
   /// Pattern and numbers of the factor, for tests and viewers. Numbers are copied
   /// out in T even where they are stored in single.

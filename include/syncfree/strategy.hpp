@@ -13,22 +13,23 @@ namespace syncfree {
 
 struct StrategyInfo {
   const char* name;     ///< as in -pc_syncfree_ilu_strategy
-  const char* backend;  ///< "host", later "cuda", "kokkos"
+  const char* backend;  ///< "host" or "kokkos", later "cuda"
   const char* summary;  ///< one line for -help and README
   bool reproducible;    ///< bitwise equal runs for a given strategy and thread count
 };
 
-/// All strategies, in the order of the list; `auto` is not one of them.
+/// All strategies of this build, in the order of the list; `auto` is not one of them.
 const std::vector<StrategyInfo>& strategies();
 
 /// nullptr if no strategy has that name.
 const StrategyInfo* find_strategy(const std::string& name);
 
+/// Why this build lacks a strategy that others have, as a clause; empty for every other name.
+std::string why_not_built(const std::string& name);
+
 /// What the choice looks at.
 struct ChoiceInput {
-  std::int64_t n = 0;
-  std::int64_t nnz = 0;     ///< of both triangles
-  std::int64_t levels = 0;  ///< of L and U together
+  std::int64_t nnz = 0;  ///< of both triangles
   int threads = 1;
   double blocks_speedup = 0;  ///< of the plan of row chunks of the lower triangle
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "instantiate.hpp"
 
@@ -9,9 +10,12 @@ namespace syncfree {
 namespace {
 
 /// What the simulated run is made of, in nanoseconds. Only the ratios matter.
-constexpr double row_cost = 3, entry_cost = 1.5;  ///< one core, matrix from memory
-constexpr double step_cost = 20;                  ///< loop over a step, publishing it
-constexpr double hand_over = 300;                 ///< from one core's store to another's load
+constexpr double row_cost = 1.5, entry_cost = 0.7;  ///< one core, matrix from memory
+constexpr double step_cost = 20;                    ///< loop over a step, publishing it
+constexpr double hand_over = 300;                   ///< from one core's store to another's load
+constexpr double line_cost = 8;                     ///< a cache line of x that another core has written
+constexpr int numbers_a_line = 8;
+constexpr int least_rows = 16;                      ///< of a piece that is cut for the sake of equal shares
 
 /// Chunk c has the places [begin[c], begin[c + 1]).
 template <class I> struct Chunks {
@@ -36,41 +40,65 @@ template <class I> struct Substitution {
   }
 };
 
-/// Cuts where a row reads nothing of the chunk at hand, as the first row of a grid's line or plane does:
-/// what starts there need not wait for the end of the chunk before. Rows that read nobody cut nothing.
-/// Chunks have at most about `cap` rows; a piece shorter than an eighth of that joins its predecessor.
-template <class I> Chunks<I> cut(const Substitution<I>& order, I cap)
+/// Cuts [begin, end) into equal pieces of about `cap` places, if more than one then as many for each thread.
+template <class I> void cut_evenly(I begin, I end, I cap, std::int32_t threads, std::vector<I>* cuts)
 {
-  const I least = cap / 8;
+  const std::int64_t length = end - begin;
+  std::int64_t pieces = std::max<std::int64_t>(1, (length + cap / 2) / cap);
+  const std::int64_t shared = (pieces + threads - 1) / threads * threads;
+  if (pieces > 1 && length / shared >= least_rows) pieces = shared;
+  for (std::int64_t p = 0; p < pieces; ++p) cuts->push_back(begin + static_cast<I>(length * p / pieces));
+}
+
+/// Cuts where a row reads nothing of the last up to `cap` rows, as the first row of a grid's line or plane does: what
+/// starts there need not wait for the end of what comes before. Rows that read nobody cut nothing. The stretches
+/// between are cut into chunks of about `cap` rows, equal ones, so that those of neighbouring lines match; a stretch
+/// shorter than an eighth of that joins the next.
+template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32_t threads)
+{
   Chunks<I> chunks;
-  chunks.begin.push_back(0);
+  I begin = 0, recent = 0;
   for (I s = 1; s < order.T.n; ++s) {
-    const I begin = chunks.begin.back(), length = s - begin, nearest = order.nearest(s);
-    if (length < cap && (nearest < 0 || nearest >= begin)) continue;
-    const std::size_t last = chunks.begin.size() - 1;
-    if (length < least && last > 0 && s - chunks.begin[last - 1] <= cap + least) chunks.begin[last] = s;
-    else chunks.begin.push_back(s);
+    const I nearest = order.nearest(s);
+    if (nearest >= 0 && nearest < recent && s - begin >= cap / 8) {
+      cut_evenly(begin, s, cap, threads, &chunks.begin);
+      begin = recent = s;
+    } else if (s - recent == cap) {
+      recent = s;
+    }
   }
-  if (order.T.n > 0) chunks.begin.push_back(order.T.n);
+  if (order.T.n > 0) cut_evenly(begin, order.T.n, cap, threads, &chunks.begin);
+  chunks.begin.push_back(order.T.n);
   chunks.of_place.resize(order.T.n);
   for (I c = 0; c < chunks.count(); ++c)
     std::fill(chunks.of_place.begin() + chunks.begin[c], chunks.of_place.begin() + chunks.begin[c + 1], c);
   return chunks;
 }
 
-/// Hands out chunks in order, each to the thread that can start it first.
+/// To whom the next chunk goes.
+///   first_to_finish  the thread that the simulated run sees finish it first
+///   beside_sources   the thread that has most of what it reads, the chunk before not counted: on a grid a thread keeps
+///                    its part of each line or plane, and only values at the borders go from core to core. The chunks
+///                    at the beginning that read nothing else are dealt out in equal shares.
+enum class Placement { first_to_finish, beside_sources };
+
+/// Hands out chunks in order.
 template <class I> class Simulation {
 public:
-  Simulation(const Substitution<I>& order, std::int32_t threads, I cap)
+  Simulation(const Substitution<I>& order, std::int32_t threads, I cap, Placement placement)
       : order_(order),
         threads_(threads),
-        chunks_(cut(order, cap)),
+        placement_(placement),
+        chunks_(cut(order, cap, threads)),
         owner_(chunks_.count()),
         step_(chunks_.count()),
+        line_seen_(order.T.n / numbers_a_line + 1),
         finish_(chunks_.count()),
         free_(threads),
         steps_(threads),
         latest_(threads),
+        lines_(threads),
+        lines_beside_(threads),
         waited_(static_cast<std::size_t>(threads) * threads),
         own_wait_begin_(1)
   {
@@ -78,24 +106,29 @@ public:
 
   void run()
   {
+    if (placement_ == Placement::beside_sources) fresh_ = count_fresh();
     for (I c = 0; c < chunks_.count(); ++c) {
       find_sources(c);
-      const std::int32_t t = first_to_start(c);
+      const std::int32_t t = placement_ == Placement::beside_sources ? beside_sources(c) : first_to_finish(c);
       serial_time_ += cost(c);
-      free_[t] = finish_[c] = start_of(t) + cost(c) + step_cost;
+      free_[t] = finish_[c] = finish_of(c, t);
       owner_[c] = t;
       step_[c] = ++steps_[t];
       record_waits(t);
     }
   }
 
-  double time() const { return free_.empty() ? 0 : *std::max_element(free_.begin(), free_.end()); }
+  double speedup() const
+  {
+    const double time = *std::max_element(free_.begin(), free_.end());
+    return time > 0 ? serial_time_ / time : 1;
+  }
 
   RowChunks<I> plan() const
   {
     RowChunks<I> plan;
     plan.threads = threads_;
-    plan.speedup = time() > 0 ? serial_time_ / time() : 1;
+    plan.speedup = speedup();
     plan.thread_step.assign(threads_ + 1, 0);
     for (std::int32_t t = 0; t < threads_; ++t) plan.thread_step[t + 1] = plan.thread_step[t] + steps_[t];
     const I steps = chunks_.count();
@@ -114,49 +147,85 @@ public:
 private:
   double cost(I c) const
   {
+    const auto [first, last] = entries(c);
+    return row_cost * static_cast<double>(chunks_.begin[c + 1] - chunks_.begin[c]) +
+           entry_cost * static_cast<double>(last - first);
+  }
+
+  std::pair<I, I> entries(I c) const
+  {
     const I a = order_.turn(chunks_.begin[c]), z = order_.turn(chunks_.begin[c + 1] - 1);
-    const I first = std::min(a, z), last = std::max(a, z);
-    return row_cost * static_cast<double>(last + 1 - first) +
-           entry_cost * static_cast<double>(order_.T.row_begin[last + 1] - order_.T.row_begin[first]);
+    return {order_.T.row_begin[std::min(a, z)], order_.T.row_begin[std::max(a, z) + 1]};
+  }
+
+  /// Chunks at the beginning that read at most themselves and the chunk before.
+  I count_fresh() const
+  {
+    for (I c = 0; c < chunks_.count(); ++c) {
+      const auto [first, last] = entries(c);
+      for (I k = first; k < last; ++k)
+        if (chunks_.of_place[order_.turn(order_.T.column[k])] < c - 1) return c;
+    }
+    return chunks_.count();
   }
 
   /// latest_[t]: 1 + the last chunk of thread t that chunk c reads, 0 if none. The steps of a thread end in
-  /// order, so it stands for all.
+  /// order, so it stands for all. lines_[t]: how many cache lines of x it reads of thread t's.
   void find_sources(I c)
   {
     std::fill(latest_.begin(), latest_.end(), 0);
-    const I a = order_.turn(chunks_.begin[c]), z = order_.turn(chunks_.begin[c + 1] - 1);
-    const I first = order_.T.row_begin[std::min(a, z)], last = order_.T.row_begin[std::max(a, z) + 1];
+    std::fill(lines_.begin(), lines_.end(), 0);
+    std::fill(lines_beside_.begin(), lines_beside_.end(), 0);
+    const auto [first, last] = entries(c);
     for (I k = first; k < last; ++k) {
-      const I source = chunks_.of_place[order_.turn(order_.T.column[k])];
+      const I place = order_.turn(order_.T.column[k]), source = chunks_.of_place[place];
       if (source == c) continue;
-      I& latest = latest_[owner_[source]];
-      latest = std::max<I>(latest, source + 1);
+      const std::int32_t owner = owner_[source];
+      latest_[owner] = std::max<I>(latest_[owner], source + 1);
+      I& seen = line_seen_[place / numbers_a_line];
+      if (seen == c + 1) continue;
+      seen = c + 1;
+      ++lines_[owner];
+      if (source < c - 1) ++lines_beside_[owner];
     }
   }
 
-  /// When thread t could start the chunk whose sources were found last.
-  double start_of(std::int32_t t) const
+  /// When thread t would finish the chunk whose sources were found last.
+  double finish_of(I c, std::int32_t t) const
   {
     double start = free_[t];
-    for (std::int32_t q = 0; q < threads_; ++q)
-      if (q != t && latest_[q] > 0) start = std::max(start, finish_[latest_[q] - 1] + hand_over);
-    return start;
+    I foreign = 0;
+    for (std::int32_t q = 0; q < threads_; ++q) {
+      if (q == t || latest_[q] == 0) continue;
+      start = std::max(start, finish_[latest_[q] - 1] + hand_over);
+      foreign += lines_[q];
+    }
+    return start + step_cost + cost(c) + line_cost * static_cast<double>(foreign);
   }
 
   /// Among equals the owner of the chunk before: its cache holds what this one reads.
-  std::int32_t first_to_start(I c) const
+  std::int32_t first_to_finish(I c) const
   {
     std::int32_t best = c > 0 ? owner_[c - 1] : 0;
-    double earliest = start_of(best);
+    double earliest = finish_of(c, best);
     for (std::int32_t t = 0; t < threads_; ++t) {
-      const double start = free_[t] < earliest ? start_of(t) : earliest;
-      if (start < earliest) {
-        earliest = start;
+      const double finish = free_[t] < earliest ? finish_of(c, t) : earliest;
+      if (finish < earliest) {
+        earliest = finish;
         best = t;
       }
     }
     return best;
+  }
+
+  std::int32_t beside_sources(I c) const
+  {
+    if (c < fresh_) {
+      const double middle = 0.5 * (static_cast<double>(chunks_.begin[c]) + static_cast<double>(chunks_.begin[c + 1]));
+      return static_cast<std::int32_t>(threads_ * middle / static_cast<double>(chunks_.begin[fresh_]));
+    }
+    const auto most = std::max_element(lines_beside_.begin(), lines_beside_.end());
+    return *most > 0 ? static_cast<std::int32_t>(most - lines_beside_.begin()) : owner_[c - 1];
   }
 
   /// Waits that an earlier step of thread t did not do already.
@@ -175,14 +244,17 @@ private:
 
   Substitution<I> order_;
   std::int32_t threads_;
+  Placement placement_;
   Chunks<I> chunks_;
   std::vector<std::int32_t> owner_;  ///< thread of each chunk
   std::vector<I> step_;              ///< 1 + its place among the steps of that thread
+  std::vector<I> line_seen_;         ///< 1 + the last chunk that was seen to read it
   std::vector<double> finish_, free_;
-  std::vector<I> steps_, latest_, waited_;
+  std::vector<I> steps_, latest_, lines_, lines_beside_, waited_;
   std::vector<StepWait> own_wait_;  ///< by chunk
   std::vector<I> own_wait_begin_;
   double serial_time_ = 0;
+  I fresh_ = 0;  ///< chunks at the beginning that beside_sources deals out
 };
 
 }  // namespace
@@ -191,12 +263,17 @@ template <class I> Status make_row_chunks(PatternView<I> T, bool lower, std::int
 try {
   if (threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
   RowChunks<I> best;
-  for (I cap : {I(512), I(128), I(32)}) {
-    Simulation<I> simulation({T, lower}, threads, cap);
+  const auto try_plan = [&](I cap, Placement placement) {
+    Simulation<I> simulation({T, lower}, threads, cap, placement);
     simulation.run();
-    RowChunks<I> plan = simulation.plan();
-    if (best.threads == 0 || plan.speedup > 1.05 * best.speedup) best = std::move(plan);
-    if (best.speedup > 0.9 * threads) break;  // good enough to save the other trials
+    if (best.threads == 0 || simulation.speedup() > 1.05 * best.speedup) best = simulation.plan();
+  };
+  for (I cap : {I(512), I(128), I(32)}) {
+    const double before = best.speedup;
+    try_plan(cap, Placement::beside_sources);
+    if (best.speedup < 0.5 * threads) try_plan(cap, Placement::first_to_finish);
+    if (best.speedup > 0.85 * threads) break;           // good enough to save the other trials
+    if (best.speedup > 0.5 * threads && best.speedup <= before) break;  // smaller chunks only cost more
   }
   *out = std::move(best);
   return {};

@@ -4,9 +4,10 @@
 ///
 /// Substitution in natural order streams the matrix from memory, which is why one core is hard to
 /// beat; sorting rows by level destroys that. So rows stay in order inside chunks of some hundred
-/// rows, and chunks are the unit that threads wait for. A simulated run hands the chunks out: each,
-/// in order, goes to the thread that can start it first. On a grid this finds the wavefront by
-/// itself: while one thread walks a plane, another follows a chunk behind in the next plane.
+/// rows, and chunks are the unit that threads wait for. Simulated runs decide who walks which chunk: cores wait for
+/// each other and fetch each other's values, and the plan that would end first is taken. On a grid this
+/// finds the wavefront by itself: each thread walks its part of every line or plane, a little
+/// behind the thread before it.
 
 #include <cstdint>
 #include <vector>
@@ -46,11 +47,11 @@ template <class I> struct RowChunks {
   }
 };
 
-/// Chunks of the size, out of three, whose simulated run ends first.
+/// Chunks of the size, out of three, and dealt out in the way, out of two, whose simulated run ends first.
 ///   T        strictly lower or strictly upper pattern, columns ascending
 ///   threads  >= 1; some may get no steps
 ///   errors   invalid_argument, out_of_memory
-///   cost     O(nnz + chunks threads) for each size tried, serial
+///   cost     O(nnz + chunks threads) for each trial, serial
 template <class I> Status make_row_chunks(PatternView<I> T, bool lower, std::int32_t threads, RowChunks<I>* out);
 
 }  // namespace syncfree

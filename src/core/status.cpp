@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "syncfree/strategy.hpp"
+
 namespace syncfree {
 
 const char* to_string(Code code)
@@ -55,7 +57,10 @@ std::string Status::message() const
     case Code::negative_pivot:
       return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " + number(value) +
              "; use another -ksp_pc_side";
-    case Code::unknown_strategy: return "unknown strategy " + detail;
+    case Code::unknown_strategy: {
+      const std::string why = why_not_built(detail);
+      return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);
+    }
     case Code::out_of_memory: return "out of memory";
   }
   return to_string(code);

@@ -15,9 +15,12 @@ static constexpr double least_speedup = 1.2;          ///< a plan that promises 
 
 const std::vector<StrategyInfo>& strategies()
 {
-#define LIST_LINE(name, reproducible, summary) {#name, "host", summary, reproducible},
-  static const std::vector<StrategyInfo> list = {SYNCFREE_HOST_STRATEGIES(LIST_LINE)};
-#undef LIST_LINE
+#define HOST_LINE(name, reproducible, summary) {#name, "host", summary, reproducible},
+#define KOKKOS_LINE(name, reproducible, summary) {#name, "kokkos", summary, reproducible},
+  static const std::vector<StrategyInfo> list = {SYNCFREE_HOST_STRATEGIES(HOST_LINE)
+                                                     SYNCFREE_KOKKOS_STRATEGIES(KOKKOS_LINE)};
+#undef HOST_LINE
+#undef KOKKOS_LINE
   return list;
 }
 
@@ -26,6 +29,12 @@ const StrategyInfo* find_strategy(const std::string& name)
   for (const StrategyInfo& info : strategies())
     if (name == info.name) return &info;
   return nullptr;
+}
+
+std::string why_not_built(const std::string& name)
+{
+  if (name != "kokkos" || find_strategy(name)) return {};
+  return "it needs Kokkos Kernels, and this library was built without (CMake option SYNCFREE_KOKKOS)";
 }
 
 Choice choose_strategy(const ChoiceInput& input)

@@ -1,10 +1,17 @@
 #pragma once
 
 /// The list of strategies: name, whether runs are bitwise reproducible, one line for
-/// people. src/host/make_solver.cpp turns each line into a call of make_<name>.
+/// people. src/host/make_solver.cpp turns each line of the host into a call of make_<name>; `kokkos` is a whole
+/// preconditioner of its own and is listed where the build has it.
 
 #define SYNCFREE_HOST_STRATEGIES(X)                                             \
   X(serial, true, "rows one after the other: the reference")                    \
   X(level_set, true, "all rows of a level at once, a barrier between levels")   \
   X(sync_free, false, "Liu et al. 2016 on threads: columns taken by ticket")    \
   X(blocks, true, "chunks of rows dealt out to threads, point-to-point waits")
+
+#ifdef SYNCFREE_HAVE_KOKKOS
+#define SYNCFREE_KOKKOS_STRATEGIES(X) X(kokkos, true, "spiluk and sptrsv of Kokkos Kernels: a second opinion, slow")
+#else
+#define SYNCFREE_KOKKOS_STRATEGIES(X)
+#endif

@@ -17,7 +17,8 @@ template <class I> class ChunkRunner {
 public:
   /// Throws std::bad_alloc. The plan must outlive the runner.
   explicit ChunkRunner(const RowChunks<I>& plan)
-      : plan_(plan), progress_(plan.threads, most_steps(plan)), cursor_(plan.threads)
+      : plan_(plan), progress_(plan.threads, most_steps(plan)),
+        seen_(static_cast<std::size_t>(plan.threads) * seen_stride()), cursor_(plan.threads)
   {
   }
 
@@ -36,6 +37,9 @@ public:
   }
 
 private:
+  /// A line apart, so that no thread writes into a line that another reads.
+  std::size_t seen_stride() const { return plan_.threads + 8; }
+
   static std::int64_t most_steps(const RowChunks<I>& plan)
   {
     I most = 0;
@@ -47,7 +51,7 @@ private:
   template <class Walk> void walk_step(std::int32_t planned, I step, int thread, const Walk& walk)
   {
     for (I w = plan_.wait_begin[step]; w < plan_.wait_begin[step + 1]; ++w)
-      progress_.wait(plan_.wait[w].thread, plan_.wait[w].steps);
+      progress_.wait(plan_.wait[w].thread, plan_.wait[w].steps, &seen_[thread * seen_stride() + plan_.wait[w].thread]);
     walk(plan_.begin[step], plan_.end[step], thread);
     progress_.finish(planned, step + 1 - plan_.thread_step[planned]);
   }
@@ -75,7 +79,8 @@ private:
 
   const RowChunks<I>& plan_;
   Progress progress_;
-  std::vector<I> cursor_;  ///< of each planned thread; used by one real thread
+  std::vector<Progress::Seen> seen_;  ///< by real thread, of each planned one
+  std::vector<I> cursor_;             ///< of each planned thread; used by one real thread
 };
 
 }  // namespace syncfree

@@ -1,10 +1,10 @@
 #include "factorize.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "../core/instantiate.hpp"
 #include "../core/pivot.hpp"
-#include "large_array.hpp"
 
 namespace syncfree {
 namespace {
@@ -13,12 +13,15 @@ namespace {
 template <class T> double magnitude(const T& v) { return std::abs(real_part(v)) + std::abs(imaginary_part(v)); }
 
 /// The pattern of a factor as bare pointers: the loops over a row reload nothing.
+///   together  as Factorization::together_, or nullptr
 template <class I> struct Rows {
   bool lu;
+  const unsigned char* together;
   const I *lower_begin, *lower_column, *lower_source, *upper_begin, *upper_column;
 
-  explicit Rows(const FactorPattern<I>& p)
-      : lu(p.kind == Kind::ilu), lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
+  Rows(const FactorPattern<I>& p, const std::vector<unsigned char>& groups)
+      : lu(p.kind == Kind::ilu), together(groups.empty() ? nullptr : groups.data()),
+        lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
         lower_source(p.lower_source.data()), upper_begin(p.upper_begin.data()), upper_column(p.upper_column.data())
   {
   }
@@ -28,9 +31,9 @@ template <class I> struct Rows {
 template <class T, class I> class RowFactorizer {
 public:
   /// rows_of_A  row i of A has the entries of row i of the factor and no others (IC: from the diagonal on)
-  RowFactorizer(const FactorPattern<I>& pattern, bool rows_of_A, const CsrView<T, I>& A, const PivotRule& rule,
-                double shift, FactorValues<T>* values)
-      : pattern_(pattern), rows_(pattern), rows_of_A_(rows_of_A), A_(A), test_(rule),
+  RowFactorizer(const FactorPattern<I>& pattern, const std::vector<unsigned char>& together, bool rows_of_A,
+                const CsrView<T, I>& A, const PivotRule& rule, double shift, FactorValues<T>* values)
+      : pattern_(pattern), rows_(pattern, together), rows_of_A_(rows_of_A), A_(A), test_(rule),
         shift_(static_cast<real_t<T>>(shift)), lower_(values->lower.data()), upper_(values->upper.data()),
         inverse_pivot_(values->inverse_pivot.data())
   {
@@ -107,14 +110,48 @@ private:
   double eliminate_lu(I i, T* w) const
   {
     double sum = 0;
-    for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) {
-      const I p = rows_.lower_column[k];
-      const T factor = multiply(w[p], inverse_pivot_[p]);
-      lower_[k] = factor;
-      sum += magnitude(factor);
-      subtract(factor, rows_.upper_begin[p], rows_.upper_begin[p + 1], w);
+    const I end = rows_.lower_begin[i + 1];
+    for (I k = rows_.lower_begin[i]; k < end;) {
+      const int count = pivots_together(k, end);
+      if (count == 3) eliminate_together<3>(k, w, &sum);
+      else if (count == 2) eliminate_together<2>(k, w, &sum);
+      else eliminate_together<1>(k, w, &sum);
+      k += count;
     }
     return sum;
+  }
+
+  /// How many pivots from entry k of L on have rows of U that end alike.
+  int pivots_together(I k, I end) const
+  {
+    if (!rows_.together) return 1;
+    const I p = rows_.lower_column[k];
+    int count = rows_.together[p];
+    while (count > 1 && (k + count > end || rows_.lower_column[k + count - 1] != p + count - 1)) --count;
+    return count;
+  }
+
+  /// With pivots p, p + 1, ... whose rows of U are, behind those columns, the same: w is read and written once for all.
+  /// Each number sees the same operations in the same order as with one pivot after the other.
+  template <int count> void eliminate_together(I k, T* w, double* sum) const
+  {
+    const I p = rows_.lower_column[k];
+    T factor[count];
+    const T* row[count];
+    for (int c = 0; c < count; ++c) {
+      factor[c] = multiply(w[p + c], inverse_pivot_[p + c]);
+      lower_[k + c] = factor[c];
+      *sum += magnitude(factor[c]);
+      row[c] = upper_ + rows_.upper_begin[p + c];
+      for (int d = c + 1; d < count; ++d) w[p + d] -= multiply(factor[c], *row[c]++);
+    }
+    const I last = p + count - 1, length = rows_.upper_begin[last + 1] - rows_.upper_begin[last];
+    const I* column = rows_.upper_column + rows_.upper_begin[last];
+    for (I q = 0; q < length; ++q) {
+      T value = w[column[q]];
+      for (int c = 0; c < count; ++c) value -= multiply(factor[c], row[c][q]);
+      w[column[q]] = value;
+    }
   }
 
   double eliminate_cholesky(I i, T* w) const
@@ -188,6 +225,29 @@ template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const Patte
   return true;
 }
 
+/// U(p) = {p + 1} and U(p + 1)?
+template <class I> bool ends_like_next(const FactorPattern<I>& pattern, I p)
+{
+  const I begin = pattern.upper_begin[p], next = pattern.upper_begin[p + 1], end = pattern.upper_begin[p + 2];
+  if (next - begin != end - next + 1) return false;
+  const I* column = pattern.upper_column.data();
+  return column[begin] == p + 1 && std::equal(column + begin + 1, column + next, column + next);
+}
+
+/// For each pivot how many, up to three, can be taken together from it on; empty where that is rare.
+template <class I> std::vector<unsigned char> find_together(const FactorPattern<I>& pattern)
+{
+  std::vector<unsigned char> together(pattern.n, 1);
+  I grouped = 0;
+  for (I p = pattern.n - 1; p-- > 0;) {
+    if (!ends_like_next(pattern, p)) continue;
+    together[p] = static_cast<unsigned char>(std::min(3, together[p + 1] + 1));
+    ++grouped;
+  }
+  if (grouped < pattern.n / 4) return {};
+  return together;
+}
+
 /// A plan that promises less is not worth the team.
 constexpr double least_speedup = 1.2;
 
@@ -197,6 +257,7 @@ template <class T, class I>
 Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int threads)
     : pattern_(pattern), rows_of_A_(has_rows_of(pattern, A)), work_(1)
 {
+  if (pattern.kind == Kind::ilu) together_ = find_together(pattern);
   if (threads > 1) {
     if (!make_row_chunks(pattern.lower(), true, threads, &plan_).ok()) throw std::bad_alloc();
     speedup_ = plan_.speedup;
@@ -207,14 +268,14 @@ Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const Patter
       plan_ = RowChunks<I>();
     }
   }
-  for (RowWorkspace<T>& work : work_) resize_large(&work.w, pattern.n);
+  for (RowWorkspace<T>& work : work_) work.w.assign(pattern.n, T(0));
 }
 
 template <class T, class I>
 Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rule, double shift,
                                     FactorValues<T>* values)
 {
-  const RowFactorizer<T, I> factorizer(pattern_, rows_of_A_, A, rule, shift, values);
+  const RowFactorizer<T, I> factorizer(pattern_, together_, rows_of_A_, A, rule, shift, values);
   for (RowWorkspace<T>& work : work_) {
     work.repaired = 0;
     work.failure = Status();
@@ -264,7 +325,7 @@ Status Factorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, F
 
 template <class T, class I> std::size_t Factorization<T, I>::bytes() const
 {
-  return plan_.bytes() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
+  return plan_.bytes() + together_.size() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
 }
 
 #define INSTANTIATE(T, I) template class Factorization<T, I>;

@@ -19,7 +19,7 @@ namespace syncfree {
 
 /// What a thread needs for its rows, and what it finds out about them.
 template <class T> struct RowWorkspace {
-  std::vector<T> w;  ///< n entries
+  Array<T> w;        ///< n entries
   int repaired = 0;  ///< pivots that the rule inblocks has changed
   Status failure;    ///< of the lowest row that failed, if any
 };
@@ -54,6 +54,7 @@ private:
 
   const FactorPattern<I>& pattern_;
   bool rows_of_A_ = false;                  ///< each row of the factor has A's entries: nothing to permute, no fill
+  std::vector<unsigned char> together_;     ///< pivots that rows eliminate in one sweep, see find_together
   RowChunks<I> plan_;
   double speedup_ = 0;
   std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread

@@ -10,7 +10,6 @@
 
 #include "../core/instantiate.hpp"
 #include "factorize.hpp"
-#include "large_array.hpp"
 #include "solves.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
@@ -18,7 +17,7 @@
 namespace syncfree {
 namespace {
 
-template <class V> std::size_t bytes(const std::vector<V>& v) { return v.size() * sizeof(V); }
+template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
 /// Everything that one analysis makes; it does not move, because its parts refer to each other.
 template <class T, class I> struct Analysis {
@@ -26,7 +25,7 @@ template <class T, class I> struct Analysis {
   FactorPattern<I> pattern;
   SolverOptions options;
   Choice choice;
-  I lower_levels = 0, upper_levels = 0;
+  LevelCounts levels;  ///< 0 until somebody asks
   std::unique_ptr<Factorization<T, I>> factorization;
   std::unique_ptr<FactorSolves<T, I>> solves;
   FactorValues<T> values;  ///< empty between refreshes where storage is single
@@ -34,22 +33,23 @@ template <class T, class I> struct Analysis {
   PivotReport pivots;
 };
 
-/// Levels of both triangles, and the strategy: the one asked for or the one that suits them.
-template <class T, class I> void choose(Analysis<T, I>* a)
+template <class I> LevelCounts count_levels(const FactorPattern<I>& p)
 {
-  const FactorPattern<I>& p = a->pattern;
-  std::vector<I> depth(p.n);
-  a->lower_levels = find_levels(p.lower(), true, depth.data());
-  a->upper_levels = p.kind == Kind::icc ? a->lower_levels : find_levels(p.upper(), false, depth.data());
-  a->choice = {a->options.strategy, "forced"};
-  if (a->options.strategy != "auto") return;
+  const std::unique_ptr<I[]> depth(new (std::nothrow) I[p.n]);
+  if (!depth) return {};
+  const I lower = find_levels(p.lower(), true, depth.get());
+  return {lower, p.kind == Kind::icc ? lower : find_levels(p.upper(), false, depth.get())};
+}
+
+/// The strategy asked for, or the one that suits the triangles.
+template <class T, class I> Choice choose(const Analysis<T, I>& a)
+{
+  if (a.options.strategy != "auto") return {a.options.strategy, "forced"};
   ChoiceInput input;
-  input.n = p.n;
-  input.nnz = static_cast<std::int64_t>(p.lower_column.size() + p.upper_column.size());
-  input.levels = static_cast<std::int64_t>(a->lower_levels) + a->upper_levels;
-  input.threads = a->options.threads;
-  input.blocks_speedup = a->factorization->speedup();
-  a->choice = choose_strategy(input);
+  input.nnz = static_cast<std::int64_t>(a.pattern.lower_column.size() + a.pattern.upper_column.size());
+  input.threads = a.options.threads;
+  input.blocks_speedup = a.factorization->speedup();
+  return choose_strategy(input);
 }
 
 template <class T, class I>
@@ -62,7 +62,7 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   a->nnz = A.nnz();
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
   if (!a->pattern.natural()) a->work.resize(A.n);
-  choose(a);
+  a->choice = choose(*a);
   return make_factor_solves(a->pattern, a->choice.strategy, a->options.threads, a->options.single_storage, &a->solves);
 }
 
@@ -114,9 +114,9 @@ public:
     Analysis<T, I>& a = *analysis_;
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
       return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
-    resize_large(&a.values.lower, a.pattern.lower_column.size());
-    resize_large(&a.values.upper, a.pattern.upper_column.size());
-    resize_large(&a.values.inverse_pivot, a.pattern.n);
+    a.values.lower.resize(a.pattern.lower_column.size());
+    a.values.upper.resize(a.pattern.upper_column.size());
+    a.values.inverse_pivot.resize(a.pattern.n);
     Status status = a.factorization->run(A, rule, &a.values, &a.pivots);
     if (status.ok()) status = a.solves->refresh(a.values);
     if (a.options.single_storage && !std::is_same_v<T, single_t<T>>) a.values = FactorValues<T>();
@@ -180,8 +180,6 @@ public:
     const Description solves = a.solves->describe();
     s.strategy = solves.strategy;
     s.reason = a.choice.reason;
-    s.lower_levels = a.lower_levels;
-    s.upper_levels = a.upper_levels;
     s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
     s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
     s.threads = std::max(solves.threads, a.factorization->threads());
@@ -191,6 +189,12 @@ public:
     s.transpose_bytes = a.solves->transpose_bytes();
     s.pivots = a.pivots;
     return s;
+  }
+
+  LevelCounts levels() const override
+  {
+    if (analysis_ && analysis_->levels.lower == 0) analysis_->levels = count_levels(analysis_->pattern);
+    return analysis_ ? analysis_->levels : LevelCounts();
   }
 
   const FactorPattern<I>& pattern() const override

@@ -20,13 +20,16 @@ template <class I> RowChunks<I> plan_chunks(const PatternView<I>& pattern, bool 
 template <class T, class V, class I> class BlockSolver : public TriangularSolver<T, V, I> {
 public:
   BlockSolver(TriangleView<V, I> triangle, int threads)
-      : triangle_(triangle), plan_(plan_chunks(triangle.pattern, triangle.lower, threads)), runner_(plan_)
+      : triangle_(triangle),
+        chained_(reads_predecessors(triangle.pattern, triangle.lower)),
+        plan_(plan_chunks(triangle.pattern, triangle.lower, threads)),
+        runner_(plan_)
   {
   }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
-    with_row<T>(triangle_, conjugate, [&](const auto& row) {
+    with_row<T>(triangle_, chained_, conjugate, [&](const auto& row) {
       runner_.run([&row, &columns, b, x](I begin, I end, int) { row.walk(begin, end, b, x, columns); });
     });
   }
@@ -39,14 +42,14 @@ public:
 
   Description describe() const override
   {
-    return {"blocks", levels_.get(triangle_.pattern, triangle_.lower), plan_.threads, plan_.bytes()};
+    return {"blocks", plan_.threads, plan_.bytes()};
   }
 
 private:
   TriangleView<V, I> triangle_;
+  bool chained_;
   RowChunks<I> plan_;
   ChunkRunner<I> runner_;
-  LevelCount<I> levels_;
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ public:
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
-    with_row<T>(triangle_, conjugate, [&](const auto& row) {
+    with_row<T>(triangle_, false, conjugate, [&](const auto& row) {
       if (threads_ == 1) return walk_stages(0, 1, row, b, x, columns);
 #pragma omp parallel num_threads(threads_)
       walk_stages(omp_get_thread_num(), omp_get_num_threads(), row, b, x, columns);
@@ -53,7 +53,7 @@ public:
   Description describe() const override
   {
     const std::size_t indices = sets_.row.size() + sets_.level_begin.size();
-    return {"level_set", sets_.count, threads_, indices * sizeof(I) + stages_.size() * sizeof(Stage)};
+    return {"level_set", threads_, indices * sizeof(I) + stages_.size() * sizeof(Stage)};
   }
 
 private:

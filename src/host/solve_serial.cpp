@@ -14,12 +14,15 @@ constexpr int rows_at_a_time = 256;
 
 template <class T, class V, class I> class SerialSolver : public TriangularSolver<T, V, I> {
 public:
-  explicit SerialSolver(TriangleView<V, I> triangle) : triangle_(triangle) {}
+  explicit SerialSolver(TriangleView<V, I> triangle)
+      : triangle_(triangle), chained_(reads_predecessors(triangle.pattern, triangle.lower))
+  {
+  }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     const I n = triangle_.pattern.n;
-    with_row<T>(triangle_, conjugate, [&](const auto& row) {
+    with_row<T>(triangle_, chained_, conjugate, [&](const auto& row) {
       if (columns.count == 1) return row.walk(0, n, b, x, columns);
       for (I s = 0; s < n; s += std::min<I>(rows_at_a_time, n - s))
         row.walk(s, s + std::min<I>(rows_at_a_time, n - s), b, x, columns);
@@ -32,14 +35,11 @@ public:
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override
-  {
-    return {"serial", levels_.get(triangle_.pattern, triangle_.lower), 1, 0};
-  }
+  Description describe() const override { return {"serial", 1, 0}; }
 
 private:
   TriangleView<V, I> triangle_;
-  LevelCount<I> levels_;
+  bool chained_;
 };
 
 }  // namespace

@@ -29,7 +29,6 @@ public:
       : n_(triangle.pattern.n),
         lower_(triangle.lower),
         threads_(threads),
-        pattern_(triangle.pattern),
         left_(new Contributions<T>[n_])
   {
     transpose(triangle.pattern);
@@ -57,7 +56,7 @@ public:
   Description describe() const override
   {
     const std::size_t indices = column_begin_.size() + row_.size() + source_.size();
-    return {"sync_free", levels_.get(pattern_, lower_), threads_,
+    return {"sync_free", threads_,
             indices * sizeof(I) + value_.size() * sizeof(V) + n_ * (sizeof(Contributions<T>) + sizeof(std::int32_t))};
   }
 
@@ -113,8 +112,6 @@ private:
   I n_;
   bool lower_;
   int threads_;
-  PatternView<I> pattern_;  ///< for describe() only
-  LevelCount<I> levels_;
   std::unique_ptr<Contributions<T>[]> left_;
   std::vector<std::int32_t> in_degree_;
   std::vector<I> column_begin_, row_, source_;  ///< source_: where an entry stands in the caller's rows

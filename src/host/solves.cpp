@@ -5,12 +5,11 @@
 #include <new>
 
 #include "../core/instantiate.hpp"
-#include "large_array.hpp"
 
 namespace syncfree {
 namespace {
 
-template <class V> std::size_t bytes(const std::vector<V>& v) { return v.size() * sizeof(V); }
+template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
 /// A triangle transposed: the CSR of T^T is the CSC of T.
 template <class V, class I> struct Transposed {
@@ -39,9 +38,9 @@ template <class V, class I> struct Transposed {
 };
 
 /// Rounds to V. Returns the position of the first number that V cannot hold, or the size.
-template <class V, class T> std::size_t round_all(const std::vector<T>& from, std::vector<V>* to)
+template <class V, class T> std::size_t round_all(const Array<T>& from, Array<V>* to)
 {
-  resize_large(to, from.size());
+  to->resize(from.size());
   std::size_t first = from.size();
   for (std::size_t k = from.size(); k-- > 0;) {
     (*to)[k] = static_cast<V>(from[k]);
@@ -138,7 +137,6 @@ public:
   {
     const Description upper = upper_->describe();
     Description both = lower_->describe();
-    both.levels += upper.levels;
     both.threads = std::max(both.threads, upper.threads);
     both.bytes += upper.bytes;
     return both;
@@ -191,7 +189,7 @@ private:
   }
 
   /// The row of position k; n for the position behind the last.
-  static std::int64_t row_of(const std::vector<I>& begin, std::size_t k)
+  static std::int64_t row_of(const Array<I>& begin, std::size_t k)
   {
     return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
   }

@@ -9,9 +9,16 @@
 #include <random>
 #include <vector>
 
+#include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 
 namespace syncfree {
+
+/// For EXPECT_EQ of what the library made with what a test wrote down.
+template <class V> bool operator==(const Array<V>& a, const std::vector<V>& b)
+{
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 /// A pattern that owns its arrays. Nothing is checked: tests of the checks need bad ones.
 template <class I> struct OwnedPattern {

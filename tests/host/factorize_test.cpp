@@ -46,7 +46,7 @@ template <class T, class I> struct Made {
   }
 };
 
-template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
+template <class T> bool same_bits(const Array<T>& a, const Array<T>& b)
 {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }

@@ -39,6 +39,7 @@ TEST(Progress, shows_plain_data_written_before_finish)
 {
   constexpr int workers = 4, steps = 500, rounds = 5;
   Progress progress(workers, steps);
+  std::vector<Progress::Seen> seen(workers);
   std::vector<std::vector<int>> data(workers, std::vector<int>(steps, -1));
   int wrong = 0;
   std::atomic<int> wrong_sum{0};
@@ -47,7 +48,7 @@ TEST(Progress, shows_plain_data_written_before_finish)
     with_team(workers, [&](int t) {
       for (int s = 0; s < steps; ++s) {
         if (t > 0) {  // a wavefront: step s reads step s of the worker before
-          progress.wait(t - 1, s + 1);
+          progress.wait(t - 1, s + 1, &seen[t]);
           if (data[t - 1][s] != round * 1000 + s) ++wrong_sum;
         }
         data[t][s] = round * 1000 + s;
@@ -62,6 +63,7 @@ TEST(Progress, shows_plain_data_written_before_finish)
 TEST(Progress, does_not_take_an_earlier_round_for_this_one)
 {
   Progress progress(2, 3);
+  Progress::Seen known;
   for (int round = 0; round < 100; ++round) {
     progress.new_round();
     int written = 0;
@@ -72,7 +74,7 @@ TEST(Progress, does_not_take_an_earlier_round_for_this_one)
         written = 1;
         progress.finish(0, 1);  // blocks may have fewer steps than the longest
       } else {
-        progress.wait(0, 1);
+        progress.wait(0, 1, &known);
         seen = written == 1;
       }
     });

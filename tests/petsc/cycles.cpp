@@ -1,7 +1,7 @@
 /*
   PETSc started and ended three times in one process: a program that links our library
   registers it each time and finds the types, the log events and the factor package
-  again. MPI is started once, by the program.
+  again, with -strategy <name> in place of `blocks`. MPI is started once, by the program.
 */
 
 #include <petscksp.h>
@@ -14,7 +14,7 @@
 #define PETSC_SUCCESS 0
 #endif
 
-static PetscErrorCode SolveOnce(PCType type, PetscInt* iterations)
+static PetscErrorCode SolveOnce(PCType type, const char strategy[], PetscInt* iterations)
 {
   const PetscInt n = 100;
   Mat A;
@@ -38,7 +38,7 @@ static PetscErrorCode SolveOnce(PCType type, PetscInt* iterations)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, type));
   PetscCall(PCSyncFreeILUSetThreads(pc, 2));
-  PetscCall(PCSyncFreeILUSetStrategy(pc, "blocks"));
+  PetscCall(PCSyncFreeILUSetStrategy(pc, strategy));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, iterations));
   PetscCall(KSPDestroy(&ksp));
@@ -51,12 +51,14 @@ static PetscErrorCode SolveOnce(PCType type, PetscInt* iterations)
 static PetscErrorCode Cycle(int k, int* argc, char*** argv)
 {
   PetscInt ours, petsc;
+  char strategy[32] = "blocks";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(argc, argv, nullptr, nullptr));
   PetscCall(PCSyncFreeILURegister());
-  PetscCall(SolveOnce(PCSYNCFREEILU, &ours));
-  PetscCall(SolveOnce(PCILU, &petsc));
+  PetscCall(PetscOptionsGetString(nullptr, nullptr, "-strategy", strategy, sizeof(strategy), nullptr));
+  PetscCall(SolveOnce(PCSYNCFREEILU, strategy, &ours));
+  PetscCall(SolveOnce(PCILU, strategy, &petsc));
   std::printf("CYCLE %d iterations %d and %d\n", k, (int)ours, (int)petsc);
   std::fflush(stdout);
   PetscCall(PetscFinalize());

@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Petsc, Strategies, testing::Combine(testing::ValuesIn(s
 
 TEST(StrategyList, has_the_four_host_strategies)
 {
-  EXPECT_EQ((std::vector<std::string>{"serial", "level_set", "sync_free", "blocks"}), strategies());
+  EXPECT_EQ((std::vector<std::string>{"serial", "level_set", "sync_free", "blocks"}), host_strategies());
 }
 
 /* The bounds must be worth something: a factor changed in one place by thousands of epsilons has to be noticed. */

@@ -95,9 +95,31 @@ TEST_P(OurTypes, take_each_strategy_by_call_and_by_option_and_run_it)
     ok(PCSetUp(pc_));
     const std::string text = view(pc_);
     EXPECT_TRUE(contains(text, name)) << text;
-    EXPECT_TRUE(contains(text, name == "serial" ? "threads: 1" : "threads: 2")) << text;
+    if (on_host(name)) {
+      EXPECT_TRUE(contains(text, name == "serial" ? "threads: 1" : "threads: 2")) << text;
+    }
     EXPECT_TRUE(contains(text, "forced")) << text;
   }
+}
+
+/* What other builds have is told from what nobody knows. */
+TEST_P(OurTypes, say_of_kokkos_that_it_runs_or_that_this_build_lacks_it)
+{
+  const Refusal by_call = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "kokkos"); });
+  Options options("-pc_syncfree_ilu_strategy kokkos");
+  const Refusal by_option = refused([&] { return PCSetFromOptions(pc_); });
+  if (by_call.code) {
+    EXPECT_TRUE(by_call.says("SYNCFREE_KOKKOS")) << by_call.text;
+    EXPECT_TRUE(by_option.says("SYNCFREE_KOKKOS")) << by_option.text;
+    return;
+  }
+  EXPECT_EQ(0, by_option.code) << by_option.text;
+  ok(PCSetUp(pc_));
+  const bool icc = std::string(GetParam()) == PCSYNCFREEICC;
+  EXPECT_TRUE(contains(view(pc_), icc ? "factored by the host: IC" : "factored by spiluk")) << view(pc_);
+  ok(PCSyncFreeILUSetStrategy(pc_, "serial"));
+  ok(PCSetUp(pc_));
+  EXPECT_TRUE(contains(view(pc_), "syncfree strategy: serial (forced)")) << "the backend did not change\n" << view(pc_);
 }
 
 TEST_P(OurTypes, say_why_auto_took_its_strategy)

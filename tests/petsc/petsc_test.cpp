@@ -179,3 +179,11 @@ const std::vector<std::string>& strategies()
   }
   return names;
 }
+
+std::vector<std::string> host_strategies()
+{
+  std::vector<std::string> names;
+  for (const auto& name : strategies())
+    if (on_host(name)) names.push_back(name);
+  return names;
+}

@@ -126,3 +126,7 @@ inline double magnitude(const PetscScalar& v) { return (double)PetscAbsScalar(v)
 
 /* The strategies that the library lists, taken from the text with which it refuses an unknown one. */
 const std::vector<std::string>& strategies();
+
+/* Is it one of our own, on CPU threads? Others make use of a library that has its own threads and memory. */
+inline bool on_host(const std::string& strategy) { return strategy != "kokkos"; }
+std::vector<std::string> host_strategies();

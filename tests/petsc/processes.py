@@ -238,11 +238,29 @@ def is_unknown_where_it_is_not_loaded(petsc):
     result.expect(result.status != 0, "a type that nobody registered was found").has("syncfree_ilu")
 
 
-@test
-def survives_three_cycles_of_petscinitialize_and_petscfinalize(petsc):
-    result = petsc.start("", program=petsc.cycles).ok()
+def expect_cycles(petsc, strategy):
+    """Three times PETSc in one process, with equal iterations; returns what was printed."""
+    result = petsc.start(f"-strategy {strategy}", program=petsc.cycles).ok()
     pairs = re.findall(r"^CYCLE \d iterations (\d+) and (\d+)$", result.output, re.M)
     result.expect(len(pairs) == 3 and all(a == b for a, b in pairs) and len(set(pairs)) == 1, "the cycles differ")
+    return result
+
+
+@test
+def survives_three_cycles_of_petscinitialize_and_petscfinalize(petsc):
+    expect_cycles(petsc, "blocks")
+
+
+@test
+def kokkos_starts_once_is_silent_and_serves_ranks_without_rows(petsc):
+    if "kokkos" not in petsc.plugin("-pc_type syncfree_ilu -help").output:
+        raise Skip("this library was built without Kokkos Kernels")
+    expect_cycles(petsc, "kokkos").lacks("Kokkos")
+    expected = petsc.start("-pc_type bjacobi -sub_pc_type ilu -empty_rank 0", ranks=3).converged(3)
+    kokkos = "-pc_type syncfree_ilu -pc_syncfree_ilu_strategy kokkos -empty_rank 0"
+    result = petsc.plugin(kokkos, ranks=3)
+    result.expect(result.converged(3) == expected, f"bjacobi+ilu took {expected} steps").lacks("Kokkos")
+    petsc.plugin(f"{kokkos} -ksp_view", ranks=3).ok().has("syncfree strategy: kokkos (forced; Kokkos ")
 
 
 @test

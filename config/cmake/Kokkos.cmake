@@ -1,0 +1,125 @@
+# The backend `kokkos`: target `kokkos` where Kokkos Kernels is there, as SYNCFREE_KOKKOS asks:
+#
+#   AUTO   if a suitable one is found; a message says why not
+#   ON     it is an error if there is none
+#   OFF    no
+#
+# A process must not hold two Kokkos. A PETSc that has one (PETSC_HAVE_KOKKOS, or a library that it links) decides
+# which: that one, or none.
+#
+#   SYNCFREE_HAVE_KOKKOS    the outcome
+#   kokkos_archives         its libraries as files, for who links our static library
+set(SYNCFREE_KOKKOS AUTO CACHE STRING "Build the backend kokkos: AUTO, ON or OFF")
+set_property(CACHE SYNCFREE_KOKKOS PROPERTY STRINGS AUTO ON OFF)
+
+# The files of the libraries that a target stands for and links.
+function(kokkos_library_files target out)
+  set(files)
+  foreach(property IMPORTED_LOCATION IMPORTED_LOCATION_NONE IMPORTED_LOCATION_RELEASE IMPORTED_LOCATION_RELWITHDEBINFO
+      IMPORTED_LOCATION_DEBUG IMPORTED_LOCATION_NOCONFIG)
+    get_target_property(file ${target} ${property})
+    if(file)
+      list(APPEND files ${file})
+      break()
+    endif()
+  endforeach()
+  get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+  foreach(link ${links})
+    if(TARGET ${link})
+      kokkos_library_files(${link} more)
+      list(APPEND files ${more})
+    elseif(EXISTS "${link}")
+      list(APPEND files ${link})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES files)
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# The Kokkos library that PETSc's own library brings along; empty if none.
+function(kokkos_of_petsc out)
+  execute_process(COMMAND ldd ${PETSC_PC_LINK_LIBRARIES} OUTPUT_VARIABLE needed ERROR_QUIET)
+  set(found)
+  if(needed MATCHES "=> ([^ \n]*kokkoscore[^ \n]*)")
+    file(REAL_PATH ${CMAKE_MATCH_1} found)
+  endif()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+# Sets kokkos_target, or kokkos_missing to the reason.
+function(kokkos_find)
+  set(where)
+  if(SYNCFREE_PETSC)
+    file(STRINGS ${PETSc_CONFIG} has_kokkos REGEX "define PETSC_HAVE_KOKKOS ")
+    file(STRINGS ${PETSc_CONFIG} has_kernels REGEX "define PETSC_HAVE_KOKKOS_KERNELS ")
+    if(has_kokkos AND NOT has_kernels)
+      set(kokkos_missing "this PETSc has Kokkos but not Kokkos Kernels" PARENT_SCOPE)
+      return()
+    elseif(has_kokkos)
+      set(where PATHS ${PETSC_DIR}/${PETSC_ARCH} ${PETSC_DIR} NO_DEFAULT_PATH)
+    endif()
+  endif()
+  find_package(KokkosKernels CONFIG QUIET ${where})
+  if(NOT KokkosKernels_FOUND)
+    set(kokkos_missing "Kokkos Kernels was not found" PARENT_SCOPE)
+    if(where)
+      set(kokkos_missing "this PETSc has a Kokkos Kernels outside of ${PETSC_DIR}/${PETSC_ARCH}" PARENT_SCOPE)
+    endif()
+    return()
+  endif()
+  add_library(kokkos_kernels INTERFACE IMPORTED)
+  if(TARGET Kokkos::kokkoskernels)
+    set(target Kokkos::kokkoskernels)
+  else() # Trilinos: headers are not part of its targets
+    list(GET KokkosKernels_LIBRARIES 0 target)
+    target_include_directories(kokkos_kernels SYSTEM INTERFACE ${KokkosKernels_INCLUDE_DIRS})
+  endif()
+  target_link_libraries(kokkos_kernels INTERFACE ${target})
+  kokkos_library_files(${target} files)
+  set(kokkos_archives ${files} PARENT_SCOPE)
+
+  if(SYNCFREE_PETSC)
+    kokkos_of_petsc(theirs)
+    foreach(file ${files})
+      file(REAL_PATH ${file} file)
+      list(APPEND real_files ${file})
+    endforeach()
+    if(theirs AND NOT theirs IN_LIST real_files)
+      set(kokkos_missing "this PETSc brings ${theirs}, and the Kokkos Kernels found would bring another" PARENT_SCOPE)
+      return()
+    endif()
+  endif()
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_LIBRARIES kokkos_kernels)
+  check_cxx_source_compiles("#include <Kokkos_Core.hpp>
+    int main() { return Kokkos::is_initialized(); }" SYNCFREE_KOKKOS_COMPILES)
+  if(NOT SYNCFREE_KOKKOS_COMPILES)
+    set(kokkos_missing "${CMAKE_CXX_COMPILER} does not compile ${KokkosKernels_DIR}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(SYNCFREE_HAVE_KOKKOS OFF)
+set(kokkos_missing "SYNCFREE_KOKKOS is OFF")
+if(SYNCFREE_KOKKOS)
+  set(kokkos_missing)
+  kokkos_find()
+  if(NOT kokkos_missing)
+    set(SYNCFREE_HAVE_KOKKOS ON)
+    message(STATUS "Backend kokkos: with ${KokkosKernels_DIR}")
+  elseif(SYNCFREE_KOKKOS STREQUAL AUTO)
+    message(STATUS "Backend kokkos: not built, ${kokkos_missing}")
+  else()
+    message(FATAL_ERROR "SYNCFREE_KOKKOS=${SYNCFREE_KOKKOS}, but ${kokkos_missing}")
+  endif()
+endif()
+
+set(SYNCFREE_KOKKOS_MISSING "${kokkos_missing}" CACHE INTERNAL "why there is no backend kokkos, for test.sh")
+
+if(SYNCFREE_HAVE_KOKKOS)
+  file(GLOB kokkos_sources CONFIGURE_DEPENDS src/kokkos/*.cpp)
+  add_library(kokkos STATIC ${kokkos_sources})
+  target_link_libraries(kokkos PUBLIC host core PRIVATE kokkos_kernels)
+  target_compile_definitions(core PRIVATE SYNCFREE_HAVE_KOKKOS)
+else()
+  set(kokkos_archives)
+endif()

@@ -1,0 +1,82 @@
+#pragma once
+
+/// The numbers of ILU by spiluk, on the pattern that the core has found.
+///
+/// spiluk finds fill and levels itself and then spreads out every row of a level at once, an array of
+/// (rows of the widest level) x n indices: 3 GB for 64^3. So its symbolic phase is shown a chain, in which each row
+/// waits for the one before: it plans one row after the other, with a single spread row. The numeric phase takes
+/// L and U as they come. On Serial, the only space of Debian's Kokkos, nothing is lost.
+
+#include "syncfree/factor.hpp"
+#include "triangle.hpp"
+
+namespace syncfree::kokkos {
+
+template <class T, class I> class Spiluk {
+public:
+  /// Keeps no pointer into A.
+  Spiluk(const PatternView<I>& A, const FactorPattern<I>& pattern) : row_order_(pattern.row_order)
+  {
+    A_.begin.push_back(0);
+    for (I i = 0; i < A.n; ++i) {
+      const I row = pattern.natural() ? i : pattern.row_order[i];
+      for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+        A_.column.push_back(pattern.natural() ? A.column[k] : pattern.column_place[A.column[k]]);
+      A_.begin.push_back(static_cast<I>(A_.column.size()));
+    }
+    A_.value.resize(A_.column.size());
+    plan();
+  }
+
+  /// Fills in the numbers of L and U, whatever becomes of the pivots.
+  void run(const CsrView<T, I>& A, Csr<T, I>* L, Csr<T, I>* U)
+  {
+    take(A);
+    auto a_begin = view(A_.begin), a_column = view(A_.column);
+    auto l_begin = view(L->begin), l_column = view(L->column);
+    auto u_begin = view(U->begin), u_column = view(U->column);
+    auto a_value = view(A_.value), l_value = view(L->value), u_value = view(U->value);
+    kernels::spiluk_numeric(&handle_, I(0), a_begin, a_column, a_value, l_begin, l_column, l_value, u_begin, u_column,
+                            u_value);
+  }
+
+  /// What spiluk puts in the place of a pivot that is exactly 0.
+  static bool is_replaced(const T& pivot) { return pivot == T(1e6); }
+
+  /// The matrix in the factor's order, the spread row and the list of rows.
+  std::size_t plan_bytes() const { return A_.size() + bytes(row_order_) + 4 * bytes(A_.begin); }
+
+private:
+  void plan()
+  {
+    const I n = A_.n();
+    Csr<T, I> chain;
+    std::vector<I> l_begin(n + 1), l_column(2 * n - 1), u_begin(n + 1), u_column(n);
+    chain.begin.push_back(0);
+    for (I i = 0; i < n; ++i) {
+      if (i > 0) chain.column.push_back(i - 1);
+      chain.column.push_back(i);
+      chain.begin.push_back(static_cast<I>(chain.column.size()));
+    }
+    using KokkosSparse::Experimental::SPILUKAlgorithm;
+    handle_.create_spiluk_handle(SPILUKAlgorithm::SEQLVLSCHD_TP1, n, 2 * n - 1, n);
+    auto a0 = view(chain.begin), a1 = view(chain.column);
+    auto l0 = view(l_begin), l1 = view(l_column), u0 = view(u_begin), u1 = view(u_column);
+    kernels::spiluk_symbolic(&handle_, I(0), a0, a1, l0, l1, u0, u1);
+  }
+
+  /// A's numbers in the factor's order of rows.
+  void take(const CsrView<T, I>& A)
+  {
+    for (I i = 0; i < A_.n(); ++i) {
+      const T* from = A.value + A.pattern.row_begin[row_order_.empty() ? i : row_order_[i]];
+      for (I k = A_.begin[i]; k < A_.begin[i + 1]; ++k) A_.value[k] = to_kokkos<T>(*from++);
+    }
+  }
+
+  Csr<T, I> A_;
+  std::vector<I> row_order_;
+  Handle<T, I> handle_;
+};
+
+}  // namespace syncfree::kokkos

@@ -1,0 +1,92 @@
+#pragma once
+
+/// One preconditioner of a comparison, used as a program would: through PETSc's public interface.
+
+#include <petscksp.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace bench {
+
+/// Throws after PETSc has printed its message, traceback included.
+inline void ok(PetscErrorCode code)
+{
+  if (static_cast<int>(code) != 0) throw std::runtime_error("a PETSc call failed");
+}
+
+/// A PETSc object that is destroyed with its scope.
+template <class Handle, PetscErrorCode (*destroy)(Handle*)>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept
+  {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned() { reset(); }
+  operator Handle() const { return handle_; }
+  Handle* out() { return &handle_; }
+  void reset()
+  {
+    if (handle_) (void)destroy(&handle_);
+  }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+using MatOwner = Owned<Mat, MatDestroy>;
+using VecOwner = Owned<Vec, VecDestroy>;
+using PCOwner = Owned<PC, PCDestroy>;
+
+struct Setting {
+  std::string kind = "ilu";  ///< ilu or icc
+  PetscInt levels = 0;       ///< of fill
+  std::string strategy;      ///< empty: PETSc's own preconditioner
+  int threads = 1;
+
+  std::string label() const { return strategy.empty() ? "petsc" : strategy + "/" + std::to_string(threads); }
+};
+
+/// Seconds of a monotonic clock.
+double now();
+
+class Contender {
+ public:
+  explicit Contender(Setting setting) : setting_(std::move(setting)) {}
+  const Setting& setting() const { return setting_; }
+
+  /// The preconditioner that refresh() and apply() use. Returns why it has no factor, empty if it has.
+  std::string prepare(Mat A);
+
+  /// Seconds of PCSetUp() on a new PC, and of destroying it.
+  std::pair<double, double> time_setup(Mat A) const;
+
+  /// Seconds of PCSetUp() after the matrix got other numbers.
+  double time_refresh();
+
+  /// Seconds of one of `count` applications, after one that is not counted.
+  double time_apply(Vec b, Vec x, int count);
+
+  void apply(Vec b, Vec x) { ok(PCApply(pc_, b, x)); }
+
+  /// Bytes of the factored matrix without transposes: what ours says of itself. For PETSc's own, which does not say:
+  /// nz values and columns, and for every row its offset, the place of its diagonal entry and a scalar of solve_work.
+  double bytes() const;
+
+  /// The strategy that runs, with its reason where `auto` took it.
+  std::string ran() const;
+
+ private:
+  PCOwner create(Mat A) const;
+  bool ours() const { return !setting_.strategy.empty(); }
+
+  Setting setting_;
+  PCOwner pc_;
+};
+
+}  // namespace bench

@@ -1,0 +1,201 @@
+/// Stencils on grids, solids, bands and graphs. A generator lists the edges of a graph; numbers and diagonal
+/// come from one place.
+
+#include "generate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace bench {
+namespace {
+
+/// splitmix64: one step turns neighbouring numbers into unrelated ones.
+std::uint64_t mix(std::uint64_t z)
+{
+  z += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+using Offset = std::array<std::int64_t, 3>;
+
+/// Fills in what stands on the diagonal: a little more than the moduli of the rest of its row.
+void dominate(Matrix* A)
+{
+  for (std::int64_t i = 0; i < A->n(); ++i) {
+    double sum = 0.05;
+    std::int64_t diagonal = -1;
+    for (std::int64_t k = A->row_begin[i]; k < A->row_begin[i + 1]; ++k)
+      if (A->column[k] == i) diagonal = k;
+      else sum += std::abs(A->value[k]);
+    A->value[diagonal] = 1.02 * sum;
+  }
+}
+
+void end_row(Matrix* A) { A->row_begin.push_back(A->nnz()); }
+
+/// Couples nodes with the neighbours at `offsets` (in ascending order, itself among them), `block` unknowns a node.
+template <class Value>
+Matrix grid(Offset size, const std::vector<Offset>& offsets, int block, Value value_of)
+{
+  Matrix A;
+  A.block = block;
+  const std::int64_t nodes = size[0] * size[1] * size[2];
+  for (std::int64_t p = 0; p < nodes; ++p) {
+    const Offset here = {p % size[0], p / size[0] % size[1], p / (size[0] * size[1])};
+    for (int r = 0; r < block; ++r) {
+      for (const Offset& o : offsets) {
+        const auto inside = [&](int d) { return here[d] + o[d] >= 0 && here[d] + o[d] < size[d]; };
+        if (!inside(0) || !inside(1) || !inside(2)) continue;
+        const std::int64_t q = p + o[0] + size[0] * (o[1] + size[1] * o[2]);
+        for (int c = 0; c < block; ++c) {
+          A.column.push_back(q * block + c);
+          A.value.push_back(value_of(p, q, o, r, c));
+        }
+      }
+      end_row(&A);
+    }
+  }
+  dominate(&A);
+  return A;
+}
+
+/// Offsets up to one in each direction, of which at most `reach` differ from zero.
+std::vector<Offset> neighbours(int dimensions, int reach)
+{
+  std::vector<Offset> all;
+  const std::int64_t depth = dimensions == 3;
+  for (std::int64_t z = -depth; z <= depth; ++z)
+    for (std::int64_t y = -1; y <= 1; ++y)
+      for (std::int64_t x = -1; x <= 1; ++x)
+        if (x * x + y * y + z * z <= reach) all.push_back({x, y, z});
+  return all;
+}
+
+double negative(std::int64_t p, std::int64_t q, const Offset&, int, int) { return -0.5 - random_of(p, q, 1); }
+
+/// Edge of the square or cube with at least `nodes` nodes.
+std::int64_t edge(std::int64_t nodes, int dimensions)
+{
+  std::int64_t m = 1;
+  while ((dimensions == 3 ? m * m * m : m * m) < nodes) ++m;
+  return m;
+}
+
+Matrix stencil(std::int64_t rows, int dimensions, int reach)
+{
+  const std::int64_t m = edge(rows, dimensions);
+  return grid({m, m, dimensions == 3 ? m : 1}, neighbours(dimensions, reach), 1, negative);
+}
+
+Matrix make_7pt(std::int64_t rows) { return stencil(rows, 3, 1); }
+Matrix make_27pt(std::int64_t rows) { return stencil(rows, 3, 3); }
+Matrix make_5pt(std::int64_t rows) { return stencil(rows, 2, 1); }
+Matrix make_9pt(std::int64_t rows) { return stencil(rows, 2, 2); }
+
+/// A lattice of springs, stiff along and soft across: the block of two nodes at direction d is -k (d d^T + I / 5).
+Matrix make_elasticity(std::int64_t rows)
+{
+  const std::int64_t m = edge((rows + 2) / 3, 3);
+  return grid({m, m, m}, neighbours(3, 3), 3, [](std::int64_t p, std::int64_t q, const Offset& o, int r, int c) {
+    if (p == q) return r == c ? 0.0 : 0.2 * (random_of(3 * p + r, 3 * p + c, 2) - 0.5);
+    const double length = static_cast<double>(o[0] * o[0] + o[1] * o[1] + o[2] * o[2]);
+    const double along = static_cast<double>(o[r] * o[c]) / length;
+    return -(0.5 + random_of(p, q, 2)) * (along + (r == c ? 0.2 : 0.0));
+  });
+}
+
+/// Neighbours of every row among the rows before it -> the symmetric matrix. Neighbours may repeat.
+Matrix from_lower(std::vector<std::vector<std::int64_t>> lower)
+{
+  const auto n = static_cast<std::int64_t>(lower.size());
+  std::vector<std::vector<std::int64_t>> upper(lower.size());
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto& row = lower[i];
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    for (const std::int64_t j : row) upper[j].push_back(i);
+  }
+  Matrix A;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (const std::int64_t j : lower[i]) A.column.push_back(j);
+    A.column.push_back(i);
+    for (const std::int64_t j : upper[i]) A.column.push_back(j);
+    for (std::int64_t k = A.row_begin[i]; k < A.nnz(); ++k) A.value.push_back(-0.5 - random_of(i, A.column[k], 3));
+    end_row(&A);
+  }
+  dominate(&A);
+  return A;
+}
+
+/// 20 draws a row in a band of 2000.
+Matrix make_banded(std::int64_t rows)
+{
+  std::vector<std::vector<std::int64_t>> lower(rows);
+  for (std::int64_t i = 1; i < rows; ++i)
+    for (std::int64_t k = 0; k < 20; ++k) {
+      const std::int64_t width = std::min<std::int64_t>(i, 2000);
+      lower[i].push_back(i - 1 - static_cast<std::int64_t>(random_of(i, -1 - k, 4) * static_cast<double>(width)));
+    }
+  return from_lower(std::move(lower));
+}
+
+Matrix make_chain(std::int64_t rows)
+{
+  std::vector<std::vector<std::int64_t>> lower(rows);
+  for (std::int64_t i = 1; i < rows; ++i) lower[i].push_back(i - 1);
+  return from_lower(std::move(lower));
+}
+
+/// Row r, counted from the end, has min(5000, 0.3 mean (1 - u)^-0.6) neighbours floor(r u^3) behind it, so the hubs are
+/// the last rows: that is where fill-reducing orders put them, and hubs in front would make a factorization quadratic.
+Matrix make_powerlaw(std::int64_t rows)
+{
+  constexpr double mean = 8;
+  std::vector<std::vector<std::int64_t>> lower(rows);
+  for (std::int64_t r = 1; r < rows; ++r) {
+    const double length = std::min(5000.0, 0.3 * mean * std::pow(1.0 - random_of(r, -1, 5), -0.6));
+    for (std::int64_t k = 0; k < static_cast<std::int64_t>(length); ++k) {
+      const double u = random_of(r, -2 - k, 5);
+      const auto hub = static_cast<std::int64_t>(static_cast<double>(r) * u * u * u);
+      lower[rows - 1 - hub].push_back(rows - 1 - r);
+    }
+  }
+  return from_lower(std::move(lower));
+}
+
+}  // namespace
+
+double random_of(std::int64_t i, std::int64_t j, std::uint64_t seed)
+{
+  const auto low = static_cast<std::uint64_t>(std::min(i, j)), high = static_cast<std::uint64_t>(std::max(i, j));
+  return static_cast<double>(mix(mix(mix(seed) ^ low) ^ high) >> 11) * 0x1p-53;
+}
+
+const std::vector<Generator>& generators()
+{
+  static const std::vector<Generator> all = {
+      {"7pt", "7-point stencil on a cube", make_7pt},
+      {"27pt", "27-point stencil on a cube", make_27pt},
+      {"5pt", "5-point stencil on a square", make_5pt},
+      {"9pt", "9-point stencil on a square", make_9pt},
+      {"elasticity", "27-point stencil, three unknowns a node", make_elasticity},
+      {"banded", "20 random neighbours before each row, at most 2000 away", make_banded},
+      {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw},
+      {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh},
+      {"chain", "tridiagonal: every row waits for the one before", make_chain},
+  };
+  return all;
+}
+
+const Generator* find_generator(const std::string& name)
+{
+  for (const Generator& g : generators())
+    if (name == g.name) return &g;
+  return nullptr;
+}
+
+}  // namespace bench

@@ -1,0 +1,49 @@
+#pragma once
+
+/// What the benchmark tells: a progress bar, a CSV file, tables.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+
+namespace bench {
+
+/// A bar on stderr that is written over, where stderr is a terminal; else one line for each matrix.
+class Progress {
+ public:
+  Progress(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
+  void begin(const std::string& matrix);
+  void show(double share);  ///< of this kind, in [0, 1]
+  void next();              ///< the next kind
+  void end();
+
+ private:
+  int matrices_, kinds_, begun_ = 0, done_ = 0;
+  double share_ = 0;
+  std::string matrix_;
+};
+
+/// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles.
+class CsvFile {
+ public:
+  explicit CsvFile(const std::string& path);  ///< empty: none is written
+  ~CsvFile();
+  CsvFile(const CsvFile&) = delete;
+  void add(const std::vector<Result>& results);
+
+ private:
+  FILE* file_ = nullptr;
+};
+
+/// Every result beside PETSc's, the first of its group.
+void print_table(const std::vector<std::vector<Result>>& groups);
+
+/// Geometric means over the groups of speeds and memory, with the worst case of each.
+void print_means(const std::vector<std::vector<Result>>& groups);
+
+/// Which measurements other programs disturbed, as far as that can be seen.
+void print_doubts(const std::vector<std::vector<Result>>& groups);
+
+}  // namespace bench

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Runs syncfree_bench on tiny matrices: does it run, refuse and agree with itself? Speed is not looked at.
+
+    python3 tests/bench/smoke.py --program build/host/syncfree_bench --work FOLDER
+
+Ends with `RESULT passed failed skipped`.
+"""
+
+import argparse
+import collections
+import csv
+import gzip
+import itertools
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
+MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
+EVENTS = ("setup", "destroy", "refresh", "apply")
+ROW = re.compile(r"^(\S+) (ilu|icc) +(\d+) +(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ")
+
+
+class Failure(Exception):
+    """What does not hold."""
+
+
+class Skip(Exception):
+    """Why a test cannot run here."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Bench:
+    """The program, and the results of its run on every generator."""
+
+    def __init__(self, program, work):
+        self.program, self.work = program, work
+        self.csv = work / "all.csv"
+        self.text = self.run("-bench_sizes", "700", "-bench_threads", "1,2", "-bench_csv", self.csv).stdout
+        self.rows = read(self.csv)
+        self.scalar, self.integer = (
+            int(re.search(rf"(\d+)-byte {what}", self.text)[1]) for what in ("scalars", "integers")
+        )
+
+    def run(self, *options, status=0):
+        command = [str(part) for part in (self.program, "-bench_time", "0.002", *options)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        expect(
+            result.returncode == status,
+            f"{' '.join(command)}: status {result.returncode}, not {status}\n{result.stdout}{result.stderr}",
+        )
+        return result
+
+
+def read(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def every_contender_meets_every_matrix(bench):
+    found = collections.defaultdict(list)
+    for row in bench.rows:
+        found[row["matrix"], row["kind"]].append(row["contender"])
+    expect(set(found) == set(itertools.product(MATRICES, ("ilu", "icc"))), f"groups {sorted(found)}")
+    first = found["7pt", "ilu"]
+    expect(first[0] == "petsc" and {"auto/1", "serial/1", "auto/2", "blocks/2"} < set(first), f"contenders {first}")
+    for key, contenders in found.items():
+        expect(contenders == first, f"{key}: contenders {contenders}, elsewhere {first}")
+
+
+def forced_strategies_ran(bench):
+    for row in bench.rows:
+        if row["strategy"] not in ("", "auto"):
+            expect(row["ran"] == row["strategy"], f"{row['contender']} ran {row['ran']}")
+
+
+def numbers_are_sound(bench):
+    tolerance = 1e4 * (2.0**-52 if bench.scalar in (8, 16) else 2.0**-23)
+    for row in bench.rows:
+        expect(int(row["n"]) >= 700 and int(row["nnz"]) > int(row["n"]), f"size of {row}")
+        expect(int(row["repetitions"]) >= 5, f"repetitions of {row}")
+        expect(float(row["error"]) <= tolerance, f"error of {row}")
+        expect(0 < float(row["core_share"]) <= 1.01, f"share of a core of {row}")
+        expect(float(row["others_cores"]) >= 0, f"other programs beside {row}")
+        for event in EVENTS:
+            low, middle, high = (float(row[f"{event}{part}_ms"]) for part in ("_low", "", "_high"))
+            expect(0 < low <= middle <= high, f"{event} of {row}")
+
+
+def petscs_memory_is_that_of_the_formula(bench):
+    for row in bench.rows:
+        if row["contender"] != "petsc":
+            continue
+        n, nnz = int(row["n"]), int(row["nnz"])
+        entries = nnz if row["kind"] == "ilu" else (nnz + n) / 2
+        wanted = entries * (bench.scalar + bench.integer) + (n + 1) * (2 * bench.integer + bench.scalar)
+        expect(float(row["memory_bytes"]) == wanted, f"{wanted} bytes wanted: {row}")
+
+
+def ratios(bench):
+    """{(matrix, kind, contender): speeds and memory against PETSc's}, from the CSV file."""
+    petsc = {(r["matrix"], r["kind"]): r for r in bench.rows if r["contender"] == "petsc"}
+    result = {}
+    for r in bench.rows:
+        own = petsc[r["matrix"], r["kind"]]
+        speeds = [float(own[f"{event}_ms"]) / float(r[f"{event}_ms"]) for event in ("setup", "refresh", "apply")]
+        result[r["matrix"], r["kind"], r["contender"]] = speeds + [
+            float(r["memory_bytes"]) / float(own["petsc_bytes"])
+        ]
+    return result
+
+
+def close(printed, wanted):
+    return abs(float(printed) - wanted) <= 0.006 + 1e-4 * wanted
+
+
+def table_says_what_the_file_says(bench):
+    wanted, seen = ratios(bench), 0
+    for found in filter(None, map(ROW.match, bench.text.splitlines())):
+        key = found[1], found[2], found[4]
+        expect(all(map(close, found.groups()[7:10], wanted[key])), f"table: {found[0]}, file: {wanted[key]}")
+        seen += 1
+    expect(seen == len(bench.rows), f"{seen} rows in the table, {len(bench.rows)} in the file")
+
+
+def means_are_geometric_and_name_the_worst(bench):
+    groups = collections.defaultdict(list)
+    for (matrix, kind, contender), values in ratios(bench).items():
+        if contender != "petsc":
+            groups[f"{kind} {contender}"].append((matrix, values))
+    text = bench.text[bench.text.index("geometric means") :]
+    for name, members in groups.items():
+        line = next((line for line in text.splitlines() if line.startswith(name + " ")), "")
+        found = re.findall(r"([\d.]+), worst ([\d.]+) (\S+) \d+", line)
+        expect(len(found) == 4, f"four means for {name}: {line!r}")
+        for place, (mean, worst, matrix) in enumerate(found):
+            values = {member: value[place] for member, value in members}
+            wanted = math.exp(sum(map(math.log, values.values())) / len(values))
+            expect(close(mean, wanted), f"{name}: mean {mean}, should be {wanted}")
+            extreme = (min, max)[place == 3](values.values())
+            expect(close(worst, extreme) and close(values[matrix], extreme), f"{name}: worst {worst} {matrix}")
+
+
+def fill_is_passed_on(bench):
+    path = bench.work / "levels.csv"
+    bench.run("-bench_sizes", "300", "-bench_matrices", "5pt", "-bench_levels", "1", "-bench_csv", path)
+    rows = read(path)
+    expect({row["levels"] for row in rows} == {"1"}, "levels in the file")
+    formula = int(rows[0]["nnz"]) * (bench.scalar + bench.integer)
+    expect(float(rows[0]["petsc_bytes"]) > 1.2 * formula, f"ILU(1) has more entries than ILU(0): {rows[0]}")
+
+
+def reads_files(bench):
+    lines = ["%%MatrixMarket matrix coordinate real general", "40 40 79"]
+    lines += [f"{i} {i} 4" for i in range(1, 41)] + [f"{i + 1} {i} -1" for i in range(1, 40)]
+    plain, packed, path = bench.work / "two'sided.mtx", bench.work / "packed.mtx.gz", bench.work / "files.csv"
+    plain.write_text("\n".join(lines) + "\n")
+    packed.write_bytes(gzip.compress("\n".join(lines).replace("real general", "real symmetric").encode() + b"\n"))
+    text = bench.run("-bench_files", f"{plain},{packed}", "-bench_csv", path).stdout
+    found = [(r["matrix"], r["kind"], r["nnz"]) for r in read(path) if r["contender"] == "petsc"]
+    expect(
+        found == [("two'sided", "ilu", "79"), ("packed", "ilu", "118"), ("packed", "icc", "118")], f"matrices {found}"
+    )
+    expect("skipped: two'sided icc: not symmetric" in text, text)
+
+
+def refuses_in_words(bench):
+    for options, words in (
+        (("-bench_matrices", "8pt"), "there are 7pt,27pt"),
+        (("-bench_sizes", "12x"), "'12x' is not a number"),
+        (("-bench_kinds", "lu"), "'lu' is not ilu or icc"),
+        (("-bench_files", bench.work / "absent.mtx"), "absent.mtx: cannot be opened"),
+        (("-bench_csv", bench.work / "no" / "such.csv"), "cannot write"),
+    ):
+        said = bench.run(*options, status=1).stderr
+        expect(words in said, f"{options}: {said}")
+
+
+def disagreement_is_an_error(bench):
+    said = bench.run("-bench_sizes", "700", "-bench_matrices", "27pt", "-bench_tolerance", "0", status=1).stderr
+    expect("differs from PETSc's own by" in said, said)
+
+
+def plots(bench):
+    if subprocess.run([PYTHON, "-c", "import matplotlib"], capture_output=True, check=False).returncode:
+        raise Skip("python3-matplotlib is not installed")
+    path = bench.work / "sizes.csv"
+    options = ("-bench_sizes", "300,600", "-bench_matrices", "5pt,chain", "-bench_strategies", "auto")
+    bench.run(*options, "-bench_csv", path)
+    script = pathlib.Path(__file__).parent / "plot.py"
+    command = [PYTHON, str(script), "--out", str(bench.work / "plots"), str(bench.csv), str(path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(result.returncode == 0, result.stderr)
+    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc"):
+        start = (bench.work / "plots" / f"{name}.png").read_bytes()[:8]
+        expect(start == b"\x89PNG\r\n\x1a\n", f"{name}.png begins with {start}")
+
+
+TESTS = (
+    every_contender_meets_every_matrix,
+    forced_strategies_ran,
+    numbers_are_sound,
+    petscs_memory_is_that_of_the_formula,
+    table_says_what_the_file_says,
+    means_are_geometric_and_name_the_worst,
+    fill_is_passed_on,
+    reads_files,
+    refuses_in_words,
+    disagreement_is_an_error,
+    plots,
+)
+
+
+def verdict(test, bench):
+    try:
+        test(bench)
+    except Skip as skip:
+        print(f"skipped  {test.__name__}: {skip}")
+        return "skipped"
+    except Failure as failure:
+        print(f"FAILED   {test.__name__}: {failure}")
+        return "failed"
+    print(f"passed   {test.__name__}")
+    return "passed"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--work", required=True, type=lambda path: pathlib.Path(path).resolve())
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    try:
+        bench = Bench(options.program, options.work)
+    except Failure as failure:
+        print(f"FAILED   {failure}\nRESULT 0 1 0")
+        return 1
+    counts = collections.Counter(verdict(test, bench) for test in TESTS)
+    print(f"RESULT {counts['passed']} {counts['failed']} {counts['skipped']}")
+    return counts["failed"] != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

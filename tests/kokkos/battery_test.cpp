@@ -1,0 +1,168 @@
+/// Every matrix of the battery in every scalar and index: spiluk's numbers entry by entry, and sptrsv's solves
+/// with L, U, their transposes and several right-hand sides within the bound of two correct solves.
+
+#include <limits>
+
+#include "kokkos_test.hpp"
+
+namespace syncfree {
+namespace {
+
+template <class P> class Battery : public testing::Test {};
+TYPED_TEST_SUITE(Battery, AllTypes);
+
+template <class T> T inverse(const T& v) { return T(1) / v; }
+
+/// One triangle of the factor that p holds.
+template <class T, class I> OwnedTriangle<T, I> triangle(const Preconditioner<T, I>& p, bool lower)
+{
+  const FactorPattern<I>& pattern = p.pattern();
+  const FactorValues<T> values = p.values();
+  const auto copy = [](const auto& array) {
+    return std::vector<std::decay_t<decltype(array[0])>>(array.begin(), array.end());
+  };
+  if (lower) return {true, pattern.n, copy(pattern.lower_begin), copy(pattern.lower_column), copy(values.lower), {}};
+  return {false, pattern.n, copy(pattern.upper_begin), copy(pattern.upper_column), copy(values.upper),
+          copy(values.inverse_pivot)};
+}
+
+template <class T, class I> OwnedTriangle<T, I> transposed(const OwnedTriangle<T, I>& R)
+{
+  std::vector<std::vector<std::pair<I, T>>> rows(R.n);
+  for (I i = 0; i < R.n; ++i)
+    for (I k = R.row_begin[i]; k < R.row_begin[i + 1]; ++k) rows[R.column[k]].emplace_back(i, R.value[k]);
+  OwnedTriangle<T, I> S;
+  S.lower = !R.lower;
+  S.n = R.n;
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      S.column.push_back(column);
+      S.value.push_back(value);
+    }
+    S.row_begin.push_back(static_cast<I>(S.column.size()));
+  }
+  S.inverse_diagonal = R.inverse_diagonal;
+  return S;
+}
+
+/// Where L and U of the oracle differ from p's by more than `tolerance` times their row; empty if nowhere.
+template <class T, class I>
+std::string factor_difference(const Preconditioner<T, I>& p, const OwnedCsr<T, I>& truth, double tolerance)
+{
+  const auto L = triangle(p, true), U = triangle(p, false);
+  for (I i = 0; i < truth.n; ++i) {
+    I l = L.row_begin[i], u = U.row_begin[i];
+    for (I k = truth.row_begin[i]; k < truth.row_begin[i + 1]; ++k) {
+      const I j = truth.column[k];
+      const T made = j < i ? L.value[l++] : j == i ? inverse(U.inverse_diagonal[i]) : U.value[u++];
+      const double scale = std::abs(truth.value[k]) + (j < i ? 1 : std::abs(inverse(U.inverse_diagonal[i])));
+      if (!(std::abs(made - truth.value[k]) <= tolerance * scale))
+        return "entry (" + std::to_string(i) + ", " + std::to_string(j) + ")";
+    }
+    if (l != L.row_begin[i + 1] || u != U.row_begin[i + 1]) return "pattern of row " + std::to_string(i);
+  }
+  return {};
+}
+
+/// A solve with two triangles one after the other, judged triangle by triangle would need what lies between;
+/// so the second one gets the oracle's first as its exact right-hand side and its bound on top.
+template <class T, class I>
+Solution<T> two_solves(const OwnedTriangle<T, I>& first, const OwnedTriangle<T, I>& second, const T* b, bool conjugated)
+{
+  const Solution<T> between = oracle_solve<T>(first.view(), b, conjugated);
+  Solution<T> x = oracle_solve<T>(second.view(), between.x.data(), conjugated);
+  /* |second^-1| times the bound of the first, by substitution with magnitudes */
+  const PatternView<I> pattern = second.pattern();
+  std::vector<double> inherited(pattern.n);
+  for (I step = 0; step < pattern.n; ++step) {
+    const I i = second.lower ? step : pattern.n - 1 - step;
+    double sum = between.bound[i];
+    for (I k = pattern.row_begin[i]; k < pattern.row_begin[i + 1]; ++k)
+      sum += std::abs(second.value[k]) * inherited[pattern.column[k]];
+    inherited[i] = sum * (second.unit() ? 1 : std::abs(second.inverse_diagonal[i]));
+    x.bound[i] += inherited[i];
+  }
+  return x;
+}
+
+template <class T, class I> void expect_halves(Preconditioner<T, I>& p, const std::vector<T>& b)
+{
+  std::vector<T> x(b.size());
+  ASSERT_TRUE(p.solve_forward_half(b.data(), x.data()).ok());
+  EXPECT_EQ(difference(x.data(), oracle_solve<T>(triangle(p, true).view(), b.data(), false)), "") << "L";
+  ASSERT_TRUE(p.solve_backward_half(b.data(), x.data()).ok());
+  EXPECT_EQ(difference(x.data(), oracle_solve<T>(triangle(p, false).view(), b.data(), false)), "") << "U";
+}
+
+template <class T, class I> void expect_operations(Preconditioner<T, I>& p)
+{
+  const I n = p.pattern().n, count = 3;
+  const auto L = triangle(p, true), U = triangle(p, false), Lt = transposed(L), Ut = transposed(U);
+  const auto b = random_vector<T>(static_cast<std::size_t>(count * (n + 2)), 5);
+  std::vector<T> x(static_cast<std::size_t>(count * (n + 1)));
+  for (Operation op : {Operation::none, Operation::transpose, Operation::adjoint, Operation::conjugate}) {
+    ASSERT_EQ(p.solve(op, b.data(), x.data(), {count, n + 2, n + 1}).message(), "success");
+    const bool turned = op == Operation::transpose || op == Operation::adjoint;
+    const bool conjugated = op == Operation::adjoint || op == Operation::conjugate;
+    for (I c = 0; c < count; ++c) {
+      const T* from = &b[c * (n + 2)];
+      const auto expected = turned ? two_solves(Ut, Lt, from, conjugated) : two_solves(L, U, from, conjugated);
+      EXPECT_EQ(difference(&x[c * (n + 1)], expected), "") << static_cast<int>(op) << ", column " << c;
+    }
+  }
+}
+
+TYPED_TEST(Battery, has_the_factors_and_solutions_of_the_oracle_and_again_after_refresh)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (const BatteryEntry& entry : battery()) {
+    if (!entry.factorable) continue;
+    SCOPED_TRACE(entry.name);
+    const double tolerance = 100 * std::numeric_limits<real_t<T>>::epsilon();
+    const auto first = make_battery_matrix<T, I>(entry.name, 0), second = make_battery_matrix<T, I>(entry.name, 1);
+    Pair<T, I> both(first.pattern());
+    for (const auto& A : {first, second}) {
+      ASSERT_EQ(both.kokkos->refresh(A.view(), PivotRule()).message(), "success");
+      EXPECT_EQ(by_spiluk(*both.kokkos), A.n > 0) << both.kokkos->summarize().reason;
+      EXPECT_EQ(factor_difference(*both.kokkos, oracle_ilu0(A), tolerance), "");
+      if (entry.bounded) expect_halves(*both.kokkos, random_vector<T>(A.n, 3));
+      if (entry.bounded) expect_operations(*both.kokkos);
+    }
+  }
+}
+
+/// An infinity in the middle of a solve ends it with numbers that are not finite, and harms no later one.
+TYPED_TEST(Battery, overflows_where_the_oracle_does)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const auto A = make_battery_matrix<T, I>("growth_overflow");
+  Pair<T, I> both(A.pattern());
+  ASSERT_TRUE(both.kokkos->refresh(A.view(), PivotRule()).ok());
+  expect_halves(*both.kokkos, random_vector<T>(A.n, 3));
+}
+
+TYPED_TEST(Battery, is_refused_as_by_the_host_where_it_cannot_be_factored)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  int refused = 0;
+  for (const BatteryEntry& entry : battery()) {
+    if (entry.factorable) continue;
+    const auto A = make_battery_matrix<T, I>(entry.name);
+    const auto kokkos = make_kokkos_preconditioner<T, I>();
+    const auto host = make_host_preconditioner<T, I>();
+    Status ours = kokkos->analyse(A.pattern(), {}, {}), theirs = host->analyse(A.pattern(), {}, {});
+    EXPECT_EQ(ours.message(), theirs.message()) << entry.name;
+    if (ours.ok()) ours = kokkos->refresh(A.view(), PivotRule());
+    if (theirs.ok()) theirs = host->refresh(A.view(), PivotRule());
+    EXPECT_FALSE(ours.ok()) << entry.name;
+    EXPECT_EQ(ours.message(), theirs.message()) << entry.name;
+    ++refused;
+  }
+  EXPECT_EQ(refused, 3);
+}
+
+}  // namespace
+}  // namespace syncfree
