@@ -124,6 +124,12 @@ def without_test(options, source, scripts):
     return [path for path in programs if options.only == "*" and path not in tested]
 
 
+def requirement(path):
+    """What the tests of a program require, "" if nothing: PETSc makes no script where it lacks that."""
+    found = re.search(r"/\*TEST.*?requires: ([^\n]*)", path.read_text(), re.S)
+    return found[1] if found else ""
+
+
 def petsc_flags(options, *which):
     """What PETSc's pkg-config file says, for example with --libs."""
     root = pathlib.Path(options.petsc_dir)
@@ -198,11 +204,14 @@ def main():
     scripts = generate(options, source, env)
     results = parse_tap(run(options, source, env, scripts)) if scripts else []
     count = {state: [result for result in results if result[0] == state] for state in ("passed", "failed", "skipped")}
+    untested = without_test(options, source, scripts)
+    needs = {path: requirement(source / path) for path in untested}
+    count["skipped"] += [("skipped", path, f"requires {needs[path]}") for path in untested if needs[path]]
     for state in ("skipped", "failed"):
         for _, name, remark in count[state]:
             print(f"{state} {name} {remark}")
     lost = [f"{name}: no result; did its program compile?" for name in without_result(scripts, results)]
-    lost += [f"{path}: no TEST block" for path in without_test(options, source, scripts)]
+    lost += [f"{path}: no TEST block" for path in untested if not needs[path]]
     for text in lost:
         print(f"failed {text}")
     passed, failed = len(count["passed"]), len(count["failed"]) + len(lost)
