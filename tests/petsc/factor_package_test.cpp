@@ -102,8 +102,9 @@ TEST_P(FactorPackage, solves_like_petscs_factor)
         EXPECT_TRUE(agrees(f, read_ours(F)));
         EXPECT_TRUE(agrees(expected_apply(f, order, b), solved(F, MatSolve, b)));
         EXPECT_TRUE(agrees(expected_transpose(f, order, b), solved(F, MatSolveTranspose, b)));
-        const bool positive =
-            std::all_of(f.pivot.begin(), f.pivot.end(), [](PetscScalar d) { return PetscRealPart(d) > 0; });
+        const bool positive = std::all_of(f.pivot.begin(), f.pivot.end(), [](PetscScalar d) {
+          return PetscRealPart(d) > 0 && PetscImaginaryPart(d) == 0;
+        });
         if (icc_ && !positive) continue; /* no square root of D */
         EXPECT_TRUE(agrees(expected_left(f, order, icc_, b), solved(F, MatForwardSolve, b)));
         EXPECT_TRUE(agrees(expected_right(f, order, icc_, b), solved(F, MatBackwardSolve, b)));
@@ -130,9 +131,9 @@ TEST_P(FactorPackage, solves_many_right_hand_sides_with_any_leading_dimension)
     const Numbers x = solved(F, MatSolve, b_c), xt = solved(F, MatSolveTranspose, b_c);
     for (PetscInt i = 0; i < n; ++i) {
       ASSERT_NEAR(0, magnitude(x[(std::size_t)i] - storage[(std::size_t)(c * leading + i)]),
-                  1e-11 * (1 + magnitude(x[(std::size_t)i])));
+                  5e4 * eps * (1 + magnitude(x[(std::size_t)i])));
       ASSERT_NEAR(0, magnitude(xt[(std::size_t)i] - t[(std::size_t)(c * n + i)]),
-                  1e-11 * (1 + magnitude(xt[(std::size_t)i])));
+                  5e4 * eps * (1 + magnitude(xt[(std::size_t)i])));
     }
     for (PetscInt i = n; i < leading; ++i)
       ASSERT_EQ(PetscScalar(9.0), storage[(std::size_t)(c * leading + i)]) << "wrote behind a column";
