@@ -43,7 +43,7 @@ package_names() {
     # programs that use PETSc: SLEPc, whose Python module needs a link that only -dev sets, and dolfinx
     echo python3-slepc4py "python3-slepc4py-real$series" "libslepc-real$series-dev" python3-dolfinx-real
     # for the backend kokkos; elsewhere the package has other names, or stands against other packages
-    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev; fi
+    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev libtrilinos-kokkos-dev; fi
   fi
 }
 
