@@ -8,9 +8,11 @@
 */
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "factored.hpp"
 
@@ -36,39 +38,67 @@ std::vector<std::string> names()
   return all;
 }
 
-/* A folder of our own that goes with the program. */
-class Scratch {
+/* What `gzip -dc` makes of a file */
+std::string unpacked(const fs::path& path)
+{
+  const std::string command = "gzip -dc '" + path.string() + "'";
+  std::string bytes;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) throw std::runtime_error("cannot be run: " + command);
+  std::vector<char> piece(1 << 20);
+  while (std::size_t count = std::fread(piece.data(), 1, piece.size(), pipe)) bytes.append(piece.data(), count);
+  if (pclose(pipe) != 0) throw std::runtime_error("failed: " + command);
+  return bytes;
+}
+
+/* Takes numbers from the front of PETSc's binary format, which is big-endian. */
+class Reader {
  public:
-  Scratch()
+  explicit Reader(const std::string& bytes) : bytes_(bytes) {}
+
+  PetscInt integer() { return (PetscInt)(std::int32_t)take(4); }
+
+  double number()
   {
-    char pattern[] = "/tmp/syncfree-matrices-XXXXXX";
-    if (!mkdtemp(pattern)) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
+    const std::uint64_t bits = take(8);
+    double v;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
   }
-  ~Scratch()
-  {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  fs::path path() const { return path_; }
+
+  bool at_end() const { return position_ == bytes_.size(); }
 
  private:
-  fs::path path_;
+  std::uint64_t take(int size)
+  {
+    std::uint64_t bits = 0;
+    if (position_ + (std::size_t)size > bytes_.size()) throw std::runtime_error("the file is cut short");
+    for (int i = 0; i < size; ++i) bits = bits << 8 | (unsigned char)bytes_[position_++];
+    return bits;
+  }
+
+  const std::string& bytes_;
+  std::size_t position_ = 0;
 };
 
+/* The files hold 32-bit indices and real numbers; MatLoad() reads them in a PETSc of that kind only. */
 MatOwner load(const std::string& name)
 {
-  static const Scratch scratch;
-  const fs::path packed = fs::path(std::getenv("SYNCFREE_MATRICES")) / (name + suffix), plain = scratch.path() / name;
-  const std::string command = "gzip -dc '" + packed.string() + "' > '" + plain.string() + "'";
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
-  ViewerOwner viewer;
+  const std::string bytes = unpacked(fs::path(std::getenv("SYNCFREE_MATRICES")) / (name + suffix));
+  Reader file(bytes);
+  if (file.integer() != MAT_FILE_CLASSID) throw std::runtime_error(name + " holds no matrix");
+  const PetscInt m = file.integer(), n = file.integer(), nonzeros = file.integer();
+  std::vector<PetscInt> begin = {0}, column((std::size_t)nonzeros);
+  for (PetscInt i = 0; i < m; ++i) begin.push_back(begin.back() + file.integer());
+  for (auto& j : column) j = file.integer();
+  Numbers value((std::size_t)nonzeros);
+  for (auto& v : value) v = (PetscReal)file.number();
+  if (begin.back() != nonzeros || !file.at_end()) throw std::runtime_error(name + " is not what its header says");
   MatOwner A;
-  ok(PetscViewerBinaryOpen(PETSC_COMM_SELF, plain.c_str(), FILE_MODE_READ, viewer.out()));
   ok(MatCreate(PETSC_COMM_SELF, A.out()));
+  ok(MatSetSizes(A, m, n, m, n));
   ok(MatSetType(A, MATSEQAIJ));
-  ok(MatLoad(A, viewer));
-  fs::remove(plain);
+  ok(MatSeqAIJSetPreallocationCSR(A, begin.data(), column.data(), value.data()));
   return A;
 }
 

@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double !complex
+      requires: double
       test:
          suffix: refreshes
          args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy serial

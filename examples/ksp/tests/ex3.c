@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double !complex
+      requires: double
       nsize: 3
       test:
          suffix: bjacobi

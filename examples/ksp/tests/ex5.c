@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double !complex
+      requires: double
       test:
          suffix: ilu
          args: -pc_type syncfree_ilu

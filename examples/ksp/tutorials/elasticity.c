@@ -263,7 +263,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double !complex
+      requires: double
       test:
          suffix: icc
          args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2

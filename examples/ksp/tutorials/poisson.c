@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double !complex
+      requires: double
       test:
          suffix: ilu
          args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
