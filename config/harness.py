@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the TEST blocks of our examples with PETSc's own test harness, the plugin loaded.
 
-    python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERN] [--jobs N]
+    python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERN] [--jobs N] [--source S]
 
 Needs gmakefile.test and its scripts, which Debian ships in libpetsc*-dev-examples and PETSc
 installs under share/petsc/examples. A TEST block becomes a script that runs the program and
@@ -37,6 +37,7 @@ def arguments():
     )
     parser.add_argument("--only", default="*", help="run only the tests whose name fits, for example 'ksp_*ex2_*'")
     parser.add_argument("--jobs", default="2")
+    parser.add_argument("--source", default=ROOT / "examples", type=pathlib.Path, help="another copy of our examples")
     options = parser.parse_args()
     if not options.library.is_file():
         give_up(f"there is no {options.library}")
@@ -117,9 +118,10 @@ def program_of(script):
 
 def without_test(options, source, scripts):
     """The programs under `source` that have no TEST block."""
-    tested = {program_of(script) for script in scripts.values()}
-    programs = (path.relative_to(source) for path in sorted(source.rglob("*.c*")))
-    return [path for path in programs if options.only == "*" and options.work / path.with_suffix("") not in tested]
+    programs = [path.relative_to(source) for path in sorted(source.rglob("*.c*"))]
+    labels = {path: f"{'_'.join(path.parent.parts)}-{path.stem}_" for path in programs}  # how its tests' names begin
+    tested = [path for path in programs if any(name.startswith(labels[path]) for name in scripts)]
+    return [path for path in programs if options.only == "*" and path not in tested]
 
 
 def petsc_flags(options, *which):
@@ -191,7 +193,7 @@ def run(options, source, env, scripts):
 
 def main():
     options = arguments()
-    source = ROOT / "examples"
+    source = options.source.resolve()
     env = environment(options, options.library)
     scripts = generate(options, source, env)
     results = parse_tap(run(options, source, env, scripts)) if scripts else []

@@ -4,6 +4,7 @@ stand, how long files and lines may be, and what may lie at the top of the repos
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -51,7 +52,9 @@ def breaches(name, text):
 
 
 def tracked():
-    """Names at the top of the repository, as far as git knows them."""
+    """Names at the top of the repository, as far as git knows them; where there is no git, all but the build."""
+    if not shutil.which("git"):
+        return {path.name for path in ROOT.iterdir()} - {"build", ".git"}
     listing = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True)
     return {line.split("/")[0] for line in listing.stdout.splitlines()}
 

@@ -2,7 +2,7 @@
 # there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
 # network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
-#   need_packages demo|bench|test   installs what the demo, the benchmark, or all tests need
+#   need_packages demo|bench|test|matrix   installs what the demo, the benchmark, all tests, or petsc-matrix.sh need
 #   find_petsc                sets PETSC_DIR and PETSC_ARCH
 #   petsc_of_kind complex|64  prints the folder of the distribution's PETSc with complex scalars, or 64-bit indices
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
@@ -32,14 +32,20 @@ package_names() {
   series=$(petsc_series)
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
   if [ "$1" = test ]; then echo clang libomp-dev python3-numpy ccache; fi
+  if [ "$1" = matrix ]; then
+    echo ccache libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip
+    return
+  fi
   if [ "$1" != demo ]; then echo python3-matplotlib; fi
   if [ "$petsc_from_user" = yes ]; then return; fi
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
     echo "libpetsc-complex$series-dev" "libpetsc64-real$series-dev"
+    # programs that use PETSc: SLEPc, whose Python module needs a link that only -dev sets, and dolfinx
+    echo python3-slepc4py "python3-slepc4py-real$series" "libslepc-real$series-dev" python3-dolfinx-real
     # for the backend kokkos; elsewhere the package has other names, or stands against other packages
-    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev; fi
+    if [ "$(system_name)" = debian-12 ]; then echo libtrilinos-kokkos-kernels-dev libtrilinos-kokkos-dev; fi
   fi
 }
 

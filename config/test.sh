@@ -116,6 +116,8 @@ else
 fi
 stage processes python3 tests/petsc/processes.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
   --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/processes" ${other[@]+"${other[@]}"}
+stage programs python3 tests/petsc/programs.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
+  --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/programs"
 
 printf 'all stages took %d s\n' $SECONDS
 result="$passed passed, $failed failed"

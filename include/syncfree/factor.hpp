@@ -45,7 +45,6 @@ struct PivotReport {
 ///   levels         k of ILU(k), IC(k)
 ///   lower_*        strictly lower pattern of L, CSR, columns ascending
 ///   upper_*        strictly upper pattern of U, CSR, columns ascending
-///   lower_source   IC only: for each entry L(i, j) the position of U(j, i) in upper_column
 ///   row_order      row_order[i] = row of A that is row i of the factor; empty: identity
 ///   column_order   column_order[i] = column of A that is column i of the factor; empty: identity
 ///   column_place   inverse of column_order; empty: identity
@@ -55,7 +54,6 @@ template <class I> struct FactorPattern {
   int levels = 0;
   Array<I> lower_begin, lower_column;
   Array<I> upper_begin, upper_column;
-  Array<I> lower_source;
   std::vector<I> row_order, column_order, column_place;
 
   PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }

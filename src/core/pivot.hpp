@@ -107,20 +107,21 @@ private:
 };
 
 /// 1.1 times the largest shift that any row of A needs to be diagonally dominant, at least 1.1 zero_pivot.
-/// Row i needs sum_j |a_ij| - |a_ii| - Re a_ii.
+/// Row i needs sum_j |a_ij| - |a_ii| - Re a_ii. In T's own precision, as in PETSc: the shift may be larger than what
+/// remains of a pivot, and so its rounding error than the pivot's.
 ///   cost  O(nnz)
 template <class T, class I> double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule)
 {
-  double top = rule.zero_pivot;
+  auto top = static_cast<real_t<T>>(rule.zero_pivot);
   for (I i = 0; i < A.pattern.n; ++i) {
-    double sum = 0;
-    for (I k = A.pattern.row_begin[i]; k < A.pattern.row_begin[i + 1]; ++k) {
-      const double size = std::abs(A.value[k]);
-      sum += A.pattern.column[k] == i ? -static_cast<double>(real_part(A.value[k])) : size;
-    }
+    const I begin = A.pattern.row_begin[i], end = A.pattern.row_begin[i + 1];
+    real_t<T> sum = 0;
+    for (I k = begin; k < end; ++k)
+      if (A.pattern.column[k] == i) sum = -std::abs(A.value[k]) - real_part(A.value[k]);
+    for (I k = begin; k < end; ++k) sum += std::abs(A.value[k]);
     top = std::max(top, sum);
   }
-  return 1.1 * top;
+  return static_cast<real_t<T>>(1.1 * top);
 }
 
 }  // namespace syncfree

@@ -13,7 +13,8 @@ namespace {
 constexpr double row_cost = 1.5, entry_cost = 0.7;  ///< one core, matrix from memory
 constexpr double step_cost = 20;                    ///< loop over a step, publishing it
 constexpr double hand_over = 300;                   ///< from one core's store to another's load
-constexpr double line_cost = 8;                     ///< a cache line of x that another core has written
+constexpr double line_cost = 2;                     ///< a cache line of x that a chunk reads of older ones
+constexpr double foreign_cost = 3;                  ///< more of it if another core has written it
 constexpr int numbers_a_line = 8;
 constexpr int least_rows = 16;                      ///< of a piece that is cut for the sake of equal shares
 
@@ -145,11 +146,12 @@ public:
   }
 
 private:
+  /// Of the chunk whose sources were found last, on a core that has them all.
   double cost(I c) const
   {
     const auto [first, last] = entries(c);
     return row_cost * static_cast<double>(chunks_.begin[c + 1] - chunks_.begin[c]) +
-           entry_cost * static_cast<double>(last - first);
+           entry_cost * static_cast<double>(last - first) + line_cost * static_cast<double>(lines_read_);
   }
 
   std::pair<I, I> entries(I c) const
@@ -176,6 +178,7 @@ private:
     std::fill(latest_.begin(), latest_.end(), 0);
     std::fill(lines_.begin(), lines_.end(), 0);
     std::fill(lines_beside_.begin(), lines_beside_.end(), 0);
+    lines_read_ = 0;
     const auto [first, last] = entries(c);
     for (I k = first; k < last; ++k) {
       const I place = order_.turn(order_.T.column[k]), source = chunks_.of_place[place];
@@ -185,6 +188,7 @@ private:
       I& seen = line_seen_[place / numbers_a_line];
       if (seen == c + 1) continue;
       seen = c + 1;
+      ++lines_read_;
       ++lines_[owner];
       if (source < c - 1) ++lines_beside_[owner];
     }
@@ -200,7 +204,7 @@ private:
       start = std::max(start, finish_[latest_[q] - 1] + hand_over);
       foreign += lines_[q];
     }
-    return start + step_cost + cost(c) + line_cost * static_cast<double>(foreign);
+    return start + step_cost + cost(c) + foreign_cost * static_cast<double>(foreign);
   }
 
   /// Among equals the owner of the chunk before: its cache holds what this one reads.
@@ -254,6 +258,7 @@ private:
   std::vector<StepWait> own_wait_;  ///< by chunk
   std::vector<I> own_wait_begin_;
   double serial_time_ = 0;
+  I lines_read_ = 0;
   I fresh_ = 0;  ///< chunks at the beginning that beside_sources deals out
 };
 

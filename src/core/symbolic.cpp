@@ -56,7 +56,7 @@ private:
   std::vector<int> level_;
 };
 
-/// L = U^T of an IC pattern, with the place of each entry in U.
+/// L = U^T of an IC pattern.
 template <class I> void transpose_upper(FactorPattern<I>* pattern)
 {
   const I n = pattern->n;
@@ -65,14 +65,10 @@ template <class I> void transpose_upper(FactorPattern<I>* pattern)
   for (I j : pattern->upper_column) ++pattern->lower_begin[j + 1];
   for (I i = 0; i < n; ++i) pattern->lower_begin[i + 1] += pattern->lower_begin[i];
   pattern->lower_column.resize(nnz);
-  pattern->lower_source.resize(nnz);
   std::vector<I> next(pattern->lower_begin.begin(), pattern->lower_begin.end());
   for (I i = 0; i < n; ++i)
-    for (I k = pattern->upper_begin[i]; k < pattern->upper_begin[i + 1]; ++k) {
-      const I to = next[pattern->upper_column[k]]++;
-      pattern->lower_column[to] = i;
-      pattern->lower_source[to] = k;
-    }
+    for (I k = pattern->upper_begin[i]; k < pattern->upper_begin[i + 1]; ++k)
+      pattern->lower_column[next[pattern->upper_column[k]]++] = i;
 }
 
 /// Position of the first entry of row i in column i or behind. In short rows a count is faster than a search, whose

@@ -13,27 +13,33 @@ namespace {
 template <class T> double magnitude(const T& v) { return std::abs(real_part(v)) + std::abs(imaginary_part(v)); }
 
 /// The pattern of a factor as bare pointers: the loops over a row reload nothing.
-///   together  as Factorization::together_, or nullptr
 template <class I> struct Rows {
   bool lu;
-  const unsigned char* together;
-  const I *lower_begin, *lower_column, *lower_source, *upper_begin, *upper_column;
+  const I *lower_begin, *lower_column, *upper_begin, *upper_column;
+  const unsigned char* together;  ///< as Factorization::together_, or nullptr
+  const I* mirror;                ///< as Factorization::mirror_, or nullptr
+  I* next;                        ///< as Factorization::next_
 
-  Rows(const FactorPattern<I>& p, const std::vector<unsigned char>& groups)
-      : lu(p.kind == Kind::ilu), together(groups.empty() ? nullptr : groups.data()),
-        lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
-        lower_source(p.lower_source.data()), upper_begin(p.upper_begin.data()), upper_column(p.upper_column.data())
+  Rows(const FactorPattern<I>& p, const std::vector<unsigned char>& together_or_none, const Array<I>& mirror_or_none,
+       Array<I>* next_or_none)
+      : lu(p.kind == Kind::ilu), lower_begin(p.lower_begin.data()), lower_column(p.lower_column.data()),
+        upper_begin(p.upper_begin.data()), upper_column(p.upper_column.data()),
+        together(together_or_none.empty() ? nullptr : together_or_none.data()),
+        mirror(mirror_or_none.empty() ? nullptr : mirror_or_none.data()), next(next_or_none->data())
   {
   }
+
+  /// IC: the position of U(p, i) for entry k = L(i, p).
+  I mirror_of(I k, I p) const { return mirror ? mirror[k] : next[p]++; }
 };
 
 /// Factors single rows with a given shift of the diagonal.
 template <class T, class I> class RowFactorizer {
 public:
   /// rows_of_A  row i of A has the entries of row i of the factor and no others (IC: from the diagonal on)
-  RowFactorizer(const FactorPattern<I>& pattern, const std::vector<unsigned char>& together, bool rows_of_A,
-                const CsrView<T, I>& A, const PivotRule& rule, double shift, FactorValues<T>* values)
-      : pattern_(pattern), rows_(pattern, together), rows_of_A_(rows_of_A), A_(A), test_(rule),
+  RowFactorizer(const FactorPattern<I>& pattern, const Rows<I>& rows, bool rows_of_A, const CsrView<T, I>& A,
+                const PivotRule& rule, double shift, FactorValues<T>* values)
+      : pattern_(pattern), rows_(rows), rows_of_A_(rows_of_A), A_(A), test_(rule),
         shift_(static_cast<real_t<T>>(shift)), lower_(values->lower.data()), upper_(values->upper.data()),
         inverse_pivot_(values->inverse_pivot.data())
   {
@@ -159,7 +165,7 @@ private:
     double sum = 0;
     for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) {
       const I p = rows_.lower_column[k];
-      const I source = rows_.lower_source[k];
+      const I source = rows_.mirror_of(k, p);
       const T factor = multiply(upper_[source], inverse_pivot_[p]);
       lower_[k] = factor;
       sum += magnitude(factor);
@@ -268,14 +274,27 @@ Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const Patter
       plan_ = RowChunks<I>();
     }
   }
+  if (pattern.kind == Kind::icc) find_mirror();
   for (RowWorkspace<T>& work : work_) work.w.assign(pattern.n, T(0));
+}
+
+template <class T, class I> void Factorization<T, I>::find_mirror()
+{
+  next_.resize(pattern_.n);
+  if (!runner_) return;
+  std::copy_n(pattern_.upper_begin.data(), pattern_.n, next_.data());
+  mirror_.resize(pattern_.lower_column.size());
+  for (std::size_t k = 0; k < mirror_.size(); ++k) mirror_[k] = next_[pattern_.lower_column[k]]++;
+  next_ = Array<I>();
 }
 
 template <class T, class I>
 Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rule, double shift,
                                     FactorValues<T>* values)
 {
-  const RowFactorizer<T, I> factorizer(pattern_, together_, rows_of_A_, A, rule, shift, values);
+  std::copy_n(pattern_.upper_begin.data(), next_.size(), next_.data());
+  const Rows<I> rows(pattern_, together_, mirror_, &next_);
+  const RowFactorizer<T, I> factorizer(pattern_, rows, rows_of_A_, A, rule, shift, values);
   for (RowWorkspace<T>& work : work_) {
     work.repaired = 0;
     work.failure = Status();
@@ -325,7 +344,8 @@ Status Factorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, F
 
 template <class T, class I> std::size_t Factorization<T, I>::bytes() const
 {
-  return plan_.bytes() + together_.size() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
+  return plan_.bytes() + together_.size() + (mirror_.size() + next_.size()) * sizeof(I) +
+         work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
 }
 
 #define INSTANTIATE(T, I) template class Factorization<T, I>;

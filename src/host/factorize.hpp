@@ -7,7 +7,8 @@
 ///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p)
 /// with w the row spread out to n entries. Entries outside the pattern are written too, which
 /// saves a branch, and never read: each row first sets the places of its own pattern.
-/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter.
+/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. One thread that takes
+/// rows in order meets the entries of row p of U in order too; threads need the place of each.
 
 #include <memory>
 #include <vector>
@@ -49,12 +50,15 @@ public:
   std::size_t bytes() const;
 
 private:
+  void find_mirror();
   Status attempt(const CsrView<T, I>& A, const PivotRule& rule, double shift, FactorValues<T>* values);
   int repaired() const;
 
   const FactorPattern<I>& pattern_;
   bool rows_of_A_ = false;                  ///< each row of the factor has A's entries: nothing to permute, no fill
   std::vector<unsigned char> together_;     ///< pivots that rows eliminate in one sweep, see find_together
+  Array<I> mirror_;                         ///< IC on threads: for each entry L(i, p) the position of U(p, i)
+  Array<I> next_;                           ///< IC on one thread: of each row of U, the entry that is met next
   RowChunks<I> plan_;
   double speedup_ = 0;
   std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread

@@ -69,7 +69,7 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
 template <class I> std::size_t pattern_bytes(const FactorPattern<I>& p)
 {
   return bytes(p.lower_begin) + bytes(p.lower_column) + bytes(p.upper_begin) + bytes(p.upper_column) +
-         bytes(p.lower_source) + bytes(p.row_order) + bytes(p.column_order) + bytes(p.column_place);
+         bytes(p.row_order) + bytes(p.column_order) + bytes(p.column_place);
 }
 
 /// y_i = b_{order(i)}

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "kernels.hpp"
+#include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 
 namespace syncfree::kokkos {
@@ -45,7 +46,7 @@ template <class T, class I> I diagonal_place(const Csr<T, I>& R, bool lower, I i
 
 /// Numbers of a triangle from those of the strict one; diagonal(i) gives the rest.
 template <class T, class I, class Diagonal>
-void set_values(Csr<T, I>* R, bool lower, const std::vector<T>& strict, const Diagonal& diagonal)
+void set_values(Csr<T, I>* R, bool lower, const Array<T>& strict, const Diagonal& diagonal)
 {
   std::size_t from = 0;
   for (I i = 0; i < R->n(); ++i)
@@ -54,9 +55,9 @@ void set_values(Csr<T, I>* R, bool lower, const std::vector<T>& strict, const Di
 }
 
 /// The other way round, without the diagonal.
-template <class T, class I> std::vector<T> strict_values(const Csr<T, I>& R, bool lower)
+template <class T, class I> Array<T> strict_values(const Csr<T, I>& R, bool lower)
 {
-  std::vector<T> strict;
+  Array<T> strict;
   strict.reserve(R.value.size() - R.n());
   for (I i = 0; i < R.n(); ++i)
     for (I k = R.begin[i]; k < R.begin[i + 1]; ++k)

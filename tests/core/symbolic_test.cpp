@@ -107,19 +107,6 @@ template <class I> void expect_equal(const FactorPattern<I>& made, const Expecte
   EXPECT_EQ(made.upper_column, expected.upper.column);
 }
 
-/// lower_source[k] is the place of U(j, i) for the k-th entry L(i, j).
-template <class I> void expect_sources_to_mirror(const FactorPattern<I>& made)
-{
-  ASSERT_EQ(made.lower_source.size(), made.lower_column.size());
-  for (I i = 0; i < made.n; ++i)
-    for (I k = made.lower_begin[i]; k < made.lower_begin[i + 1]; ++k) {
-      const I j = made.lower_column[k], source = made.lower_source[k];
-      EXPECT_EQ(made.upper_column[source], i);
-      EXPECT_LE(made.upper_begin[j], source);
-      EXPECT_LT(source, made.upper_begin[j + 1]);
-    }
-}
-
 template <class I> void compare(const Task<I>& task)
 {
   FactorPattern<I> made;
@@ -131,8 +118,6 @@ template <class I> void compare(const Task<I>& task)
   EXPECT_EQ(made.row_order, task.row_order);
   EXPECT_EQ(made.column_order, task.column_order);
   expect_equal(made, expected_of(task));
-  if (task.kind == Kind::icc) expect_sources_to_mirror(made);
-  else EXPECT_TRUE(made.lower_source.empty());
 }
 
 /// Calls use(task) for random matrices of several sizes and densities and k = 0 .. 3.

@@ -18,8 +18,12 @@ template <class T, class I> OwnedTriangle<T, I> triangle(const Preconditioner<T,
 {
   const FactorPattern<I>& pattern = p.pattern();
   const FactorValues<T> values = p.values();
-  if (lower) return {true, pattern.n, pattern.lower_begin, pattern.lower_column, values.lower, {}};
-  return {false, pattern.n, pattern.upper_begin, pattern.upper_column, values.upper, values.inverse_pivot};
+  const auto copy = [](const auto& array) {
+    return std::vector<std::decay_t<decltype(array[0])>>(array.begin(), array.end());
+  };
+  if (lower) return {true, pattern.n, copy(pattern.lower_begin), copy(pattern.lower_column), copy(values.lower), {}};
+  return {false, pattern.n, copy(pattern.upper_begin), copy(pattern.upper_column), copy(values.upper),
+          copy(values.inverse_pivot)};
 }
 
 template <class T, class I> OwnedTriangle<T, I> transposed(const OwnedTriangle<T, I>& R)

@@ -49,7 +49,7 @@ void expect_same_info(Mat petsc, Mat ours)
   ok(MatGetInfo(ours, MAT_LOCAL, &b));
   EXPECT_EQ(a.nz_used, b.nz_used);
   EXPECT_EQ(a.fill_ratio_given, b.fill_ratio_given);
-  EXPECT_NEAR(a.fill_ratio_needed, b.fill_ratio_needed, 1e-12);
+  EXPECT_NEAR(a.fill_ratio_needed, b.fill_ratio_needed, 16 * eps * a.fill_ratio_needed);
   EXPECT_GT(b.memory, 0);
 }
 
@@ -232,7 +232,7 @@ TEST(StrategyList, has_the_four_host_strategies)
   EXPECT_EQ((std::vector<std::string>{"serial", "level_set", "sync_free", "blocks"}), host_strategies());
 }
 
-/* The bounds must be worth something: a factor changed in one place by 1e-9 has to be noticed. */
+/* The bounds must be worth something: a factor changed in one place by thousands of epsilons has to be noticed. */
 TEST(Bounds, notice_a_small_mistake)
 {
   for (const auto& s : samples()) {
@@ -243,7 +243,7 @@ TEST(Bounds, notice_a_small_mistake)
     Factor f = read_petsc_ilu(petsc.matrix());
     bound_errors(f);
     Factor g = f;
-    g.pivot.back() *= PetscReal(1 + 1e-9);
+    g.pivot.back() *= PetscReal(1 + 8192 * eps);
     const bool wild = std::string(s.name) == "random_wild" || std::string(s.name) == "neumann";
     if (!wild) {
       EXPECT_GT(compare(f, g).worst, 1) << s.name;

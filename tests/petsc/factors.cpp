@@ -8,7 +8,6 @@
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-const double eps = (double)PETSC_MACHINE_EPSILON;
 
 void require(bool condition, const std::string& message)
 {

@@ -263,7 +263,7 @@ TEST(NotFinite, right_hand_sides_pass_through_and_do_no_lasting_harm)
       EXPECT_FALSE(std::isfinite(magnitude(entries(y)[70]))) << strategy;
       EXPECT_FALSE(std::isfinite(magnitude(entries(y)[71]))) << strategy;
       const Numbers again = applied(ours, PCApply, b);
-      for (std::size_t i = 0; i < b.size(); ++i) ASSERT_NEAR(0, magnitude(good[i] - again[i]), 1e-12) << strategy;
+      for (std::size_t i = 0; i < b.size(); ++i) ASSERT_NEAR(0, magnitude(good[i] - again[i]), 5e3 * eps) << strategy;
     }
 }
 

@@ -119,6 +119,9 @@ std::string string_view(PC);
 /* Rows of the square matrix. */
 PetscInt rows(Mat);
 
+/* PETSc's machine epsilon, of which every tolerance is a multiple: single precision is tested as well. */
+constexpr double eps = (double)PETSC_MACHINE_EPSILON;
+
 inline double magnitude(const PetscScalar& v) { return (double)PetscAbsScalar(v); }
 
 /* The strategies that the library lists, taken from the text with which it refuses an unknown one. */

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
   PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetOperators(ksp, A, A));
   for (size_t s = 0; s < sizeof(strategies) / sizeof(strategies[0]); s++) PetscCall(SolveWith("-pc_syncfree_ilu_strategy", strategies[s], ksp, b, x));
   for (size_t t = 0; t < sizeof(threads) / sizeof(threads[0]); t++) PetscCall(SolveWith("-pc_syncfree_ilu_threads", threads[t], ksp, b, x));
@@ -73,7 +73,6 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double
       test:
          suffix: ilu
          args: -pc_type syncfree_ilu

@@ -169,7 +169,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, ComputeMatrix, &flow));
   PetscCall(KSPSetType(ksp, KSPGMRES));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(ReportSolve(ksp, b, x));
@@ -188,7 +188,6 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double
       test:
          suffix: ilu
          args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}

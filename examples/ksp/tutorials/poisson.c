@@ -144,7 +144,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, ComputeMatrix, &jump));
   PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
   PetscCall(MatMult(A, u, b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(ReportSolve(ksp, b, x));
-  PetscCall(ReportDifference(x, u, 1e-4));
+  PetscCall(ReportDifference(x, u, PetscSqrtReal(RTOL)));
   PetscCall(ReportTimes(ksp, b));
 
   PetscCall(KSPDestroy(&ksp));
@@ -167,7 +167,6 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double
       test:
          suffix: ilu
          args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}

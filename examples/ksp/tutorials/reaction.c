@@ -308,7 +308,6 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      requires: double
       test:
          suffix: ilu
          args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2

@@ -13,6 +13,9 @@
   #define PETSC_SUCCESS 0
 #endif
 
+/* What the examples solve to: in single precision rounding keeps residuals from falling as far as in double. */
+#define RTOL PetscMax((PetscReal)1e-8, 100 * PETSC_MACHINE_EPSILON)
+
 /* ||b - A x|| / ||b||, or ||A x|| where b is zero */
 static inline PetscErrorCode TrueResidual(Mat A, Vec b, Vec x, PetscReal *residual)
 {
