@@ -4,6 +4,7 @@
 #
 #   need_packages demo|bench|test|matrix   installs what the demo, the benchmark, all tests, or petsc-matrix.sh need
 #   find_petsc                sets PETSC_DIR and PETSC_ARCH
+#   petsc_of_kind complex|64  prints the folder of the distribution's PETSc with complex scalars, or 64-bit indices
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
 #   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
@@ -40,6 +41,7 @@ package_names() {
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
+    echo "libpetsc-complex$series-dev" "libpetsc64-real$series-dev"
     # programs that use PETSc: SLEPc, whose Python module needs a link that only -dev sets, and dolfinx
     echo python3-slepc4py "python3-slepc4py-real$series" "libslepc-real$series-dev" python3-dolfinx-real
     # for the backend kokkos; elsewhere the package has other names, or stands against other packages
@@ -114,6 +116,15 @@ find_petsc() {
     [ -n "$PETSC_DIR" ] || die "no PETSc in /usr/lib/petscdir: install petsc-dev or set PETSC_DIR"
   fi
   export PETSC_DIR PETSC_ARCH
+}
+
+petsc_of_kind() {
+  local folder
+  case $1 in
+    complex) folder=/usr/lib/petscdir/petsc$(petsc_series)/*-complex ;;
+    64) folder=/usr/lib/petscdir/petsc64-$(petsc_series)/*-real ;;
+  esac
+  ls -d $folder 2>/dev/null | head -n 1
 }
 
 # PETSc 3.26 with CUDA, prebuilt, where the folder beside the repository has it. It runs without a

@@ -5,7 +5,8 @@
 #
 # One line a stage; what a stage printed is in build/log, and the end of it on screen when the stage
 # fails. A failing stage does not keep the others from running. A second run installs and builds
-# nothing. The stages with PETSc 3.26 need the folder ../shared/petsc-cuda and CUDA's libraries: where
+# nothing. The distribution's complex PETSc and the one with 64-bit indices are tested too, unless
+# PETSC_DIR is set. The stages with PETSc 3.26 need the folder ../shared/petsc-cuda and CUDA's libraries: where
 # these are missing they are skipped and counted; with CI=true such a skip is a failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -57,12 +58,21 @@ gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
   if [ -z "$missing" ]; then gtest "$1" "$2/kokkos_tests"; else skip "$1" "$missing"; fi
 }
 
+build_with_petsc() {  # NAME DIR ARCH BUILD: another PETSc; core and host come from ccache, they do not see PETSc
+  step "$1-build" build "$4" "syncfree_ilu syncfree_takeover petsc_tests petsc_allocation_tests" \
+    --preset host -DPETSC_DIR="$2" -DPETSC_ARCH="$3"
+}
+
 with_petsc() {  # NAME DIR ARCH BUILD: the stages that run once for every PETSc
   local name=$1 folder=$PWD/$4 test
-  local common=(--petsc-dir "$2" --petsc-arch "$3" --library "$folder/libsyncfree_ilu.so" --jobs "$jobs")
   for test in petsc petsc_allocation; do gtest "$name-$test" "$folder/${test}_tests"; done
-  stage "$name-harness" python3 config/harness.py "${common[@]}" --work "$PWD/build/harness-$name"
-  stage "$name-conformance" python3 config/conformance.py "${common[@]}" --work "$PWD/build/conformance-$name"
+  stage "$name-harness" python3 config/harness.py --petsc-dir "$2" --petsc-arch "$3" --jobs "$jobs" \
+    --library "$folder/libsyncfree_ilu.so" --work "$PWD/build/harness-$name"
+}
+
+take_over() {  # NAME DIR ARCH BUILD
+  stage "$1-conformance" python3 config/conformance.py --petsc-dir "$2" --petsc-arch "$3" --jobs "$jobs" \
+    --library "$PWD/$4/libsyncfree_ilu.so" --work "$PWD/build/conformance-$1"
 }
 
 need_packages test
@@ -84,15 +94,22 @@ stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host
 unset SYNCFREE_SHORT
 
 with_petsc petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
+take_over petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
 stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
+
+if [ "$petsc_from_user" = no ]; then
+  for kind in complex 64; do
+    for part in build_with_petsc with_petsc; do
+      $part petsc-$kind "$(petsc_of_kind $kind)" "" build/petsc-$kind
+    done
+  done
+fi
 
 other=()
 if [ -n "$PETSC_CUDA_DIR" ]; then
   export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  step petsc-3.26-build build build/petsc-3.26 "syncfree_ilu syncfree_takeover petsc_tests petsc_allocation_tests" \
-    --preset host -DPETSC_DIR="$PETSC_CUDA_DIR" -DPETSC_ARCH=
-  with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26
+  for part in build_with_petsc with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
   other=(--other-petsc-dir "$PETSC_CUDA_DIR" --other-library "$PWD/build/petsc-3.26/libsyncfree_ilu.so")
 else
   skip petsc-3.26 "$PETSC_CUDA_MISSING"

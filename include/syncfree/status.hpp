@@ -31,6 +31,7 @@ struct [[nodiscard]] Status {
   std::int64_t row = -1;
   std::int64_t column = -1;
   double value = 0;      ///< |pivot| for zero_pivot, real part for negative_pivot
+  double imaginary = 0;  ///< imaginary part for negative_pivot
   double tolerance = 0;  ///< the tolerance `value` was compared with
   std::string detail;
 

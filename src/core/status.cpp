@@ -34,6 +34,11 @@ static std::string number(double value)
   return text;
 }
 
+static std::string number(double real, double imaginary)
+{
+  return imaginary == 0 ? number(real) : "(" + number(real) + "," + number(imaginary) + ")";
+}
+
 std::string Status::message() const
 {
   const std::string at = " in row " + std::to_string(row);
@@ -55,8 +60,8 @@ std::string Status::message() const
     case Code::not_finite:
       return "NaN or infinity in the factor" + at + "; the matrix holds one, or the factorization overflows";
     case Code::negative_pivot:
-      return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " + number(value) +
-             "; use another -ksp_pc_side";
+      return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " +
+             number(value, imaginary) + "; use another -ksp_pc_side";
     case Code::unknown_strategy: {
       const std::string why = why_not_built(detail);
       return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);

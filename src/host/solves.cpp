@@ -106,7 +106,9 @@ public:
     for (I i = 0; i < pattern_.n; ++i) {
       if (imaginary_part(inverse_pivot_[i]) == 0 && real_part(inverse_pivot_[i]) >= 0) continue;
       Status status = failed(Code::negative_pivot, i);
-      status.value = real_part(T(1) / static_cast<T>(inverse_pivot_[i]));
+      const T pivot = T(1) / static_cast<T>(inverse_pivot_[i]);
+      status.value = real_part(pivot);
+      status.imaginary = imaginary_part(pivot);
       return status;
     }
     return {};

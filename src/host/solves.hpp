@@ -30,7 +30,7 @@ public:
   virtual void solve(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
 
   /// Is there a real D^(1/2), with D the diagonal of U?
-  ///   errors  negative_pivot(row, real part of D)
+  ///   errors  negative_pivot(row, D)
   virtual Status check_roots() const = 0;
 
   /// x = D^(1/2) b if `up`, else D^(-1/2) b. Call check_roots first.

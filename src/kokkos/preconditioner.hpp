@@ -270,6 +270,7 @@ private:
       if (imaginary_part(u) == 0 && real_part(u) >= 0) continue;
       Status status = failed(Code::negative_pivot, i);
       status.value = real_part(u);
+      status.imaginary = imaginary_part(u);
       return status;
     }
     return {};

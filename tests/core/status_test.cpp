@@ -65,6 +65,15 @@ TEST(Status, of_a_zero_pivot_gives_value_tolerance_and_a_way_out)
   EXPECT_TRUE(contains(message, "-pc_factor_shift_type")) << message;
 }
 
+TEST(Status, of_a_pivot_without_a_root_gives_both_parts_of_a_complex_one)
+{
+  Status status = failed(Code::negative_pivot, 7);
+  status.value = 9.5;
+  EXPECT_TRUE(contains(status.message(), "is 9.5;")) << status.message();
+  status.imaginary = -0.25;
+  EXPECT_TRUE(contains(status.message(), "is (9.5,-0.25);")) << status.message();
+}
+
 /// 2^40 rows: a row number passes through unharmed.
 TEST(Status, holds_rows_of_64_bits)
 {

@@ -18,7 +18,6 @@ static const char *const market_files[][2] = {
   {"hermitian",     "%%MatrixMarket matrix coordinate real hermitian\n2 2 3\n1 1 2\n2 2 2\n2 1 -1\n"                            },
   {"rectangular",   "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 2\n2 3 3\n"                                      },
   {"no_entries",    "%%MatrixMarket matrix coordinate real general\n2 2 0\n"                                                    },
-  {"complex",       "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 1\n"                                        },
   {"empty",         ""                                                                                                          },
   {"no_banner",     "3 3 1\n1 1 2.0\n"                                                                                          },
   {"vector",        "%%MatrixMarket vector coordinate real general\n3 1\n1 2.0\n"                                               },
@@ -117,19 +116,59 @@ static PetscErrorCode TestMarket(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What depends on the sizes of PETSc's integers and scalars is compared here, so that all PETScs print the same. */
+static PetscErrorCode Compare(const char name[], const char message[], const char expected[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, strcmp(message, expected) ? "NOT AS EXPECTED" : "as expected"));
+  if (strcmp(message, expected)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s\n  %s\n", message, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Complex values: read in a complex PETSc, the upper triangle conjugate; refused in a real one */
+static PetscErrorCode TestComplex(void)
+{
+  static const char text[] = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 3 0\n2 2 4 0\n2 1 2 -1.5\n";
+  char              message[MESSAGE_LENGTH];
+  Mat               A;
+  PetscInt          begin, end, count;
+
+  PetscFunctionBeginUser;
+  PetscCall(Write("complex.mtx", text, strlen(text)));
+  PetscCall(LoadMarketMatrix(PETSC_COMM_WORLD, "complex.mtx", message, &A));
+  PetscCall(Compare("complex.mtx", message, PetscDefined(USE_COMPLEX) ? "" : "complex.mtx, line 1: complex values, but this PETSc has real scalars"));
+  if (!message[0]) {
+    PetscCall(MatGetOwnershipRange(A, &begin, &end));
+    for (PetscInt row = begin; row < end; row++) {
+      const PetscScalar *value;
+
+      PetscCall(MatGetRow(A, row, &count, NULL, &value));
+      PetscCheck(count == 2 && PetscRealPart(value[1 - row]) == 2.0 && PetscImaginaryPart(value[1 - row]) == (row == 0 ? 1.5 : -1.5), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " is read wrongly", row);
+      PetscCall(MatRestoreRow(A, row, &count, NULL, &value));
+    }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(Remove("complex.mtx"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Right-hand sides with three rows wanted */
 static PetscErrorCode TestVectors(void)
 {
-  static const char *const files[] = {"%%MatrixMarket matrix array real general\n3 1\n1\n2.5\n-4\n", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n", "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\n5\n6\n"};
-  char                     message[MESSAGE_LENGTH];
-  PetscReal                norm;
-  Vec                      b;
+  const char *const files[] = {
+    "%%MatrixMarket matrix array real general\n3 1\n1\n2.5\n-4\n", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n", "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\n5\n6\n",
+    /* the smallest squares that are too large */
+    PetscDefined(USE_64BIT_INDICES) ? "%%MatrixMarket matrix array real general\n3037000500 3037000500\n" : "%%MatrixMarket matrix array real general\n46341 46341\n",
+  };
+  char      message[MESSAGE_LENGTH];
+  PetscReal norm;
+  Vec       b;
 
   PetscFunctionBeginUser;
   PetscCall(VecCreate(PETSC_COMM_WORLD, &b));
   PetscCall(VecSetSizes(b, PETSC_DECIDE, 3));
   PetscCall(VecSetFromOptions(b));
-  for (int f = 0; f < 4; f++) {
+  for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++) {
     PetscCall(Write("vector.mtx", files[f], strlen(files[f])));
     PetscCall(LoadMarketVector("vector.mtx", message, b));
     PetscCall(VecNorm(b, NORM_1, &norm));
@@ -147,47 +186,97 @@ static void Append(unsigned char bytes[], size_t *length, long long number, size
   for (size_t i = size; i-- > 0;) bytes[(*length)++] = (unsigned char)((unsigned long long)number >> (8 * i) & 0xff);
 }
 
-/* A binary matrix with the diagonal of n ones, in any size of index and scalar, cut off `missing` bytes before its end */
-static PetscErrorCode TestBinary(const char name[], long long magic, long long n, size_t index, size_t scalar, size_t missing)
+/* Appends `count` numbers 1.0, which begin with 0x3ff0 in double precision; the rest does not matter here */
+static void AppendOnes(unsigned char bytes[], size_t *length, long long count, size_t scalar)
 {
-  unsigned char bytes[1024];
-  char          message[MESSAGE_LENGTH];
-  size_t        length = 0;
-  PetscBool     market, vector;
+  for (long long i = 0; i < count; i++) {
+    Append(bytes, length, 0x3ff0, 2);
+    for (size_t b = 2; b < scalar; b++) Append(bytes, length, 0, 1);
+  }
+}
+
+/* What load.c would say of matrix.bin with these bytes: printed, or compared with `expected` if that is not empty */
+static PetscErrorCode InspectBytes(const char name[], const unsigned char bytes[], size_t length, PetscBool is_vector, const char expected[])
+{
+  char      message[MESSAGE_LENGTH];
+  PetscBool market, vector;
 
   PetscFunctionBeginUser;
-  Append(bytes, &length, magic, index);
+  PetscCall(Write("matrix.bin", bytes, length));
+  if (is_vector) PetscCall(InspectVector(PETSC_COMM_WORLD, "matrix.bin", message));
+  else PetscCall(Inspect(PETSC_COMM_WORLD, "matrix.bin", message, &market, &vector));
+  if (expected[0]) PetscCall(Compare(name, message, expected));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, message[0] ? message : "can be read"));
+  PetscCall(Remove("matrix.bin"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A binary matrix with the diagonal of n ones, in any size of index and scalar, cut off `missing` bytes before its end */
+static PetscErrorCode TestBinary(const char name[], long long kind, long long n, size_t index, size_t scalar, size_t missing, const char expected[])
+{
+  unsigned char bytes[1024];
+  size_t        length = 0;
+
+  PetscFunctionBeginUser;
+  Append(bytes, &length, kind, index);
   Append(bytes, &length, n, index);
   Append(bytes, &length, n, index);
   Append(bytes, &length, n, index);
   for (long long i = 0; i < n; i++) Append(bytes, &length, 1, index);
   for (long long i = 0; i < n; i++) Append(bytes, &length, i, index);
-  for (long long i = 0; i < n; i++) { /* 1.0 begins with 0x3ff0 in double precision, the rest does not matter here */
-    Append(bytes, &length, 0x3ff0, 2);
-    for (size_t b = 2; b < scalar; b++) Append(bytes, &length, 0, 1);
-  }
-  PetscCall(Write("matrix.bin", bytes, length - missing));
-  PetscCall(Inspect(PETSC_COMM_WORLD, "matrix.bin", message, &market, &vector));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, message[0] ? message : "can be read"));
-  PetscCall(Remove("matrix.bin"));
+  AppendOnes(bytes, &length, n, scalar);
+  PetscCall(InspectBytes(name, bytes, length - missing, PETSC_FALSE, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for a vector of n ones */
+static PetscErrorCode TestBinaryVector(const char name[], long long kind, long long n, size_t index, size_t scalar, size_t missing, const char expected[])
+{
+  unsigned char bytes[1024];
+  size_t        length = 0;
+
+  PetscFunctionBeginUser;
+  Append(bytes, &length, kind, index);
+  Append(bytes, &length, n, index);
+  AppendOnes(bytes, &length, n, scalar);
+  PetscCall(InspectBytes(name, bytes, length - missing, PETSC_TRUE, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestKinds(void)
+{
+  const size_t index = sizeof(PetscInt), scalar = sizeof(PetscScalar), other = 12 - index;
+  char         indices[MESSAGE_LENGTH], wider[MESSAGE_LENGTH], narrower[MESSAGE_LENGTH];
+  const char   way_out[] = "read it with such a PETSc, or write it in Matrix Market format, which all read";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(indices, sizeof(indices), "matrix.bin: was written by a PETSc with %d-bit indices, this one has %d-bit ones; %s", (int)(8 * other), (int)(8 * index), way_out));
+  PetscCall(PetscSNPrintf(wider, sizeof(wider), "matrix.bin: was written by a PETSc with scalars of %d bytes, this one's have %d; %s", (int)(2 * scalar), (int)scalar, way_out));
+  PetscCall(PetscSNPrintf(narrower, sizeof(narrower), "matrix.bin: was written by a PETSc with scalars of %d bytes, this one's have %d; %s", (int)(scalar / 2), (int)scalar, way_out));
+  PetscCall(TestBinary("native", 1211216, 3, index, scalar, 0, ""));
+  PetscCall(TestBinary("other indices", 1211216, 3, other, scalar, 0, indices));
+  PetscCall(TestBinary("wider scalars", 1211216, 3, index, 2 * scalar, 0, wider));
+  PetscCall(TestBinary("narrower scalars", 1211216, 3, index, scalar / 2, 0, narrower));
+  PetscCall(TestBinary("cut short", 1211216, 3, index, scalar, 5, ""));
+  PetscCall(TestBinary("a vector", 1211214, 3, index, scalar, 0, ""));
+  PetscCall(TestBinary("no header", 1211216, 0, index, scalar, index + 1, ""));
+  PetscCall(TestBinaryVector("native vector", 1211214, 3, index, scalar, 0, ""));
+  PetscCall(TestBinaryVector("other indices, vector", 1211214, 3, other, scalar, 0, indices));
+  PetscCall(TestBinaryVector("wider scalars, vector", 1211214, 3, index, 2 * scalar, 0, wider));
+  PetscCall(TestBinaryVector("narrower scalars, vector", 1211214, 3, index, scalar / 2, 0, narrower));
+  PetscCall(TestBinaryVector("cut short, vector", 1211214, 3, index, scalar, 5, ""));
+  PetscCall(TestBinaryVector("no vector", 1211216, 3, index, scalar, 0, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  const size_t index = sizeof(PetscInt), scalar = sizeof(PetscScalar);
-
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestMarket());
+  PetscCall(TestComplex());
   PetscCall(TestVectors());
-  PetscCall(TestBinary("native", 1211216, 3, index, scalar, 0));
-  PetscCall(TestBinary("other indices", 1211216, 3, 12 - index, scalar, 0));
-  PetscCall(TestBinary("wider scalars", 1211216, 3, index, 2 * scalar, 0));
-  PetscCall(TestBinary("narrower scalars", 1211216, 3, index, scalar / 2, 0));
-  PetscCall(TestBinary("cut short", 1211216, 3, index, scalar, 5));
-  PetscCall(TestBinary("a vector", 1211214, 3, index, scalar, 0));
-  PetscCall(TestBinary("no header", 1211216, 0, index, scalar, index + 1));
+  PetscCall(TestKinds());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -195,7 +284,7 @@ int main(int argc, char **argv)
 /*TEST
 
    test:
-      requires: double !complex !defined(PETSC_USE_64BIT_INDICES)
+      requires: double
       nsize: {{1 2}shared output}
 
 TEST*/

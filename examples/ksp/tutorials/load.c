@@ -7,6 +7,11 @@ GMRES; any -pc_type, for example syncfree_ilu.\n\n";
   error against u is printed too. A file that cannot be used is refused in words, see matrix_file.h; so is a matrix
   that is not square or in which a row has no diagonal entry, since ILU and ICC need all of them.
 
+  Binary files differ between PETScs: a PETSc with 64-bit indices (PETSC_USE_64BIT_INDICES) writes and reads 64-bit
+  integers, others 32-bit ones, and scalars are real or complex, in the precision of the PETSc. So read a binary file
+  with a PETSc of the kind that wrote it; a file of another kind is refused, and the message says which kind it is.
+  Matrix Market files are the same for all.
+
     ./load -matrix west0479.mtx -pc_type syncfree_ilu -pc_factor_levels 1
     mpiexec -n 4 ./load -matrix A.bin -rhs b.bin -pc_type asm -sub_pc_type syncfree_ilu
 
@@ -157,6 +162,8 @@ static PetscErrorCode LoadRightHandSide(const char path[], Vec b)
     PetscCheck(!message[0], PETSC_COMM_WORLD, PETSC_ERR_FILE_UNEXPECTED, "%s", message);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(InspectVector(PETSC_COMM_WORLD, path, message));
+  PetscCheck(!message[0], PETSC_COMM_WORLD, PETSC_ERR_FILE_UNEXPECTED, "%s", message);
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_READ, &viewer));
   PetscCall(VecLoad(b, viewer));
   PetscCall(PetscViewerDestroy(&viewer));

@@ -7,8 +7,10 @@
   one); `array` files list a dense matrix by columns, which is how right-hand sides come.
 
   PETSc's binary format is big-endian: the number 1211216, rows, columns, nonzeros, the nonzeros of every row, the
-  columns, the values; integers and scalars have the sizes of the PETSc that wrote the file, and nothing in the file
-  says which. CheckBinary() finds out from the length of the file.
+  columns, the values; a vector is the number 1211214, its length, the values. Integers and scalars have the sizes of
+  the PETSc that wrote the file, so one with 64-bit indices and one with 32-bit indices cannot read each other's files,
+  nor can a real and a complex one. Nothing in the file says which; InspectBinary() finds out: 64-bit numbers begin with
+  four zero bytes, and the size of scalars follows from the length of the file. Matrix Market files know no such sizes.
 
   A file that cannot be used is told by a message that names the file and, for text, the line. All processes get the
   same one. An empty message means success.
@@ -18,6 +20,7 @@
 #include <petscmat.h>
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,7 @@
 #endif
 
 #define MESSAGE_LENGTH 512
+#define WAY_OUT        "read it with such a PETSc, or write it in Matrix Market format, which all read"
 
 typedef enum {
   FIELD_REAL,
@@ -127,10 +131,12 @@ static inline PetscBool ReadBanner(Reader *r)
 /* Reads an integer and moves *text behind it; false if there is none or it does not fit into a PetscInt */
 static inline PetscBool ParseInt(char **text, PetscInt *number)
 {
-  char           *end;
-  const long long n = strtoll(*text, &end, 10);
+  char     *end;
+  long long n;
 
-  if (end == *text || !(isspace((unsigned char)*end) || *end == 0)) return PETSC_FALSE;
+  errno = 0;
+  n     = strtoll(*text, &end, 10);
+  if (errno || end == *text || !(isspace((unsigned char)*end) || *end == 0)) return PETSC_FALSE;
   *text   = end;
   *number = (PetscInt)n;
   return (PetscBool)((long long)*number == n);
@@ -167,6 +173,7 @@ static inline PetscBool ReadSize(Reader *r)
 
   if (!NextData(r)) return PETSC_FALSE;
   if (!ParseInt(&text, &r->rows) || !ParseInt(&text, &r->columns) || r->rows < 0 || r->columns < 0) return Complain(r, "no two sizes that fit into a PetscInt");
+  if (r->array && r->columns > 0 && r->rows > PETSC_MAX_INT / r->columns) return Complain(r, "more entries than fit into a PetscInt");
   if (r->array) r->lines = r->rows * r->columns;
   else if (!ParseInt(&text, &r->lines) || r->lines < 0) return Complain(r, "no number of entries that fits into a PetscInt");
   while (isspace((unsigned char)*text)) text++;
@@ -338,7 +345,7 @@ static inline long long BinaryInt(FILE *file, long long offset, int size)
 }
 
 /* Bytes of a scalar in a file whose values begin at `values`: then the file, or a vector, must begin. 0 if none fits */
-static inline int BinaryScalar(FILE *file, long long values, long long nonzeros, int index)
+static inline int BinaryScalar(FILE *file, long long values, long long count, int index)
 {
   static const int sizes[] = {(int)sizeof(PetscScalar), 8, 16, 4, 32};
   long long        length;
@@ -346,28 +353,48 @@ static inline int BinaryScalar(FILE *file, long long values, long long nonzeros,
   fseek(file, 0, SEEK_END);
   length = (long long)ftell(file);
   for (int s = 0; s < 5; s++) {
-    const long long end = values + nonzeros * sizes[s];
+    const long long end = values + count * sizes[s];
 
     if (end == length || (end < length && BinaryInt(file, end, index) == 1211214)) return sizes[s];
   }
   return 0;
 }
 
+/* Bytes of an index in a file that begins with the number `kind`; 0 with a message if this PETSc has others, or if the
+   file begins otherwise */
+static inline int BinaryIndex(Reader *r, long long kind)
+{
+  const int index = BinaryInt(r->file, 0, 4) == 0 ? 8 : 4;
+
+  if (BinaryInt(r->file, 0, index) != kind) {
+    if (kind == 1211216) snprintf(r->message, MESSAGE_LENGTH, "%.300s: is neither Matrix Market nor a matrix in PETSc's binary format", r->path);
+    else snprintf(r->message, MESSAGE_LENGTH, "%.300s: is no vector in PETSc's binary format", r->path);
+    return 0;
+  }
+  if (index == (int)sizeof(PetscInt)) return index;
+  snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written by a PETSc with %d-bit indices, this one has %d-bit ones; %s", r->path, 8 * index, 8 * (int)sizeof(PetscInt), WAY_OUT);
+  return 0;
+}
+
+/* The same for the scalars, of which there are `count` from the offset `values` on */
+static inline int CheckBinaryScalar(Reader *r, long long values, long long count, int index)
+{
+  const int scalar = BinaryScalar(r->file, values, count, index);
+
+  if (scalar == (int)sizeof(PetscScalar)) return scalar;
+  if (scalar) snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written by a PETSc with scalars of %d bytes, this one's have %d; %s", r->path, scalar, (int)sizeof(PetscScalar), WAY_OUT);
+  else snprintf(r->message, MESSAGE_LENGTH, "%.300s: is cut short, or not what its first number says", r->path);
+  return 0;
+}
+
 /* What process 0 finds in a file that should be PETSc's binary matrix; *vector: a vector follows the matrix. */
 static inline void InspectBinary(Reader *r, PetscBool *vector)
 {
-  const int index = BinaryInt(r->file, 0, 4) == 0 ? 8 : 4;
+  const int index = BinaryIndex(r, 1211216);
   long long rows, columns, nonzeros, values;
   int       scalar;
 
-  if (BinaryInt(r->file, 0, index) != 1211216) {
-    snprintf(r->message, MESSAGE_LENGTH, "%.300s: is neither Matrix Market nor a matrix in PETSc's binary format", r->path);
-    return;
-  }
-  if (index != (int)sizeof(PetscInt)) {
-    snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written with %d-bit indices, this PETSc has %d-bit ones", r->path, 8 * index, 8 * (int)sizeof(PetscInt));
-    return;
-  }
+  if (!index) return;
   rows     = BinaryInt(r->file, index, index);
   columns  = BinaryInt(r->file, 2 * index, index);
   nonzeros = BinaryInt(r->file, 3 * index, index);
@@ -376,10 +403,26 @@ static inline void InspectBinary(Reader *r, PetscBool *vector)
     snprintf(r->message, MESSAGE_LENGTH, "%.300s: ends within its header, or is not a sparse matrix", r->path);
     return;
   }
-  scalar = BinaryScalar(r->file, values, nonzeros, index);
-  if (scalar == 0) snprintf(r->message, MESSAGE_LENGTH, "%.300s: is cut short, or not a sparse matrix", r->path);
-  else if (scalar != (int)sizeof(PetscScalar)) snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written with scalars of %d bytes, this PETSc has %d", r->path, scalar, (int)sizeof(PetscScalar));
-  else *vector = (PetscBool)(BinaryInt(r->file, values + nonzeros * scalar, index) == 1211214);
+  scalar = CheckBinaryScalar(r, values, nonzeros, index);
+  if (scalar) *vector = (PetscBool)(BinaryInt(r->file, values + nonzeros * scalar, index) == 1211214);
+}
+
+/* Can this PETSc read a vector from a binary file? All processes get the answer of process 0. */
+static inline PetscErrorCode InspectVector(MPI_Comm comm, const char path[], char message[MESSAGE_LENGTH])
+{
+  Reader      r = {0};
+  PetscMPIInt rank;
+  int         index;
+
+  PetscFunctionBeginUser;
+  r.path     = path;
+  r.message  = message;
+  message[0] = 0;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0 && Open(&r) && (index = BinaryIndex(&r, 1211214)) > 0) (void)CheckBinaryScalar(&r, 2 * index, BinaryInt(r.file, index, index), index);
+  if (r.file) fclose(r.file);
+  PetscCallMPI(MPI_Bcast(message, MESSAGE_LENGTH, MPI_CHAR, 0, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Which format a file has, and whether this PETSc can read it; all processes get the answers of process 0. */
