@@ -60,7 +60,7 @@ gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
 
 build_with_petsc() {  # NAME DIR ARCH BUILD: another PETSc; core and host come from ccache, they do not see PETSc
   step "$1-build" build "$4" "syncfree_ilu syncfree_takeover petsc_tests petsc_allocation_tests" \
-    --preset host -DPETSC_DIR="$2" -DPETSC_ARCH="$3"
+    --preset host -DPETSC_DIR="$2" -DPETSC_ARCH="$3" -DSYNCFREE_KOKKOS=OFF
 }
 
 with_petsc() {  # NAME DIR ARCH BUILD: the stages that run once for every PETSc
