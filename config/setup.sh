@@ -27,11 +27,20 @@ petsc_series() {
   esac
 }
 
+# The sanitizers of its clang.
+clang_runtime() {
+  case "$(system_name)" in
+    debian-12) echo libclang-rt-14-dev ;;
+    debian-13) echo libclang-rt-19-dev ;;
+    ubuntu-24.04) echo libclang-rt-18-dev ;;
+  esac
+}
+
 package_names() {
   local series
   series=$(petsc_series)
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
-  if [ "$1" = test ]; then echo clang libomp-dev python3-numpy ccache; fi
+  if [ "$1" = test ]; then echo clang "$(clang_runtime)" libomp-dev python3-numpy ccache; fi
   if [ "$1" = matrix ]; then
     echo ccache libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip
     return
