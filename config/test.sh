@@ -58,9 +58,10 @@ gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
   if [ -z "$missing" ]; then gtest "$1" "$2/kokkos_tests"; else skip "$1" "$missing"; fi
 }
 
-build_with_petsc() {  # NAME DIR ARCH BUILD: another PETSc; core and host come from ccache, they do not see PETSc
+# Another PETSc; core and host come from ccache, they do not see PETSc.
+build_with_petsc() {  # NAME DIR ARCH BUILD [ARGUMENT...]
   step "$1-build" build "$4" "syncfree_ilu syncfree_takeover petsc_tests petsc_allocation_tests" \
-    --preset host -DPETSC_DIR="$2" -DPETSC_ARCH="$3" -DSYNCFREE_KOKKOS=OFF
+    --preset host -DPETSC_DIR="$2" -DPETSC_ARCH="$3" -DSYNCFREE_KOKKOS=OFF "${@:5}"
 }
 
 with_petsc() {  # NAME DIR ARCH BUILD: the stages that run once for every PETSc
@@ -109,7 +110,9 @@ fi
 other=()
 if [ -n "$PETSC_CUDA_DIR" ]; then
   export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  for part in build_with_petsc with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
+  # with the backend cuda, where there is a compiler for it; without a device it is only compiled
+  build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DCMAKE_CUDA_ARCHITECTURES=90-real
+  for part in with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
   other=(--other-petsc-dir "$PETSC_CUDA_DIR" --other-library "$PWD/build/petsc-3.26/libsyncfree_ilu.so")
 else
   skip petsc-3.26 "$PETSC_CUDA_MISSING"

@@ -1,6 +1,6 @@
 /*
-  From the strategy that was asked for to the backend that serves it: the only place that
-  knows which backends there are.
+  From what was asked for, and where the matrix lives, to the backend that serves it: the only
+  place that knows which backends there are.
 */
 
 #include "factor_impl.hpp"
@@ -12,27 +12,86 @@
 
 namespace syncfree_plugin {
 
-static std::unique_ptr<Preconditioner> MakePreconditioner(const std::string &backend)
+static void MakePreconditioner(Factor *factor, const std::string &backend)
 {
+  factor->cuda = nullptr;
 #if defined(SYNCFREE_HAVE_KOKKOS)
-  if (backend == "kokkos") return syncfree::make_kokkos_preconditioner<PetscScalar, Index>();
+  if (backend == "kokkos") {
+    factor->preconditioner = syncfree::make_kokkos_preconditioner<PetscScalar, Index>();
+    return;
+  }
+#endif
+#if defined(SYNCFREE_HAVE_CUDA)
+  if (backend == "cuda") {
+    auto made              = syncfree::make_cuda_preconditioner<PetscScalar, Index>();
+    factor->cuda           = made.get();
+    factor->preconditioner = std::move(made);
+    return;
+  }
 #endif
   (void)backend;
-  return syncfree::make_host_preconditioner<PetscScalar, Index>();
+  factor->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
 }
 
-/* The host refuses what nobody knows. */
-PetscErrorCode UseBackend(Factor *factor, const std::string &strategy)
+/* Work follows the data: a matrix on the device is factored there, unless the user wants the host. */
+static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, PetscBool *device)
 {
-  const auto *info    = syncfree::find_strategy(strategy);
-  const char *backend = info ? info->backend : "host";
+  Mat         block = A;
+  PetscBool   parallel, found;
+  std::string why;
 
   PetscFunctionBegin;
+  *device = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(IsOnDevice(block, device));
+  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
+#if !PETSC_VERSION_LT(3, 20, 0)
+  if (info->factoronhost || info->solveonhost) *device = PETSC_FALSE;
+#else
+  (void)info;
+#endif
+  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindDevice(&found, &why));
+  if (!found) PetscCall(PetscInfo(F, "The host factors a matrix of the device: %s\n", why.c_str()));
+  *device = found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The host refuses a strategy that nobody knows. */
+PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings)
+{
+  Factor            *factor = Data(F);
+  const std::string  wanted = settings.backend;
+  const auto        *known  = syncfree::find_strategy(settings.strategy);
+  std::string        backend = known ? known->backend : wanted == "auto" ? "host" : wanted, why;
+  PetscBool          device;
+
+  PetscFunctionBegin;
+  PetscCheck(!known || wanted == "auto" || wanted == known->backend, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s belongs to backend %s, but -pc_syncfree_ilu_backend is %s; leave one of the two to auto", settings.strategy, known->backend, settings.backend);
+  if (!known && wanted == "auto") {
+    PetscCall(ChooseBackend(F, A, info, &device));
+    if (device) backend = "cuda";
+  } else if (backend == "cuda") {
+    PetscCall(FindDevice(&device, &why));
+    PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend cuda is not available: %s", why.c_str());
+  }
   if (factor->preconditioner && factor->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
   try {
-    auto made              = MakePreconditioner(backend);
-    factor->backend        = backend;
-    factor->preconditioner = std::move(made);
+    MakePreconditioner(factor, backend);
+    factor->backend = backend;
+  } catch (const std::bad_alloc &) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode UseHost(Factor *factor)
+{
+  PetscFunctionBegin;
+  try {
+    MakePreconditioner(factor, "host");
+    factor->backend = "host";
   } catch (const std::bad_alloc &) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
   }

@@ -9,7 +9,6 @@
 
 #include "factor_impl.hpp"
 
-#include <limits>
 #include <new>
 #include <vector>
 
@@ -19,6 +18,7 @@ namespace syncfree_plugin {
    Borrow() and Return(). */
 struct BorrowedMatrix {
   Mat                block  = nullptr;
+  PetscBool          device = PETSC_FALSE; /* are the values there? */
   PetscInt           n      = 0;
   const PetscInt    *row    = nullptr;
   const PetscInt    *column = nullptr;
@@ -27,7 +27,18 @@ struct BorrowedMatrix {
   syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
 };
 
-static PetscErrorCode Borrow(Mat A, PetscBool values, BorrowedMatrix *borrowed)
+static PetscErrorCode BorrowValues(Factor *factor, BorrowedMatrix *borrowed)
+{
+  PetscFunctionBegin;
+  if (factor->cuda) PetscCall(IsOnDevice(borrowed->block, &borrowed->device));
+  if (borrowed->device) PetscCall(GetDeviceValues(borrowed->block, &borrowed->value));
+  else PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
+  PetscCall(UseMemory(factor, borrowed->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern only */
+static PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
 {
   PetscBool done, parallel;
 
@@ -37,7 +48,6 @@ static PetscErrorCode Borrow(Mat A, PetscBool values, BorrowedMatrix *borrowed)
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
   PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
-  if (values) PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,7 +56,8 @@ static PetscErrorCode Return(BorrowedMatrix *borrowed)
   PetscBool done;
 
   PetscFunctionBegin;
-  if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
+  if (borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
+  else if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
   PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,7 +75,7 @@ static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, 
 }
 
 /* The one place where the core's answers become PETSc's: bad numbers are data, bad calls are errors. */
-static PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
+PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
 {
   using syncfree::Code;
 
@@ -82,6 +93,8 @@ static PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s", status.message().c_str());
   case Code::out_of_memory:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "%s", status.message().c_str());
+  case Code::device_failure:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", status.message().c_str());
   case Code::negative_pivot:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", status.message().c_str());
   case Code::unknown_strategy:
@@ -110,12 +123,13 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetOptions(Mat F, Mat A, syncfree::SolverOptions *options)
+static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfree::SolverOptions *options)
 {
   Settings settings;
 
   PetscFunctionBegin;
   PetscCall(GetSettings(F, A, &settings));
+  PetscCall(UseBackend(F, A, info, settings));
   if (settings.threads == PETSC_DECIDE) PetscCall(DefaultThreads(&settings.threads));
   options->strategy       = settings.strategy;
   options->threads        = (int)settings.threads;
@@ -218,8 +232,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   PetscCall(Cite());
-  PetscCall(GetOptions(F, A, &options));
-  PetscCall(UseBackend(factor, options.strategy));
+  PetscCall(GetOptions(F, A, info, &options));
   PetscCall(GetOrdering(row, A->rmap->n, &row_order));
   PetscCall(GetOrdering(column, A->rmap->n, &column_order));
   CompleteOrders(A->rmap->n, &row_order, &column_order);
@@ -230,7 +243,8 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   symbolic.column_order  = column_order.empty() ? nullptr : column_order.data();
 
   PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
-  PetscCall(Borrow(A, PETSC_FALSE, &matrix));
+  PetscCall(Borrow(A, &matrix));
+  PetscCall(UseMemory(factor, PETSC_MEMTYPE_HOST));
   const auto status = factor->preconditioner->analyse(matrix.Pattern(), symbolic, options);
   const auto nnz    = (PetscInt)matrix.Pattern().nnz();
   PetscCall(Return(&matrix));
@@ -319,7 +333,8 @@ static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInf
   PetscCall(GetPivotRule(A, info, &rule));
   F->factorerrortype = MAT_FACTOR_NOERROR;
   PetscCall(PetscLogEventBegin(events.numeric, F, A, 0, 0));
-  PetscCall(Borrow(A, PETSC_TRUE, &matrix));
+  PetscCall(Borrow(A, &matrix));
+  PetscCall(BorrowValues(factor, &matrix));
   const auto status = factor->preconditioner->refresh({matrix.Pattern(), matrix.value}, rule);
   PetscCall(Return(&matrix));
   PetscCall(Translate(F, A, status));
@@ -332,131 +347,7 @@ static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInf
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- solves ---- */
-
-/* What PETSc's norms and dot products recognise as a failed solve. */
-static void FillWithInfinity(PetscScalar *x, PetscInt n)
-{
-  for (PetscInt i = 0; i < n; i++) x[i] = std::numeric_limits<PetscReal>::infinity();
-}
-
-/* Both vectors on the host, then solve(b, x), which returns a Status. */
-template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Solve solve)
-{
-  const PetscScalar *from;
-  PetscScalar       *to;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(b, &from));
-  PetscCall(VecGetArrayWrite(x, &to));
-  if (F->factorerrortype) {
-    FillWithInfinity(to, F->rmap->n);
-  } else {
-    PetscCall(PetscLogEventBegin(events.solve, F, b, x, 0));
-    const syncfree::Status status = solve(from, to);
-    if (!status.ok()) PetscCall(Translate(F, F, status));
-    PetscCall(PetscLogEventEnd(events.solve, F, b, x, 0));
-  }
-  PetscCall(VecRestoreArrayWrite(x, &to));
-  PetscCall(VecRestoreArrayRead(b, &from));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Solve(Mat F, syncfree::Operation operation, Vec b, Vec x)
-{
-  Factor       *factor = Data(F);
-  const Columns one    = {1, (Index)F->rmap->n, (Index)F->rmap->n};
-
-  PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve(operation, from, to, one); }));
-  PetscCall(PetscLogFlops(factor->solve_flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSolve_SyncFree(Mat F, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(Solve(F, syncfree::Operation::none, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSolveTranspose_SyncFree(Mat F, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(Solve(F, syncfree::Operation::transpose, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatForwardSolve_SyncFree(Mat F, Vec b, Vec x)
-{
-  Factor *factor = Data(F);
-
-  PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_forward_half(from, to); }));
-  PetscCall(PetscLogFlops(0.5 * factor->solve_flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBackwardSolve_SyncFree(Mat F, Vec b, Vec x)
-{
-  Factor *factor = Data(F);
-
-  PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_backward_half(from, to); }));
-  PetscCall(PetscLogFlops(0.5 * factor->solve_flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckDense(Mat B, const char name[])
-{
-  PetscBool dense;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCheck(dense, PetscObjectComm((PetscObject)B), PETSC_ERR_ARG_WRONG, "Matrix %s must be MATDENSE, not %s", name, ((PetscObject)B)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, Mat X)
-{
-  const PetscScalar *from;
-  PetscScalar       *to;
-  PetscInt           b_leading, x_leading;
-  const PetscInt     n = F->rmap->n, columns = B->cmap->N;
-
-  PetscFunctionBegin;
-  PetscCall(CheckDense(B, "B"));
-  PetscCall(CheckDense(X, "X"));
-  PetscCall(MatDenseGetLDA(B, &b_leading));
-  PetscCall(MatDenseGetLDA(X, &x_leading));
-  PetscCall(MatDenseGetArrayRead(B, &from));
-  PetscCall(MatDenseGetArrayWrite(X, &to));
-  if (F->factorerrortype) {
-    for (PetscInt k = 0; k < columns; k++) FillWithInfinity(to + k * x_leading, n);
-  } else {
-    PetscCall(PetscLogEventBegin(events.solve, F, B, X, 0));
-    PetscCall(Translate(F, F, Data(F)->preconditioner->solve(operation, from, to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
-    PetscCall(PetscLogEventEnd(events.solve, F, B, X, 0));
-  }
-  PetscCall(MatDenseRestoreArrayWrite(X, &to));
-  PetscCall(MatDenseRestoreArrayRead(B, &from));
-  PetscCall(PetscLogFlops((PetscLogDouble)columns * Data(F)->solve_flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMatSolve_SyncFree(Mat F, Mat B, Mat X)
-{
-  PetscFunctionBegin;
-  PetscCall(SolveColumns(F, syncfree::Operation::none, B, X));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMatSolveTranspose_SyncFree(Mat F, Mat B, Mat X)
-{
-  PetscFunctionBegin;
-  PetscCall(SolveColumns(F, syncfree::Operation::transpose, B, X));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* ---- creation ---- */
 
 static PetscErrorCode MatFactorGetSolverType_SyncFree(Mat, MatSolverType *type)
 {
@@ -473,8 +364,6 @@ static PetscErrorCode MatDestroy_SyncFree(Mat F)
   PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", nullptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* ---- creation ---- */
 
 static void SetOperations(Mat F)
 {
@@ -502,7 +391,7 @@ static PetscErrorCode CreateData(Mat F)
   } catch (const std::bad_alloc &) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
   }
-  PetscCall(UseBackend(Data(F), "auto"));
+  PetscCall(UseHost(Data(F)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

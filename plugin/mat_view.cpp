@@ -53,6 +53,7 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreeILUStorageTypes[s.single_storage]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
+  if (Data(F)->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda\n"));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

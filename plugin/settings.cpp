@@ -19,7 +19,7 @@ static const char handover_name[] = "PCSyncFreeILU_Handover";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage;
+  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage;
 }
 
 static std::vector<const char *> StrategyNames()
@@ -50,6 +50,17 @@ PetscErrorCode CheckStrategyName(const char name[])
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; -pc_syncfree_ilu_strategy takes one of %s", name, known.c_str());
 }
 
+static const char *const backends[] = {
+  "auto",
+  "host",
+#if defined(SYNCFREE_HAVE_KOKKOS)
+  "kokkos",
+#endif
+#if defined(SYNCFREE_HAVE_CUDA)
+  "cuda",
+#endif
+};
+
 PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
 {
   const auto names   = StrategyNames();
@@ -63,6 +74,8 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_strategy", wanted, sizeof(wanted), &set));
   if (set) PetscCall(CheckBuilt(wanted));
   PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free ILU and ICC options");
+  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_backend", "Where the factor is made and solved with", "PCSYNCFREEILU", backends, PETSC_STATIC_ARRAY_LENGTH(backends), settings->backend, &choice, &set));
+  if (set) PetscCall(PetscStrncpy(settings->backend, backends[choice], sizeof(settings->backend)));
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_strategy", "How the triangular solves run", "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), settings->strategy, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->strategy, names[choice], sizeof(settings->strategy)));
   PetscCall(PetscOptionsInt("-pc_syncfree_ilu_threads", "CPU threads", "PCSyncFreeILUSetThreads", threads, &threads, &set));

@@ -26,11 +26,18 @@ if(SYNCFREE_HAVE_KOKKOS)
   target_link_libraries(syncfree_ilu PRIVATE kokkos)
   set(kokkos_objects $<TARGET_OBJECTS:kokkos>)
 endif()
+if(SYNCFREE_HAVE_CUDA)
+  # PETSc 3.26's CUDA headers want C++20
+  set_source_files_properties(plugin/device_cuda.cpp PROPERTIES COMPILE_OPTIONS -std=c++20)
+  target_include_directories(plugin_objects PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(syncfree_ilu PRIVATE cuda)
+  set(cuda_objects $<TARGET_OBJECTS:cuda>)
+endif()
 target_include_directories(syncfree_ilu INTERFACE plugin include)
 set_target_properties(syncfree_ilu PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 
 add_library(syncfree_ilu_static STATIC
-  $<TARGET_OBJECTS:plugin_objects> ${kokkos_objects} $<TARGET_OBJECTS:host> $<TARGET_OBJECTS:core>)
+  $<TARGET_OBJECTS:plugin_objects> ${kokkos_objects} ${cuda_objects} $<TARGET_OBJECTS:host> $<TARGET_OBJECTS:core>)
 set_target_properties(syncfree_ilu_static PROPERTIES OUTPUT_NAME syncfree_ilu)
 
 file(GLOB examples CONFIGURE_DEPENDS examples/ksp/tutorials/*.c)

@@ -46,12 +46,17 @@ if(SYNCFREE_HAVE_KOKKOS)
   set(kokkos_tests kokkos_tests)
 endif()
 
+if(SYNCFREE_HAVE_CUDA)
+  syncfree_tests(cuda cuda host test_support GTest::gtest_main)
+  set(cuda_tests cuda_tests)
+endif()
+
 # what every backend must do, compiled once; a file backend.cpp says whose preconditioner it is
 file(GLOB contract CONFIGURE_DEPENDS tests/preconditioner/*_test.cpp)
 add_library(preconditioner_contract OBJECT ${contract})
 syncfree_test_flags(preconditioner_contract)
 target_link_libraries(preconditioner_contract PRIVATE core GTest::gtest)
-foreach(program host_tests ${kokkos_tests})
+foreach(program host_tests ${kokkos_tests} ${cuda_tests})
   string(REPLACE _tests "" folder ${program})
   target_sources(${program} PRIVATE tests/${folder}/backend.cpp $<TARGET_OBJECTS:preconditioner_contract>)
 endforeach()

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "syncfree/csr.hpp"
+#include "syncfree/factor.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree {
@@ -32,5 +33,13 @@ template <class I> I find_levels(PatternView<I> T, bool lower, I* depth);
 
 /// Rows sorted by depth (counting sort, stable).
 template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSets<I>* out);
+
+/// Levels of the two triangles of a factor.
+struct LevelCounts {
+  std::int64_t lower = 0, upper = 0;
+};
+
+/// Zeros where there is no memory to find them.
+template <class I> LevelCounts count_levels(const FactorPattern<I>& pattern);
 
 }  // namespace syncfree

@@ -9,6 +9,7 @@
 #include "syncfree/csr.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/scalar.hpp"
+#include "syncfree/schedule.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree {
@@ -65,11 +66,6 @@ struct Summary {
   std::size_t plan_bytes = 0;       ///< everything the strategies added
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
   PivotReport pivots;
-};
-
-/// Levels of the two triangles.
-struct LevelCounts {
-  std::int64_t lower = 0, upper = 0;
 };
 
 /// An incomplete factorization with its solves: analyse once, refresh and solve many times.

@@ -21,7 +21,8 @@ enum class Code {
   not_finite,           ///< NaN or infinity met in the numeric factorization
   negative_pivot,       ///< a symmetric half needs sqrt(D) and D is negative or not real
   unknown_strategy,     ///< `detail` is the name asked for
-  out_of_memory
+  out_of_memory,        ///< `detail` says of what, where that is known
+  device_failure        ///< `detail` is what the device's library says
 };
 
 /// Row and column are 0-based, -1 where the failure belongs to no row. They count in the

@@ -13,7 +13,7 @@ namespace syncfree {
 
 struct StrategyInfo {
   const char* name;     ///< as in -pc_syncfree_ilu_strategy
-  const char* backend;  ///< "host" or "kokkos", later "cuda"
+  const char* backend;  ///< "host", "kokkos" or "cuda"
   const char* summary;  ///< one line for -help and README
   bool reproducible;    ///< bitwise equal runs for a given strategy and thread count
 };
@@ -30,6 +30,7 @@ std::string why_not_built(const std::string& name);
 /// What the choice looks at.
 struct ChoiceInput {
   std::int64_t nnz = 0;  ///< of both triangles
+  bool on_device = false;
   int threads = 1;
   double blocks_speedup = 0;  ///< of the plan of row chunks of the lower triangle
 };

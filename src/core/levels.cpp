@@ -2,6 +2,7 @@
 /// reads, 0 if it reads none. Rows of one level do not read each other.
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 #include "instantiate.hpp"
@@ -39,9 +40,18 @@ try {
   return failed(Code::out_of_memory);
 }
 
+template <class I> LevelCounts count_levels(const FactorPattern<I>& p)
+{
+  const std::unique_ptr<I[]> depth(new (std::nothrow) I[p.n]);
+  if (!depth) return {};
+  const I lower = find_levels(p.lower(), true, depth.get());
+  return {lower, p.kind == Kind::icc ? lower : find_levels(p.upper(), false, depth.get())};
+}
+
 #define INSTANTIATE(I)                                  \
   template I find_levels<I>(PatternView<I>, bool, I*);  \
-  template Status make_level_sets<I>(PatternView<I>, bool, LevelSets<I>*);
+  template Status make_level_sets<I>(PatternView<I>, bool, LevelSets<I>*); \
+  template LevelCounts count_levels<I>(const FactorPattern<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

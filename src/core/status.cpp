@@ -23,6 +23,7 @@ const char* to_string(Code code)
     case Code::negative_pivot: return "negative_pivot";
     case Code::unknown_strategy: return "unknown_strategy";
     case Code::out_of_memory: return "out_of_memory";
+    case Code::device_failure: return "device_failure";
   }
   return "unknown code";
 }
@@ -66,7 +67,8 @@ std::string Status::message() const
       const std::string why = why_not_built(detail);
       return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);
     }
-    case Code::out_of_memory: return "out of memory";
+    case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
+    case Code::device_failure: return "the device refuses a call: " + detail;
   }
   return to_string(code);
 }

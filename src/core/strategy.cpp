@@ -16,9 +16,12 @@ static constexpr double least_speedup = 1.2;          ///< a plan that promises 
 const std::vector<StrategyInfo>& strategies()
 {
 #define HOST_LINE(name, reproducible, summary) {#name, "host", summary, reproducible},
+#define CUDA_LINE(name, reproducible, summary) {#name, "cuda", summary, reproducible},
 #define KOKKOS_LINE(name, reproducible, summary) {#name, "kokkos", summary, reproducible},
   static const std::vector<StrategyInfo> list = {SYNCFREE_HOST_STRATEGIES(HOST_LINE)
-                                                     SYNCFREE_KOKKOS_STRATEGIES(KOKKOS_LINE)};
+                                                     SYNCFREE_KOKKOS_STRATEGIES(KOKKOS_LINE)
+                                                         SYNCFREE_CUDA_STRATEGIES(CUDA_LINE)};
+#undef CUDA_LINE
 #undef HOST_LINE
 #undef KOKKOS_LINE
   return list;
@@ -33,12 +36,18 @@ const StrategyInfo* find_strategy(const std::string& name)
 
 std::string why_not_built(const std::string& name)
 {
-  if (name != "kokkos" || find_strategy(name)) return {};
-  return "it needs Kokkos Kernels, and this library was built without (CMake option SYNCFREE_KOKKOS)";
+  if (find_strategy(name)) return {};
+  const auto without = [](const std::string& what, const std::string& option) {
+    return "it needs " + what + ", and this library was built without (CMake option " + option + ")";
+  };
+  if (name == "kokkos") return without("Kokkos Kernels", "SYNCFREE_KOKKOS");
+  if (name == "level_order") return without("CUDA", "SYNCFREE_CUDA");
+  return {};
 }
 
 Choice choose_strategy(const ChoiceInput& input)
 {
+  if (input.on_device) return {"level_order", "the device"};
   if (input.threads <= 1) return {"serial", "one thread"};
   if (input.nnz < least_entries) return {"serial", std::to_string(input.nnz) + " entries are too few for threads"};
   char reason[80];

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The list of strategies: name, whether runs are bitwise reproducible, one line for
-/// people. src/host/make_solver.cpp turns each line of the host into a call of make_<name>; `kokkos` is a whole
-/// preconditioner of its own and is listed where the build has it.
+/// The list of strategies: name, whether runs are bitwise reproducible, one line for people.
+/// src/host/make_solver.cpp turns each line of the host into a call of make_<name>, src/cuda/make_solver.hpp each of
+/// the device; `kokkos` is a whole preconditioner of its own. Both are listed where the build has them.
 
 #define SYNCFREE_HOST_STRATEGIES(X)                                             \
   X(serial, true, "rows one after the other: the reference")                    \
@@ -14,4 +14,10 @@
 #define SYNCFREE_KOKKOS_STRATEGIES(X) X(kokkos, true, "spiluk and sptrsv of Kokkos Kernels: a second opinion, slow")
 #else
 #define SYNCFREE_KOKKOS_STRATEGIES(X)
+#endif
+
+#ifdef SYNCFREE_HAVE_CUDA
+#define SYNCFREE_CUDA_STRATEGIES(X) X(level_order, true, "rows sorted by level, each number its own flag")
+#else
+#define SYNCFREE_CUDA_STRATEGIES(X)
 #endif

@@ -33,14 +33,6 @@ template <class T, class I> struct Analysis {
   PivotReport pivots;
 };
 
-template <class I> LevelCounts count_levels(const FactorPattern<I>& p)
-{
-  const std::unique_ptr<I[]> depth(new (std::nothrow) I[p.n]);
-  if (!depth) return {};
-  const I lower = find_levels(p.lower(), true, depth.get());
-  return {lower, p.kind == Kind::icc ? lower : find_levels(p.upper(), false, depth.get())};
-}
-
 /// The strategy asked for, or the one that suits the triangles.
 template <class T, class I> Choice choose(const Analysis<T, I>& a)
 {

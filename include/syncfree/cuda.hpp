@@ -1,0 +1,35 @@
+#pragma once
+
+/// The backend `cuda`: factor and solves on an NVIDIA GPU. Only builds with the CMake option SYNCFREE_CUDA have it;
+/// this header needs no CUDA.
+
+#include <memory>
+#include <string>
+
+#include "syncfree/solver.hpp"
+
+namespace syncfree {
+
+enum class Memory { host, device };
+
+/// The preconditioner on the CUDA device that is current in each call. It keeps the contract of Preconditioner with
+/// these differences:
+///   - patterns are host memory; the values of A, b and x are where use() says;
+///   - with device memory a solve does not synchronise: x is there for what comes later on the stream;
+///   - calls on different streams are put in order by an event;
+///   - device_failure(CUDA's words) where CUDA refuses a call; out_of_memory names the bytes where the device has none.
+template <class T, class I> class CudaPreconditioner : public Preconditioner<T, I> {
+public:
+  /// For the calls that follow.
+  ///   memory  of the values of A, of b and of x; at first host
+  ///   stream  a cudaStream_t; at first the default stream
+  virtual void use(Memory memory, void* stream) = 0;
+};
+
+/// Never nullptr; throws nothing but std::bad_alloc. Touches no device.
+template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner();
+
+/// Is there a device that can run this library's kernels? Else *why is a clause.
+bool has_cuda_device(std::string* why);
+
+}  // namespace syncfree

@@ -1,0 +1,143 @@
+#pragma once
+
+/// How device threads wait for each other: the only place that names a memory order on the device.
+///
+/// Two ways to hand a number over:
+///   - The number is its own flag. A place holds `unset`, a NaN that no computation leaves there, until its number is
+///     published. One 4- or 8-byte word is written and read as a whole, so a relaxed order is enough: nothing else is
+///     read because of it. The parts of a complex number arrive one by one; it is there when both are.
+///   - A flag beside the data. What was written before publish() is seen by who got the flag's value from wait_for().
+///
+/// Progress: a waiter waits only for work with an earlier ticket, and who holds a ticket is running.
+
+#include <cuda/atomic>
+#include <cuda/std/complex>
+
+#include <cstdint>
+#include <cstdio>
+
+namespace syncfree::cuda {
+
+/// In debug builds a wait that takes this many polls names its row and traps.
+#ifdef SYNCFREE_SPIN_LIMIT
+class Spin {
+public:
+  explicit __device__ Spin(long long row) : row_(row) {}
+  __device__ void turn()
+  {
+    if (++turns_ < SYNCFREE_SPIN_LIMIT) return;
+    std::printf("syncfree: row %lld waits for ever\n", row_);
+    __trap();
+  }
+
+private:
+  long long row_;
+  long long turns_ = 0;
+};
+#else
+class Spin {
+public:
+  explicit __device__ Spin(long long) {}
+  __device__ void turn() {}
+};
+#endif
+
+template <class T> using Shared = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
+
+/// The word of a real number, and the NaN that means "not there yet".
+template <class R> struct Word;
+template <> struct Word<double> {
+  using type = unsigned long long;
+  static constexpr type unset = ~0ull;
+  static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
+  static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
+};
+template <> struct Word<float> {
+  using type = unsigned;
+  static constexpr type unset = ~0u;
+  static __device__ type of(float v) { return __float_as_uint(v); }
+  static __device__ float number(type w) { return __uint_as_float(w); }
+};
+
+/// Places for n numbers that are their own flags.
+template <class T> struct Mailbox {
+  using word = typename Word<T>::type;
+  static constexpr int words = 1;
+
+  static __device__ T poll(word* place)
+  {
+    return Word<T>::number(Shared<word>(*place).load(::cuda::memory_order_relaxed));
+  }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
+  /// A computed NaN with the bits of `unset` becomes another NaN.
+  static __device__ void publish(word* place, const T& v)
+  {
+    const word w = Word<T>::of(v);
+    Shared<word>(*place).store(w == Word<T>::unset ? w >> 1 : w, ::cuda::memory_order_relaxed);
+  }
+  /// For the next solve; nobody reads the place in this one.
+  static __device__ void clear(word* place) { *place = Word<T>::unset; }
+};
+
+template <class R> struct Mailbox<::cuda::std::complex<R>> {
+  using T = ::cuda::std::complex<R>;
+  using part = Mailbox<R>;
+  using word = typename part::word;
+  static constexpr int words = 2;
+
+  static __device__ T poll(word* place) { return {part::poll(place), part::poll(place + 1)}; }
+  static __device__ bool arrived(const T& v) { return part::arrived(v.real()) && part::arrived(v.imag()); }
+  static __device__ void publish(word* place, const T& v)
+  {
+    part::publish(place, v.real());
+    part::publish(place + 1, v.imag());
+  }
+  static __device__ void clear(word* place)
+  {
+    part::clear(place);
+    part::clear(place + 1);
+  }
+};
+
+/// Waits until *flag is `value`; then all that its publisher wrote before is visible to this thread, and after a
+/// __syncwarp() to its warp.
+inline __device__ void wait_for(unsigned* flag, unsigned value, Spin spin)
+{
+  while (Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) != value) spin.turn();
+}
+
+/// To be called by one thread of a warp behind a __syncwarp(): publishes what the whole warp has written.
+inline __device__ void publish(unsigned* flag, unsigned value)
+{
+  Shared<unsigned>(*flag).store(value, ::cuda::memory_order_release);
+}
+
+/// What a block does in a launch, and the how-manieth launch it is.
+struct Turn {
+  unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started
+  unsigned long long launch;  ///< from 0 on
+};
+
+/// Called by all threads of a block. Tickets replace the order in which blocks are dispatched, which nobody promises.
+/// The counter is never set back: each launch of `gridDim.x` blocks takes as many tickets.
+///   counter  0 before the first launch; launches with one counter run one after the other, with equal grids
+inline __device__ Turn take_turn(unsigned long long* counter)
+{
+  __shared__ unsigned long long ticket;
+  if (threadIdx.x == 0) ticket = Shared<unsigned long long>(*counter).fetch_add(1, ::cuda::memory_order_relaxed);
+  __syncthreads();
+  return {ticket % gridDim.x, ticket / gridDim.x};
+}
+
+/// *place = min(*place, v), *place += v, at any time by anyone; read after the launch.
+inline __device__ void lower_to(unsigned long long* place, unsigned long long v)
+{
+  Shared<unsigned long long>(*place).fetch_min(v, ::cuda::memory_order_relaxed);
+}
+inline __device__ void raise_to(unsigned long long* place, unsigned long long v)
+{
+  Shared<unsigned long long>(*place).fetch_max(v, ::cuda::memory_order_relaxed);
+}
+inline __device__ void add_to(int* place, int v) { Shared<int>(*place).fetch_add(v, ::cuda::memory_order_relaxed); }
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,82 @@
+/*
+  PETSc's device arrays and stream, for the backend `cuda`; without it, or with a PETSc that has no
+  CUDA, everything is on the host.
+*/
+
+#include "factor_impl.hpp"
+
+#if defined(SYNCFREE_HAVE_CUDA) && defined(PETSC_HAVE_CUDA) && !PETSC_VERSION_LT(3, 20, 0)
+  #include <petscdevice_cuda.h>
+  #define SYNCFREE_DEVICE 1
+#else
+  #define SYNCFREE_DEVICE 0
+#endif
+
+namespace syncfree_plugin {
+
+PetscErrorCode FindDevice(PetscBool *found, std::string *why)
+{
+  PetscFunctionBegin;
+#if SYNCFREE_DEVICE
+  static std::string reason;
+  static const bool  there = syncfree::has_cuda_device(&reason);
+  *found                   = (PetscBool)there;
+  *why                     = reason;
+#else
+  *found = PETSC_FALSE;
+  *why   = PetscDefined(HAVE_CUDA) ? "this library was built without CUDA" : "this PETSc has no CUDA";
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode IsOnDevice(Mat block, PetscBool *device)
+{
+  PetscBool bound = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *device = PETSC_FALSE;
+  if (!SYNCFREE_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)block, MATSEQAIJCUSPARSE, device));
+  PetscCall(MatBoundToCPU(block, &bound));
+  if (bound) *device = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GetDeviceValues(Mat block, const PetscScalar **value)
+{
+  PetscFunctionBegin;
+#if SYNCFREE_DEVICE
+  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(block, value));
+#else
+  (void)block, (void)value;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RestoreDeviceValues(Mat block, const PetscScalar **value)
+{
+  PetscFunctionBegin;
+#if SYNCFREE_DEVICE
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(block, value));
+#else
+  (void)block, (void)value;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode UseMemory(Factor *factor, PetscMemType type)
+{
+  PetscFunctionBegin;
+#if SYNCFREE_DEVICE
+  cudaStream_t stream = nullptr;
+
+  if (!factor->cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  factor->cuda->use(PetscMemTypeDevice(type) ? syncfree::Memory::device : syncfree::Memory::host, stream);
+#else
+  (void)factor, (void)type;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin

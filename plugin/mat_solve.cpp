@@ -1,0 +1,253 @@
+/*
+  Solves with a factored matrix of MATSOLVERSYNCFREE: the arrays of PETSc's vectors and dense
+  matrices, where they are, are handed to the backend. After a failed factorization the answer is infinity.
+*/
+
+#include "factor_impl.hpp"
+
+#include <limits>
+
+#if PETSC_VERSION_LT(3, 19, 0) /* which has no device for us either */
+  #define MatDenseGetArrayReadAndMemType(B, a, type)  MatDenseGetArrayRead(B, a)
+  #define MatDenseGetArrayWriteAndMemType(B, a, type) MatDenseGetArrayWrite(B, a)
+  #define MatDenseRestoreArrayReadAndMemType          MatDenseRestoreArrayRead
+  #define MatDenseRestoreArrayWriteAndMemType         MatDenseRestoreArrayWrite
+#endif
+
+namespace syncfree_plugin {
+
+/* The arrays of b and x where the backend wants them: for cuda on the device if both are there, else on the host. */
+struct BorrowedVectors {
+  const PetscScalar *from   = nullptr;
+  PetscScalar       *to     = nullptr;
+  PetscBool          device = PETSC_FALSE;
+};
+
+static PetscErrorCode BorrowVectors(Factor *factor, Vec b, Vec x, BorrowedVectors *borrowed)
+{
+  PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (factor->cuda) {
+    PetscCall(VecGetArrayReadAndMemType(b, &borrowed->from, &from));
+    PetscCall(VecGetArrayWriteAndMemType(x, &borrowed->to, &to));
+    borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
+    if (!borrowed->device) {
+      PetscCall(VecRestoreArrayWriteAndMemType(x, &borrowed->to));
+      PetscCall(VecRestoreArrayReadAndMemType(b, &borrowed->from));
+    }
+  }
+  if (!borrowed->device) {
+    PetscCall(VecGetArrayRead(b, &borrowed->from));
+    PetscCall(VecGetArrayWrite(x, &borrowed->to));
+  }
+  PetscCall(UseMemory(factor, borrowed->device ? from : PETSC_MEMTYPE_HOST));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReturnVectors(Vec b, Vec x, BorrowedVectors *borrowed)
+{
+  PetscFunctionBegin;
+  if (borrowed->device) {
+    PetscCall(VecRestoreArrayWriteAndMemType(x, &borrowed->to));
+    PetscCall(VecRestoreArrayReadAndMemType(b, &borrowed->from));
+  } else {
+    PetscCall(VecRestoreArrayWrite(x, &borrowed->to));
+    PetscCall(VecRestoreArrayRead(b, &borrowed->from));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With -log_view_gpu_time the clock of the device is read around what runs there. */
+static PetscErrorCode BeginSolve(Mat F, PetscObject b, PetscObject x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(events.solve, F, b, x, 0));
+  if (Data(F)->cuda) PetscCall(PetscLogGpuTimeBegin());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EndSolve(Mat F, PetscObject b, PetscObject x)
+{
+  PetscFunctionBegin;
+  if (Data(F)->cuda) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogEventEnd(events.solve, F, b, x, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Logs operations where they were done. */
+static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (factor->cuda) PetscCall(PetscLogGpuFlops(flops));
+  else PetscCall(PetscLogFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* solve(b, x) with the arrays of both vectors returns a Status. */
+template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Solve solve)
+{
+  BorrowedVectors borrowed;
+
+  PetscFunctionBegin;
+  if (F->factorerrortype) {
+    /* what PETSc's norms and dot products recognise as a failed solve */
+    PetscCall(VecSet(x, std::numeric_limits<PetscReal>::infinity()));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BorrowVectors(Data(F), b, x, &borrowed));
+  PetscCall(BeginSolve(F, (PetscObject)b, (PetscObject)x));
+  const syncfree::Status status = solve(borrowed.from, borrowed.to);
+  if (!status.ok()) PetscCall(Translate(F, F, status));
+  PetscCall(EndSolve(F, (PetscObject)b, (PetscObject)x));
+  PetscCall(ReturnVectors(b, x, &borrowed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat F, syncfree::Operation operation, Vec b, Vec x)
+{
+  Factor       *factor = Data(F);
+  const Columns one    = {1, (Index)F->rmap->n, (Index)F->rmap->n};
+
+  PetscFunctionBegin;
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve(operation, from, to, one); }));
+  PetscCall(LogFlops(factor, factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSolve_SyncFree(Mat F, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(Solve(F, syncfree::Operation::none, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSolveTranspose_SyncFree(Mat F, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(Solve(F, syncfree::Operation::transpose, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatForwardSolve_SyncFree(Mat F, Vec b, Vec x)
+{
+  Factor *factor = Data(F);
+
+  PetscFunctionBegin;
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_forward_half(from, to); }));
+  PetscCall(LogFlops(factor, 0.5 * factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBackwardSolve_SyncFree(Mat F, Vec b, Vec x)
+{
+  Factor *factor = Data(F);
+
+  PetscFunctionBegin;
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_backward_half(from, to); }));
+  PetscCall(LogFlops(factor, 0.5 * factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckDense(Mat B, const char name[])
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(dense, PetscObjectComm((PetscObject)B), PETSC_ERR_ARG_WRONG, "Matrix %s must be MATDENSE, not %s", name, ((PetscObject)B)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for the columns of dense matrices. */
+static PetscErrorCode BorrowColumns(Factor *factor, Mat B, Mat X, BorrowedVectors *borrowed)
+{
+  PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (factor->cuda) {
+    PetscCall(MatDenseGetArrayReadAndMemType(B, &borrowed->from, &from));
+    PetscCall(MatDenseGetArrayWriteAndMemType(X, &borrowed->to, &to));
+    borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
+    if (!borrowed->device) {
+      PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &borrowed->to));
+      PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
+    }
+  }
+  if (!borrowed->device) {
+    PetscCall(MatDenseGetArrayRead(B, &borrowed->from));
+    PetscCall(MatDenseGetArrayWrite(X, &borrowed->to));
+  }
+  PetscCall(UseMemory(factor, borrowed->device ? from : PETSC_MEMTYPE_HOST));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *borrowed)
+{
+  PetscFunctionBegin;
+  if (borrowed->device) {
+    PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &borrowed->to));
+    PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
+  } else {
+    PetscCall(MatDenseRestoreArrayWrite(X, &borrowed->to));
+    PetscCall(MatDenseRestoreArrayRead(B, &borrowed->from));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PETSc's norms and dot products recognise as a failed solve. */
+static PetscErrorCode FillWithInfinity(Mat X)
+{
+  PetscScalar   *x;
+  PetscInt       leading;
+  const PetscInt n = X->rmap->n, columns = X->cmap->N;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &leading));
+  PetscCall(MatDenseGetArrayWrite(X, &x));
+  for (PetscInt k = 0; k < columns; k++)
+    for (PetscInt i = 0; i < n; i++) x[k * leading + i] = std::numeric_limits<PetscReal>::infinity();
+  PetscCall(MatDenseRestoreArrayWrite(X, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, Mat X)
+{
+  Factor         *factor = Data(F);
+  BorrowedVectors borrowed;
+  PetscInt        b_leading, x_leading;
+  const PetscInt  columns = B->cmap->N;
+
+  PetscFunctionBegin;
+  PetscCall(CheckDense(B, "B"));
+  PetscCall(CheckDense(X, "X"));
+  if (F->factorerrortype) {
+    PetscCall(FillWithInfinity(X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDenseGetLDA(B, &b_leading));
+  PetscCall(MatDenseGetLDA(X, &x_leading));
+  PetscCall(BorrowColumns(factor, B, X, &borrowed));
+  PetscCall(BeginSolve(F, (PetscObject)B, (PetscObject)X));
+  PetscCall(Translate(F, F, factor->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
+  PetscCall(EndSolve(F, (PetscObject)B, (PetscObject)X));
+  PetscCall(ReturnColumns(B, X, &borrowed));
+  PetscCall(LogFlops(factor, (PetscLogDouble)columns * factor->solve_flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMatSolve_SyncFree(Mat F, Mat B, Mat X)
+{
+  PetscFunctionBegin;
+  PetscCall(SolveColumns(F, syncfree::Operation::none, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMatSolveTranspose_SyncFree(Mat F, Mat B, Mat X)
+{
+  PetscFunctionBegin;
+  PetscCall(SolveColumns(F, syncfree::Operation::transpose, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin

@@ -1,0 +1,95 @@
+#pragma once
+
+/// Memory of the device, and CUDA's errors as exceptions inside this folder; the preconditioner turns them into Status.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "syncfree/status.hpp"
+
+namespace syncfree::cuda {
+
+/// What is thrown in this folder.
+struct Failure {
+  Status status;
+};
+
+inline void check(cudaError_t error, const char* call)
+{
+  if (error == cudaSuccess) return;
+  (void)cudaGetLastError();  // else the next launch reports it again
+  throw Failure{failed(Code::device_failure, std::string(call) + ": " + cudaGetErrorString(error))};
+}
+
+#define SYNCFREE_CUDA(call) ::syncfree::cuda::check(call, #call)
+
+/// Of a kernel that was launched just now.
+inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+/// An array of the device, without values at first. Throws Failure(out_of_memory) that names the bytes.
+template <class V> class DeviceArray {
+public:
+  DeviceArray() = default;
+  explicit DeviceArray(std::size_t size) : size_(size)
+  {
+    if (size == 0) return;
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, bytes()) != cudaSuccess) {
+      (void)cudaGetLastError();
+      throw Failure{failed(Code::out_of_memory, "the device has no " + std::to_string(bytes()) + " bytes left")};
+    }
+    data_ = static_cast<V*>(memory);
+  }
+  /// A copy of host memory; has arrived on return.
+  DeviceArray(const V* from, std::size_t size) : DeviceArray(size)
+  {
+    if (size) SYNCFREE_CUDA(cudaMemcpy(data_, from, bytes(), cudaMemcpyHostToDevice));
+  }
+  template <class A> explicit DeviceArray(const std::vector<V, A>& from) : DeviceArray(from.data(), from.size()) {}
+  DeviceArray(DeviceArray&& other) noexcept { swap(other); }
+  DeviceArray& operator=(DeviceArray&& other) noexcept
+  {
+    swap(other);
+    return *this;
+  }
+  ~DeviceArray() { (void)cudaFree(data_); }  // waits for what still uses it
+
+  V* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(V); }
+  bool empty() const { return size_ == 0; }
+
+  void fill(int byte, cudaStream_t stream)
+  {
+    if (size_) SYNCFREE_CUDA(cudaMemsetAsync(data_, byte, bytes(), stream));
+  }
+  /// To host memory; waits.
+  void read(V* to, std::size_t first, std::size_t count, cudaStream_t stream) const
+  {
+    if (count == 0) return;
+    SYNCFREE_CUDA(cudaMemcpyAsync(to, data_ + first, count * sizeof(V), cudaMemcpyDeviceToHost, stream));
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  }
+
+private:
+  void swap(DeviceArray& other) noexcept
+  {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  V* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Blocks of `threads` for so many threads, at least one.
+inline unsigned blocks_for(std::size_t count, unsigned threads)
+{
+  return static_cast<unsigned>(count == 0 ? 1 : (count + threads - 1) / threads);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,371 @@
+/// Row i of the factor, by one warp:
+///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p) that are in row i
+/// w lives in the factor's own arrays. For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i
+/// matter.
+
+#include "factorize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/instantiate.hpp"
+#include "core/pivot.hpp"
+#include "number.cuh"
+#include "syncfree/cuda/ready.cuh"
+#include "syncfree/scalar.hpp"
+#include "syncfree/schedule.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 128;
+
+template <class T, class I> struct FactorView {
+  I n;
+  bool lu;
+  bool single;  ///< the numbers will be stored in single precision and must fit
+  const I *lower_begin, *lower_column, *upper_begin, *upper_column;
+  const I *lower_source, *upper_source, *diagonal_source, *order;
+  Number<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
+};
+
+/// The pivot rule as the kernel needs it.
+struct DevicePivotRule {
+  bool sums, real_part_counts, repairs;
+  double zero_pivot, amount, shift;
+
+  DevicePivotRule(const PivotRule& rule, double shift)
+      : sums(rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite),
+        real_part_counts(rule.shift == Shift::positive_definite), repairs(rule.shift == Shift::inblocks),
+        zero_pivot(rule.zero_pivot), amount(rule.shift_amount), shift(shift)
+  {
+  }
+};
+
+/// Position of q in the ascending columns [begin, end), or -1.
+template <class I> __device__ I find(const I* column, I begin, I end, I q)
+{
+  const I last = end;
+  while (begin < end) {
+    const I middle = begin + (end - begin) / 2;
+    if (column[middle] < q) begin = middle + 1;
+    else end = middle;
+  }
+  return begin < last && column[begin] == q ? begin : I(-1);
+}
+
+/// What one warp does with its row.
+template <class T, class I> class RowOfWarp {
+public:
+  using N = Number<T>;
+
+  __device__ RowOfWarp(const FactorView<T, I>& F, I i) : F_(F), i_(i), lane_(threadIdx.x % 32)
+  {
+    lower_begin_ = F.lower_begin[i], lower_end_ = F.lower_begin[i + 1];
+    upper_begin_ = F.upper_begin[i], upper_end_ = F.upper_begin[i + 1];
+  }
+
+  __device__ void copy(const N* A, double shift)
+  {
+    if (F_.lu)
+      for (I k = lower_begin_ + lane_; k < lower_end_; k += 32) F_.lower[k] = entry(A, F_.lower_source[k]);
+    for (I k = upper_begin_ + lane_; k < upper_end_; k += 32) F_.upper[k] = entry(A, F_.upper_source[k]);
+    using R = decltype(real_of(N(0)));
+    if (lane_ == 0) F_.inverse_pivot[i_] = entry(A, F_.diagonal_source[i_]) + N(static_cast<R>(shift));
+    __syncwarp();
+  }
+
+  __device__ void eliminate(unsigned* ready, unsigned attempt)
+  {
+    for (I k = lower_begin_; k < lower_end_; ++k) {
+      const I p = F_.lower_column[k];
+      if (lane_ == 0) wait_for(ready + p, attempt, Spin(i_));
+      __syncwarp();
+      I begin = F_.upper_begin[p];
+      const I end = F_.upper_begin[p + 1];
+      if (!F_.lu) begin = find(F_.upper_column, begin, end, i_);
+      const N factor = product(F_.lu ? F_.lower[k] : F_.upper[begin], F_.inverse_pivot[p]);
+      __syncwarp();
+      if (lane_ == 0) F_.lower[k] = factor;
+      for (I u = begin + lane_; u < end; u += 32) subtract(product(factor, F_.upper[u]), F_.upper_column[u], k + 1);
+      __syncwarp();
+    }
+  }
+
+  /// Sum of |entries| off the diagonal and whether all are finite where they will be stored; the same in all lanes.
+  __device__ double sum(bool* all_finite) const
+  {
+    double total = 0;
+    bool good = true;
+    for (I k = lower_begin_ + lane_; k < lower_end_; k += 32) {
+      if (F_.lu) total += size_of(F_.lower[k]);
+      good = good && fits(F_.lower[k]);
+    }
+    for (I k = upper_begin_ + lane_; k < upper_end_; k += 32) {
+      total += size_of(F_.upper[k]);
+      good = good && fits(F_.upper[k]);
+    }
+    for (int offset = 16; offset; offset /= 2) total += from_lane(total, offset);
+    *all_finite = __all_sync(~0u, good);
+    return total;
+  }
+
+  /// By lane 0: the pivot is tested, repaired or reported, and inverted. A pivot that failed stays as it is.
+  __device__ void finish_pivot(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+  {
+    using R = decltype(real_of(N(0)));
+    N pivot = F_.inverse_pivot[i_];
+    const unsigned long long key = 2 * static_cast<unsigned long long>(i_);
+    if (!all_finite || !finite(pivot)) return lower_to(&outcome->failure, key + 1);
+    const double size = rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
+    if (size <= (rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot)) {
+      pivot += N(static_cast<R>(rule.repairs ? rule.amount : 0));
+      if (!rule.repairs || pivot == N(0)) return lower_to(&outcome->failure, key);
+      add_to(&outcome->repaired, 1);
+    }
+    const N inverse = N(1) / pivot;
+    F_.inverse_pivot[i_] = inverse;
+    if (!fits(inverse) || (F_.single && Single(inverse) == Single(0))) lower_to(&outcome->failure, key + 1);
+  }
+
+private:
+  using Single = Number<single_t<T>>;
+
+  __device__ bool fits(const N& v) const { return F_.single ? finite(Single(v)) : finite(v); }
+
+  __device__ static N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
+
+  /// From entry (i, q), if the row has it; `from`: entries of L before it are done.
+  __device__ void subtract(const N& v, I q, I from)
+  {
+    if (q == i_) {
+      F_.inverse_pivot[i_] -= v;
+    } else if (q > i_) {
+      const I place = find(F_.upper_column, upper_begin_, upper_end_, q);
+      if (place >= 0) F_.upper[place] -= v;
+    } else if (F_.lu) {
+      const I place = find(F_.lower_column, from, lower_end_, q);
+      if (place >= 0) F_.lower[place] -= v;
+    }
+  }
+
+  const FactorView<T, I>& F_;
+  I i_;
+  int lane_;
+  I lower_begin_, lower_end_, upper_begin_, upper_end_;
+};
+
+/// owns       a warp owns one row of L and U and its pivot; a block four rows that follow each other in level order
+/// waits      lane 0 for the flag of each pivot row, in ascending order
+/// publishes  the row's flag, which then holds the number of the attempt: flags are never set back
+/// order      acquire by lane 0, __syncwarp to its warp; __syncwarp, release by lane 0 (ready.cuh)
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the block; every row publishes,
+///            whatever its numbers are
+/// result     reproducible: entries of a row belong to different lanes, and pivots are taken in ascending order
+/// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
+template <class T, class I>
+__global__ void __launch_bounds__(threads_a_block)
+factorize(FactorView<T, I> F, const Number<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
+          unsigned long long* counter, Outcome* outcome)
+{
+  const Turn turn = take_turn(counter);
+  const std::size_t place = turn.place * (threads_a_block / 32) + threadIdx.x / 32;
+  if (place >= static_cast<std::size_t>(F.n)) return;
+  const I i = F.order[place];
+  RowOfWarp<T, I> row(F, i);
+  row.copy(A, rule.shift);
+  row.eliminate(ready, attempt);
+  bool all_finite;
+  const double sum = row.sum(&all_finite);
+  if (threadIdx.x % 32 == 0) row.finish_pivot(rule, sum, all_finite, outcome);
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) publish(ready + i, attempt);
+}
+
+/// {|pivot|, row sum} of a row that failed, by one warp.
+template <class T, class I> __global__ void describe_row(FactorView<T, I> F, I i, double* described)
+{
+  bool all_finite;
+  const double sum = RowOfWarp<T, I>(F, i).sum(&all_finite);
+  if (threadIdx.x) return;
+  described[0] = size_of(F.inverse_pivot[i]);
+  described[1] = sum;
+}
+
+/// The largest sum of |a_ij| - |a_ii| - Re a_ii, a thread a row; *top holds the bits of a nonnegative double.
+template <class T, class I>
+__global__ void find_dominance(I n, const I* begin, const I* column, const Number<T>* value, unsigned long long* top)
+{
+  using R = decltype(real_of(Number<T>(0)));
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i >= static_cast<std::size_t>(n)) return;
+  R sum = 0;
+  for (I k = begin[i]; k < begin[i + 1]; ++k)
+    if (static_cast<std::size_t>(column[k]) == i) sum = -static_cast<R>(size_of(value[k])) - real_of(value[k]);
+  for (I k = begin[i]; k < begin[i + 1]; ++k) sum += static_cast<R>(size_of(value[k]));
+  if (sum > 0) raise_to(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
+}
+
+template <class T> __global__ void round_to_single(std::size_t count, Number<T>* v)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k < count) v[k] = Number<T>(Number<single_t<T>>(v[k]));
+}
+
+template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
+{
+  round_to_single<T><<<blocks_for(v.size(), 256), 256, 0, stream>>>(v.size(), numbers(v.data()));
+  check_launch("round_to_single");
+}
+
+template <class T, class I> std::vector<I> order_by_level(const FactorPattern<I>& pattern)
+{
+  LevelSets<I> levels;
+  const Status status = make_level_sets(pattern.lower(), true, &levels);
+  if (!status.ok()) throw Failure{status};
+  return std::move(levels.row);
+}
+
+template <class T> unsigned long long bits(T v)
+{
+  const auto wide = static_cast<double>(v);
+  unsigned long long word;
+  std::memcpy(&word, &wide, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+template <class T, class I>
+DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, bool single)
+    : pattern_(pattern), single_(single), lower_begin_(pattern.lower_begin), lower_column_(pattern.lower_column),
+      upper_begin_(pattern.upper_begin), upper_column_(pattern.upper_column), order_(order_by_level<T>(pattern)),
+      ready_(pattern.n), counter_(1), top_(1), outcome_(1), described_(2), lower_(pattern.lower_column.size()),
+      upper_(pattern.upper_column.size()), inverse_pivot_(pattern.n)
+{
+  find_sources(A);
+  ready_.fill(0, nullptr);
+  counter_.fill(0, nullptr);
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+}
+
+template <class T, class I> void DeviceFactorization<T, I>::find_sources(const PatternView<I>& A)
+{
+  const FactorPattern<I>& p = pattern_;
+  std::vector<I> source(p.n), lower(p.lower_column.size()), upper(p.upper_column.size()), diagonal(p.n);
+  for (I i = 0; i < p.n; ++i) {
+    for (I k = p.lower_begin[i]; k < p.lower_begin[i + 1]; ++k) source[p.lower_column[k]] = -1;
+    for (I k = p.upper_begin[i]; k < p.upper_begin[i + 1]; ++k) source[p.upper_column[k]] = -1;
+    source[i] = -1;
+    const I row = p.natural() ? i : p.row_order[i];
+    for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+      source[p.natural() ? A.column[k] : p.column_place[A.column[k]]] = k;
+    for (I k = p.lower_begin[i]; k < p.lower_begin[i + 1]; ++k) lower[k] = source[p.lower_column[k]];
+    for (I k = p.upper_begin[i]; k < p.upper_begin[i + 1]; ++k) upper[k] = source[p.upper_column[k]];
+    diagonal[i] = source[i];
+  }
+  if (p.kind == Kind::ilu) lower_source_ = DeviceArray<I>(lower);
+  upper_source_ = DeviceArray<I>(upper);
+  diagonal_source_ = DeviceArray<I>(diagonal);
+}
+
+template <class T, class I>
+Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
+                                          int* repaired)
+{
+  const FactorView<T, I> view = {
+      pattern_.n,
+      pattern_.kind == Kind::ilu,
+      single_,
+      lower_begin_.data(),
+      lower_column_.data(),
+      upper_begin_.data(),
+      upper_column_.data(),
+      lower_source_.data(),
+      upper_source_.data(),
+      diagonal_source_.data(),
+      order_.data(),
+      numbers(lower_.data()),
+      numbers(upper_.data()),
+      numbers(inverse_pivot_.data()),
+  };
+  Outcome outcome = {Outcome::none, 0};
+  SYNCFREE_CUDA(cudaMemcpyAsync(outcome_.data(), &outcome, sizeof outcome, cudaMemcpyHostToDevice, stream));
+  const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
+  factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view, numbers(value), DevicePivotRule(rule, shift),
+                                                          ready_.data(), ++attempts_, counter_.data(),
+                                                          outcome_.data());
+  check_launch("factorize");
+  outcome_.read(&outcome, 0, 1, stream);
+  *repaired = outcome.repaired;
+  if (outcome.failure == Outcome::none) return {};
+  const auto row = static_cast<I>(outcome.failure / 2);
+  if (outcome.failure % 2) return failed(Code::not_finite, row);
+  double described[2];
+  describe_row<T, I><<<1, 32, 0, stream>>>(view, row, described_.data());
+  check_launch("describe_row");
+  described_.read(described, 0, 2, stream);
+  Status status = failed(Code::zero_pivot, row);
+  status.value = described[0];
+  status.tolerance = PivotTest<T>(rule).tolerance(described[1]);
+  return status;
+}
+
+template <class T, class I>
+double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
+{
+  if (A_begin_.empty()) {
+    A_column_ = DeviceArray<I>(A.pattern.column, A.pattern.nnz());
+    A_begin_ = DeviceArray<I>(A.pattern.row_begin, static_cast<std::size_t>(A.pattern.n) + 1);
+  }
+  unsigned long long word = bits(static_cast<real_t<T>>(rule.zero_pivot));
+  SYNCFREE_CUDA(cudaMemcpyAsync(top_.data(), &word, sizeof word, cudaMemcpyHostToDevice, stream));
+  find_dominance<T, I><<<blocks_for(A.pattern.n, 256), 256, 0, stream>>>(A.pattern.n, A_begin_.data(), A_column_.data(),
+                                                                         numbers(A.value), top_.data());
+  check_launch("find_dominance");
+  top_.read(&word, 0, 1, stream);
+  double top;
+  std::memcpy(&top, &word, sizeof top);
+  return static_cast<real_t<T>>(1.1 * static_cast<real_t<T>>(top));
+}
+
+template <class T, class I>
+Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream,
+                                      PivotReport* report)
+{
+  const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
+  ShiftLoop shifts(pattern_.kind, rule, top);
+  for (;;) {
+    int repaired = 0;
+    const Status status = attempt(A.value, rule, shifts.amount(), stream, &repaired);
+    if (status.code == Code::zero_pivot) {
+      if (!shifts.retry_after_failure(status.tolerance)) return status;
+    } else if (!status.ok()) {
+      return status;
+    } else if (!shifts.retry_to_refine()) {
+      *report = shifts.report(repaired);
+      if (single_)
+        for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
+      return status;
+    }
+  }
+}
+
+template <class T, class I> std::size_t DeviceFactorization<T, I>::pattern_bytes() const
+{
+  return lower_begin_.bytes() + lower_column_.bytes() + upper_begin_.bytes() + upper_column_.bytes();
+}
+
+template <class T, class I> std::size_t DeviceFactorization<T, I>::plan_bytes() const
+{
+  return lower_source_.bytes() + upper_source_.bytes() + diagonal_source_.bytes() + order_.bytes() + A_begin_.bytes() +
+         A_column_.bytes() + ready_.bytes();
+}
+
+#define INSTANTIATE(T, I) template class DeviceFactorization<T, I>;
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree::cuda

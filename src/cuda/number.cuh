@@ -1,0 +1,56 @@
+#pragma once
+
+/// Scalars as device code sees them: complex ones have the layout of std::complex.
+
+#include <cuda/std/complex>
+
+#include <complex>
+
+namespace syncfree::cuda {
+
+template <class T> struct DeviceScalar {
+  using type = T;
+};
+template <class R> struct DeviceScalar<std::complex<R>> {
+  using type = ::cuda::std::complex<R>;
+};
+/// float, double, or complex of both
+template <class T> using Number = typename DeviceScalar<T>::type;
+
+template <class T> auto* numbers(T* p) { return reinterpret_cast<Number<T>*>(p); }
+template <class T> const auto* numbers(const T* p) { return reinterpret_cast<const Number<T>*>(p); }
+
+template <class R> __device__ R product(R a, R b) { return a * b; }
+/// Without Annex G's repair of Inf and NaN.
+template <class R>
+__device__ ::cuda::std::complex<R> product(const ::cuda::std::complex<R>& a, const ::cuda::std::complex<R>& b)
+{
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+template <class R> __device__ R real_of(R v) { return v; }
+template <class R> __device__ R real_of(const ::cuda::std::complex<R>& v) { return v.real(); }
+template <class R> __device__ R imaginary_of(R) { return 0; }
+template <class R> __device__ R imaginary_of(const ::cuda::std::complex<R>& v) { return v.imag(); }
+
+template <class R> __device__ R conjugate_of(R v) { return v; }
+template <class R> __device__ ::cuda::std::complex<R> conjugate_of(const ::cuda::std::complex<R>& v)
+{
+  return {v.real(), -v.imag()};
+}
+
+template <class R> __device__ double size_of(R v) { return fabs(static_cast<double>(v)); }
+template <class R> __device__ double size_of(const ::cuda::std::complex<R>& v)
+{
+  return hypot(static_cast<double>(v.real()), static_cast<double>(v.imag()));
+}
+
+template <class N> __device__ bool finite(const N& v) { return isfinite(real_of(v)) && isfinite(imaginary_of(v)); }
+
+template <class R> __device__ R from_lane(R v, int lane_mask) { return __shfl_xor_sync(~0u, v, lane_mask); }
+template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::std::complex<R>& v, int lane_mask)
+{
+  return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+/// One triangle on the device: what every strategy of this backend serves.
+
+#include <memory>
+#include <string>
+
+#include "device.hpp"
+#include "syncfree/csr.hpp"
+
+namespace syncfree::cuda {
+
+/// A triangle's pattern, in host memory and only looked at while a solver is made.
+///   source  entry k of the pattern has number source[k] of the factor's array; nullptr: number k
+///   unit    the diagonal is 1
+template <class I> struct DeviceTriangle {
+  bool lower = true;
+  PatternView<I> pattern;
+  const I* source = nullptr;
+  bool unit = true;
+};
+
+/// As TriangularSolver, with device pointers and one column. Throws Failure.
+template <class T, class I> class DeviceSolver {
+public:
+  virtual ~DeviceSolver() = default;
+
+  /// x = Triangle^-1 b in the triangle's row order; x == b is allowed. Allocates nothing and does not synchronise.
+  virtual void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
+
+  /// Takes the numbers of the factor over, rounded to the solver's storage.
+  ///   value             in the order that `source` counts in
+  ///   inverse_diagonal  n numbers, not read where the diagonal is 1
+  virtual void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) = 0;
+
+  /// Memory of the plan and the numbers.
+  virtual std::size_t plan_bytes() const = 0;
+  virtual std::size_t value_bytes() const = 0;
+};
+
+/// Makes one strategy's solver, with numbers stored in V; throws Failure and std::bad_alloc.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle);
+
+}  // namespace syncfree::cuda

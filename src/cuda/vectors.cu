@@ -1,0 +1,91 @@
+#include "vectors.hpp"
+
+#include <cstdint>
+
+#include "core/instantiate.hpp"
+#include "number.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr unsigned threads = 256;
+
+inline __device__ std::size_t this_thread() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
+
+template <class N, class I> __global__ void gather_kernel(std::size_t n, const I* order, const N* b, N* y)
+{
+  const std::size_t i = this_thread();
+  if (i < n) y[i] = b[order[i]];
+}
+
+template <class N, class I> __global__ void scatter_kernel(std::size_t n, const I* order, const N* z, N* x)
+{
+  const std::size_t i = this_thread();
+  if (i < n) x[order[i]] = z[i];
+}
+
+template <class N> __global__ void scale_kernel(std::size_t n, const N* inverse_pivot, bool up, const N* b, N* x)
+{
+  const std::size_t i = this_thread();
+  if (i >= n) return;
+  const auto root = sqrt(real_of(inverse_pivot[i]));
+  x[i] = up ? b[i] / N(root) : b[i] * N(root);
+}
+
+template <class N> __global__ void check_kernel(std::size_t n, const N* inverse_pivot, unsigned long long* first)
+{
+  const std::size_t i = this_thread();
+  if (i >= n) return;
+  const N v = inverse_pivot[i];
+  if (!(imaginary_of(v) == 0 && real_of(v) >= 0)) lower_to(first, i);
+}
+
+}  // namespace
+
+template <class T, class I> void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream)
+{
+  gather_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, order, numbers(b), numbers(y));
+  check_launch("gather");
+}
+
+template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream)
+{
+  scatter_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, order, numbers(z), numbers(x));
+  check_launch("scatter");
+}
+
+template <class T, class I>
+void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaStream_t stream)
+{
+  scale_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(inverse_pivot), up, numbers(b), numbers(x));
+  check_launch("scale_by_root");
+}
+
+template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream)
+{
+  const unsigned long long none = ~0ull;
+  DeviceArray<unsigned long long> first(&none, 1);
+  check_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(inverse_pivot), first.data());
+  check_launch("find_bad_root");
+  unsigned long long found;
+  first.read(&found, 0, 1, stream);
+  return found == none ? I(-1) : static_cast<I>(found);
+}
+
+cudaError_t check_kernels()
+{
+  cudaFuncAttributes attributes;
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, gather_kernel<double, std::int32_t>);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  return error;
+}
+
+#define INSTANTIATE(T, I)                                                           \
+  template void gather<T, I>(I, const I*, const T*, T*, cudaStream_t);              \
+  template void scatter<T, I>(I, const I*, const T*, T*, cudaStream_t);             \
+  template void scale_by_root<T, I>(I, const T*, bool, const T*, T*, cudaStream_t); \
+  template I find_bad_root<T, I>(I, const T*, cudaStream_t);
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree::cuda

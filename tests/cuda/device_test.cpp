@@ -1,0 +1,297 @@
+/// What the contract of all backends does not say: memory of the device, streams, captures, lanes, and numbers that
+/// are the host's whatever the kind, the shift, the order and the level of fill.
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "../oracle.hpp"
+#include "syncfree/cuda.hpp"
+
+namespace syncfree {
+namespace {
+
+using I = std::int32_t;
+using Cuda = CudaPreconditioner<double, I>;
+
+#define CUDA(call) ASSERT_EQ(call, cudaSuccess)
+
+/// A vector of the device; poisoned unless it has values.
+class DeviceVector {
+public:
+  explicit DeviceVector(std::size_t n) : n_(n)
+  {
+    EXPECT_EQ(cudaMalloc(&data_, n * sizeof(double)), cudaSuccess);
+    EXPECT_EQ(cudaMemset(data_, 0xfe, n * sizeof(double)), cudaSuccess);
+  }
+  explicit DeviceVector(const std::vector<double>& v) : DeviceVector(v.size()) { set(v); }
+  DeviceVector(const DeviceVector&) = delete;
+  ~DeviceVector() { cudaFree(data_); }
+
+  void set(const std::vector<double>& v)
+  {
+    EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(double), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  std::vector<double> get() const
+  {
+    std::vector<double> v(n_);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(v.data(), data_, n_ * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
+    return v;
+  }
+  double* data() const { return static_cast<double*>(data_); }
+
+private:
+  std::size_t n_;
+  void* data_ = nullptr;
+};
+
+/// n rows with `entries` random columns within `band` of the diagonal, dominant by rows; row n - 1 has `last` entries.
+OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint64_t seed)
+{
+  std::mt19937_64 random(7);
+  const auto value = random_vector<double>(static_cast<std::size_t>(n) * (2 * entries + 1) + 2 * last, seed);
+  OwnedCsr<double, I> A;
+  A.n = n;
+  for (I i = 0; i < n; ++i) {
+    std::vector<I> columns = {i};
+    const I from = i == n - 1 && last ? 0 : std::max(0, i - band), to = std::min(n - 1, i + band);
+    const I count = i == n - 1 && last ? last : 2 * entries;
+    for (I e = 0; e < count; ++e) columns.push_back(from + static_cast<I>(random() % (to - from + 1)));
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    for (I c : columns) {
+      const double v = value[A.value.size()];
+      A.column.push_back(c);
+      A.value.push_back(c == i ? static_cast<double>(columns.size()) : v);
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, bool single = false)
+{
+  auto p = make_cuda_preconditioner<double, I>();
+  EXPECT_EQ(p->analyse(A.pattern(), {}, {"level_order", 1, single}).message(), "success");
+  EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  return p;
+}
+
+/// The solution with L and U of the oracle.
+std::vector<double> solution(const OwnedCsr<double, I>& A, const std::vector<double>& b)
+{
+  const auto F = oracle_ilu0(A);
+  const auto y = oracle_solve<double>(take_triangle<double>(F, true, true).view(), b.data(), false);
+  return oracle_solve<double>(take_triangle<double>(F, false, false).view(), y.x.data(), false).x;
+}
+
+void expect_near(const std::vector<double>& x, const std::vector<double>& truth)
+{
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    error = std::max(error, std::isfinite(x[i]) ? std::abs(x[i] - truth[i]) : 1e300);
+    size = std::max(size, std::abs(truth[i]));
+  }
+  EXPECT_LE(error, 1e-12 * size);
+}
+
+void solve(Cuda& p, const DeviceVector& b, const DeviceVector& x, I n, cudaStream_t stream = nullptr)
+{
+  p.use(Memory::device, stream);
+  ASSERT_EQ(p.solve(Operation::none, b.data(), x.data(), {1, n, n}).message(), "success");
+}
+
+TEST(Device, there_is_one_that_runs_this_library)
+{
+  std::string why;
+  EXPECT_TRUE(has_cuda_device(&why)) << why;
+}
+
+TEST(Device, solves_rows_of_every_length)
+{
+  struct Shape {
+    I n, entries, band, last;
+  };
+  for (const Shape& s : {Shape{1, 1, 1, 0}, Shape{33, 2, 5, 0}, Shape{5000, 3, 900, 0}, Shape{5000, 8, 400, 0},
+                         Shape{4000, 15, 300, 0}, Shape{3000, 60, 700, 0}, Shape{20000, 3, 5000, 3000},
+                         Shape{20000, 1, 2, 0}}) {
+    SCOPED_TRACE(testing::Message() << s.n << " rows, " << s.entries << " entries, last " << s.last);
+    const auto A = random_band(s.n, s.entries, s.band, s.last, 3);
+    const auto b = random_vector<double>(s.n, 5);
+    const auto p = analysed(A);
+    const DeviceVector from(b), to(s.n);
+    for (int round = 0; round < 3; ++round) {
+      solve(*p, from, to, s.n);
+      expect_near(to.get(), solution(A, b));
+    }
+  }
+}
+
+TEST(Device, runs_are_bitwise_equal)
+{
+  const auto A = random_band(30000, 4, 3000, 0, 3);
+  const auto p = analysed(A);
+  const DeviceVector b(random_vector<double>(A.n, 5)), x(A.n);
+  solve(*p, b, x, A.n);
+  const auto first = x.get();
+  for (int round = 0; round < 200; ++round) {
+    solve(*p, b, x, A.n);
+    ASSERT_EQ(x.get(), first) << round;
+  }
+}
+
+TEST(Device, a_clean_solve_after_one_of_nan_is_right)
+{
+  const auto A = random_band(5000, 3, 900, 0, 3);
+  const auto p = analysed(A);
+  const auto b = random_vector<double>(A.n, 5);
+  for (std::uint64_t bits : {0xffffffffffffffffull, 0x7ff8000000000000ull, 0x7ff0000000000000ull}) {
+    auto bad = b;
+    std::memcpy(&bad[A.n / 2], &bits, sizeof bits);
+    const DeviceVector from(bad), to(A.n);
+    solve(*p, from, to, A.n);
+    const auto x = to.get();
+    EXPECT_FALSE(std::isfinite(x[A.n / 2]));
+    const DeviceVector clean(b);
+    solve(*p, clean, to, A.n);
+    expect_near(to.get(), solution(A, b));
+  }
+}
+
+/// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
+TEST(Device, captured_solves_can_be_replayed)
+{
+  const auto A = random_band(5000, 3, 900, 0, 3), B = random_band(5000, 3, 900, 0, 4);
+  const auto p = analysed(A);
+  const auto b = random_vector<double>(A.n, 5);
+  const DeviceVector from(b), to(A.n);
+  cudaStream_t stream;
+  CUDA(cudaStreamCreate(&stream));
+  std::vector<cudaGraphExec_t> graphs;
+  for (int count : {1, 3, 10}) {
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (int k = 0; k < count; ++k) solve(*p, from, to, A.n, stream);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    graphs.push_back(executable);
+  }
+  for (const auto* matrix : {&A, &B}) {
+    p->use(Memory::host, stream);
+    ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
+    const auto truth = solution(*matrix, b);
+    for (int k : {0, 1, 2, 1, 1, 0, 0, 2}) {
+      CUDA(cudaMemsetAsync(to.data(), 0xfe, A.n * sizeof(double), stream));
+      CUDA(cudaGraphLaunch(graphs[k], stream));
+      expect_near(to.get(), truth);
+      solve(*p, from, to, A.n, stream);
+      expect_near(to.get(), truth);
+    }
+  }
+  for (cudaGraphExec_t graph : graphs) CUDA(cudaGraphExecDestroy(graph));
+  CUDA(cudaStreamDestroy(stream));
+}
+
+TEST(Device, two_instances_run_on_two_streams_at_once)
+{
+  const auto A = random_band(60000, 3, 9000, 0, 3), B = random_band(50000, 6, 500, 0, 4);
+  const auto p = analysed(A), q = analysed(B);
+  const auto b = random_vector<double>(A.n, 5), c = random_vector<double>(B.n, 6);
+  const DeviceVector b_device(b), c_device(c), x(A.n), y(B.n);
+  cudaStream_t one, two;
+  CUDA(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+  CUDA(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
+  for (int round = 0; round < 50; ++round) {
+    solve(*p, b_device, x, A.n, one);
+    solve(*q, c_device, y, B.n, two);
+  }
+  expect_near(x.get(), solution(A, b));
+  expect_near(y.get(), solution(B, c));
+  /* one instance, alternating: calls wait for each other */
+  for (int round = 0; round < 51; ++round) solve(*p, b_device, x, A.n, round % 2 ? one : two);
+  expect_near(x.get(), solution(A, b));
+  CUDA(cudaStreamDestroy(one));
+  CUDA(cudaStreamDestroy(two));
+}
+
+/// Numbers as the host's, to rounding.
+void expect_host_numbers(const Preconditioner<double, I>& ours, const Preconditioner<double, I>& host)
+{
+  const auto a = ours.values(), b = host.values();
+  const auto near = [](const Array<double>& x, const Array<double>& y) {
+    ASSERT_EQ(x.size(), y.size());
+    for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], y[k], 1e-10 * (1 + std::abs(y[k]))) << k;
+  };
+  near(a.lower, b.lower);
+  near(a.upper, b.upper);
+  near(a.inverse_pivot, b.inverse_pivot);
+}
+
+TEST(Device, factors_and_shifts_are_those_of_the_host)
+{
+  const auto good = make_poisson<double, I>(9, 8, 7);
+  std::vector<I> order(good.n);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(3));
+  for (Kind kind : {Kind::ilu, Kind::icc})
+    for (int levels : {0, 1, 2})
+      for (bool ordered : {false, true})
+        for (Shift shift : {Shift::none, Shift::nonzero, Shift::positive_definite, Shift::inblocks})
+          for (double pivot : {0.0, 0.0, -1.0, 1.0}) {
+            SCOPED_TRACE(testing::Message() << "icc " << (kind == Kind::icc) << ", levels " << levels << ", ordered "
+                                            << ordered << ", shift " << static_cast<int>(shift) << ", " << pivot);
+            auto A = good;
+            const I row = 100;
+            for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+              if (pivot <= 0 && A.column[k] == row) A.value[k] = pivot;
+            SymbolicOptions<I> symbolic;
+            symbolic.kind = kind;
+            symbolic.levels = levels;
+            symbolic.diagonal_fill = ordered || levels > 0;
+            if (ordered) symbolic.row_order = symbolic.column_order = order.data();
+            PivotRule rule;
+            rule.shift = shift;
+            rule.shift_amount = 0.5;
+            const auto ours = make_cuda_preconditioner<double, I>();
+            const auto host = make_host_preconditioner<double, I>();
+            ASSERT_TRUE(ours->analyse(A.pattern(), symbolic, {}).ok());
+            ASSERT_TRUE(host->analyse(A.pattern(), symbolic, {}).ok());
+            const Status status = ours->refresh(A.view(), rule), theirs = host->refresh(A.view(), rule);
+            ASSERT_EQ(status.code, theirs.code) << status.message() << " | " << theirs.message();
+            EXPECT_EQ(status.row, theirs.row);
+            if (!status.ok()) continue;
+            EXPECT_EQ(ours->summarize().pivots.shifts, host->summarize().pivots.shifts);
+            EXPECT_NEAR(ours->summarize().pivots.shift_amount, host->summarize().pivots.shift_amount, 1e-12);
+            expect_host_numbers(*ours, *host);
+          }
+}
+
+TEST(Device, says_how_much_memory_it_wanted)
+{
+  std::size_t free = 0, total = 0;
+  CUDA(cudaMemGetInfo(&free, &total));
+  void* hog = nullptr;
+  CUDA(cudaMalloc(&hog, free - (std::size_t(64) << 20)));
+  const auto A = random_band(2000000, 2, 1000, 0, 3);
+  auto p = make_cuda_preconditioner<double, I>();
+  Status status = p->analyse(A.pattern(), {}, {});
+  EXPECT_EQ(status.code, Code::out_of_memory);
+  EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
+  CUDA(cudaFree(hog));
+  std::size_t now = 0;
+  CUDA(cudaMemGetInfo(&now, &total));
+  EXPECT_GE(now + (std::size_t(4) << 20), free) << "leaked";
+  status = p->analyse(A.pattern(), {}, {});
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+}  // namespace
+}  // namespace syncfree
