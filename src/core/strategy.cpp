@@ -41,7 +41,10 @@ std::string why_not_built(const std::string& name)
     return "it needs " + what + ", and this library was built without (CMake option " + option + ")";
   };
   if (name == "kokkos") return without("Kokkos Kernels", "SYNCFREE_KOKKOS");
-  if (name == "level_order") return without("CUDA", "SYNCFREE_CUDA");
+#define IS_CUDA(candidate, reproducible, summary) \
+  if (name == #candidate) return without("CUDA", "SYNCFREE_CUDA");
+  SYNCFREE_ALL_CUDA_STRATEGIES(IS_CUDA)
+#undef IS_CUDA
   return {};
 }
 

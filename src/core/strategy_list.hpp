@@ -16,8 +16,16 @@
 #define SYNCFREE_KOKKOS_STRATEGIES(X)
 #endif
 
+/// Those of the device, whether this build has them or not.
+#define SYNCFREE_ALL_CUDA_STRATEGIES(X)                                                            \
+  X(level_order, true, "rows sorted by level, each number its own flag")                           \
+  X(csc_sync_free, false, "Liu et al. 2016: a warp a column, sums added up as their parts come")   \
+  X(csr_two_phase, true, "Su et al. 2020: a thread a row, rows of other warps first")              \
+  X(csr_writing_first, true, "Su et al. 2020: a thread a row, written while others of a warp wait") \
+  X(cusparse, false, "SpSV of cuSPARSE, the vendor's")
+
 #ifdef SYNCFREE_HAVE_CUDA
-#define SYNCFREE_CUDA_STRATEGIES(X) X(level_order, true, "rows sorted by level, each number its own flag")
+#define SYNCFREE_CUDA_STRATEGIES(X) SYNCFREE_ALL_CUDA_STRATEGIES(X)
 #else
 #define SYNCFREE_CUDA_STRATEGIES(X)
 #endif

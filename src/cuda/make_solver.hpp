@@ -2,7 +2,6 @@
 
 /// From the name of a strategy to its solver.
 
-#include "core/strategy_list.hpp"
 #include "solver.hpp"
 #include "syncfree/scalar.hpp"
 

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "core/instantiate.hpp"
-#include "number.cuh"
-#include "solver.hpp"
+#include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/schedule.hpp"
 
@@ -21,13 +20,6 @@ namespace {
 
 constexpr int threads_a_block = 256;
 constexpr int batch = 4;  ///< entries that a lane has in flight
-
-/// The triangle in level order; row[r] is the r-th row, columns are places in that order.
-template <class V, class I> struct LevelOrderView {
-  I n;
-  const I *begin, *column, *row;
-  const Number<V> *value, *inverse_diagonal;  ///< inverse_diagonal == nullptr: 1
-};
 
 /// Entries k, k + lanes, ... of a row, as far as they are below `end`.
 template <class N, class M, class I, int lanes> struct Batch {
@@ -82,7 +74,7 @@ template <class N, class M, class I, int lanes> struct Batch {
 ///            value is the flag and rows are sorted
 template <class T, class V, class I, int lanes>
 __global__ void __launch_bounds__(threads_a_block)
-solve_level_order(LevelOrderView<V, I> L, typename Mailbox<Number<T>>::word* mailboxes, unsigned long long* counter,
+solve_level_order(StoredView<V, I> L, typename Mailbox<Number<T>>::word* mailboxes, unsigned long long* counter,
                   const Number<T>* b, Number<T>* x, bool conjugate)
 {
   using N = Number<T>;
@@ -134,13 +126,6 @@ solve_level_order(LevelOrderView<V, I> L, typename Mailbox<Number<T>>::word* mai
   }
 }
 
-template <class T, class V, class I>
-__global__ void take_numbers(std::size_t count, const I* source, const Number<T>* from, Number<V>* to)
-{
-  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = Number<V>(from[source[k]]);
-}
-
 /// Lanes a row: enough for the mean row, a warp where some row is long.
 int choose_lanes(std::size_t n, std::size_t nnz, std::size_t longest)
 {
@@ -150,27 +135,51 @@ int choose_lanes(std::size_t n, std::size_t nnz, std::size_t longest)
   return mean > 8 ? 8 : mean > 4 ? 4 : 1;
 }
 
+/// The triangle's rows by level; columns are places in that order.
+template <class I> HostRows<I> rows_by_level(const DeviceTriangle<I>& triangle)
+{
+  const PatternView<I>& p = triangle.pattern;
+  LevelSets<I> levels;
+  const Status status = make_level_sets(p, triangle.lower, &levels);
+  if (!status.ok()) throw Failure{status};
+  std::vector<I> place(p.n);
+  for (I r = 0; r < p.n; ++r) place[levels.row[r]] = r;
+  HostRows<I> rows;
+  rows.begin.reserve(static_cast<std::size_t>(p.n) + 1);
+  rows.column.reserve(p.nnz());
+  rows.source.reserve(p.nnz());
+  for (I i : levels.row) {
+    for (I k = p.row_begin[i]; k < p.row_begin[i + 1]; ++k) {
+      rows.column.push_back(place[p.column[k]]);
+      rows.source.push_back(triangle.source ? triangle.source[k] : k);
+    }
+    rows.begin.push_back(static_cast<I>(rows.column.size()));
+  }
+  rows.row = std::move(levels.row);
+  return rows;
+}
+
+template <class I> int choose_lanes(const HostRows<I>& rows)
+{
+  std::size_t longest = 0;
+  for (std::size_t r = 0; r < rows.row.size(); ++r)
+    longest = std::max(longest, static_cast<std::size_t>(rows.begin[r + 1] - rows.begin[r]));
+  return choose_lanes(rows.row.size(), rows.column.size(), longest);
+}
+
 template <class T, class V, class I> class LevelOrderSolver : public DeviceSolver<T, I> {
 public:
-  explicit LevelOrderSolver(const DeviceTriangle<I>& triangle) : n_(triangle.pattern.n)
+  LevelOrderSolver(const HostRows<I>& rows, bool unit)
+      : lanes_(choose_lanes(rows)), triangle_(rows, unit), mailboxes_(2 * Mailbox<Number<T>>::words * rows.row.size()),
+        counter_(1)
   {
-    LevelSets<I> levels;
-    const Status status = make_level_sets(triangle.pattern, triangle.lower, &levels);
-    if (!status.ok()) throw Failure{status};
-    sort_rows(triangle, levels.row);
-    row_ = DeviceArray<I>(levels.row);
-    value_ = DeviceArray<V>(column_.size());
-    if (!triangle.unit) inverse_diagonal_ = DeviceArray<V>(n_);
-    mailboxes_ = DeviceArray<Word>(2 * Mailbox<Number<T>>::words * static_cast<std::size_t>(n_));
     mailboxes_.fill(0xff, nullptr);
-    counter_ = DeviceArray<unsigned long long>(1);
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    if (n_ == 0) return;
     switch (lanes_) {
       case 1: return launch<1>(b, x, conjugate, stream);
       case 4: return launch<4>(b, x, conjugate, stream);
@@ -181,71 +190,24 @@ public:
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
-    take(value_, source_.data(), value, stream);
-    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
+    triangle_.refresh(value, inverse_diagonal, stream);
   }
 
-  std::size_t plan_bytes() const override
-  {
-    return begin_.bytes() + column_.bytes() + row_.bytes() + source_.bytes() + mailboxes_.bytes();
-  }
-  std::size_t value_bytes() const override { return value_.bytes() + inverse_diagonal_.bytes(); }
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + mailboxes_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
-  using Word = typename Mailbox<Number<T>>::word;
-
-  /// Fills begin_, column_ and source_ with the rows in the order `row`, and chooses the lanes.
-  void sort_rows(const DeviceTriangle<I>& triangle, const std::vector<I>& row)
-  {
-    const PatternView<I>& p = triangle.pattern;
-    std::vector<I> place(n_), begin(n_ + 1, 0), column(p.nnz()), source(p.nnz());
-    std::size_t longest = 0;
-    for (I r = 0; r < n_; ++r) {
-      const I i = row[r], length = p.row_begin[i + 1] - p.row_begin[i];
-      place[i] = r;
-      begin[r + 1] = begin[r] + length;
-      longest = std::max(longest, static_cast<std::size_t>(length));
-      for (I e = 0; e < length; ++e) {
-        const I k = p.row_begin[i] + e;
-        column[begin[r] + e] = place[p.column[k]];
-        source[begin[r] + e] = triangle.source ? triangle.source[k] : k;
-      }
-    }
-    begin_ = DeviceArray<I>(begin);
-    column_ = DeviceArray<I>(column);
-    source_ = DeviceArray<I>(source);
-    lanes_ = choose_lanes(n_, column.size(), longest);
-  }
-
-  void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream)
-  {
-    if (to.empty()) return;
-    take_numbers<T, V, I><<<blocks_for(to.size(), 256), 256, 0, stream>>>(to.size(), source, numbers(from),
-                                                                           numbers(to.data()));
-    check_launch("take_numbers");
-  }
-
   template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
-    const LevelOrderView<V, I> view = {
-        n_,
-        begin_.data(),
-        column_.data(),
-        row_.data(),
-        numbers(value_.data()),
-        inverse_diagonal_.empty() ? nullptr : numbers(inverse_diagonal_.data()),
-    };
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(n_) * lanes, threads_a_block);
-    solve_level_order<T, V, I, lanes><<<blocks, threads_a_block, 0, stream>>>(view, mailboxes_.data(), counter_.data(),
-                                                                               numbers(b), numbers(x), conjugate);
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, threads_a_block);
+    solve_level_order<T, V, I, lanes><<<blocks, threads_a_block, 0, stream>>>(
+        triangle_.view(), mailboxes_.data(), counter_.data(), numbers(b), numbers(x), conjugate);
     check_launch("solve_level_order");
   }
 
-  I n_ = 0;
-  int lanes_ = 1;
-  DeviceArray<I> begin_, column_, row_, source_;
-  DeviceArray<V> value_, inverse_diagonal_;
-  DeviceArray<Word> mailboxes_;
+  int lanes_;
+  StoredTriangle<T, V, I> triangle_;
+  DeviceArray<typename Mailbox<Number<T>>::word> mailboxes_;
   DeviceArray<unsigned long long> counter_;
 };
 
@@ -254,7 +216,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle)
 {
-  return std::make_unique<LevelOrderSolver<T, V, I>>(triangle);
+  return std::make_unique<LevelOrderSolver<T, V, I>>(rows_by_level(triangle), triangle.unit);
 }
 
 #define INSTANTIATE(T, V, I) \

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/strategy_list.hpp"
 #include "device.hpp"
 #include "syncfree/csr.hpp"
 
@@ -25,7 +26,7 @@ template <class T, class I> class DeviceSolver {
 public:
   virtual ~DeviceSolver() = default;
 
-  /// x = Triangle^-1 b in the triangle's row order; x == b is allowed. Allocates nothing and does not synchronise.
+  /// x = Triangle^-1 b in the triangle's row order, n > 0; x == b is allowed. Allocates nothing, waits for nothing.
   virtual void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
 
   /// Takes the numbers of the factor over, rounded to the solver's storage.
@@ -39,7 +40,10 @@ public:
 };
 
 /// Makes one strategy's solver, with numbers stored in V; throws Failure and std::bad_alloc.
-template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle);
+#define DECLARE(name, reproducible, summary) \
+  template <class T, class V, class I>       \
+  std::unique_ptr<DeviceSolver<T, I>> make_##name(const DeviceTriangle<I>& triangle);
+SYNCFREE_CUDA_STRATEGIES(DECLARE)
+#undef DECLARE
 
 }  // namespace syncfree::cuda

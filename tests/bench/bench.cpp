@@ -31,6 +31,7 @@ namespace {
 
 struct Options {
   std::string matrices, files, sizes = "100000", strategies, threads = "1,2", kinds = "ilu,icc", csv;
+  std::string mat_type = "aij";
   PetscInt levels = 0;
   PetscReal time = 2, tolerance = 1e4 * PETSC_MACHINE_EPSILON;
 };
@@ -54,12 +55,12 @@ std::string names(const List& list)
   return text;
 }
 
-/// Strategies of other backends are there to compare answers with, not times.
-std::string host_strategies()
+/// The strategies that serve a matrix where it is; those of kokkos are there to compare answers with, not times.
+std::string natural_strategies()
 {
   std::vector<syncfree::StrategyInfo> list;
   for (const auto& s : syncfree::strategies())
-    if (std::string(s.backend) == "host") list.push_back(s);
+    if (std::string(s.backend) == (on_device ? "cuda" : "host")) list.push_back(s);
   return names(list);
 }
 
@@ -97,6 +98,7 @@ PetscErrorCode read_options(Options* o)
   PetscCall(read_string(PetscOptionsObject, "-bench_files",
                         "Files with matrices, PETSc binary or Matrix Market, also .gz", &o->files));
   PetscCall(read_string(PetscOptionsObject, "-bench_sizes", "Rows of each, at least", &o->sizes));
+  PetscCall(read_string(PetscOptionsObject, "-bench_mat_type", "Where matrices are: aij or aijcusparse", &o->mat_type));
   PetscCall(read_string(PetscOptionsObject, "-bench_strategies", "Strategies", &o->strategies));
   PetscCall(read_string(PetscOptionsObject, "-bench_threads", "Threads of each but serial", &o->threads));
   PetscCall(read_string(PetscOptionsObject, "-bench_kinds", "ilu, icc or both", &o->kinds));
@@ -119,11 +121,11 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   setting.levels = o.levels;
   std::vector<Setting> all = {setting};
   const bool named = !o.strategies.empty();
-  const auto threads = numbers("-bench_threads", o.threads);
+  const auto threads = on_device ? std::vector<std::int64_t>{1} : numbers("-bench_threads", o.threads);
   for (const std::int64_t t : threads)
-    for (const std::string& s : split(named ? o.strategies : "auto," + host_strategies())) {
+    for (const std::string& s : split(named ? o.strategies : "auto," + natural_strategies())) {
       if (s == "serial" && t != threads.front()) continue;
-      if (!named && t == 1 && s != "auto" && s != "serial") continue;
+      if (!named && !on_device && t == 1 && s != "auto" && s != "serial") continue;
       setting.strategy = s;
       setting.threads = s == "serial" ? 1 : static_cast<int>(t);
       all.push_back(setting);
@@ -210,6 +212,8 @@ class Benchmark {
   {
     for (const std::string& kind : kinds_)
       if (kind != "ilu" && kind != "icc") throw std::runtime_error("-bench_kinds: '" + kind + "' is not ilu or icc");
+    if (o.mat_type != "aij" && o.mat_type != "aijcusparse")
+      throw std::runtime_error("-bench_mat_type: '" + o.mat_type + "' is not aij or aijcusparse");
     effort_.seconds = static_cast<double>(o.time);
     effort_.tolerance = static_cast<double>(o.tolerance);
     effort_.progress = [this](double share) { progress_.show(share); };
@@ -220,7 +224,8 @@ class Benchmark {
     print_system(options_);
     for (const Job& job : jobs_) {
       progress_.begin(job.name);
-      const MatOwner A = job.make();
+      MatOwner A = job.make();
+      if (on_device) ok(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, A.out()));
       const Case c = describe(job.name, A);
       for (const std::string& kind : kinds_) measure_kind(c, kind);
     }
@@ -269,6 +274,7 @@ int main(int argc, char** argv)
   try {
     bench::Options options;
     PetscCall(bench::read_options(&options));
+    bench::on_device = options.mat_type == "aijcusparse";
     if (!bench::print_help()) bench::Benchmark(options).run();
   } catch (const std::exception& e) {
     std::fflush(stdout);

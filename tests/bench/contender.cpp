@@ -6,9 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <petscdevice.h>
+
 #include "syncfree_petsc.h"
 
 namespace bench {
+
+bool on_device = false;
+
 namespace {
 
 /// What PCView prints of the factored matrix.
@@ -38,7 +43,17 @@ std::string value_behind(const std::string& text, const std::string& key, const 
 
 }  // namespace
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now()
+{
+#if PETSC_VERSION_GE(3, 20, 0)
+  if (on_device) {
+    PetscDeviceContext context;
+    ok(PetscDeviceContextGetCurrentContext(&context));
+    ok(PetscDeviceContextSynchronize(context));
+  }
+#endif
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 PCOwner Contender::create(Mat A) const
 {

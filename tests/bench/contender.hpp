@@ -52,6 +52,9 @@ struct Setting {
   std::string label() const { return strategy.empty() ? "petsc" : strategy + "/" + std::to_string(threads); }
 };
 
+/// Are matrices on the device? Then clocks are read when all work there is done.
+extern bool on_device;
+
 /// Seconds of a monotonic clock.
 double now();
 

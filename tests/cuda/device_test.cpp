@@ -12,6 +12,7 @@
 
 #include "../oracle.hpp"
 #include "syncfree/cuda.hpp"
+#include "syncfree/strategy.hpp"
 
 namespace syncfree {
 namespace {
@@ -75,10 +76,10 @@ OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint64_t se
   return A;
 }
 
-std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, bool single = false)
+std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::string& strategy = "level_order")
 {
   auto p = make_cuda_preconditioner<double, I>();
-  EXPECT_EQ(p->analyse(A.pattern(), {}, {"level_order", 1, single}).message(), "success");
+  EXPECT_EQ(p->analyse(A.pattern(), {}, {strategy, 1, false}).message(), "success");
   EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   return p;
 }
@@ -113,6 +114,14 @@ TEST(Device, there_is_one_that_runs_this_library)
   EXPECT_TRUE(has_cuda_device(&why)) << why;
 }
 
+std::vector<std::string> device_strategies(bool only_reproducible = false)
+{
+  std::vector<std::string> names;
+  for (const StrategyInfo& info : strategies())
+    if (std::string(info.backend) == "cuda" && (info.reproducible || !only_reproducible)) names.push_back(info.name);
+  return names;
+}
+
 TEST(Device, solves_rows_of_every_length)
 {
   struct Shape {
@@ -124,11 +133,15 @@ TEST(Device, solves_rows_of_every_length)
     SCOPED_TRACE(testing::Message() << s.n << " rows, " << s.entries << " entries, last " << s.last);
     const auto A = random_band(s.n, s.entries, s.band, s.last, 3);
     const auto b = random_vector<double>(s.n, 5);
-    const auto p = analysed(A);
-    const DeviceVector from(b), to(s.n);
-    for (int round = 0; round < 3; ++round) {
-      solve(*p, from, to, s.n);
-      expect_near(to.get(), solution(A, b));
+    const auto truth = solution(A, b);
+    for (const std::string& strategy : device_strategies()) {
+      SCOPED_TRACE(strategy);
+      const auto p = analysed(A, strategy);
+      const DeviceVector from(b), to(s.n);
+      for (int round = 0; round < 3; ++round) {
+        solve(*p, from, to, s.n);
+        expect_near(to.get(), truth);
+      }
     }
   }
 }
@@ -136,31 +149,35 @@ TEST(Device, solves_rows_of_every_length)
 TEST(Device, runs_are_bitwise_equal)
 {
   const auto A = random_band(30000, 4, 3000, 0, 3);
-  const auto p = analysed(A);
-  const DeviceVector b(random_vector<double>(A.n, 5)), x(A.n);
-  solve(*p, b, x, A.n);
-  const auto first = x.get();
-  for (int round = 0; round < 200; ++round) {
+  for (const std::string& strategy : device_strategies(true)) {
+    const auto p = analysed(A, strategy);
+    const DeviceVector b(random_vector<double>(A.n, 5)), x(A.n);
     solve(*p, b, x, A.n);
-    ASSERT_EQ(x.get(), first) << round;
+    const auto first = x.get();
+    for (int round = 0; round < 100; ++round) {
+      solve(*p, b, x, A.n);
+      ASSERT_EQ(x.get(), first) << strategy << round;
+    }
   }
 }
 
 TEST(Device, a_clean_solve_after_one_of_nan_is_right)
 {
   const auto A = random_band(5000, 3, 900, 0, 3);
-  const auto p = analysed(A);
   const auto b = random_vector<double>(A.n, 5);
-  for (std::uint64_t bits : {0xffffffffffffffffull, 0x7ff8000000000000ull, 0x7ff0000000000000ull}) {
-    auto bad = b;
-    std::memcpy(&bad[A.n / 2], &bits, sizeof bits);
-    const DeviceVector from(bad), to(A.n);
-    solve(*p, from, to, A.n);
-    const auto x = to.get();
-    EXPECT_FALSE(std::isfinite(x[A.n / 2]));
-    const DeviceVector clean(b);
-    solve(*p, clean, to, A.n);
-    expect_near(to.get(), solution(A, b));
+  for (const std::string& strategy : device_strategies()) {
+    const auto p = analysed(A, strategy);
+    for (std::uint64_t bits : {0xffffffffffffffffull, 0x7ff8000000000000ull, 0x7ff0000000000000ull}) {
+      auto bad = b;
+      std::memcpy(&bad[A.n / 2], &bits, sizeof bits);
+      const DeviceVector from(bad), to(A.n);
+      solve(*p, from, to, A.n);
+      const auto x = to.get();
+      EXPECT_FALSE(std::isfinite(x[A.n / 2]));
+      const DeviceVector clean(b);
+      solve(*p, clean, to, A.n);
+      expect_near(to.get(), solution(A, b));
+    }
   }
 }
 
@@ -168,35 +185,38 @@ TEST(Device, a_clean_solve_after_one_of_nan_is_right)
 TEST(Device, captured_solves_can_be_replayed)
 {
   const auto A = random_band(5000, 3, 900, 0, 3), B = random_band(5000, 3, 900, 0, 4);
-  const auto p = analysed(A);
   const auto b = random_vector<double>(A.n, 5);
   const DeviceVector from(b), to(A.n);
   cudaStream_t stream;
   CUDA(cudaStreamCreate(&stream));
-  std::vector<cudaGraphExec_t> graphs;
-  for (int count : {1, 3, 10}) {
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (int k = 0; k < count; ++k) solve(*p, from, to, A.n, stream);
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    CUDA(cudaGraphDestroy(graph));
-    graphs.push_back(executable);
-  }
-  for (const auto* matrix : {&A, &B}) {
-    p->use(Memory::host, stream);
-    ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
-    const auto truth = solution(*matrix, b);
-    for (int k : {0, 1, 2, 1, 1, 0, 0, 2}) {
-      CUDA(cudaMemsetAsync(to.data(), 0xfe, A.n * sizeof(double), stream));
-      CUDA(cudaGraphLaunch(graphs[k], stream));
-      expect_near(to.get(), truth);
-      solve(*p, from, to, A.n, stream);
-      expect_near(to.get(), truth);
+  for (const std::string& strategy : device_strategies()) {
+    SCOPED_TRACE(strategy);
+    const auto p = analysed(A, strategy);
+    std::vector<cudaGraphExec_t> graphs;
+    for (int count : {1, 3, 10}) {
+      cudaGraph_t graph;
+      cudaGraphExec_t executable;
+      CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+      for (int k = 0; k < count; ++k) solve(*p, from, to, A.n, stream);
+      CUDA(cudaStreamEndCapture(stream, &graph));
+      CUDA(cudaGraphInstantiate(&executable, graph, 0));
+      CUDA(cudaGraphDestroy(graph));
+      graphs.push_back(executable);
     }
+    for (const auto* matrix : {&A, &B}) {
+      p->use(Memory::host, stream);
+      ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
+      const auto truth = solution(*matrix, b);
+      for (int k : {0, 1, 2, 1, 1, 0, 0, 2}) {
+        CUDA(cudaMemsetAsync(to.data(), 0xfe, A.n * sizeof(double), stream));
+        CUDA(cudaGraphLaunch(graphs[k], stream));
+        expect_near(to.get(), truth);
+        solve(*p, from, to, A.n, stream);
+        expect_near(to.get(), truth);
+      }
+    }
+    for (cudaGraphExec_t graph : graphs) CUDA(cudaGraphExecDestroy(graph));
   }
-  for (cudaGraphExec_t graph : graphs) CUDA(cudaGraphExecDestroy(graph));
   CUDA(cudaStreamDestroy(stream));
 }
 

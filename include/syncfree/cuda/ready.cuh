@@ -112,6 +112,33 @@ inline __device__ void publish(unsigned* flag, unsigned value)
   Shared<unsigned>(*flag).store(value, ::cuda::memory_order_release);
 }
 
+/// Has *flag that value? If so, all that its publisher wrote before is visible to this thread.
+inline __device__ bool is_published(unsigned* flag, unsigned value)
+{
+  return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
+}
+
+/// One of several parts of a sum, then one more in the count of parts: who has read a count with count_of() sees the
+/// parts that it counts. Parts may be added by any thread at any time.
+template <class R> __device__ void add_part(R* sum, const R& part)
+{
+  Shared<R>(*sum).fetch_add(part, ::cuda::memory_order_relaxed);
+}
+template <class R> __device__ void add_part(::cuda::std::complex<R>* sum, const ::cuda::std::complex<R>& part)
+{
+  R* parts = reinterpret_cast<R*>(sum);
+  add_part(parts, part.real());
+  add_part(parts + 1, part.imag());
+}
+inline __device__ void count_part(unsigned* count)
+{
+  Shared<unsigned>(*count).fetch_add(1, ::cuda::memory_order_release);
+}
+inline __device__ unsigned count_of(unsigned* count)
+{
+  return Shared<unsigned>(*count).load(::cuda::memory_order_acquire);
+}
+
 /// What a block does in a launch, and the how-manieth launch it is.
 struct Turn {
   unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started

@@ -1,0 +1,80 @@
+#pragma once
+
+/// What the two kernels of Su et al. 2020 share: a thread a row, rows in the order of a serial solve, a flag a row.
+
+#include "stored_triangle.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+constexpr int flagged_threads = 256;
+
+/// The row of this thread. Called by all threads of a block.
+template <class I> struct FlaggedRow {
+  bool live;
+  unsigned launch;    ///< what a flag holds when its row is done, from 1 on
+  std::size_t place;  ///< in the order of a serial solve
+  I i = 0, begin = 0, end = 0;
+
+  template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, unsigned long long* counter)
+  {
+    const Turn turn = take_turn(counter);
+    launch = static_cast<unsigned>(turn.launch + 1);
+    place = turn.place * flagged_threads + threadIdx.x;
+    live = place < static_cast<std::size_t>(L.n);
+    if (!live) return;
+    i = L.row[place];
+    begin = L.begin[place];
+    end = L.begin[place + 1];
+  }
+};
+
+template <class T, class V, class I>
+__device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, const Number<T>* b,
+                           const Number<T>& sum, bool conjugate, Number<T>* x, unsigned* ready)
+{
+  Number<T> value = b[row.i] - sum;
+  if (L.inverse_diagonal) {
+    const Number<T> scale(L.inverse_diagonal[row.place]);
+    value = product(value, conjugate ? conjugate_of(scale) : scale);
+  }
+  x[row.i] = value;
+  publish(ready + row.i, row.launch);
+}
+
+template <class T, class V, class I> class FlaggedSolver : public DeviceSolver<T, I> {
+public:
+  using Kernel = void (*)(StoredView<V, I>, unsigned*, unsigned long long*, const Number<T>*, Number<T>*, bool);
+
+  FlaggedSolver(const DeviceTriangle<I>& triangle, Kernel kernel)
+      : kernel_(kernel), triangle_(rows_in_solve_order(triangle), triangle.unit), ready_(triangle.pattern.n),
+        counter_(1)
+  {
+    ready_.fill(0, nullptr);
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    kernel_<<<blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream>>>(
+        triangle_.view(), ready_.data(), counter_.data(), numbers(b), numbers(x), conjugate);
+    check_launch("solve by flags");
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + ready_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+private:
+  Kernel kernel_;
+  StoredTriangle<T, V, I> triangle_;
+  DeviceArray<unsigned> ready_;
+  DeviceArray<unsigned long long> counter_;
+};
+
+}  // namespace syncfree::cuda

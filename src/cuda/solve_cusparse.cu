@@ -1,0 +1,169 @@
+/// Strategy `cusparse`: the vendor's SpSV on split triangles, as a strategy and as the baseline of the others.
+///
+/// The diagonal of U is an entry of the matrix that cuSPARSE gets. Numbers are rounded to V and kept in T, because SpSV
+/// knows one scalar for all.
+
+#include <cusparse.h>
+
+#include <complex>
+#include <cstdint>
+
+#include "core/instantiate.hpp"
+#include "stored_triangle.cuh"
+#include "syncfree/scalar.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+void check_cusparse(cusparseStatus_t status, const char* call)
+{
+  if (status == CUSPARSE_STATUS_SUCCESS) return;
+  throw Failure{failed(Code::device_failure, std::string(call) + ": " + cusparseGetErrorString(status))};
+}
+
+#define SYNCFREE_CUSPARSE(call) check_cusparse(call, #call)
+
+template <class I> constexpr cusparseIndexType_t index_type = sizeof(I) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+template <class T> constexpr cudaDataType data_type = CUDA_R_64F;
+template <> constexpr cudaDataType data_type<float> = CUDA_R_32F;
+template <> constexpr cudaDataType data_type<std::complex<float>> = CUDA_C_32F;
+template <> constexpr cudaDataType data_type<std::complex<double>> = CUDA_C_64F;
+
+/// to[k] = from[source[k]] rounded to V, and 1 / inverse_diagonal[-1 - source[k]] where the source is negative
+template <class T, class V, class I>
+__global__ void fill_matrix(std::size_t count, const I* source, const Number<T>* from,
+                            const Number<T>* inverse_diagonal, Number<T>* to)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= count) return;
+  const I s = source[k];
+  to[k] = s >= 0 ? Number<T>(Number<V>(from[s])) : Number<T>(1) / inverse_diagonal[-1 - s];
+}
+
+template <class N> __global__ void conjugate_all(std::size_t n, const N* from, N* to)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i < n) to[i] = conjugate_of(from[i]);
+}
+
+/// The triangle as cuSPARSE wants it; the diagonal, where it is not 1, has the source -1 - row.
+template <class I> HostRows<I> rows_with_diagonal(const DeviceTriangle<I>& triangle)
+{
+  const PatternView<I>& p = triangle.pattern;
+  HostRows<I> rows;
+  const auto add = [&](I column, I source) {
+    rows.column.push_back(column);
+    rows.source.push_back(source);
+  };
+  for (I i = 0; i < p.n; ++i) {
+    if (!triangle.unit && !triangle.lower) add(i, -1 - i);
+    for (I k = p.row_begin[i]; k < p.row_begin[i + 1]; ++k) add(p.column[k], triangle.source ? triangle.source[k] : k);
+    if (!triangle.unit && triangle.lower) add(i, -1 - i);
+    rows.begin.push_back(static_cast<I>(rows.column.size()));
+  }
+  return rows;
+}
+
+template <class T, class V, class I> class CusparseSolver : public DeviceSolver<T, I> {
+public:
+  CusparseSolver(const DeviceTriangle<I>& triangle, const HostRows<I>& rows)
+      : n_(triangle.pattern.n), begin_(rows.begin), column_(rows.column), source_(rows.source),
+        value_(rows.column.size())
+  {
+    SYNCFREE_CUSPARSE(cusparseCreate(&handle_));
+    SYNCFREE_CUSPARSE(cusparseCreateCsr(&matrix_, n_, n_, rows.column.size(), begin_.data(), column_.data(),
+                                        value_.data(), index_type<I>, index_type<I>, CUSPARSE_INDEX_BASE_ZERO,
+                                        data_type<T>));
+    cusparseFillMode_t fill = triangle.lower ? CUSPARSE_FILL_MODE_LOWER : CUSPARSE_FILL_MODE_UPPER;
+    cusparseDiagType_t diagonal = triangle.unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
+    SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
+    SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
+    SYNCFREE_CUSPARSE(cusparseSpSV_createDescr(&solve_));
+  }
+  CusparseSolver(const CusparseSolver&) = delete;
+  ~CusparseSolver() override
+  {
+    if (solve_) (void)cusparseSpSV_destroyDescr(solve_);
+    if (b_) (void)cusparseDestroyDnVec(b_);
+    if (x_) (void)cusparseDestroyDnVec(x_);
+    if (matrix_) (void)cusparseDestroySpMat(matrix_);
+    if (handle_) (void)cusparseDestroy(handle_);
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    const bool turn = conjugate && is_complex_v<T>;
+    if (turn) conjugate_vector(b, x, stream);
+    SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
+    SYNCFREE_CUSPARSE(cusparseDnVecSetValues(b_, const_cast<T*>(turn ? x : b)));
+    SYNCFREE_CUSPARSE(cusparseDnVecSetValues(x_, x));
+    const T one(1);
+    SYNCFREE_CUSPARSE(cusparseSpSV_solve(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
+                                         data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_));
+    if (turn) conjugate_vector(x, x, stream);
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
+    if (!value_.empty()) {
+      fill_matrix<T, V, I><<<blocks_for(value_.size(), 256), 256, 0, stream>>>(
+          value_.size(), source_.data(), numbers(value), numbers(inverse_diagonal), numbers(value_.data()));
+      check_launch("fill_matrix");
+    }
+    if (!b_) return analyse();
+    SYNCFREE_CUSPARSE(cusparseSpSV_updateMatrix(handle_, solve_, value_.data(), CUSPARSE_SPSV_UPDATE_GENERAL));
+  }
+
+  std::size_t plan_bytes() const override
+  {
+    return begin_.bytes() + column_.bytes() + source_.bytes() + buffer_.bytes();
+  }
+  std::size_t value_bytes() const override { return value_.bytes(); }
+
+private:
+  /// With vectors that nobody reads: the analysis asks for some.
+  void analyse()
+  {
+    if (n_ == 0) return;
+    const DeviceArray<T> b(n_), x(n_);
+    const T one(1);
+    std::size_t size = 0;
+    SYNCFREE_CUSPARSE(cusparseCreateDnVec(&b_, n_, b.data(), data_type<T>));
+    SYNCFREE_CUSPARSE(cusparseCreateDnVec(&x_, n_, x.data(), data_type<T>));
+    SYNCFREE_CUSPARSE(cusparseSpSV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
+                                              data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, &size));
+    buffer_ = DeviceArray<char>(size);
+    SYNCFREE_CUSPARSE(cusparseSpSV_analysis(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
+                                            data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, buffer_.data()));
+  }
+
+  void conjugate_vector(const T* from, T* to, cudaStream_t stream)
+  {
+    conjugate_all<<<blocks_for(n_, 256), 256, 0, stream>>>(n_, numbers(from), numbers(to));
+    check_launch("conjugate_all");
+  }
+
+  I n_;
+  DeviceArray<I> begin_, column_, source_;
+  DeviceArray<T> value_;
+  DeviceArray<char> buffer_;
+  cusparseHandle_t handle_ = nullptr;
+  cusparseSpMatDescr_t matrix_ = nullptr;
+  cusparseDnVecDescr_t b_ = nullptr, x_ = nullptr;
+  cusparseSpSVDescr_t solve_ = nullptr;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_cusparse(const DeviceTriangle<I>& triangle)
+{
+  return std::make_unique<CusparseSolver<T, V, I>>(triangle, rows_with_diagonal(triangle));
+}
+
+#define INSTANTIATE(T, V, I) \
+  template std::unique_ptr<DeviceSolver<T, I>> make_cusparse<T, V, I>(const DeviceTriangle<I>&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda
