@@ -58,9 +58,11 @@ def harness_folder(petsc_dir):
 
 
 def environment(options, *libraries):
-    """What a test sees: the libraries loaded by PETSC_OPTIONS, and nothing of the caller's PETSc or make."""
+    """What a test sees: the libraries loaded by PETSC_OPTIONS, with the options of SYNCFREE_TEST_OPTIONS before them,
+    and nothing of the caller's PETSc or make."""
     env = dict(os.environ)
-    env["PETSC_OPTIONS"] = "-dll_append " + ",".join(str(library) for library in libraries)
+    more = os.environ.get("SYNCFREE_TEST_OPTIONS", "")
+    env["PETSC_OPTIONS"] = f"{more} -dll_append " + ",".join(str(library) for library in libraries)
     env.update(PETSC_DIR=options.petsc_dir, PETSC_ARCH=options.petsc_arch)
     # Open MPI refuses root and more ranks than cores unless told otherwise; and by itself it
     # binds every program that runs alone to core 0, also when two run at once

@@ -78,7 +78,7 @@ if(SYNCFREE_PETSC)
   syncfree_test_flags(petsc_test_support)
   target_include_directories(petsc_test_support PUBLIC tests/petsc)
   target_compile_options(petsc_test_support PUBLIC ${petsc_warnings})
-  target_link_libraries(petsc_test_support PUBLIC GTest::gtest syncfree_ilu)
+  target_link_libraries(petsc_test_support PUBLIC GTest::gtest syncfree_ilu core)
   syncfree_tests(petsc petsc_test_support)
 
   # registers our types as `ilu` and `icc`, for PETSc's own tests

@@ -4,8 +4,11 @@
   that the view says what was done.
 */
 
+#include <algorithm>
+
 #include "factored.hpp"
 #include "matrices.hpp"
+#include "syncfree/strategy.hpp"
 
 namespace {
 
@@ -145,6 +148,25 @@ TEST_P(OurTypes, refuse_an_unknown_strategy_and_list_the_known_ones)
   const char* strategy;
   ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
   EXPECT_STREQ("auto", strategy) << "a refused call changed something";
+}
+
+/* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
+TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
+{
+  if (!syncfree::find_strategy("level_order")) {
+    const Refusal refusal = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "level_order"); });
+    EXPECT_TRUE(refusal.says("SYNCFREE_CUDA")) << refusal.text;
+    return;
+  }
+  const bool device = std::count(strategies().begin(), strategies().end(), "level_order");
+  for (const std::string what : {"strategy level_order", "backend cuda"}) {
+    from_options("-pc_syncfree_ilu_" + what);
+    const Refusal refusal = refused([&] { return PCSetUp(pc_); });
+    EXPECT_EQ(device, refusal.code == 0) << what << "\n" << refusal.text;
+    EXPECT_EQ(device, !refusal.says("Backend cuda is not available: ")) << refusal.text;
+    from_options("-pc_syncfree_ilu_strategy auto -pc_syncfree_ilu_backend auto");
+    ok(PCSetUp(pc_));
+  }
 }
 
 TEST_P(OurTypes, take_threads_by_call_and_by_option_and_refuse_less_than_one)

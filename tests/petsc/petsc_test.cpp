@@ -5,6 +5,9 @@
 #include <cstring>
 #include <sstream>
 
+#include "matrices.hpp"
+#include "syncfree/strategy.hpp"
+
 namespace {
 
 std::string error_text;
@@ -160,30 +163,37 @@ PetscInt rows(Mat A)
   return m;
 }
 
-const std::vector<std::string>& strategies()
+static bool there_is_a_device()
 {
-  static std::vector<std::string> names;
-  if (!names.empty()) return names;
   PCOwner pc;
+  const MatOwner A = poisson_2d(2, 2);
   ok(PCCreate(PETSC_COMM_SELF, pc.out()));
   ok(PCSetType(pc, PCSYNCFREEILU));
-  const std::string text = refused([&] { return PCSyncFreeILUSetStrategy(pc, "none_of_them"); }).text;
-  const std::string mark = "one of ";
-  const auto begin = text.find(mark);
-  if (begin == std::string::npos) throw std::runtime_error("the error for an unknown strategy lists no names: " + text);
-  std::istringstream list(text.substr(begin + mark.size()));
-  std::string name;
-  while (list >> name && name[0] != '[') {
-    if (name.back() == ',') name.pop_back();
-    if (name != "auto") names.push_back(name);
-  }
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSyncFreeILUSetStrategy(pc, "level_order"));
+  return !refused([&] { return PCSetUp(pc); }).says("Backend cuda is not available");
+}
+
+static std::vector<std::string> strategies_of(const std::function<bool(const std::string&)>& backend)
+{
+  std::vector<std::string> names;
+  for (const auto& info : syncfree::strategies())
+    if (backend(info.backend)) names.push_back(info.name);
   return names;
 }
 
+const std::vector<std::string>& strategies()
+{
+  static const std::vector<std::string> names = strategies_of([](const std::string& backend) {
+    static const bool device = syncfree::find_strategy("level_order") && there_is_a_device();
+    return backend != "cuda" || device;
+  });
+  return names;
+}
+
+bool on_host(const std::string& strategy) { return syncfree::find_strategy(strategy)->backend == std::string("host"); }
+
 std::vector<std::string> host_strategies()
 {
-  std::vector<std::string> names;
-  for (const auto& name : strategies())
-    if (on_host(name)) names.push_back(name);
-  return names;
+  return strategies_of([](const std::string& backend) { return backend == "host"; });
 }

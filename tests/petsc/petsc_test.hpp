@@ -124,9 +124,9 @@ constexpr double eps = (double)PETSC_MACHINE_EPSILON;
 
 inline double magnitude(const PetscScalar& v) { return (double)PetscAbsScalar(v); }
 
-/* The strategies that the library lists, taken from the text with which it refuses an unknown one. */
+/* The strategies that run here: those of this build, without the device's where there is none. */
 const std::vector<std::string>& strategies();
 
 /* Is it one of our own, on CPU threads? Others make use of a library that has its own threads and memory. */
-inline bool on_host(const std::string& strategy) { return strategy != "kokkos"; }
+bool on_host(const std::string& strategy);
 std::vector<std::string> host_strategies();

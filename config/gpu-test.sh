@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Tests on a machine with an NVIDIA GPU, without a network. Ends with `N passed, N failed[, N skipped]`.
+#
+#   bash config/gpu-test.sh [PART...]     build battery sanitizers harness conformance; without a PART all of them
+#
+# Each part takes less than nine minutes; all but build need that one. PETSc is that of PETSC_DIR, else an archive
+# petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to
+# /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's
+# harness put matrices and vectors on the device.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. config/setup.sh
+
+folder=$PWD/build/gpu
+carried=${CARRIED:-device-carry ../shared/petsc-cuda}
+passed=0 failed=0 skipped=0
+mkdir -p build/log
+
+find_gpu_petsc() {
+  local archive
+  if [ "$petsc_from_user" = yes ]; then find_petsc; return; fi
+  export PETSC_DIR=/opt/petsc-cuda PETSC_ARCH=
+  [ -r $PETSC_DIR/include/petscconf.h ] && return
+  archive=$(for place in $carried; do ls "$place"/petsc-cuda-*.tar.xz 2>/dev/null; done | head -n 1)
+  [ -n "$archive" ] || die "no PETSC_DIR, and no petsc-cuda-*.tar.xz in $carried"
+  mkdir -p /opt && tar -C /opt -xJf "$archive" || die "$archive does not unpack to /opt"
+}
+
+make_googletest() {
+  local source place
+  if cmake --find-package -DNAME=GTest -DCOMPILER_ID=GNU -DLANGUAGE=CXX -DMODE=EXIST >/dev/null 2>&1; then return; fi
+  for place in $carried /usr/src; do [ -d "$place/googletest" ] && source=$place/googletest && break; done
+  [ -n "${source:-}" ] || die "no GoogleTest, and no folder googletest in $carried"
+  export GTest_ROOT=$PWD/build/googletest/installed
+  [ -d "$GTest_ROOT" ] && return
+  cmake -S "$source" -B build/googletest -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF \
+    -DCMAKE_INSTALL_PREFIX="$GTest_ROOT" &&
+    cmake --build build/googletest -j "$jobs" --target install
+}
+
+make_all() {
+  make_googletest && build "$folder" "cuda_tests syncfree_ilu syncfree_takeover syncfree_bench" --preset cuda \
+    -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF \
+    -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
+}
+
+# Battery of small matrices: each tool costs ten to a hundred times as much. Pending leaks are CUDA's own.
+sanitize() {
+  local tool=$1
+  SYNCFREE_SHORT=1 compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" \
+    --gtest_filter='Device.solves_rows*:Device.a_clean*:Device.factors*:PreconditionerTest/1.*' || return 1
+  echo "RESULT 1 0 0"
+}
+
+# part NAME COMMAND...: as a stage of test.sh
+part() {
+  local name=$1 log="build/log/gpu-$1.log" begin=$SECONDS status last
+  shift
+  printf '%-26s' "$name"
+  timeout -k 10 530 "$@" >"$log" 2>&1 </dev/null
+  status=$?
+  last=$(grep -aE '^RESULT [0-9]+ [0-9]+ [0-9]+$' "$log" | tail -n 1)
+  set -- ${last#RESULT }
+  if [ $# != 3 ]; then set -- 0 1 0; fi
+  if [ $status != 0 ] && [ "$2" = 0 ]; then set -- "$1" 1 "$3"; fi
+  printf '%6d passed %4d failed %4d skipped %5d s\n' "$1" "$2" "$3" $((SECONDS - begin))
+  passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+  if [ "$2" != 0 ]; then tail -n 60 "$log"; fi
+}
+
+with_petsc=(--petsc-dir "" --petsc-arch "")
+run_part() {
+  case $1 in
+    build) part build bash "$0" --make ;;
+    battery) part battery python3 config/gtest.py "$folder/cuda_tests" ;;
+    sanitizers) for tool in memcheck initcheck synccheck racecheck; do part "$tool" bash "$0" --sanitize $tool; done ;;
+    harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;
+    conformance)
+      part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
+      ;;
+    *) die "no part $1; there are build battery sanitizers harness conformance" ;;
+  esac
+}
+
+find_gpu_petsc
+with_petsc=(--petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" --library "$folder/libsyncfree_ilu.so" --jobs "$jobs")
+export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OPENBLAS_NUM_THREADS=1
+on_device="-mat_type aijcusparse -vec_type cuda -dm_mat_type aijcusparse -dm_vec_type cuda"
+export SYNCFREE_TEST_OPTIONS="-use_gpu_aware_mpi 0 $on_device"
+case ${1:-} in
+  --make) make_all; exit ;;
+  --sanitize) sanitize "$2"; exit ;;
+esac
+[ $# != 0 ] || set -- build battery sanitizers harness conformance
+for name in "$@"; do run_part "$name"; done
+result="$passed passed, $failed failed"
+if [ $skipped != 0 ]; then result="$result, $skipped skipped"; fi
+echo "$result"
+[ $failed = 0 ]
