@@ -71,6 +71,7 @@ PetscErrorCode UseMemory(Factor *factor, PetscMemType type)
   cudaStream_t stream = nullptr;
 
   if (!factor->cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PetscMemTypeDevice(type)) factor->copies = PETSC_TRUE;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   factor->cuda->use(PetscMemTypeDevice(type) ? syncfree::Memory::device : syncfree::Memory::host, stream);
 #else

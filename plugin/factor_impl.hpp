@@ -24,6 +24,7 @@ struct Factor {
   MatInfo                         info          = {};
   PetscLogDouble                  numeric_flops = 0;
   PetscLogDouble                  solve_flops   = 0;
+  PetscBool                       copies        = PETSC_FALSE; /* has the device been given something of the host? */
 };
 
 inline Factor *Data(Mat F)

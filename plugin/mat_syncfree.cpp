@@ -134,6 +134,7 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   options->strategy       = settings.strategy;
   options->threads        = (int)settings.threads;
   options->single_storage = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
+  options->blocks         = {settings.table, settings.block_rows};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

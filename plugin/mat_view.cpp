@@ -38,6 +38,16 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows that a level offers, and the work in a row: "parallel granularity" in Su et al. 2020. */
+static PetscErrorCode ViewGranularity(const Factor *factor, PetscViewer viewer, const syncfree::Summary &s, const syncfree::LevelCounts &levels)
+{
+  const double rows = (double)factor->preconditioner->pattern().n, count = (double)(levels.lower + levels.upper);
+
+  PetscFunctionBegin;
+  if (count > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree granularity: %.4g rows a level, %.4g entries a row\n", 2 * rows / count, 0.5 * (double)(s.lower_nnz + s.upper_nnz) / rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
 {
   PetscBool         ascii;
@@ -52,8 +62,10 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   const auto levels = Data(F)->preconditioner->levels();
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreeILUStorageTypes[s.single_storage]));
+  PetscCall(ViewGranularity(Data(F), viewer, s, levels));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
-  if (Data(F)->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda\n"));
+  if (Data(F)->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
+  if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -229,10 +229,13 @@ static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
    PCSYNCFREEILU - Incomplete LU factorization whose triangular solves run synchronization-free in parallel
 
    Options Database Keys:
-+  -pc_syncfree_ilu_strategy (auto|serial|level_set|sync_free|blocks) - how the triangular solves run
-.  -pc_syncfree_ilu_threads n                                         - number of CPU threads
-.  -pc_syncfree_ilu_storage (full|single)                             - precision in which the factor is stored
--  -pc_factor_levels k and all other -pc_factor_* options             - as for `PCILU`
++  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda)       - where the factor is made and solved with
+.  -pc_syncfree_ilu_strategy (auto|...)                   - how the triangular solves run, `-help` lists the names
+.  -pc_syncfree_ilu_threads n                             - number of CPU threads
+.  -pc_syncfree_ilu_storage (full|single)                 - precision in which the factor is stored
+.  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
+.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off
+-  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
 
    Level: beginner
 
@@ -247,7 +250,7 @@ static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
    Developer Note:
    This is `PCILU` itself on top of a factored matrix of type `MATSOLVERSYNCFREE`.
 
-.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
+.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetBackend()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 {
@@ -260,10 +263,13 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
    PCSYNCFREEICC - Incomplete Cholesky factorization whose triangular solves run synchronization-free in parallel
 
    Options Database Keys:
-+  -pc_syncfree_ilu_strategy (auto|serial|level_set|sync_free|blocks) - how the triangular solves run
-.  -pc_syncfree_ilu_threads n                                         - number of CPU threads
-.  -pc_syncfree_ilu_storage (full|single)                             - precision in which the factor is stored
--  -pc_factor_levels k and all other -pc_factor_* options             - as for `PCICC`
++  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda)       - where the factor is made and solved with
+.  -pc_syncfree_ilu_strategy (auto|...)                   - how the triangular solves run, `-help` lists the names
+.  -pc_syncfree_ilu_threads n                             - number of CPU threads
+.  -pc_syncfree_ilu_storage (full|single)                 - precision in which the factor is stored
+.  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
+.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off
+-  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`
 
    Level: beginner
 
@@ -271,7 +277,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
    As for `PCICC` only the upper triangle of the matrix is read, the factor is $U^T D U$, nothing is conjugated and the
    shift is `MAT_SHIFT_POSITIVE_DEFINITE` unless set otherwise.
 
-.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
+.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetBackend()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeICC(PC pc)
 {
@@ -292,16 +298,78 @@ using syncfree_plugin::Extension;
 using syncfree_plugin::Settings;
 
 /*@
+   PCSyncFreeILUSetBackend - Sets where the factor is made and solved with
+
+   Logically Collective
+
+   Input Parameters:
++  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
+-  backend - `auto` (default): where the matrix is; `host`, or `kokkos` and `cuda` where the library was built with them
+
+   Options Database Key:
+.  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda) - the backend
+
+   Level: intermediate
+
+   Note:
+   With `cuda` a matrix or a vector of the host is copied to the device and back; `-ksp_view` says so. A strategy that belongs to
+   another backend is an error in `PCSetUp()`.
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetBackend()`, `PCSyncFreeILUSetStrategy()`
+@*/
+PetscErrorCode PCSyncFreeILUSetBackend(PC pc, const char backend[])
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(GetExtension(pc, &extension));
+  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(syncfree_plugin::CheckBackendName(backend));
+  Settings settings = extension->settings;
+  PetscCall(PetscStrncpy(settings.backend, backend, sizeof(settings.backend)));
+  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeILUGetBackend - Gets the backend that was set, `auto` if none was
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
+
+   Output Parameter:
+.  backend - its name; valid until the next change, do not free it
+
+   Level: intermediate
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetBackend()`
+@*/
+PetscErrorCode PCSyncFreeILUGetBackend(PC pc, const char *backend[])
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(RequireExtension(pc, &extension));
+  *backend = extension->settings.backend;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCSyncFreeILUSetStrategy - Sets how the triangular solves run
 
    Logically Collective
 
    Input Parameters:
 +  pc       - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  strategy - `auto` (default), `serial`, `level_set`, `sync_free` or `blocks`
+-  strategy - `auto` (default) or a name that `-help` lists: `serial`, `level_set`, `sync_free`, `blocks` and the block
+              algorithms on the host, others on a device
 
    Options Database Key:
-.  -pc_syncfree_ilu_strategy (auto|serial|level_set|sync_free|blocks) - the strategy
+.  -pc_syncfree_ilu_strategy (auto|...) - the strategy
 
    Level: intermediate
 

@@ -37,6 +37,8 @@ struct Settings {
   char                     strategy[32] = "auto";
   PetscInt                 threads      = PETSC_DECIDE;
   PCSyncFreeILUStorageType storage      = PC_SYNCFREE_ILU_STORAGE_FULL;
+  char                     table[16]    = "h200"; /* of the block algorithms */
+  PetscInt                 block_rows   = 0;      /* 0: the table's */
 
   bool operator==(const Settings &) const;
 };
@@ -51,8 +53,9 @@ struct Handover {
 /* Registers the -pc_syncfree_ilu_* options with the block that is open. */
 PetscErrorCode SettingsFromOptions(Settings *, OptionItems);
 
-/* Ends in an error that lists the known names if there is no such strategy. */
+/* End in an error that lists the known names if there is none such. */
 PetscErrorCode CheckStrategyName(const char[]);
+PetscErrorCode CheckBackendName(const char[]);
 
 /* Threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else
    this process's share of the cores of its node. */

@@ -19,14 +19,15 @@ static const char handover_name[] = "PCSyncFreeILU_Handover";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage;
+  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows;
 }
 
 static std::vector<const char *> StrategyNames()
 {
   std::vector<const char *> names = {"auto"};
 
-  for (const auto &info : syncfree::strategies()) names.push_back(info.name);
+  for (const auto &info : syncfree::strategies())
+    if (&info == syncfree::find_strategy(info.name)) names.push_back(info.name);
   return names;
 }
 
@@ -61,6 +62,35 @@ static const char *const backends[] = {
 #endif
 };
 
+PetscErrorCode CheckBackendName(const char name[])
+{
+  PetscFunctionBegin;
+  std::string known;
+  for (const char *candidate : backends) {
+    if (!std::strcmp(candidate, name)) PetscFunctionReturn(PETSC_SUCCESS);
+    known += std::string(known.empty() ? "" : ", ") + candidate;
+  }
+  const bool other_builds = !std::strcmp(name, "cuda") || !std::strcmp(name, "kokkos");
+  PetscCheck(!other_builds, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s is not available: this library was built without it (CMake option %s)", name, *name == 'c' ? "SYNCFREE_CUDA" : "SYNCFREE_KOKKOS");
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown backend %s; -pc_syncfree_ilu_backend takes one of %s", name, known.c_str());
+}
+
+/* Options of the block algorithms. */
+static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+{
+  const auto &tables = syncfree::block_table_names();
+  PetscInt    choice = 0, rows = settings->block_rows;
+  PetscBool   set    = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_block_table", "Thresholds of the block algorithms", "PCSYNCFREEILU", tables.data(), (PetscInt)tables.size(), settings->table, &choice, &set));
+  if (set) PetscCall(PetscStrncpy(settings->table, tables[choice], sizeof(settings->table)));
+  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_block_rows", "Least rows of a triangle that is cut off, 0 for the table's", "PCSYNCFREEILU", rows, &rows, &set));
+  PetscCheck(rows >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_block_rows %" PetscInt_FMT " must be at least 1, or 0 for the number of the table", rows);
+  settings->block_rows = rows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
 {
   const auto names   = StrategyNames();
@@ -73,8 +103,10 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   /* the list of names would be refused without a word on what is missing */
   PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_strategy", wanted, sizeof(wanted), &set));
   if (set) PetscCall(CheckBuilt(wanted));
+  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_backend", wanted, sizeof(wanted), &set));
+  if (set) PetscCall(CheckBackendName(wanted));
   PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free ILU and ICC options");
-  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_backend", "Where the factor is made and solved with", "PCSYNCFREEILU", backends, PETSC_STATIC_ARRAY_LENGTH(backends), settings->backend, &choice, &set));
+  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_backend", "Where the factor is made and solved with", "PCSyncFreeILUSetBackend", backends, PETSC_STATIC_ARRAY_LENGTH(backends), settings->backend, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->backend, backends[choice], sizeof(settings->backend)));
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_strategy", "How the triangular solves run", "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), settings->strategy, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->strategy, names[choice], sizeof(settings->strategy)));
@@ -83,6 +115,7 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   settings->threads = threads;
   PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
   settings->storage = (PCSyncFreeILUStorageType)storage;
+  PetscCall(BlockOptionsFromOptions(settings, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

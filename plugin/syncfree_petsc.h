@@ -33,6 +33,8 @@ PETSC_EXTERN const char *const PCSyncFreeILUStorageTypes[];
 
 PETSC_EXTERN PetscErrorCode PCSyncFreeILURegister(void);
 
+PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetBackend(PC, const char[]);
+PETSC_EXTERN PetscErrorCode PCSyncFreeILUGetBackend(PC, const char *[]);
 PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetStrategy(PC, const char[]);
 PETSC_EXTERN PetscErrorCode PCSyncFreeILUGetStrategy(PC, const char *[]);
 PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetThreads(PC, PetscInt);

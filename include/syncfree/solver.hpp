@@ -48,11 +48,18 @@ public:
 
 enum class Operation { none, transpose, adjoint, conjugate };
 
+/// How the block algorithms cut and which kernels they take.
+struct BlockOptions {
+  std::string table = "h200";   ///< thresholds: "h200", or "paper" for those of Lu et al. 2020
+  std::int64_t least_rows = 0;  ///< no triangle gets fewer rows by cutting; 0: the table's number
+};
+
 /// Options of a preconditioner that are fixed from analyse() on.
 struct SolverOptions {
   std::string strategy = "auto";
   int threads = 1;
   bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
+  BlockOptions blocks = {};     ///< of column_block, row_block and recursive_block
 };
 
 /// Memory and shape of the whole preconditioner.
@@ -65,6 +72,7 @@ struct Summary {
   std::size_t factor_bytes = 0;     ///< patterns and numbers
   std::size_t plan_bytes = 0;       ///< everything the strategies added
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
+  std::string plan;             ///< one line for people, or nothing
   PivotReport pivots;
 };
 
@@ -109,10 +117,10 @@ public:
 /// The preconditioner on CPU threads. Never nullptr; throws nothing but std::bad_alloc.
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner();
 
-/// One triangular solver on CPU threads, by name (not `auto`).
-///   errors  unknown_strategy, out_of_memory
+/// One triangular solver on CPU threads, by the name in the options (not `auto`).
+///   errors  unknown_strategy, invalid_argument, out_of_memory
 template <class T, class V, class I>
-Status make_host_solver(const std::string& strategy, TriangleView<V, I> triangle, int threads,
+Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,
                         std::unique_ptr<TriangularSolver<T, V, I>>* out);
 
 /// Threads this process should use when nobody says: its affinity mask divided by the ranks on the node, >= 1.

@@ -18,14 +18,20 @@ struct StrategyInfo {
   bool reproducible;    ///< bitwise equal runs for a given strategy and thread count
 };
 
-/// All strategies of this build, in the order of the list; `auto` is not one of them.
+/// All strategies of this build, in the order of the list; `auto` is not one of them. Backends may share a name.
 const std::vector<StrategyInfo>& strategies();
 
-/// nullptr if no strategy has that name.
+/// nullptr if no strategy has that name; of several backends' the first of the list.
 const StrategyInfo* find_strategy(const std::string& name);
+
+/// nullptr if that backend has no strategy of that name.
+const StrategyInfo* find_strategy(const std::string& name, const std::string& backend);
 
 /// Why this build lacks a strategy that others have, as a clause; empty for every other name.
 std::string why_not_built(const std::string& name);
+
+/// The names that BlockOptions::table may have.
+const std::vector<const char*>& block_table_names();
 
 /// What the choice looks at.
 struct ChoiceInput {

@@ -34,6 +34,13 @@ const StrategyInfo* find_strategy(const std::string& name)
   return nullptr;
 }
 
+const StrategyInfo* find_strategy(const std::string& name, const std::string& backend)
+{
+  for (const StrategyInfo& info : strategies())
+    if (name == info.name && backend == info.backend) return &info;
+  return nullptr;
+}
+
 std::string why_not_built(const std::string& name)
 {
   if (find_strategy(name)) return {};

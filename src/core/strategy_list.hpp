@@ -2,13 +2,17 @@
 
 /// The list of strategies: name, whether runs are bitwise reproducible, one line for people.
 /// src/host/make_solver.cpp turns each line of the host into a call of make_<name>, src/cuda/make_solver.hpp each of
-/// the device; `kokkos` is a whole preconditioner of its own. Both are listed where the build has them.
+/// the device; `kokkos` is a whole preconditioner of its own. Both are listed where the build has them. A name may
+/// stand in several lists: then the matrix decides where it runs.
 
 #define SYNCFREE_HOST_STRATEGIES(X)                                             \
   X(serial, true, "rows one after the other: the reference")                    \
   X(level_set, true, "all rows of a level at once, a barrier between levels")   \
   X(sync_free, false, "Liu et al. 2016 on threads: columns taken by ticket")    \
-  X(blocks, true, "chunks of rows dealt out to threads, point-to-point waits")
+  X(blocks, true, "chunks of rows dealt out to threads, point-to-point waits")  \
+  X(column_block, true, "the device's plan of that name, on one thread")        \
+  X(row_block, true, "the device's plan of that name, on one thread")           \
+  X(recursive_block, true, "the device's plan of that name, on one thread")
 
 #ifdef SYNCFREE_HAVE_KOKKOS
 #define SYNCFREE_KOKKOS_STRATEGIES(X) X(kokkos, true, "spiluk and sptrsv of Kokkos Kernels: a second opinion, slow")
@@ -22,6 +26,10 @@
   X(csc_sync_free, false, "Liu et al. 2016: a warp a column, sums added up as their parts come")   \
   X(csr_two_phase, true, "Su et al. 2020: a thread a row, rows of other warps first")              \
   X(csr_writing_first, true, "Su et al. 2020: a thread a row, written while others of a warp wait") \
+  X(level_set, true, "a kernel a level, in one graph")                                             \
+  X(column_block, false, "Lu et al. 2020: triangles, each with all that is below it")              \
+  X(row_block, false, "Lu et al. 2020: all that is left of a triangle, then the triangle")         \
+  X(recursive_block, false, "Lu et al. 2020: halves with a square between, again and again")       \
   X(cusparse, false, "SpSV of cuSPARSE, the vendor's")
 
 #ifdef SYNCFREE_HAVE_CUDA

@@ -7,21 +7,21 @@
 
 namespace syncfree::cuda {
 
-/// Throws Failure and std::bad_alloc.
-///   single  store numbers in single_t<T>
+/// The strategy of the options, which is not `auto`. Throws Failure and std::bad_alloc.
 ///   errors  unknown_strategy
 template <class T, class I>
-Status make_device_solver(const std::string& strategy, bool single, const DeviceTriangle<I>& triangle,
+Status make_device_solver(const SolverOptions& options, const DeviceTriangle<I>& triangle,
                           std::unique_ptr<DeviceSolver<T, I>>* out)
 {
-#define MAKE(name, reproducible, summary)                              \
-  if (strategy == #name) {                                             \
-    *out = single ? make_##name<T, single_t<T>, I>(triangle) : make_##name<T, T, I>(triangle); \
-    return {};                                                         \
+#define MAKE(name, reproducible, summary)                                         \
+  if (options.strategy == #name) {                                                \
+    *out = options.single_storage ? make_##name<T, single_t<T>, I>(triangle, options) \
+                                  : make_##name<T, T, I>(triangle, options);      \
+    return {};                                                                    \
   }
   SYNCFREE_CUDA_STRATEGIES(MAKE)
 #undef MAKE
-  return failed(Code::unknown_strategy, strategy);
+  return failed(Code::unknown_strategy, options.strategy);
 }
 
 }  // namespace syncfree::cuda

@@ -172,6 +172,9 @@ public:
     for (int which = 0; which < 4; ++which)
       if (const auto& solver = a.solver[which])
         (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
+    s.plan = a.solver[lower]->describe();
+    const std::string other = a.solver[upper]->describe();
+    if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
     s.pivots = a.pivots;
     return s;
   }
@@ -242,8 +245,9 @@ private:
 
   static Status make(Analysis<T, I>* a, Which which, const DeviceTriangle<I>& triangle)
   {
-    const bool single = a->options.single_storage;
-    return make_device_solver(a->choice.strategy, single, triangle, &a->solver[which]);
+    SolverOptions chosen = a->options;
+    chosen.strategy = a->choice.strategy;
+    return make_device_solver(chosen, triangle, &a->solver[which]);
   }
 
   void prepare_transposes()

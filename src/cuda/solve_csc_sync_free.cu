@@ -134,13 +134,14 @@ private:
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
   return std::make_unique<CscSolver<T, V, I>>(triangle);
 }
 
-#define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free<T, V, I>(const DeviceTriangle<I>&);
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -68,13 +68,14 @@ solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, unsigned long long* cou
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
   return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_two_phase<T, V, I>);
 }
 
-#define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase<T, V, I>(const DeviceTriangle<I>&);
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -47,13 +47,14 @@ solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, unsigned long long*
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_csr_writing_first(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_csr_writing_first(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
   return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_writing_first<T, V, I>);
 }
 
-#define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_csr_writing_first<T, V, I>(const DeviceTriangle<I>&);
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csr_writing_first<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

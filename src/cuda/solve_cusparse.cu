@@ -157,13 +157,13 @@ private:
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_cusparse(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_cusparse(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
   return std::make_unique<CusparseSolver<T, V, I>>(triangle, rows_with_diagonal(triangle));
 }
 
 #define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_cusparse<T, V, I>(const DeviceTriangle<I>&);
+  template std::unique_ptr<DeviceSolver<T, I>> make_cusparse<T, V, I>(const DeviceTriangle<I>&, const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -6,14 +6,12 @@
 /// side. Each row belongs to 1, 4, 8 or 32 lanes of a warp, by the length of rows. x is handed over in a mailbox of n
 /// places; there are two, used in turn: while a launch fills one, each row clears its place in the other for the next.
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "core/instantiate.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
-#include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -126,45 +124,14 @@ solve_level_order(StoredView<V, I> L, typename Mailbox<Number<T>>::word* mailbox
   }
 }
 
-/// Lanes a row: enough for the mean row, a warp where some row is long.
-int choose_lanes(std::size_t n, std::size_t nnz, std::size_t longest)
-{
-  if (n == 0) return 1;
-  const std::size_t mean = (nnz + n - 1) / n;
-  if (longest > 256 || mean > 24) return 32;
-  return mean > 8 ? 8 : mean > 4 ? 4 : 1;
-}
-
 /// The triangle's rows by level; columns are places in that order.
 template <class I> HostRows<I> rows_by_level(const DeviceTriangle<I>& triangle)
 {
-  const PatternView<I>& p = triangle.pattern;
-  LevelSets<I> levels;
-  const Status status = make_level_sets(p, triangle.lower, &levels);
-  if (!status.ok()) throw Failure{status};
-  std::vector<I> place(p.n);
-  for (I r = 0; r < p.n; ++r) place[levels.row[r]] = r;
-  HostRows<I> rows;
-  rows.begin.reserve(static_cast<std::size_t>(p.n) + 1);
-  rows.column.reserve(p.nnz());
-  rows.source.reserve(p.nnz());
-  for (I i : levels.row) {
-    for (I k = p.row_begin[i]; k < p.row_begin[i + 1]; ++k) {
-      rows.column.push_back(place[p.column[k]]);
-      rows.source.push_back(triangle.source ? triangle.source[k] : k);
-    }
-    rows.begin.push_back(static_cast<I>(rows.column.size()));
-  }
-  rows.row = std::move(levels.row);
+  HostRows<I> rows = rows_in_order(triangle, level_sets_of(triangle).row);
+  std::vector<I> place(rows.row.size());
+  for (std::size_t r = 0; r < place.size(); ++r) place[rows.row[r]] = static_cast<I>(r);
+  for (I& column : rows.column) column = place[column];
   return rows;
-}
-
-template <class I> int choose_lanes(const HostRows<I>& rows)
-{
-  std::size_t longest = 0;
-  for (std::size_t r = 0; r < rows.row.size(); ++r)
-    longest = std::max(longest, static_cast<std::size_t>(rows.begin[r + 1] - rows.begin[r]));
-  return choose_lanes(rows.row.size(), rows.column.size(), longest);
 }
 
 template <class T, class V, class I> class LevelOrderSolver : public DeviceSolver<T, I> {
@@ -193,6 +160,11 @@ public:
     triangle_.refresh(value, inverse_diagonal, stream);
   }
 
+  std::string describe() const override
+  {
+    return std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
+  }
+
   std::size_t plan_bytes() const override { return triangle_.plan_bytes() + mailboxes_.bytes(); }
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
@@ -214,13 +186,14 @@ private:
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
   return std::make_unique<LevelOrderSolver<T, V, I>>(rows_by_level(triangle), triangle.unit);
 }
 
-#define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_level_order<T, V, I>(const DeviceTriangle<I>&);
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_level_order<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

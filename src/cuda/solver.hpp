@@ -8,6 +8,7 @@
 #include "core/strategy_list.hpp"
 #include "device.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
 
@@ -34,15 +35,19 @@ public:
   ///   inverse_diagonal  n numbers, not read where the diagonal is 1
   virtual void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) = 0;
 
+  /// One line on the plan for people, or nothing.
+  virtual std::string describe() const { return {}; }
+
   /// Memory of the plan and the numbers.
   virtual std::size_t plan_bytes() const = 0;
   virtual std::size_t value_bytes() const = 0;
 };
 
-/// Makes one strategy's solver, with numbers stored in V; throws Failure and std::bad_alloc.
+/// Makes one strategy's solver, with numbers stored in V; the options' strategy is not looked at. Throws Failure and
+/// std::bad_alloc.
 #define DECLARE(name, reproducible, summary) \
   template <class T, class V, class I>       \
-  std::unique_ptr<DeviceSolver<T, I>> make_##name(const DeviceTriangle<I>& triangle);
+  std::unique_ptr<DeviceSolver<T, I>> make_##name(const DeviceTriangle<I>& triangle, const SolverOptions& options);
 SYNCFREE_CUDA_STRATEGIES(DECLARE)
 #undef DECLARE
 

@@ -2,10 +2,13 @@
 
 /// A triangle's arrays on the device, in the order in which a strategy walks them.
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "number.cuh"
 #include "solver.hpp"
+#include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
 
@@ -68,21 +71,53 @@ private:
   DeviceArray<V> value_, inverse_diagonal_;
 };
 
-/// Rows in the order in which a serial solve takes them, columns as they are.
-template <class I> HostRows<I> rows_in_solve_order(const DeviceTriangle<I>& triangle)
+/// Rows in the given order, columns as they are.
+template <class I> HostRows<I> rows_in_order(const DeviceTriangle<I>& triangle, std::vector<I> order)
 {
   const PatternView<I>& p = triangle.pattern;
   HostRows<I> rows;
-  for (I step = 0; step < p.n; ++step) {
-    const I i = triangle.lower ? step : p.n - 1 - step;
+  rows.begin.reserve(order.size() + 1);
+  rows.column.reserve(p.nnz());
+  rows.source.reserve(p.nnz());
+  for (I i : order) {
     for (I k = p.row_begin[i]; k < p.row_begin[i + 1]; ++k) {
       rows.column.push_back(p.column[k]);
       rows.source.push_back(triangle.source ? triangle.source[k] : k);
     }
     rows.begin.push_back(static_cast<I>(rows.column.size()));
-    rows.row.push_back(i);
   }
+  rows.row = std::move(order);
   return rows;
+}
+
+/// Rows in the order in which a serial solve takes them.
+template <class I> HostRows<I> rows_in_solve_order(const DeviceTriangle<I>& triangle)
+{
+  const I n = triangle.pattern.n;
+  std::vector<I> order(n);
+  for (I step = 0; step < n; ++step) order[step] = triangle.lower ? step : n - 1 - step;
+  return rows_in_order(triangle, std::move(order));
+}
+
+/// Lanes a row, 1, 4, 8 or 32: enough for the mean row, a warp where some row is long.
+template <class I> int choose_lanes(const HostRows<I>& rows)
+{
+  const std::size_t n = rows.row.size();
+  if (n == 0) return 1;
+  std::size_t longest = 0;
+  for (std::size_t r = 0; r < n; ++r)
+    longest = std::max(longest, static_cast<std::size_t>(rows.begin[r + 1] - rows.begin[r]));
+  const std::size_t mean = (rows.column.size() + n - 1) / n;
+  if (longest > 256 || mean > 24) return 32;
+  return mean > 8 ? 8 : mean > 4 ? 4 : 1;
+}
+
+template <class I> LevelSets<I> level_sets_of(const DeviceTriangle<I>& triangle)
+{
+  LevelSets<I> levels;
+  const Status status = make_level_sets(triangle.pattern, triangle.lower, &levels);
+  if (!status.ok()) throw Failure{status};
+  return levels;
 }
 
 }  // namespace syncfree::cuda

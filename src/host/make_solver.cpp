@@ -2,30 +2,34 @@
 
 #include <new>
 
+#include "../core/block_plan.hpp"
 #include "../core/instantiate.hpp"
 #include "strategies.hpp"
 
 namespace syncfree {
 
 template <class T, class V, class I>
-Status make_host_solver(const std::string& strategy, TriangleView<V, I> triangle, int threads,
+Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,
                         std::unique_ptr<TriangularSolver<T, V, I>>* out)
 try {
-  if (threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
+  if (options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
+  BlockTable table;
+  const Status blocks = read_block_options(options.blocks, &table);
+  if (!blocks.ok()) return blocks;
 #define TRY(name, reproducible, summary)               \
-  if (strategy == #name) {                             \
-    *out = make_##name<T, V, I>(triangle, threads);    \
+  if (options.strategy == #name) {                             \
+    *out = make_##name<T, V, I>(triangle, options);    \
     return {};                                         \
   }
   SYNCFREE_HOST_STRATEGIES(TRY)
 #undef TRY
-  return failed(Code::unknown_strategy, strategy);
+  return failed(Code::unknown_strategy, options.strategy);
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }
 
 #define INSTANTIATE(T, V, I)                                                               \
-  template Status make_host_solver<T, V, I>(const std::string&, TriangleView<V, I>, int, \
+  template Status make_host_solver<T, V, I>(const SolverOptions&, TriangleView<V, I>, \
                                             std::unique_ptr<TriangularSolver<T, V, I>>*);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 

@@ -55,7 +55,9 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
   if (!a->pattern.natural()) a->work.resize(A.n);
   a->choice = choose(*a);
-  return make_factor_solves(a->pattern, a->choice.strategy, a->options.threads, a->options.single_storage, &a->solves);
+  SolverOptions chosen = a->options;
+  chosen.strategy = a->choice.strategy;
+  return make_factor_solves(a->pattern, chosen, &a->solves);
 }
 
 template <class I> std::size_t pattern_bytes(const FactorPattern<I>& p)

@@ -55,13 +55,13 @@ private:
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<TriangularSolver<T, V, I>> make_blocks(TriangleView<V, I> triangle, int threads)
+std::unique_ptr<TriangularSolver<T, V, I>> make_blocks(TriangleView<V, I> triangle, const SolverOptions& options)
 {
-  return std::make_unique<BlockSolver<T, V, I>>(triangle, threads);
+  return std::make_unique<BlockSolver<T, V, I>>(triangle, options.threads);
 }
 
 #define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<TriangularSolver<T, V, I>> make_blocks<T, V, I>(TriangleView<V, I>, int);
+  template std::unique_ptr<TriangularSolver<T, V, I>> make_blocks<T, V, I>(TriangleView<V, I>, const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree

@@ -45,13 +45,13 @@ private:
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<TriangularSolver<T, V, I>> make_serial(TriangleView<V, I> triangle, int)
+std::unique_ptr<TriangularSolver<T, V, I>> make_serial(TriangleView<V, I> triangle, const SolverOptions&)
 {
   return std::make_unique<SerialSolver<T, V, I>>(triangle);
 }
 
 #define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<TriangularSolver<T, V, I>> make_serial<T, V, I>(TriangleView<V, I>, int);
+  template std::unique_ptr<TriangularSolver<T, V, I>> make_serial<T, V, I>(TriangleView<V, I>, const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree

@@ -53,16 +53,13 @@ template <class T, class V, class I> class StoredSolves : public FactorSolves<T,
 public:
   using Solver = TriangularSolver<T, V, I>;
 
-  StoredSolves(const FactorPattern<I>& pattern, std::string strategy, int threads)
-      : pattern_(pattern), strategy_(std::move(strategy)), threads_(threads)
-  {
-  }
+  StoredSolves(const FactorPattern<I>& pattern, const SolverOptions& options) : pattern_(pattern), options_(options) {}
 
   Status make()
   {
-    Status status = make_host_solver<T, V, I>(strategy_, {true, pattern_.lower(), nullptr, nullptr}, threads_, &lower_);
+    Status status = make_host_solver<T, V, I>(options_, {true, pattern_.lower(), nullptr, nullptr}, &lower_);
     if (status.ok())
-      status = make_host_solver<T, V, I>(strategy_, {false, pattern_.upper(), nullptr, nullptr}, threads_, &upper_);
+      status = make_host_solver<T, V, I>(options_, {false, pattern_.upper(), nullptr, nullptr}, &upper_);
     return status;
   }
 
@@ -85,9 +82,8 @@ public:
   try {
     if (transposes_) return {};
     auto made = std::make_unique<Transposes>(pattern_);
-    Status status = make_host_solver<T, V, I>(strategy_, made->upper_view(), threads_, &made->upper_solver);
-    if (status.ok())
-      status = make_host_solver<T, V, I>(strategy_, made->lower_view(), threads_, &made->lower_solver);
+    Status status = make_host_solver<T, V, I>(options_, made->upper_view(), &made->upper_solver);
+    if (status.ok()) status = make_host_solver<T, V, I>(options_, made->lower_view(), &made->lower_solver);
     if (!status.ok()) return status;
     refresh_transposes(made.get());
     transposes_ = std::move(made);
@@ -217,8 +213,7 @@ private:
   }
 
   const FactorPattern<I>& pattern_;
-  std::string strategy_;
-  int threads_;
+  SolverOptions options_;
   std::unique_ptr<Solver> lower_, upper_;
   std::unique_ptr<Transposes> transposes_;
   FactorValues<V> stored_;  ///< used where V is not T
@@ -228,10 +223,10 @@ private:
 };
 
 template <class T, class V, class I>
-Status make_stored(const FactorPattern<I>& pattern, const std::string& strategy, int threads,
+Status make_stored(const FactorPattern<I>& pattern, const SolverOptions& options,
                    std::unique_ptr<FactorSolves<T, I>>* out)
 {
-  auto solves = std::make_unique<StoredSolves<T, V, I>>(pattern, strategy, threads);
+  auto solves = std::make_unique<StoredSolves<T, V, I>>(pattern, options);
   Status status = solves->make();
   if (status.ok()) *out = std::move(solves);
   return status;
@@ -240,17 +235,17 @@ Status make_stored(const FactorPattern<I>& pattern, const std::string& strategy,
 }  // namespace
 
 template <class T, class I>
-Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads,
-                          bool single_storage, std::unique_ptr<FactorSolves<T, I>>* out)
+Status make_factor_solves(const FactorPattern<I>& pattern, const SolverOptions& options,
+                          std::unique_ptr<FactorSolves<T, I>>* out)
 try {
-  if (single_storage) return make_stored<T, single_t<T>>(pattern, strategy, threads, out);
-  return make_stored<T, T>(pattern, strategy, threads, out);
+  if (options.single_storage) return make_stored<T, single_t<T>>(pattern, options, out);
+  return make_stored<T, T>(pattern, options, out);
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }
 
 #define INSTANTIATE(T, I)                                                                                  \
-  template Status make_factor_solves<T, I>(const FactorPattern<I>&, const std::string&, int, bool, \
+  template Status make_factor_solves<T, I>(const FactorPattern<I>&, const SolverOptions&, \
                                            std::unique_ptr<FactorSolves<T, I>>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

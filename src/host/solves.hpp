@@ -47,10 +47,10 @@ public:
   virtual std::size_t transpose_bytes() const = 0;
 };
 
-/// Solves of `pattern` (which must outlive them) by a strategy that exists.
-///   errors  out_of_memory, unknown_strategy
+/// Solves of `pattern` (which must outlive them) by the strategy of the options, which is not `auto`.
+///   errors  out_of_memory, unknown_strategy, invalid_argument
 template <class T, class I>
-Status make_factor_solves(const FactorPattern<I>& pattern, const std::string& strategy, int threads,
-                          bool single_storage, std::unique_ptr<FactorSolves<T, I>>* out);
+Status make_factor_solves(const FactorPattern<I>& pattern, const SolverOptions& options,
+                          std::unique_ptr<FactorSolves<T, I>>* out);
 
 }  // namespace syncfree

@@ -17,7 +17,7 @@ namespace syncfree {
 /// Each throws std::bad_alloc. The triangle's numbers may still be missing (nullptr) and come by refresh().
 #define SYNCFREE_DECLARE_MAKE(name, reproducible, summary) \
   template <class T, class V, class I>                     \
-  std::unique_ptr<TriangularSolver<T, V, I>> make_##name(TriangleView<V, I> triangle, int threads);
+  std::unique_ptr<TriangularSolver<T, V, I>> make_##name(TriangleView<V, I> triangle, const SolverOptions& options);
 SYNCFREE_HOST_STRATEGIES(SYNCFREE_DECLARE_MAKE)
 #undef SYNCFREE_DECLARE_MAKE
 

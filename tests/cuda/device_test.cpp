@@ -76,10 +76,26 @@ OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint64_t se
   return A;
 }
 
+/// Tridiagonal: as many levels as rows.
+OwnedCsr<double, I> long_chain(I n)
+{
+  OwnedCsr<double, I> A;
+  A.n = n;
+  for (I i = 0; i < n; ++i) {
+    for (I j = std::max(i - 1, 0); j <= std::min(i + 1, n - 1); ++j) {
+      A.column.push_back(j);
+      A.value.push_back(i == j ? 3 : -1);
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
 std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::string& strategy = "level_order")
 {
   auto p = make_cuda_preconditioner<double, I>();
-  EXPECT_EQ(p->analyse(A.pattern(), {}, {strategy, 1, false}).message(), "success");
+  const BlockOptions blocks{"paper", A.n / 7 + 1};  // so that the small ones are cut, too
+  EXPECT_EQ(p->analyse(A.pattern(), {}, {strategy, 1, false, blocks}).message(), "success");
   EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   return p;
 }
@@ -144,6 +160,29 @@ TEST(Device, solves_rows_of_every_length)
       }
     }
   }
+}
+
+/// Each kernel of the block algorithms, and what the view says of it.
+TEST(Device, block_algorithms_use_the_kernels_of_their_table)
+{
+  const auto expect_plan = [](const OwnedCsr<double, I>& A, const BlockOptions& blocks, const std::string& part) {
+    SCOPED_TRACE(part);
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {"recursive_block", 1, false, blocks}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_NE(p->summarize().plan.find(part), std::string::npos) << p->summarize().plan;
+    const auto b = random_vector<double>(A.n, 5);
+    const DeviceVector from(b), to(A.n);
+    for (int round = 0; round < 2; ++round) solve(*p, from, to, A.n);
+    expect_near(to.get(), solution(A, b));
+  };
+  expect_plan(random_band(5000, 3, 900, 0, 3), {"paper", 5000}, "1 csc_sync_free");
+  expect_plan(random_band(5000, 3, 900, 0, 3), {"h200", 5000}, "1 level_order");
+  expect_plan(random_band(5000, 3, 4999, 0, 3), {"paper", 600}, "level_set");
+  expect_plan(random_band(5000, 3, 4999, 0, 3), {"paper", 600}, "scalar_csr");
+  expect_plan(random_band(5000, 60, 4999, 0, 3), {"paper", 600}, "vector_csr");
+  expect_plan(random_band(5000, 1, 3, 0, 3), {"paper", 600}, "scalar_dcsr");
+  expect_plan(long_chain(30000), {"paper", 30000}, "1 cusparse");
 }
 
 TEST(Device, runs_are_bitwise_equal)

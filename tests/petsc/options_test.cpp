@@ -99,7 +99,7 @@ TEST_P(OurTypes, take_each_strategy_by_call_and_by_option_and_run_it)
     const std::string text = view(pc_);
     EXPECT_TRUE(contains(text, name)) << text;
     if (on_host(name)) {
-      EXPECT_TRUE(contains(text, name == "serial" ? "threads: 1" : "threads: 2")) << text;
+      EXPECT_TRUE(contains(text, on_one_thread(name) ? "threads: 1" : "threads: 2")) << text;
     }
     EXPECT_TRUE(contains(text, "forced")) << text;
   }

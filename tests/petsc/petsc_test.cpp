@@ -197,3 +197,20 @@ std::vector<std::string> host_strategies()
 {
   return strategies_of([](const std::string& backend) { return backend == "host"; });
 }
+
+bool on_one_thread(const std::string& strategy)
+{
+  const std::string end = "_block";
+  return !on_host(strategy) || strategy == "serial" ||
+         (strategy.size() > end.size() && strategy.compare(strategy.size() - end.size(), end.size(), end) == 0);
+}
+
+std::vector<std::pair<std::string, int>> with_threads(const std::vector<std::string>& strategies,
+                                                      const std::vector<int>& threads)
+{
+  std::vector<std::pair<std::string, int>> list;
+  for (const auto& strategy : strategies)
+    for (int count : threads)
+      if (count == threads.front() || !on_one_thread(strategy)) list.emplace_back(strategy, count);
+  return list;
+}

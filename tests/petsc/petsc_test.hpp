@@ -129,4 +129,12 @@ const std::vector<std::string>& strategies();
 
 /* Is it one of our own, on CPU threads? Others make use of a library that has its own threads and memory. */
 bool on_host(const std::string& strategy);
+
+/* Whatever number of threads it is given? */
+bool on_one_thread(const std::string& strategy);
+
 std::vector<std::string> host_strategies();
+
+/* Each with each number of threads that makes a difference. */
+std::vector<std::pair<std::string, int>> with_threads(const std::vector<std::string>& strategies,
+                                                      const std::vector<int>& threads);

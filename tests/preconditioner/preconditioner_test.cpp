@@ -151,7 +151,7 @@ TYPED_TEST(PreconditionerTest, solves_with_every_strategy_and_storage)
         for (Kind kind : both_kinds) {
           if (std::string(info.backend) != tested().name) continue;
           const FactorTask<T, I> task{make_poisson<T, I>(3, 4, 5), kind, 1, {}, {}};
-          const auto p = make(task, {info.name, threads, single});
+          const auto p = make(task, {info.name, threads, single, {"paper", 7}});
           EXPECT_EQ(p->summarize().strategy, info.name);
           EXPECT_EQ(p->summarize().reason.rfind("forced", 0), 0u) << p->summarize().reason;
           expect_solves(task, *p);
@@ -228,7 +228,7 @@ TYPED_TEST(PreconditionerTest, refresh_equals_a_new_object_bit_by_bit)
         if (!info.reproducible || std::string(info.backend) != tested().name) continue;
         const FactorTask<T, I> first{make_battery_matrix<T, I>("n_511", 0), kind, 1, {}, {}};
         const FactorTask<T, I> second{make_battery_matrix<T, I>("n_511", 1), kind, 1, {}, {}};
-        const SolverOptions options{info.name, 2, single};
+        const SolverOptions options{info.name, 2, single, {"paper", 60}};
         const auto used = make(first, options), fresh = make(second, options);
         all_solutions(*used, first.A.n);  // builds the transposes
         ASSERT_TRUE(used->refresh(second.A.view(), PivotRule()).ok());

@@ -1,0 +1,59 @@
+#pragma once
+
+/// Launches that are the same in every call, recorded once as a graph: a node costs a sixth of a launch.
+
+#include "device.hpp"
+
+namespace syncfree::cuda {
+
+class Recording {
+public:
+  Recording() = default;
+  Recording(const Recording&) = delete;
+  ~Recording()
+  {
+    if (graph_) (void)cudaGraphExecDestroy(graph_);
+  }
+
+  bool made() const { return graph_ != nullptr; }
+
+  /// Records what body(stream) launches there, and runs nothing. Throws what body throws.
+  template <class Body> void make(const Body& body)
+  {
+    const Stream own;
+    cudaGraph_t graph = nullptr;
+    SYNCFREE_CUDA(cudaStreamBeginCapture(own.stream, cudaStreamCaptureModeThreadLocal));
+    try {
+      body(own.stream);
+    } catch (...) {
+      (void)cudaStreamEndCapture(own.stream, &graph);
+      (void)cudaGraphDestroy(graph);
+      throw;
+    }
+    SYNCFREE_CUDA(cudaStreamEndCapture(own.stream, &graph));
+    const cudaError_t error = cudaGraphInstantiate(&graph_, graph, 0);
+    (void)cudaGraphDestroy(graph);
+    check(error, "cudaGraphInstantiate");
+  }
+
+  /// Runs it in the stream; while the stream is itself recorded, by whom ever, body launches once more instead.
+  template <class Body> void launch(cudaStream_t stream, const Body& body) const
+  {
+    cudaStreamCaptureStatus capturing;
+    SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone) return body(stream);
+    SYNCFREE_CUDA(cudaGraphLaunch(graph_, stream));
+  }
+
+private:
+  struct Stream {
+    cudaStream_t stream = nullptr;
+    Stream() { SYNCFREE_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); }
+    Stream(const Stream&) = delete;
+    ~Stream() { (void)cudaStreamDestroy(stream); }
+  };
+
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,277 @@
+/// Strategies `column_block`, `row_block`, `recursive_block`: a triangle cut into smaller triangles and rectangles
+/// (core/block_plan.hpp), which are worked off one after the other on one vector in the plan's order.
+///
+/// Each triangle is a solver of another strategy, each rectangle one of four sparse matrix-vector products. All of it
+/// is one graph: nothing comes back to the host between blocks.
+///
+/// Source: Lu et al. 2020, algorithms 4, 5 and 7.
+
+#include <map>
+
+#include "core/block_plan.hpp"
+#include "core/instantiate.hpp"
+#include "make_solver.hpp"
+#include "recording.hpp"
+#include "stored_triangle.cuh"
+#include "vectors.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+
+/// Rows of a rectangle as a kernel sees them.
+///   stored_row  which row of the range the r-th one is; nullptr: row r
+template <class V, class I> struct RectangleView {
+  I stored;
+  const I *begin, *column, *stored_row;
+  const Number<V>* value;
+};
+
+/// rows_i -= sum_k value_k from_{column_k}
+///
+/// owns       `lanes` lanes, 1 or 32, own one stored row
+/// waits      for nobody: `from` was solved by launches before this one
+/// publishes  the new right-hand sides to the launches behind this one
+/// order      that of the stream
+/// progress   no waits
+/// result     reproducible: the order of additions depends on the row only
+/// source     Lu et al. 2020, section 3.4: scalar and vector CSR and DCSR
+template <class T, class V, class I, int lanes>
+__global__ void __launch_bounds__(threads_a_block)
+subtract_product(RectangleView<V, I> S, const Number<T>* from, Number<T>* rows, bool conjugate)
+{
+  using N = Number<T>;
+  const std::size_t r = (blockIdx.x * static_cast<std::size_t>(threads_a_block) + threadIdx.x) / lanes;
+  const bool live = r < static_cast<std::size_t>(S.stored);
+  N sum(0);
+  if (live)
+    for (I k = S.begin[r] + threadIdx.x % lanes; k < S.begin[r + 1]; k += lanes) {
+      const N value(S.value[k]);
+      sum += product(conjugate ? conjugate_of(value) : value, from[S.column[k]]);
+    }
+  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
+  if (live && threadIdx.x % lanes == 0) rows[S.stored_row ? static_cast<std::size_t>(S.stored_row[r]) : r] -= sum;
+}
+
+/// x_i *= inverse_diagonal_i rounded to V: a triangle that is only a diagonal.
+template <class T, class V>
+__global__ void scale_rows(std::size_t n, const Number<T>* inverse_diagonal, Number<T>* x, bool conjugate)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i >= n) return;
+  const Number<T> scale{Number<V>(inverse_diagonal[i])};
+  x[i] = product(x[i], conjugate ? conjugate_of(scale) : scale);
+}
+
+template <class T, class V, class I> class BlockPlanSolver : public DeviceSolver<T, I> {
+public:
+  BlockPlanSolver(BlockPlan<I> plan, const DeviceTriangle<I>& triangle, const SolverOptions& options)
+      : unit_(triangle.unit), row_(plan.row), work_(plan.row.size()),
+        inverse_diagonal_(triangle.unit ? 0 : plan.row.size())
+  {
+    if (triangle.source)
+      for (I& source : plan.source) source = triangle.source[source];
+    Rectangles rectangles;
+    for (const Block<I>& block : plan.blocks) {
+      ++count_[block.kernel];
+      if (block.triangle()) add_triangle(plan, block, options);
+      else add_rectangle(plan, block, &rectangles);
+    }
+    begin_ = DeviceArray<I>(rectangles.begin);
+    column_ = DeviceArray<I>(rectangles.column);
+    stored_row_ = DeviceArray<I>(rectangles.stored_row);
+    source_ = DeviceArray<I>(rectangles.source);
+    value_ = DeviceArray<V>(rectangles.source.size());
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    const bool conjugated = conjugate && is_complex_v<T>;
+    gather(n(), row_.data(), b, work_.data(), stream);
+    recording_[conjugated].launch(stream, [&](cudaStream_t s) { walk(conjugated, s); });
+    scatter(n(), row_.data(), work_.data(), x, stream);
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    take<V>(value_, source_.data(), value, stream);
+    take<T>(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
+    for (Step& step : steps_)
+      if (step.solver) step.solver->refresh(value, inverse_diagonal_.data() + step.first_row, stream);
+    if (recording_[0].made()) return;
+    recording_[0].make([&](cudaStream_t s) { walk(false, s); });
+    if (is_complex_v<T>) recording_[1].make([&](cudaStream_t s) { walk(true, s); });
+  }
+
+  std::string describe() const override
+  {
+    std::string text;
+    for (const auto& [kernel, count] : count_)
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name_of(kernel);
+    return text;
+  }
+
+  std::size_t plan_bytes() const override
+  {
+    std::size_t bytes = row_.bytes() + work_.bytes() + begin_.bytes() + column_.bytes() + stored_row_.bytes() +
+                        source_.bytes();
+    for (const Step& step : steps_)
+      if (step.solver) bytes += step.solver->plan_bytes();
+    return bytes;
+  }
+  std::size_t value_bytes() const override
+  {
+    std::size_t bytes = value_.bytes() + inverse_diagonal_.bytes();
+    for (const Step& step : steps_)
+      if (step.solver) bytes += step.solver->value_bytes();
+    return bytes;
+  }
+
+private:
+  /// A block without its arrays, in the order of execution. `solver` of triangles that are more than a diagonal.
+  struct Step {
+    BlockKernel kernel;
+    std::size_t first_row, rows, first_column;
+    I stored;
+    std::size_t begin, entry, stored_row;  ///< of rectangles, in the arrays below
+    std::unique_ptr<DeviceSolver<T, I>> solver;
+  };
+
+  /// Entries of all rectangles on their way to the device.
+  struct Rectangles {
+    std::vector<I> begin, column, stored_row, source;
+  };
+
+  void add_triangle(const BlockPlan<I>& plan, const Block<I>& block, const SolverOptions& options)
+  {
+    Step step = begin_step(block);
+    if (block.kernel != BlockKernel::diagonal) {
+      SolverOptions leaf = options;
+      leaf.strategy = name_of(block.kernel);
+      const DeviceTriangle<I> part{true, plan.pattern_of(block), plan.source.data() + block.entry, unit_};
+      const Status status = make_device_solver(leaf, part, &step.solver);
+      if (!status.ok()) throw Failure{status};
+    }
+    steps_.push_back(std::move(step));
+  }
+
+  void add_rectangle(const BlockPlan<I>& plan, const Block<I>& block, Rectangles* all)
+  {
+    Step step = begin_step(block);
+    step.begin = all->begin.size();
+    step.entry = all->column.size();
+    step.stored_row = all->stored_row.size();
+    const PatternView<I> pattern = plan.pattern_of(block);
+    const I* source = plan.source.data() + block.entry;
+    all->begin.insert(all->begin.end(), pattern.row_begin, pattern.row_begin + block.stored + 1);
+    all->column.insert(all->column.end(), pattern.column, pattern.column + pattern.nnz());
+    all->source.insert(all->source.end(), source, source + pattern.nnz());
+    if (block.only_filled()) {
+      const I* row = plan.stored_row.data() + block.stored_row;
+      all->stored_row.insert(all->stored_row.end(), row, row + block.stored);
+    }
+    steps_.push_back(std::move(step));
+  }
+
+  static Step begin_step(const Block<I>& block)
+  {
+    Step step{};
+    step.kernel = block.kernel;
+    step.first_row = block.first_row;
+    step.rows = block.rows;
+    step.first_column = block.first_column;
+    step.stored = block.stored;
+    return step;
+  }
+
+  void walk(bool conjugate, cudaStream_t stream)
+  {
+    for (Step& step : steps_) {
+      T* rows = work_.data() + step.first_row;
+      switch (step.kernel) {
+        case BlockKernel::diagonal: scale(step, rows, conjugate, stream); break;
+        case BlockKernel::scalar_csr:
+        case BlockKernel::scalar_dcsr: multiply<1>(step, rows, conjugate, stream); break;
+        case BlockKernel::vector_csr:
+        case BlockKernel::vector_dcsr: multiply<32>(step, rows, conjugate, stream); break;
+        default: step.solver->solve(rows, rows, conjugate, stream);
+      }
+    }
+  }
+
+  void scale(const Step& step, T* rows, bool conjugate, cudaStream_t stream)
+  {
+    if (unit_) return;
+    scale_rows<T, V><<<blocks_for(step.rows, threads_a_block), threads_a_block, 0, stream>>>(
+        step.rows, numbers(inverse_diagonal_.data() + step.first_row), numbers(rows), conjugate);
+    check_launch("scale_rows");
+  }
+
+  template <int lanes> void multiply(const Step& step, T* rows, bool conjugate, cudaStream_t stream)
+  {
+    const bool only_filled = step.kernel == BlockKernel::scalar_dcsr || step.kernel == BlockKernel::vector_dcsr;
+    const RectangleView<V, I> view{step.stored, begin_.data() + step.begin, column_.data() + step.entry,
+                                   only_filled ? stored_row_.data() + step.stored_row : nullptr,
+                                   numbers(value_.data() + step.entry)};
+    subtract_product<T, V, I, lanes>
+        <<<blocks_for(static_cast<std::size_t>(step.stored) * lanes, threads_a_block), threads_a_block, 0, stream>>>(
+            view, numbers(work_.data() + step.first_column), numbers(rows), conjugate);
+    check_launch("subtract_product");
+  }
+
+  template <class W> static void take(DeviceArray<W>& to, const I* source, const T* from, cudaStream_t stream)
+  {
+    if (to.empty()) return;
+    take_numbers<T, W, I><<<blocks_for(to.size(), threads_a_block), threads_a_block, 0, stream>>>(
+        to.size(), source, numbers(from), numbers(to.data()));
+    check_launch("take_numbers");
+  }
+
+  I n() const { return static_cast<I>(row_.size()); }
+
+  bool unit_;
+  std::vector<Step> steps_;
+  std::map<BlockKernel, int> count_;
+  DeviceArray<I> row_;
+  DeviceArray<T> work_;              ///< right-hand side, then solution, in the plan's order
+  DeviceArray<T> inverse_diagonal_;  ///< in the plan's order
+  DeviceArray<I> begin_, column_, stored_row_, source_;
+  DeviceArray<V> value_;
+  Recording recording_[2];  ///< plain and conjugated
+};
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_by_plan(BlockShape shape, const DeviceTriangle<I>& triangle,
+                                                 const SolverOptions& options)
+{
+  BlockTable table;
+  BlockPlan<I> plan;
+  if (const Status status = read_block_options(options.blocks, &table); !status.ok()) throw Failure{status};
+  const Status status = make_block_plan(triangle.pattern, triangle.lower, shape, table, &plan);
+  if (!status.ok()) throw Failure{status};
+  return std::make_unique<BlockPlanSolver<T, V, I>>(std::move(plan), triangle, options);
+}
+
+}  // namespace
+
+#define DEFINE(name, shape)                                                                                            \
+  template <class T, class V, class I>                                                                                 \
+  std::unique_ptr<DeviceSolver<T, I>> make_##name(const DeviceTriangle<I>& triangle, const SolverOptions& options)     \
+  {                                                                                                                    \
+    return make_by_plan<T, V, I>(shape, triangle, options);                                                            \
+  }
+DEFINE(column_block, BlockShape::column)
+DEFINE(row_block, BlockShape::row)
+DEFINE(recursive_block, BlockShape::recursive)
+#undef DEFINE
+
+#define INSTANTIATE_ONE(name, T, V, I) \
+  template std::unique_ptr<DeviceSolver<T, I>> make_##name<T, V, I>(const DeviceTriangle<I>&, const SolverOptions&);
+#define INSTANTIATE(T, V, I)             \
+  INSTANTIATE_ONE(column_block, T, V, I) \
+  INSTANTIATE_ONE(row_block, T, V, I)    \
+  INSTANTIATE_ONE(recursive_block, T, V, I)
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda
