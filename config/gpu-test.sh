@@ -86,7 +86,8 @@ find_gpu_petsc
 with_petsc=(--petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" --library "$folder/libsyncfree_ilu.so" --jobs "$jobs")
 export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OPENBLAS_NUM_THREADS=1
 on_device="-mat_type aijcusparse -vec_type cuda -dm_mat_type aijcusparse -dm_vec_type cuda"
-export SYNCFREE_TEST_OPTIONS="-use_gpu_aware_mpi 0 $on_device"
+# programs without a DM do not ask for the options of DMs, and so on
+export SYNCFREE_TEST_OPTIONS="-use_gpu_aware_mpi 0 -options_left 0 $on_device"
 case ${1:-} in
   --make) make_all; exit ;;
   --sanitize) sanitize "$2"; exit ;;

@@ -33,6 +33,16 @@ static void MakePreconditioner(Factor *factor, const std::string &backend)
   factor->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
 }
 
+/* Does the user want the host for a matrix of the device? Younger PETScs can ask. */
+template <class Info> static auto WantsHost(const Info *info, int) -> decltype(info->factoronhost || info->solveonhost)
+{
+  return info->factoronhost || info->solveonhost;
+}
+template <class Info> static bool WantsHost(const Info *, long)
+{
+  return false;
+}
+
 /* Work follows the data: a matrix on the device is factored there, unless the user wants the host. */
 static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, PetscBool *device)
 {
@@ -45,13 +55,10 @@ static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, Pet
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &block));
   PetscCall(IsOnDevice(block, device));
-  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
-#if !PETSC_VERSION_LT(3, 20, 0)
-  if (info->factoronhost || info->solveonhost) *device = PETSC_FALSE;
-#else
-  (void)info;
-#endif
-  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*device || WantsHost(info, 0)) {
+    *device = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(FindDevice(&found, &why));
   if (!found) PetscCall(PetscInfo(F, "The host factors a matrix of the device: %s\n", why.c_str()));
   *device = found;

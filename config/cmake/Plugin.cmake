@@ -32,6 +32,7 @@ if(SYNCFREE_HAVE_CUDA)
   target_include_directories(plugin_objects PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(syncfree_ilu PRIVATE cuda)
   set(cuda_objects $<TARGET_OBJECTS:cuda>)
+  set(cuda_libraries ${CUDA_CUDART} ${CUDA_cusparse_LIBRARY}) # what the static archive needs
 endif()
 target_include_directories(syncfree_ilu INTERFACE plugin include)
 set_target_properties(syncfree_ilu PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
@@ -75,6 +76,6 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfreeConfig.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/syncfree)
 # the prefix may be chosen at `cmake --install --prefix`, so the file finds it from where it lies
 file(RELATIVE_PATH SYNCFREE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-string(REPLACE ";" " " SYNCFREE_PC_KOKKOS "${kokkos_archives}")
+string(REPLACE ";" " " SYNCFREE_PC_LIBRARIES "${kokkos_archives};${cuda_libraries}")
 configure_file(config/cmake/syncfree_ilu.pc.in syncfree_ilu.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -2,6 +2,7 @@
 
 #include "petsc_test.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -178,7 +179,7 @@ static std::vector<std::string> strategies_of(const std::function<bool(const std
 {
   std::vector<std::string> names;
   for (const auto& info : syncfree::strategies())
-    if (backend(info.backend)) names.push_back(info.name);
+    if (backend(info.backend) && !std::count(names.begin(), names.end(), info.name)) names.push_back(info.name);
   return names;
 }
 

@@ -6,7 +6,7 @@
   The proof that a run really was taken over is the file named by SYNCFREE_TAKEOVER_LOG: every
   rank adds a line `create TYPE` when it makes such a preconditioner, and a line
   `setup TYPE PACKAGE` after each set-up, with the package that the factored matrix says it
-  comes from, or `failed` if the set-up ended in an error.
+  comes from, or `failed` if the set-up ended in an error; `matrix TYPE MATTYPE` tells what was factored.
 */
 
 #include <petsc/private/pcimpl.h>
@@ -52,6 +52,7 @@ PetscErrorCode SetUp(PC pc, const Taken &taken)
   PetscCall(PCFactorGetMatrix(pc, &factor));
   if (factor) PetscCall(MatFactorGetSolverType(factor, &package));
   Log("setup", taken.name, package ? package : "unknown");
+  Log("matrix", taken.name, ((PetscObject)pc->pmat)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
