@@ -221,14 +221,6 @@ template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
   check_launch("round_to_single");
 }
 
-template <class T, class I> std::vector<I> order_by_level(const FactorPattern<I>& pattern)
-{
-  LevelSets<I> levels;
-  const Status status = make_level_sets(pattern.lower(), true, &levels);
-  if (!status.ok()) throw Failure{status};
-  return std::move(levels.row);
-}
-
 template <class T> unsigned long long bits(T v)
 {
   const auto wide = static_cast<double>(v);
@@ -240,9 +232,10 @@ template <class T> unsigned long long bits(T v)
 }  // namespace
 
 template <class T, class I>
-DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, bool single)
+DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A,
+                                               const LevelSets<I>& levels, bool single)
     : pattern_(pattern), single_(single), lower_begin_(pattern.lower_begin), lower_column_(pattern.lower_column),
-      upper_begin_(pattern.upper_begin), upper_column_(pattern.upper_column), order_(order_by_level<T>(pattern)),
+      upper_begin_(pattern.upper_begin), upper_column_(pattern.upper_column), order_(levels.row),
       ready_(pattern.n), counter_(1), top_(1), outcome_(1), described_(2), lower_(pattern.lower_column.size()),
       upper_(pattern.upper_column.size()), inverse_pivot_(pattern.n)
 {
@@ -252,7 +245,34 @@ DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, 
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
 }
 
+/// Is each row of A that of L, the diagonal and that of U, one after the other? Of IC: does it end in them?
+template <class T, class I> bool DeviceFactorization<T, I>::in_order(const PatternView<I>& A) const
+{
+  const FactorPattern<I>& p = pattern_;
+  if (!p.natural()) return false;
+  for (I i = 0; i < p.n; ++i) {
+    const I diagonal = A.row_begin[i + 1] - (p.upper_begin[i + 1] - p.upper_begin[i]) - 1;
+    if (diagonal < A.row_begin[i] || A.column[diagonal] != i) return false;
+    const I before = p.lower_begin[i + 1] - p.lower_begin[i];
+    if (p.kind == Kind::ilu && diagonal - before != A.row_begin[i]) return false;
+  }
+  return true;
+}
+
 template <class T, class I> void DeviceFactorization<T, I>::find_sources(const PatternView<I>& A)
+{
+  if (!in_order(A)) return look_up_sources(A);
+  const bool lu = pattern_.kind == Kind::ilu;
+  const DeviceArray<I> begin(A.row_begin, A.n + 1);
+  lower_source_ = DeviceArray<I>(lu ? lower_column_.size() : 0);
+  upper_source_ = DeviceArray<I>(upper_column_.size());
+  diagonal_source_ = DeviceArray<I>(A.n);
+  find_sources_in_order(A.n, begin.data(), lower_begin_.data(), upper_begin_.data(), lower_source_.data(),
+                        upper_source_.data(), diagonal_source_.data());
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+}
+
+template <class T, class I> void DeviceFactorization<T, I>::look_up_sources(const PatternView<I>& A)
 {
   const FactorPattern<I>& p = pattern_;
   std::vector<I> source(p.n), lower(p.lower_column.size()), upper(p.upper_column.size()), diagonal(p.n);

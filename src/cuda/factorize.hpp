@@ -4,7 +4,9 @@
 /// the host's factorize.hpp, and so are the numbers but for rounding.
 
 #include "device.hpp"
+#include "pattern.hpp"
 #include "syncfree/factor.hpp"
+#include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
 
@@ -20,8 +22,10 @@ template <class T, class I> class DeviceFactorization {
 public:
   ///   pattern  must outlive this
   ///   A        the pattern that was analysed; not kept
+  ///   levels   of L; not kept
   ///   single   numbers are rounded to single precision; those that do not fit are failures
-  DeviceFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, bool single);
+  DeviceFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, const LevelSets<I>& levels,
+                      bool single);
 
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
@@ -34,12 +38,21 @@ public:
   const DeviceArray<T>& upper() const { return upper_; }
   const DeviceArray<T>& inverse_pivot() const { return inverse_pivot_; }
 
+  DevicePattern<I> lower_pattern() const { return view(lower_begin_, lower_column_); }
+  DevicePattern<I> upper_pattern() const { return view(upper_begin_, upper_column_); }
+
   std::size_t pattern_bytes() const;
   std::size_t value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
   std::size_t plan_bytes() const;
 
 private:
+  DevicePattern<I> view(const DeviceArray<I>& begin, const DeviceArray<I>& column) const
+  {
+    return {pattern_.n, static_cast<I>(column.size()), begin.data(), column.data()};
+  }
+  bool in_order(const PatternView<I>& A) const;
   void find_sources(const PatternView<I>& A);
+  void look_up_sources(const PatternView<I>& A);
   Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, int* repaired);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 

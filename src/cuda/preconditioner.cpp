@@ -234,12 +234,16 @@ private:
     ChoiceInput input;
     input.on_device = true;
     if (a->options.strategy == "auto") a->choice = choose_strategy(input);
-    a->factorization = std::make_unique<DeviceFactorization<T, I>>(a->pattern, A, a->options.single_storage);
+    LevelSets<I> levels;
+    status = make_level_sets(a->pattern.lower(), true, &levels);
+    if (!status.ok()) return status;
+    a->factorization = std::make_unique<DeviceFactorization<T, I>>(a->pattern, A, levels, a->options.single_storage);
     a->row_order = DeviceArray<I>(a->pattern.row_order);
     a->column_order = DeviceArray<I>(a->pattern.column_order);
     if (!a->pattern.natural()) a->work = DeviceArray<T>(A.n);
-    status = make(a, lower, {true, a->pattern.lower(), nullptr, true});
-    if (status.ok()) status = make(a, upper, {false, a->pattern.upper(), nullptr, false});
+    const auto& f = *a->factorization;
+    status = make(a, lower, {true, a->pattern.lower(), nullptr, true, f.lower_pattern(), &levels});
+    if (status.ok()) status = make(a, upper, {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), nullptr});
     return status;
   }
 

@@ -76,7 +76,7 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, un
 template <class T, class V, class I> class CscSolver : public DeviceSolver<T, I> {
 public:
   explicit CscSolver(const DeviceTriangle<I>& triangle)
-      : lower_(triangle.lower), triangle_(columns(triangle), triangle.unit), degree_(degrees(triangle)),
+      : lower_(triangle.lower), triangle_(columns(triangle)), degree_(degrees(triangle)),
         sum_(triangle.pattern.n), count_(triangle.pattern.n), counter_(1)
   {
     sum_.fill(0, nullptr);
@@ -106,13 +106,13 @@ public:
 
 private:
   /// Columns in the order of a serial solve.
-  static HostRows<I> columns(const DeviceTriangle<I>& triangle)
+  static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle)
   {
     const Transposed<I> turned(triangle.pattern);
     std::vector<I> source = turned.source;
     if (triangle.source)
       for (I& k : source) k = triangle.source[k];
-    return rows_in_solve_order<I>({triangle.lower, turned.view(), source.data(), triangle.unit});
+    return {{triangle.lower, turned.view(), source.data(), triangle.unit}, solve_order(triangle), false};
   }
 
   static std::vector<unsigned> degrees(const DeviceTriangle<I>& triangle)

@@ -7,9 +7,11 @@
 
 #include <complex>
 #include <cstdint>
+#include <vector>
 
 #include "core/instantiate.hpp"
-#include "stored_triangle.cuh"
+#include "number.cuh"
+#include "solver.hpp"
 #include "syncfree/scalar.hpp"
 
 namespace syncfree::cuda {
@@ -45,6 +47,11 @@ template <class N> __global__ void conjugate_all(std::size_t n, const N* from, N
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i < n) to[i] = conjugate_of(from[i]);
 }
+
+/// Compressed rows in host memory; `source` as in DeviceTriangle.
+template <class I> struct HostRows {
+  std::vector<I> begin{0}, column, source;
+};
 
 /// The triangle as cuSPARSE wants it; the diagonal, where it is not 1, has the source -1 - row.
 template <class I> HostRows<I> rows_with_diagonal(const DeviceTriangle<I>& triangle)

@@ -124,21 +124,11 @@ solve_level_order(StoredView<V, I> L, typename Mailbox<Number<T>>::word* mailbox
   }
 }
 
-/// The triangle's rows by level; columns are places in that order.
-template <class I> HostRows<I> rows_by_level(const DeviceTriangle<I>& triangle)
-{
-  HostRows<I> rows = rows_in_order(triangle, level_sets_of(triangle).row);
-  std::vector<I> place(rows.row.size());
-  for (std::size_t r = 0; r < place.size(); ++r) place[rows.row[r]] = static_cast<I>(r);
-  for (I& column : rows.column) column = place[column];
-  return rows;
-}
-
 template <class T, class V, class I> class LevelOrderSolver : public DeviceSolver<T, I> {
 public:
-  LevelOrderSolver(const HostRows<I>& rows, bool unit)
-      : lanes_(choose_lanes(rows)), triangle_(rows, unit), mailboxes_(2 * Mailbox<Number<T>>::words * rows.row.size()),
-        counter_(1)
+  explicit LevelOrderSolver(const DeviceTriangle<I>& triangle)
+      : lanes_(choose_lanes(triangle.pattern)), triangle_(triangle, LevelsOf<I>(triangle)->row, true),
+        mailboxes_(2 * Mailbox<Number<T>>::words * static_cast<std::size_t>(triangle.pattern.n)), counter_(1)
   {
     mailboxes_.fill(0xff, nullptr);
     counter_.fill(0, nullptr);
@@ -188,7 +178,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<LevelOrderSolver<T, V, I>>(rows_by_level(triangle), triangle.unit);
+  return std::make_unique<LevelOrderSolver<T, V, I>>(triangle);
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

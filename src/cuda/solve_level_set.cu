@@ -80,8 +80,9 @@ solve_narrow_levels(StoredView<V, I> L, const Call<T>* call, const I* level_begi
 
 template <class T, class V, class I> class LevelSetSolver : public DeviceSolver<T, I> {
 public:
-  LevelSetSolver(const LevelSets<I>& levels, const HostRows<I>& rows, bool unit)
-      : lanes_(choose_lanes(rows)), triangle_(rows, unit), level_begin_(levels.level_begin), call_(1)
+  LevelSetSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels)
+      : lanes_(choose_lanes(triangle.pattern)), triangle_(triangle, levels.row, false),
+        level_begin_(levels.level_begin), call_(1)
   {
     find_stages(levels);
     recording_.make([&](cudaStream_t stream) { walk(stream); });
@@ -164,8 +165,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_set(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  const LevelSets<I> levels = level_sets_of(triangle);
-  return std::make_unique<LevelSetSolver<T, V, I>>(levels, rows_in_order(triangle, levels.row), triangle.unit);
+  return std::make_unique<LevelSetSolver<T, V, I>>(triangle, *LevelsOf<I>(triangle));
 }
 
 #define INSTANTIATE(T, V, I) \

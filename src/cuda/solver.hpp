@@ -7,19 +7,25 @@
 
 #include "core/strategy_list.hpp"
 #include "device.hpp"
+#include "pattern.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
 
 /// A triangle's pattern, in host memory and only looked at while a solver is made.
-///   source  entry k of the pattern has number source[k] of the factor's array; nullptr: number k
-///   unit    the diagonal is 1
+///   source     entry k of the pattern has number source[k] of the factor's array; nullptr: number k
+///   unit       the diagonal is 1
+///   on_device  the pattern once more, or empty
+///   levels     of the pattern, or nullptr
 template <class I> struct DeviceTriangle {
   bool lower = true;
   PatternView<I> pattern;
   const I* source = nullptr;
   bool unit = true;
+  DevicePattern<I> on_device = {};
+  const LevelSets<I>* levels = nullptr;
 };
 
 /// As TriangularSolver, with device pointers and one column. Throws Failure.
