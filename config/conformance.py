@@ -118,27 +118,21 @@ def build(options, scripts, env):
         )
 
 
-def write_tool(path, text):
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return str(path)
-
-
 def spies(options, scripts):
     """Environment of the test scripts: an mpiexec that gives every run a take-over log, and a petscdiff that keeps
     what it compares. Both know the run by the script's variables `tlabel` and `insize` (its ranks), which `bash -a`
     exports."""
-    text = next(iter(scripts)).read_text(errors="replace")
-    mpiexec = re.search(r'^mpiexec=\$\{PETSCMPIEXEC:-"(.*)"\}', text, re.M)[1]
-    folder = re.search(r"^petsc_bindir='(.*)'", text, re.M)[1]
+    first = next(iter(scripts))
+    folder = re.search(r"^petsc_bindir='(.*)'", first.read_text(errors="replace"), re.M)[1]
     return {
-        "PETSCMPIEXEC": write_tool(
-            options.work / "mpiexec",
-            f"""[ "$insize" = 1 ] || unset OMP_NUM_THREADS
-SYNCFREE_TAKEOVER_LOG="$PWD/$tlabel.pcs" exec {mpiexec} "$@"
+        "PETSCMPIEXEC": harness.launcher(
+            options,
+            first,
+            """[ "$insize" = 1 ] || unset OMP_NUM_THREADS
+export SYNCFREE_TAKEOVER_LOG="$PWD/$tlabel.pcs"
 """,
         ),
-        "PETSCDIFF": write_tool(
+        "PETSCDIFF": harness.write_tool(
             options.work / "petscdiff",
             f"""for last; do :; done
 cp "$last" "$tlabel.out"

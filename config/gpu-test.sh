@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests on a machine with an NVIDIA GPU, without a network. Ends with `N passed, N failed[, N skipped]`.
 #
-#   bash config/gpu-test.sh [PART...]     build battery sanitizers harness conformance; without a PART all of them
+#   bash config/gpu-test.sh [PART...]     build battery sanitizers petsc harness conformance; without a PART all of them
 #
 # Each part takes less than nine minutes; all but build need that one. PETSc is that of PETSC_DIR, else an archive
 # petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to
@@ -39,7 +39,7 @@ make_googletest() {
 }
 
 make_all() {
-  make_googletest && build "$folder" "cuda_tests syncfree_ilu syncfree_takeover syncfree_bench" --preset cuda \
+  make_googletest && build "$folder" "cuda_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench" --preset cuda \
     -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF \
     -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
 }
@@ -54,15 +54,12 @@ sanitize() {
 
 # part NAME COMMAND...: as a stage of test.sh
 part() {
-  local name=$1 log="build/log/gpu-$1.log" begin=$SECONDS status last
+  local name=$1 log="build/log/gpu-$1.log" begin=$SECONDS status
   shift
   printf '%-26s' "$name"
   timeout -k 10 530 "$@" >"$log" 2>&1 </dev/null
   status=$?
-  last=$(grep -aE '^RESULT [0-9]+ [0-9]+ [0-9]+$' "$log" | tail -n 1)
-  set -- ${last#RESULT }
-  if [ $# != 3 ]; then set -- 0 1 0; fi
-  if [ $status != 0 ] && [ "$2" = 0 ]; then set -- "$1" 1 "$3"; fi
+  set -- $(result_of "$log" $status)
   printf '%6d passed %4d failed %4d skipped %5d s\n' "$1" "$2" "$3" $((SECONDS - begin))
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
   if [ "$2" != 0 ]; then tail -n 60 "$log"; fi
@@ -74,11 +71,12 @@ run_part() {
     build) part build bash "$0" --make ;;
     battery) part battery python3 config/gtest.py "$folder/cuda_tests" ;;
     sanitizers) for tool in memcheck initcheck synccheck racecheck; do part "$tool" bash "$0" --sanitize $tool; done ;;
+    petsc) PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests" ;;
     harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;
     conformance)
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
-    *) die "no part $1; there are build battery sanitizers harness conformance" ;;
+    *) die "no part $1; there are build battery sanitizers petsc harness conformance" ;;
   esac
 }
 
@@ -92,9 +90,6 @@ case ${1:-} in
   --make) make_all; exit ;;
   --sanitize) sanitize "$2"; exit ;;
 esac
-[ $# != 0 ] || set -- build battery sanitizers harness conformance
+[ $# != 0 ] || set -- build battery sanitizers petsc harness conformance
 for name in "$@"; do run_part "$name"; done
-result="$passed passed, $failed failed"
-if [ $skipped != 0 ]; then result="$result, $skipped skipped"; fi
-echo "$result"
-[ $failed = 0 ]
+print_result $passed $failed $skipped

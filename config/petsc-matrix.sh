@@ -79,13 +79,9 @@ must() {
 
 # counted WHAT COMMAND...: a phase that ends in `RESULT passed failed skipped`
 counted() {
-  local what=$1 status last k
+  local what=$1
   phase "$@"
-  status=$?
-  last=$(grep -aE '^RESULT [0-9]+ [0-9]+ [0-9]+$' "build/log/petsc-matrix-$name-$what.log" | tail -n 1)
-  set -- ${last#RESULT }
-  if [ $# != 3 ]; then set -- 0 1 0; fi
-  if [ $status != 0 ] && [ "$2" = 0 ]; then set -- "$1" 1 "$3"; fi
+  set -- $(result_of "build/log/petsc-matrix-$name-$what.log" $?)
   if [ "$2" != 0 ]; then show_end "$what"; fi
   counts=($((counts[0] + $1)) $((counts[1] + $2)) $((counts[2] + $3)))
 }
@@ -131,7 +127,4 @@ export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 passed=0 failed=0 skipped=0
 mkdir -p build/log
 for name in "$@"; do configuration $(configurations | grep "^$name "); done
-result="$passed passed, $failed failed"
-if [ $skipped != 0 ]; then result="$result, $skipped skipped"; fi
-echo "$result"
-[ $failed = 0 ]
+print_result $passed $failed $skipped

@@ -6,6 +6,8 @@
 #   find_petsc                sets PETSC_DIR and PETSC_ARCH
 #   petsc_of_kind complex|64  prints the folder of the distribution's PETSc with complex scalars, or 64-bit indices
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   result_of LOG STATUS      prints `passed failed skipped` of a log with the line `RESULT passed failed skipped`
+#   print_result PASSED FAILED SKIPPED   the last line of a script that tests; fails if a test did
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
 #   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
 #   ... | show_steps          of a build's output the steps [n/m]; on a terminal in one line
@@ -161,6 +163,23 @@ find_petsc_cuda() {
 
 # What a folder was configured with is kept in it, so that another PETSc or option, or a Kokkos Kernels that was
 # installed since, is noticed and nothing is done twice.
+# Without such a line, and where the command failed without a failed test, one test has failed.
+result_of() {
+  local status=$2 last
+  last=$(grep -aE '^RESULT [0-9]+ [0-9]+ [0-9]+$' "$1" | tail -n 1)
+  set -- ${last#RESULT }
+  if [ $# != 3 ]; then set -- 0 1 0; fi
+  if [ "$status" != 0 ] && [ "$2" = 0 ]; then set -- "$1" 1 "$3"; fi
+  echo "$@"
+}
+
+print_result() {
+  local skipped=
+  if [ "$3" != 0 ]; then skipped=", $3 skipped"; fi
+  echo "$1 passed, $2 failed$skipped"
+  [ "$2" = 0 ]
+}
+
 build() {
   local folder=$1 targets=$2 wanted
   shift 2

@@ -17,15 +17,12 @@ mkdir -p build/log
 
 # stage NAME COMMAND...: the command's last line is `RESULT passed failed skipped`
 stage() {
-  local name=$1 log="build/log/$1.log" begin=$SECONDS status last
+  local name=$1 log="build/log/$1.log" begin=$SECONDS status
   shift
   printf '%-26s' "$name"
   timeout -k 10 1800 "$@" >"$log" 2>&1 </dev/null
   status=$?
-  last=$(grep -aE '^RESULT [0-9]+ [0-9]+ [0-9]+$' "$log" | tail -n 1)
-  set -- ${last#RESULT }
-  if [ $# != 3 ]; then set -- 0 1 0; fi
-  if [ $status != 0 ] && [ "$2" = 0 ]; then set -- "$1" 1 "$3"; fi
+  set -- $(result_of "$log" $status)
   printf '%6d passed %4d failed %4d skipped %5d s\n' "$1" "$2" "$3" $((SECONDS - begin))
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
   if [ "$2" != 0 ]; then
@@ -123,7 +120,4 @@ stage programs python3 tests/petsc/programs.py --petsc-dir "$PETSC_DIR" --petsc-
   --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/programs"
 
 printf 'all stages took %d s\n' $SECONDS
-result="$passed passed, $failed failed"
-if [ $skipped != 0 ]; then result="$result, $skipped skipped"; fi
-echo "$result"
-[ $failed = 0 ]
+print_result $passed $failed $skipped

@@ -297,6 +297,21 @@ PetscErrorCode syncfree_plugin::RegisterPCTypes()
 using syncfree_plugin::Extension;
 using syncfree_plugin::Settings;
 
+static PetscErrorCode SetName(PC pc, char (Settings::*place)[32], PetscErrorCode (*check)(const char[]), const char name[])
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(GetExtension(pc, &extension));
+  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(check(name));
+  Settings settings = extension->settings;
+  PetscCall(PetscStrncpy(settings.*place, name, sizeof(settings.*place)));
+  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
    PCSyncFreeILUSetBackend - Sets where the factor is made and solved with
 
@@ -319,16 +334,8 @@ using syncfree_plugin::Settings;
 @*/
 PetscErrorCode PCSyncFreeILUSetBackend(PC pc, const char backend[])
 {
-  Extension *extension;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(GetExtension(pc, &extension));
-  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(syncfree_plugin::CheckBackendName(backend));
-  Settings settings = extension->settings;
-  PetscCall(PetscStrncpy(settings.backend, backend, sizeof(settings.backend)));
-  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscCall(SetName(pc, &Settings::backend, syncfree_plugin::CheckBackendName, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,16 +387,8 @@ PetscErrorCode PCSyncFreeILUGetBackend(PC pc, const char *backend[])
 @*/
 PetscErrorCode PCSyncFreeILUSetStrategy(PC pc, const char strategy[])
 {
-  Extension *extension;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(GetExtension(pc, &extension));
-  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(syncfree_plugin::CheckStrategyName(strategy));
-  Settings settings = extension->settings;
-  PetscCall(PetscStrncpy(settings.strategy, strategy, sizeof(settings.strategy)));
-  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscCall(SetName(pc, &Settings::strategy, syncfree_plugin::CheckStrategyName, strategy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

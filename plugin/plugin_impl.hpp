@@ -33,7 +33,7 @@ using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32
 
 /* What a user can set beyond PCILU's own options. */
 struct Settings {
-  char                     backend[16]  = "auto";
+  char                     backend[32]  = "auto";
   char                     strategy[32] = "auto";
   PetscInt                 threads      = PETSC_DECIDE;
   PCSyncFreeILUStorageType storage      = PC_SYNCFREE_ILU_STORAGE_FULL;

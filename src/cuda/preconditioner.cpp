@@ -7,13 +7,13 @@
 #include <type_traits>
 
 #include "core/instantiate.hpp"
+#include "core/transpose.hpp"
 #include "factorize.hpp"
 #include "make_solver.hpp"
 #include "solver.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
-#include "transpose.hpp"
 #include "vectors.hpp"
 
 namespace syncfree {

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "core/instantiate.hpp"
+#include "core/transpose.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
-#include "transpose.hpp"
 
 namespace syncfree::cuda {
 namespace {

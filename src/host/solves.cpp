@@ -5,36 +5,28 @@
 #include <new>
 
 #include "../core/instantiate.hpp"
+#include "../core/transpose.hpp"
 
 namespace syncfree {
 namespace {
 
 template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
-/// A triangle transposed: the CSR of T^T is the CSC of T.
-template <class V, class I> struct Transposed {
-  std::vector<I> begin, column, source;  ///< source: where an entry stands in the triangle
+/// A transposed triangle with its numbers.
+template <class V, class I> struct TransposedValues : Transposed<I> {
   std::vector<V> value;
 
-  explicit Transposed(const PatternView<I>& T) : begin(T.n + 1), column(T.nnz()), source(T.nnz()), value(T.nnz())
-  {
-    for (I k = 0; k < T.nnz(); ++k) ++begin[T.column[k] + 1];
-    for (I i = 0; i < T.n; ++i) begin[i + 1] += begin[i];
-    std::vector<I> next(begin.begin(), begin.end());
-    for (I i = 0; i < T.n; ++i)
-      for (I k = T.row_begin[i]; k < T.row_begin[i + 1]; ++k) {
-        const I to = next[T.column[k]]++;
-        column[to] = i;
-        source[to] = k;
-      }
-  }
+  explicit TransposedValues(const PatternView<I>& T) : Transposed<I>(T), value(T.nnz()) {}
 
   void refresh(const V* from)
   {
-    for (std::size_t k = 0; k < value.size(); ++k) value[k] = from[source[k]];
+    for (std::size_t k = 0; k < value.size(); ++k) value[k] = from[this->source[k]];
   }
 
-  std::size_t size() const { return bytes(begin) + bytes(column) + bytes(source) + bytes(value); }
+  std::size_t size() const
+  {
+    return bytes(this->row_begin) + bytes(this->column) + bytes(this->source) + bytes(value);
+  }
 };
 
 /// Rounds to V. Returns the position of the first number that V cannot hold, or the size.
@@ -149,22 +141,15 @@ public:
 
 private:
   struct Transposes {
-    I n;
-    Transposed<V, I> lower, upper;  ///< of L and of U
+    TransposedValues<V, I> lower, upper;  ///< of L and of U
     std::unique_ptr<Solver> lower_solver, upper_solver;
 
     explicit Transposes(const FactorPattern<I>& pattern)
-        : n(pattern.n), lower(pattern.lower()), upper(pattern.upper())
+        : lower(pattern.lower()), upper(pattern.upper())
     {
     }
-    TriangleView<V, I> upper_view() const
-    {
-      return {true, {n, upper.begin.data(), upper.column.data()}, nullptr, nullptr};
-    }
-    TriangleView<V, I> lower_view() const
-    {
-      return {false, {n, lower.begin.data(), lower.column.data()}, nullptr, nullptr};
-    }
+    TriangleView<V, I> upper_view() const { return {true, upper.view(), nullptr, nullptr}; }
+    TriangleView<V, I> lower_view() const { return {false, lower.view(), nullptr, nullptr}; }
   };
 
   void take(const FactorValues<V>& values)

@@ -11,15 +11,11 @@
 #include <random>
 
 #include "../factor_oracle.hpp"
+#include "../types.hpp"
 #include "host/factorize.hpp"
 
 namespace syncfree {
 namespace {
-
-template <class T, class I> struct Types {
-  using Scalar = T;
-  using Index = I;
-};
 
 /// A factorization with all that it needs.
 template <class T, class I> struct Made {
@@ -54,14 +50,6 @@ template <class T> bool same_bits(const Array<T>& a, const Array<T>& b)
 template <class T> bool same_bits(const FactorValues<T>& a, const FactorValues<T>& b)
 {
   return same_bits(a.lower, b.lower) && same_bits(a.upper, b.upper) && same_bits(a.inverse_pivot, b.inverse_pivot);
-}
-
-template <class I> std::vector<I> random_order(I n, unsigned seed)
-{
-  std::vector<I> order(n);
-  for (I i = 0; i < n; ++i) order[i] = i;
-  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
-  return order;
 }
 
 /// The matrix A with A(r, c) = B: entries (r_i, c_j), and zeros where A's own diagonal has none.
@@ -147,10 +135,6 @@ void expect_agreement(const FactorTask<T, I>& task, const PivotRule& rule, const
 }
 
 template <class P> class Factorize : public testing::Test {};
-using AllTypes =
-    testing::Types<Types<float, std::int32_t>, Types<double, std::int32_t>, Types<std::complex<float>, std::int32_t>,
-                   Types<std::complex<double>, std::int32_t>, Types<float, std::int64_t>, Types<double, std::int64_t>,
-                   Types<std::complex<float>, std::int64_t>, Types<std::complex<double>, std::int64_t>>;
 TYPED_TEST_SUITE(Factorize, AllTypes);
 
 template <class T, class I> std::vector<std::pair<std::string, OwnedCsr<T, I>>> small_matrices()

@@ -17,14 +17,6 @@ TYPED_TEST_SUITE(Factor, AllTypes);
 
 template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
 
-template <class I> std::vector<I> random_order(I n, unsigned seed)
-{
-  std::vector<I> order(n);
-  for (I i = 0; i < n; ++i) order[i] = i;
-  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
-  return order;
-}
-
 /// n x n with about `degree` entries a row, not symmetric, dominated by its diagonal.
 template <class T, class I> OwnedCsr<T, I> random_matrix(I n, I degree, unsigned seed)
 {

@@ -5,18 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "../oracle.hpp"
+#include "../types.hpp"
 #include "syncfree/kokkos.hpp"
 
 namespace syncfree {
-
-template <class T, class I> struct Types {
-  using Scalar = T;
-  using Index = I;
-};
-using AllTypes =
-    testing::Types<Types<float, std::int32_t>, Types<double, std::int32_t>, Types<std::complex<float>, std::int32_t>,
-                   Types<std::complex<double>, std::int32_t>, Types<float, std::int64_t>, Types<double, std::int64_t>,
-                   Types<std::complex<float>, std::int64_t>, Types<std::complex<double>, std::int64_t>>;
 
 template <class T, class I> using Owned = std::unique_ptr<Preconditioner<T, I>>;
 

@@ -150,6 +150,61 @@ TEST_P(OurTypes, refuse_an_unknown_strategy_and_list_the_known_ones)
   EXPECT_STREQ("auto", strategy) << "a refused call changed something";
 }
 
+TEST_P(OurTypes, take_a_backend_by_call_and_by_option_and_list_the_known_ones)
+{
+  const char* backend;
+  ok(PCSyncFreeILUGetBackend(pc_, &backend));
+  EXPECT_STREQ("auto", backend);
+  ok(PCSyncFreeILUSetBackend(pc_, "host"));
+  ok(PCSyncFreeILUGetBackend(pc_, &backend));
+  EXPECT_STREQ("host", backend);
+  ok(PCSetUp(pc_));
+  from_options("-pc_syncfree_ilu_backend auto");
+  ok(PCSyncFreeILUGetBackend(pc_, &backend));
+  EXPECT_STREQ("auto", backend);
+  Options options("-pc_syncfree_ilu_backend gpu");
+  for (const Refusal& refusal : {refused([&] { return PCSyncFreeILUSetBackend(pc_, "gpu"); }),
+                                 refused([&] { return PCSetFromOptions(pc_); })})
+    for (const char* word : {"gpu", "auto", "host"}) EXPECT_TRUE(refusal.says(word)) << refusal.text;
+  for (const char* name : {"cuda", "kokkos"}) {
+    const Refusal refusal = refused([&] { return PCSyncFreeILUSetBackend(pc_, name); });
+    EXPECT_TRUE(refusal.code == 0 || refusal.says("SYNCFREE_")) << refusal.text;
+  }
+}
+
+TEST_P(OurTypes, refuse_a_strategy_of_another_backend)
+{
+  if (std::count(strategies().begin(), strategies().end(), "kokkos")) {
+    ok(PCSyncFreeILUSetBackend(pc_, "kokkos"));
+    ok(PCSyncFreeILUSetStrategy(pc_, "blocks"));
+    const Refusal refusal = refused([&] { return PCSetUp(pc_); });
+    for (const char* word : {"blocks", "host", "kokkos"}) EXPECT_TRUE(refusal.says(word)) << refusal.text;
+  }
+  ok(PCSyncFreeILUSetBackend(pc_, "host"));
+  ok(PCSyncFreeILUSetStrategy(pc_, "blocks"));
+  ok(PCSetUp(pc_));
+}
+
+/* A grid of 42 rows cut into blocks of 5 or more has the same answers. */
+TEST_P(OurTypes, cut_where_the_options_say)
+{
+  ok(PCSetUp(pc_));
+  const VecOwner b = make_vector(random_numbers(42, 3)), x = make_vector(42), y = make_vector(42);
+  ok(PCApply(pc_, b, x));
+  for (const char* strategy : {"column_block", "row_block", "recursive_block"}) {
+    from_options("-pc_syncfree_ilu_backend host -pc_syncfree_ilu_block_rows 5 -pc_syncfree_ilu_block_table paper "
+                 "-pc_syncfree_ilu_strategy " + std::string(strategy));
+    ok(PCSetUp(pc_));
+    EXPECT_TRUE(contains(view(pc_), strategy)) << view(pc_);
+    ok(PCApply(pc_, b, y));
+    const Numbers expected = entries(x), got = entries(y);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_LE(magnitude(got[i] - expected[i]), 100 * eps * (1 + magnitude(expected[i]))) << strategy;
+  }
+  Options negative("-pc_syncfree_ilu_block_rows -5");
+  EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-5"));
+}
+
 /* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {
@@ -448,9 +503,11 @@ TEST(OtherTypes, ignore_our_setters_and_refuse_our_getters)
 {
   MatOwner A = poisson_2d(3, 3);
   PCOwner pc = make_pc(A, PCJACOBI);
-  const char* strategy;
+  const char *strategy, *backend;
   PetscInt threads;
   PCSyncFreeILUStorageType storage;
+  ok(PCSyncFreeILUSetBackend(pc, "host"));
+  EXPECT_NE(0, refused([&] { return PCSyncFreeILUGetBackend(pc, &backend); }).code);
   ok(PCSyncFreeILUSetStrategy(pc, "serial"));
   ok(PCSyncFreeILUSetThreads(pc, 2));
   ok(PCSyncFreeILUSetStorage(pc, PC_SYNCFREE_ILU_STORAGE_SINGLE));

@@ -3,22 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 
 #include "../oracle.hpp"
+#include "../types.hpp"
 #include "backend.hpp"
 
 namespace syncfree {
 namespace {
-
-template <class T, class I> struct Types {
-  using Scalar = T;
-  using Index = I;
-};
-using AllTypes =
-    testing::Types<Types<float, std::int32_t>, Types<double, std::int32_t>, Types<std::complex<float>, std::int32_t>,
-                   Types<std::complex<double>, std::int32_t>, Types<float, std::int64_t>, Types<double, std::int64_t>,
-                   Types<std::complex<float>, std::int64_t>, Types<std::complex<double>, std::int64_t>>;
 
 template <class P> class Battery : public testing::Test {};
 TYPED_TEST_SUITE(Battery, AllTypes);
@@ -128,8 +121,9 @@ TYPED_TEST(Battery, has_the_factors_and_solutions_of_the_oracle_and_again_after_
 {
   using T = typename TypeParam::Scalar;
   using I = typename TypeParam::Index;
+  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
   for (const BatteryEntry& entry : battery()) {
-    if (!entry.factorable) continue;
+    if (!entry.factorable || (short_run && entry.name == std::string("n_100000"))) continue;
     SCOPED_TRACE(entry.name);
     const double tolerance = 100 * std::numeric_limits<real_t<T>>::epsilon();
     const auto first = make_battery_matrix<T, I>(entry.name, 0), second = make_battery_matrix<T, I>(entry.name, 1);

@@ -11,30 +11,18 @@
 #include <random>
 
 #include "../factor_oracle.hpp"
+#include "../types.hpp"
 #include "backend.hpp"
 #include "syncfree/strategy.hpp"
 
 namespace syncfree {
 namespace {
 
-template <class T, class I> struct Types {
-  using Scalar = T;
-  using Index = I;
-};
-
 constexpr Kind both_kinds[] = {Kind::ilu, Kind::icc};
 constexpr Operation all_operations[] = {Operation::none, Operation::transpose, Operation::adjoint,
                                         Operation::conjugate};
 
 template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
-
-template <class I> std::vector<I> random_order(I n, unsigned seed)
-{
-  std::vector<I> order(n);
-  for (I i = 0; i < n; ++i) order[i] = i;
-  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
-  return order;
-}
 
 /// Factors a task with the given options; every call has to succeed.
 template <class T, class I>
@@ -102,10 +90,6 @@ template <class T, class I> void expect_solves(const FactorTask<T, I>& task, Pre
 }
 
 template <class P> class PreconditionerTest : public testing::Test {};
-using AllTypes =
-    testing::Types<Types<float, std::int32_t>, Types<double, std::int32_t>, Types<std::complex<float>, std::int32_t>,
-                   Types<std::complex<double>, std::int32_t>, Types<float, std::int64_t>, Types<double, std::int64_t>,
-                   Types<std::complex<float>, std::int64_t>, Types<std::complex<double>, std::int64_t>>;
 TYPED_TEST_SUITE(PreconditionerTest, AllTypes);
 
 template <class T, class I> std::vector<FactorTask<T, I>> tasks(Kind kind)

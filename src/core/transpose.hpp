@@ -1,12 +1,12 @@
 #pragma once
 
-/// The pattern of a transposed triangle, in host memory.
+/// The pattern of a transposed triangle.
 
 #include <vector>
 
 #include "syncfree/csr.hpp"
 
-namespace syncfree::cuda {
+namespace syncfree {
 
 /// Throws std::bad_alloc.
 ///   source  entry k is entry source[k] of the triangle
@@ -29,4 +29,4 @@ template <class I> struct Transposed {
   PatternView<I> view() const { return {static_cast<I>(row_begin.size() - 1), row_begin.data(), column.data()}; }
 };
 
-}  // namespace syncfree::cuda
+}  // namespace syncfree
