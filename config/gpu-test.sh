@@ -39,9 +39,9 @@ make_googletest() {
 }
 
 make_all() {
-  make_googletest && build "$folder" "cuda_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench" --preset cuda \
-    -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF \
-    -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
+  local targets="cuda_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench"
+  make_googletest && build "$folder" "$targets" --preset cuda -DPETSC_DIR="$PETSC_DIR" \
+    -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
 }
 
 # Battery of small matrices: each tool costs ten to a hundred times as much. Pending leaks are CUDA's own.
