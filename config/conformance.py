@@ -110,7 +110,7 @@ def build(options, scripts, env):
     print(f"compiling {len(programs)} programs", flush=True)
     with open(options.work / "compile.log", "w") as log:
         subprocess.run(
-            harness.make(options, "PCC_FLAGS=-O1 -fPIC -w", *programs),
+            harness.make(options, "PCC_FLAGS=-O0 -fPIC -w", *programs),
             env=env,
             stdout=log,
             stderr=subprocess.STDOUT,

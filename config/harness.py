@@ -72,7 +72,6 @@ def environment(options, *libraries):
         OMPI_MCA_rmaps_base_oversubscribe="1",
         OMPI_MCA_hwloc_base_binding_policy="none",
         OMPI_MCA_mpi_yield_when_idle="1",
-        OMPI_MCA_ess_singleton_isolated="1",
         OPENBLAS_NUM_THREADS="1",
     )
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):

@@ -56,26 +56,28 @@ gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
 }
 
 # Another PETSc; core and host come from ccache, they do not see PETSc.
+more_targets=
 build_with_petsc() {  # NAME DIR ARCH BUILD [ARGUMENT...]
-  step "$1-build" build "$4" "syncfree_ilu syncfree_takeover petsc_tests petsc_allocation_tests" \
+  step "$1-build" build "$4" "syncfree_ilu syncfree_takeover petsc_tests petsc_allocation_tests $more_targets" \
     --preset host -DPETSC_DIR="$2" -DPETSC_ARCH="$3" -DSYNCFREE_KOKKOS=OFF "${@:5}"
 }
 
 with_petsc() {  # NAME DIR ARCH BUILD: the stages that run once for every PETSc
   local name=$1 folder=$PWD/$4 test
   for test in petsc petsc_allocation; do gtest "$name-$test" "$folder/${test}_tests"; done
-  stage "$name-harness" python3 config/harness.py --petsc-dir "$2" --petsc-arch "$3" --jobs "$jobs" \
+  stage "$name-harness" python3 config/harness.py --petsc-dir "$2" --petsc-arch "$3" --jobs $waiting \
     --library "$folder/libsyncfree_ilu.so" --work "$PWD/build/harness-$name"
 }
 
 take_over() {  # NAME DIR ARCH BUILD
-  stage "$1-conformance" python3 config/conformance.py --petsc-dir "$2" --petsc-arch "$3" --jobs "$jobs" \
+  stage "$1-conformance" python3 config/conformance.py --petsc-dir "$2" --petsc-arch "$3" --jobs $waiting \
     --library "$PWD/$4/libsyncfree_ilu.so" --work "$PWD/build/conformance-$1"
 }
 
 need_packages test
 find_petsc
 if [ "$petsc_from_user" = no ]; then find_petsc_cuda; else PETSC_CUDA_DIR= PETSC_CUDA_MISSING="PETSC_DIR is set"; fi
+waiting=$((jobs + 1)) # at a time of tests that start many processes: some wait
 export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is tested
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
@@ -108,8 +110,13 @@ other=()
 if [ -n "$PETSC_CUDA_DIR" ]; then
   export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   # with the backend cuda, where there is a compiler for it; without a device it is only compiled
+  if [ -x /usr/local/cuda/bin/nvcc ]; then more_targets="cuda_tests syncfree_ilu_static"; fi
   build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DCMAKE_CUDA_ARCHITECTURES=90-real
   for part in with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
+  if [ -n "$more_targets" ]; then
+    step petsc-3.26-install env PETSC_DIR="$PETSC_CUDA_DIR" PETSC_ARCH= \
+      bash tests/install/run.sh build/petsc-3.26 build/install-petsc-3.26
+  fi
   other=(--other-petsc-dir "$PETSC_CUDA_DIR" --other-library "$PWD/build/petsc-3.26/libsyncfree_ilu.so")
 else
   skip petsc-3.26 "$PETSC_CUDA_MISSING"
