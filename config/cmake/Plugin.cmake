@@ -19,7 +19,9 @@ target_link_libraries(plugin_objects PRIVATE PETSc::PETSc core)
 # linker thinks is needed; and PETSc keeps pointers into the library until the program ends, so
 # dlclose must not unload it.
 add_library(syncfree_ilu SHARED $<TARGET_OBJECTS:plugin_objects>)
-target_link_options(syncfree_ilu PRIVATE -Wl,-z,nodelete -Wl,--no-as-needed -Wl,--exclude-libs,ALL)
+set(exports ${CMAKE_CURRENT_SOURCE_DIR}/config/cmake/exports.map)
+target_link_options(syncfree_ilu PRIVATE -Wl,-z,nodelete -Wl,--no-as-needed -Wl,--version-script=${exports})
+set_target_properties(syncfree_ilu PROPERTIES LINK_DEPENDS ${exports})
 target_link_libraries(syncfree_ilu PRIVATE host core PUBLIC PETSc::PETSc)
 if(SYNCFREE_HAVE_KOKKOS)
   target_compile_definitions(plugin_objects PRIVATE SYNCFREE_HAVE_KOKKOS)
