@@ -124,7 +124,8 @@ constexpr double eps = (double)PETSC_MACHINE_EPSILON;
 
 inline double magnitude(const PetscScalar& v) { return (double)PetscAbsScalar(v); }
 
-/* The strategies that run here: those of this build, without the device's where there is none. */
+/* The strategies that are tested here: those of this build, without the device's where there is none, and of those that
+   differ by a plan only one. */
 const std::vector<std::string>& strategies();
 
 /* Is it one of our own, on CPU threads? Others make use of a library that has its own threads and memory. */
