@@ -29,6 +29,13 @@ void* allocate(std::size_t bytes, std::size_t alignment)
   return p;
 }
 
+void* allocate_or_null(std::size_t bytes) noexcept
+try {
+  return allocate(bytes ? bytes : 1, 1);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
 void release(void* p)
 {
   if (p) --live;
@@ -39,10 +46,14 @@ void release(void* p)
 
 void* operator new(std::size_t bytes) { return allocate(bytes ? bytes : 1, 1); }
 void* operator new[](std::size_t bytes) { return allocate(bytes ? bytes : 1, 1); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return allocate_or_null(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
 void* operator new[](std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
 void operator delete(void* p) noexcept { release(p); }
 void operator delete[](void* p) noexcept { release(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
 void operator delete(void* p, std::size_t) noexcept { release(p); }
 void operator delete[](void* p, std::size_t) noexcept { release(p); }
 void operator delete(void* p, std::align_val_t) noexcept { release(p); }
