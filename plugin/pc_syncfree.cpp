@@ -312,6 +312,17 @@ static PetscErrorCode SetName(PC pc, char (Settings::*place)[32], PetscErrorCode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GetName(PC pc, char (Settings::*place)[32], const char *name[])
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(RequireExtension(pc, &extension));
+  *name = extension->settings.*place;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
    PCSyncFreeILUSetBackend - Sets where the factor is made and solved with
 
@@ -356,12 +367,8 @@ PetscErrorCode PCSyncFreeILUSetBackend(PC pc, const char backend[])
 @*/
 PetscErrorCode PCSyncFreeILUGetBackend(PC pc, const char *backend[])
 {
-  Extension *extension;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(RequireExtension(pc, &extension));
-  *backend = extension->settings.backend;
+  PetscCall(GetName(pc, &Settings::backend, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -409,12 +416,8 @@ PetscErrorCode PCSyncFreeILUSetStrategy(PC pc, const char strategy[])
 @*/
 PetscErrorCode PCSyncFreeILUGetStrategy(PC pc, const char *strategy[])
 {
-  Extension *extension;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(RequireExtension(pc, &extension));
-  *strategy = extension->settings.strategy;
+  PetscCall(GetName(pc, &Settings::strategy, strategy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

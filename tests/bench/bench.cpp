@@ -202,7 +202,7 @@ bool print_help()
   std::printf("Matrices:\n");
   for (const Generator& g : generators()) std::printf("  %-12s %s\n", g.name, g.summary);
   std::printf("Strategies:\n");
-  for (const auto& s : syncfree::strategies()) std::printf("  %-12s %s\n", s.name, s.summary);
+  for (const auto& s : syncfree::strategies()) std::printf("  %-17s %-6s %s\n", s.name, s.backend, s.summary);
   return true;
 }
 
