@@ -53,7 +53,6 @@ template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::st
   return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
 }
 
-
 template <class R> __device__ R from_first_lane(R v) { return __shfl_sync(~0u, v, 0); }
 template <class R> __device__ ::cuda::std::complex<R> from_first_lane(const ::cuda::std::complex<R>& v)
 {

@@ -95,8 +95,8 @@ public:
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
-    take<V>(value_, source_.data(), value, stream);
-    take<T>(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
+    take(value_, source_.data(), value, stream);
+    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
     for (Step& step : steps_)
       if (step.solver) step.solver->refresh(value, inverse_diagonal_.data() + step.first_row, stream);
     if (recording_[0].made()) return;
@@ -218,14 +218,6 @@ private:
         <<<blocks_for(static_cast<std::size_t>(step.stored) * lanes, threads_a_block), threads_a_block, 0, stream>>>(
             view, numbers(work_.data() + step.first_column), numbers(rows), conjugate);
     check_launch("subtract_product");
-  }
-
-  template <class W> static void take(DeviceArray<W>& to, const I* source, const T* from, cudaStream_t stream)
-  {
-    if (to.empty()) return;
-    take_numbers<T, W, I><<<blocks_for(to.size(), threads_a_block), threads_a_block, 0, stream>>>(
-        to.size(), source, numbers(from), numbers(to.data()));
-    check_launch("take_numbers");
   }
 
   I n() const { return static_cast<I>(row_.size()); }

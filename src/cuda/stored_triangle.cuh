@@ -27,6 +27,16 @@ __global__ void take_numbers(std::size_t count, const I* source, const Number<T>
   if (k < count) to[k] = Number<V>(from[source[k]]);
 }
 
+/// Fills all of `to` by take_numbers.
+template <class T, class V, class I>
+void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream)
+{
+  if (to.empty()) return;
+  take_numbers<T, V, I><<<blocks_for(to.size(), 256), 256, 0, stream>>>(to.size(), source, numbers(from),
+                                                                         numbers(to.data()));
+  check_launch("take_numbers");
+}
+
 /// The triangle's rows in an order of one's own.
 template <class T, class V, class I> class StoredTriangle {
 public:
@@ -64,14 +74,6 @@ private:
     if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber);
     const DeviceArray<I> begin(p.row_begin, p.n + 1), column(p.column, p.nnz());
     return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber);
-  }
-
-  static void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream)
-  {
-    if (to.empty()) return;
-    take_numbers<T, V, I><<<blocks_for(to.size(), 256), 256, 0, stream>>>(to.size(), source, numbers(from),
-                                                                           numbers(to.data()));
-    check_launch("take_numbers");
   }
 
   DeviceArray<I> row_;
