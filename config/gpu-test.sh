@@ -39,16 +39,18 @@ make_googletest() {
 }
 
 make_all() {
-  local targets="cuda_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench"
+  local targets="cuda_tests cuda_allocation_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench"
   make_googletest && build "$folder" "$targets" --preset cuda -DPETSC_DIR="$PETSC_DIR" \
     -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
 }
 
 # Battery of small matrices: each tool costs ten to a hundred times as much. Pending leaks are CUDA's own.
+# racecheck looks at shared memory only, of which the factorization has none but its ticket.
 sanitize() {
-  local tool=$1
-  SYNCFREE_SHORT=1 compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" \
-    --gtest_filter='Device.solves_rows*:Device.a_clean*:Device.factors*:PreconditionerTest/1.*' || return 1
+  local tool=$1 tests='Device.solves_rows*:Device.a_clean*'
+  [ "$tool" = racecheck ] || tests=$tests:Device.factors*:PreconditionerTest/1.*
+  SYNCFREE_SHORT=1 compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests" ||
+    return 1
   echo "RESULT 1 0 0"
 }
 
@@ -69,7 +71,10 @@ with_petsc=(--petsc-dir "" --petsc-arch "")
 run_part() {
   case $1 in
     build) part build bash "$0" --make ;;
-    battery) part battery python3 config/gtest.py "$folder/cuda_tests" ;;
+    battery)
+      part battery python3 config/gtest.py "$folder/cuda_tests"
+      part allocation python3 config/gtest.py "$folder/cuda_allocation_tests"
+      ;;
     sanitizers) for tool in memcheck initcheck synccheck racecheck; do part "$tool" bash "$0" --sanitize $tool; done ;;
     petsc) PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests" ;;
     harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;

@@ -11,14 +11,16 @@ endif()
 function(syncfree_test_flags target)
   # Clang finds GoogleTest's TYPED_TEST_SUITE too pedantic
   # Sanitizers triple the time that the compiler takes with templates, but hardly that of the tests.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:RelWithDebInfo>:-O0>
-    $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments>)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-gnu-zero-variadic-macro-arguments>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-O0>)
   target_include_directories(${target} PRIVATE tests src)
 endfunction()
 
 # syncfree_tests(FOLDER LIBRARIES...)
 function(syncfree_tests folder)
-  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp)
+  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp tests/${folder}/*_test.cu)
   list(FILTER all EXCLUDE REGEX "/petsc_test\\.cpp$") # helpers of the tests with PETSc
   set(allocation ${all})
   list(FILTER all EXCLUDE REGEX "allocation_test\\.cpp$")

@@ -26,6 +26,8 @@
   X(csc_sync_free, false, "Liu et al. 2016: a warp a column, sums added up as their parts come")   \
   X(csr_two_phase, true, "Su et al. 2020: a thread a row, rows of other warps first")              \
   X(csr_writing_first, true, "Su et al. 2020: a thread a row, written while others of a warp wait") \
+  X(csc_level_order, false, "after Liu et al. 2016: columns sorted by level, lanes by length")      \
+  X(csr_level_order, true, "after Su et al. 2020: rows sorted by level, lanes by granularity")     \
   X(level_set, true, "a kernel a level, in one graph")                                             \
   X(column_block, false, "Lu et al. 2020: triangles, each with all that is below it")              \
   X(row_block, false, "Lu et al. 2020: all that is left of a triangle, then the triangle")         \

@@ -53,10 +53,12 @@ template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::st
   return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
 }
 
-template <class R> __device__ R from_first_lane(R v) { return __shfl_sync(~0u, v, 0); }
-template <class R> __device__ ::cuda::std::complex<R> from_first_lane(const ::cuda::std::complex<R>& v)
+/// From the first of each `width` lanes.
+template <class R> __device__ R from_first_lane(R v, int width = 32) { return __shfl_sync(~0u, v, 0, width); }
+template <class R>
+__device__ ::cuda::std::complex<R> from_first_lane(const ::cuda::std::complex<R>& v, int width = 32)
 {
-  return {__shfl_sync(~0u, v.real(), 0), __shfl_sync(~0u, v.imag(), 0)};
+  return {__shfl_sync(~0u, v.real(), 0, width), __shfl_sync(~0u, v.imag(), 0, width)};
 }
 
 }  // namespace syncfree::cuda

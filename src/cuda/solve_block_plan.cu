@@ -12,6 +12,7 @@
 #include "core/instantiate.hpp"
 #include "make_solver.hpp"
 #include "recording.hpp"
+#include "rectangle.cuh"
 #include "stored_triangle.cuh"
 #include "vectors.hpp"
 
@@ -19,40 +20,6 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 256;
-
-/// Rows of a rectangle as a kernel sees them.
-///   stored_row  which row of the range the r-th one is; nullptr: row r
-template <class V, class I> struct RectangleView {
-  I stored;
-  const I *begin, *column, *stored_row;
-  const Number<V>* value;
-};
-
-/// rows_i -= sum_k value_k from_{column_k}
-///
-/// owns       `lanes` lanes, 1 or 32, own one stored row
-/// waits      for nobody: `from` was solved by launches before this one
-/// publishes  the new right-hand sides to the launches behind this one
-/// order      that of the stream
-/// progress   no waits
-/// result     reproducible: the order of additions depends on the row only
-/// source     Lu et al. 2020, section 3.4: scalar and vector CSR and DCSR
-template <class T, class V, class I, int lanes>
-__global__ void __launch_bounds__(threads_a_block)
-subtract_product(RectangleView<V, I> S, const Number<T>* from, Number<T>* rows, bool conjugate)
-{
-  using N = Number<T>;
-  const std::size_t r = (blockIdx.x * static_cast<std::size_t>(threads_a_block) + threadIdx.x) / lanes;
-  const bool live = r < static_cast<std::size_t>(S.stored);
-  N sum(0);
-  if (live)
-    for (I k = S.begin[r] + threadIdx.x % lanes; k < S.begin[r + 1]; k += lanes) {
-      const N value(S.value[k]);
-      sum += product(conjugate ? conjugate_of(value) : value, from[S.column[k]]);
-    }
-  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
-  if (live && threadIdx.x % lanes == 0) rows[S.stored_row ? static_cast<std::size_t>(S.stored_row[r]) : r] -= sum;
-}
 
 /// x_i *= inverse_diagonal_i rounded to V: a triangle that is only a diagonal.
 template <class T, class V>
@@ -192,9 +159,9 @@ private:
       switch (step.kernel) {
         case BlockKernel::diagonal: scale(step, rows, conjugate, stream); break;
         case BlockKernel::scalar_csr:
-        case BlockKernel::scalar_dcsr: multiply<1>(step, rows, conjugate, stream); break;
+        case BlockKernel::scalar_dcsr:
         case BlockKernel::vector_csr:
-        case BlockKernel::vector_dcsr: multiply<32>(step, rows, conjugate, stream); break;
+        case BlockKernel::vector_dcsr: multiply(step, rows, conjugate, stream); break;
         default: step.solver->solve(rows, rows, conjugate, stream);
       }
     }
@@ -208,16 +175,13 @@ private:
     check_launch("scale_rows");
   }
 
-  template <int lanes> void multiply(const Step& step, T* rows, bool conjugate, cudaStream_t stream)
+  void multiply(const Step& step, T* rows, bool conjugate, cudaStream_t stream)
   {
     const bool only_filled = step.kernel == BlockKernel::scalar_dcsr || step.kernel == BlockKernel::vector_dcsr;
     const RectangleView<V, I> view{step.stored, begin_.data() + step.begin, column_.data() + step.entry,
                                    only_filled ? stored_row_.data() + step.stored_row : nullptr,
                                    numbers(value_.data() + step.entry)};
-    subtract_product<T, V, I, lanes>
-        <<<blocks_for(static_cast<std::size_t>(step.stored) * lanes, threads_a_block), threads_a_block, 0, stream>>>(
-            view, numbers(work_.data() + step.first_column), numbers(rows), conjugate);
-    check_launch("subtract_product");
+    subtract<T, V, I>(step.kernel, view, work_.data() + step.first_column, rows, conjugate, stream);
   }
 
   I n() const { return static_cast<I>(row_.size()); }
@@ -233,6 +197,33 @@ private:
   Recording recording_[2];  ///< plain and conjugated
 };
 
+/// A triangle that was not cut: the solver of its kernel, in the triangle's own order.
+template <class T, class I> class UncutSolver : public DeviceSolver<T, I> {
+public:
+  UncutSolver(BlockKernel kernel, const DeviceTriangle<I>& triangle, SolverOptions options) : kernel_(kernel)
+  {
+    options.strategy = name_of(kernel);
+    const Status status = make_device_solver(options, triangle, &solver_);
+    if (!status.ok()) throw Failure{status};
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    solver_->solve(b, x, conjugate, stream);
+  }
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    solver_->refresh(value, inverse_diagonal, stream);
+  }
+  std::string describe() const override { return std::string("1 ") + name_of(kernel_); }
+  std::size_t plan_bytes() const override { return solver_->plan_bytes(); }
+  std::size_t value_bytes() const override { return solver_->value_bytes(); }
+
+private:
+  BlockKernel kernel_;
+  std::unique_ptr<DeviceSolver<T, I>> solver_;
+};
+
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_by_plan(BlockShape shape, const DeviceTriangle<I>& triangle,
                                                  const SolverOptions& options)
@@ -242,6 +233,8 @@ std::unique_ptr<DeviceSolver<T, I>> make_by_plan(BlockShape shape, const DeviceT
   if (const Status status = read_block_options(options.blocks, &table); !status.ok()) throw Failure{status};
   const Status status = make_block_plan(triangle.pattern, triangle.lower, shape, table, &plan);
   if (!status.ok()) throw Failure{status};
+  if (plan.blocks.size() == 1 && plan.blocks[0].kernel != BlockKernel::diagonal)
+    return std::make_unique<UncutSolver<T, I>>(plan.blocks[0].kernel, triangle, options);
   return std::make_unique<BlockPlanSolver<T, V, I>>(std::move(plan), triangle, options);
 }
 

@@ -6,20 +6,13 @@
 #include <cstdint>
 
 #include "core/instantiate.hpp"
-#include "core/transpose.hpp"
-#include "stored_triangle.cuh"
+#include "csc_columns.cuh"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
 namespace {
 
 constexpr int warps_a_block = 16;
-
-/// The sums of all columns and how many of their parts have come, in this launch and all before.
-template <class T> struct Sums {
-  Number<T>* sum;
-  unsigned* count;
-};
 
 /// owns       a warp owns column j and x_j, a block 16 columns that follow each other
 /// waits      until the parts counted for j, in global memory by other blocks and in shared memory by this one, are as
@@ -73,62 +66,23 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, un
   }
 }
 
-template <class T, class V, class I> class CscSolver : public DeviceSolver<T, I> {
+template <class T, class V, class I> class CscSolver : public CscColumns<T, V, I> {
 public:
-  explicit CscSolver(const DeviceTriangle<I>& triangle)
-      : lower_(triangle.lower), triangle_(columns(triangle)), degree_(degrees(triangle)),
-        sum_(triangle.pattern.n), count_(triangle.pattern.n), counter_(1)
+  /// Columns in the order of a serial solve.
+  CscSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
+      : CscColumns<T, V, I>(triangle, turned, solve_order(triangle), false), lower_(triangle.lower)
   {
-    sum_.fill(0, nullptr);
-    count_.fill(0, nullptr);
-    counter_.fill(0, nullptr);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    solve_csc_sync_free<T, V, I><<<blocks_for(triangle_.n(), warps_a_block), 32 * warps_a_block, 0, stream>>>(
-        triangle_.view(), degree_.data(), Sums<T>{numbers(sum_.data()), count_.data()}, counter_.data(), numbers(b),
-        numbers(x), lower_, conjugate);
+    solve_csc_sync_free<T, V, I><<<blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream>>>(
+        this->view(), this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), lower_, conjugate);
     check_launch("solve_csc_sync_free");
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
-  {
-    triangle_.refresh(value, inverse_diagonal, stream);
-  }
-
-  std::size_t plan_bytes() const override
-  {
-    return triangle_.plan_bytes() + degree_.bytes() + sum_.bytes() + count_.bytes();
-  }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
-
 private:
-  /// Columns in the order of a serial solve.
-  static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle)
-  {
-    const Transposed<I> turned(triangle.pattern);
-    std::vector<I> source = turned.source;
-    if (triangle.source)
-      for (I& k : source) k = triangle.source[k];
-    return {{triangle.lower, turned.view(), source.data(), triangle.unit}, solve_order(triangle), false};
-  }
-
-  static std::vector<unsigned> degrees(const DeviceTriangle<I>& triangle)
-  {
-    std::vector<unsigned> degree(triangle.pattern.n);
-    for (I i = 0; i < triangle.pattern.n; ++i)
-      degree[i] = static_cast<unsigned>(triangle.pattern.row_begin[i + 1] - triangle.pattern.row_begin[i]);
-    return degree;
-  }
-
   bool lower_;
-  StoredTriangle<T, V, I> triangle_;
-  DeviceArray<unsigned> degree_;
-  DeviceArray<T> sum_;
-  DeviceArray<unsigned> count_;
-  DeviceArray<unsigned long long> counter_;
 };
 
 }  // namespace
@@ -136,7 +90,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<CscSolver<T, V, I>>(triangle);
+  return std::make_unique<CscSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern));
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

@@ -1,80 +1,16 @@
 /// What the contract of all backends does not say: memory of the device, streams, captures, lanes, and numbers that
 /// are the host's whatever the kind, the shift, the order and the level of fill.
 
-#include <cuda_runtime_api.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <random>
 
-#include "../oracle.hpp"
-#include "syncfree/cuda.hpp"
-#include "syncfree/strategy.hpp"
+#include "device_support.hpp"
 
 namespace syncfree {
 namespace {
-
-using I = std::int32_t;
-using Cuda = CudaPreconditioner<double, I>;
-
-#define CUDA(call) ASSERT_EQ(call, cudaSuccess)
-
-/// A vector of the device; poisoned unless it has values.
-class DeviceVector {
-public:
-  explicit DeviceVector(std::size_t n) : n_(n)
-  {
-    EXPECT_EQ(cudaMalloc(&data_, n * sizeof(double)), cudaSuccess);
-    EXPECT_EQ(cudaMemset(data_, 0xfe, n * sizeof(double)), cudaSuccess);
-  }
-  explicit DeviceVector(const std::vector<double>& v) : DeviceVector(v.size()) { set(v); }
-  DeviceVector(const DeviceVector&) = delete;
-  ~DeviceVector() { cudaFree(data_); }
-
-  void set(const std::vector<double>& v)
-  {
-    EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(double), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  std::vector<double> get() const
-  {
-    std::vector<double> v(n_);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(v.data(), data_, n_ * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
-    return v;
-  }
-  double* data() const { return static_cast<double*>(data_); }
-
-private:
-  std::size_t n_;
-  void* data_ = nullptr;
-};
-
-/// n rows with `entries` random columns within `band` of the diagonal, dominant by rows; row n - 1 has `last` entries.
-OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint64_t seed)
-{
-  std::mt19937_64 random(7);
-  const auto value = random_vector<double>(static_cast<std::size_t>(n) * (2 * entries + 1) + 2 * last, seed);
-  OwnedCsr<double, I> A;
-  A.n = n;
-  for (I i = 0; i < n; ++i) {
-    std::vector<I> columns = {i};
-    const I from = i == n - 1 && last ? 0 : std::max(0, i - band), to = std::min(n - 1, i + band);
-    const I count = i == n - 1 && last ? last : 2 * entries;
-    for (I e = 0; e < count; ++e) columns.push_back(from + static_cast<I>(random() % (to - from + 1)));
-    std::sort(columns.begin(), columns.end());
-    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-    for (I c : columns) {
-      const double v = value[A.value.size()];
-      A.column.push_back(c);
-      A.value.push_back(c == i ? static_cast<double>(columns.size()) : v);
-    }
-    A.row_begin.push_back(static_cast<I>(A.column.size()));
-  }
-  return A;
-}
 
 /// Tridiagonal: as many levels as rows.
 OwnedCsr<double, I> long_chain(I n)
@@ -89,15 +25,6 @@ OwnedCsr<double, I> long_chain(I n)
     A.row_begin.push_back(static_cast<I>(A.column.size()));
   }
   return A;
-}
-
-std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::string& strategy = "level_order")
-{
-  auto p = make_cuda_preconditioner<double, I>();
-  const BlockOptions blocks{"paper", A.n / 7 + 1};  // so that the small ones are cut, too
-  EXPECT_EQ(p->analyse(A.pattern(), {}, {strategy, 1, false, blocks}).message(), "success");
-  EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-  return p;
 }
 
 /// The solution with L and U of the oracle.
@@ -118,24 +45,10 @@ void expect_near(const std::vector<double>& x, const std::vector<double>& truth)
   EXPECT_LE(error, 1e-12 * size);
 }
 
-void solve(Cuda& p, const DeviceVector& b, const DeviceVector& x, I n, cudaStream_t stream = nullptr)
-{
-  p.use(Memory::device, stream);
-  ASSERT_EQ(p.solve(Operation::none, b.data(), x.data(), {1, n, n}).message(), "success");
-}
-
 TEST(Device, there_is_one_that_runs_this_library)
 {
   std::string why;
   EXPECT_TRUE(has_cuda_device(&why)) << why;
-}
-
-std::vector<std::string> device_strategies(bool only_reproducible = false)
-{
-  std::vector<std::string> names;
-  for (const StrategyInfo& info : strategies())
-    if (std::string(info.backend) == "cuda" && (info.reproducible || !only_reproducible)) names.push_back(info.name);
-  return names;
 }
 
 TEST(Device, solves_rows_of_every_length)

@@ -118,6 +118,18 @@ inline __device__ bool is_published(unsigned* flag, unsigned value)
   return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
 }
 
+/// What a flag holds now; see_published() must stand between that and the data.
+inline __device__ unsigned look_at(unsigned* flag)
+{
+  return Shared<unsigned>(*flag).load(::cuda::memory_order_relaxed);
+}
+
+/// Behind looks at flags: all that the publishers of what was seen wrote before is visible to this thread.
+inline __device__ void see_published()
+{
+  ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
+}
+
 /// One of several parts of a sum, then one more in the count of parts: who has read a count with count_of() sees the
 /// parts that it counts. Parts may be added by any thread at any time.
 template <class R> __device__ void add_part(R* sum, const R& part)
@@ -133,6 +145,15 @@ template <class R> __device__ void add_part(::cuda::std::complex<R>* sum, const 
 inline __device__ void count_part(unsigned* count)
 {
   Shared<unsigned>(*count).fetch_add(1, ::cuda::memory_order_release);
+}
+/// The same for several parts: all of them with add_part(), announce_parts() once, then their counts.
+inline __device__ void announce_parts()
+{
+  ::cuda::atomic_thread_fence(::cuda::memory_order_release, ::cuda::thread_scope_device);
+}
+inline __device__ void count_announced(unsigned* count)
+{
+  Shared<unsigned>(*count).fetch_add(1, ::cuda::memory_order_relaxed);
 }
 inline __device__ unsigned count_of(unsigned* count)
 {

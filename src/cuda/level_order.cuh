@@ -1,0 +1,248 @@
+#pragma once
+
+/// Rows sorted by level, each waited for on its own: the kernel of `level_order` and `csr_level_order`, which differ in
+/// how a number is handed over.
+///
+///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
+///
+/// Rows are numbered by level, so that what a row reads has an earlier place and neighbours in a level stand side by
+/// side. Each row belongs to 1, 4, 8 or 32 lanes of a warp.
+
+#include <cstdint>
+#include <vector>
+
+#include "stored_triangle.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Hands numbers over that are their own flags. There are two mailboxes of n places, used in turn: while a launch fills
+/// one, each row clears its place in the other for the next.
+template <class N> class ValueBox {
+public:
+  using Mail = Mailbox<N>;
+  using Look = N;
+
+  /// Memory of all launches.
+  class Memory {
+  public:
+    explicit Memory(std::size_t n) : words_(2 * Mail::words * n) { words_.fill(0xff, nullptr); }
+    typename Mail::word* view() const { return words_.data(); }
+    std::size_t bytes() const { return words_.bytes(); }
+
+  private:
+    DeviceArray<typename Mail::word> words_;
+  };
+  using View = typename Mail::word*;
+
+  __device__ ValueBox(View memory, std::size_t n, unsigned long long launch)
+      : mail_(memory + (launch & 1) * Mail::words * n), next_(memory + (~launch & 1) * Mail::words * n)
+  {
+  }
+  __device__ Look look(std::size_t place) const { return Mail::poll(mail_ + Mail::words * place); }
+  __device__ bool arrived(const Look& seen) const { return Mail::arrived(seen); }
+  __device__ void settle() const {}
+  __device__ N take(std::size_t, const Look& seen) const { return seen; }
+  __device__ void prepare(std::size_t place) const { Mail::clear(next_ + Mail::words * place); }
+  __device__ void put(std::size_t place, const N& v) const { Mail::publish(mail_ + Mail::words * place, v); }
+
+private:
+  View mail_, next_;
+};
+
+/// Hands numbers over with a flag beside each, which then holds the number of the launch, from 1 on.
+template <class N> class FlagBox {
+public:
+  using Look = unsigned;
+  struct View {
+    unsigned* ready;
+    N* number;
+  };
+
+  class Memory {
+  public:
+    explicit Memory(std::size_t n) : ready_(n), number_(n) { ready_.fill(0, nullptr); }
+    View view() const { return {ready_.data(), number_.data()}; }
+    std::size_t bytes() const { return ready_.bytes() + number_.bytes(); }
+
+  private:
+    DeviceArray<unsigned> ready_;
+    DeviceArray<N> number_;
+  };
+
+  __device__ FlagBox(const View& memory, std::size_t, unsigned long long launch)
+      : memory_(memory), launch_(static_cast<unsigned>(launch + 1))
+  {
+  }
+  __device__ Look look(std::size_t place) const { return look_at(memory_.ready + place); }
+  __device__ bool arrived(Look seen) const { return seen == launch_; }
+  __device__ void settle() const { see_published(); }
+  __device__ N take(std::size_t place, Look) const { return memory_.number[place]; }
+  __device__ void prepare(std::size_t) const {}
+  __device__ void put(std::size_t place, const N& v) const
+  {
+    memory_.number[place] = v;
+    publish(memory_.ready + place, launch_);
+  }
+
+private:
+  View memory_;
+  unsigned launch_;
+};
+
+constexpr int level_order_threads = 256;
+constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
+
+/// Entries k, k + lanes, ... of a row, as far as they are below `end`.
+template <class N, class M, class I, class Box, int lanes> struct Batch {
+  static constexpr int size = level_order_batch;
+  I column[size];
+  N value[size];
+  typename Box::Look seen[size];
+  bool live[size], waits[size];
+
+  __device__ void load(const I* columns, const M* values, I k, I end)
+  {
+#pragma unroll
+    for (int e = 0; e < size; ++e) {
+      live[e] = waits[e] = k + e * lanes < end;
+      column[e] = live[e] ? columns[k + e * lanes] : 0;
+      value[e] = live[e] ? N(values[k + e * lanes]) : N(0);
+    }
+  }
+
+  /// Looks once for all that is missing; true when nothing is.
+  __device__ bool poll(const Box& box)
+  {
+    bool complete = true;
+#pragma unroll
+    for (int e = 0; e < size; ++e)
+      if (waits[e]) seen[e] = box.look(column[e]);
+#pragma unroll
+    for (int e = 0; e < size; ++e) {
+      waits[e] = waits[e] && !box.arrived(seen[e]);
+      complete = complete && !waits[e];
+    }
+    return complete;
+  }
+
+  __device__ N dot(const Box& box, bool conjugate) const
+  {
+    N sum(0);
+    box.settle();
+#pragma unroll
+    for (int e = 0; e < size; ++e)
+      if (live[e]) sum += product(conjugate ? conjugate_of(value[e]) : value[e], box.take(column[e], seen[e]));
+    return sum;
+  }
+};
+
+/// owns       `lanes` lanes of a warp own one row, a block 256 / lanes rows that follow each other in level order
+/// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
+///            one warp may depend on each other
+/// publishes  the row's number, and what the next launch needs at its place
+/// order      ValueBox: relaxed, the number itself is the message, and mailboxes are cleared one launch ahead. FlagBox:
+///            release by the row's first lane; relaxed polls, then one acquire for all of a batch (ready.cuh)
+/// progress   rows of earlier places belong to blocks with earlier tickets, or to this warp or block
+/// result     reproducible: the order of additions depends on the row only
+/// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
+///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
+template <class T, class V, class I, template <class> class Box, int lanes>
+__global__ void __launch_bounds__(level_order_threads)
+solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, unsigned long long* counter,
+                     const Number<T>* b, Number<T>* x, bool conjugate)
+{
+  using N = Number<T>;
+  constexpr int step = level_order_batch * lanes;
+  const Turn turn = take_turn(counter);
+  const Box<N> box(memory, static_cast<std::size_t>(L.n), turn.launch);
+  const std::size_t place = turn.place * (level_order_threads / lanes) + threadIdx.x / lanes;
+  const int lane = threadIdx.x % lanes;
+  const bool first = lane == 0;
+  const bool live = place < static_cast<std::size_t>(L.n);
+  I k = live ? L.begin[place] + lane : 0;
+  const I end = live ? L.begin[place + 1] : 0;
+  const I row = live ? L.row[place] : 0;
+  N rhs(0), scale(1), sum(0);
+  Batch<N, Number<V>, I, Box<N>, lanes> now, ahead;
+  now.load(L.column, L.value, k, end);
+  ahead.load(L.column, L.value, k + step, end);
+  if (live && first) {
+    rhs = b[row];
+    if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
+    if (conjugate) scale = conjugate_of(scale);
+    box.prepare(place);
+  }
+  const unsigned group = lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes);
+  bool summed = !live, done = !live;
+  for (Spin spin(row); !__all_sync(~0u, done); spin.turn()) {
+    if (!summed && now.poll(box)) {
+      sum += now.dot(box, conjugate);
+      k += step;
+      summed = k >= end;
+      if (!summed) {
+        now = ahead;
+        ahead.load(L.column, L.value, k + step, end);
+      }
+    }
+    const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
+    if (!__any_sync(~0u, complete)) continue;
+    N total = sum;
+    for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
+    if (complete && first) {
+      const N value = product(rhs - total, scale);
+      box.put(place, value);
+      x[row] = value;
+    }
+    done = done || complete;
+  }
+}
+
+template <class T, class V, class I, template <class> class Box> class LevelOrderSolver : public DeviceSolver<T, I> {
+public:
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, const std::vector<I>& order, int lanes)
+      : lanes_(lanes), triangle_(triangle, order, true), memory_(triangle.pattern.n), counter_(1)
+  {
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    switch (lanes_) {
+      case 1: return launch<1>(b, x, conjugate, stream);
+      case 4: return launch<4>(b, x, conjugate, stream);
+      case 8: return launch<8>(b, x, conjugate, stream);
+      default: return launch<32>(b, x, conjugate, stream);
+    }
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+
+  std::string describe() const override
+  {
+    return std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
+  }
+
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+private:
+  template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
+  {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
+    solve_in_level_order<T, V, I, Box, lanes><<<blocks, level_order_threads, 0, stream>>>(
+        triangle_.view(), memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
+    check_launch("solve_in_level_order");
+  }
+
+  int lanes_;
+  StoredTriangle<T, V, I> triangle_;
+  typename Box<Number<T>>::Memory memory_;
+  DeviceArray<unsigned long long> counter_;
+};
+
+}  // namespace syncfree::cuda

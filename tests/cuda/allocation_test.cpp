@@ -1,0 +1,101 @@
+/// Memory of the device: the k-th cudaMalloc fails, for every k; then the bytes are named, nothing is left behind, and
+/// the object can be used again. cudaMalloc and cudaFree are replaced for the whole program.
+
+#include <dlfcn.h>
+
+#include <map>
+
+#include "device_support.hpp"
+
+namespace {
+
+std::map<void*, std::size_t> live;
+int made = 0;
+int failing = -1;  ///< the how-manieth from here fails
+
+template <class Function> Function* next_of(const char* name)
+{
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaMalloc(void** place, std::size_t bytes)
+{
+  static const auto real = next_of<cudaError_t(void**, std::size_t)>("cudaMalloc");
+  if (made++ == failing) return cudaErrorMemoryAllocation;
+  const cudaError_t error = real(place, bytes);
+  if (error == cudaSuccess) live[*place] = bytes;
+  return error;
+}
+
+extern "C" cudaError_t cudaFree(void* place)
+{
+  static const auto real = next_of<cudaError_t(void*)>("cudaFree");
+  live.erase(place);
+  return real(place);
+}
+
+namespace syncfree {
+namespace {
+
+/// A whole life: analysis, refresh, solves with host memory of L U and of its transpose.
+Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
+{
+  std::vector<double> b(A.n, 1), x(A.n);
+  p.use(Memory::host, nullptr);
+  Status status = p.analyse(A.pattern(), {}, {strategy, 1, false, {"paper", A.n / 7 + 1}});
+  if (status.ok()) status = p.refresh(A.view(), PivotRule());
+  if (status.ok()) status = p.solve(Operation::none, b.data(), x.data(), {1, A.n, A.n});
+  if (status.ok()) status = p.solve(Operation::transpose, b.data(), x.data(), {1, A.n, A.n});
+  return status;
+}
+
+TEST(Allocation, the_kth_that_fails_is_reported_and_leaks_nothing)
+{
+  const auto A = random_band(600, 3, 90, 0, 3);
+  for (const std::string& strategy : device_strategies()) {
+    SCOPED_TRACE(strategy);
+    failing = -1;
+    ASSERT_EQ(use(*make_cuda_preconditioner<double, I>(), A, strategy).message(), "success");
+    const std::size_t before = live.size();
+    for (int k = 0, failures = 1; failures; ++k) {
+      auto p = make_cuda_preconditioner<double, I>();
+      made = 0;
+      failing = k;
+      const Status status = use(*p, A, strategy);
+      failures = made > k;
+      if (failures) {
+        EXPECT_EQ(status.code, Code::out_of_memory) << k << ": " << status.message();
+        EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
+      } else {
+        EXPECT_GT(k, 10) << "hardly anything was allocated";
+        EXPECT_TRUE(status.ok()) << status.message();
+      }
+      failing = -1;
+      if (failures) {
+        EXPECT_EQ(use(*p, A, strategy).message(), "success") << k;
+      }
+      p.reset();
+      ASSERT_EQ(live.size(), before) << "after the failure of number " << k;
+    }
+  }
+}
+
+TEST(Allocation, solves_and_refreshes_allocate_nothing_the_second_time)
+{
+  const auto A = random_band(600, 3, 90, 0, 3);
+  std::vector<double> b(A.n, 1), x(A.n);
+  for (const std::string& strategy : device_strategies()) {
+    auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(use(*p, A, strategy).message(), "success");
+    made = 0;
+    ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+    ASSERT_TRUE(p->solve(Operation::none, b.data(), x.data(), {1, A.n, A.n}).ok());
+    ASSERT_TRUE(p->solve(Operation::transpose, b.data(), x.data(), {1, A.n, A.n}).ok());
+    EXPECT_EQ(made, 0) << strategy;
+  }
+}
+
+}  // namespace
+}  // namespace syncfree
