@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and times set-up, refresh and application of every strategy beside PETSc's own
-# ILU and ICC, on generated matrices of 100,000 rows and more and on four matrices of growing size. About ten minutes
-# on a machine that should do nothing else. Leaves bench.txt, CSV files and PNGs in build/bench.
+# ILU and ICC, on generated matrices of 100,000 rows and more and on four matrices of growing size, then whole solves
+# beside PETSc's preconditioners. About ten minutes on a machine that should do nothing else. Leaves bench.txt,
+# solves.txt, CSV files and PNGs in build/bench.
 #
 #   bash config/bench.sh [OPTION...]      options of syncfree_bench (-help lists them), and then no growing sizes
 set -eu -o pipefail
@@ -19,14 +20,18 @@ threads=1
 for count in 2 16; do
   if [ "$count" -le "$jobs" ]; then threads=$threads,$count; fi
 done
+export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
 export OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND="${OMP_PROC_BIND:-true}"
 build/host/syncfree_bench -bench_threads $threads -bench_csv $out/bench.csv "$@" | tee $out/bench.txt
 # packages belong to the system's Python, which need not be the first of the path
 python=/usr/bin/python3
 [ -x $python ] || python=python3
 $python tests/bench/plot.py --out $out --draw speed $out/bench.csv
+$python tests/bench/rates.py $out/bench.csv >$out/rates.txt
 if [ $# = 0 ]; then
   build/host/syncfree_bench -bench_threads $threads -bench_csv $out/sizes.csv -bench_matrices 7pt,5pt,mesh,elasticity \
     -bench_sizes 3000,10000,30000,100000,300000 -bench_strategies auto -bench_time 0.5 >$out/sizes.txt
   $python tests/bench/plot.py --out $out --draw size $out/sizes.csv
+  build/host/syncfree_bench -bench_solves -bench_threads $threads -bench_csv $out/solves.csv -bench_sizes 262144 \
+    -bench_repetitions 3 -bench_time 1 | tee $out/solves.txt
 fi

@@ -81,3 +81,12 @@ file(RELATIVE_PATH SYNCFREE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgco
 string(REPLACE ";" " " SYNCFREE_PC_LIBRARIES "${kokkos_archives};${cuda_libraries}")
 configure_file(config/cmake/syncfree_ilu.pc.in syncfree_ilu.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# times the kernels of the block algorithms, each alone
+if(SYNCFREE_HAVE_CUDA)
+  add_executable(syncfree_sweep EXCLUDE_FROM_ALL tests/bench/sweep/sweep.cu tests/bench/sweep/triangles.cpp
+    tests/bench/generate.cpp tests/bench/stand_ins.cpp tests/bench/mesh.cpp tests/bench/delaunay.cpp)
+  target_include_directories(syncfree_sweep PRIVATE src)
+  target_compile_options(syncfree_sweep PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  target_link_libraries(syncfree_sweep PRIVATE cuda core)
+endif()

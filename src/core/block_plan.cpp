@@ -30,8 +30,8 @@ const char* name_of(BlockKernel kernel)
 
 /// 20 rows a core: 16,896 cores of the H200, 4,608 of the Titan RTX.
 static constexpr BlockTable tables[] = {
-    {"h200", 337920, 15, 4, 1, 4, INT64_MAX, BlockKernel::level_order, 12, 0.5, 0.15},
-    {"paper", 92160, 15, 20, 1, 100, 20000, BlockKernel::sync_free, 12, 0.5, 0.15}};
+    {"h200", 337920, 1000, 1e9, 2, 0, 0, INT64_MAX, BlockKernel::level_order, true, 16, 1, 0.03},
+    {"paper", 92160, 1e300, 15, 20, 1, 100, 20000, BlockKernel::sync_free, false, 12, 0.5, 0.15}};
 
 const BlockTable* find_block_table(const std::string& name)
 {
@@ -61,6 +61,7 @@ BlockKernel choose_triangle_kernel(const BlockTable& table, double entries_a_row
 
 BlockKernel choose_rectangle_kernel(const BlockTable& table, double entries_a_row, double empty_ratio)
 {
+  if (table.by_filled_rows && empty_ratio < 1) entries_a_row /= 1 - empty_ratio;
   if (entries_a_row <= table.scalar_entries)
     return empty_ratio <= table.scalar_empty ? BlockKernel::scalar_csr : BlockKernel::scalar_dcsr;
   return empty_ratio <= table.vector_empty ? BlockKernel::vector_csr : BlockKernel::vector_dcsr;
@@ -72,7 +73,10 @@ Status read_block_options(const BlockOptions& options, BlockTable* out)
   if (!table) return failed(Code::invalid_argument, "no table of block kernels is called " + options.table);
   if (options.least_rows < 0) return failed(Code::invalid_argument, "rows of a block must be at least 1");
   *out = *table;
-  if (options.least_rows > 0) out->least_rows = options.least_rows;
+  if (options.least_rows > 0) {  // forced, then whatever the levels are
+    out->least_rows = options.least_rows;
+    out->most_rows_a_level = 1e300;
+  }
   return {};
 }
 
@@ -127,8 +131,8 @@ private:
 
   void cut_recursively(I first, I count)
   {
-    sort_by_levels(first, count);
-    if (count / 2 < least_rows()) {
+    const double rows_a_level = static_cast<double>(count) / static_cast<double>(sort_by_levels(first, count));
+    if (count / 2 < least_rows() || rows_a_level > table_.most_rows_a_level) {
       ranges_.push_back({first, count, first, count});
       return;
     }
@@ -138,8 +142,8 @@ private:
     cut_recursively(first + half, count - half);
   }
 
-  /// By the levels that the rows have without what is before them; stable.
-  void sort_by_levels(I first, I count)
+  /// By the levels that the rows have without what is before them, whose number is returned; stable.
+  I sort_by_levels(I first, I count)
   {
     I levels = 1;
     for (I p = first; p < first + count; ++p) {
@@ -156,6 +160,7 @@ private:
     std::partial_sum(level_begin_.begin(), level_begin_.end(), level_begin_.begin());
     for (I p = first; p < first + count; ++p) sorted_[level_begin_[depth_[p]]++] = row_[p];
     for (I k = 0; k < count; ++k) place(sorted_[k], first + k);
+    return levels;
   }
 
   /// All entries by position of row, then of column.

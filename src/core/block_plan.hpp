@@ -77,17 +77,19 @@ template <class I> struct BlockPlan {
   }
 };
 
-/// Where one kernel takes over from another. Algorithm 7 of the paper with its thresholds is "paper"; "h200" is meant
-/// for that device.
+/// Where one kernel takes over from another. Algorithm 7 of the paper with its thresholds is "paper"; "h200" is that of
+/// a sweep on that device, tests/bench/results/sweep.csv (config/sweep.sh).
 struct BlockTable {
   const char* name;
   std::int64_t least_rows;         ///< a part with fewer than two times as many rows is not cut
+  double most_rows_a_level;        ///< nor one by the recursive algorithm whose levels are wider
   double level_set_entries;        ///< up to so many entries a row
   std::int64_t level_set_levels;   ///< and so many levels
   double single_entries;           ///< or up to so many entries a row
   std::int64_t single_levels;      ///< and so many levels: by level sets
   std::int64_t vendor_levels;      ///< above it the vendor's kernel
   BlockKernel otherwise;           ///< for every other triangle
+  bool by_filled_rows;             ///< "a row" of a rectangle means a row that has entries
   double scalar_entries;           ///< up to so many entries a row a thread takes a row, else a warp
   double scalar_empty;             ///< above this part of empty rows only filled ones are stored, for threads
   double vector_empty;             ///< for warps

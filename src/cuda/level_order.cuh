@@ -6,11 +6,14 @@
 ///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
 ///
 /// Rows are numbered by level, so that what a row reads has an earlier place and neighbours in a level stand side by
-/// side. Each row belongs to 1, 4, 8 or 32 lanes of a warp.
+/// side. Each row belongs to 1, 4, 8 or 32 lanes of a warp; a long one is split into partial
+/// rows (core/split_rows.hpp).
 
 #include <cstdint>
 #include <vector>
 
+#include "core/split_rows.hpp"
+#include "lanes.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
 
@@ -168,7 +171,7 @@ solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, u
   now.load(L.column, L.value, k, end);
   ahead.load(L.column, L.value, k + step, end);
   if (live && first) {
-    rhs = b[row];
+    if (row >= 0) rhs = b[row];
     if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
     if (conjugate) scale = conjugate_of(scale);
     box.prepare(place);
@@ -192,7 +195,7 @@ solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, u
     if (complete && first) {
       const N value = product(rhs - total, scale);
       box.put(place, value);
-      x[row] = value;
+      if (row >= 0) x[row] = value;
     }
     done = done || complete;
   }
@@ -200,21 +203,11 @@ solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, u
 
 template <class T, class V, class I, template <class> class Box> class LevelOrderSolver : public DeviceSolver<T, I> {
 public:
-  LevelOrderSolver(const DeviceTriangle<I>& triangle, const std::vector<I>& order, int lanes)
-      : lanes_(lanes), triangle_(triangle, order, true), memory_(triangle.pattern.n), counter_(1)
-  {
-    counter_.fill(0, nullptr);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
+  explicit LevelOrderSolver(const DeviceTriangle<I>& triangle) : LevelOrderSolver(triangle, LevelsOf<I>(triangle)) {}
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    switch (lanes_) {
-      case 1: return launch<1>(b, x, conjugate, stream);
-      case 4: return launch<4>(b, x, conjugate, stream);
-      case 8: return launch<8>(b, x, conjugate, stream);
-      default: return launch<32>(b, x, conjugate, stream);
-    }
+    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -224,23 +217,61 @@ public:
 
   std::string describe() const override
   {
-    return std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
+    std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
+    if (partial_rows_ > 0) text += ", " + std::to_string(partial_rows_) + " partial rows";
+    return against_crowding_ > 0 ? text + ", one block a multiprocessor" : text;
   }
 
   std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes(); }
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, const LevelsOf<I>& levels)
+      : LevelOrderSolver(triangle, *levels, granularity_of(triangle.pattern, levels->count))
+  {
+  }
+
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels, const Granularity& granularity)
+      : lanes_(choose_lanes(granularity)),
+        against_crowding_(memory_against_crowding(granularity, lanes_, level_order_threads)),
+        triangle_(store(triangle, levels, granularity)), partial_rows_(triangle_.n() - triangle.pattern.n),
+        memory_(triangle_.n()), counter_(1)
+  {
+    with_lanes(lanes_, [&](auto lanes) {
+      SYNCFREE_CUDA(cudaFuncSetAttribute(solve_in_level_order<T, V, I, Box, lanes>,
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(against_crowding_)));
+    });
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels,
+                                const Granularity& granularity) const
+  {
+    if (granularity.longest <= 2 * longest_row(lanes_)) return {triangle, levels.row, true};
+    SplitRows<I> split;
+    const Status status = split_long_rows(triangle.pattern, triangle.lower, I(longest_row(lanes_)), &split);
+    if (!status.ok()) throw Failure{status};
+    if (triangle.source)
+      for (I& source : split.source)
+        if (source >= 0) source = triangle.source[source];
+    const DeviceTriangle<I> parts{triangle.lower, split.view(), split.source.data(), triangle.unit};
+    return {parts, LevelsOf<I>(parts)->row, true, split.row.data()};
+  }
+
   template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    solve_in_level_order<T, V, I, Box, lanes><<<blocks, level_order_threads, 0, stream>>>(
+    solve_in_level_order<T, V, I, Box, lanes><<<blocks, level_order_threads, against_crowding_, stream>>>(
         triangle_.view(), memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
     check_launch("solve_in_level_order");
   }
 
   int lanes_;
+  std::size_t against_crowding_;
   StoredTriangle<T, V, I> triangle_;
+  I partial_rows_;
   typename Box<Number<T>>::Memory memory_;
   DeviceArray<unsigned long long> counter_;
 };

@@ -9,6 +9,7 @@
 
 #include "core/instantiate.hpp"
 #include "csc_columns.cuh"
+#include "lanes.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -98,19 +99,15 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
 
 template <class T, class V, class I> class CscLevelOrderSolver : public CscColumns<T, V, I> {
 public:
-  CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
-      : CscColumns<T, V, I>(triangle, turned, LevelsOf<I>(triangle)->row, true), lanes_(choose_lanes(turned.view()))
+  CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, const LevelSets<I>& levels)
+      : CscColumns<T, V, I>(triangle, turned, levels.row, true),
+        lanes_(choose_lanes_of_whole_rows(granularity_of(turned.view(), levels.count)))
   {
   }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    switch (lanes_) {
-      case 1: return launch<1>(b, x, conjugate, stream);
-      case 4: return launch<4>(b, x, conjugate, stream);
-      case 8: return launch<8>(b, x, conjugate, stream);
-      default: return launch<32>(b, x, conjugate, stream);
-    }
+    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
   }
 
   std::string describe() const override
@@ -135,7 +132,8 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csc_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<CscLevelOrderSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern));
+  return std::make_unique<CscLevelOrderSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern),
+                                                         *LevelsOf<I>(triangle));
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

@@ -8,8 +8,7 @@ namespace syncfree::cuda {
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<LevelOrderSolver<T, V, I, ValueBox>>(triangle, LevelsOf<I>(triangle)->row,
-                                                               choose_lanes(triangle.pattern));
+  return std::make_unique<LevelOrderSolver<T, V, I, ValueBox>>(triangle);
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

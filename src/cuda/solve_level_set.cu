@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
+#include "lanes.hpp"
 #include "recording.hpp"
 #include "stored_triangle.cuh"
 
@@ -81,8 +82,8 @@ solve_narrow_levels(StoredView<V, I> L, const Call<T>* call, const I* level_begi
 template <class T, class V, class I> class LevelSetSolver : public DeviceSolver<T, I> {
 public:
   LevelSetSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels)
-      : lanes_(choose_lanes(triangle.pattern)), triangle_(triangle, levels.row, false),
-        level_begin_(levels.level_begin), call_(1)
+      : lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.pattern, levels.count))),
+        triangle_(triangle, levels.row, false), level_begin_(levels.level_begin), call_(1)
   {
     find_stages(levels);
     recording_.make([&](cudaStream_t stream) { walk(stream); });
@@ -130,12 +131,7 @@ private:
 
   void walk(cudaStream_t stream)
   {
-    switch (lanes_) {
-      case 1: return walk<1>(stream);
-      case 4: return walk<4>(stream);
-      case 8: return walk<8>(stream);
-      default: return walk<32>(stream);
-    }
+    with_lanes(lanes_, [&](auto lanes) { walk<lanes>(stream); });
   }
 
   template <int lanes> void walk(cudaStream_t stream)

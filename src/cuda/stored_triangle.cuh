@@ -11,7 +11,8 @@
 
 namespace syncfree::cuda {
 
-/// Compressed rows (or columns) as a kernel sees them. The kernel's r-th row is row row[r] of the triangle.
+/// Compressed rows (or columns) as a kernel sees them. The kernel's r-th row is row row[r] of the triangle; a negative
+/// one is none of its rows but a part of one (core/split_rows.hpp).
 ///   inverse_diagonal  nullptr: 1; else by r
 template <class V, class I> struct StoredView {
   I n;
@@ -19,20 +20,21 @@ template <class V, class I> struct StoredView {
   const Number<V> *value, *inverse_diagonal;
 };
 
-/// to[k] = from[source[k]], rounded to V
+/// to[k] = from[source[k]], rounded to V, or `other` where the source is negative
 template <class T, class V, class I>
-__global__ void take_numbers(std::size_t count, const I* source, const Number<T>* from, Number<V>* to)
+__global__ void take_numbers(std::size_t count, const I* source, const Number<T>* from, int other, Number<V>* to)
 {
+  using R = decltype(real_of(Number<V>(0)));
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = Number<V>(from[source[k]]);
+  if (k < count) to[k] = source[k] < 0 ? Number<V>(static_cast<R>(other)) : Number<V>(from[source[k]]);
 }
 
 /// Fills all of `to` by take_numbers.
 template <class T, class V, class I>
-void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream)
+void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
 {
   if (to.empty()) return;
-  take_numbers<T, V, I><<<blocks_for(to.size(), 256), 256, 0, stream>>>(to.size(), source, numbers(from),
+  take_numbers<T, V, I><<<blocks_for(to.size(), 256), 256, 0, stream>>>(to.size(), source, numbers(from), other,
                                                                          numbers(to.data()));
   check_launch("take_numbers");
 }
@@ -42,16 +44,20 @@ template <class T, class V, class I> class StoredTriangle {
 public:
   ///   order     n rows
   ///   renumber  columns are places in that order, not rows
-  StoredTriangle(const DeviceTriangle<I>& triangle, const std::vector<I>& order, bool renumber)
+  ///   names     what b and x know the rows as, negative for parts of rows; nullptr: their numbers
+  StoredTriangle(const DeviceTriangle<I>& triangle, std::vector<I> order, bool renumber, const I* names = nullptr)
       : row_(order), rows_(permute(triangle, row_.data(), renumber)), value_(triangle.pattern.nnz()),
         inverse_diagonal_(triangle.unit ? 0 : order.size())
   {
+    if (!names) return;
+    for (I& row : order) row = names[row];
+    row_ = DeviceArray<I>(order);
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    take(value_, rows_.source.data(), value, stream);
-    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
+    take(value_, rows_.source.data(), value, stream, -1);
+    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream, 1);
   }
 
   I n() const { return static_cast<I>(row_.size()); }
@@ -88,17 +94,6 @@ template <class I> std::vector<I> solve_order(const DeviceTriangle<I>& triangle)
   std::iota(order.begin(), order.end(), I(0));
   if (!triangle.lower) std::reverse(order.begin(), order.end());
   return order;
-}
-
-/// Lanes a row, 1, 4, 8 or 32: enough for the mean row, a warp where some row is long.
-template <class I> int choose_lanes(const PatternView<I>& p)
-{
-  if (p.n == 0) return 1;
-  I longest = 0;
-  for (I i = 0; i < p.n; ++i) longest = std::max<I>(longest, p.row_begin[i + 1] - p.row_begin[i]);
-  const I mean = (p.nnz() + p.n - 1) / p.n;
-  if (longest > 256 || mean > 24) return 32;
-  return mean > 8 ? 8 : mean > 4 ? 4 : 1;
 }
 
 /// The levels that the triangle brings along, or those that are found now.

@@ -3,6 +3,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 /// A matrix is generated or read, PETSc's preconditioner and ours are set up on it through PETSc's interface, their
 /// applications compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC, refresh
 /// PCSetUp() after new numbers on the same pattern, apply PCApply(). One process; threads are those of the plugin.
+/// With -bench_solves whole solves with KSP take the place of all that: solves.hpp.
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
 ///
@@ -13,14 +14,16 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <limits>
 
 #include "generate.hpp"
 #include "measure.hpp"
+#include "options.hpp"
 #include "read_file.hpp"
 #include "report.hpp"
+#include "solves.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree_petsc.h"
+#include "to_petsc.hpp"
 
 #if PETSC_VERSION_LT(3, 19, 0)
 #define PETSC_SUCCESS 0
@@ -28,24 +31,6 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 
 namespace bench {
 namespace {
-
-struct Options {
-  std::string matrices, files, sizes = "100000", strategies, threads = "1,2", kinds = "ilu,icc", csv;
-  std::string mat_type = "aij";
-  PetscInt levels = 0;
-  PetscReal time = 2, tolerance = 1e4 * PETSC_MACHINE_EPSILON;
-};
-
-std::vector<std::string> split(const std::string& list)
-{
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) parts.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 template <class List>
 std::string names(const List& list)
@@ -55,61 +40,17 @@ std::string names(const List& list)
   return text;
 }
 
-/// The strategies that serve a matrix where it is; those of kokkos are there to compare answers with, not times.
+/// The strategies that serve a matrix where it is; those of kokkos, and on the host those of the device's plans, are
+/// there to compare answers with, not times.
 std::string natural_strategies()
 {
   std::vector<syncfree::StrategyInfo> list;
-  for (const auto& s : syncfree::strategies())
-    if (std::string(s.backend) == (on_device ? "cuda" : "host")) list.push_back(s);
-  return names(list);
-}
-
-/// At least one, or the option's name and the bad text in an exception.
-std::vector<std::int64_t> numbers(const char option[], const std::string& list)
-{
-  std::vector<std::int64_t> all;
-  for (const std::string& text : split(list)) {
-    char* end;
-    const double value = std::strtod(text.c_str(), &end);  // 1e5 is a size
-    if (*end || !(value >= 1) || value > std::numeric_limits<PetscInt>::max())
-      throw std::runtime_error(std::string(option) + ": '" + text + "' is not a number >= 1");
-    all.push_back(static_cast<std::int64_t>(value));
+  for (const auto& s : syncfree::strategies()) {
+    const std::string name = s.name, backend = s.backend;
+    const bool test = name == "column_block" || name == "row_block" || name == "recursive_block";
+    if (on_device ? backend == "cuda" : backend == "host" && !test) list.push_back(s);
   }
-  return all;
-}
-
-template <class Items>
-PetscErrorCode read_string(Items PetscOptionsObject, const char option[], const std::string& text, std::string* value)
-{
-  char given[4096];
-  PetscBool set;
-  PetscFunctionBeginUser;
-  PetscCall(PetscOptionsString(option, text.c_str(), nullptr, value->c_str(), given, sizeof(given), &set));
-  if (set) *value = given;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode read_options(Options* o)
-{
-  PetscReal tolerance = o->tolerance;
-  PetscFunctionBeginUser;
-  PetscOptionsBegin(PETSC_COMM_SELF, nullptr, "Benchmark of syncfree_ilu and syncfree_icc", nullptr);
-  PetscCall(read_string(PetscOptionsObject, "-bench_matrices", "Matrices to generate", &o->matrices));
-  PetscCall(read_string(PetscOptionsObject, "-bench_files",
-                        "Files with matrices, PETSc binary or Matrix Market, also .gz", &o->files));
-  PetscCall(read_string(PetscOptionsObject, "-bench_sizes", "Rows of each, at least", &o->sizes));
-  PetscCall(read_string(PetscOptionsObject, "-bench_mat_type", "Where matrices are: aij or aijcusparse", &o->mat_type));
-  PetscCall(read_string(PetscOptionsObject, "-bench_strategies", "Strategies", &o->strategies));
-  PetscCall(read_string(PetscOptionsObject, "-bench_threads", "Threads of each but serial", &o->threads));
-  PetscCall(read_string(PetscOptionsObject, "-bench_kinds", "ilu, icc or both", &o->kinds));
-  PetscCall(read_string(PetscOptionsObject, "-bench_csv", "File for the results", &o->csv));
-  PetscCall(PetscOptionsInt("-bench_levels", "Levels of fill", nullptr, o->levels, &o->levels, nullptr));
-  PetscCall(
-      PetscOptionsReal("-bench_time", "Seconds for each contender of a matrix", nullptr, o->time, &o->time, nullptr));
-  PetscCall(PetscOptionsReal("-bench_tolerance", "Relative error allowed against PETSc", nullptr, tolerance,
-                             &o->tolerance, nullptr));
-  PetscOptionsEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return names(list);
 }
 
 /// PETSc's own, then every strategy with every number of threads; with one thread all strategies do the same work,
@@ -133,41 +74,55 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   return all;
 }
 
-MatOwner to_petsc(const Matrix& A)
-{
-  const std::vector<PetscInt> row_begin(A.row_begin.begin(), A.row_begin.end());
-  const std::vector<PetscInt> column(A.column.begin(), A.column.end());
-  const std::vector<PetscScalar> value(A.value.begin(), A.value.end());
-  const auto n = static_cast<PetscInt>(A.n());
-  MatOwner B;
-  ok(MatCreate(PETSC_COMM_SELF, B.out()));
-  ok(MatSetSizes(B, n, n, n, n));
-  ok(MatSetBlockSize(B, A.block));
-  ok(MatSetType(B, MATSEQAIJ));
-  ok(MatSeqAIJSetPreallocationCSR(B, row_begin.data(), column.data(), value.data()));
-  ok(MatSetOption(B, MAT_SYMMETRIC, PETSC_TRUE));
-  return B;
-}
-
 /// One matrix to measure and how to get it.
 struct Job {
   std::string name;
   std::function<MatOwner()> make;
 };
 
+std::string names_by_default()
+{
+  std::vector<Generator> list;
+  for (const Generator& g : generators())
+    if (g.by_default) list.push_back(g);
+  return names(list);
+}
+
+/// NAME in all sizes, or NAME:ROWS in that one.
+void add_generated(const std::string& text, const std::string& sizes, std::vector<Job>* all)
+{
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const Generator* g = find_generator(name);
+  if (!g) throw std::runtime_error("-bench_matrices: no '" + name + "', there are " + names(generators()));
+  const std::string wanted = colon == std::string::npos ? sizes : text.substr(colon + 1);
+  for (const std::int64_t rows : numbers(colon == std::string::npos ? "-bench_sizes" : "-bench_matrices", wanted))
+    all->push_back({name, [g, rows] { return to_petsc(g->make(rows)); }});
+}
+
 std::vector<Job> jobs(const Options& o)
 {
   std::vector<Job> all;
   const bool everything = o.matrices.empty() && o.files.empty();
-  for (const std::string& name : split(everything ? names(generators()) : o.matrices)) {
-    const Generator* g = find_generator(name);
-    if (!g) throw std::runtime_error("-bench_matrices: no '" + name + "', there are " + names(generators()));
-    for (const std::int64_t rows : numbers("-bench_sizes", o.sizes))
-      all.push_back({name, [g, rows] { return to_petsc(g->make(rows)); }});
-  }
+  for (const std::string& text : split(everything ? names_by_default() : o.matrices))
+    add_generated(text, o.sizes, &all);
   for (const std::string& path : split(o.files))
     all.push_back({name_of_file(path), [path] { return read_matrix(path); }});
   return all;
+}
+
+std::int64_t entries_below_diagonal(Mat A)
+{
+  PetscInt rows, count;
+  const PetscInt* column;
+  std::int64_t below = 0;
+  ok(MatGetSize(A, &rows, nullptr));
+  for (PetscInt row = 0; row < rows; ++row) {
+    ok(MatGetRow(A, row, &count, &column, nullptr));
+    below += std::count_if(column, column + count, [row](PetscInt j) { return j < row; });
+    ok(MatRestoreRow(A, row, &count, &column, nullptr));
+  }
+  return below;
 }
 
 Case describe(const std::string& name, Mat A)
@@ -176,7 +131,7 @@ Case describe(const std::string& name, Mat A)
   MatInfo info;
   ok(MatGetSize(A, &n, nullptr));
   ok(MatGetInfo(A, MAT_LOCAL, &info));
-  return {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used)};
+  return {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used), entries_below_diagonal(A)};
 }
 
 void print_system(const Options& o)
@@ -186,9 +141,9 @@ void print_system(const Options& o)
   CPU_ZERO(&cores);
   const int count = sched_getaffinity(0, sizeof cores, &cores) ? 0 : CPU_COUNT(&cores);
   getloadavg(&load, 1);
-  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %d cores, load %.1f before\n", PETSC_VERSION_MAJOR,
-              PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)),
-              static_cast<int>(sizeof(PetscInt)), count, load);
+  std::printf("PETSc %d.%d.%d, %d-byte scalars, %d-byte integers; %s; %d cores, load %.1f before\n",
+              PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, static_cast<int>(sizeof(PetscScalar)),
+              static_cast<int>(sizeof(PetscInt)), o.machine.c_str(), count, load);
   for (const std::int64_t t : numbers("-bench_threads", o.threads))
     if (t > count) std::printf("warning: %d threads on %d cores\n", static_cast<int>(t), count);
 }
@@ -208,35 +163,45 @@ bool print_help()
 
 class Benchmark {
  public:
-  explicit Benchmark(const Options& o) : options_(o), kinds_(split(o.kinds)), jobs_(jobs(o)), csv_(o.csv)
+  explicit Benchmark(const Options& o) : options_(o), kinds_(split(o.kinds)), jobs_(jobs(o)), csv_(o)
   {
     for (const std::string& kind : kinds_)
       if (kind != "ilu" && kind != "icc") throw std::runtime_error("-bench_kinds: '" + kind + "' is not ilu or icc");
-    if (o.mat_type != "aij" && o.mat_type != "aijcusparse")
-      throw std::runtime_error("-bench_mat_type: '" + o.mat_type + "' is not aij or aijcusparse");
     effort_.seconds = static_cast<double>(o.time);
+    effort_.repetitions = static_cast<int>(o.repetitions);
+    effort_.slow = static_cast<double>(o.slow);
     effort_.tolerance = static_cast<double>(o.tolerance);
     effort_.progress = [this](double share) { progress_.show(share); };
   }
 
-  void run()
+  /// Returns how many matrices failed, each of which has had its error told on stderr.
+  int run()
   {
-    print_system(options_);
-    for (const Job& job : jobs_) {
-      progress_.begin(job.name);
-      MatOwner A = job.make();
-      if (on_device) ok(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, A.out()));
-      const Case c = describe(job.name, A);
-      for (const std::string& kind : kinds_) measure_kind(c, kind);
-    }
+    int failures = 0;
+    for (const Job& job : jobs_) try {
+        progress_.begin(job.name);
+        measure_matrix(job);
+      } catch (const std::exception& e) {
+        ++failures;
+        std::fprintf(stderr, "\nerror: %s\n", e.what());
+      }
     progress_.end();
     print_table(groups_);
     print_means(groups_);
     print_doubts(groups_);
     for (const std::string& s : skips_) std::printf("skipped: %s\n", s.c_str());
+    return failures;
   }
 
  private:
+  void measure_matrix(const Job& job)
+  {
+    MatOwner A = job.make();
+    place(&A);
+    const Case c = describe(job.name, A);
+    for (const std::string& kind : kinds_) measure_kind(c, kind);
+  }
+
   void measure_kind(const Case& c, const std::string& kind)
   {
     std::vector<Result> results;
@@ -259,6 +224,18 @@ class Benchmark {
   std::vector<std::string> skips_;
 };
 
+/// Returns how many matrices or problems failed.
+int run(Options* options)
+{
+  if (options->mat_type != "aij" && options->mat_type != "aijcusparse")
+    throw std::runtime_error("-bench_mat_type: '" + options->mat_type + "' is not aij or aijcusparse");
+  on_device = options->mat_type == "aijcusparse";
+  if (print_help()) return 0;
+  if (options->machine.empty()) options->machine = name_of_machine();
+  print_system(*options);
+  return options->solves ? run_solves(*options) : Benchmark(*options).run();
+}
+
 }  // namespace
 }  // namespace bench
 
@@ -274,8 +251,7 @@ int main(int argc, char** argv)
   try {
     bench::Options options;
     PetscCall(bench::read_options(&options));
-    bench::on_device = options.mat_type == "aijcusparse";
-    if (!bench::print_help()) bench::Benchmark(options).run();
+    failed = bench::run(&options) > 0;
   } catch (const std::exception& e) {
     std::fflush(stdout);
     std::fprintf(stderr, "\nerror: %s\n", e.what());

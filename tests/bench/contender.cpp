@@ -97,12 +97,26 @@ double Contender::time_refresh()
   return now() - begin;
 }
 
-double Contender::time_apply(Vec b, Vec x, int count)
+bool Contender::has_halves() const
 {
-  apply(b, x);
-  const double begin = now();
-  for (int k = 0; k < count; ++k) apply(b, x);
-  return (now() - begin) / count;
+  Mat factor;
+  PetscBool lower, upper;
+  ok(PCFactorGetMatrix(pc_, &factor));
+  ok(MatHasOperation(factor, MATOP_FORWARD_SOLVE, &lower));
+  ok(MatHasOperation(factor, MATOP_BACKWARD_SOLVE, &upper));
+  return lower && upper;
+}
+
+Shape Contender::shape() const
+{
+  Shape s;
+  if (!ours()) return s;
+  const std::string text = view(pc_);
+  s.lower_levels = std::stoll(value_behind(text, "syncfree levels: ", " lower"));
+  s.upper_levels = std::stoll(value_behind(text, " lower, ", " upper"));
+  s.rows_a_level = std::stod(value_behind(text, "syncfree granularity: ", " rows"));
+  s.entries_a_row = std::stod(value_behind(text, "rows a level, ", " entries"));
+  return s;
 }
 
 double Contender::bytes() const
@@ -122,10 +136,11 @@ double Contender::bytes() const
          (static_cast<double>(n) + 1.0) * (2.0 * sizeof(PetscInt) + sizeof(PetscScalar));
 }
 
-std::string Contender::ran() const
+std::string Contender::ran() const { return ours() ? strategy_that_ran(pc_) : "PETSc's own"; }
+
+std::string strategy_that_ran(PC pc)
 {
-  if (!ours()) return "PETSc's own";
-  const std::string text = value_behind(view(pc_), "syncfree strategy: ", ", threads");
+  const std::string text = value_behind(view(pc), "syncfree strategy: ", ", threads");
   const std::string forced = " (forced)";
   const std::size_t at = text.rfind(forced);
   return at == std::string::npos ? text : text.substr(0, at);

@@ -4,6 +4,7 @@
 
 #include <petscksp.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ class Owned {
 using MatOwner = Owned<Mat, MatDestroy>;
 using VecOwner = Owned<Vec, VecDestroy>;
 using PCOwner = Owned<PC, PCDestroy>;
+using KSPOwner = Owned<KSP, KSPDestroy>;
 
 struct Setting {
   std::string kind = "ilu";  ///< ilu or icc
@@ -52,11 +54,36 @@ struct Setting {
   std::string label() const { return strategy.empty() ? "petsc" : strategy + "/" + std::to_string(threads); }
 };
 
+/// The longest chains of rows of the two triangles, in rows, and the work at hand; 0 where nobody says.
+struct Shape {
+  std::int64_t lower_levels = 0, upper_levels = 0;
+  double rows_a_level = 0, entries_a_row = 0;
+};
+
 /// Are matrices on the device? Then clocks are read when all work there is done.
 extern bool on_device;
 
 /// Seconds of a monotonic clock.
 double now();
+
+/// Of one of our PCs that is set up: the strategy, with its reason where `auto` took it.
+std::string strategy_that_ran(PC pc);
+
+/// How often something is done when it is timed, and whether once before.
+struct Burst {
+  int count = 1;
+  bool warm = true;
+};
+
+/// Seconds of one of so many, the one before not counted.
+template <class Work>
+double time_of(Burst burst, Work work)
+{
+  if (burst.warm) work();
+  const double begin = now();
+  for (int k = 0; k < burst.count; ++k) work();
+  return (now() - begin) / burst.count;
+}
 
 class Contender {
  public:
@@ -72,10 +99,15 @@ class Contender {
   /// Seconds of PCSetUp() after the matrix got other numbers.
   double time_refresh();
 
-  /// Seconds of one of `count` applications, after one that is not counted.
-  double time_apply(Vec b, Vec x, int count);
-
   void apply(Vec b, Vec x) { ok(PCApply(pc_, b, x)); }
+
+  /// L^-1 and U^-1 of an ILU, and what takes their place in an ICC. Where has_halves().
+  void apply_lower(Vec b, Vec x) { ok(PCApplySymmetricLeft(pc_, b, x)); }
+  void apply_upper(Vec b, Vec x) { ok(PCApplySymmetricRight(pc_, b, x)); }
+  bool has_halves() const;
+
+  /// What the view of ours says; nothing of PETSc's own.
+  Shape shape() const;
 
   /// Bytes of the factored matrix without transposes: what ours says of itself. For PETSc's own, which does not say:
   /// nz values and columns, and for every row its offset, the place of its diagonal entry and a scalar of solve_work.

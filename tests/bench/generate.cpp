@@ -77,14 +77,6 @@ std::vector<Offset> neighbours(int dimensions, int reach)
 
 double negative(std::int64_t p, std::int64_t q, const Offset&, int, int) { return -0.5 - random_of(p, q, 1); }
 
-/// Edge of the square or cube with at least `nodes` nodes.
-std::int64_t edge(std::int64_t nodes, int dimensions)
-{
-  std::int64_t m = 1;
-  while ((dimensions == 3 ? m * m * m : m * m) < nodes) ++m;
-  return m;
-}
-
 Matrix stencil(std::int64_t rows, int dimensions, int reach)
 {
   const std::int64_t m = edge(rows, dimensions);
@@ -96,39 +88,10 @@ Matrix make_27pt(std::int64_t rows) { return stencil(rows, 3, 3); }
 Matrix make_5pt(std::int64_t rows) { return stencil(rows, 2, 1); }
 Matrix make_9pt(std::int64_t rows) { return stencil(rows, 2, 2); }
 
-/// A lattice of springs, stiff along and soft across: the block of two nodes at direction d is -k (d d^T + I / 5).
 Matrix make_elasticity(std::int64_t rows)
 {
   const std::int64_t m = edge((rows + 2) / 3, 3);
-  return grid({m, m, m}, neighbours(3, 3), 3, [](std::int64_t p, std::int64_t q, const Offset& o, int r, int c) {
-    if (p == q) return r == c ? 0.0 : 0.2 * (random_of(3 * p + r, 3 * p + c, 2) - 0.5);
-    const double length = static_cast<double>(o[0] * o[0] + o[1] * o[1] + o[2] * o[2]);
-    const double along = static_cast<double>(o[r] * o[c]) / length;
-    return -(0.5 + random_of(p, q, 2)) * (along + (r == c ? 0.2 : 0.0));
-  });
-}
-
-/// Neighbours of every row among the rows before it -> the symmetric matrix. Neighbours may repeat.
-Matrix from_lower(std::vector<std::vector<std::int64_t>> lower)
-{
-  const auto n = static_cast<std::int64_t>(lower.size());
-  std::vector<std::vector<std::int64_t>> upper(lower.size());
-  for (std::int64_t i = 0; i < n; ++i) {
-    auto& row = lower[i];
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-    for (const std::int64_t j : row) upper[j].push_back(i);
-  }
-  Matrix A;
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (const std::int64_t j : lower[i]) A.column.push_back(j);
-    A.column.push_back(i);
-    for (const std::int64_t j : upper[i]) A.column.push_back(j);
-    for (std::int64_t k = A.row_begin[i]; k < A.nnz(); ++k) A.value.push_back(-0.5 - random_of(i, A.column[k], 3));
-    end_row(&A);
-  }
-  dominate(&A);
-  return A;
+  return make_springs({m, m, m});
 }
 
 /// 20 draws a row in a band of 2000.
@@ -175,18 +138,64 @@ double random_of(std::int64_t i, std::int64_t j, std::uint64_t seed)
   return static_cast<double>(mix(mix(mix(seed) ^ low) ^ high) >> 11) * 0x1p-53;
 }
 
+std::int64_t edge(std::int64_t nodes, int dimensions)
+{
+  std::int64_t m = 1;
+  while ((dimensions == 3 ? m * m * m : m * m) < nodes) ++m;
+  return m;
+}
+
+/// Stiff along a spring and soft across: the block of two nodes at direction d is -k (d d^T + I / 5).
+Matrix make_springs(const Offset& size)
+{
+  return grid(size, neighbours(3, 3), 3, [](std::int64_t p, std::int64_t q, const Offset& o, int r, int c) {
+    if (p == q) return r == c ? 0.0 : 0.2 * (random_of(3 * p + r, 3 * p + c, 2) - 0.5);
+    const double length = static_cast<double>(o[0] * o[0] + o[1] * o[1] + o[2] * o[2]);
+    const double along = static_cast<double>(o[r] * o[c]) / length;
+    return -(0.5 + random_of(p, q, 2)) * (along + (r == c ? 0.2 : 0.0));
+  });
+}
+
+Matrix from_lower(std::vector<std::vector<std::int64_t>> lower)
+{
+  const auto n = static_cast<std::int64_t>(lower.size());
+  std::vector<std::vector<std::int64_t>> upper(lower.size());
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto& row = lower[i];
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    for (const std::int64_t j : row) upper[j].push_back(i);
+  }
+  Matrix A;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (const std::int64_t j : lower[i]) A.column.push_back(j);
+    A.column.push_back(i);
+    for (const std::int64_t j : upper[i]) A.column.push_back(j);
+    for (std::int64_t k = A.row_begin[i]; k < A.nnz(); ++k) A.value.push_back(-0.5 - random_of(i, A.column[k], 3));
+    end_row(&A);
+  }
+  dominate(&A);
+  return A;
+}
+
 const std::vector<Generator>& generators()
 {
   static const std::vector<Generator> all = {
-      {"7pt", "7-point stencil on a cube", make_7pt},
-      {"27pt", "27-point stencil on a cube", make_27pt},
-      {"5pt", "5-point stencil on a square", make_5pt},
-      {"9pt", "9-point stencil on a square", make_9pt},
-      {"elasticity", "27-point stencil, three unknowns a node", make_elasticity},
-      {"banded", "20 random neighbours before each row, at most 2000 away", make_banded},
-      {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw},
-      {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh},
-      {"chain", "tridiagonal: every row waits for the one before", make_chain},
+      {"7pt", "7-point stencil on a cube", make_7pt, true},
+      {"27pt", "27-point stencil on a cube", make_27pt, true},
+      {"5pt", "5-point stencil on a square", make_5pt, true},
+      {"9pt", "9-point stencil on a square", make_9pt, true},
+      {"elasticity", "27-point stencil, three unknowns a node", make_elasticity, true},
+      {"banded", "20 random neighbours before each row, at most 2000 away", make_banded, true},
+      {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw, true},
+      {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh, true},
+      {"chain", "tridiagonal: every row waits for the one before", make_chain, true},
+      {"kkt", "two levels: a diagonal block, then constraints on it (nlpkkt)", make_kkt, false},
+      {"road", "planar, 3.2 entries a row (road_usa)", make_road, false},
+      {"hubs", "32 rows that meet all others, short paths (mawi, wiki-Talk)", make_hubs, false},
+      {"dense", "every entry on and below the diagonal (Dense)", make_dense, false},
+      {"beam", "springs in a beam 9 nodes thick, three unknowns a node (Cantilever)", make_beam, false},
+      {"two_rows", "two rows that meet all rows before them, else a band (FullChip)", make_two_rows, false},
   };
   return all;
 }

@@ -2,10 +2,11 @@
 
 /// The matrices of the benchmark, made from a size: always the same for the same name and size.
 ///
-/// All are symmetric, so that ILU and ICC meet the same matrix, with every diagonal entry stored. Off the
+/// All but `dense` are symmetric, so that ILU and ICC meet the same matrix, with every diagonal entry stored. Off the
 /// diagonal the numbers are random; the diagonal exceeds the moduli of its row by two per cent, so that
 /// incomplete factors exist (H-matrices) and are good for something. The mesh has its true numbers.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace bench {
 
 /// Square, CSR, columns ascending.
 struct Matrix {
-  int block = 1;  ///< unknowns a node: rows of a node share their pattern
+  int block = 1;          ///< unknowns a node: rows of a node share their pattern
+  bool symmetric = true;  ///< is it?
   std::vector<std::int64_t> row_begin = {0}, column;
   std::vector<double> value;
 
@@ -26,6 +28,7 @@ struct Generator {
   const char* name;                   ///< as in -bench_matrices
   const char* summary;                ///< one line for -help
   Matrix (*make)(std::int64_t rows);  ///< at least `rows` rows, and few more
+  bool by_default;                    ///< made when no matrices are named; stand-ins for those of papers are not
 };
 
 const std::vector<Generator>& generators();
@@ -36,7 +39,24 @@ const Generator* find_generator(const std::string& name);
 /// In [0, 1), the same for (i, j) and (j, i) and in every run.
 double random_of(std::int64_t i, std::int64_t j, std::uint64_t seed);
 
+/// Edge of the square or cube with at least `nodes` nodes.
+std::int64_t edge(std::int64_t nodes, int dimensions);
+
+/// Symmetric, from the neighbours of every row among the rows before it, which may repeat; random numbers.
+Matrix from_lower(std::vector<std::vector<std::int64_t>> lower);
+
+/// A lattice of springs on a grid of nodes, x fastest, three unknowns a node; size = nodes in x, y, z.
+Matrix make_springs(const std::array<std::int64_t, 3>& size);
+
 /// Finite elements on a tetrahedral mesh, see mesh.cpp.
 Matrix make_mesh(std::int64_t rows);
+
+/// Stand-ins for matrices of the papers that are too large to carry, see stand_ins.cpp.
+Matrix make_kkt(std::int64_t rows);
+Matrix make_road(std::int64_t rows);
+Matrix make_hubs(std::int64_t rows);
+Matrix make_dense(std::int64_t rows);
+Matrix make_beam(std::int64_t rows);
+Matrix make_two_rows(std::int64_t rows);
 
 }  // namespace bench

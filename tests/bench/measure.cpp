@@ -12,11 +12,13 @@
 #include <fstream>
 #include <limits>
 
+#include "to_petsc.hpp"
+
 namespace bench {
 namespace {
 
 struct Times {
-  std::vector<double> setup, destroy, refresh, apply;
+  std::vector<double> setup, destroy, refresh, apply, lower, upper, cg;
   double wall = 0, processor = 0;  // of all turns
 };
 
@@ -28,32 +30,7 @@ double processor_time()
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Seconds that all cores of the machine have run programs other than this one; 0 where the system does not say.
-double time_of_others()
-{
-  double part[8] = {}, all = 0;  // user, nice, system, idle, waiting, two kinds of interrupts, stolen
-  std::ifstream file("/proc/stat");
-  std::string word;
-  rusage own;
-  file >> word;
-  for (double& p : part) file >> p;
-  if (!file || word != "cpu" || getrusage(RUSAGE_SELF, &own)) return 0;
-  for (const int k : {0, 1, 2, 5, 6, 7}) all += part[k];
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * t.tv_usec; };
-  return all / static_cast<double>(sysconf(_SC_CLK_TCK)) - seconds(own.ru_utime) - seconds(own.ru_stime);
-}
-
-Spread spread(std::vector<double> times)
-{
-  std::sort(times.begin(), times.end());
-  const auto at = [&](double share) {
-    const double place = share * static_cast<double>(times.size() - 1);
-    const auto below = static_cast<std::size_t>(place);
-    const std::size_t above = std::min(below + 1, times.size() - 1);
-    return times[below] + (place - static_cast<double>(below)) * (times[above] - times[below]);
-  };
-  return {at(0.25), at(0.5), at(0.75)};
-}
+Spread spread_or_nothing(const std::vector<double>& times) { return times.empty() ? Spread() : spread(times); }
 
 /// One matrix with its contenders, all of which are kept set up, since programs refresh and apply what they have.
 class Comparison {
@@ -61,12 +38,11 @@ class Comparison {
   Comparison(const Case& c, const std::vector<Setting>& settings, const Effort& effort) : case_(c), effort_(effort)
   {
     for (const Setting& s : settings) contenders_.emplace_back(s);
-    times_.resize(settings.size());
-    error_.resize(settings.size());
-    x_.resize(settings.size());
-    ok(MatCreateVecs(c.A, b_.out(), nullptr));
-    for (VecOwner& x : x_) ok(VecDuplicate(b_, x.out()));
-    set_random();
+    state_.resize(settings.size());
+    ok(MatCreateVecs(c.A, y_.out(), b_.out()));
+    set_random(y_);
+    ok(MatMult(c.A, y_, b_));
+    for (State& s : state_) ok(VecDuplicate(b_, s.x.out()));
   }
 
   /// Sets everybody up and compares. Returns why PETSc itself has no factor.
@@ -75,71 +51,141 @@ class Comparison {
     for (std::size_t c = 0; c < contenders_.size(); ++c) {
       const std::string failure = contenders_[c].prepare(case_.A);
       if (!failure.empty() && c == 0) return "PETSc's own ends in " + failure;
+      if (!failure.empty() && on_device) return "ends in " + failure + ", for which PETSc's own does not look there";
       if (!failure.empty()) complain(c, "failed where PETSc's own did not: " + failure);
-      contenders_[c].apply(b_, x_[c]);
+      calibrate(c);
     }
     if (on_device && contenders_[0].setting().kind == "icc" && !(find_errors() <= effort_.tolerance))
       return "PETSc's own is another on the device, where it ignores shifts";
     compare();
+    measure_size();
+    products_.count = count_for(time_of({1, true}, [this] { multiply(); }));
     return "";
   }
 
-  /// Applications in a turn: enough for ten milliseconds of PETSc's.
-  void calibrate()
-  {
-    const double seconds = contenders_[0].time_apply(b_, x_[0], 1);
-    applies_ = static_cast<int>(std::clamp(0.01 / seconds, 1.0, 100.0));
-  }
-
-  /// Doubling and halving is exact, so that every factor of all runs is good.
+  /// Doubling and halving is exact, so that every factor of all runs is good, and an old x of PETSc's own too.
   void repeat(int repetition)
   {
     const std::size_t count = contenders_.size();
-    ok(MatScale(case_.A, repetition % 2 ? 0.5 : 2.0));
+    const double scale = repetition % 2 ? 0.5 : 2.0;
+    ok(MatScale(case_.A, scale));
+    if (state_[0].done) ok(VecScale(state_[0].x, 1 / scale));
+    spmv_.push_back(time_of(products_, [this] { multiply(); }));
     for (std::size_t turn = 0; turn < count; ++turn) {
       const std::size_t forward = (turn + static_cast<std::size_t>(repetition / 2)) % count;
-      take_turn(repetition % 2 ? count - 1 - forward : forward);
+      const std::size_t c = repetition % 2 ? count - 1 - forward : forward;
+      if (!state_[c].done) take_turn(c);
     }
     compare();
+    for (State& s : state_) s.done = s.done || s.slow;
   }
 
-  std::vector<Result> results(int repetitions) const
+  /// Is one left that is not timed only once?
+  bool anybody() const
+  {
+    return std::any_of(state_.begin(), state_.end(), [](const State& s) { return !s.done; });
+  }
+
+  std::vector<Result> results() const
   {
     std::vector<Result> all;
-    for (std::size_t c = 0; c < contenders_.size(); ++c) {
-      Result r;
-      r.matrix = case_.matrix;
-      r.n = case_.n;
-      r.nnz = case_.nnz;
-      r.setting = contenders_[c].setting();
-      r.ran = contenders_[c].ran();
-      r.repetitions = repetitions;
-      r.setup = spread(times_[c].setup);
-      r.destroy = spread(times_[c].destroy);
-      r.refresh = spread(times_[c].refresh);
-      r.apply = spread(times_[c].apply);
-      r.bytes = contenders_[c].bytes();
-      r.share = times_[c].processor / times_[c].wall;
-      r.error = error_[c];
-      all.push_back(r);
-    }
+    for (std::size_t c = 0; c < contenders_.size(); ++c) all.push_back(result(c));
+    if (all.size() > 1) all[0].shape = all[1].shape;  // the same triangles
     return all;
   }
 
  private:
-  void take_turn(std::size_t c)
+  struct State {
+    Times times;
+    double error = 0;
+    VecOwner x;
+    Burst burst;
+    bool halves = false, slow = false, done = false;  // done: after a repetition that was slow
+  };
+
+  bool too_long(double seconds) const { return effort_.slow > 0 && seconds > effort_.slow; }
+
+  /// Enough for ten milliseconds, less where there is little time.
+  int count_for(double seconds) const
   {
-    const double wall = now(), processor = processor_time();
-    const auto [setup, destroy] = contenders_[c].time_setup(case_.A);
-    times_[c].setup.push_back(setup);
-    times_[c].destroy.push_back(destroy);
-    times_[c].refresh.push_back(contenders_[c].time_refresh());
-    times_[c].apply.push_back(contenders_[c].time_apply(b_, x_[c], applies_));
-    times_[c].processor += processor_time() - processor;
-    times_[c].wall += now() - wall;
+    return static_cast<int>(std::clamp(std::min(0.01, effort_.seconds / 20) / seconds, 1.0, 100.0));
   }
 
-  /// Of all contenders; returns the largest, NaN if there is one.
+  void multiply() { ok(MatMult(case_.A, b_, y_)); }
+
+  void calibrate(std::size_t c)
+  {
+    State& s = state_[c];
+    const auto apply = [&] { contenders_[c].apply(b_, s.x); };
+    double first = time_of({1, false}, apply);
+    if (too_long(first) && !too_long(first / 4)) first = time_of({1, false}, apply);  // what is done once may be in it
+    s.halves = contenders_[c].has_halves();
+    s.slow = too_long(first);
+    s.burst = s.slow ? Burst{1, false} : Burst{count_for(time_of({1, false}, apply)), true};
+  }
+
+  void take_turn(std::size_t c)
+  {
+    State& s = state_[c];
+    const double wall = now(), processor = processor_time();
+    const auto [setup, destroy] = contenders_[c].time_setup(case_.A);
+    s.times.setup.push_back(setup);
+    s.times.destroy.push_back(destroy);
+    s.times.refresh.push_back(contenders_[c].time_refresh());
+    if (s.halves) time_halves(c);
+    s.times.apply.push_back(time_of(s.burst, [&] { contenders_[c].apply(b_, s.x); }));
+    if (!s.slow) s.times.cg.push_back(time_of(s.burst, [&] { multiply(), contenders_[c].apply(b_, s.x); }));
+    s.times.processor += processor_time() - processor;
+    s.times.wall += now() - wall;
+    s.slow = s.slow || too_long(s.times.wall);
+  }
+
+  void time_halves(std::size_t c)
+  {
+    State& s = state_[c];
+    s.times.lower.push_back(time_of(s.burst, [&] { contenders_[c].apply_lower(b_, s.x); }));
+    s.times.upper.push_back(time_of(s.burst, [&] { contenders_[c].apply_upper(b_, s.x); }));
+  }
+
+  Result result(std::size_t c) const
+  {
+    const State& s = state_[c];
+    Result r;
+    r.matrix = case_.matrix;
+    r.n = case_.n;
+    r.nnz = case_.nnz;
+    r.lower_nnz = case_.lower_nnz;
+    r.setting = contenders_[c].setting();
+    r.ran = contenders_[c].ran();
+    r.repetitions = static_cast<int>(s.times.apply.size());
+    r.shape = contenders_[c].shape();
+    r.setup = spread(s.times.setup);
+    r.destroy = spread(s.times.destroy);
+    r.refresh = spread(s.times.refresh);
+    r.apply = spread(s.times.apply);
+    r.lower = spread_or_nothing(s.times.lower);
+    r.upper = spread_or_nothing(s.times.upper);
+    r.cg = spread_or_nothing(s.times.cg);
+    r.spmv = spread(spmv_);
+    r.bytes = contenders_[c].bytes();
+    r.share = s.times.processor / s.times.wall;
+    r.error = s.error;
+    r.largest = largest_;
+    r.mean = mean_;
+    return r;
+  }
+
+  /// Of PETSc's own x.
+  void measure_size()
+  {
+    PetscReal largest, sum;
+    ok(VecNorm(state_[0].x, NORM_INFINITY, &largest));
+    ok(VecNorm(state_[0].x, NORM_1, &sum));
+    largest_ = static_cast<double>(largest);
+    mean_ = static_cast<double>(sum) / static_cast<double>(std::max<std::int64_t>(case_.n, 1));
+  }
+
+  /// Of all contenders that had a turn; returns the largest, NaN if there is one.
   double find_errors()
   {
     VecOwner difference;
@@ -147,13 +193,15 @@ class Comparison {
     double worst = 0;
     bool all_numbers = true;
     ok(VecDuplicate(b_, difference.out()));
-    ok(VecNorm(x_[0], NORM_2, &size));
+    ok(VecNorm(state_[0].x, NORM_2, &size));
     for (std::size_t c = 1; c < contenders_.size(); ++c) {
-      ok(VecCopy(x_[c], difference));
-      ok(VecAXPY(difference, -1.0, x_[0]));
+      State& s = state_[c];
+      if (s.done) continue;
+      ok(VecCopy(s.x, difference));
+      ok(VecAXPY(difference, -1.0, state_[0].x));
       ok(VecNorm(difference, NORM_2, &norm));
       const double error = size > 0 ? static_cast<double>(norm / size) : static_cast<double>(norm);
-      error_[c] = std::isnan(error) ? error : std::max(error_[c], error);
+      s.error = std::isnan(error) ? error : std::max(s.error, error);
       worst = std::max(worst, error);
       all_numbers = all_numbers && !std::isnan(error);
     }
@@ -164,7 +212,7 @@ class Comparison {
   {
     find_errors();
     for (std::size_t c = 1; c < contenders_.size(); ++c)
-      if (!(error_[c] <= effort_.tolerance)) disagree(c, error_[c]);
+      if (!(state_[c].error <= effort_.tolerance)) disagree(c, state_[c].error);
   }
 
   [[noreturn]] void disagree(std::size_t c, double error) const
@@ -180,29 +228,43 @@ class Comparison {
     throw std::runtime_error(case_.matrix + ", " + s.kind + ", " + s.label() + ": " + problem);
   }
 
-  void set_random()
-  {
-    PetscRandom random;
-    ok(PetscRandomCreate(PETSC_COMM_SELF, &random));
-    ok(PetscRandomSetType(random, PETSCRANDER48));
-    ok(PetscRandomSetInterval(random, -1.0, 1.0));
-    ok(PetscRandomSetSeed(random, 1));
-    ok(PetscRandomSeed(random));
-    ok(VecSetRandom(b_, random));
-    ok(PetscRandomDestroy(&random));
-  }
-
   const Case& case_;
   const Effort& effort_;
   std::vector<Contender> contenders_;
-  std::vector<Times> times_;
-  std::vector<double> error_;
-  VecOwner b_;
-  std::vector<VecOwner> x_;
-  int applies_ = 1;
+  std::vector<State> state_;
+  std::vector<double> spmv_;
+  VecOwner b_, y_;
+  Burst products_;
+  double largest_ = 0, mean_ = 0;
 };
 
 }  // namespace
+
+Spread spread(std::vector<double> times)
+{
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(times.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, times.size() - 1);
+    return times[below] + (place - static_cast<double>(below)) * (times[above] - times[below]);
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+double time_of_others()
+{
+  double part[8] = {}, all = 0;  // user, nice, system, idle, waiting, two kinds of interrupts, stolen
+  std::ifstream file("/proc/stat");
+  std::string word;
+  rusage own;
+  file >> word;
+  for (double& p : part) file >> p;
+  if (!file || word != "cpu" || getrusage(RUSAGE_SELF, &own)) return 0;
+  for (const int k : {0, 1, 2, 5, 6, 7}) all += part[k];
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * t.tv_usec; };
+  return all / static_cast<double>(sysconf(_SC_CLK_TCK)) - seconds(own.ru_utime) - seconds(own.ru_stime);
+}
 
 std::vector<Result> measure(const Case& c, const std::vector<Setting>& settings, const Effort& effort,
                             std::string* skipped)
@@ -210,14 +272,13 @@ std::vector<Result> measure(const Case& c, const std::vector<Setting>& settings,
   Comparison comparison(c, settings, effort);
   *skipped = comparison.prepare();
   if (!skipped->empty()) return {};
-  comparison.calibrate();
   const double begin = now(), others = time_of_others(), budget = effort.seconds * static_cast<double>(settings.size());
   int done = 0;
-  for (double spent = 0; done < effort.repetitions || spent < budget; spent = now() - begin) {
+  for (double spent = 0; comparison.anybody() && (done < effort.repetitions || spent < budget); spent = now() - begin) {
     effort.progress(std::min(spent / budget, static_cast<double>(done) / effort.repetitions));
     comparison.repeat(done++);
   }
-  std::vector<Result> results = comparison.results(done);
+  std::vector<Result> results = comparison.results();
   for (Result& r : results) r.others = std::max(0.0, (time_of_others() - others) / (now() - begin));
   return results;
 }

@@ -15,7 +15,8 @@ namespace {
 constexpr const char* header =
     "matrix,n,nnz,kind,levels,contender,strategy,threads,ran,repetitions,setup_ms,setup_low_ms,setup_high_ms,"
     "destroy_ms,destroy_low_ms,destroy_high_ms,refresh_ms,refresh_low_ms,refresh_high_ms,apply_ms,apply_low_ms,"
-    "apply_high_ms,memory_bytes,petsc_bytes,error,core_share,others_cores\n";
+    "apply_high_ms,memory_bytes,petsc_bytes,error,core_share,others_cores,lower_ms,upper_ms,spmv_ms,cg_ms,"
+    "lower_levels,upper_levels,rows_a_level,entries_a_row,lower_nnz,largest,mean";
 
 std::string title(const Result& r)
 {
@@ -27,6 +28,22 @@ std::string title(const Result& r)
 void print_spread(FILE* file, const Spread& s)
 {
   std::fprintf(file, ",%.6g,%.6g,%.6g", 1e3 * s.median, 1e3 * s.low, 1e3 * s.high);
+}
+
+/// Nothing for 0, which stands for what was not measured.
+void print_or_nothing(FILE* file, double value)
+{
+  if (value > 0) std::fprintf(file, ",%.6g", value);
+  else std::fputs(",", file);
+}
+
+void print_parts(FILE* file, const Result& r)
+{
+  for (const Spread* s : {&r.lower, &r.upper, &r.spmv, &r.cg}) print_or_nothing(file, 1e3 * s->median);
+  const Shape& s = r.shape;
+  for (const std::int64_t count : {s.lower_levels, s.upper_levels}) print_or_nothing(file, static_cast<double>(count));
+  for (const double value : {s.rows_a_level, s.entries_a_row}) print_or_nothing(file, value);
+  std::fprintf(file, ",%lld,%.3e,%.3e", static_cast<long long>(r.lower_nnz), r.largest, r.mean);
 }
 
 /// How many times as fast as PETSc's, and as large.
@@ -101,12 +118,20 @@ void Progress::end()
   if (isatty(2)) std::fprintf(stderr, "\r%-90s\r", "");
 }
 
-CsvFile::CsvFile(const std::string& path)
+const char* const origin_header = "scalar_bytes,index_bytes,machine,commit,note";
+
+std::string origin_fields(const Options& o)
 {
-  if (path.empty()) return;
-  file_ = std::fopen(path.c_str(), "w");
-  if (!file_) throw std::runtime_error("cannot write " + path);
-  std::fputs(header, file_);
+  return std::to_string(sizeof(PetscScalar)) + "," + std::to_string(sizeof(PetscInt)) + "," + csv_field(o.machine) +
+         "," + csv_field(o.commit) + "," + csv_field(o.note);
+}
+
+CsvFile::CsvFile(const Options& o) : origin_(origin_fields(o))
+{
+  if (o.csv.empty()) return;
+  file_ = std::fopen(o.csv.c_str(), "w");
+  if (!file_) throw std::runtime_error("cannot write " + o.csv);
+  std::fprintf(file_, "%s,%s\n", header, origin_header);
 }
 
 CsvFile::~CsvFile()
@@ -123,7 +148,9 @@ void CsvFile::add(const std::vector<Result>& results)
                  static_cast<long long>(r.nnz), s.kind.c_str(), static_cast<int>(s.levels), s.label().c_str(),
                  s.strategy.c_str(), s.threads, r.ran.c_str(), r.repetitions);
     for (const Spread* spread : {&r.setup, &r.destroy, &r.refresh, &r.apply}) print_spread(file_, *spread);
-    std::fprintf(file_, ",%.0f,%.0f,%.3e,%.3f,%.2f\n", r.bytes, results[0].bytes, r.error, r.share, r.others);
+    std::fprintf(file_, ",%.0f,%.0f,%.3e,%.3f,%.2f", r.bytes, results[0].bytes, r.error, r.share, r.others);
+    print_parts(file_, r);
+    std::fprintf(file_, ",%s\n", origin_.c_str());
   }
   std::fflush(file_);
 }
@@ -172,6 +199,9 @@ void print_doubts(const std::vector<std::vector<Result>>& groups)
 {
   const auto cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   for (const auto& group : groups) {
+    if (!(group[0].largest <= 1e6 && group[0].mean >= 1e-6))
+      std::printf("warning: %s: |x| is %.1e on average and at most %.1e; 1e-6 to 1e6 is wanted\n",
+                  title(group[0]).c_str(), group[0].mean, group[0].largest);
     int threads = 1;
     for (const Result& r : group) threads = std::max(threads, r.setting.threads);
     if (group[0].share < 0.97 || group[0].others + threads > cores + 0.1)

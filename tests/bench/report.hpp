@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "measure.hpp"
+#include "options.hpp"
 
 namespace bench {
 
@@ -25,16 +26,22 @@ class Progress {
   std::string matrix_;
 };
 
-/// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles.
+/// Sizes of scalars and indices, machine, commit and note: the last columns of every file, and their fields.
+extern const char* const origin_header;
+std::string origin_fields(const Options& o);
+
+/// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles or the median alone;
+/// what was not measured is empty.
 class CsvFile {
  public:
-  explicit CsvFile(const std::string& path);  ///< empty: none is written
+  explicit CsvFile(const Options& o);  ///< without a name none is written
   ~CsvFile();
   CsvFile(const CsvFile&) = delete;
   void add(const std::vector<Result>& results);
 
  private:
   FILE* file_ = nullptr;
+  std::string origin_;  // the last fields of every row
 };
 
 /// Every result beside PETSc's, the first of its group.

@@ -20,7 +20,9 @@ import sys
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
 MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
+STAND_INS = "kkt road hubs dense beam two_rows".split()
 EVENTS = ("setup", "destroy", "refresh", "apply")
+COMMIT = 'a "commit", so to speak'
 ROW = re.compile(r"^(\S+) (ilu|icc) +(\d+) +(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ")
 
 
@@ -51,7 +53,8 @@ class Bench:
 
     def run(self, *options, status=0):
         command = [str(part) for part in (self.program, "-bench_time", "0.002", *options)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        env = dict(os.environ, SYNCFREE_COMMIT=COMMIT)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=env)
         expect(
             result.returncode == status,
             f"{' '.join(command)}: status {result.returncode}, not {status}\n{result.stdout}{result.stderr}",
@@ -92,6 +95,98 @@ def numbers_are_sound(bench):
         for event in EVENTS:
             low, middle, high = (float(row[f"{event}{part}_ms"]) for part in ("_low", "", "_high"))
             expect(0 < low <= middle <= high, f"{event} of {row}")
+
+
+def triangles_and_products_are_timed(bench):
+    for row in bench.rows:
+        for event in ("lower", "upper", "cg"):
+            measured = bool(row[f"{event}_ms"])
+            expect(measured or row["contender"] == "petsc", f"no {event} in {row}")
+            expect(not measured or float(row[f"{event}_ms"]) > 0, f"{event} of {row}")
+        expect(float(row["spmv_ms"]) > 0, f"product of {row}")
+        expect(row["commit"] == COMMIT and row["machine"], f"origin of {row}")
+
+
+def solutions_are_of_a_good_size(bench):
+    for row in bench.rows:
+        expect(1e-6 <= float(row["mean"]) <= float(row["largest"]) <= 1e6, f"|x| of {row}")
+    expect("is wanted" not in bench.text, "a warning of the size of x")
+
+
+def levels_are_those_of_the_pattern(bench):
+    path = bench.work / "stand_ins.csv"
+    bench.run("-bench_sizes", "400", "-bench_matrices", ",".join(STAND_INS), "-bench_kinds", "ilu", "-bench_threads",
+              "1", "-bench_strategies", "serial", "-bench_csv", path)
+    found = {}
+    for row in bench.rows + read(path):
+        found[row["matrix"]] = (int(row["n"]), int(row["lower_levels"]), int(row["upper_levels"]))
+        sides = 1 if row["matrix"] == "dense" else 2
+        expect(sides * int(row["lower_nnz"]) == int(row["nnz"]) - int(row["n"]), f"entries below the diagonal: {row}")
+        a_level, a_row = float(row["rows_a_level"]), float(row["entries_a_row"])
+        levels = int(row["lower_levels"]) + int(row["upper_levels"])
+        expect(abs(a_level * levels / (2 * int(row["n"])) - 1) < 1e-2 and a_row > 0, f"granularity of {row}")
+    expect(set(found) == {*MATRICES, *STAND_INS}, f"matrices {sorted(found)}")
+    n = {matrix: sizes[0] for matrix, sizes in found.items()}
+    for matrix, levels in (("kkt", (2, 2)), ("chain", (n["chain"], n["chain"])), ("dense", (n["dense"], 1))):
+        expect(found[matrix][1:] == levels, f"{matrix}: {found[matrix]}")
+
+
+def slow_contenders_are_timed_once(bench):
+    path = bench.work / "slow.csv"
+    bench.run("-bench_matrices", "7pt:300,5pt:200", "-bench_kinds", "ilu", "-bench_slow", "1e-9", "-bench_csv", path)
+    found = read(path)
+    expect({row["repetitions"] for row in found} == {"1"}, f"repetitions {[row['repetitions'] for row in found]}")
+    expect({row["n"] for row in found} == {"343", "225"}, f"sizes {[row['n'] for row in found]}")
+
+
+def whole_solves(bench):
+    path = bench.work / "solves.csv"
+    text = bench.run("-bench_solves", "-bench_sizes", "1000", "-bench_threads", "2", "-bench_csv", path).stdout
+    found = {(row["problem"], row["pc"]): row for row in read(path)}
+    wanted = itertools.product(("poisson", "convection"), ("ilu", "jacobi", "gamg", "syncfree_ilu"))
+    expect(set(found) == set(wanted), f"solves {sorted(found)}")
+    for (problem, pc), row in found.items():
+        converged = row["reason"].startswith("CONVERGED") and float(row["residual"]) < 1e-6
+        expect(converged or (problem, pc) == ("convection", "gamg"), f"{row}")
+        expect(f"{problem}" in text and pc in text, text)
+        for event in ("setup", "refresh", "solve", "matmult", "apply"):
+            expect(float(row[f"{event}_ms"]) > 0, f"{event} of {row}")
+    for problem in ("poisson", "convection"):
+        counts = [int(found[problem, pc]["iterations"]) for pc in ("ilu", "syncfree_ilu", "jacobi")]
+        expect(counts[0] == counts[1] < counts[2], f"{problem}: iterations of ilu, ours, jacobi {counts}")
+    text = bench.run("-bench_solves", "-bench_sizes", "300", "-bench_gamg_rows", "100", "-bench_threads", "1").stdout
+    expect("jacobi" in text and "gamg" not in text, text)
+
+
+def papers(bench):
+    folder = bench.work / "papers"
+    command = ["bash", "config/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=root)
+    expect(result.returncode == 0, f"{result.stdout[-2000:]}{result.stderr[-4000:]}")
+    for part in ("Liu 2016, table 1", "Liu 2016, table 3", "Liu 2016, figure 4", "Liu 2016, table 4",
+                 "Lu 2020, tables 1 and 2", "Lu 2020, figure 4", "Lu 2020, figure 5", "Lu 2020, table 4",
+                 "Lu 2020, table 5", "Lu 2020, figure 6", "Lu 2020, figure 7", "Su 2020, averages", "Su 2020, curve",
+                 "Su 2020, preference", "Su 2020, case study"):
+        expect(f"== {part}" in result.stdout, f"no {part} in\n{result.stdout}")
+    expect(result.stdout.count("  as in the paper") == 6, "tables 1 and 2 of Lu 2020 are not what is counted")
+    expect("not measured here" not in result.stdout, result.stdout)
+    expect("geometric means" in (folder / "rates.txt").read_text(), "no rates")
+    as_on_a_device(folder)
+
+
+def as_on_a_device(folder):
+    """The sections that want all three kinds of triangle kernels, with others under the device's names."""
+    text = (folder / "solves.csv").read_text()
+    for host, device in (("serial", "cusparse"), ("sync_free", "csc_sync_free"), ("blocks", "csr_writing_first")):
+        text = text.replace(f",{host},", f",{device},")
+    (folder / "device.csv").write_text(text)
+    script = pathlib.Path(__file__).parent / "papers.py"
+    command = [PYTHON, str(script), "--solves", str(folder / "device.csv")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(result.returncode == 0, result.stderr)
+    for words in ("vendor       cusparse", "name the fastest of the three in", "csr_writing_first"):
+        expect(words in result.stdout, f"no '{words}' in\n{result.stdout}")
 
 
 def petscs_memory_is_that_of_the_formula(bench):
@@ -198,7 +293,7 @@ def plots(bench):
     command = [PYTHON, str(script), "--out", str(bench.work / "plots"), str(bench.csv), str(path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(result.returncode == 0, result.stderr)
-    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc"):
+    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc", "../papers/lu_figure6"):
         start = (bench.work / "plots" / f"{name}.png").read_bytes()[:8]
         expect(start == b"\x89PNG\r\n\x1a\n", f"{name}.png begins with {start}")
 
@@ -207,6 +302,12 @@ TESTS = (
     every_contender_meets_every_matrix,
     forced_strategies_ran,
     numbers_are_sound,
+    triangles_and_products_are_timed,
+    solutions_are_of_a_good_size,
+    levels_are_those_of_the_pattern,
+    slow_contenders_are_timed_once,
+    whole_solves,
+    papers,
     petscs_memory_is_that_of_the_formula,
     table_says_what_the_file_says,
     means_are_geometric_and_name_the_worst,

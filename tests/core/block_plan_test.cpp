@@ -173,6 +173,28 @@ TEST(BlockPlan, sorts_by_levels_before_it_cuts)
   EXPECT_EQ(make_plan(T.pattern(), true, BlockShape::row, n / 2).blocks[0].kernel, BlockKernel::level_set);
 }
 
+/// Rows in four levels: on the device that is one solve, unless somebody asks for blocks.
+TEST(BlockPlans, leave_wide_levels_whole)
+{
+  OwnedTriangle<double, I> T;
+  T.lower = true;
+  T.n = 4000;
+  for (I i = 0; i < T.n; ++i) {
+    if (i >= 1000) T.column.push_back(i - 1000);
+    T.row_begin.push_back(static_cast<I>(T.column.size()));
+  }
+  const auto blocks_with = [&](BlockTable table) {
+    Plan plan;
+    EXPECT_TRUE(make_block_plan(T.pattern(), true, BlockShape::recursive, table, &plan).ok());
+    return plan.blocks.size();
+  };
+  BlockTable table = table_with(1000);
+  table.most_rows_a_level = 999;
+  EXPECT_EQ(blocks_with(table), 1u);
+  table.most_rows_a_level = 1000;
+  EXPECT_GT(blocks_with(table), 1u);
+}
+
 TEST(BlockTables, choose_as_algorithm_7_does)
 {
   using K = BlockKernel;
@@ -189,7 +211,10 @@ TEST(BlockTables, choose_as_algorithm_7_does)
   for (const auto& [entries, empty, kernel] : rectangles)
     EXPECT_STREQ(name_of(choose_rectangle_kernel(paper, entries, empty)), name_of(kernel)) << entries << " " << empty;
   EXPECT_EQ(paper.least_rows, 20 * 4608);
-  EXPECT_EQ(find_block_table("h200")->least_rows, 20 * 16896);
+  const BlockTable& h200 = *find_block_table("h200");
+  EXPECT_EQ(h200.least_rows, 20 * 16896);
+  EXPECT_STREQ(name_of(choose_rectangle_kernel(h200, 4, 0.5)), "scalar_csr");
+  EXPECT_STREQ(name_of(choose_rectangle_kernel(h200, 4, 0.9)), "vector_dcsr") << "40 entries a row that has some";
   EXPECT_EQ(find_block_table(""), nullptr);
 }
 

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Measures what three papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020) with our strategies, and prints
+# the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and PNGs in
+# build/papers. On a device about four minutes; on the host, where the host's strategies stand in for the GPU's, ten.
+#
+#   bash config/papers.sh [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
+#
+#   --device      matrices on the GPU, with the program of config/gpu-test.sh, which is built where it is not there
+#   --small       matrices of some hundred rows, no files: to see whether it runs
+#   --program     syncfree_bench, built already: then nothing is installed or built
+#   --strategies  default: all that the program has for where the matrices are
+#
+# SYNCFREE_MATRICES names a folder with matrices in PETSc's binary or Matrix Market format, also packed by gzip.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+device=no small=no program= out=build/papers strategies=
+while [ $# != 0 ]; do
+  case $1 in
+    --device) device=yes ;;
+    --small) small=yes ;;
+    --program) program=$2; shift ;;
+    --out) out=$2; shift ;;
+    --strategies) strategies=$2; shift ;;
+    *) echo "error: no option $1; the head of $0 lists them" >&2; exit 1 ;;
+  esac
+  shift
+done
+mkdir -p "$out" build/log
+
+build_host_program() {
+  . config/setup.sh
+  need_packages bench
+  find_petsc
+  build_host syncfree_bench >build/log/papers.log 2>&1 ||
+    { tail -n 30 build/log/papers.log >&2; die "the build failed"; }
+  program=build/host/syncfree_bench
+}
+
+find_device_program() {
+  program=build/gpu/syncfree_bench
+  [ -x $program ] || bash config/gpu-test.sh build
+  export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+}
+
+if [ -z "$program" ]; then
+  if [ $device = yes ]; then find_device_program; else build_host_program; fi
+fi
+export OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
+
+place="-bench_threads 2" backend=host
+if [ $small = yes ]; then place="-bench_threads 1"; fi # threads that wait for each other take long on busy cores
+if [ $device = yes ]; then place="-bench_mat_type aijcusparse -use_gpu_aware_mpi 0" backend=cuda; fi
+# of the names behind the matrices, those for this place
+[ -n "$strategies" ] || strategies=$("$program" -help 2>/dev/null | awk -v backend=$backend \
+  '/^Strategies:/ { found = 1 } found && $2 == backend { printf "%s%s", comma, $1; comma = "," }')
+
+files=
+if [ $small = no ] && [ -n "${SYNCFREE_MATRICES:-}" ]; then
+  for file in "$SYNCFREE_MATRICES"/*.petsc "$SYNCFREE_MATRICES"/*.mtx "$SYNCFREE_MATRICES"/*.gz; do
+    if [ -r "$file" ]; then files=$files,$file; fi
+  done
+fi
+
+# all matrices with their rows; few for single precision; rows of those cut into parts; seconds for a contender
+if [ $small = yes ]; then
+  matrices=kkt:432,road:400,hubs:400,powerlaw:400,dense:40,beam:486,two_rows:300,chain:200,7pt:512,5pt:400
+  few=kkt:432,chain:200,7pt:512 cut=400 parts="4 16" time=0.002 slow=0
+elif [ $device = yes ]; then
+  matrices=kkt:500000,road:600000,hubs:500000,powerlaw:200000,dense:2000,beam:62000,two_rows:50000,chain:100000
+  matrices=$matrices,elasticity:60000,7pt:500000,27pt:200000,5pt:500000,mesh:100000
+  few=kkt:200000,powerlaw:100000,beam:62000,7pt:200000,5pt:200000
+  cut=65536 parts="4 16 64 256" time=0.06 slow=0.15
+else
+  matrices=kkt:500000,road:1000000,hubs:500000,powerlaw:200000,dense:2000,beam:62000,two_rows:20000,chain:100000
+  matrices=$matrices,7pt:500000,5pt:500000
+  few=kkt:200000,powerlaw:100000,beam:62000,7pt:200000,5pt:200000
+  cut=20000 parts="4 16 64" time=0.2 slow=1
+fi
+
+# run NAME OPTION...: errors of single matrices are told and do not stop the others
+run() {
+  local name=$1
+  shift
+  "$program" $place -bench_kinds ilu -bench_repetitions 3 -bench_time $time -bench_slow $slow \
+    -bench_csv "$out/$name.csv" "$@" >"$out/$name.txt" || failed="$failed $name"
+  grep -E '^(warning|skipped)' "$out/$name.txt" | grep -v ' disturbed' >&2 || true
+}
+
+# those_of NAME...: the ones among the strategies, with commas
+those_of() {
+  local name list=
+  for name in "$@"; do
+    case ",$strategies," in *,"$name",*) list=$list,$name ;; esac
+  done
+  echo "${list#,}"
+}
+
+failed=
+# factors of real matrices grow: two orders of operations differ by more than those of the generated ones
+run solves -bench_matrices $matrices -bench_strategies "$strategies" -bench_tolerance 1e-4 \
+  ${files:+-bench_files "${files#,}"}
+those=$(those_of cusparse csc_sync_free sync_free recursive_block level_order)
+run double -bench_matrices $few -bench_strategies "$those" -bench_tolerance 1e-4
+run single -bench_matrices $few -bench_strategies "$those" -bench_tolerance 1e-2 -bench_note single \
+  -bench_pc_syncfree_ilu_storage single
+made=
+for count in $parts; do
+  run parts_$count -bench_matrices powerlaw,two_rows -bench_sizes $cut -bench_note parts=$count -bench_tolerance 1e-4 \
+    -bench_strategies "$(those_of column_block row_block recursive_block)" \
+    -bench_pc_syncfree_ilu_block_rows $((cut / count))
+  made="$made $out/parts_$count.csv"
+done
+
+python=/usr/bin/python3 # packages belong to the system's Python, which need not be the first of the path
+[ -x $python ] || python=python3
+$python tests/bench/rates.py "$out/solves.csv" >"$out/rates.txt"
+$python tests/bench/papers.py --solves "$out/solves.csv" --precision "$out/double.csv" "$out/single.csv" \
+  --parts $made --out "$out" | tee "$out/papers.txt"
+[ -z "$failed" ] || { echo "error: some matrices failed in:$failed" >&2; exit 1; }

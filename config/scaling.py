@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Ranks and GPUs: block Jacobi with PETSc's ilu and with syncfree_ilu inside, in turn.
+
+    python3 config/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--repeat 3]
+
+Solves the Poisson example on N^3 unknowns for every pair of ranks and GPUs with ranks >= GPUs; ranks beyond the GPUs
+share them. Prints iterations and what the example's -times reports, medians in milliseconds. It is an error if a run
+fails, takes ten minutes, or the iterations of both differ.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+ON_DEVICE = "-dm_mat_type aijcusparse -dm_vec_type cuda -use_gpu_aware_mpi 0".split()
+ROW = "{:>5} {:>5} {:20} {:>10} {:>10} {:>10} {:>10}"
+
+
+def run(options, ranks, gpus, sub_pc):
+    command = ["mpiexec", "-n", str(ranks), options.program, "-times", "-ksp_max_it", "2000", *ON_DEVICE]
+    command += ["-dll_append", options.library, "-pc_type", "bjacobi", "-sub_pc_type", sub_pc]
+    for axis in "xyz":
+        command += [f"-da_grid_{axis}", str(options.grid)]
+    env = dict(os.environ, CUDA_VISIBLE_DEVICES=",".join(map(str, range(gpus))), OPENBLAS_NUM_THREADS="1")
+    try:
+        result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"error: {' '.join(command)} has not ended after ten minutes")
+    found = re.search(
+        r"iterations (\d+), CONVERGED.*set-up (\S+), new values (\S+), apply (\S+)", result.stdout, re.S
+    )
+    if result.returncode or not found:
+        sys.exit(f"error: {' '.join(command)} failed:\n{result.stdout}{result.stderr}")
+    return int(found[1]), *(1e3 * float(found[part]) for part in (2, 3, 4))
+
+
+def numbers(text):
+    return [int(word) for word in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--grid", type=int, default=160)
+    parser.add_argument("--ranks", type=numbers, default=[1, 2, 4])
+    parser.add_argument("--gpus", type=numbers, default=[1])
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    print(f"{options.grid}^3 unknowns, medians of {options.repeat}, ms")
+    print(ROW.format("ranks", "GPUs", "block solver", "iterations", "set-up", "new values", "apply"))
+    for gpus in options.gpus:
+        for ranks in (ranks for ranks in options.ranks if ranks >= gpus):
+            results = {"ilu": [], "syncfree_ilu": []}
+            for _ in range(options.repeat):
+                for sub_pc, runs in results.items():
+                    runs.append(run(options, ranks, gpus, sub_pc))
+            for sub_pc, runs in results.items():
+                times = [f"{statistics.median(r[part] for r in runs):.3f}" for part in (1, 2, 3)]
+                print(ROW.format(ranks, gpus, sub_pc, runs[0][0], *times), flush=True)
+            if len({r[0] for runs in results.values() for r in runs}) != 1:
+                sys.exit("error: the iterations differ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+#pragma once
+
+/// How many threads share a row, and how many rows the device holds at once: by the parallel granularity of a triangle,
+/// that is rows a level and entries a row (Su et al. 2020). Thresholds were measured on an H200.
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "device.hpp"
+#include "syncfree/csr.hpp"
+
+namespace syncfree::cuda {
+
+struct Granularity {
+  double rows_a_level = 0, entries_a_row = 0;
+  std::int64_t longest = 0;  ///< entries of the longest row
+};
+
+template <class I> Granularity granularity_of(const PatternView<I>& p, I levels)
+{
+  Granularity g;
+  if (p.n == 0) return g;
+  g.rows_a_level = static_cast<double>(p.n) / static_cast<double>(levels);
+  g.entries_a_row = static_cast<double>(p.nnz()) / static_cast<double>(p.n);
+  for (I i = 0; i < p.n; ++i) g.longest = std::max<std::int64_t>(g.longest, p.row_begin[i + 1] - p.row_begin[i]);
+  return g;
+}
+
+/// 1, 4, 8 or 32. Few: a warp then holds more rows, and more levels are on the device at once. In narrow levels lanes
+/// are left over.
+inline int choose_lanes(const Granularity& g)
+{
+  if (g.entries_a_row > 16 && g.rows_a_level < 64) return 32;
+  if (g.entries_a_row <= 5 || (g.entries_a_row <= 8 && g.rows_a_level >= 2000)) return 1;
+  return g.entries_a_row <= 12 && g.rows_a_level < 256 ? 8 : 4;
+}
+
+/// The same where long rows are not split.
+inline int choose_lanes_of_whole_rows(const Granularity& g) { return g.longest > 256 ? 32 : choose_lanes(g); }
+
+/// Entries that one row may keep where long rows are split.
+inline int longest_row(int lanes) { return lanes == 1 ? 64 : lanes == 32 ? 512 : 128; }
+
+/// body(an integral constant) for one of the four.
+template <class Body> void with_lanes(int lanes, Body body)
+{
+  switch (lanes) {
+    case 1: return body(std::integral_constant<int, 1>());
+    case 4: return body(std::integral_constant<int, 4>());
+    case 8: return body(std::integral_constant<int, 8>());
+    default: return body(std::integral_constant<int, 32>());
+  }
+}
+
+/// Bytes of shared memory that keep a second block of `threads` off a multiprocessor, where one block on each already
+/// holds eight levels: who waits for a later level only disturbs. 0 where more blocks are of use.
+inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int threads)
+{
+  int device = 0, multiprocessors = 0, memory = 0;
+  SYNCFREE_CUDA(cudaGetDevice(&device));
+  SYNCFREE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  SYNCFREE_CUDA(cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  const bool crowded = 8 * g.rows_a_level * lanes <= static_cast<double>(multiprocessors) * threads;
+  return crowded ? static_cast<std::size_t>(memory) / 2 : 0;
+}
+
+}  // namespace syncfree::cuda

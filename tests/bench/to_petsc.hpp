@@ -1,0 +1,19 @@
+#pragma once
+
+/// Generated matrices as PETSc's.
+
+#include "contender.hpp"
+#include "generate.hpp"
+
+namespace bench {
+
+/// A seqaij matrix on the host that knows whether it is symmetric.
+MatOwner to_petsc(const Matrix& A);
+
+/// Moves A to the device if that is where matrices are.
+void place(MatOwner* A);
+
+/// Random numbers in [-1, 1], in every run the same.
+void set_random(Vec x);
+
+}  // namespace bench
