@@ -23,9 +23,6 @@ done
 export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
 export OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND="${OMP_PROC_BIND:-true}"
 build/host/syncfree_bench -bench_threads $threads -bench_csv $out/bench.csv "$@" | tee $out/bench.txt
-# packages belong to the system's Python, which need not be the first of the path
-python=/usr/bin/python3
-[ -x $python ] || python=python3
 $python tests/bench/plot.py --out $out --draw speed $out/bench.csv
 $python tests/bench/rates.py $out/bench.csv >$out/rates.txt
 if [ $# = 0 ]; then

@@ -40,8 +40,7 @@ make_googletest() {
 
 make_all() {
   local targets="cuda_tests cuda_allocation_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench"
-  make_googletest && build "$folder" "$targets" --preset cuda -DPETSC_DIR="$PETSC_DIR" \
-    -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
+  make_googletest && build_gpu "$targets" && echo "RESULT 1 0 0"
 }
 
 # Battery of small matrices: each tool costs ten to a hundred times as much. Pending leaks are CUDA's own.
@@ -88,9 +87,8 @@ run_part() {
 find_gpu_petsc
 with_petsc=(--petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" --library "$folder/libsyncfree_ilu.so" --jobs "$jobs")
 export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OPENBLAS_NUM_THREADS=1
-on_device="-mat_type aijcusparse -vec_type cuda -dm_mat_type aijcusparse -dm_vec_type cuda"
 # programs without a DM do not ask for the options of DMs, and so on
-export SYNCFREE_TEST_OPTIONS="-use_gpu_aware_mpi 0 -options_left 0 $on_device"
+export SYNCFREE_TEST_OPTIONS="-options_left 0 $on_device"
 case ${1:-} in
   --make) make_all; exit ;;
   --sanitize) sanitize "$2"; exit ;;

@@ -13,6 +13,7 @@
 # SYNCFREE_MATRICES names a folder with matrices in PETSc's binary or Matrix Market format, also packed by gzip.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
+. config/setup.sh
 
 device=no small=no program= out=build/papers strategies=
 while [ $# != 0 ]; do
@@ -29,7 +30,6 @@ done
 mkdir -p "$out" build/log
 
 build_host_program() {
-  . config/setup.sh
   need_packages bench
   find_petsc
   build_host syncfree_bench >build/log/papers.log 2>&1 ||
@@ -46,7 +46,7 @@ find_device_program() {
 if [ -z "$program" ]; then
   if [ $device = yes ]; then find_device_program; else build_host_program; fi
 fi
-export OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OPENBLAS_NUM_THREADS=1
 export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
 
 place="-bench_threads 2" backend=host
@@ -113,8 +113,6 @@ for count in $parts; do
   made="$made $out/parts_$count.csv"
 done
 
-python=/usr/bin/python3 # packages belong to the system's Python, which need not be the first of the path
-[ -x $python ] || python=python3
 $python tests/bench/rates.py "$out/solves.csv" >"$out/rates.txt"
 $python tests/bench/papers.py --solves "$out/solves.csv" --precision "$out/double.csv" "$out/single.csv" \
   --parts $made --out "$out" | tee "$out/papers.txt"

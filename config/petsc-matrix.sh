@@ -11,6 +11,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 unset PETSC_DIR PETSC_ARCH
 . config/setup.sh
+. config/petsc-source.sh
 
 # name, release, options of its configure
 configurations() {
@@ -25,42 +26,24 @@ END
 }
 
 top=$PWD/build/petsc-matrix
-common="--with-cc=mpicc --with-cxx=mpicxx --with-fc=0 --with-debugging=0 --with-x=0 --with-shared-libraries=1
-  COPTFLAGS=-O0 CXXOPTFLAGS=-O0"
-
-# pip checks the archive's hash; that it also asks petsc's setup.py for its name costs seconds
-fetch() {  # RELEASE
-  [ -r "$top/archives/petsc-$1.tar.gz" ] || /usr/bin/python3 -m pip download --quiet --no-deps --no-binary petsc \
-    --no-build-isolation --dest "$top/archives" "petsc==$1"
-}
+flags="COPTFLAGS=-O0 CXXOPTFLAGS=-O0"
 
 # The last step leaves the file `made` with all that the build depends on.
 make_petsc() {  # NAME RELEASE OPTION...
-  local folder=$top/$1 release=$2 wanted
-  wanted="$folder $release $common ${*:3}"
+  local folder=$top/$1 wanted
+  wanted="$folder $2 $petsc_options
+  $flags ${*:3}"
   if [ "$(cat "$folder/made" 2>/dev/null)" = "$wanted" ]; then return; fi
-  rm -rf "$folder"
-  mkdir -p "$top/archives" "$folder"
-  fetch "$release" && tar -C "$folder" --strip-components 1 -xzf "$top/archives/petsc-$release.tar.gz" || return 1
-  (
-    cd "$folder" &&
-      /usr/bin/python3 configure PETSC_DIR="$folder" PETSC_ARCH=arch --with-make-np="$jobs" $common "${@:3}" &&
-      make PETSC_DIR="$folder" PETSC_ARCH=arch all
-  ) && rm -rf "$folder/arch/obj" && echo "$wanted" >"$folder/made"
+  compile_petsc "$folder" "$2" $flags "${@:3}" && rm -rf "$folder/arch/obj" && echo "$wanted" >"$folder/made"
 }
+
+last_line() { echo "$name $what: $(tail -n 1 "$log")"; }
 
 # phase WHAT COMMAND...: its output goes to a log; on a terminal the last line shows while it runs
 phase() {
-  local log=build/log/petsc-matrix-$name-$1.log what=$1 running
+  local what=$1
   shift
-  "$@" >"$log" 2>&1 </dev/null &
-  running=$!
-  while kill -0 $running 2>/dev/null; do
-    if [ -t 2 ]; then printf '\r  %-78.78s' "$name $what: $(tail -n 1 "$log")" >&2; fi
-    sleep 1
-  done
-  if [ -t 2 ]; then printf '\r%-80s\r' '' >&2; fi
-  wait $running
+  watched "build/log/petsc-matrix-$name-$what.log" last_line "$@"
 }
 
 show_end() {  # WHAT

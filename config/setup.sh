@@ -2,15 +2,22 @@
 # there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
 # network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
-#   need_packages demo|bench|test|matrix   installs what the demo, the benchmark, all tests, or petsc-matrix.sh need
+#   need_packages demo|bench|test|matrix|cuda   installs what the demo, the benchmark, all tests, petsc-matrix.sh, or
+#                             petsc-cuda.sh and the demo on a GPU need
 #   find_petsc                sets PETSC_DIR and PETSC_ARCH
+#   petsc_header NAME, petsc_version   print the path of its petscNAME.h, its number
 #   petsc_of_kind complex|64  prints the folder of the distribution's PETSc with complex scalars, or 64-bit indices
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   find_nvcc                 prints the path of CUDA's compiler, or nothing
+#   find_device               prints the name of the first NVIDIA GPU, or nothing
+#   on_device                 the options that make a PETSc program put matrices and vectors on the GPU
 #   result_of LOG STATUS      prints `passed failed skipped` of a log with the line `RESULT passed failed skipped`
 #   print_result PASSED FAILED SKIPPED   the last line of a script that tests; fails if a test did
 #   build FOLDER TARGETS ARGUMENT...   configures when the arguments are new, builds what changed
 #   build_host TARGETS        the same for build/host: PETSC_DIR, optimized
+#   build_gpu TARGETS         the same for build/gpu: with the backend cuda, for the device at hand
 #   ... | show_steps          of a build's output the steps [n/m]; on a terminal in one line
+#   watched LOG LINE COMMAND...   sends the command's output to LOG; on a terminal a line shows what LINE prints
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
@@ -42,13 +49,15 @@ package_names() {
   local series
   series=$(petsc_series)
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
-  if [ "$1" = test ]; then echo clang "$(clang_runtime)" libomp-dev python3-numpy ccache; fi
-  if [ "$1" = matrix ]; then
-    echo ccache libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip
-    return
-  fi
-  if [ "$1" != demo ]; then echo python3-matplotlib; fi
+  case $1 in
+    bench) echo python3-matplotlib ;;
+    test) echo clang "$(clang_runtime)" libomp-dev python3-numpy ccache python3-matplotlib ;;
+    matrix) echo ccache ;;
+  esac
   if [ "$petsc_from_user" = yes ]; then return; fi
+  case $1 in
+    matrix | cuda) echo libopenmpi-dev openmpi-bin liblapack-dev libopenblas0-pthread python3-pip; return ;;
+  esac
   echo petsc-dev "libpetsc-real$series-dev" libopenmpi-dev openmpi-bin
   if [ "$1" = test ]; then
     echo "libpetsc$series-dev-examples" python3-petsc4py "python3-petsc4py-real$series" libopenblas0-pthread
@@ -67,40 +76,63 @@ missing_packages() {
   done
 }
 
-# Where no package names are known, the tools must be there already.
-need_tools() {
-  local tool missing=
-  for tool in c++ cmake ninja pkg-config mpicc python3; do
-    command -v "$tool" >/dev/null || missing="$missing $tool"
-  done
-  [ -z "$missing" ] || die "not found:$missing (package names are known for Debian 12, Debian 13 and Ubuntu 24.04 only)"
+# What is not there, be it from a package or from elsewhere.
+missing_tools() {
+  local tool
+  for tool in c++ cmake pkg-config mpicc python3; do command -v "$tool" >/dev/null || echo "$tool"; done
+  command -v ninja >/dev/null || command -v make >/dev/null || echo ninja
+  if [ "$petsc_from_user" = yes ]; then return; fi
+  # a PETSc is to be built
+  "$python" -c 'import pip, setuptools, wheel' 2>/dev/null || echo "pip, setuptools and wheel"
+  echo 'int main(void) { return 0; }' | mpicc -x c - -llapack -lblas -o /dev/null 2>/dev/null || echo LAPACK
 }
 
-# One line on screen that counts; the whole text is in build/log/packages.log.
-install_packages() {
-  local log=build/log/packages.log
-  mkdir -p build/log
-  "$@" >"$log" 2>&1 </dev/null &
-  local installer=$! done total
-  while kill -0 $installer 2>/dev/null; do
-    total=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' "$log")
-    done=$(grep -c '^Setting up' "$log")
-    if [ -t 2 ]; then printf '\r  %s of %s packages set up ' "$done" "${total:-?}" >&2; fi
-    sleep 1
-  done
-  if [ -t 2 ]; then printf '\n' >&2; fi
-  wait $installer
+# Where no package names are known, the tools must be there already.
+need_tools() {
+  local missing
+  missing=$(echo $(missing_tools))
+  [ -z "$missing" ] ||
+    die "not found: $missing (package names are known for Debian 12, Debian 13 and Ubuntu 24.04 only)"
+}
+
+watched() {
+  local log=$1 line=$2 watcher= status=0
+  shift 2
+  : >"$log"
+  # the line is drawn in the background and not the command run there: so the user's ^C ends the command
+  if [ -t 2 ]; then
+    while kill -0 $$ 2>/dev/null; do
+      printf '\r  %-78.78s' "$($line)" >&2
+      sleep 1
+    done &
+    watcher=$!
+  fi
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  if [ -n "$watcher" ]; then
+    kill "$watcher" && wait "$watcher" 2>/dev/null || true
+    printf '\r%-80s\r' '' >&2
+  fi
+  return $status
+}
+
+packages_set_up() {
+  local total
+  total=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' "$log")
+  echo "$(grep -c '^Setting up' "$log") of ${total:-?} packages set up"
 }
 
 need_packages() {
   local missing root=
   if [ -z "$(petsc_series)" ] || ! command -v dpkg-query >/dev/null; then
-    [ "$petsc_from_user" = yes ] || die "package names are known for Debian 12, Debian 13 and Ubuntu 24.04, this is
+    [ "$petsc_from_user" = yes ] || [ "$1" = cuda ] ||
+      die "package names are known for Debian 12, Debian 13 and Ubuntu 24.04, this is
   $(system_name): install a C++ compiler, CMake >= 3.22, Ninja, pkg-config, GoogleTest, Python 3 and PETSc, and set
   PETSC_DIR (and PETSC_ARCH)"
     need_tools
     return 0
   fi
+  # the machine of a GPU may have no network, and its tools from elsewhere than packages
+  if [ "$1" = cuda ] && [ -z "$(missing_tools)" ]; then return 0; fi
   missing=$(echo $(missing_packages "$1"))
   [ -n "$missing" ] || return 0
   if [ "$(id -u)" != 0 ]; then
@@ -108,10 +140,11 @@ need_packages() {
     root="sudo -n"
   fi
   say "installing: $missing"
+  mkdir -p build/log
   $root apt-get update -qq -o DPkg::Lock::Timeout=300 >/dev/null 2>&1 ||
     say "apt-get update failed, going on with the lists at hand"
-  install_packages $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-    -o DPkg::Lock::Timeout=300 $missing ||
+  watched build/log/packages.log packages_set_up $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+    --no-install-recommends -o DPkg::Lock::Timeout=300 $missing ||
     { tail -n 15 build/log/packages.log >&2; die "apt-get could not install: $missing"; }
   missing=$(echo $(missing_packages "$1"))
   [ -z "$missing" ] || die "still missing after apt-get install: $missing"
@@ -127,6 +160,14 @@ find_petsc() {
     [ -n "$PETSC_DIR" ] || die "no PETSc in /usr/lib/petscdir: install petsc-dev or set PETSC_DIR"
   fi
   export PETSC_DIR PETSC_ARCH
+}
+
+petsc_header() {
+  ls "$PETSC_DIR/${PETSC_ARCH:-}/include/petsc$1.h" "$PETSC_DIR/include/petsc$1.h" 2>/dev/null | head -n 1
+}
+
+petsc_version() {
+  sed -n 's/^#define PETSC_VERSION_\(MAJOR\|MINOR\|SUBMINOR\) *//p' "$(petsc_header version)" | paste -s -d .
 }
 
 petsc_of_kind() {
@@ -161,8 +202,17 @@ find_petsc_cuda() {
   PETSC_CUDA_DIR=/opt/petsc-cuda
 }
 
-# What a folder was configured with is kept in it, so that another PETSc or option, or a Kokkos Kernels that was
-# installed since, is noticed and nothing is done twice.
+find_nvcc() { command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true; }
+
+# CUDA_VISIBLE_DEVICES hides devices from programs, though not from nvidia-smi. A container may lack nvidia-smi.
+find_device() {
+  local name
+  if [ "${CUDA_VISIBLE_DEVICES-all}" = "" ]; then return; fi
+  name=$(nvidia-smi -L 2>/dev/null | sed -n '1s/^GPU 0: \(.*\) (UUID.*/\1/p') || name=
+  if [ -z "$name" ] && [ -e /dev/nvidia0 ]; then name="NVIDIA GPU"; fi
+  echo "$name"
+}
+
 # Without such a line, and where the command failed without a failed test, one test has failed.
 result_of() {
   local status=$2 last
@@ -180,12 +230,16 @@ print_result() {
   [ "$2" = 0 ]
 }
 
+# What a folder was configured with is kept in it, so that another PETSc or option, or a Kokkos Kernels or GoogleTest
+# that was installed since, is noticed and nothing is done twice.
 build() {
   local folder=$1 targets=$2 wanted
   shift 2
   if [ "${CI:-}" = true ]; then set -- "$@" -DSYNCFREE_WERROR=ON; fi
-  wanted="$PWD $* $(ls -d /usr/lib/*/cmake/KokkosKernels 2>/dev/null)"
-  if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/configured" 2>/dev/null)" != "$wanted" ]; then
+  command -v ninja >/dev/null || set -- "$@" -G "Unix Makefiles" # the presets name Ninja
+  wanted="$PWD $*${GTest_ROOT:+ $GTest_ROOT} $(ls -d /usr/lib/*/cmake/KokkosKernels 2>/dev/null)"
+  if { [ ! -f "$folder/build.ninja" ] && [ ! -f "$folder/Makefile" ]; } ||
+    [ "$(cat "$folder/configured" 2>/dev/null)" != "$wanted" ]; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
     cmake -S . -B "$folder" "$@" || return 1
     echo "$wanted" >"$folder/configured"
@@ -197,15 +251,26 @@ build_host() {
   build build/host "$1" --preset host -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
 }
 
+# gpu-test.sh tests what is built here
+build_gpu() {
+  build build/gpu "$1" --preset cuda -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF \
+    -DCMAKE_CUDA_ARCHITECTURES=native
+}
+
 show_steps() {
   local line end='\n'
   if [ -t 2 ]; then end='\r'; fi
   while IFS= read -r line; do
-    case "$line" in "["[0-9]*/*) printf "  %-76.76s$end" "$line" >&2 ;; esac
+    case "$line" in "["[0-9]*/* | "["*%]*) printf "  %-76.76s$end" "$line" >&2 ;; esac
   done
   if [ -t 2 ]; then printf '%-78s\r' '' >&2; fi
 }
 
+# programs with a DM ask for the last two, others for the first two; an MPI need not know of devices
+on_device="-use_gpu_aware_mpi 0 -mat_type aijcusparse -vec_type cuda -dm_mat_type aijcusparse -dm_vec_type cuda"
+# packages belong to the system's Python, which need not be the first of the path
+python=/usr/bin/python3
+[ -x $python ] || python=python3
 petsc_from_user=no
 [ -n "${PETSC_DIR:-}" ] && petsc_from_user=yes
 jobs=$(nproc)

@@ -4,17 +4,17 @@
 #
 #   bash config/sweep.sh [FOLDER]         tests/bench/results by default
 #
-# Builds with the preset cuda if build/gpu has no syncfree_sweep; PETSc is not used.
+# Builds with the preset cuda if build/gpu has no syncfree_sweep.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 . config/setup.sh
 
 out=${1:-tests/bench/results}
 mkdir -p "$out" build/log
-[ -x build/gpu/syncfree_sweep ] ||
-  build build/gpu syncfree_sweep --preset cuda -DPETSC_DIR="${PETSC_DIR:-}" -DPETSC_ARCH="${PETSC_ARCH:-}" \
-    -DSYNCFREE_KOKKOS=OFF -DCMAKE_CUDA_ARCHITECTURES=native >build/log/sweep.log 2>&1 ||
-  { tail -n 30 build/log/sweep.log >&2; die "the build failed"; }
+if [ ! -x build/gpu/syncfree_sweep ]; then
+  find_petsc
+  build_gpu syncfree_sweep >build/log/sweep.log 2>&1 || { tail -n 30 build/log/sweep.log >&2; die "the build failed"; }
+fi
 commit=${SYNCFREE_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
 build/gpu/syncfree_sweep "$out/sweep.csv" "$commit"
-python3 tests/bench/sweep/report.py "$out/sweep.csv" --out "$out"
+$python tests/bench/sweep/report.py "$out/sweep.csv" --out "$out"
