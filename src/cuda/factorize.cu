@@ -1,7 +1,7 @@
-/// Row i of the factor, by one warp:
+/// Row i of the factor:
 ///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p) that are in row i
-/// w lives in the factor's own arrays. For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i
-/// matter.
+/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. Where rows are short w lives in
+/// shared memory (factorize_staged.cuh), else in the factor's own arrays, a warp a row.
 
 #include "factorize.hpp"
 
@@ -12,50 +12,14 @@
 #include <vector>
 
 #include "core/instantiate.hpp"
-#include "core/pivot.hpp"
-#include "number.cuh"
-#include "syncfree/cuda/ready.cuh"
-#include "syncfree/scalar.hpp"
+#include "factor_row.cuh"
+#include "factorize_staged.cuh"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 128;
-
-template <class T, class I> struct FactorView {
-  I n;
-  bool lu;
-  bool single;  ///< the numbers will be stored in single precision and must fit
-  const I *lower_begin, *lower_column, *upper_begin, *upper_column;
-  const I *lower_source, *upper_source, *diagonal_source, *order;
-  Number<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
-};
-
-/// The pivot rule as the kernel needs it.
-struct DevicePivotRule {
-  bool sums, real_part_counts, repairs;
-  double zero_pivot, amount, shift;
-
-  DevicePivotRule(const PivotRule& rule, double shift)
-      : sums(rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite),
-        real_part_counts(rule.shift == Shift::positive_definite), repairs(rule.shift == Shift::inblocks),
-        zero_pivot(rule.zero_pivot), amount(rule.shift_amount), shift(shift)
-  {
-  }
-};
-
-/// Position of q in the ascending columns [begin, end), or -1.
-template <class I> __device__ I find(const I* column, I begin, I end, I q)
-{
-  const I last = end;
-  while (begin < end) {
-    const I middle = begin + (end - begin) / 2;
-    if (column[middle] < q) begin = middle + 1;
-    else end = middle;
-  }
-  return begin < last && column[begin] == q ? begin : I(-1);
-}
 
 /// What one warp does with its row.
 template <class T, class I> class RowOfWarp {
@@ -102,42 +66,24 @@ public:
     bool good = true;
     for (I k = lower_begin_ + lane_; k < lower_end_; k += 32) {
       if (F_.lu) total += size_of(F_.lower[k]);
-      good = good && fits(F_.lower[k]);
+      good = good && fits(F_, F_.lower[k]);
     }
     for (I k = upper_begin_ + lane_; k < upper_end_; k += 32) {
       total += size_of(F_.upper[k]);
-      good = good && fits(F_.upper[k]);
+      good = good && fits(F_, F_.upper[k]);
     }
     for (int offset = 16; offset; offset /= 2) total += from_lane(total, offset);
     *all_finite = __all_sync(~0u, good);
     return total;
   }
 
-  /// By lane 0: the pivot is tested, repaired or reported, and inverted. A pivot that failed stays as it is.
-  __device__ void finish_pivot(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+  /// By lane 0.
+  __device__ void finish(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
   {
-    using R = decltype(real_of(N(0)));
-    N pivot = F_.inverse_pivot[i_];
-    const unsigned long long key = 2 * static_cast<unsigned long long>(i_);
-    if (!all_finite || !finite(pivot)) return lower_to(&outcome->failure, key + 1);
-    const double size = rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
-    if (size <= (rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot)) {
-      pivot += N(static_cast<R>(rule.repairs ? rule.amount : 0));
-      if (!rule.repairs || pivot == N(0)) return lower_to(&outcome->failure, key);
-      add_to(&outcome->repaired, 1);
-    }
-    const N inverse = N(1) / pivot;
-    F_.inverse_pivot[i_] = inverse;
-    if (!fits(inverse) || (F_.single && Single(inverse) == Single(0))) lower_to(&outcome->failure, key + 1);
+    F_.inverse_pivot[i_] = finish_pivot(F_, i_, F_.inverse_pivot[i_], rule, row_sum, all_finite, outcome);
   }
 
 private:
-  using Single = Number<single_t<T>>;
-
-  __device__ bool fits(const N& v) const { return F_.single ? finite(Single(v)) : finite(v); }
-
-  __device__ static N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
-
   /// From entry (i, q), if the row has it; `from`: entries of L before it are done.
   __device__ void subtract(const N& v, I q, I from)
   {
@@ -180,7 +126,7 @@ factorize(FactorView<T, I> F, const Number<T>* A, DevicePivotRule rule, unsigned
   row.eliminate(ready, attempt);
   bool all_finite;
   const double sum = row.sum(&all_finite);
-  if (threadIdx.x % 32 == 0) row.finish_pivot(rule, sum, all_finite, outcome);
+  if (threadIdx.x % 32 == 0) row.finish(rule, sum, all_finite, outcome);
   __syncwarp();
   if (threadIdx.x % 32 == 0) publish(ready + i, attempt);
 }
@@ -236,10 +182,12 @@ DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, 
                                                const LevelSets<I>& levels, bool single)
     : pattern_(pattern), single_(single), lower_begin_(pattern.lower_begin), lower_column_(pattern.lower_column),
       upper_begin_(pattern.upper_begin), upper_column_(pattern.upper_column), order_(levels.row),
-      ready_(pattern.n), counter_(1), top_(1), outcome_(1), described_(2), lower_(pattern.lower_column.size()),
+      counter_(1), top_(1), outcome_(1), described_(2), lower_(pattern.lower_column.size()),
       upper_(pattern.upper_column.size()), inverse_pivot_(pattern.n)
 {
   find_sources(A);
+  slots_ = UpdateSlots<I>(pattern, lower_pattern(), upper_pattern(), sizeof(T));
+  if (!slots_.made()) ready_ = DeviceArray<unsigned>(pattern.n);
   ready_.fill(0, nullptr);
   counter_.fill(0, nullptr);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -314,11 +262,17 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
   };
   Outcome outcome = {Outcome::none, 0};
   SYNCFREE_CUDA(cudaMemcpyAsync(outcome_.data(), &outcome, sizeof outcome, cudaMemcpyHostToDevice, stream));
-  const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-  factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view, numbers(value), DevicePivotRule(rule, shift),
-                                                          ready_.data(), ++attempts_, counter_.data(),
-                                                          outcome_.data());
-  check_launch("factorize");
+  const DevicePivotRule device_rule(rule, shift);
+  if (slots_.made()) {
+    upper_.fill(0xff, stream);
+    inverse_pivot_.fill(0xff, stream);
+    factorize_staged(view, slots_.view(), numbers(value), device_rule, counter_.data(), outcome_.data(), stream);
+  } else {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
+    factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view, numbers(value), device_rule, ready_.data(),
+                                                            ++attempts_, counter_.data(), outcome_.data());
+    check_launch("factorize");
+  }
   outcome_.read(&outcome, 0, 1, stream);
   *repaired = outcome.repaired;
   if (outcome.failure == Outcome::none) return {};
@@ -382,7 +336,7 @@ template <class T, class I> std::size_t DeviceFactorization<T, I>::pattern_bytes
 template <class T, class I> std::size_t DeviceFactorization<T, I>::plan_bytes() const
 {
   return lower_source_.bytes() + upper_source_.bytes() + diagonal_source_.bytes() + order_.bytes() + A_begin_.bytes() +
-         A_column_.bytes() + ready_.bytes();
+         A_column_.bytes() + ready_.bytes() + slots_.bytes();
 }
 
 #define INSTANTIATE(T, I) template class DeviceFactorization<T, I>;

@@ -7,6 +7,7 @@
 #include "pattern.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/schedule.hpp"
+#include "update_slots.hpp"
 
 namespace syncfree::cuda {
 
@@ -62,7 +63,8 @@ private:
   DeviceArray<I> lower_source_, upper_source_, diagonal_source_;  ///< number of the entry of A, or -1; IC: no lower_
   DeviceArray<I> order_;                                          ///< rows by level of L
   DeviceArray<I> A_begin_, A_column_;                             ///< for positive_definite, made when first needed
-  DeviceArray<unsigned> ready_;                                   ///< number of the attempt that has finished the row
+  UpdateSlots<I> slots_;         ///< made where rows are short
+  DeviceArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row
   DeviceArray<unsigned long long> counter_, top_;
   DeviceArray<Outcome> outcome_;
   DeviceArray<double> described_;

@@ -1,0 +1,84 @@
+#pragma once
+
+/// What the kernels of the factorization share: the factor as they see it, and what happens to a pivot.
+
+#include "core/pivot.hpp"
+#include "factorize.hpp"
+#include "number.cuh"
+#include "syncfree/cuda/ready.cuh"
+#include "syncfree/scalar.hpp"
+
+namespace syncfree::cuda {
+
+template <class T, class I> struct FactorView {
+  I n;
+  bool lu;
+  bool single;  ///< the numbers will be stored in single precision and must fit
+  const I *lower_begin, *lower_column, *upper_begin, *upper_column;
+  const I *lower_source, *upper_source, *diagonal_source, *order;
+  Number<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
+};
+
+/// The pivot rule as the kernel needs it.
+struct DevicePivotRule {
+  bool sums, real_part_counts, repairs;
+  double zero_pivot, amount, shift;
+
+  DevicePivotRule(const PivotRule& rule, double shift)
+      : sums(rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite),
+        real_part_counts(rule.shift == Shift::positive_definite), repairs(rule.shift == Shift::inblocks),
+        zero_pivot(rule.zero_pivot), amount(rule.shift_amount), shift(shift)
+  {
+  }
+};
+
+template <class N, class I> __device__ N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
+
+/// Is v finite where it will be stored?
+template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, const Number<T>& v)
+{
+  return F.single ? finite(Number<single_t<T>>(v)) : finite(v);
+}
+
+/// Tests the pivot of row i and repairs or reports it. Returns its inverse, or a pivot that failed as it is.
+///   row_sum     of the moduli off the diagonal
+///   all_finite  the row's other numbers
+template <class T, class I>
+__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, const DevicePivotRule& rule,
+                                  double row_sum, bool all_finite, Outcome* outcome)
+{
+  using N = Number<T>;
+  using R = decltype(real_of(N(0)));
+  using Single = Number<single_t<T>>;
+  const unsigned long long key = 2 * static_cast<unsigned long long>(i);
+  if (!all_finite || !finite(pivot)) {
+    lower_to(&outcome->failure, key + 1);
+    return pivot;
+  }
+  const double size = rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
+  if (size <= (rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot)) {
+    pivot += N(static_cast<R>(rule.repairs ? rule.amount : 0));
+    if (!rule.repairs || pivot == N(0)) {
+      lower_to(&outcome->failure, key);
+      return pivot;
+    }
+    add_to(&outcome->repaired, 1);
+  }
+  const N inverse = N(1) / pivot;
+  if (!fits(F, inverse) || (F.single && Single(inverse) == Single(0))) lower_to(&outcome->failure, key + 1);
+  return inverse;
+}
+
+/// Position of q in the ascending columns [begin, end), or -1.
+template <class I> __device__ I find(const I* column, I begin, I end, I q)
+{
+  const I last = end;
+  while (begin < end) {
+    const I middle = begin + (end - begin) / 2;
+    if (column[middle] < q) begin = middle + 1;
+    else end = middle;
+  }
+  return begin < last && column[begin] == q ? begin : I(-1);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,126 @@
+/// What update_slots.hpp declares: row offsets by a scan, slots by a warp a row.
+
+#include "update_slots.hpp"
+
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/instantiate.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+constexpr std::size_t most_shared_memory = 48 << 10;  ///< of a block of the factorization
+
+/// updates[i] = sum of the lengths of the rows of U that row i of L names; updates[n] = 0
+template <class I> __global__ void count_updates(DevicePattern<I> L, const I* upper_begin, std::size_t* updates)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i > static_cast<std::size_t>(L.n)) return;
+  std::size_t sum = 0;
+  if (i < static_cast<std::size_t>(L.n))
+    for (I k = L.row_begin[i]; k < L.row_begin[i + 1]; ++k)
+      sum += static_cast<std::size_t>(upper_begin[L.column[k] + 1] - upper_begin[L.column[k]]);
+  updates[i] = sum;
+}
+
+/// Place of q in the ascending columns [begin, end), or -1.
+template <class I> __device__ I place_of(const I* column, I begin, I end, I q)
+{
+  const I last = end;
+  while (begin < end) {
+    const I middle = begin + (end - begin) / 2;
+    if (column[middle] < q) begin = middle + 1;
+    else end = middle;
+  }
+  return begin < last && column[begin] == q ? begin : I(-1);
+}
+
+/// A warp owns one row. partner: nullptr for ILU
+template <class I>
+__global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, const std::size_t* begin, unsigned char* slot,
+                           I* partner)
+{
+  const std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  if (row >= static_cast<std::size_t>(L.n)) return;
+  const I i = static_cast<I>(row), first = L.row_begin[i], last = L.row_begin[i + 1];
+  const I upper_first = U.row_begin[i], upper_last = U.row_begin[i + 1];
+  std::size_t to = begin[i];
+  for (I k = first; k < last; ++k) {
+    const I p = L.column[k], from = U.row_begin[p], count = U.row_begin[p + 1] - from;
+    for (I j = threadIdx.x % 32; j < count; j += 32) {
+      const I q = U.column[from + j];
+      I found = -1;
+      if (q == i) {
+        found = last - first;
+        if (partner) partner[k] = from + j;
+      } else if (q > i) {
+        const I place = place_of(U.column, upper_first, upper_last, q);
+        if (place >= 0) found = last - first + 1 + place - upper_first;
+      } else if (!partner) {
+        const I place = place_of(L.column, k, last, q);
+        if (place >= 0) found = place - first;
+      }
+      slot[to + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
+    }
+    to += static_cast<std::size_t>(count);
+  }
+}
+
+int choose_lanes(double entries_of_U_a_row)
+{
+  for (const int lanes : {4, 8, 16})
+    if (entries_of_U_a_row <= lanes) return lanes;
+  return 32;
+}
+
+}  // namespace
+
+template <class I>
+UpdateSlots<I>::UpdateSlots(const FactorPattern<I>& pattern, const DevicePattern<I>& lower,
+                            const DevicePattern<I>& upper, std::size_t number_bytes)
+{
+  const std::size_t n = static_cast<std::size_t>(pattern.n);
+  I lowers = 0, entries = 0;
+  for (I i = 0; i < pattern.n; ++i) {
+    const I below = pattern.lower_begin[i + 1] - pattern.lower_begin[i];
+    lowers = std::max(lowers, below);
+    entries = std::max<I>(entries, below + 1 + pattern.upper_begin[i + 1] - pattern.upper_begin[i]);
+  }
+  if (n == 0 || entries > no_slot) return;
+  const int lanes = choose_lanes(static_cast<double>(upper.nnz) / static_cast<double>(n));
+  const std::size_t row_bytes = static_cast<std::size_t>(entries) * number_bytes +
+                                3 * static_cast<std::size_t>(lowers) * sizeof(I);
+  if (threads_a_block / lanes * row_bytes > most_shared_memory) return;
+
+  DeviceArray<std::size_t> begin(n + 1);
+  count_updates<I><<<blocks_for(n + 1, threads_a_block), threads_a_block>>>(lower, upper.row_begin, begin.data());
+  check_launch("count_updates");
+  std::size_t size = 0, total = 0;
+  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, begin.data(), begin.data(), n + 1));
+  const DeviceArray<char> scratch(size);
+  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, begin.data(), begin.data(), n + 1));
+  begin.read(&total, n, 1, nullptr);
+  const std::size_t factor = (static_cast<std::size_t>(lower.nnz) + static_cast<std::size_t>(upper.nnz) + n) *
+                             (number_bytes + sizeof(I));
+  if (total > 2 * factor) return;
+
+  slot_ = DeviceArray<unsigned char>(total);
+  partner_ = DeviceArray<I>(pattern.kind == Kind::icc ? static_cast<std::size_t>(lower.nnz) : 0);
+  find_slots<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, begin.data(), slot_.data(),
+                                                                          partner_.data());
+  check_launch("find_slots");
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  begin_ = std::move(begin);
+  lowers_ = static_cast<int>(lowers);
+  entries_ = static_cast<int>(entries);
+  lanes_ = lanes;
+}
+
+#define INSTANTIATE(I) template class UpdateSlots<I>;
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

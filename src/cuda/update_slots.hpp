@@ -1,0 +1,50 @@
+#pragma once
+
+/// Where the updates of a factorization go, found once for a pattern.
+///
+/// Row i is numbered by slots: its entries of L, its diagonal, its entries of U. For each entry (i, p) of L and each
+/// entry (p, q) of U in turn there is one byte, the slot of (i, q), or `no_slot` where row i has no such entry.
+
+#include "device.hpp"
+#include "pattern.hpp"
+#include "syncfree/factor.hpp"
+
+namespace syncfree::cuda {
+
+constexpr unsigned char no_slot = 255;
+
+/// As kernels see it.
+///   begin    of a row in slot
+///   partner  IC: by entry (i, p) of L, the place of (p, i) in U; ILU: nullptr
+///   lowers   entries of L that a row has at most
+///   entries  of L, diagonal and U together
+template <class I> struct SlotsView {
+  const unsigned char* slot;
+  const std::size_t* begin;
+  const I* partner;
+  int lanes, lowers, entries;
+};
+
+template <class I> class UpdateSlots {
+public:
+  UpdateSlots() = default;
+
+  /// Makes nothing where a row has more than 255 entries or the table would be larger than two factors. Throws Failure.
+  ///   lower, upper  the pattern's triangles in device memory
+  ///   number_bytes  of a number
+  UpdateSlots(const FactorPattern<I>& pattern, const DevicePattern<I>& lower, const DevicePattern<I>& upper,
+              std::size_t number_bytes);
+
+  bool made() const { return lanes_ > 0; }
+  SlotsView<I> view() const { return {slot_.data(), begin_.data(), partner_.data(), lanes_, lowers_, entries_}; }
+  std::size_t bytes() const { return slot_.bytes() + begin_.bytes() + partner_.bytes(); }
+
+private:
+  int lanes_ = 0;  ///< that share a row: about as many as a row of U has entries
+  int lowers_ = 0, entries_ = 0;
+  DeviceArray<unsigned char> slot_;
+  DeviceArray<std::size_t> begin_;
+  DeviceArray<I> partner_;
+};
+
+}  // namespace syncfree::cuda
