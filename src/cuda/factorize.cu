@@ -187,7 +187,12 @@ DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, 
 {
   find_sources(A);
   slots_ = UpdateSlots<I>(pattern, lower_pattern(), upper_pattern(), sizeof(T));
-  if (!slots_.made()) ready_ = DeviceArray<unsigned>(pattern.n);
+  if (slots_.made()) {
+    const Granularity granularity = granularity_of(pattern.lower(), levels.count);
+    against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
+  } else {
+    ready_ = DeviceArray<unsigned>(pattern.n);
+  }
   ready_.fill(0, nullptr);
   counter_.fill(0, nullptr);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -266,7 +271,8 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
   if (slots_.made()) {
     upper_.fill(0xff, stream);
     inverse_pivot_.fill(0xff, stream);
-    factorize_staged(view, slots_.view(), numbers(value), device_rule, counter_.data(), outcome_.data(), stream);
+    factorize_staged(view, slots_.view(), against_crowding_, numbers(value), device_rule, counter_.data(),
+                     outcome_.data(), stream);
   } else {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
     factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view, numbers(value), device_rule, ready_.data(),

@@ -64,6 +64,7 @@ private:
   DeviceArray<I> order_;                                          ///< rows by level of L
   DeviceArray<I> A_begin_, A_column_;                             ///< for positive_definite, made when first needed
   UpdateSlots<I> slots_;         ///< made where rows are short
+  std::size_t against_crowding_ = 0;
   DeviceArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row
   DeviceArray<unsigned long long> counter_, top_;
   DeviceArray<Outcome> outcome_;

@@ -3,9 +3,11 @@
 /// The factorization where rows are short: a row is staged in shared memory, its updates know their slots, and a number
 /// of U or an inverted pivot is its own flag.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "factor_row.cuh"
+#include "lanes.hpp"
 #include "update_slots.hpp"
 
 namespace syncfree::cuda {
@@ -164,8 +166,8 @@ private:
 /// waits      its lanes together, for the inverted pivots and the entries of U of a batch of up to four pieces, all
 ///            polled at once; rows of one warp may wait for each other, because its lanes are scheduled independently
 /// publishes  the row of U and the inverted pivot, each number its own flag
-/// order      relaxed: the number itself is the message (ready.cuh); U and pivots are unset before the launch. L is read
-///            by later launches only
+/// order      relaxed: the number itself is the message (ready.cuh); U and pivots are unset before the launch. L is
+///            read by later launches only
 /// progress   pivot rows have a lower level, so an earlier ticket or an earlier place in the block; every row
 ///            publishes, whatever its numbers are
 /// result     reproducible: an entry is updated in the order of the pivots
@@ -186,17 +188,21 @@ factorize_staged_rows(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, De
 }
 
 /// One attempt. U and inverse pivots are unset, 0xff in all bytes.
+///   against_crowding  bytes of shared memory that a block takes at least (lanes.hpp)
 template <class T, class I>
-void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, const Number<T>* A, const DevicePivotRule& rule,
-                      unsigned long long* counter, Outcome* outcome, cudaStream_t stream)
+void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t against_crowding,
+                      const Number<T>* A, const DevicePivotRule& rule, unsigned long long* counter, Outcome* outcome,
+                      cudaStream_t stream)
 {
   const auto kernel = S.lanes == 4    ? factorize_staged_rows<T, I, 4>
                       : S.lanes == 8  ? factorize_staged_rows<T, I, 8>
                       : S.lanes == 16 ? factorize_staged_rows<T, I, 16>
                                       : factorize_staged_rows<T, I, 32>;
   const std::size_t rows = static_cast<std::size_t>(staged_threads / S.lanes);
-  const std::size_t memory = rows * (static_cast<std::size_t>(S.entries) * sizeof(Number<T>) +
-                                     3 * static_cast<std::size_t>(S.lowers) * sizeof(I));
+  const std::size_t row_memory = static_cast<std::size_t>(S.entries) * sizeof(Number<T>) +
+                                 3 * static_cast<std::size_t>(S.lowers) * sizeof(I);
+  const std::size_t memory = std::max(rows * row_memory, against_crowding);
+  allow_shared_memory(kernel, memory);
   kernel<<<blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream>>>(
       F, S, A, rule, counter, outcome);
   check_launch("factorize_staged_rows");

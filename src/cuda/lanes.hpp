@@ -65,4 +65,12 @@ inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int 
   return crowded ? static_cast<std::size_t>(memory) / 2 : 0;
 }
 
+/// Lets launches of a kernel ask for so much shared memory. The limit belongs to the kernel, not to a launch: above the
+/// 48 KiB that need no leave all who use a kernel must ask for the same.
+template <class Kernel> void allow_shared_memory(Kernel kernel, std::size_t bytes)
+{
+  if (bytes > (48 << 10))
+    SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
 }  // namespace syncfree::cuda

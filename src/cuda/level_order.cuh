@@ -238,9 +238,7 @@ private:
         memory_(triangle_.n()), counter_(1)
   {
     with_lanes(lanes_, [&](auto lanes) {
-      SYNCFREE_CUDA(cudaFuncSetAttribute(solve_in_level_order<T, V, I, Box, lanes>,
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(against_crowding_)));
+      allow_shared_memory(solve_in_level_order<T, V, I, Box, lanes>, against_crowding_);
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));

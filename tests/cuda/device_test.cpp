@@ -172,6 +172,25 @@ TEST(Device, captured_solves_can_be_replayed)
   CUDA(cudaStreamDestroy(stream));
 }
 
+/// Narrow levels want a multiprocessor for each block, wide ones do not: each has its own shared memory.
+TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
+{
+  const auto narrow = random_band(20000, 2, 30, 0, 3), wide = random_band(60000, 2, 59999, 0, 4);
+  const auto p = analysed(narrow), q = analysed(wide);
+  EXPECT_NE(p->summarize().plan.find("one block a multiprocessor"), std::string::npos) << p->summarize().plan;
+  EXPECT_EQ(q->summarize().plan.find("one block a multiprocessor"), std::string::npos) << q->summarize().plan;
+  const auto b = random_vector<double>(narrow.n, 5), c = random_vector<double>(wide.n, 6);
+  const DeviceVector b_device(b), c_device(c), x(narrow.n), y(wide.n);
+  for (int round = 0; round < 2; ++round) {
+    solve(*p, b_device, x, narrow.n);
+    solve(*q, c_device, y, wide.n);
+    p->use(Memory::host, nullptr);
+    ASSERT_EQ(p->refresh(narrow.view(), PivotRule()).message(), "success");
+  }
+  expect_near(x.get(), solution(narrow, b));
+  expect_near(y.get(), solution(wide, c));
+}
+
 TEST(Device, two_instances_run_on_two_streams_at_once)
 {
   const auto A = random_band(60000, 3, 9000, 0, 3), B = random_band(50000, 6, 500, 0, 4);
