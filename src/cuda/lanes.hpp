@@ -27,20 +27,40 @@ template <class I> Granularity granularity_of(const PatternView<I>& p, I levels)
   return g;
 }
 
-/// 1, 4, 8 or 32. Few: a warp then holds more rows, and more levels are on the device at once. In narrow levels lanes
-/// are left over.
-inline int choose_lanes(const Granularity& g)
+/// Do eight levels fit on the device at once, with one block of `threads` on each multiprocessor?
+inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
+{
+  int device = 0, multiprocessors = 0;
+  SYNCFREE_CUDA(cudaGetDevice(&device));
+  SYNCFREE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  return 8 * g.rows_a_level * lanes <= static_cast<double>(multiprocessors) * threads;
+}
+
+/// For rows of about the mean length.
+inline int choose_lanes_for_mean(const Granularity& g)
 {
   if (g.entries_a_row > 16 && g.rows_a_level < 64) return 32;
   if (g.entries_a_row <= 5 || (g.entries_a_row <= 8 && g.rows_a_level >= 2000)) return 1;
   return g.entries_a_row <= 12 && g.rows_a_level < 256 ? 8 : 4;
 }
 
+/// 1, 4, 8 or 32. Few: a warp then holds more rows, and more levels are on the device at once. In narrow levels lanes
+/// are left over, and a level takes as long as its longest row.
+inline int choose_lanes(const Granularity& g)
+{
+  const auto longest = static_cast<double>(g.longest);
+  int lanes = choose_lanes_for_mean(g);
+  for (const int more : {4, 8, 32})
+    if (more > lanes && longest > 4 * std::max<double>(lanes, g.entries_a_row) && eight_levels_fit(g, more, 256))
+      lanes = more;
+  return lanes;
+}
+
 /// The same where long rows are not split.
 inline int choose_lanes_of_whole_rows(const Granularity& g) { return g.longest > 256 ? 32 : choose_lanes(g); }
 
 /// Entries that one row may keep where long rows are split.
-inline int longest_row(int lanes) { return lanes == 1 ? 64 : lanes == 32 ? 512 : 128; }
+inline int longest_row(int lanes) { return lanes == 1 ? 32 : lanes == 32 ? 512 : 128; }
 
 /// body(an integral constant) for one of the four.
 template <class Body> void with_lanes(int lanes, Body body)
@@ -53,16 +73,15 @@ template <class Body> void with_lanes(int lanes, Body body)
   }
 }
 
-/// Bytes of shared memory that keep a second block of `threads` off a multiprocessor, where one block on each already
-/// holds eight levels: who waits for a later level only disturbs. 0 where more blocks are of use.
+/// Bytes of shared memory that keep a second block of `threads` off a multiprocessor where eight levels fit without:
+/// who waits for a later level only disturbs. 0 where more blocks are of use.
 inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int threads)
 {
-  int device = 0, multiprocessors = 0, memory = 0;
+  if (!eight_levels_fit(g, lanes, threads)) return 0;
+  int device = 0, memory = 0;
   SYNCFREE_CUDA(cudaGetDevice(&device));
-  SYNCFREE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   SYNCFREE_CUDA(cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  const bool crowded = 8 * g.rows_a_level * lanes <= static_cast<double>(multiprocessors) * threads;
-  return crowded ? static_cast<std::size_t>(memory) / 2 : 0;
+  return static_cast<std::size_t>(memory) / 2;
 }
 
 /// Lets launches of a kernel ask for so much shared memory. The limit belongs to the kernel, not to a launch: above the

@@ -175,7 +175,7 @@ TEST(Device, captured_solves_can_be_replayed)
 /// Narrow levels want a multiprocessor for each block, wide ones do not: each has its own shared memory.
 TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
 {
-  const auto narrow = random_band(20000, 2, 30, 0, 3), wide = random_band(60000, 2, 59999, 0, 4);
+  const auto narrow = random_band(20000, 2, 30, 0, 3), wide = random_band(600000, 1, 599999, 0, 4);
   const auto p = analysed(narrow), q = analysed(wide);
   EXPECT_NE(p->summarize().plan.find("one block a multiprocessor"), std::string::npos) << p->summarize().plan;
   EXPECT_EQ(q->summarize().plan.find("one block a multiprocessor"), std::string::npos) << q->summarize().plan;
