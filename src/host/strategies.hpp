@@ -75,6 +75,16 @@ private:
   int value_lines_ = 0, column_lines_ = 0;
 };
 
+/// A hint for the compiler to lay the code out for `true`.
+inline bool likely(bool condition)
+{
+#if defined(__GNUC__)
+  return __builtin_expect(condition, true);
+#else
+  return condition;
+#endif
+}
+
 /// x_i = (b_i - sum_k value_k x_column(k)) * inverse_diagonal_i.
 ///
 /// The entry nearest to the diagonal is the one whose x is the youngest, so it is used last: the far entries are
@@ -101,7 +111,7 @@ template <class T, class V, class I, bool lower, bool conjugated, bool unit> str
 
 private:
   /// x_i, given x_near = near unless near is -1.
-  T value(I i, const T* b, const T* x, I near, const T& x_near) const
+  T value(I i, const T* b, const T* x, I near, T x_near) const
   {
     const I* column = triangle.pattern.column;
     const V* entry = triangle.value;
@@ -118,7 +128,7 @@ private:
       sum = multiply(sum, inverse_diagonal(i));
       weight = multiply(weight, inverse_diagonal(i));
     }
-    if (column[last] == near) return sum - multiply(weight, x_near);
+    if (likely(column[last] == near)) return sum - multiply(weight, x_near);
     return sum - multiply(weight, x[column[last]]);
   }
 
