@@ -27,18 +27,18 @@ template <class I> __global__ void invert(I n, const I* order, I* place)
   if (r < static_cast<std::size_t>(n)) place[order[r]] = static_cast<I>(r);
 }
 
-/// place: of a column, or nullptr
+/// place: of a column, or nullptr; turn: the last entry of a row becomes the first
 template <class I>
-__global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* order, const I* place, const I* begin,
-                          I* column, I* source)
+__global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* order, const I* place, bool turn,
+                          const I* begin, I* column, I* source)
 {
   const std::size_t r = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (r >= static_cast<std::size_t>(from.n)) return;
   const I first = from.row_begin[order[r]], count = from.row_begin[order[r] + 1] - first;
   for (I e = threadIdx.x % 32; e < count; e += 32) {
-    const I j = from.column[first + e];
-    column[begin[r] + e] = place ? place[j] : j;
-    source[begin[r] + e] = from_source ? from_source[first + e] : first + e;
+    const I j = from.column[first + e], to = begin[r] + (turn ? count - 1 - e : e);
+    column[to] = place ? place[j] : j;
+    source[to] = from_source ? from_source[first + e] : first + e;
   }
 }
 
@@ -64,7 +64,8 @@ template <class I> unsigned warps_for(I rows)
 }  // namespace
 
 template <class I>
-PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber)
+PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber,
+                             bool turn)
 {
   const std::size_t n = pattern.n, nnz = pattern.nnz;
   PermutedRows<I> rows{DeviceArray<I>(n + 1), DeviceArray<I>(nnz), DeviceArray<I>(nnz)};
@@ -79,8 +80,8 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
   if (n == 0) return rows;
   if (renumber) invert<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(pattern.n, order, place.data());
   check_launch("invert");
-  move_rows<I><<<warps_for(pattern.n), threads_a_block>>>(pattern, source, order, place.data(), rows.begin.data(),
-                                                          rows.column.data(), rows.source.data());
+  move_rows<I><<<warps_for(pattern.n), threads_a_block>>>(pattern, source, order, place.data(), turn,
+                                                          rows.begin.data(), rows.column.data(), rows.source.data());
   check_launch("move_rows");
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
@@ -96,7 +97,7 @@ void find_sources_in_order(I n, const I* A_begin, const I* lower_begin, const I*
 }
 
 #define INSTANTIATE(I)                                                                                            \
-  template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool);                    \
+  template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool, bool);              \
   template void find_sources_in_order<I>(I, const I*, const I*, const I*, I*, I*, I*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

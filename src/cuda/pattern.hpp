@@ -21,8 +21,10 @@ template <class I> struct PermutedRows {
 ///   source    what `source` of the result names instead of the entry itself, or nullptr
 ///   order     n rows; all three are device memory
 ///   renumber  columns become places in that order
+///   turn      entries of a row are turned round
 template <class I>
-PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber);
+PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber,
+                             bool turn);
 
 /// Where the numbers of L, U and the diagonal stand in a matrix whose rows are L, diagonal and U one after the other,
 /// on the null stream.

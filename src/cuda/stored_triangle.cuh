@@ -39,7 +39,8 @@ void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t strea
   check_launch("take_numbers");
 }
 
-/// The triangle's rows in an order of one's own.
+/// The triangle's rows in an order of one's own. The entry next to the diagonal stands last in each, in an upper
+/// triangle, too: its number comes last, and until then the others have been dealt with.
 template <class T, class V, class I> class StoredTriangle {
 public:
   ///   order     n rows
@@ -77,9 +78,10 @@ private:
   {
     const PatternView<I>& p = triangle.pattern;
     const DeviceArray<I> source(triangle.source, triangle.source ? p.nnz() : 0);
-    if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber);
+    const bool turn = !triangle.lower;
+    if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber, turn);
     const DeviceArray<I> begin(p.row_begin, p.n + 1), column(p.column, p.nnz());
-    return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber);
+    return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber, turn);
   }
 
   DeviceArray<I> row_;
