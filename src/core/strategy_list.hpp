@@ -12,7 +12,8 @@
   X(blocks, true, "chunks of rows dealt out to threads, point-to-point waits")  \
   X(column_block, true, "the device's plan of that name, on one thread")        \
   X(row_block, true, "the device's plan of that name, on one thread")           \
-  X(recursive_block, true, "the device's plan of that name, on one thread")
+  X(recursive_block, true, "the device's plan of that name, on one thread")     \
+  X(merged, true, "levels merged by a plan for the device, on one thread")
 
 #ifdef SYNCFREE_HAVE_KOKKOS
 #define SYNCFREE_KOKKOS_STRATEGIES(X) X(kokkos, true, "spiluk and sptrsv of Kokkos Kernels: a second opinion, slow")

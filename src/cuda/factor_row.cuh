@@ -4,6 +4,7 @@
 
 #include "core/pivot.hpp"
 #include "factorize.hpp"
+#include "find.cuh"
 #include "number.cuh"
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/scalar.hpp"
@@ -67,18 +68,6 @@ __device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivo
   const N inverse = N(1) / pivot;
   if (!fits(F, inverse) || (F.single && Single(inverse) == Single(0))) lower_to(&outcome->failure, key + 1);
   return inverse;
-}
-
-/// Position of q in the ascending columns [begin, end), or -1.
-template <class I> __device__ I find(const I* column, I begin, I end, I q)
-{
-  const I last = end;
-  while (begin < end) {
-    const I middle = begin + (end - begin) / 2;
-    if (column[middle] < q) begin = middle + 1;
-    else end = middle;
-  }
-  return begin < last && column[begin] == q ? begin : I(-1);
 }
 
 }  // namespace syncfree::cuda

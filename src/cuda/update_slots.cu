@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/instantiate.hpp"
+#include "find.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -25,18 +26,6 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
     for (I k = L.row_begin[i]; k < L.row_begin[i + 1]; ++k)
       sum += static_cast<std::size_t>(upper_begin[L.column[k] + 1] - upper_begin[L.column[k]]);
   updates[i] = sum;
-}
-
-/// Place of q in the ascending columns [begin, end), or -1.
-template <class I> __device__ I place_of(const I* column, I begin, I end, I q)
-{
-  const I last = end;
-  while (begin < end) {
-    const I middle = begin + (end - begin) / 2;
-    if (column[middle] < q) begin = middle + 1;
-    else end = middle;
-  }
-  return begin < last && column[begin] == q ? begin : I(-1);
 }
 
 /// A warp owns one row. partner: nullptr for ILU
@@ -58,10 +47,10 @@ __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, const std::si
         found = last - first;
         if (partner) partner[k] = from + j;
       } else if (q > i) {
-        const I place = place_of(U.column, upper_first, upper_last, q);
+        const I place = find(U.column, upper_first, upper_last, q);
         if (place >= 0) found = last - first + 1 + place - upper_first;
       } else if (!partner) {
-        const I place = place_of(L.column, k, last, q);
+        const I place = find(L.column, k, last, q);
         if (place >= 0) found = place - first;
       }
       slot[to + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);

@@ -71,7 +71,8 @@ std::vector<std::string> host_strategies()
 /// Whatever number of threads it is given.
 bool on_one_thread(const std::string& strategy)
 {
-  return strategy == "serial" || (strategy.size() > 6 && strategy.substr(strategy.size() - 6) == "_block");
+  return strategy == "serial" || strategy == "merged" ||
+         (strategy.size() > 6 && strategy.substr(strategy.size() - 6) == "_block");
 }
 
 template <class Scalar, class Storage, class Index> struct Combination {
@@ -376,7 +377,7 @@ TYPED_TEST(HostSolver, refuses_unknown_strategies_and_bad_thread_counts)
 TEST(HostStrategies, include_those_of_the_readme)
 {
   for (const char* name :
-       {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block"})
+       {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block", "merged"})
     EXPECT_NE(find_strategy(name), nullptr) << name;
   EXPECT_EQ(find_strategy("auto"), nullptr);
 }

@@ -1,0 +1,62 @@
+#pragma once
+
+/// Merging levels: rows of consecutive levels that no longer wait for each other.
+///
+/// In a triangular solve x_i = d_i (b_i - sum_k t_ik x_k) a row waits for the rows that it reads. Inside a group of
+/// levels these can be put in one after the other, until each row of the group reads right-hand sides of its group and
+/// numbers of earlier groups only:
+///
+///   x_i = sum over k in P_i of p_ik b_k - sum over k in R_i of r_ik x_k
+///   [p_i r_i] = d_i ([e_i t_i,outside] - sum over k inside the group of t_ik [p_k r_k])
+///
+/// So m levels are waited for like one, at the price of more entries. A level joins the group before it while that
+/// makes the group's modelled time smaller, as a part of the time that its levels would take alone.
+
+#include <cstdint>
+#include <vector>
+
+#include "syncfree/array.hpp"
+#include "syncfree/csr.hpp"
+#include "syncfree/schedule.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+/// What decides where groups end. Microseconds are those of an H200: a hop from one level to the next, and an entry
+/// where the device is busy with many (0.58 TB/s).
+struct MergeRule {
+  double hop = 0.65;
+  double entry = 2.1e-5;
+  std::int64_t most_levels = 64;  ///< of a group; 1: nothing is merged
+  double most_fill = 4;           ///< entries of all P and R over those of the triangle with its diagonal
+};
+
+/// Rows by group, inside a group by level; their place in that order is what P and R name.
+///   row         n rows of the triangle
+///   group       by place
+///   depth       by place: the row's level counted from its group's first
+///   p_begin     n + 1 offsets; p_column ascending, the row's own place last
+///   r_begin     n + 1 offsets; r_column ascending
+template <class I> struct MergePlan {
+  I groups = 0;
+  std::vector<I> row, group, depth;
+  Array<I> p_begin, p_column, r_begin, r_column;
+
+  std::size_t entries() const { return p_column.size() + r_column.size(); }
+  std::size_t bytes() const
+  {
+    if (row.empty()) return 0;
+    return (row.size() + group.size() + depth.size() + p_begin.size() + r_begin.size() + entries()) * sizeof(I);
+  }
+};
+
+/// The plan of one triangle.
+///   T       strictly lower or strictly upper pattern
+///   levels  of T
+///   errors  out_of_memory
+///   cost    O(entries of all P and R), serial; where most_fill or the index type is passed the groups are made anew,
+///           smaller, up to eight times
+template <class I>
+Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out);
+
+}  // namespace syncfree

@@ -1,0 +1,149 @@
+#include "core/merge_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "patterns.hpp"
+
+namespace syncfree {
+namespace {
+
+using I = std::int32_t;
+using Plan = MergePlan<I>;
+
+struct Merged {
+  LevelSets<I> levels;
+  Plan plan;
+
+  Merged(const OwnedPattern<I>& T, bool lower, const MergeRule& rule)
+  {
+    EXPECT_TRUE(make_level_sets(T.view(), lower, &levels).ok());
+    EXPECT_TRUE(make_merge_plan(T.view(), levels, rule, &plan).ok());
+  }
+  std::vector<I> p(I place) const { return part(plan.p_begin, plan.p_column, place); }
+  std::vector<I> r(I place) const { return part(plan.r_begin, plan.r_column, place); }
+
+  static std::vector<I> part(const Array<I>& begin, const Array<I>& column, I place)
+  {
+    return {column.begin() + begin[place], column.begin() + begin[place + 1]};
+  }
+};
+
+OwnedPattern<I> triangle(bool lower, unsigned seed, I n = 80, unsigned percent = 5)
+{
+  return random_pattern<I>(
+      seed, n, percent, [=](I i, I j) { return lower ? j < i : j > i; },
+      [=](I i, I j) { return lower ? j + 1 == i && i % 3 : j == i + 1 && i % 3; });
+}
+
+/// Every row reads the one before.
+OwnedPattern<I> chain(I n)
+{
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 1; i < n; ++i) rows[i] = {i - 1};
+  return pattern_of(rows);
+}
+
+TEST(MergePlans, hold_all_rows_once_and_groups_of_whole_levels)
+{
+  for (const bool lower : {true, false}) {
+    const auto T = triangle(lower, 1);
+    const Merged m(T, lower, MergeRule());
+    EXPECT_EQ(m.plan.row, m.levels.row);
+    ASSERT_EQ(m.plan.group.size(), 80u);
+    EXPECT_LT(m.plan.groups, m.levels.count) << "nothing was merged";
+    for (I level = 0; level < m.levels.count; ++level)
+      for (I place = m.levels.level_begin[level] + 1; place < m.levels.level_begin[level + 1]; ++place) {
+        EXPECT_EQ(m.plan.group[place], m.plan.group[place - 1]);
+        EXPECT_EQ(m.plan.depth[place], m.plan.depth[place - 1]);
+      }
+    EXPECT_EQ(m.plan.group.back(), m.plan.groups - 1);
+  }
+}
+
+/// P are the rows of the group from which a path leads here inside the group, R what these read outside.
+TEST(MergePlans, read_what_paths_inside_the_group_lead_to)
+{
+  for (const bool lower : {true, false})
+    for (const unsigned seed : {2u, 3u, 4u}) {
+      const auto T = triangle(lower, seed);
+      const Merged m(T, lower, MergeRule());
+      std::vector<I> place(T.n);
+      for (I p = 0; p < T.n; ++p) place[m.plan.row[p]] = p;
+      for (I p = 0; p < T.n; ++p) {
+        std::set<I> inside = {p}, outside;
+        std::vector<I> open = {p};
+        while (!open.empty()) {
+          const I row = m.plan.row[open.back()];
+          open.pop_back();
+          for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) {
+            const I q = place[T.column[k]];
+            if (m.plan.group[q] != m.plan.group[p]) outside.insert(q);
+            else if (inside.insert(q).second) open.push_back(q);
+          }
+        }
+        ASSERT_EQ(m.p(p), std::vector<I>(inside.begin(), inside.end())) << p;
+        ASSERT_EQ(m.r(p), std::vector<I>(outside.begin(), outside.end())) << p;
+      }
+    }
+}
+
+TEST(MergePlans, are_the_triangle_itself_where_nothing_may_merge)
+{
+  const auto T = triangle(true, 5);
+  MergeRule alone;
+  alone.most_levels = 1;
+  MergeRule cheap_hop;
+  cheap_hop.hop = 0;
+  for (const MergeRule& rule : {alone, cheap_hop}) {
+    const Merged m(T, true, rule);
+    EXPECT_EQ(m.plan.groups, m.levels.count);
+    EXPECT_EQ(m.plan.p_column.size(), 80u);
+    EXPECT_EQ(m.plan.r_column.size(), T.column.size());
+  }
+}
+
+TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
+{
+  MergeRule rule;
+  rule.most_fill = 1;
+  const auto random = triangle(true, 5);
+  EXPECT_EQ(Merged(random, true, rule).plan.entries(), random.column.size() + 80);
+  const auto T = chain(1000);
+  rule.most_levels = 10;
+  rule.most_fill = 100;
+  const Merged ten(T, true, rule);
+  EXPECT_EQ(ten.plan.groups, 100);
+  EXPECT_EQ(*std::max_element(ten.plan.depth.begin(), ten.plan.depth.end()), 9);
+  rule.most_levels = 1000;
+  rule.most_fill = 3;
+  const Merged limited(T, true, rule);
+  EXPECT_LE(limited.plan.entries(), 3u * (999 + 1000));
+  EXPECT_LT(limited.plan.groups, 500);
+}
+
+/// The first two levels are one for nothing: rows of the first read nobody.
+TEST(MergePlans, leave_levels_alone_whose_entries_cost_more_than_a_hop)
+{
+  OwnedPattern<I> T;
+  T.n = 120000;
+  for (I i = 0; i < T.n; ++i) {
+    for (I e = 0; i >= 30000 && e < 4; ++e) T.column.push_back(i / 30000 * 30000 - 30000 + (i * 7 + e * 311) % 30000);
+    std::sort(T.column.begin() + T.row_begin.back(), T.column.end());
+    T.row_begin.push_back(static_cast<I>(T.column.size()));
+  }
+  EXPECT_EQ(Merged(T, true, MergeRule()).plan.groups, 3);
+}
+
+TEST(MergePlans, of_an_empty_triangle_are_empty)
+{
+  const OwnedPattern<I> none;
+  const Merged m(none, true, MergeRule());
+  EXPECT_EQ(m.plan.groups, 0);
+  EXPECT_EQ(m.plan.entries(), 0u);
+}
+
+}  // namespace
+}  // namespace syncfree
