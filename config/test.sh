@@ -114,7 +114,9 @@ other=()
 if [ -n "$PETSC_CUDA_DIR" ]; then
   export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   # with the backend cuda, where there is a compiler for it; without a device it is only compiled
-  if [ -x /usr/local/cuda/bin/nvcc ]; then more_targets="cuda_tests syncfree_ilu_static"; fi
+  if [ -x /usr/local/cuda/bin/nvcc ]; then
+    more_targets="cuda_tests cuda_allocation_tests syncfree_sweep syncfree_ilu_static"
+  fi
   build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DCMAKE_CUDA_ARCHITECTURES=90-real
   for part in with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
   if [ -n "$more_targets" ]; then

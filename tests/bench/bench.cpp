@@ -36,7 +36,7 @@ template <class List>
 std::string names(const List& list)
 {
   std::string text;
-  for (const auto& item : list) text += (text.empty() ? "" : ",") + std::string(item.name);
+  for (const auto& item : list) text.append(text.empty() ? "" : ",").append(item.name);
   return text;
 }
 
