@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures what three papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020) with our strategies, and prints
 # the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and PNGs in
-# build/papers. On a device about four minutes; on the host, where the host's strategies stand in for the GPU's, ten.
+# build/papers. About three minutes on an H200; not yet timed on the host, where its strategies stand in for the GPU's.
 #
 #   bash config/papers.sh [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
 #
