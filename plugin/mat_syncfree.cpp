@@ -246,6 +246,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
   PetscCall(Borrow(A, &matrix));
   PetscCall(UseMemory(factor, PETSC_MEMTYPE_HOST));
+  factor->copies    = PETSC_FALSE; /* a pattern is always the host's */
   const auto status = factor->preconditioner->analyse(matrix.Pattern(), symbolic, options);
   const auto nnz    = (PetscInt)matrix.Pattern().nnz();
   PetscCall(Return(&matrix));

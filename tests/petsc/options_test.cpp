@@ -224,6 +224,25 @@ TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
   }
 }
 
+#if defined(PETSC_HAVE_CUDA)
+/* What is on the device stays there; what is on the host is copied, and the view says so. */
+TEST_P(OurTypes, view_the_copies_that_a_forced_device_costs)
+{
+  if (!std::count(strategies().begin(), strategies().end(), "level_order")) GTEST_SKIP() << "no device";
+  for (const bool resident : {true, false}) {
+    MatOwner A;
+    VecOwner b, x;
+    ok(MatConvert(A_, resident ? MATSEQAIJCUSPARSE : MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+    ok(MatCreateVecs(A, b.out(), x.out()));
+    ok(VecSet(b, 1));
+    pc_ = make_pc(A, GetParam());
+    from_options("-pc_syncfree_ilu_backend cuda");
+    ok(PCApply(pc_, b, x));
+    EXPECT_TRUE(contains(view(pc_), resident ? "backend: cuda\n" : "backend: cuda, with copies from the host\n"));
+  }
+}
+#endif
+
 TEST_P(OurTypes, take_threads_by_call_and_by_option_and_refuse_less_than_one)
 {
   PetscInt threads;
