@@ -13,7 +13,8 @@
   X(column_block, true, "the device's plan of that name, on one thread")        \
   X(row_block, true, "the device's plan of that name, on one thread")           \
   X(recursive_block, true, "the device's plan of that name, on one thread")     \
-  X(merged, true, "levels merged by a plan for the device, on one thread")
+  X(merged, true, "levels merged by a plan for the device, on one thread")      \
+  X(courier, true, "the device's plan of that name, on one thread")
 
 #ifdef SYNCFREE_HAVE_KOKKOS
 #define SYNCFREE_KOKKOS_STRATEGIES(X) X(kokkos, true, "spiluk and sptrsv of Kokkos Kernels: a second opinion, slow")
@@ -24,6 +25,7 @@
 /// Those of the device, whether this build has them or not.
 #define SYNCFREE_ALL_CUDA_STRATEGIES(X)                                                            \
   X(level_order, true, "rows sorted by level, each number its own flag")                           \
+  X(courier, true, "a block of rows a multiprocessor, solved in its shared memory")                 \
   X(csc_sync_free, false, "Liu et al. 2016: a warp a column, sums added up as their parts come")   \
   X(csr_two_phase, true, "Su et al. 2020: a thread a row, rows of other warps first")              \
   X(csr_writing_first, true, "Su et al. 2020: a thread a row, written while others of a warp wait") \

@@ -47,7 +47,7 @@ std::string natural_strategies()
   std::vector<syncfree::StrategyInfo> list;
   for (const auto& s : syncfree::strategies()) {
     const std::string name = s.name, backend = s.backend;
-    const bool test = name == "column_block" || name == "row_block" || name == "recursive_block" || name == "merged";
+    const bool test = name == "column_block" || name == "row_block" || name == "recursive_block" || name == "merged" || name == "courier";
     if (on_device ? backend == "cuda" : backend == "host" && !test) list.push_back(s);
   }
   return names(list);

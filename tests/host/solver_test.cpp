@@ -71,7 +71,7 @@ std::vector<std::string> host_strategies()
 /// Whatever number of threads it is given.
 bool on_one_thread(const std::string& strategy)
 {
-  return strategy == "serial" || strategy == "merged" ||
+  return strategy == "serial" || strategy == "merged" || strategy == "courier" ||
          (strategy.size() > 6 && strategy.substr(strategy.size() - 6) == "_block");
 }
 
@@ -377,7 +377,7 @@ TYPED_TEST(HostSolver, refuses_unknown_strategies_and_bad_thread_counts)
 TEST(HostStrategies, include_those_of_the_readme)
 {
   for (const char* name :
-       {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block", "merged"})
+       {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block", "merged", "courier"})
     EXPECT_NE(find_strategy(name), nullptr) << name;
   EXPECT_EQ(find_strategy("auto"), nullptr);
 }

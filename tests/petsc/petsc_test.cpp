@@ -206,7 +206,7 @@ std::vector<std::string> host_strategies()
 bool on_one_thread(const std::string& strategy)
 {
   const std::string end = "_block";
-  return !on_host(strategy) || strategy == "serial" || strategy == "merged" ||
+  return !on_host(strategy) || strategy == "serial" || strategy == "merged" || strategy == "courier" ||
          (strategy.size() > end.size() && strategy.compare(strategy.size() - end.size(), end.size(), end) == 0);
 }
 

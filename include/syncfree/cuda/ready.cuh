@@ -7,6 +7,7 @@
 ///     published. One 4- or 8-byte word is written and read as a whole, so a relaxed order is enough: nothing else is
 ///     read because of it. The parts of a complex number arrive one by one; it is there when both are.
 ///   - A flag beside the data. What was written before publish() is seen by who got the flag's value from wait_for().
+/// Inside a block a flag may be a byte of shared memory (raise), and a Gate opens for all when enough have arrived.
 ///
 /// Progress: a waiter waits only for work with an earlier ticket, and who holds a ticket is running.
 
@@ -176,6 +177,84 @@ inline __device__ Turn take_turn(unsigned long long* counter)
   __syncthreads();
   return {ticket % gridDim.x, ticket / gridDim.x};
 }
+
+/// A byte of shared memory, 0 at first: what this thread has written is visible to who finds it raised.
+inline __device__ unsigned address_in_block(const void* shared)
+{
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+inline __device__ void raise(unsigned char* flag)
+{
+  asm volatile("st.release.cta.shared.u8 [%0], %1;" ::"r"(address_in_block(flag)), "r"(1u) : "memory");
+}
+inline __device__ bool is_raised(const unsigned char* flag)
+{
+  unsigned value;
+  asm volatile("ld.acquire.cta.shared.u8 %0, [%1];" : "=r"(value) : "r"(address_in_block(flag)) : "memory");
+  return value != 0;
+}
+
+/// A barrier in shared memory (mbarrier) that opens again and again: its n-th opening is awaited with parity n & 1, and
+/// shows who waits what those wrote that arrived. Nobody may lag behind by two openings.
+class Gate {
+public:
+  /// By one thread; then gates_are_made() and a __syncthreads().
+  __device__ void make(unsigned arrivals)
+  {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address_in_block(&word_)), "r"(arrivals) : "memory");
+  }
+  __device__ void arrive()
+  {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address_in_block(&word_))
+                 : "memory");
+  }
+  __device__ bool is_open(unsigned parity) const
+  {
+    unsigned open;
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(open)
+                 : "r"(address_in_block(&word_)), "r"(parity)
+                 : "memory");
+    return open != 0;
+  }
+  __device__ void wait(unsigned parity, Spin spin) const
+  {
+    while (!is_open(parity)) spin.turn();
+  }
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  /// An arrival; the gate stays shut until so many bytes have been copied, too.
+  __device__ void arrive_with(unsigned bytes)
+  {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
+                   address_in_block(&word_)),
+                 "r"(bytes)
+                 : "memory");
+  }
+  /// From global memory; addresses and bytes are multiples of 16.
+  __device__ void copy(void* to, const void* from, unsigned bytes)
+  {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   address_in_block(to)),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(address_in_block(&word_))
+                 : "memory");
+  }
+#endif
+
+private:
+  unsigned long long word_;
+};
+
+/// Behind make(): for the engine that copies.
+inline __device__ void gates_are_made()
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+/// A barrier for `threads` threads of a block that is not that of __syncthreads().
+inline __device__ void meet(unsigned threads) { asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory"); }
 
 /// *place = min(*place, v), *place += v, at any time by anyone; read after the launch.
 inline __device__ void lower_to(unsigned long long* place, unsigned long long v)
