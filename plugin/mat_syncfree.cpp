@@ -135,6 +135,8 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   options->threads        = (int)settings.threads;
   options->single_storage = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
   options->blocks         = {settings.table, settings.block_rows};
+
+  options->expected_applies = settings.applies;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,7 +19,7 @@ static const char handover_name[] = "PCSyncFreeILU_Handover";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows;
+  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies;
 }
 
 static std::vector<const char *> StrategyNames()
@@ -85,7 +85,7 @@ static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems Pe
   PetscFunctionBegin;
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_block_table", "Thresholds of the block algorithms", "PCSYNCFREEILU", tables.data(), (PetscInt)tables.size(), settings->table, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->table, tables[choice], sizeof(settings->table)));
-  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_block_rows", "Least rows of a triangle that is cut off, 0 for the table's", "PCSYNCFREEILU", rows, &rows, &set));
+  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_block_rows", "Least rows of a triangle that is cut off, 0 for the table's; of a block of courier", "PCSYNCFREEILU", rows, &rows, &set));
   PetscCheck(rows >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_block_rows %" PetscInt_FMT " must be at least 1, or 0 for the number of the table", rows);
   settings->block_rows = rows;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,7 +94,7 @@ static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems Pe
 PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
 {
   const auto names   = StrategyNames();
-  PetscInt   choice  = 0, threads = settings->threads;
+  PetscInt   choice  = 0, threads = settings->threads, applies = settings->applies;
   PetscEnum  storage = (PetscEnum)settings->storage;
   PetscBool  set     = PETSC_FALSE;
   char       wanted[sizeof(settings->strategy)];
@@ -115,6 +115,9 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   settings->threads = threads;
   PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
   settings->storage = (PCSyncFreeILUStorageType)storage;
+  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_expected_applies", "Applications of one analysis over which auto spreads its cost", "PCSYNCFREEILU", applies, &applies, &set));
+  PetscCheck(applies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_expected_applies %" PetscInt_FMT " must not be negative", applies);
+  settings->applies = applies;
   PetscCall(BlockOptionsFromOptions(settings, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -51,7 +51,8 @@ enum class Operation { none, transpose, adjoint, conjugate };
 /// How the block algorithms cut and which kernels they take.
 struct BlockOptions {
   std::string table = "h200";   ///< thresholds: "h200", or "paper" for those of Lu et al. 2020
-  std::int64_t least_rows = 0;  ///< no triangle gets fewer rows by cutting; 0: the table's number
+  std::int64_t least_rows = 0;  ///< no triangle gets fewer rows by cutting; 0: the table's number. For `courier` the
+                                ///< rows of a block; 0: by the triangle
 };
 
 /// Options of a preconditioner that are fixed from analyse() on.
@@ -60,6 +61,7 @@ struct SolverOptions {
   int threads = 1;
   bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
   BlockOptions blocks = {};     ///< of column_block, row_block and recursive_block
+  std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan
 };
 
 /// Memory and shape of the whole preconditioner.

@@ -9,6 +9,7 @@
 #include "core/instantiate.hpp"
 #include "core/transpose.hpp"
 #include "factorize.hpp"
+#include "lanes.hpp"
 #include "make_solver.hpp"
 #include "solver.hpp"
 #include "syncfree/cuda.hpp"
@@ -230,13 +231,11 @@ private:
     if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern);
     if (!status.ok()) return status;
     a->nnz = A.nnz();
-    a->choice = {a->options.strategy, "forced"};
-    ChoiceInput input;
-    input.on_device = true;
-    if (a->options.strategy == "auto") a->choice = choose_strategy(input);
     LevelSets<I> levels;
     status = make_level_sets(a->pattern.lower(), true, &levels);
     if (!status.ok()) return status;
+    a->choice = {a->options.strategy, "forced"};
+    if (a->options.strategy == "auto") a->choice = choose_strategy(features(*a, levels.count));
     a->factorization = std::make_unique<DeviceFactorization<T, I>>(a->pattern, A, levels, a->options.single_storage);
     a->row_order = DeviceArray<I>(a->pattern.row_order);
     a->column_order = DeviceArray<I>(a->pattern.column_order);
@@ -245,6 +244,20 @@ private:
     status = make(a, lower, {true, a->pattern.lower(), nullptr, true, f.lower_pattern(), &levels});
     if (status.ok()) status = make(a, upper, {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), nullptr});
     return status;
+  }
+
+  static ChoiceInput features(const Analysis<T, I>& a, I levels)
+  {
+    const PatternView<I> lower = a.pattern.lower(), upper = a.pattern.upper();
+    ChoiceInput f;
+    f.on_device = true;
+    f.threads = a.options.threads;
+    f.expected_applies = a.options.expected_applies;
+    f.rows = lower.n;
+    f.nnz = static_cast<std::int64_t>(lower.nnz()) + upper.nnz();
+    f.levels = levels;
+    f.longest = std::max(granularity_of(lower, levels).longest, granularity_of(upper, levels).longest);
+    return f;
   }
 
   static Status make(Analysis<T, I>* a, Which which, const DeviceTriangle<I>& triangle)

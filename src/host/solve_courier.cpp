@@ -13,7 +13,7 @@ namespace syncfree {
 namespace {
 
 /// Small blocks, so that small matrices have several.
-constexpr CourierRule host_rule = {300, 5, 0, 16, 0, 8};
+constexpr CourierRule host_rule = {300};
 
 template <class I> CourierPlan<I> plan_blocks(const PatternView<I>& pattern, bool lower)
 {
@@ -30,9 +30,7 @@ public:
   explicit CourierSolver(TriangleView<V, I> triangle)
       : triangle_(triangle), plan_(plan_blocks(triangle.pattern, triangle.lower)), mailbox_(plan_.mails)
   {
-    std::size_t most = 0;
-    for (const RowBlock& block : plan_.block) most = std::max<std::size_t>(most, block.rows);
-    if (most > 0) x_.resize(most + 1);
+    if (plan_.most_rows > 0) x_.resize(plan_.most_rows + 1);
   }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
@@ -63,53 +61,43 @@ private:
   {
     std::copy_n(b + block.first_row, block.rows, x_.begin());
     x_[block.rows] = T(0);
-    std::uint32_t far_row = 0, begin = 0;
+    const std::int64_t first = block.first_page * courier_page;
+    std::int64_t begin = first, lane = 0;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
-      const std::uint32_t end = plan_.step_end[block.first_step + s];
-      for (std::uint32_t p = begin; p < end; ++p) far_row += read_mail<conjugated>(block, p, far_row);
+      const std::int64_t end = first + plan_.step_end[block.first_step + s];
+      for (std::int64_t p = begin; p < end; ++p)
+        if (plan_.reads_mail(p)) read_mail<conjugated>(block, p, &lane);
       /* all that a step reads was there before it: its rows are done backwards */
-      for (std::uint32_t p = end; p > begin; --p) solve_position<conjugated>(block, p - 1);
+      for (std::int64_t p = end; p > begin; --p) solve_position<conjugated>(p - 1);
       begin = end;
     }
     std::copy_n(x_.begin(), block.rows, x + block.first_row);
   }
 
-  const std::uint16_t* index_of(const RowBlock& block, std::uint32_t p) const
+  /// Subtracts what the row at a position reads by mail; its lanes are those from the lane-th of the block on.
+  template <bool conjugated> void read_mail(const RowBlock& block, std::int64_t position, std::int64_t* lane)
   {
-    return plan_.page_index(block.first_page + p / courier_page) + p % courier_page;
+    const std::int64_t bundle = block.first_bundle + *lane / 32;
+    for (std::int64_t layer = plan_.bundle_begin[bundle]; layer < plan_.bundle_begin[bundle + 1]; ++layer)
+      for (int l = 0; l < plan_.far_lanes; ++l) {
+        const std::int64_t k = layer * 32 + *lane % 32 + l;
+        if (plan_.far_place[k] == courier_no_mail) continue;
+        x_[plan_.own_slot(position)] -=
+          multiply(stored<conjugated>(triangle_.value[plan_.far_source[k]]), mailbox_[plan_.far_place[k]]);
+      }
+    *lane += plan_.far_lanes;
   }
 
-  /// Subtracts what the row at position p reads by mail, if it is the far_row-th that does; true if so.
-  template <bool conjugated> bool read_mail(const RowBlock& block, std::uint32_t p, std::uint32_t far_row)
+  template <bool conjugated> void solve_position(std::int64_t position)
   {
-    const std::uint16_t slot = *index_of(block, p);
-    if (!(slot & courier_far)) return false;
-    const std::uint32_t* begin = plan_.far_begin.data() + block.first_far_begin;
-    for (std::uint32_t k = begin[far_row]; k < begin[far_row + 1]; ++k) {
-      const I source = plan_.far_source[block.first_far + k];
-      x_[slot & ~courier_far] -= multiply(stored<conjugated>(triangle_.value[source]),
-                                          mailbox_[plan_.far_place[block.first_far + k]]);
-    }
-    return true;
-  }
-
-  template <bool conjugated> void solve_position(const RowBlock& block, std::uint32_t p)
-  {
-    const std::uint16_t* index = index_of(block, p);
-    const std::size_t at = (block.first_page + p / courier_page) * courier_page;
-    const auto own = static_cast<std::uint16_t>(index[0] & ~courier_far);
-    const I* source = plan_.source.data() + at * plan_.near + p % courier_page;
-    T sum = x_[own];
+    T& x = x_[plan_.own_slot(position)];
     for (int j = 0; j < plan_.near; ++j) {
-      const I k = source[j * courier_page];
-      if (k >= 0) sum -= multiply(stored<conjugated>(triangle_.value[k]), x_[index[(j + 1) * courier_page]]);
+      const I k = plan_.source[plan_.near_place(position, j)];
+      if (k >= 0) x -= multiply(stored<conjugated>(triangle_.value[k]), x_[plan_.near_slot(position, j)]);
     }
     if (triangle_.inverse_diagonal)
-      sum = multiply(sum, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[at + p % courier_page]]));
-    x_[own] = sum;
-    const std::uint32_t mail = index[(plan_.near + 1) * courier_page] |
-                               static_cast<std::uint32_t>(index[(plan_.near + 2) * courier_page]) << 16;
-    if (mail != courier_no_mail) mailbox_[mail] = sum;
+      x = multiply(x, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
+    if (plan_.mail_of(position) != courier_no_mail) mailbox_[plan_.mail_of(position)] = x;
   }
 
   TriangleView<V, I> triangle_;

@@ -14,6 +14,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <set>
 
 #include "generate.hpp"
 #include "measure.hpp"
@@ -44,10 +45,11 @@ std::string names(const List& list)
 /// there to compare answers with, not times.
 std::string natural_strategies()
 {
+  const std::set<std::string> for_tests = {"column_block", "row_block", "recursive_block", "merged", "courier"};
   std::vector<syncfree::StrategyInfo> list;
   for (const auto& s : syncfree::strategies()) {
     const std::string name = s.name, backend = s.backend;
-    const bool test = name == "column_block" || name == "row_block" || name == "recursive_block" || name == "merged" || name == "courier";
+    const bool test = for_tests.count(name) > 0;
     if (on_device ? backend == "cuda" : backend == "host" && !test) list.push_back(s);
   }
   return names(list);

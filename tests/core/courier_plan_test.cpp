@@ -32,22 +32,14 @@ struct Planned {
     const I* first = plan.row.data() + block.first_page * courier_page;
     return {first, first + block.rows};
   }
-  const std::uint16_t* index(const RowBlock& block, std::uint32_t p) const
-  {
-    return plan.page_index(block.first_page + p / courier_page) + p % courier_page;
-  }
-  std::uint32_t mail(const RowBlock& block, std::uint32_t p) const
-  {
-    const std::uint16_t* i = index(block, p);
-    return i[(plan.near + 1) * courier_page] | static_cast<std::uint32_t>(i[(plan.near + 2) * courier_page]) << 16;
-  }
+  static std::int64_t position(const RowBlock& block, std::uint32_t p) { return block.first_page * courier_page + p; }
+  std::uint32_t mail(const RowBlock& block, std::uint32_t p) const { return plan.mail_of(position(block, p)); }
   /// The triangle's entries of a position that are near.
   std::vector<I> near(const RowBlock& block, std::uint32_t p) const
   {
     std::vector<I> entries;
-    const std::int64_t at = block.first_page + p / courier_page;
     for (int j = 0; j < plan.near; ++j) {
-      const I k = plan.source[(at * plan.near + j) * courier_page + p % courier_page];
+      const I k = plan.source[plan.near_place(position(block, p), j)];
       if (k >= 0) entries.push_back(k);
     }
     return entries;
@@ -67,7 +59,8 @@ OwnedPattern<I> triangle(bool lower, unsigned seed, I n, unsigned percent)
 
 std::vector<CourierRule> rules()
 {
-  return {{1000, 1, 0, 16, 0, 8}, {60, 3, 2, 16, 1, 8}, {7, 1, 4, 16, 2, 4}, {1, 1, 2, 2, 1, 1}, {400, 9, 8, 16, 0, 2}};
+  return {{1000},           {60, 60, 2, 16, 1},           {7, 7, 4, 16, 2},
+          {1, 1, 2, 2, 1, 1}, {400, 100, 8, 16, 0, 2, 1}, {90, 0, 0, 4, 0, 8, 8, 3}};
 }
 
 template <class Look> void for_each_plan(Look look)
@@ -76,7 +69,7 @@ template <class Look> void for_each_plan(Look look)
     for (const CourierRule& rule : rules())
       for (const unsigned percent : {1u, 8u}) {
         const Planned p(triangle(lower, percent, 300, percent), lower, rule);
-        SCOPED_TRACE(testing::Message() << (lower ? "lower " : "upper ") << rule.rows << " rows, " << percent << " %");
+        SCOPED_TRACE(testing::Message() << (lower ? "lower " : "upper ") << rule.most_rows << " rows, " << percent);
         look(p, lower, rule);
       }
 }
@@ -86,7 +79,7 @@ TEST(CourierPlans, cut_the_rows_into_runs_of_bounded_length_in_the_order_of_a_so
   for_each_plan([](const Planned& p, bool lower, const CourierRule& rule) {
     I next = lower ? 0 : p.T.n;
     for (const RowBlock& block : p.plan.block) {
-      EXPECT_LE(block.rows, rule.rows);
+      EXPECT_LE(block.rows, rule.most_rows);
       EXPECT_EQ(block.first_row, lower ? next : next - static_cast<I>(block.rows));
       next = lower ? static_cast<I>(block.first_row + block.rows) : static_cast<I>(block.first_row);
       std::vector<I> rows = p.rows(block);
@@ -94,7 +87,6 @@ TEST(CourierPlans, cut_the_rows_into_runs_of_bounded_length_in_the_order_of_a_so
       for (std::size_t k = 0; k < rows.size(); ++k) EXPECT_EQ(rows[k], block.first_row + static_cast<I>(k));
     }
     EXPECT_EQ(next, lower ? p.T.n : 0);
-    EXPECT_GE(static_cast<std::int64_t>(p.plan.block.size()), std::min<std::int64_t>(rule.blocks, p.T.n / 8));
   });
 }
 
@@ -109,8 +101,18 @@ TEST(CourierPlans, take_rows_by_level_in_steps_that_the_warps_hold)
         const std::uint32_t end = p.plan.step_end[block.first_step + s];
         ASSERT_GT(end, begin);
         EXPECT_LE(end - begin, 32u * p.plan.warps);
-        for (std::uint32_t k = begin; k < end; ++k) EXPECT_EQ(p.depth[rows[k]], p.depth[rows[begin]]);
-        if (begin > 0) EXPECT_GE(p.depth[rows[begin]], p.depth[rows[begin - 1]]);
+        const bool last = s + 1 == block.steps;
+        for (std::uint32_t k = begin; k < end; ++k) {
+          EXPECT_EQ(p.depth[rows[k]], p.depth[rows[begin]]);
+          EXPECT_EQ(p.plan.next_width(Planned::position(block, k)),
+                    last ? 0 : p.plan.step_end[block.first_step + s + 1] - end);
+        }
+        if (begin == 0) {
+          EXPECT_EQ(block.first_width, end);
+        }
+        if (begin > 0) {
+          EXPECT_GE(p.depth[rows[begin]], p.depth[rows[begin - 1]]);
+        }
         begin = end;
       }
       EXPECT_EQ(begin, block.rows);
@@ -132,33 +134,40 @@ TEST(CourierPlans, give_every_entry_a_way)
         }
     std::vector<int> seen(p.T.view().nnz(), 0);
     for (const RowBlock& block : p.plan.block) {
-      std::uint32_t far_row = 0;
+      std::size_t lane = 0;
       for (std::uint32_t at = 0; at < block.rows; ++at) {
         const I row = p.rows(block)[at];
-        const std::uint16_t* index = p.index(block, at);
-        EXPECT_EQ(block.first_row + (index[0] & ~courier_far), row);
+        const std::int64_t position = Planned::position(block, at);
+        EXPECT_EQ(block.first_row + p.plan.own_slot(position), row);
         const std::vector<I> near = p.near(block, at);
         for (std::size_t j = 0; j < near.size(); ++j) {
           ++seen[near[j]];
           EXPECT_EQ(p.row_of(near[j]), row);
-          EXPECT_EQ(block.first_row + index[(j + 1) * courier_page], p.T.column[near[j]]);
+          EXPECT_EQ(block.first_row + p.plan.near_slot(position, static_cast<int>(j)), p.T.column[near[j]]);
           EXPECT_LT(p.depth[p.T.column[near[j]]], p.depth[row]);
-          if (j > 0) EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]]) << "the latest last";
+          if (j > 0) {
+            EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]]) << "the latest last";
+          }
         }
         for (std::size_t j = near.size(); j < static_cast<std::size_t>(p.plan.near); ++j)
-          EXPECT_EQ(index[(j + 1) * courier_page], block.rows) << "not the slot of zero";
-        if (!(index[0] & courier_far)) continue;
-        const std::uint32_t* begin = p.plan.far_begin.data() + block.first_far_begin + far_row;
-        EXPECT_EQ(p.plan.far_slot[block.first_far_row + far_row++], index[0] & ~courier_far);
-        EXPECT_LT(begin[0], begin[1]);
-        for (std::int64_t k = block.first_far + begin[0]; k < block.first_far + begin[1]; ++k) {
-          const I entry = p.plan.far_source[k];
-          ++seen[entry];
-          EXPECT_EQ(p.row_of(entry), row);
-          EXPECT_EQ(sender[p.plan.far_place[k]], p.T.column[entry]);
+          EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), block.rows) << "not the slot of zero";
+        if (!p.plan.reads_mail(position)) continue;
+        const std::size_t bundle = block.first_bundle + lane / 32, lanes = p.plan.far_lanes;
+        ASSERT_LT(lane / 32, block.bundles);
+        for (std::size_t l = lane % 32; l < lane % 32 + lanes; ++l) {
+          EXPECT_EQ(p.plan.bundle_position[bundle * 32 + l], at);
+          for (std::size_t layer = p.plan.bundle_begin[bundle]; layer < p.plan.bundle_begin[bundle + 1]; ++layer) {
+            const I entry = p.plan.far_source[layer * 32 + l];
+            EXPECT_EQ(entry < 0, p.plan.far_place[layer * 32 + l] == courier_no_mail);
+            if (entry < 0) continue;
+            ++seen[entry];
+            EXPECT_EQ(p.row_of(entry), row);
+            EXPECT_EQ(sender[p.plan.far_place[layer * 32 + l]], p.T.column[entry]);
+          }
         }
+        lane += lanes;
       }
-      EXPECT_EQ(far_row, block.far_rows);
+      EXPECT_EQ((lane + 31) / 32, block.bundles);
     }
     for (const int times : seen) EXPECT_EQ(times, 1);
   });
@@ -170,7 +179,7 @@ TEST(CourierPlans, keep_the_latest_entries_near)
   std::vector<std::vector<I>> rows(40);
   for (I i = 1; i < 40; ++i)
     for (I j = 0; j < i; ++j) rows[i].push_back(j);
-  const Planned p(pattern_of(rows), true, {100, 1, 4, 4, 1, 1});
+  const Planned p(pattern_of(rows), true, {100, 100, 4, 4, 1, 1});
   ASSERT_EQ(p.plan.block.size(), 1u);
   for (std::uint32_t at = 4; at < 40; ++at) {
     std::set<I> columns;
@@ -191,12 +200,47 @@ TEST(CourierPlans, choose_near_and_warps_by_the_triangle)
     row.erase(std::unique(row.begin(), row.end()), row.end());
     while (!row.empty() && row.back() >= &row - wide.data()) row.pop_back();
   }
-  const CourierRule rule = {10000, 1, 0, 16, 0, 8};
+  const CourierRule rule = {10000, 500};
   const Planned narrow(pattern_of(chain), true, rule), broad(pattern_of(wide), true, rule);
   EXPECT_EQ(narrow.plan.near, 2);
   EXPECT_EQ(narrow.plan.warps, 1);
   EXPECT_EQ(broad.plan.near, 8);
   EXPECT_GT(broad.plan.warps, 1);
+}
+
+/// 7-point stencil on a grid: a plane is not shared out unevenly.
+TEST(CourierPlans, cut_grids_between_planes_and_lines)
+{
+  const I nx = 20, ny = 12, nz = 15;
+  std::vector<std::vector<I>> rows(nx * ny * nz);
+  for (I i = 0; i < static_cast<I>(rows.size()); ++i) {
+    if (i >= nx * ny) rows[i].push_back(i - nx * ny);
+    if (i / nx % ny > 0) rows[i].push_back(i - nx);
+    if (i % nx > 0) rows[i].push_back(i - 1);
+  }
+  for (const std::int64_t most : {1000, 100}) {
+    const Planned p(pattern_of(rows), true, {most});
+    const std::uint32_t plane = nx * ny, rows = p.plan.most_rows;
+    EXPECT_TRUE(plane % rows == 0 || rows % plane == 0) << rows;
+    EXPECT_GT(p.plan.most_rows, most / 5);
+  }
+}
+
+/// Threads change nothing.
+TEST(CourierPlans, are_the_same_on_several_threads)
+{
+  const auto T = triangle(true, 3, 500, 3);
+  const Planned one(T, true, {70}), four(T, true, {70, 0, 0, 16, 0, 8, 8, 4});
+  EXPECT_EQ(one.plan.step_end, four.plan.step_end);
+  EXPECT_EQ(one.plan.bundle_begin, four.plan.bundle_begin);
+  EXPECT_EQ(one.plan.bundle_position, four.plan.bundle_position);
+  const auto same = [](const auto& a, const auto& b) {
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+  };
+  EXPECT_TRUE(same(one.plan.index, four.plan.index));
+  EXPECT_TRUE(same(one.plan.source, four.plan.source));
+  EXPECT_TRUE(same(one.plan.far_place, four.plan.far_place));
+  EXPECT_TRUE(same(one.plan.far_source, four.plan.far_source));
 }
 
 TEST(CourierPlans, of_nothing_are_empty)

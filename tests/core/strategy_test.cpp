@@ -95,6 +95,36 @@ TEST(Auto, takes_blocks_where_they_promise_something_and_says_how_much)
   EXPECT_NE(choice.reason.find("3.4 times"), std::string::npos) << choice.reason;
 }
 
+ChoiceInput on_device(std::int64_t rows, std::int64_t levels, std::int64_t longest, std::int64_t applies)
+{
+  ChoiceInput input;
+  input.on_device = true;
+  input.rows = rows;
+  input.nnz = 6 * rows;
+  input.levels = levels;
+  input.longest = longest;
+  input.threads = 16;
+  input.expected_applies = applies;
+  return input;
+}
+
+TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
+{
+  const Choice choice = choose_strategy(on_device(100000, 1000, 5, 50));
+  EXPECT_EQ(choice.strategy, "courier");
+  EXPECT_NE(choice.reason.find("row blocks promise"), std::string::npos) << choice.reason;
+  EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 1)).strategy, "level_order") << "a plan is not paid for by one";
+}
+
+TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)
+{
+  EXPECT_EQ(choose_strategy(on_device(100000, 8, 5, 1000000)).strategy, "level_order");
+  const Choice choice = choose_strategy(on_device(100000, 1000, 400, 1000000));
+  EXPECT_EQ(choice.strategy, "level_order");
+  EXPECT_NE(choice.reason.find("400 entries"), std::string::npos) << choice.reason;
+  EXPECT_EQ(choose_strategy(on_device(0, 0, 0, 50)).strategy, "level_order");
+}
+
 /// What is chosen has to exist, and every input gets a reason, also where numbers are absurd.
 TEST(Auto, always_names_a_strategy_of_the_list_and_a_reason)
 {

@@ -376,8 +376,8 @@ TYPED_TEST(HostSolver, refuses_unknown_strategies_and_bad_thread_counts)
 
 TEST(HostStrategies, include_those_of_the_readme)
 {
-  for (const char* name :
-       {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block", "merged", "courier"})
+  for (const char* name : {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block",
+                           "merged", "courier"})
     EXPECT_NE(find_strategy(name), nullptr) << name;
   EXPECT_EQ(find_strategy("auto"), nullptr);
 }

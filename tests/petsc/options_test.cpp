@@ -205,6 +205,21 @@ TEST_P(OurTypes, cut_where_the_options_say)
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-5"));
 }
 
+/* On a device auto takes a plan that pays; on the host the option has no effect. */
+TEST_P(OurTypes, weigh_a_plan_against_the_applies_that_are_expected)
+{
+  A_ = poisson_2d(60, 60);
+  pc_ = make_pc(A_, GetParam());
+  const bool device = std::count(strategies().begin(), strategies().end(), "level_order");
+  for (const auto& [applies, strategy] : {std::pair<std::string, std::string>{"1000", "courier"}, {"0", "level_order"}}) {
+    from_options("-pc_syncfree_ilu_expected_applies " + applies + (device ? " -pc_syncfree_ilu_backend cuda" : ""));
+    ok(PCSetUp(pc_));
+    EXPECT_EQ(device, contains(view(pc_), "syncfree strategy: " + strategy)) << view(pc_);
+  }
+  Options negative("-pc_syncfree_ilu_expected_applies -1");
+  EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-1"));
+}
+
 /* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {

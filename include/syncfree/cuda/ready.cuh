@@ -7,7 +7,7 @@
 ///     published. One 4- or 8-byte word is written and read as a whole, so a relaxed order is enough: nothing else is
 ///     read because of it. The parts of a complex number arrive one by one; it is there when both are.
 ///   - A flag beside the data. What was written before publish() is seen by who got the flag's value from wait_for().
-/// Inside a block a flag may be a byte of shared memory (raise), and a Gate opens for all when enough have arrived.
+/// Inside a block the same is done in shared memory: Tray and Progress, and a Gate opens for what has been copied.
 ///
 /// Progress: a waiter waits only for work with an earlier ticket, and who holds a ticket is running.
 
@@ -43,21 +43,43 @@ public:
 };
 #endif
 
+/// A relaxed store, without a branch.
+inline __device__ void store_if(bool wanted, unsigned long long* place, unsigned long long word)
+{
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.global.u64 [%0], %1; }" ::"l"(
+                 __cvta_generic_to_global(place)),
+               "l"(word), "r"(static_cast<unsigned>(wanted))
+               : "memory");
+}
+inline __device__ void store_if(bool wanted, unsigned* place, unsigned word)
+{
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.global.u32 [%0], %1; }" ::"l"(
+                 __cvta_generic_to_global(place)),
+               "r"(word), "r"(static_cast<unsigned>(wanted))
+               : "memory");
+}
+
 template <class T> using Shared = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 
-/// The word of a real number, and the NaN that means "not there yet".
+/// The word of a real number, and the NaN that means "not there yet". but_unset() makes another NaN of that one.
 template <class R> struct Word;
 template <> struct Word<double> {
   using type = unsigned long long;
   static constexpr type unset = ~0ull;
   static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
   static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
+  static __device__ type but_unset(double v)
+  {
+    return of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
+                               __double2loint(v)));
+  }
 };
 template <> struct Word<float> {
   using type = unsigned;
   static constexpr type unset = ~0u;
   static __device__ type of(float v) { return __float_as_uint(v); }
   static __device__ float number(type w) { return __uint_as_float(w); }
+  static __device__ type but_unset(float v) { return min(of(v), unset - 1); }
 };
 
 /// Places for n numbers that are their own flags.
@@ -65,6 +87,7 @@ template <class T> struct Mailbox {
   using word = typename Word<T>::type;
   static constexpr int words = 1;
 
+  static __device__ T nothing() { return Word<T>::number(Word<T>::unset); }
   static __device__ T poll(word* place)
   {
     return Word<T>::number(Shared<word>(*place).load(::cuda::memory_order_relaxed));
@@ -73,8 +96,12 @@ template <class T> struct Mailbox {
   /// A computed NaN with the bits of `unset` becomes another NaN.
   static __device__ void publish(word* place, const T& v)
   {
-    const word w = Word<T>::of(v);
-    Shared<word>(*place).store(w == Word<T>::unset ? w >> 1 : w, ::cuda::memory_order_relaxed);
+    Shared<word>(*place).store(Word<T>::but_unset(v), ::cuda::memory_order_relaxed);
+  }
+  /// The same, without a branch where not.
+  static __device__ void publish_if(bool wanted, word* place, const T& v)
+  {
+    store_if(wanted, place, Word<T>::but_unset(v));
   }
   /// For the next solve; nobody reads the place in this one.
   static __device__ void clear(word* place) { *place = Word<T>::unset; }
@@ -86,12 +113,18 @@ template <class R> struct Mailbox<::cuda::std::complex<R>> {
   using word = typename part::word;
   static constexpr int words = 2;
 
+  static __device__ T nothing() { return {part::nothing(), part::nothing()}; }
   static __device__ T poll(word* place) { return {part::poll(place), part::poll(place + 1)}; }
   static __device__ bool arrived(const T& v) { return part::arrived(v.real()) && part::arrived(v.imag()); }
   static __device__ void publish(word* place, const T& v)
   {
     part::publish(place, v.real());
     part::publish(place + 1, v.imag());
+  }
+  static __device__ void publish_if(bool wanted, word* place, const T& v)
+  {
+    part::publish_if(wanted, place, v.real());
+    part::publish_if(wanted, place + 1, v.imag());
   }
   static __device__ void clear(word* place)
   {
@@ -178,21 +211,76 @@ inline __device__ Turn take_turn(unsigned long long* counter)
   return {ticket % gridDim.x, ticket / gridDim.x};
 }
 
-/// A byte of shared memory, 0 at first: what this thread has written is visible to who finds it raised.
 inline __device__ unsigned address_in_block(const void* shared)
 {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
-inline __device__ void raise(unsigned char* flag)
-{
-  asm volatile("st.release.cta.shared.u8 [%0], %1;" ::"r"(address_in_block(flag)), "r"(1u) : "memory");
-}
-inline __device__ bool is_raised(const unsigned char* flag)
-{
-  unsigned value;
-  asm volatile("ld.acquire.cta.shared.u8 %0, [%1];" : "=r"(value) : "r"(address_in_block(flag)) : "memory");
-  return value != 0;
-}
+
+/// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is
+/// cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for example.
+template <class T> struct Tray {
+  static __device__ T look(const T* place)
+  {
+    typename Word<T>::type word;
+    if constexpr (sizeof(T) == 8)
+      asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(word) : "r"(address_in_block(place)) : "memory");
+    else
+      asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(word) : "r"(address_in_block(place)) : "memory");
+    return Word<T>::number(word);
+  }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
+  static __device__ void put(T* place, const T& v) { store(place, Word<T>::but_unset(v)); }
+  static __device__ void clear(T* place) { store(place, Word<T>::unset); }
+
+private:
+  static __device__ void store(T* place, typename Word<T>::type word)
+  {
+    if constexpr (sizeof(T) == 8)
+      asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(word) : "memory");
+    else
+      asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(address_in_block(place)), "r"(word) : "memory");
+  }
+};
+
+template <class R> struct Tray<::cuda::std::complex<R>> {
+  using T = ::cuda::std::complex<R>;
+  static __device__ T look(const T* place)
+  {
+    const R* parts = reinterpret_cast<const R*>(place);
+    return {Tray<R>::look(parts), Tray<R>::look(parts + 1)};
+  }
+  static __device__ bool arrived(const T& v) { return Tray<R>::arrived(v.real()) && Tray<R>::arrived(v.imag()); }
+  static __device__ void put(T* place, const T& v)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    Tray<R>::put(parts, v.real());
+    Tray<R>::put(parts + 1, v.imag());
+  }
+  static __device__ void clear(T* place)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    Tray<R>::clear(parts);
+    Tray<R>::clear(parts + 1);
+  }
+};
+
+/// How far a block has come: a count in shared memory, told by one thread. Who has read it sees what that thread, and
+/// others before a barrier with it, did before.
+class Progress {
+public:
+  /// By one thread; then a __syncthreads().
+  __device__ void start() { count_ = 0; }
+  __device__ void tell(unsigned count) { InBlock(count_).store(count, ::cuda::memory_order_release); }
+  __device__ bool reached(unsigned count) { return InBlock(count_).load(::cuda::memory_order_acquire) >= count; }
+  __device__ void wait(unsigned count, Spin spin)
+  {
+    while (!reached(count)) spin.turn();
+  }
+
+private:
+  using InBlock = ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>;
+  unsigned count_;
+};
 
 /// A barrier in shared memory (mbarrier) that opens again and again: its n-th opening is awaited with parity n & 1, and
 /// shows who waits what those wrote that arrived. Nobody may lag behind by two openings.
@@ -222,15 +310,17 @@ public:
     while (!is_open(parity)) spin.turn();
   }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  /// An arrival; the gate stays shut until so many bytes have been copied, too.
-  __device__ void arrive_with(unsigned bytes)
+  /// An arrival; the gate stays shut until so many bytes have been copied, too. From compute capability 9.0 on.
+  __device__ void arrive_with([[maybe_unused]] unsigned bytes)
   {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
                    address_in_block(&word_)),
                  "r"(bytes)
                  : "memory");
+#endif
   }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   /// From global memory; addresses and bytes are multiples of 16.
   __device__ void copy(void* to, const void* from, unsigned bytes)
   {

@@ -1,0 +1,42 @@
+#pragma once
+
+/// A loop on several threads, for pattern work.
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace syncfree {
+
+/// body(part) for all parts below `count`, each once, on at most `threads` threads; parts must not depend on each
+/// other. Where no thread can be had fewer do the work. Throws std::bad_alloc where a body did.
+template <class Body> void for_parts(int threads, std::size_t count, const Body& body)
+{
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> out_of_memory{false};
+  const auto work = [&] {
+    try {
+      for (std::size_t part = next++; part < count; part = next++) body(part);
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::size_t t = 1; t < static_cast<std::size_t>(threads) && t < count; ++t) {
+    try {
+      others.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;
+    } catch (const std::bad_alloc&) {
+      break;
+    }
+  }
+  work();
+  for (std::thread& other : others) other.join();
+  if (out_of_memory) throw std::bad_alloc();
+}
+
+}  // namespace syncfree
