@@ -73,7 +73,7 @@ static double courier_time(const ChoiceInput& f)
 /// Of both plans of `courier`.
 static double courier_plan_time(const ChoiceInput& f)
 {
-  return 0.045 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12);
+  return 0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12);
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.
