@@ -61,7 +61,7 @@ struct SolverOptions {
   int threads = 1;
   bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
   BlockOptions blocks = {};     ///< of column_block, row_block and recursive_block
-  std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan
+  std::int64_t expected_applies = 0;  ///< of one analysis: what `auto` may spend on a plan; 0: nothing
 };
 
 /// Memory and shape of the whole preconditioner.

@@ -83,6 +83,7 @@ static constexpr double longest_row = 8;  ///< mean rows, and 8 entries
 static Choice choose_on_device(const ChoiceInput& f)
 {
   char reason[120];
+  if (f.expected_applies == 0) return {"level_order", "the device"};
   if (f.levels < least_levels) return {"level_order", std::to_string(f.levels) + " levels are few"};
   const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
   if (static_cast<double>(f.longest) > longest_row * mean + 8)

@@ -105,14 +105,15 @@ public:
   {
     Stop even, odd;
     find();
-    change_pages();
+    enter_pages();
     read();
     if (looks_ahead) {
       prepare(&even);
       read();
     }
     for (std::uint32_t s = 0; s < steps; s += courier_stride) {
-      if (end_ + ahead_ > entered_) change_pages();
+      leave_pages();
+      enter_pages();
 #pragma unroll
       for (int k = 0; k < courier_stride; k += 2) {
         step(even, &odd);
@@ -145,8 +146,8 @@ private:
     read();
     Tray<N>::clear(memory_.mail + (now.to == waste_ ? cells_ : now.cell));
     box_.put_if(now.mail != courier_no_mail, now.mail, result);
-    if (alone) __syncwarp();
-    else meet(32 * warps_);
+    __syncwarp();
+    if (!alone) meet(32 * warps_);
   }
 
   /// From the record at hand to the station of its step; read() gets the record of the step behind it then.
@@ -181,12 +182,16 @@ private:
     now.sum -= mail;
   }
 
-  /// Called by all warps behind a step: tells which pages nobody will read, and enters those of the record at hand and
-  /// of the next steps.
-  __device__ void change_pages()
+  /// Called by all warps behind a step, often enough: helpers wait for it with mail of the steps that come next.
+  __device__ void leave_pages()
   {
     for (; left_ + courier_page <= floor_; left_ += courier_page)
       if (threadIdx.x == 0) memory_.empty[(left_ & (cells_ - 1)) / courier_page].arrive();
+  }
+
+  /// Those of the record at hand and of the next steps.
+  __device__ void enter_pages()
+  {
     for (; entered_ < min(end_ + ahead_, last_); entered_ += courier_page) {
       const unsigned round = (entered_ & cells_) != 0;
       memory_.full[(entered_ & (cells_ - 1)) / courier_page].wait(round, Spin(first_row_));

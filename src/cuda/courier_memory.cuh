@@ -81,6 +81,7 @@ public:
 
   __device__ void run()
   {
+    if (copies_by_itself && threadIdx.x % 32 != 0) return;
     for (std::uint32_t q = 0; q < block_.pages; ++q) {
       const std::uint32_t at = q % A_.depth, round = q / A_.depth;
       if (round > 0) {
@@ -95,7 +96,7 @@ private:
   __device__ void fetch(std::size_t page, std::uint32_t at, Gate& gate)
   {
     const bool first = threadIdx.x % 32 == 0;
-    if (copies_by_itself && first) gate.arrive_with(Memory::page_bytes - (A_.scale ? 0 : Memory::scale_bytes));
+    if (copies_by_itself) gate.arrive_with(Memory::page_bytes - (A_.scale ? 0 : Memory::scale_bytes));
     for (int u = 0; u < Memory::units; ++u)
       copy(gate, memory_.unit + (u * A_.depth + at) * courier_page, A_.unit + (page * Memory::units + u) * courier_page,
            Memory::unit_bytes);
@@ -105,15 +106,16 @@ private:
            Memory::pair_bytes);
     if (A_.scale)
       copy(gate, memory_.scale + at * courier_page, A_.scale + page * courier_page, Memory::scale_bytes);
+    if (copies_by_itself) return;
     __syncwarp();
-    if (!copies_by_itself && first) gate.arrive();
+    if (first) gate.arrive();
   }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   static constexpr bool copies_by_itself = true;
   static __device__ void copy(Gate& gate, void* to, const void* from, unsigned bytes)
   {
-    if (threadIdx.x % 32 == 0) gate.copy(to, from, bytes);
+    gate.copy(to, from, bytes);
   }
 #else
   static constexpr bool copies_by_itself = false;

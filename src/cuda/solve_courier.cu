@@ -81,6 +81,7 @@ solve_row_blocks(CourierView<V> A, typename ValueBox<Number<T>>::View mailbox, u
     Helping<N, V, near, ValueBox<N>>(A, block, memory, box, conjugate)
       .run(warp - first - 1 - (alone ? warp / 4 : 0), all - first - 1 - skipped);
   }
+  __syncwarp();
   __syncthreads();
   copy_run(x + block.first_row, memory.x, block.rows);
 }

@@ -123,6 +123,7 @@ TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)
   EXPECT_EQ(choice.strategy, "level_order");
   EXPECT_NE(choice.reason.find("400 entries"), std::string::npos) << choice.reason;
   EXPECT_EQ(choose_strategy(on_device(0, 0, 0, 50)).strategy, "level_order");
+  EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 0)).reason, "the device") << "nobody asked";
 }
 
 /// What is chosen has to exist, and every input gets a reason, also where numbers are absurd.

@@ -7,7 +7,7 @@ namespace syncfree {
 
 const TestedBackend& tested()
 {
-  static const TestedBackend backend = {"cuda", "level_order", "10 levels are few", false};
+  static const TestedBackend backend = {"cuda", "level_order", "the device", false};
   return backend;
 }
 
