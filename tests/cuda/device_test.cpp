@@ -113,6 +113,28 @@ TEST(Device, runs_are_bitwise_equal)
   }
 }
 
+/// Blocks that start when others have ended; the host waits for each solve, or for none.
+TEST(Device, courier_runs_more_blocks_than_there_are_multiprocessors)
+{
+  const auto A = random_band(150000, 3, 700, 0, 3);
+  const auto p = make_cuda_preconditioner<double, I>();
+  const BlockOptions blocks{"h200", 300};
+  ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 1, false, blocks}).message(), "success");
+  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  EXPECT_NE(p->summarize().plan.find("500 blocks of 300 rows"), std::string::npos) << p->summarize().plan;
+  const auto b = random_vector<double>(A.n, 5);
+  const DeviceVector from(b), to(A.n);
+  solve(*p, from, to, A.n);
+  const std::vector<double> first = to.get();
+  expect_near(first, solution(A, b));
+  for (const bool waits : {true, false})
+    for (int round = 0; round < 1000; ++round) {
+      solve(*p, from, to, A.n);
+      if (waits) CUDA(cudaDeviceSynchronize());
+    }
+  EXPECT_EQ(to.get(), first);
+}
+
 TEST(Device, a_clean_solve_after_one_of_nan_is_right)
 {
   const auto A = random_band(5000, 3, 900, 0, 3);
