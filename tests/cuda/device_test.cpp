@@ -130,7 +130,9 @@ TEST(Device, courier_runs_more_blocks_than_there_are_multiprocessors)
   for (const bool waits : {true, false})
     for (int round = 0; round < 1000; ++round) {
       solve(*p, from, to, A.n);
-      if (waits) CUDA(cudaDeviceSynchronize());
+      if (waits) {
+        CUDA(cudaDeviceSynchronize());
+      }
     }
   EXPECT_EQ(to.get(), first);
 }
