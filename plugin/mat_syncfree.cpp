@@ -131,11 +131,10 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   PetscCall(GetSettings(F, A, &settings));
   PetscCall(UseBackend(F, A, info, settings));
   if (settings.threads == PETSC_DECIDE) PetscCall(DefaultThreads(&settings.threads));
-  options->strategy       = settings.strategy;
-  options->threads        = (int)settings.threads;
-  options->single_storage = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
-  options->blocks         = {settings.table, settings.block_rows};
-
+  options->strategy         = settings.strategy;
+  options->threads          = (int)settings.threads;
+  options->single_storage   = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
+  options->blocks           = {settings.table, settings.block_rows};
   options->expected_applies = settings.applies;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -74,6 +74,12 @@ template <class I> std::int64_t choose_rows(const PatternView<I>& T, I levels, s
   return best ? best : rows;
 }
 
+/// To start a thread in every loop takes as long as some thousand entries do.
+template <class I> int worthwhile_threads(const PatternView<I>& T, int most)
+{
+  return static_cast<int>(std::min<std::int64_t>(most, 1 + (T.nnz() + static_cast<std::int64_t>(T.n)) / 20000));
+}
+
 /// What a block adds to the plan's arrays.
 template <class I> struct Part {
   std::vector<std::uint32_t> step_end, bundle_begin, bundle_position, far_place;
@@ -83,7 +89,8 @@ template <class I> struct Part {
 template <class I> class Planner {
 public:
   Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule, CourierPlan<I>* plan)
-      : T_(T), lower_(lower), levels_(levels), rule_(rule), plan_(*plan), depth_(T.n), wanted_(T.n), mail_(T.n)
+      : T_(T), lower_(lower), levels_(levels), rule_(rule), threads_(worthwhile_threads(T, rule.threads)),
+        plan_(*plan), depth_(T.n), wanted_(T.n), mail_(T.n)
   {
   }
 
@@ -111,7 +118,7 @@ public:
   }
 
 private:
-  template <class Body> void for_blocks(Body body) const { for_parts(rule_.threads, plan_.block.size(), body); }
+  template <class Body> void for_blocks(Body body) const { for_parts(threads_, plan_.block.size(), body); }
 
   bool in_block(const RowBlock& block, I row) const
   {
@@ -121,7 +128,7 @@ private:
 
   void find_depth()
   {
-    for_parts(rule_.threads, static_cast<std::size_t>(levels_.count), [this](std::size_t level) {
+    for_parts(threads_, static_cast<std::size_t>(levels_.count), [this](std::size_t level) {
       for (I k = levels_.level_begin[level]; k < levels_.level_begin[level + 1]; ++k)
         depth_[levels_.row[k]] = static_cast<I>(level);
     });
@@ -397,6 +404,7 @@ private:
   bool lower_;
   const LevelSets<I>& levels_;
   const CourierRule& rule_;
+  const int threads_;
   CourierPlan<I>& plan_;
   Array<I> depth_;
   std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does somebody read it by mail?

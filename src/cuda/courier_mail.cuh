@@ -69,7 +69,7 @@ public:
   __device__ Helping(const CourierView<V>& A, const RowBlock& block, const CourierMemory<N, M, near>& memory,
                      const Box& box, bool conjugate)
       : memory_(memory), box_(box), conjugate_(conjugate), first_row_(block.first_row), depth_(A.depth),
-        warps_(A.warps), lanes_(A.far_lanes), bundles_(block.bundles), begin_(A.bundle_begin + block.first_bundle),
+        lanes_(A.far_lanes), bundles_(block.bundles), begin_(A.bundle_begin + block.first_bundle),
         position_(A.bundle_position + 32 * block.first_bundle), place_(A.far_place), value_(A.far_value)
   {
   }
@@ -140,8 +140,7 @@ private:
 
   __device__ void take_together(Mail* mail) const
   {
-    const unsigned lane = threadIdx.x % 32, first = lane / lanes_ * lanes_;
-    const unsigned group = lanes_ == 32 ? ~0u : ((1u << lanes_) - 1) << first;
+    const unsigned group = group_of(lanes_);
     N sum(0);
     Arrivals<N, M, Box, batch> arrivals;
     arrivals.clear();
@@ -152,7 +151,7 @@ private:
       if (!__any_sync(~0u, complete)) continue;
       N total = sum;
       for (unsigned offset = lanes_ / 2; offset; offset /= 2) total += from_lane(total, static_cast<int>(offset));
-      if (complete && lane == first) put(*mail, total);
+      if (complete && threadIdx.x % lanes_ == 0) put(*mail, total);
       done = done || complete;
     }
   }
@@ -161,7 +160,7 @@ private:
   const Box& box_;
   const bool conjugate_;
   const long long first_row_;
-  const std::uint32_t depth_, warps_, lanes_, bundles_;
+  const std::uint32_t depth_, lanes_, bundles_;
   const std::uint32_t *begin_, *position_, *place_;
   const M* value_;
 };

@@ -27,6 +27,15 @@ inline void check(cudaError_t error, const char* call)
 
 #define SYNCFREE_CUDA(call) ::syncfree::cuda::check(call, #call)
 
+/// Of the device at hand.
+inline int device_attribute(cudaDeviceAttr attribute)
+{
+  int device = 0, value = 0;
+  SYNCFREE_CUDA(cudaGetDevice(&device));
+  SYNCFREE_CUDA(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
 /// Of a kernel that was launched just now.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 

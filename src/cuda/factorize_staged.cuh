@@ -32,8 +32,7 @@ public:
   using Word = typename Mail::word;
 
   __device__ StagedRow(const FactorView<T, I>& F, const SlotsView<I>& S, I i, unsigned char* memory)
-      : F_(F), S_(S), i_(i), lane_(threadIdx.x % lanes),
-        group_(lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes))
+      : F_(F), S_(S), i_(i), lane_(threadIdx.x % lanes), group_(group_of(lanes))
   {
     const std::size_t groups = staged_threads / lanes, group = threadIdx.x / lanes;
     w_ = reinterpret_cast<N*>(memory) + group * S.entries;

@@ -30,9 +30,7 @@ template <class I> Granularity granularity_of(const PatternView<I>& p, I levels)
 /// Do eight levels fit on the device at once, with one block of `threads` on each multiprocessor?
 inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
 {
-  int device = 0, multiprocessors = 0;
-  SYNCFREE_CUDA(cudaGetDevice(&device));
-  SYNCFREE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   return 8 * g.rows_a_level * lanes <= static_cast<double>(multiprocessors) * threads;
 }
 
@@ -78,10 +76,7 @@ template <class Body> void with_lanes(int lanes, Body body)
 inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int threads)
 {
   if (!eight_levels_fit(g, lanes, threads)) return 0;
-  int device = 0, memory = 0;
-  SYNCFREE_CUDA(cudaGetDevice(&device));
-  SYNCFREE_CUDA(cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  return static_cast<std::size_t>(memory) / 2;
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / 2;
 }
 
 /// Lets launches of a kernel ask for so much shared memory. The limit belongs to the kernel, not to a launch: above the

@@ -181,7 +181,7 @@ solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, u
     if (conjugate) scale = conjugate_of(scale);
     box.prepare(place);
   }
-  const unsigned group = lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes);
+  const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
   for (Spin spin(row); !__all_sync(~0u, done); spin.turn()) {
     if (!summed && now.poll(box)) {

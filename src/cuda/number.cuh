@@ -53,6 +53,12 @@ template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::st
   return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
 }
 
+/// Those of a warp's lanes that are in this one's group of `lanes`, a power of two.
+inline __device__ unsigned group_of(unsigned lanes)
+{
+  return lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes);
+}
+
 /// From the first of each `width` lanes.
 template <class R> __device__ R from_first_lane(R v, int width = 32) { return __shfl_sync(~0u, v, 0, width); }
 template <class R>

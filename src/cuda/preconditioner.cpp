@@ -256,6 +256,7 @@ private:
     f.rows = lower.n;
     f.nnz = static_cast<std::int64_t>(lower.nnz()) + upper.nnz();
     f.levels = levels;
+    if (f.expected_applies == 0) return f;  // then nobody asks for what a walk through all rows finds
     f.longest = std::max(granularity_of(lower, levels).longest, granularity_of(upper, levels).longest);
     return f;
   }

@@ -146,9 +146,7 @@ private:
 
   static std::size_t memory_of_block()
   {
-    int device = 0, memory = 0;
-    SYNCFREE_CUDA(cudaGetDevice(&device));
-    SYNCFREE_CUDA(cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    const int memory = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     return static_cast<std::size_t>(memory) - 1024;  // the ticket and what the compiler takes
   }
 
@@ -196,8 +194,8 @@ private:
 
   CourierSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
       : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), most_rows_(plan.most_rows),
-        mails_(plan.mails),
-        far_lanes_(plan.far_lanes),        block_(plan.block), index_(plan.index), source_(plan.source), row_(plan.row),
+        mails_(plan.mails), far_lanes_(plan.far_lanes), block_(plan.block), index_(plan.index), source_(plan.source),
+        row_(plan.row),
         bundle_begin_(plan.bundle_begin), bundle_position_(plan.bundle_position), far_place_(plan.far_place),
         far_source_(plan.far_source), value_(plan.source.size()), scale_(triangle.unit ? 0 : plan.row.size()),
         far_value_(plan.far_source.size()), mailbox_(plan.mails), counter_(1)
@@ -206,17 +204,11 @@ private:
       const auto fits = [&] { return Memory<near>::bytes(most_rows_, depth_) <= memory_of_block(); };
       for (depth_ = 16; depth_ > least_depth_of(near) && !fits();) depth_ /= 2;
       memory_ = Memory<near>::bytes(most_rows_, depth_);
-      const auto most = static_cast<int>(memory_of_block());
-      allow(solve_row_blocks<T, V, near, true>, most);
-      allow(solve_row_blocks<T, V, near, false>, most);
+      allow_shared_memory(solve_row_blocks<T, V, near, true>, memory_of_block());
+      allow_shared_memory(solve_row_blocks<T, V, near, false>, memory_of_block());
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
-
-  template <class Kernel> static void allow(Kernel kernel, int bytes)
-  {
-    SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   }
 
   template <int near, bool alone> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
@@ -238,8 +230,7 @@ private:
   DeviceArray<RowBlock> block_;
   DeviceArray<std::uint16_t> index_;
   DeviceArray<I> source_, row_;
-  DeviceArray<std::uint32_t> bundle_begin_;
-  DeviceArray<std::uint32_t> bundle_position_, far_place_;
+  DeviceArray<std::uint32_t> bundle_begin_, bundle_position_, far_place_;
   DeviceArray<I> far_source_;
   DeviceArray<V> value_, scale_, far_value_;
   typename ValueBox<Number<T>>::Memory mailbox_;

@@ -50,13 +50,6 @@ struct Planned {
   }
 };
 
-OwnedPattern<I> triangle(bool lower, unsigned seed, I n, unsigned percent)
-{
-  return random_pattern<I>(
-      seed, n, percent, [=](I i, I j) { return lower ? j < i : j > i; },
-      [=](I i, I j) { return lower ? j + 1 == i && i % 3 : j == i + 1 && i % 3; });
-}
-
 std::vector<CourierRule> rules()
 {
   return {{1000},           {60, 60, 2, 16, 1},           {7, 7, 4, 16, 2},
@@ -68,7 +61,7 @@ template <class Look> void for_each_plan(Look look)
   for (const bool lower : {true, false})
     for (const CourierRule& rule : rules())
       for (const unsigned percent : {1u, 8u}) {
-        const Planned p(triangle(lower, percent, 300, percent), lower, rule);
+        const Planned p(random_deep_triangle<I>(percent, 300, percent, lower), lower, rule);
         SCOPED_TRACE(testing::Message() << (lower ? "lower " : "upper ") << rule.most_rows << " rows, " << percent);
         look(p, lower, rule);
       }
@@ -229,7 +222,7 @@ TEST(CourierPlans, cut_grids_between_planes_and_lines)
 /// Threads change nothing.
 TEST(CourierPlans, are_the_same_on_several_threads)
 {
-  const auto T = triangle(true, 3, 500, 3);
+  const auto T = random_deep_triangle<I>(3, 2000, 3, true);  // enough for four threads to be worth their while
   const Planned one(T, true, {70}), four(T, true, {70, 0, 0, 16, 0, 8, 8, 4});
   EXPECT_EQ(one.plan.step_end, four.plan.step_end);
   EXPECT_EQ(one.plan.bundle_begin, four.plan.bundle_begin);

@@ -31,12 +31,7 @@ struct Merged {
   }
 };
 
-OwnedPattern<I> triangle(bool lower, unsigned seed, I n = 80, unsigned percent = 5)
-{
-  return random_pattern<I>(
-      seed, n, percent, [=](I i, I j) { return lower ? j < i : j > i; },
-      [=](I i, I j) { return lower ? j + 1 == i && i % 3 : j == i + 1 && i % 3; });
-}
+OwnedPattern<I> triangle(bool lower, unsigned seed) { return random_deep_triangle<I>(seed, 80, 5, lower); }
 
 /// Every row reads the one before.
 OwnedPattern<I> chain(I n)

@@ -68,6 +68,14 @@ template <class I> OwnedPattern<I> random_triangle(unsigned seed, I n, unsigned 
                            [](I, I) { return false; });
 }
 
+/// The same, and two of three rows read the one next to them: long paths.
+template <class I> OwnedPattern<I> random_deep_triangle(unsigned seed, I n, unsigned percent, bool lower)
+{
+  return random_pattern<I>(
+      seed, n, percent, [lower](I i, I j) { return lower ? j < i : j > i; },
+      [lower](I i, I j) { return lower ? j + 1 == i && i % 3 : j == i + 1 && i % 3; });
+}
+
 template <class I> std::vector<I> random_order(unsigned seed, I n)
 {
   std::mt19937 random(seed);
