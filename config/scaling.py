@@ -30,7 +30,7 @@ def run(options, ranks, gpus, sub_pc):
     except subprocess.TimeoutExpired:
         sys.exit(f"error: {' '.join(command)} has not ended after ten minutes")
     found = re.search(
-        r"iterations (\d+), CONVERGED.*set-up (\S+), new values (\S+), apply (\S+)", result.stdout, re.S
+        r"iterations (\d+), CONVERGED.*set-up ([\d.e+-]+), new values ([\d.e+-]+), apply ([\d.e+-]+)", result.stdout, re.S
     )
     if result.returncode or not found:
         sys.exit(f"error: {' '.join(command)} failed:\n{result.stdout}{result.stderr}")

@@ -254,7 +254,7 @@ build_host() {
 # gpu-test.sh tests what is built here
 build_gpu() {
   build build/gpu "$1" --preset cuda -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" -DSYNCFREE_KOKKOS=OFF \
-    -DCMAKE_CUDA_ARCHITECTURES=native
+    -DCMAKE_CUDA_ARCHITECTURES=native -DCMAKE_CUDA_FLAGS=-lineinfo
 }
 
 show_steps() {

@@ -136,6 +136,7 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   options->single_storage   = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
   options->blocks           = {settings.table, settings.block_rows};
   options->expected_applies = settings.applies;
+  options->merge_fill       = static_cast<double>(settings.merge_fill);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -40,6 +40,7 @@ struct Settings {
   char                     table[16]    = "h200"; /* of the block algorithms */
   PetscInt                 block_rows   = 0;      /* 0: the table's */
   PetscInt                 applies      = 0;      /* that are expected of one analysis */
+  PetscReal                merge_fill   = 4;      /* entries of `merged` over those of the factor, at most */
 
   bool operator==(const Settings &) const;
 };

@@ -19,7 +19,7 @@ static const char handover_name[] = "PCSyncFreeILU_Handover";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies;
+  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill;
 }
 
 static std::vector<const char *> StrategyNames()
@@ -91,10 +91,26 @@ static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PlanOptionsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+{
+  PetscInt  applies = settings->applies;
+  PetscReal fill    = settings->merge_fill;
+  PetscBool set     = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_expected_applies", "Applications of one analysis over which auto spreads its cost", "PCSYNCFREEILU", applies, &applies, &set));
+  PetscCheck(applies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_expected_applies %" PetscInt_FMT " must not be negative", applies);
+  settings->applies = applies;
+  PetscCall(PetscOptionsReal("-pc_syncfree_ilu_merge_fill", "Entries of merged levels, over those of the factor, at most", "PCSYNCFREEILU", fill, &fill, &set));
+  PetscCheck(fill >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_merge_fill %g must be at least 1", (double)fill);
+  settings->merge_fill = fill;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
 {
   const auto names   = StrategyNames();
-  PetscInt   choice  = 0, threads = settings->threads, applies = settings->applies;
+  PetscInt   choice  = 0, threads = settings->threads;
   PetscEnum  storage = (PetscEnum)settings->storage;
   PetscBool  set     = PETSC_FALSE;
   char       wanted[sizeof(settings->strategy)];
@@ -115,9 +131,7 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   settings->threads = threads;
   PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
   settings->storage = (PCSyncFreeILUStorageType)storage;
-  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_expected_applies", "Applications of one analysis over which auto spreads its cost", "PCSYNCFREEILU", applies, &applies, &set));
-  PetscCheck(applies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_expected_applies %" PetscInt_FMT " must not be negative", applies);
-  settings->applies = applies;
+  PetscCall(PlanOptionsFromOptions(settings, PetscOptionsObject));
   PetscCall(BlockOptionsFromOptions(settings, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,132 +8,221 @@
 #include <utility>
 
 #include "instantiate.hpp"
+#include "parallel.hpp"
 
 namespace syncfree {
 namespace {
 
 /// Times that the groups are made, the last time without merging.
 constexpr int turns = 9;
+/// Runs of levels, for the threads, have so many levels at least: a few groups.
+constexpr std::int64_t least_levels_of_run = 256, most_runs = 64;
 
-/// Patterns of the rows of one level, one after the other.
-template <class I> struct LevelPatterns {
-  std::vector<I> p_end, r_end, p, r;
+/// Patterns of rows, one after the other; ends count in p and r.
+template <class I> struct Patterns {
+  std::vector<std::size_t> p_end, r_end;
+  std::vector<I> p, r;
 
   void clear()
   {
-    for (std::vector<I>* v : {&p_end, &r_end, &p, &r}) v->clear();
+    p_end.clear(), r_end.clear();
+    p.clear(), r.clear();
   }
   std::size_t entries() const { return p.size() + r.size(); }
+  void append(const Patterns& other)
+  {
+    for (const std::size_t end : other.p_end) p_end.push_back(p.size() + end);
+    for (const std::size_t end : other.r_end) r_end.push_back(r.size() + end);
+    p.insert(p.end(), other.p.begin(), other.p.end());
+    r.insert(r.end(), other.r.begin(), other.r.end());
+  }
 };
 
-template <class I> class Merger {
-public:
-  Merger(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule)
-      : T_(T), levels_(levels), rule_(rule), place_(T.n), stamp_(T.n, I(-1))
+/// What all runs look at.
+template <class I> struct Task {
+  PatternView<I> T;
+  const LevelSets<I>& levels;
+  const MergeRule& rule;
+  std::vector<I> place;  ///< of a row
+
+  Task(PatternView<I> pattern, const LevelSets<I>& sets, const MergeRule& merge_rule)
+      : T(pattern), levels(sets), rule(merge_rule), place(pattern.n)
   {
-    for (I p = 0; p < T.n; ++p) place_[levels.row[p]] = p;
+    for (I p = 0; p < T.n; ++p) place[levels.row[p]] = p;
+  }
+};
+
+/// The groups of the levels first..last - 1.
+template <class I> class Run {
+public:
+  Run(const Task<I>& task, I first, I last)
+      : task_(&task), first_(first), last_(last), first_place_(task.levels.level_begin[first])
+  {
   }
 
-  /// The groups of one hop time; entries may be more than the rule allows. False if they do not fit the index type.
-  bool run(double hop, MergePlan<I>* plan)
+  /// Of one hop time; entries may be more than the rule allows.
+  void merge(double hop)
   {
-    plan_ = plan;
-    *plan_ = MergePlan<I>();
-    plan_->row = levels_.row;
-    plan_->p_begin = {0};
-    plan_->r_begin = {0};
-    std::fill(stamp_.begin(), stamp_.end(), I(-1));
+    made_.clear(), depth_.clear(), group_.clear();
+    groups_ = 0;
+    stamp_.assign(task_->T.n, 0);
+    row_at_hand_ = 0;
     double merged_time = 0, plain_time = 0;  // of the group at hand, and of its levels without merging
     std::int64_t group_levels = 0;
-    bool fits = true;
-    for (I level = 0; fits && level < levels_.count; ++level) {
-      const double plain = hop + rule_.entry * plain_entries(level);
-      if (level > 0 && group_levels < rule_.most_levels) {
-        merge(level);
-        const double merged = rule_.entry * static_cast<double>(merged_.entries());
+    for (I level = first_; level < last_; ++level) {
+      const double plain = hop + task_->rule.entry * plain_entries(level);
+      if (level > first_ && group_levels < task_->rule.most_levels) {
+        merge_level(level);
+        const double merged = task_->rule.entry * static_cast<double>(level_.entries());
         if (merged * plain_time < plain * merged_time) {
-          fits = append(level, static_cast<I>(group_levels++));
+          append(level, static_cast<I>(group_levels++));
           merged_time += merged;
           plain_time += plain;
           continue;
         }
       }
-      first_of_group_ = levels_.level_begin[level];
-      ++plan_->groups;
-      merge(level);
-      fits = append(level, 0);
+      group_begin_ = task_->levels.level_begin[level];
+      ++groups_;
+      merge_level(level);
+      append(level, 0);
       group_levels = 1;
       merged_time = plain_time = plain;
     }
-    return fits;
+    std::vector<I>().swap(stamp_);
   }
+
+  I groups() const { return groups_; }
+  I first_place() const { return first_place_; }
+  const Patterns<I>& patterns() const { return made_; }
+  const std::vector<I>& depth() const { return depth_; }  ///< by place from the first
+  const std::vector<I>& group() const { return group_; }  ///< the same, from 0 on
 
 private:
   double plain_entries(I level) const
   {
+    const PatternView<I>& T = task_->T;
     double sum = 0;
-    for (I place = levels_.level_begin[level]; place < levels_.level_begin[level + 1]; ++place)
-      sum += 1 + static_cast<double>(T_.row_begin[levels_.row[place] + 1] - T_.row_begin[levels_.row[place]]);
+    for (I place = task_->levels.level_begin[level]; place < task_->levels.level_begin[level + 1]; ++place) {
+      const I row = task_->levels.row[place];
+      sum += 1 + static_cast<double>(T.row_begin[row + 1] - T.row_begin[row]);
+    }
     return sum;
   }
 
   /// The patterns that the level's rows have in the group at hand; alone if the group begins with them.
-  void merge(I level)
+  void merge_level(I level)
   {
-    merged_.clear();
-    for (I place = levels_.level_begin[level]; place < levels_.level_begin[level + 1]; ++place) {
-      const std::size_t p_first = merged_.p.size(), r_first = merged_.r.size();
-      const I row = levels_.row[place];
-      ++stamp_of_row_;
-      for (I k = T_.row_begin[row]; k < T_.row_begin[row + 1]; ++k) read(place_[T_.column[k]]);
-      std::sort(merged_.p.begin() + p_first, merged_.p.end());
-      std::sort(merged_.r.begin() + r_first, merged_.r.end());
-      merged_.p.push_back(place);
-      merged_.p_end.push_back(static_cast<I>(merged_.p.size()));
-      merged_.r_end.push_back(static_cast<I>(merged_.r.size()));
+    const PatternView<I>& T = task_->T;
+    level_.clear();
+    for (I place = task_->levels.level_begin[level]; place < task_->levels.level_begin[level + 1]; ++place) {
+      const std::size_t p_first = level_.p.size(), r_first = level_.r.size();
+      const I row = task_->levels.row[place];
+      next_row();
+      for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) read(task_->place[T.column[k]]);
+      std::sort(level_.p.begin() + static_cast<std::ptrdiff_t>(p_first), level_.p.end());
+      std::sort(level_.r.begin() + static_cast<std::ptrdiff_t>(r_first), level_.r.end());
+      level_.p.push_back(place);
+      level_.p_end.push_back(level_.p.size());
+      level_.r_end.push_back(level_.r.size());
     }
+  }
+
+  /// Levels are tried twice at most, so the marks of up to 2 n rows are told apart.
+  void next_row()
+  {
+    if (row_at_hand_ == std::numeric_limits<I>::max()) {
+      std::fill(stamp_.begin(), stamp_.end(), I(0));
+      row_at_hand_ = 0;
+    }
+    ++row_at_hand_;
   }
 
   /// The row at hand reads x at that place.
   void read(I place)
   {
-    if (place < first_of_group_) return add(place, &merged_.r);
-    for (I k = plan_->p_begin[place]; k < plan_->p_begin[place + 1]; ++k) add(plan_->p_column[k], &merged_.p);
-    for (I k = plan_->r_begin[place]; k < plan_->r_begin[place + 1]; ++k) add(plan_->r_column[k], &merged_.r);
+    if (place < group_begin_) return add(place, &level_.r);
+    const std::size_t at = static_cast<std::size_t>(place - first_place_);
+    for (std::size_t k = at ? made_.p_end[at - 1] : 0; k < made_.p_end[at]; ++k) add(made_.p[k], &level_.p);
+    for (std::size_t k = at ? made_.r_end[at - 1] : 0; k < made_.r_end[at]; ++k) add(made_.r[k], &level_.r);
   }
 
   void add(I place, std::vector<I>* columns)
   {
-    if (stamp_[place] == stamp_of_row_) return;
-    stamp_[place] = stamp_of_row_;
+    if (stamp_[place] == row_at_hand_) return;
+    stamp_[place] = row_at_hand_;
     columns->push_back(place);
   }
 
-  bool append(I level, I depth)
+  void append(I level, I depth)
   {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
-    const std::size_t p_before = plan_->p_column.size(), r_before = plan_->r_column.size();
-    if (p_before + merged_.p.size() > most || r_before + merged_.r.size() > most) return false;
-    plan_->p_column.insert(plan_->p_column.end(), merged_.p.begin(), merged_.p.end());
-    plan_->r_column.insert(plan_->r_column.end(), merged_.r.begin(), merged_.r.end());
-    for (const I end : merged_.p_end) plan_->p_begin.push_back(static_cast<I>(p_before) + end);
-    for (const I end : merged_.r_end) plan_->r_begin.push_back(static_cast<I>(r_before) + end);
-    const std::size_t rows = static_cast<std::size_t>(levels_.level_begin[level + 1] - levels_.level_begin[level]);
-    plan_->group.insert(plan_->group.end(), rows, plan_->groups - 1);
-    plan_->depth.insert(plan_->depth.end(), rows, depth);
-    return true;
+    made_.append(level_);
+    const auto rows = static_cast<std::size_t>(task_->levels.level_begin[level + 1] - task_->levels.level_begin[level]);
+    group_.insert(group_.end(), rows, groups_ - 1);
+    depth_.insert(depth_.end(), rows, depth);
   }
 
-  PatternView<I> T_;
-  const LevelSets<I>& levels_;
-  MergeRule rule_;
-  MergePlan<I>* plan_ = nullptr;
-  std::vector<I> place_;  ///< of a row
-  std::vector<std::int64_t> stamp_;
-  std::int64_t stamp_of_row_ = 0;
-  I first_of_group_ = 0;  ///< place
-  LevelPatterns<I> merged_;
+  const Task<I>* task_;
+  I first_, last_, first_place_;
+  I groups_ = 0;
+  I group_begin_ = 0;           ///< place where the group at hand begins
+  std::vector<I> stamp_;        ///< by place: the row at hand that has read it
+  I row_at_hand_ = 0;           ///< from 1 on
+  Patterns<I> level_, made_;
+  std::vector<I> depth_, group_;
 };
+
+/// Runs of about equal numbers of rows.
+template <class I> std::vector<Run<I>> make_runs(const Task<I>& task)
+{
+  const LevelSets<I>& levels = task.levels;
+  const std::int64_t count = std::clamp<std::int64_t>(levels.count / least_levels_of_run, 1, most_runs);
+  std::vector<Run<I>> runs;
+  I first = 0;
+  for (std::int64_t r = 1; r <= count && first < levels.count; ++r) {
+    const auto rows = static_cast<I>(static_cast<double>(task.T.n) * static_cast<double>(r) / static_cast<double>(count));
+    const auto end = std::lower_bound(levels.level_begin.begin() + first + 1, levels.level_begin.end(), rows);
+    const I last = r == count ? levels.count
+                              : std::min<I>(levels.count, static_cast<I>(end - levels.level_begin.begin()));
+    runs.emplace_back(task, first, last);
+    first = last;
+  }
+  return runs;
+}
+
+/// The runs one behind the other. False if the entries do not fit the index type.
+template <class I> bool gather(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
+{
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
+  std::vector<std::size_t> p(1, 0), r(1, 0);
+  std::vector<I> groups(1, 0);
+  for (const Run<I>& run : runs) {
+    p.push_back(p.back() + run.patterns().p.size());
+    r.push_back(r.back() + run.patterns().r.size());
+    groups.push_back(groups.back() + run.groups());
+  }
+  if (p.back() > most || r.back() > most) return false;
+  const auto n = static_cast<std::size_t>(task.T.n);
+  plan->groups = groups.back();
+  plan->row = task.levels.row;
+  plan->group.resize(n), plan->depth.resize(n);
+  plan->p_begin.resize(n + 1), plan->r_begin.resize(n + 1);
+  plan->p_begin[0] = plan->r_begin[0] = 0;
+  plan->p_column.resize(p.back()), plan->r_column.resize(r.back());
+  for_parts(task.rule.threads, runs.size(), [&](std::size_t t) {
+    const Run<I>& run = runs[t];
+    const Patterns<I>& from = run.patterns();
+    for (std::size_t k = 0; k < run.group().size(); ++k) {
+      const std::size_t place = static_cast<std::size_t>(run.first_place()) + k;
+      plan->group[place] = groups[t] + run.group()[k];
+      plan->depth[place] = run.depth()[k];
+      plan->p_begin[place + 1] = static_cast<I>(p[t] + from.p_end[k]);
+      plan->r_begin[place + 1] = static_cast<I>(r[t] + from.r_end[k]);
+    }
+    std::copy(from.p.begin(), from.p.end(), plan->p_column.begin() + static_cast<std::ptrdiff_t>(p[t]));
+    std::copy(from.r.begin(), from.r.end(), plan->r_column.begin() + static_cast<std::ptrdiff_t>(r[t]));
+  });
+  return true;
+}
 
 }  // namespace
 
@@ -141,12 +230,16 @@ template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out)
 try {
   const double most = rule.most_fill * (static_cast<double>(T.nnz()) + static_cast<double>(T.n));
-  Merger<I> merger(T, levels, rule);
+  const Task<I> task(T, levels, rule);
+  std::vector<Run<I>> runs = make_runs(task);
   MergePlan<I> plan;
   double hop = rule.hop;
   for (int turn = 0; turn < turns; ++turn, hop /= 4) {
-    const bool last = turn + 1 == turns;
-    if (merger.run(last ? 0 : hop, &plan) && static_cast<double>(plan.entries()) <= most) break;
+    const double now = turn + 1 == turns ? 0 : hop;
+    for_parts(rule.threads, runs.size(), [&](std::size_t t) { runs[t].merge(now); });
+    double entries = 0;
+    for (const Run<I>& run : runs) entries += static_cast<double>(run.patterns().entries());
+    if ((entries <= most || now == 0) && gather(task, runs, &plan)) break;
   }
   *out = std::move(plan);
   return {};

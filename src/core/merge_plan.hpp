@@ -10,7 +10,8 @@
 ///   [p_i r_i] = d_i ([e_i t_i,outside] - sum over k inside the group of t_ik [p_k r_k])
 ///
 /// So m levels are waited for like one, at the price of more entries. A level joins the group before it while that
-/// makes the group's modelled time smaller, as a part of the time that its levels would take alone.
+/// makes the group's modelled time smaller, as a part of the time that its levels would take alone. Runs of levels are
+/// planned side by side, and a group always ends with its run.
 
 #include <cstdint>
 #include <vector>
@@ -29,6 +30,7 @@ struct MergeRule {
   double entry = 2.1e-5;
   std::int64_t most_levels = 64;  ///< of a group; 1: nothing is merged
   double most_fill = 4;           ///< entries of all P and R over those of the triangle with its diagonal
+  int threads = 1;                ///< that make the plan, which does not depend on them
 };
 
 /// Rows by group, inside a group by level; their place in that order is what P and R name.
@@ -54,8 +56,8 @@ template <class I> struct MergePlan {
 ///   T       strictly lower or strictly upper pattern
 ///   levels  of T
 ///   errors  out_of_memory
-///   cost    O(entries of all P and R), serial; where most_fill or the index type is passed the groups are made anew,
-///           smaller, up to eight times
+///   cost    O(entries of all P and R) on rule.threads threads; where most_fill or the index type is passed the groups
+///           are made anew, smaller, up to eight times
 template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out);
 

@@ -26,6 +26,7 @@
 #define SYNCFREE_ALL_CUDA_STRATEGIES(X)                                                            \
   X(level_order, true, "rows sorted by level, each number its own flag")                           \
   X(courier, true, "a block of rows a multiprocessor, solved in its shared memory")                 \
+  X(merged, true, "levels merged into groups, each group solved as a level")                        \
   X(csc_sync_free, false, "Liu et al. 2016: a warp a column, sums added up as their parts come")   \
   X(csr_two_phase, true, "Su et al. 2020: a thread a row, rows of other warps first")              \
   X(csr_writing_first, true, "Su et al. 2020: a thread a row, written while others of a warp wait") \

@@ -38,7 +38,8 @@ template <class N, class M, int near> struct Station {
   M scale;
   bool waits;
 
-  /// Where `mine` is false the row is another thread's: its number goes to waste. Returns the row's own place.
+  /// Where `mine` is false the row is another thread's: its number goes to waste. Returns the place of the right-hand
+  /// side, then a zero.
   __device__ std::uint32_t take(const Record<N, M, near>& record, bool mine, std::uint32_t waste)
   {
     constexpr int units = CourierMemory<N, M, near>::units;
@@ -61,7 +62,7 @@ template <class N, class M, int near> struct Station {
       for (int j = 0; j < near / 2; ++j) pair[j] = record.pair[j];
     }
     scale = record.scale;
-    return own;
+    return mine ? own : waste - size;
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Rows sorted by level, each waited for on its own: the kernel of `level_order` and `csr_level_order`, which differ in
-/// how a number is handed over.
+/// how a number is handed over, and of `merged`, which has other right-hand sides.
 ///
 ///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
 ///
@@ -145,6 +145,33 @@ template <class N, class M, class I, class Box, int lanes> struct Batch {
   }
 };
 
+/// A row's right-hand side is its own.
+template <class V, class I> struct OwnSide {
+  static constexpr bool in_parts = false;
+  template <class N> __device__ N load(std::size_t, I row, int lane, int, const N* b, bool) const
+  {
+    return lane == 0 && row >= 0 ? b[row] : N(0);
+  }
+};
+
+/// A row's right-hand side is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
+template <class V, class I> struct MergedSide {
+  static constexpr bool in_parts = true;
+  const I *begin, *row;
+  const Number<V>* value;
+
+  /// The part of one of the row's lanes.
+  template <class N> __device__ N load(std::size_t place, I, int lane, int lanes, const N* b, bool conjugate) const
+  {
+    N sum(0);
+    for (I k = begin[place] + lane; k < begin[place + 1]; k += lanes) {
+      const N v(value[k]);
+      sum += product(conjugate ? conjugate_of(v) : v, b[row[k]]);
+    }
+    return sum;
+  }
+};
+
 /// owns       `lanes` lanes of a warp own one row, a block 256 / lanes rows that follow each other in level order
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
@@ -155,9 +182,9 @@ template <class N, class M, class I, class Box, int lanes> struct Batch {
 /// result     reproducible: the order of additions depends on the row only
 /// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
 ///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
-template <class T, class V, class I, template <class> class Box, int lanes>
+template <class T, class V, class I, template <class> class Box, int lanes, class Side>
 __global__ void __launch_bounds__(level_order_threads)
-solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, unsigned long long* counter,
+solve_in_level_order(StoredView<V, I> L, Side side, typename Box<Number<T>>::View memory, unsigned long long* counter,
                      const Number<T>* b, Number<T>* x, bool conjugate)
 {
   using N = Number<T>;
@@ -175,12 +202,13 @@ solve_in_level_order(StoredView<V, I> L, typename Box<Number<T>>::View memory, u
   Batch<N, Number<V>, I, Box<N>, lanes> now, ahead;
   now.load(L.column, L.value, k, end);
   ahead.load(L.column, L.value, k + step, end);
+  if (live) rhs = side.template load<N>(place, row, lane, lanes, b, conjugate);
   if (live && first) {
-    if (row >= 0) rhs = b[row];
     if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
     if (conjugate) scale = conjugate_of(scale);
     box.prepare(place);
   }
+  if (Side::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
   for (Spin spin(row); !__all_sync(~0u, done); spin.turn()) {
@@ -243,7 +271,7 @@ private:
         memory_(triangle_.n()), counter_(1)
   {
     with_lanes(lanes_, [&](auto lanes) {
-      allow_shared_memory(solve_in_level_order<T, V, I, Box, lanes>, against_crowding_);
+      allow_shared_memory(solve_in_level_order<T, V, I, Box, lanes, OwnSide<V, I>>, against_crowding_);
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -267,7 +295,7 @@ private:
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
     solve_in_level_order<T, V, I, Box, lanes><<<blocks, level_order_threads, against_crowding_, stream>>>(
-        triangle_.view(), memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
+        triangle_.view(), OwnSide<V, I>(), memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
     check_launch("solve_in_level_order");
   }
 

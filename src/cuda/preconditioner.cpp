@@ -33,7 +33,7 @@ template <class T, class I> struct Analysis {
   std::unique_ptr<DeviceFactorization<T, I>> factorization;
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
-  DeviceArray<T> work;                                        ///< n numbers where rows or columns are permuted
+  DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
   DeviceArray<T> A_value, b, x;                               ///< copies, for callers with host memory
   PivotReport pivots;
   I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
@@ -265,7 +265,10 @@ private:
   {
     SolverOptions chosen = a->options;
     chosen.strategy = a->choice.strategy;
-    return make_device_solver(chosen, triangle, &a->solver[which]);
+    const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
+    if (status.ok() && !a->solver[which]->solves_in_place() && a->work.empty())
+      a->work = DeviceArray<T>(triangle.pattern.n);
+    return status;
   }
 
   void prepare_transposes()
@@ -294,8 +297,9 @@ private:
   {
     Analysis<T, I>& a = *analysis_;
     if (natural()) {
-      run(first, b, x, conjugate);
-      return run(second, x, x, conjugate);
+      T* y = a.solver[second]->solves_in_place() ? x : a.work.data();
+      run(first, b, y, conjugate);
+      return run(second, y, x, conjugate);
     }
     const bool whole = first == lower;
     T* work = a.work.data();

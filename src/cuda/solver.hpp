@@ -36,6 +36,9 @@ public:
   /// x = Triangle^-1 b in the triangle's row order, n > 0; x == b is allowed. Allocates nothing, waits for nothing.
   virtual void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
 
+  /// Does x == b cost nothing?
+  virtual bool solves_in_place() const { return true; }
+
   /// Takes the numbers of the factor over, rounded to the solver's storage.
   ///   value             in the order that `source` counts in
   ///   inverse_diagonal  n numbers, not read where the diagonal is 1

@@ -220,6 +220,12 @@ TEST_P(OurTypes, weigh_a_plan_against_the_applies_that_are_expected)
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-1"));
 }
 
+TEST_P(OurTypes, merge_no_more_than_they_may)
+{
+  Options less("-pc_syncfree_ilu_merge_fill 0.5");
+  EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("0.5"));
+}
+
 /* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {

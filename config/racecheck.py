@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Compares what compute-sanitizer's racecheck reports with a list of hand-overs that are meant.
+
+    python3 config/racecheck.py LIST REPORT
+
+A line of LIST names two functions, in the order of the alphabet, and behind a bar says why their accesses to the same
+place are no race. The program needs -lineinfo, which brings the functions' names. Ends with 0 where all reports are on
+the list and the tool came to its end.
+"""
+
+import collections
+import re
+import sys
+
+ACCESS = re.compile(r"(?:Read|Write) access at (.*?)\+0x")
+
+
+def function_name(signature):
+    """Class and name, without namespaces, templates and arguments."""
+    depth, text = 0, ""
+    for letter in signature.replace("<unnamed>::", ""):
+        depth += (letter == "<") - (letter == ">")
+        text += letter if depth == 0 and letter != ">" else ""
+    return "::".join(text.split("(")[0].split()[-1].split("::")[-2:])
+
+
+def reports(text):
+    for block in re.findall(r"Race reported between .*\n(?:=+     and .*\n)*", text):
+        yield tuple(sorted({function_name(found) for found in ACCESS.findall(block)}))
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        meant = {tuple(sorted(line.split("|")[0].split())): line.split("|")[1].strip() for line in file if "|" in line}
+    with open(sys.argv[2], encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    seen = collections.Counter(reports(text))
+    for names, count in seen.most_common():
+        print(f"{count:6} {' and '.join(names)}: {meant.get(names, 'NOT ON THE LIST')}")
+    if "RACECHECK SUMMARY" not in text:
+        sys.exit("racecheck has not come to its end")
+    if any(names not in meant for names in seen):
+        sys.exit("racecheck reports what is not on the list")
+
+
+if __name__ == "__main__":
+    main()

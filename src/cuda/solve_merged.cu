@@ -1,0 +1,263 @@
+/// Strategy `merged`: consecutive levels merged into groups whose rows do not wait for each other
+/// (core/merge_plan.hpp), then solved as in level order.
+///
+///   x_i = sum over k in P_i of p_ik b_k - sum over k in R_i of r_ik x_k
+///
+/// The pattern is made once on the host, the numbers of P and R in every refresh on the device, with a launch for each
+/// depth in a group. What merging costs in accuracy is looked at there, too (merge_numbers.cuh); groups that lose too
+/// much are made smaller, down to the levels themselves.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include "core/instantiate.hpp"
+#include "core/merge_plan.hpp"
+#include "level_order.cuh"
+#include "merge_numbers.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+/// The backward error that a preconditioner may have, and a growth with which it has not.
+template <class R> constexpr double most_error = sizeof(R) == 4 ? 1e-4 : 1e-10;
+template <class R> constexpr double harmless_growth = sizeof(R) == 4 ? 30 : 1e3;
+
+/// A merge plan on the device, with its numbers.
+template <class T, class V, class I> class MergedRows {
+public:
+  MergedRows() = default;
+  explicit MergedRows(const MergePlan<I>& plan)
+      : levels_(1 + (plan.depth.empty() ? 0 : *std::max_element(plan.depth.begin(), plan.depth.end()))),
+        groups_(plan.groups), group_(plan.group), p_begin_(plan.p_begin.data(), plan.p_begin.size()),
+        p_place_(plan.p_column.data(), plan.p_column.size()), r_begin_(plan.r_begin.data(), plan.r_begin.size()),
+        r_place_(plan.r_column.data(), plan.r_column.size()), p_(plan.p_column.size()), r_(plan.r_column.size())
+  {
+    sort_by_depth(plan.depth);
+  }
+
+  /// P's columns as rows of the triangle.
+  void name_rows(const std::vector<I>& row, const MergePlan<I>& plan)
+  {
+    std::vector<I> names(plan.p_column.size());
+    for (std::size_t k = 0; k < names.size(); ++k) names[k] = row[plan.p_column[k]];
+    p_row_ = DeviceArray<I>(names);
+  }
+
+  void make_numbers(const StoredView<V, I>& A, unsigned long long* growth, cudaStream_t stream) const
+  {
+    const MergedView<V, I> view = {group_.data(), p_begin_.data(), p_place_.data(), p_row_.data(), r_begin_.data(),
+                                   r_place_.data(), numbers(p_.data()), numbers(r_.data())};
+    for (I d = 0; d < levels_; ++d) {
+      const I count = depth_begin_[d + 1] - depth_begin_[d];
+      merge_rows<T, V, I><<<blocks_for(static_cast<std::size_t>(count) * 32, merge_threads), merge_threads, 0, stream>>>(
+          A, view, count, order_.data() + depth_begin_[d], growth);
+    }
+    check_launch("merge_rows");
+  }
+
+  MergedSide<V, I> side() const { return {p_begin_.data(), p_row_.data(), numbers(p_.data())}; }
+  StoredView<V, I> rest(I n, const I* row) const
+  {
+    return {n, r_begin_.data(), r_place_.data(), row, numbers(r_.data()), nullptr};
+  }
+  I groups() const { return groups_; }
+  I levels() const { return levels_; }
+  double entries() const { return static_cast<double>(p_.size() + r_.size()); }
+  std::size_t plan_bytes() const
+  {
+    return group_.bytes() + order_.bytes() + p_begin_.bytes() + p_place_.bytes() + p_row_.bytes() + r_begin_.bytes() +
+           r_place_.bytes();
+  }
+  std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
+
+private:
+  void sort_by_depth(const std::vector<I>& depth)
+  {
+    std::vector<I> order(depth.size());
+    depth_begin_.assign(static_cast<std::size_t>(levels_) + 1, 0);
+    for (const I d : depth) ++depth_begin_[d + 1];
+    std::partial_sum(depth_begin_.begin(), depth_begin_.end(), depth_begin_.begin());
+    std::vector<I> next(depth_begin_);
+    for (std::size_t place = 0; place < depth.size(); ++place) order[next[depth[place]]++] = static_cast<I>(place);
+    order_ = DeviceArray<I>(order);
+  }
+
+  I levels_ = 1;  ///< of the longest group
+  I groups_ = 0;
+  std::vector<I> depth_begin_;  ///< in order_
+  DeviceArray<I> group_, order_, p_begin_, p_place_, p_row_, r_begin_, r_place_;
+  DeviceArray<V> p_, r_;
+};
+
+/// 1, 4, 8 or 32 lanes for rows of so many entries, as measured on an H200.
+inline int choose_lanes_of_merged(double entries) { return entries <= 3 ? 1 : entries <= 8 ? 4 : entries <= 24 ? 8 : 32; }
+
+template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
+public:
+  MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+      : MergedSolver(triangle, options, LevelsOf<I>(triangle))
+  {
+  }
+
+  bool solves_in_place() const override { return false; }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    if (b == x) b = copy(b, stream);
+    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+    make_numbers(stream);
+    while (merged_.levels() > 1 && !is_accurate(stream)) {
+      rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
+      plan_again();
+      make_numbers(stream);
+    }
+  }
+
+  std::string describe() const override
+  {
+    char text[160];
+    int length = std::snprintf(text, sizeof text, "%lld levels in %lld groups of %lld at most, %.1f times the entries",
+                               static_cast<long long>(levels_), static_cast<long long>(merged_.groups()),
+                               static_cast<long long>(merged_.levels()),
+                               merged_.entries() / static_cast<double>(entries_));
+    length += std::snprintf(text + length, sizeof text - length, ", growth %.1e", growth_);
+    if (error_ >= 0) std::snprintf(text + length, sizeof text - length, ", backward error %.1e", error_);
+    return text;
+  }
+
+  std::size_t plan_bytes() const override
+  {
+    return triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + work_.bytes() + test_.bytes();
+  }
+  std::size_t value_bytes() const override { return triangle_.value_bytes() + merged_.value_bytes(); }
+
+private:
+  MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options, const LevelsOf<I>& levels)
+      : row_(levels->row), level_begin_(levels->level_begin), levels_(levels->count),
+        entries_(static_cast<std::size_t>(triangle.pattern.nnz()) + triangle.pattern.n),
+        triangle_(triangle, levels->row, true), memory_(triangle.pattern.n), work_(triangle.pattern.n), counter_(1),
+        reports_(2)
+  {
+    rule_.most_fill = options.merge_fill;
+    rule_.threads = options.threads;
+    plan(triangle.pattern, *levels);
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  void plan(const PatternView<I>& pattern, const LevelSets<I>& levels)
+  {
+    MergePlan<I> made;
+    const Status status = make_merge_plan(pattern, levels, rule_, &made);
+    if (!status.ok()) throw Failure{status};
+    merged_ = MergedRows<T, V, I>(made);
+    merged_.name_rows(row_, made);
+    Granularity g;
+    g.rows_a_level = static_cast<double>(made.row.size()) / static_cast<double>(made.groups);
+    g.entries_a_row = static_cast<double>(made.entries()) / static_cast<double>(made.row.size());
+    lanes_ = choose_lanes_of_merged(g.entries_a_row);
+    against_crowding_ = memory_against_crowding(g, lanes_, level_order_threads);
+    with_lanes(lanes_, [&](auto lanes) {
+      allow_shared_memory(solve_in_level_order<T, V, I, ValueBox, lanes, MergedSide<V, I>>, against_crowding_);
+    });
+  }
+
+  /// The stored triangle is its own pattern, with rows in the order of their levels.
+  void plan_again()
+  {
+    const StoredView<V, I> A = triangle_.view();
+    std::vector<I> begin(static_cast<std::size_t>(A.n) + 1), column;
+    SYNCFREE_CUDA(cudaMemcpy(begin.data(), A.begin, begin.size() * sizeof(I), cudaMemcpyDeviceToHost));
+    column.resize(begin.back());
+    SYNCFREE_CUDA(cudaMemcpy(column.data(), A.column, column.size() * sizeof(I), cudaMemcpyDeviceToHost));
+    LevelSets<I> levels;
+    levels.count = levels_;
+    levels.level_begin = level_begin_;
+    levels.row.resize(A.n);
+    std::iota(levels.row.begin(), levels.row.end(), I(0));
+    plan({A.n, begin.data(), column.data()}, levels);
+  }
+
+  void make_numbers(cudaStream_t stream)
+  {
+    reports_.fill(0, stream);
+    merged_.make_numbers(triangle_.view(), reports_.data(), stream);
+    growth_ = report(0, stream);
+    error_ = -1;
+  }
+
+  double report(std::size_t place, cudaStream_t stream) const
+  {
+    unsigned long long bits;
+    double v;
+    reports_.read(&bits, place, 1, stream);
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+  }
+
+  bool is_accurate(cudaStream_t stream)
+  {
+    if (growth_ <= harmless_growth<real_t<V>>) return true;
+    if (!std::isfinite(growth_)) return false;
+    if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
+    const unsigned blocks = blocks_for(triangle_.n(), 128);
+    make_test_side<T, V, I><<<blocks, 128, 0, stream>>>(triangle_.view(), numbers(work_.data()));
+    solve(work_.data(), test_.data(), false, stream);
+    measure_backward_error<T, V, I><<<blocks, 128, 0, stream>>>(triangle_.view(), numbers(work_.data()),
+                                                                numbers(test_.data()), reports_.data() + 1);
+    check_launch("measure_backward_error");
+    error_ = report(1, stream);
+    return error_ <= most_error<real_t<V>>;
+  }
+
+  const T* copy(const T* b, cudaStream_t stream)
+  {
+    SYNCFREE_CUDA(cudaMemcpyAsync(work_.data(), b, work_.bytes(), cudaMemcpyDeviceToDevice, stream));
+    return work_.data();
+  }
+
+  template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
+  {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
+    solve_in_level_order<T, V, I, ValueBox, lanes><<<blocks, level_order_threads, against_crowding_, stream>>>(
+        merged_.rest(triangle_.n(), triangle_.view().row), merged_.side(), memory_.view(), counter_.data(), numbers(b),
+        numbers(x), conjugate);
+    check_launch("solve_in_level_order");
+  }
+
+  MergeRule rule_;
+  std::vector<I> row_, level_begin_;  ///< of the levels that were merged
+  I levels_;
+  std::size_t entries_;  ///< of the triangle with its diagonal
+  StoredTriangle<T, V, I> triangle_;
+  MergedRows<T, V, I> merged_;
+  typename ValueBox<Number<T>>::Memory memory_;
+  DeviceArray<T> work_, test_;
+  DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
+  int lanes_ = 1;
+  std::size_t against_crowding_ = 0;
+  double growth_ = 0, error_ = -1;  ///< error -1: not measured
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_merged(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  return std::make_unique<MergedSolver<T, V, I>>(triangle, options);
+}
+
+#define INSTANTIATE(T, V, I)                                                                        \
+  template std::unique_ptr<DeviceSolver<T, I>> make_merged<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda
