@@ -39,7 +39,7 @@ struct Settings {
   PCSyncFreeILUStorageType storage      = PC_SYNCFREE_ILU_STORAGE_FULL;
   char                     table[16]    = "h200"; /* of the block algorithms */
   PetscInt                 block_rows   = 0;      /* 0: the table's */
-  PetscInt                 applies      = 0;      /* that are expected of one analysis */
+  PetscInt                 applies      = 50;     /* that are expected of one analysis */
   PetscReal                merge_fill   = 4;      /* entries of `merged` over those of the factor, at most */
 
   bool operator==(const Settings &) const;

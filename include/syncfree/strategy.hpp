@@ -41,7 +41,10 @@ struct ChoiceInput {
   double blocks_speedup = 0;  ///< on the host: of the plan of row chunks of the lower triangle
   /// On the device: rows, levels of the lower triangle, entries of the longest row of both.
   std::int64_t rows = 0, levels = 0, longest = 0;
-  std::int64_t expected_applies = 0;
+  /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group.
+  double merged_groups = 0, merged_entries = 0;
+  std::int64_t merged_longest = 0;
+  std::int64_t expected_applies = 50;
 };
 
 struct Choice {

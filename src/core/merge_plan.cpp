@@ -92,6 +92,14 @@ public:
   }
 
   I groups() const { return groups_; }
+  I levels() const { return last_ - first_; }
+  /// Of the levels as they are, diagonal and all.
+  double plain_entries() const
+  {
+    double sum = 0;
+    for (I level = first_; level < last_; ++level) sum += plain_entries(level);
+    return sum;
+  }
   I first_place() const { return first_place_; }
   const Patterns<I>& patterns() const { return made_; }
   const std::vector<I>& depth() const { return depth_; }  ///< by place from the first
@@ -118,7 +126,16 @@ private:
       const std::size_t p_first = level_.p.size(), r_first = level_.r.size();
       const I row = task_->levels.row[place];
       next_row();
-      for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) read(task_->place[T.column[k]]);
+      inside_.clear();
+      for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) {
+        const I other = task_->place[T.column[k]];
+        if (other < group_begin_) add(other, &level_.r);
+        else inside_.push_back(other);
+      }
+      /* the latest first: a row that one of them reads brings nothing that it has not brought */
+      std::sort(inside_.rbegin(), inside_.rend());
+      for (const I other : inside_)
+        if (stamp_[other] != row_at_hand_) read(other);
       std::sort(level_.p.begin() + static_cast<std::ptrdiff_t>(p_first), level_.p.end());
       std::sort(level_.r.begin() + static_cast<std::ptrdiff_t>(r_first), level_.r.end());
       level_.p.push_back(place);
@@ -137,10 +154,9 @@ private:
     ++row_at_hand_;
   }
 
-  /// The row at hand reads x at that place.
+  /// The row at hand reads a row of its group.
   void read(I place)
   {
-    if (place < group_begin_) return add(place, &level_.r);
     const std::size_t at = static_cast<std::size_t>(place - first_place_);
     for (std::size_t k = at ? made_.p_end[at - 1] : 0; k < made_.p_end[at]; ++k) add(made_.p[k], &level_.p);
     for (std::size_t k = at ? made_.r_end[at - 1] : 0; k < made_.r_end[at]; ++k) add(made_.r[k], &level_.r);
@@ -167,6 +183,7 @@ private:
   I group_begin_ = 0;           ///< place where the group at hand begins
   std::vector<I> stamp_;        ///< by place: the row at hand that has read it
   I row_at_hand_ = 0;           ///< from 1 on
+  std::vector<I> inside_;       ///< places of its group that the row at hand reads
   Patterns<I> level_, made_;
   std::vector<I> depth_, group_;
 };
@@ -189,10 +206,9 @@ template <class I> std::vector<Run<I>> make_runs(const Task<I>& task)
   return runs;
 }
 
-/// The runs one behind the other. False if the entries do not fit the index type.
-template <class I> bool gather(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
+/// The runs one behind the other.
+template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
 {
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
   std::vector<std::size_t> p(1, 0), r(1, 0);
   std::vector<I> groups(1, 0);
   for (const Run<I>& run : runs) {
@@ -200,7 +216,6 @@ template <class I> bool gather(const Task<I>& task, const std::vector<Run<I>>& r
     r.push_back(r.back() + run.patterns().r.size());
     groups.push_back(groups.back() + run.groups());
   }
-  if (p.back() > most || r.back() > most) return false;
   const auto n = static_cast<std::size_t>(task.T.n);
   plan->groups = groups.back();
   plan->row = task.levels.row;
@@ -221,33 +236,147 @@ template <class I> bool gather(const Task<I>& task, const std::vector<Run<I>>& r
     std::copy(from.p.begin(), from.p.end(), plan->p_column.begin() + static_cast<std::ptrdiff_t>(p[t]));
     std::copy(from.r.begin(), from.r.end(), plan->r_column.begin() + static_cast<std::ptrdiff_t>(r[t]));
   });
-  return true;
+}
+
+/// What stands outside, numbered as the group's rows read it.
+template <class I> class Numbering {
+public:
+  explicit Numbering(MergePlan<I>* plan) : plan_(*plan), group_of_(plan->row.size(), I(-1)), number_(plan->row.size()) {}
+
+  /// Returns the group's span.
+  std::int64_t run(I group)
+  {
+    const I first = plan_.group_begin[group], last = plan_.group_begin[group + 1];
+    I next = 0;
+    for (I k = plan_.r_begin[first]; k < plan_.r_begin[last]; ++k) {
+      const I column = plan_.r_column[k];
+      if (group_of_[column] != group) number_[column] = next++, group_of_[column] = group;
+      plan_.r_local[k] = static_cast<std::uint16_t>(number_[column]);
+    }
+    return static_cast<std::int64_t>(last) - first + next;
+  }
+
+private:
+  MergePlan<I>& plan_;
+  std::vector<I> group_of_, number_;  ///< by place
+};
+
+template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan)
+{
+  const I n = static_cast<I>(plan->row.size());
+  plan->group_begin.assign(1, 0);
+  for (I place = 1; place <= n; ++place)
+    if (place == n || plan->group[place] != plan->group[place - 1]) plan->group_begin.push_back(place);
+  if (n == 0) plan->group_begin.clear();
+  plan->r_local.resize(plan->r_column.size());
+  const auto groups = static_cast<std::size_t>(plan->groups);
+  const std::size_t parts = std::min<std::size_t>(groups, static_cast<std::size_t>(std::max(rule.threads, 1)));
+  std::vector<std::int64_t> span(parts, 0);
+  for_parts(rule.threads, parts, [&](std::size_t t) {
+    Numbering<I> numbering(plan);
+    for (std::size_t g = t; g < groups; g += parts) span[t] = std::max(span[t], numbering.run(static_cast<I>(g)));
+  });
+  for (const std::int64_t s : span) plan->span = std::max(plan->span, s);
+  if (plan->span > 0x10000) plan->r_local = Array<std::uint16_t>();
+}
+
+/// Rows that a forecast looks at, in how many places, and the width of levels from which on it looks at none.
+constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_of_sample = 8;
+
+/// All levels, or some of them from the begin, the middle and the end.
+template <class I> std::vector<Run<I>> sample_runs(const Task<I>& task)
+{
+  const std::int64_t count = task.levels.count, n = task.T.n;
+  std::vector<Run<I>> runs;
+  const std::int64_t size = std::max(least_levels_of_sample, sample * count / (samples * n));
+  if (samples * size >= count) {
+    runs.emplace_back(task, I(0), task.levels.count);
+    return runs;
+  }
+  for (std::int64_t s = 0; s < samples; ++s) {
+    const std::int64_t first = (2 * s + 1) * count / (2 * samples) - size / 2;
+    runs.emplace_back(task, static_cast<I>(first), static_cast<I>(first + size));
+  }
+  return runs;
+}
+
+/// Of runs that have been merged.
+template <class I> MergeForecast add_up(const Task<I>& task, const std::vector<Run<I>>& runs)
+{
+  MergeForecast sum;
+  double plain = 0;
+  for (const Run<I>& run : runs) {
+    plain += run.plain_entries();
+    sum.groups += static_cast<double>(run.groups());
+    sum.entries += static_cast<double>(run.patterns().entries());
+    for (const I d : run.depth()) sum.longest = std::max<std::int64_t>(sum.longest, d + 1);
+    const Patterns<I>& p = run.patterns();
+    for (std::size_t k = 0; k < p.p_end.size(); ++k) {
+      const std::size_t before = k ? p.p_end[k - 1] + p.r_end[k - 1] : 0;
+      sum.longest_row = std::max(sum.longest_row, static_cast<std::int64_t>(p.p_end[k] + p.r_end[k] - before));
+    }
+  }
+  const double whole = (static_cast<double>(task.T.nnz()) + static_cast<double>(task.T.n)) / std::max(plain, 1.0);
+  double levels = 0;
+  for (const Run<I>& run : runs) levels += static_cast<double>(run.levels());
+  sum.groups *= static_cast<double>(task.levels.count) / std::max(levels, 1.0);
+  sum.entries *= whole;
+  return sum;
+}
+
+/// Entries that a plan may have.
+template <class I> double most_entries(PatternView<I> T, const MergeRule& rule)
+{
+  return std::max(rule.most_fill * (static_cast<double>(T.nnz()) + static_cast<double>(T.n)),
+                  static_cast<double>(rule.free_entries));
+}
+
+/// Merges runs with smaller and smaller groups until there are few enough entries.
+template <class I> MergeForecast merge_runs(const Task<I>& task, std::vector<Run<I>>* runs)
+{
+  const double most = most_entries(task.T, task.rule);
+  const auto limit = static_cast<double>(std::numeric_limits<I>::max());
+  double hop = task.rule.hop;
+  for (int turn = 0;; ++turn, hop /= 4) {
+    const double now = turn + 1 == turns ? 0 : hop;
+    for_parts(task.rule.threads, runs->size(), [&](std::size_t t) { (*runs)[t].merge(now); });
+    const MergeForecast forecast = add_up(task, *runs);
+    if (now == 0 || (forecast.entries <= most && forecast.entries <= limit)) return forecast;
+  }
 }
 
 }  // namespace
 
 template <class I>
+Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergeForecast* out)
+try {
+  *out = {};
+  if (T.n == 0 || static_cast<double>(T.n) > static_cast<double>(widest) * static_cast<double>(levels.count)) return {};
+  const Task<I> task(T, levels, rule);
+  std::vector<Run<I>> runs = sample_runs(task);
+  *out = merge_runs(task, &runs);
+  return {};
+} catch (const std::bad_alloc&) {
+  return failed(Code::out_of_memory);
+}
+
+template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out)
 try {
-  const double most = rule.most_fill * (static_cast<double>(T.nnz()) + static_cast<double>(T.n));
   const Task<I> task(T, levels, rule);
   std::vector<Run<I>> runs = make_runs(task);
   MergePlan<I> plan;
-  double hop = rule.hop;
-  for (int turn = 0; turn < turns; ++turn, hop /= 4) {
-    const double now = turn + 1 == turns ? 0 : hop;
-    for_parts(rule.threads, runs.size(), [&](std::size_t t) { runs[t].merge(now); });
-    double entries = 0;
-    for (const Run<I>& run : runs) entries += static_cast<double>(run.patterns().entries());
-    if ((entries <= most || now == 0) && gather(task, runs, &plan)) break;
-  }
+  (void)merge_runs(task, &runs);
+  gather(task, runs, &plan);
+  number_outside(rule, &plan);
   *out = std::move(plan);
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }
 
-#define INSTANTIATE(I) \
+#define INSTANTIATE(I)                                                                                            \
+  template Status forecast_merge<I>(PatternView<I>, const LevelSets<I>&, const MergeRule&, MergeForecast*); \
   template Status make_merge_plan<I>(PatternView<I>, const LevelSets<I>&, const MergeRule&, MergePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

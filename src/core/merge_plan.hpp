@@ -26,10 +26,11 @@ namespace syncfree {
 /// What decides where groups end. Microseconds are those of an H200: a hop from one level to the next, and an entry
 /// where the device is busy with many (0.58 TB/s).
 struct MergeRule {
-  double hop = 0.65;
+  double hop = 1;
   double entry = 2.1e-5;
-  std::int64_t most_levels = 64;  ///< of a group; 1: nothing is merged
-  double most_fill = 4;           ///< entries of all P and R over those of the triangle with its diagonal
+  std::int64_t most_levels = 256;  ///< of a group; 1: nothing is merged
+  double most_fill = 4;           ///< entries of all P and R over those of the triangle with its diagonal, at most
+  std::int64_t free_entries = 0;  ///< so many are allowed, whatever most_fill says
   int threads = 1;                ///< that make the plan, which does not depend on them
 };
 
@@ -39,18 +40,42 @@ struct MergeRule {
 ///   depth       by place: the row's level counted from its group's first
 ///   p_begin     n + 1 offsets; p_column ascending, the row's own place last
 ///   r_begin     n + 1 offsets; r_column ascending
+///   group_begin  groups + 1 places
+///   r_local     by entry of R: its column's number among all that the group's rows read outside, from 0 on; empty where
+///               16 bits do not do
+///   span        rows of a group and columns that it reads outside, at most
 template <class I> struct MergePlan {
   I groups = 0;
   std::vector<I> row, group, depth;
+  std::vector<I> group_begin;
   Array<I> p_begin, p_column, r_begin, r_column;
+  Array<std::uint16_t> r_local;
+  std::int64_t span = 0;
 
   std::size_t entries() const { return p_column.size() + r_column.size(); }
   std::size_t bytes() const
   {
     if (row.empty()) return 0;
-    return (row.size() + group.size() + depth.size() + p_begin.size() + r_begin.size() + entries()) * sizeof(I);
+    const std::size_t places = row.size() + group.size() + depth.size() + group_begin.size();
+    return (places + p_begin.size() + r_begin.size() + entries()) * sizeof(I) + r_local.size() * 2;
   }
 };
+
+/// What a plan comes to.
+///   groups, entries  of the whole plan, guessed where only parts of it were made
+///   longest          levels of the longest group
+///   longest_row      entries of P and R of one row, at most
+struct MergeForecast {
+  double groups = 0, entries = 0;
+  std::int64_t longest = 0, longest_row = 0;
+};
+
+/// The same for a triangle that has no plan yet, from a few runs of its levels; all zeros where levels are so wide that
+/// merging is not worth the look.
+///   errors  out_of_memory
+///   cost    that of a plan for some 6,000 rows, and O(n)
+template <class I>
+Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergeForecast* out);
 
 /// The plan of one triangle.
 ///   T       strictly lower or strictly upper pattern

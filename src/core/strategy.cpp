@@ -56,42 +56,64 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Microseconds of one triangle on an H200, fitted to 80 factors: `courier` against `level_order`. A factor of two is
-/// within reach of the error, which matters where a plan costs about what it saves.
-static double level_order_time(const ChoiceInput& f)
+/// Microseconds on an H200, both triangles: of an application, and of a plan with its part of one refresh. Fitted to
+/// 80 factors; the error is about a fifth for `merged`, a third for the others.
+struct DeviceTimes {
+  const char* strategy;
+  double apply, plan;
+};
+
+static DeviceTimes level_order_times(const ChoiceInput& f)
 {
-  return 8 + 0.62 * static_cast<double>(f.levels) + static_cast<double>(f.nnz) / 2 * 12 / 1.7e6;
+  return {"level_order", 2 * (8 + 0.62 * static_cast<double>(f.levels) + static_cast<double>(f.nnz) / 2 * 12 / 1.7e6), 0};
 }
-static double courier_time(const ChoiceInput& f)
+
+static DeviceTimes courier_times(const ChoiceInput& f)
 {
   const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
   const double step = entries <= 5 ? 0.09 : entries <= 16 ? 0.15 : 0.25;
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
   const double blocks = std::max(n / 16384, std::max(1.0, busy));
-  return 10 + step * static_cast<double>(f.levels) + 0.5 * blocks;
+  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + 0.5 * blocks),
+          0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12)};
 }
-/// Of both plans of `courier`.
-static double courier_plan_time(const ChoiceInput& f)
+
+static DeviceTimes merged_times(const ChoiceInput& f)
 {
-  return 0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12);
+  const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
+  const double length = f.merged_entries / static_cast<double>(f.rows);
+  const auto threads = std::clamp<std::int64_t>(f.levels / 256, 1, std::clamp(f.threads, 1, 12));
+  return {"merged", 7 + (0.57 + 0.007 * length) * groups + 2.3e-5 * entries,
+          1000 + 0.06 * entries / static_cast<double>(threads) + 60 * static_cast<double>(f.merged_longest)};
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.
 static constexpr std::int64_t least_levels = 14;
 static constexpr double longest_row = 8;  ///< mean rows, and 8 entries
 
+static bool suits_courier(const ChoiceInput& f)
+{
+  const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
+  return f.levels >= least_levels && static_cast<double>(f.longest) <= longest_row * mean + 8;
+}
+
 static Choice choose_on_device(const ChoiceInput& f)
 {
-  char reason[120];
-  if (f.expected_applies == 0) return {"level_order", "the device"};
-  if (f.levels < least_levels) return {"level_order", std::to_string(f.levels) + " levels are few"};
-  const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
-  if (static_cast<double>(f.longest) > longest_row * mean + 8)
-    return {"level_order", "a row of " + std::to_string(f.longest) + " entries is long for a block"};
-  const double saved = 2 * (level_order_time(f) - courier_time(f)), plan = courier_plan_time(f);
-  const bool pays = saved * static_cast<double>(f.expected_applies) >= plan && saved > 0;
-  std::snprintf(reason, sizeof reason, "row blocks promise %.0f us less in an apply, for %.1f ms", saved, plan / 1000);
-  return {pays ? "courier" : "level_order", reason};
+  const DeviceTimes plain = level_order_times(f);
+  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "the device"};
+  const double applies = static_cast<double>(f.expected_applies);
+  const auto total = [applies](const DeviceTimes& t) { return applies * t.apply + t.plan; };
+  DeviceTimes best = plain;
+  for (const DeviceTimes& other : {suits_courier(f) ? courier_times(f) : plain, f.merged_groups > 0 ? merged_times(f) : plain})
+    if (total(other) < total(best)) best = other;
+  char reason[160];
+  if (best.strategy == plain.strategy)
+    std::snprintf(reason, sizeof reason, "no plan pays for itself in %lld applies of %.0f us",
+                  static_cast<long long>(f.expected_applies), plain.apply);
+  else
+    std::snprintf(reason, sizeof reason, "%.0f us an apply, %.0f without its plan of %.1f ms", best.apply, plain.apply,
+                  best.plan / 1000);
+  return {best.strategy, reason};
 }
 
 Choice choose_strategy(const ChoiceInput& input)

@@ -14,6 +14,7 @@
 
 #include "core/split_rows.hpp"
 #include "lanes.hpp"
+#include "launch.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
 
@@ -172,6 +173,8 @@ template <class V, class I> struct MergedSide {
   }
 };
 
+/// Numbers of b are read behind the launch in front, everything else before: it may still be running.
+///
 /// owns       `lanes` lanes of a warp own one row, a block 256 / lanes rows that follow each other in level order
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
@@ -202,12 +205,14 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<Number<T>>::Vie
   Batch<N, Number<V>, I, Box<N>, lanes> now, ahead;
   now.load(L.column, L.value, k, end);
   ahead.load(L.column, L.value, k + step, end);
-  if (live) rhs = side.template load<N>(place, row, lane, lanes, b, conjugate);
   if (live && first) {
     if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
     if (conjugate) scale = conjugate_of(scale);
     box.prepare(place);
   }
+  await_launch_before();
+  let_next_start();
+  if (live) rhs = side.template load<N>(place, row, lane, lanes, b, conjugate);
   if (Side::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
@@ -240,7 +245,11 @@ public:
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
+    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, false); });
+  }
+  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -291,14 +300,15 @@ private:
     return {parts, LevelsOf<I>(parts)->row, true, split.row.data()};
   }
 
-  template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
+  template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    solve_in_level_order<T, V, I, Box, lanes><<<blocks, level_order_threads, against_crowding_, stream>>>(
-        triangle_.view(), OwnSide<V, I>(), memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
-    check_launch("solve_in_level_order");
+    launch(solve_in_level_order<T, V, I, Box, lanes, OwnSide<V, I>>,
+           {blocks, level_order_threads, against_crowding_, stream, overlaps}, triangle_.view(), OwnSide<V, I>(),
+           memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
   }
 
+  const bool overlaps_ = launches_can_overlap();
   int lanes_;
   std::size_t against_crowding_;
   StoredTriangle<T, V, I> triangle_;

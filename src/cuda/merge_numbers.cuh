@@ -13,12 +13,13 @@
 
 namespace syncfree::cuda {
 
-constexpr int merge_threads = 128;
-constexpr int merge_staged = 256;  ///< entries of a row that a warp keeps in shared memory
-
 /// What merge_rows makes, of n places. `place` names P's columns, `row` names the same as rows of the triangle.
+///   r_local  core/merge_plan.hpp; nullptr where there is none
+///   span     of a row's numbers in shared memory
 template <class V, class I> struct MergedView {
-  const I *group, *p_begin, *p_place, *p_row, *r_begin, *r_place;
+  const I *group, *group_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
+  const std::uint16_t* r_local;
+  std::uint32_t span;
   Number<V>*p, *r;
 };
 
@@ -33,90 +34,194 @@ template <class I> __device__ I find_place(const I* column, I begin, I end, I pl
   return begin;
 }
 
-/// A row of P or of R while it is made, by a warp: in shared memory if it fits, else where it will stay.
-template <class N, class V, class I> class RowInTheMaking {
+/// Where the rows of P and R of a place stand.
+template <class I> struct MergedRow {
+  I p, p_end, r, r_end;
+
+  template <class V> __device__ static MergedRow of(const MergedView<V, I>& M, I place)
+  {
+    return {M.p_begin[place], M.p_begin[place + 1], M.r_begin[place], M.r_begin[place + 1]};
+  }
+  __device__ MergedRow of_lane(int lane) const
+  {
+    return {__shfl_sync(~0u, p, lane), __shfl_sync(~0u, p_end, lane), __shfl_sync(~0u, r, lane),
+            __shfl_sync(~0u, r_end, lane)};
+  }
+  __device__ I size() const { return p_end - p + r_end - r; }
+  __device__ bool in_p(I e) const { return e < p_end - p; }
+  __device__ I entry(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
+};
+
+/// A place's numbers of P and R while they are made by `lanes` threads, in shared memory: each column that its group
+/// knows has a slot there, so entries of other rows find theirs without a search.
+template <class N, class V, class I, int lanes> class SlottedRow {
 public:
-  __device__ RowInTheMaking(const I* column, Number<V>* value, I begin, I end, N* staged)
-      : column_(column), value_(value), begin_(begin), end_(end),
-        staged_(end - begin <= merge_staged ? staged : nullptr)
+  using Number = syncfree::cuda::Number<V>;
+  static constexpr int batch = 2;  ///< entries of the next row that a thread has in flight
+  struct Part {
+    Number value[batch];
+    std::uint32_t slot[batch];
+  };
+
+  __device__ SlottedRow(const MergedView<V, I>& M, I place, N* slots)
+      : M_(M), slots_(slots), first_(M.group_begin[M.group[place]]),
+        rows_(M.group_begin[M.group[place] + 1] - first_), own_(MergedRow<I>::of(M, place))
   {
-    for (I k = begin_ + lane(); k < end_; k += 32) set(k, N(0));
+    for (I e = lane(); e < own_.size(); e += lanes) slots_[slot(own_, e)] = N(0);
+    sync();
+    if (lane() == 0) slots_[place - first_] = N(1);
   }
 
-  __device__ void set(I k, const N& v) const
+  static __device__ void sync()
   {
-    if (staged_) staged_[k - begin_] = v;
-    else value_[k] = Number<V>(v);
+    if (lanes == 32) __syncwarp();
+    else __syncthreads();
   }
-  __device__ N get(I k) const { return staged_ ? staged_[k - begin_] : N(value_[k]); }
-  __device__ void put(I place, const N& v) const { set(find_place(column_, begin_, end_, place), v); }
+  __device__ const MergedRow<I>& own() const { return own_; }
 
-  /// Subtracts factor times the entries first..last - 1, which are all among this row's places.
-  __device__ void subtract(const N& factor, I first, I last) const
+  __device__ void put(I place, const N& v) const
   {
-    for (I j = first + lane(); j < last; j += 32) {
-      const I k = find_place(column_, begin_, end_, column_[j]);
-      set(k, get(k) - product(factor, N(value_[j])));
+    const I k = find_place(M_.r_place, own_.r, own_.r_end, place);
+    slots_[rows_ + M_.r_local[k]] = v;
+  }
+
+  __device__ Part load(const MergedRow<I>& row, I from = 0) const
+  {
+    Part part;
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const I e = from + lane() + b * lanes;
+      const bool live = e < row.size();
+      part.slot[b] = live ? slot(row, e) : ~0u;
+      if (live) part.value[b] = row.in_p(e) ? M_.p[row.entry(e)] : M_.r[row.entry(e)];
     }
+    return part;
   }
 
-  __device__ void finish(const N& scale) const
+  /// Subtracts factor times a row of which `part` is the beginning.
+  __device__ void subtract(const N& factor, const MergedRow<I>& row, Part part) const
   {
-    for (I k = begin_ + lane(); k < end_; k += 32) value_[k] = Number<V>(product(get(k), scale));
+    for (I from = 0; from < row.size(); from += batch * lanes) {
+      if (from > 0) part = load(row, from);
+#pragma unroll
+      for (int b = 0; b < batch; ++b)
+        if (part.slot[b] != ~0u) slots_[part.slot[b]] -= product(factor, N(part.value[b]));
+    }
+    sync();
   }
+
+  __device__ N get(I e) const { return slots_[slot(own_, e)]; }
+
+private:
+  static __device__ I lane() { return static_cast<I>(threadIdx.x % lanes); }
+  __device__ std::uint32_t slot(const MergedRow<I>& row, I e) const
+  {
+    const I k = row.entry(e);
+    return static_cast<std::uint32_t>(row.in_p(e) ? M_.p_place[k] - first_ : rows_ + M_.r_local[k]);
+  }
+
+  const MergedView<V, I>& M_;
+  N* slots_;
+  I first_, rows_;
+  MergedRow<I> own_;
+};
+
+/// The same where groups know too many columns: in global memory, by a warp, with a search for each entry.
+template <class N, class V, class I, int lanes> class SearchedRow {
+public:
+  struct Part {};
+
+  __device__ SearchedRow(const MergedView<V, I>& M, I place, N*) : M_(M), own_(MergedRow<I>::of(M, place))
+  {
+    for (I e = lane(); e < own_.size(); e += 32) at(e) = Number<V>(e + 1 == own_.p_end - own_.p ? 1 : 0);
+    sync();
+  }
+
+  static __device__ void sync() { __syncwarp(); }
+  __device__ const MergedRow<I>& own() const { return own_; }
+  __device__ void put(I place, const N& v) const
+  {
+    M_.r[find_place(M_.r_place, own_.r, own_.r_end, place)] = Number<V>(v);
+  }
+  __device__ Part load(const MergedRow<I>&) const { return {}; }
+  __device__ void subtract(const N& factor, const MergedRow<I>& row, Part) const
+  {
+    for (I j = row.p + lane(); j < row.p_end; j += 32) {
+      Number<V>& v = M_.p[find_place(M_.p_place, own_.p, own_.p_end, M_.p_place[j])];
+      v = Number<V>(N(v) - product(factor, N(M_.p[j])));
+    }
+    for (I j = row.r + lane(); j < row.r_end; j += 32) {
+      Number<V>& v = M_.r[find_place(M_.r_place, own_.r, own_.r_end, M_.r_place[j])];
+      v = Number<V>(N(v) - product(factor, N(M_.r[j])));
+    }
+    sync();
+  }
+  __device__ N get(I e) const { return N(at(e)); }
 
 private:
   static __device__ I lane() { return static_cast<I>(threadIdx.x % 32); }
+  __device__ Number<V>& at(I e) const { return own_.in_p(e) ? M_.p[own_.entry(e)] : M_.r[own_.entry(e)]; }
 
-  const I* column_;
-  Number<V>* value_;
-  I begin_, end_;
-  N* staged_;
+  const MergedView<V, I>& M_;
+  MergedRow<I> own_;
 };
 
-/// owns       a warp owns the row of P and of R of one place, order[0..count)
+/// owns       `lanes` threads own the row of P and of R of one place, order[0..count)
 /// waits      for nobody: what the row reads was made by launches before this one
 /// publishes  its row to the launches behind this one, its growth to the host
 /// order      that of the stream; the growth is a relaxed maximum, read after the launch
 /// progress   no waits
 /// result     reproducible: rows are put in one after the other
 /// source     level merging, design notes 8; no publication known
-template <class T, class V, class I>
-__global__ void __launch_bounds__(merge_threads)
-merge_rows(StoredView<V, I> A, MergedView<V, I> M, I count, const I* order, unsigned long long* growth)
+template <class T, class V, class I, template <class, class, class, int> class Row, int lanes>
+__global__ void merge_rows(StoredView<V, I> A, MergedView<V, I> M, I count, const I* order, unsigned long long* growth)
 {
   using N = Number<T>;
-  __shared__ N staged[merge_threads / 32][2 * merge_staged];
-  const std::size_t at = (blockIdx.x * static_cast<std::size_t>(merge_threads) + threadIdx.x) / 32;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x / lanes) + threadIdx.x / lanes;
   if (at >= static_cast<std::size_t>(count)) return;
-  const I place = order[at], lane = static_cast<I>(threadIdx.x % 32);
-  N* mine = staged[threadIdx.x / 32];
-  const RowInTheMaking<N, V, I> p(M.p_place, M.p, M.p_begin[place], M.p_begin[place + 1], mine);
-  const RowInTheMaking<N, V, I> r(M.r_place, M.r, M.r_begin[place], M.r_begin[place + 1], mine + merge_staged);
-  __syncwarp();
-  if (lane == 0) p.set(M.p_begin[place + 1] - 1, N(1));
+  const I place = order[at], group = M.group[place];
+  const Row<N, V, I, lanes> row(M, place, reinterpret_cast<N*>(shared) + threadIdx.x / lanes * M.span);
   const I first = A.begin[place], last = A.begin[place + 1];
-  for (I k = first + lane; k < last; k += 32)
-    if (M.group[A.column[k]] != M.group[place]) r.put(A.column[k], N(A.value[k]));
-  __syncwarp();
-  for (I k = first; k < last; ++k) {
-    const I other = A.column[k];
-    if (M.group[other] != M.group[place]) continue;
-    const N value(A.value[k]);
-    p.subtract(value, M.p_begin[other], M.p_begin[other + 1]);
-    r.subtract(value, M.r_begin[other], M.r_begin[other + 1]);
-    __syncwarp();
+  for (I k = first + static_cast<I>(threadIdx.x % lanes); k < last; k += lanes)
+    if (M.group[A.column[k]] != group) row.put(A.column[k], N(A.value[k]));
+  row.sync();
+  /* each warp looks at 32 entries at once and goes through those of the group, the next row always on its way */
+  for (I chunk = first; chunk < last; chunk += 32) {
+    const I k = chunk + static_cast<I>(threadIdx.x % 32);
+    const I other = k < last ? A.column[k] : place;
+    const N value = k < last ? N(A.value[k]) : N(0);
+    const bool inside = k < last && M.group[other] == group;
+    const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, other) : MergedRow<I>();
+    unsigned rest = __ballot_sync(~0u, inside);
+    if (rest == 0) continue;
+    MergedRow<I> next = theirs.of_lane(__ffs(rest) - 1);
+    auto ahead = row.load(next);
+    while (rest) {
+      const int lane = __ffs(rest) - 1;
+      const MergedRow<I> now = next;
+      const auto part = ahead;
+      rest &= rest - 1;
+      if (rest) {
+        next = theirs.of_lane(__ffs(rest) - 1);
+        ahead = row.load(next);
+      }
+      row.subtract(of_lane(value, lane), now, part);
+    }
   }
+  const MergedRow<I>& own = row.own();
   const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[place]) : N(1);
-  p.finish(scale);
-  r.finish(scale);
-  __syncwarp();
   double sum = 0;
-  for (I k = M.p_begin[place] + lane; k < M.p_begin[place + 1]; k += 32)
-    sum += size_of(M.p[k]) / (A.inverse_diagonal ? size_of(A.inverse_diagonal[M.p_place[k]]) : 1.0);
+  for (I e = static_cast<I>(threadIdx.x % lanes); e < own.size(); e += lanes) {
+    const N v = product(row.get(e), scale);
+    const I k = own.entry(e);
+    (own.in_p(e) ? M.p[k] : M.r[k]) = Number<V>(v);
+    if (own.in_p(e)) sum += size_of(v) / (A.inverse_diagonal ? size_of(A.inverse_diagonal[M.p_place[k]]) : 1.0);
+  }
   for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
-  /* nonnegative numbers are in the order of their bits, and NaN stands above all */
-  if (lane == 0) raise_to(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
+  /* nonnegative numbers are in the order of their bits, and NaN stands above all; several warps tell parts of a sum */
+  if (threadIdx.x % 32 == 0)
+    raise_to(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum) * (lanes / 32))));
 }
 
 /// In (-1, 1), the same in every run.

@@ -59,6 +59,13 @@ inline __device__ unsigned group_of(unsigned lanes)
   return lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes);
 }
 
+/// From that lane of the warp.
+template <class R> __device__ R of_lane(R v, int lane) { return __shfl_sync(~0u, v, lane); }
+template <class R> __device__ ::cuda::std::complex<R> of_lane(const ::cuda::std::complex<R>& v, int lane)
+{
+  return {__shfl_sync(~0u, v.real(), lane), __shfl_sync(~0u, v.imag(), lane)};
+}
+
 /// From the first of each `width` lanes.
 template <class R> __device__ R from_first_lane(R v, int width = 32) { return __shfl_sync(~0u, v, 0, width); }
 template <class R>

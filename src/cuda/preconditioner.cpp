@@ -11,6 +11,7 @@
 #include "factorize.hpp"
 #include "lanes.hpp"
 #include "make_solver.hpp"
+#include "merge_rule.hpp"
 #include "solver.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/schedule.hpp"
@@ -235,7 +236,7 @@ private:
     status = make_level_sets(a->pattern.lower(), true, &levels);
     if (!status.ok()) return status;
     a->choice = {a->options.strategy, "forced"};
-    if (a->options.strategy == "auto") a->choice = choose_strategy(features(*a, levels.count));
+    if (a->options.strategy == "auto") a->choice = choose_strategy(features(*a, levels));
     a->factorization = std::make_unique<DeviceFactorization<T, I>>(a->pattern, A, levels, a->options.single_storage);
     a->row_order = DeviceArray<I>(a->pattern.row_order);
     a->column_order = DeviceArray<I>(a->pattern.column_order);
@@ -246,7 +247,7 @@ private:
     return status;
   }
 
-  static ChoiceInput features(const Analysis<T, I>& a, I levels)
+  static ChoiceInput features(const Analysis<T, I>& a, const LevelSets<I>& levels)
   {
     const PatternView<I> lower = a.pattern.lower(), upper = a.pattern.upper();
     ChoiceInput f;
@@ -255,9 +256,15 @@ private:
     f.expected_applies = a.options.expected_applies;
     f.rows = lower.n;
     f.nnz = static_cast<std::int64_t>(lower.nnz()) + upper.nnz();
-    f.levels = levels;
-    if (f.expected_applies == 0) return f;  // then nobody asks for what a walk through all rows finds
-    f.longest = std::max(granularity_of(lower, levels).longest, granularity_of(upper, levels).longest);
+    f.levels = levels.count;
+    if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
+    f.longest = std::max(granularity_of(lower, levels.count).longest, granularity_of(upper, levels.count).longest);
+    MergeForecast merged;
+    const Status status = forecast_merge(lower, levels, rule_of<T, I>(a.options), &merged);
+    if (!status.ok()) throw Failure{status};
+    f.merged_groups = merged.groups;
+    f.merged_entries = merged.entries;
+    f.merged_longest = merged.longest;
     return f;
   }
 
@@ -292,6 +299,11 @@ private:
 
   void run(Which which, const T* b, T* x, bool conjugate) { analysis_->solver[which]->solve(b, x, conjugate, stream_); }
 
+  void run_next(Which which, const T* b, T* x, bool conjugate)
+  {
+    analysis_->solver[which]->solve_next(b, x, conjugate, stream_);
+  }
+
   /// A whole solve of one column; transposed ones use the orders the other way round.
   void both(Which first, Which second, const T* b, T* x, bool conjugate)
   {
@@ -299,13 +311,13 @@ private:
     if (natural()) {
       T* y = a.solver[second]->solves_in_place() ? x : a.work.data();
       run(first, b, y, conjugate);
-      return run(second, y, x, conjugate);
+      return run_next(second, y, x, conjugate);
     }
     const bool whole = first == lower;
     T* work = a.work.data();
     gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream_);
     run(first, work, work, conjugate);
-    run(second, work, work, conjugate);
+    run_next(second, work, work, conjugate);
     scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream_);
   }
 

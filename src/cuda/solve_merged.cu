@@ -14,9 +14,9 @@
 #include <numeric>
 
 #include "core/instantiate.hpp"
-#include "core/merge_plan.hpp"
 #include "level_order.cuh"
 #include "merge_numbers.cuh"
+#include "merge_rule.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -30,10 +30,11 @@ template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
   explicit MergedRows(const MergePlan<I>& plan)
-      : levels_(1 + (plan.depth.empty() ? 0 : *std::max_element(plan.depth.begin(), plan.depth.end()))),
-        groups_(plan.groups), group_(plan.group), p_begin_(plan.p_begin.data(), plan.p_begin.size()),
+      : span_(plan.r_local.empty() && !plan.r_column.empty() ? 0 : plan.span), levels_(1 + (plan.depth.empty() ? 0 : *std::max_element(plan.depth.begin(), plan.depth.end()))),
+        groups_(plan.groups), group_(plan.group), group_begin_(plan.group_begin), p_begin_(plan.p_begin.data(), plan.p_begin.size()),
         p_place_(plan.p_column.data(), plan.p_column.size()), r_begin_(plan.r_begin.data(), plan.r_begin.size()),
-        r_place_(plan.r_column.data(), plan.r_column.size()), p_(plan.p_column.size()), r_(plan.r_column.size())
+        r_place_(plan.r_column.data(), plan.r_column.size()),
+        r_local_(plan.r_local.data(), plan.r_local.size()), p_(plan.p_column.size()), r_(plan.r_column.size())
   {
     sort_by_depth(plan.depth);
   }
@@ -48,14 +49,10 @@ public:
 
   void make_numbers(const StoredView<V, I>& A, unsigned long long* growth, cudaStream_t stream) const
   {
-    const MergedView<V, I> view = {group_.data(), p_begin_.data(), p_place_.data(), p_row_.data(), r_begin_.data(),
-                                   r_place_.data(), numbers(p_.data()), numbers(r_.data())};
-    for (I d = 0; d < levels_; ++d) {
-      const I count = depth_begin_[d + 1] - depth_begin_[d];
-      merge_rows<T, V, I><<<blocks_for(static_cast<std::size_t>(count) * 32, merge_threads), merge_threads, 0, stream>>>(
-          A, view, count, order_.data() + depth_begin_[d], growth);
-    }
-    check_launch("merge_rows");
+    if (!slots_fit()) return launch<SearchedRow, 32>(A, growth, 0, stream);
+    const bool long_rows = entries() > least_long_row * static_cast<double>(group_.size());
+    if (long_rows) launch<SlottedRow, 128>(A, growth, static_cast<std::uint32_t>(span_), stream);
+    else launch<SlottedRow, 32>(A, growth, static_cast<std::uint32_t>(span_), stream);
   }
 
   MergedSide<V, I> side() const { return {p_begin_.data(), p_row_.data(), numbers(p_.data())}; }
@@ -68,12 +65,38 @@ public:
   double entries() const { return static_cast<double>(p_.size() + r_.size()); }
   std::size_t plan_bytes() const
   {
-    return group_.bytes() + order_.bytes() + p_begin_.bytes() + p_place_.bytes() + p_row_.bytes() + r_begin_.bytes() +
-           r_place_.bytes();
+    return group_.bytes() + group_begin_.bytes() + order_.bytes() + p_begin_.bytes() + p_place_.bytes() +
+           p_row_.bytes() + r_begin_.bytes() + r_place_.bytes() + r_local_.bytes();
   }
   std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
+  static constexpr double least_long_row = 64;             ///< mean entries of rows that are made by 128 threads
+  /// Of a row: nine rows fit on a multiprocessor at least, or one where there are few.
+  std::size_t most_slot_bytes() const { return group_.size() <= few_rows ? std::size_t(200) << 10 : std::size_t(24) << 10; }
+  static constexpr std::size_t few_rows = 50000;
+
+  bool slots_fit() const { return span_ > 0 && span_ * sizeof(T) <= most_slot_bytes(); }
+
+  template <template <class, class, class, int> class Row, int lanes>
+  void launch(const StoredView<V, I>& A, unsigned long long* growth, std::uint32_t span, cudaStream_t stream) const
+  {
+    const MergedView<V, I> view = {group_.data(), group_begin_.data(), p_begin_.data(), p_place_.data(),
+                                   p_row_.data(), r_begin_.data(), r_place_.data(), r_local_.data(), span,
+                                   numbers(p_.data()), numbers(r_.data())};
+    const std::size_t bytes = span * sizeof(T);
+    if (span) allow_shared_memory(merge_rows<T, V, I, Row, lanes>, std::size_t(200) << 10);
+    const std::size_t rows = lanes == 128 ? 1 : bytes == 0 ? 4 : std::clamp<std::size_t>((std::size_t(48) << 10) / bytes, 1, 4);
+    for (I d = 0; d < levels_; ++d) {
+      const I count = depth_begin_[d + 1] - depth_begin_[d];
+      merge_rows<T, V, I, Row, lanes>
+          <<<blocks_for(static_cast<std::size_t>(count), static_cast<unsigned>(rows)),
+             static_cast<unsigned>(rows) * lanes, rows * bytes, stream>>>(A, view, count, order_.data() + depth_begin_[d],
+                                                                        growth);
+    }
+    check_launch("merge_rows");
+  }
+
   void sort_by_depth(const std::vector<I>& depth)
   {
     std::vector<I> order(depth.size());
@@ -85,10 +108,12 @@ private:
     order_ = DeviceArray<I>(order);
   }
 
+  std::size_t span_ = 0;  ///< 0: the plan has no local numbers
   I levels_ = 1;  ///< of the longest group
   I groups_ = 0;
   std::vector<I> depth_begin_;  ///< in order_
-  DeviceArray<I> group_, order_, p_begin_, p_place_, p_row_, r_begin_, r_place_;
+  DeviceArray<I> group_, group_begin_, order_, p_begin_, p_place_, p_row_, r_begin_, r_place_;
+  DeviceArray<std::uint16_t> r_local_;
   DeviceArray<V> p_, r_;
 };
 
@@ -107,7 +132,12 @@ public:
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
     if (b == x) b = copy(b, stream);
-    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
+    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, false); });
+  }
+  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    if (b == x) return solve(b, x, conjugate, stream);
+    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -141,16 +171,12 @@ public:
 
 private:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options, const LevelsOf<I>& levels)
-      : row_(levels->row), level_begin_(levels->level_begin), levels_(levels->count),
+      : rule_(rule_of<V, I>(options)), row_(levels->row), level_begin_(levels->level_begin), levels_(levels->count),
         entries_(static_cast<std::size_t>(triangle.pattern.nnz()) + triangle.pattern.n),
-        triangle_(triangle, levels->row, true), memory_(triangle.pattern.n), work_(triangle.pattern.n), counter_(1),
+        triangle_(triangle, levels->row, true), memory_(0), work_(triangle.pattern.n), counter_(1),
         reports_(2)
   {
-    rule_.most_fill = options.merge_fill;
-    rule_.threads = options.threads;
     plan(triangle.pattern, *levels);
-    counter_.fill(0, nullptr);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   void plan(const PatternView<I>& pattern, const LevelSets<I>& levels)
@@ -168,6 +194,16 @@ private:
     with_lanes(lanes_, [&](auto lanes) {
       allow_shared_memory(solve_in_level_order<T, V, I, ValueBox, lanes, MergedSide<V, I>>, against_crowding_);
     });
+    begin_count();
+  }
+
+  /// Launches are counted by their blocks, and other groups may mean another number of those.
+  void begin_count()
+  {
+    SYNCFREE_CUDA(cudaDeviceSynchronize());
+    memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   /// The stored triangle is its own pattern, with rows in the order of their levels.
@@ -224,13 +260,13 @@ private:
     return work_.data();
   }
 
-  template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
+  template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    solve_in_level_order<T, V, I, ValueBox, lanes><<<blocks, level_order_threads, against_crowding_, stream>>>(
-        merged_.rest(triangle_.n(), triangle_.view().row), merged_.side(), memory_.view(), counter_.data(), numbers(b),
-        numbers(x), conjugate);
-    check_launch("solve_in_level_order");
+    launch(solve_in_level_order<T, V, I, ValueBox, lanes, MergedSide<V, I>>,
+           {blocks, level_order_threads, against_crowding_, stream, overlaps},
+           merged_.rest(triangle_.n(), triangle_.view().row), merged_.side(), memory_.view(), counter_.data(),
+           numbers(b), numbers(x), conjugate);
   }
 
   MergeRule rule_;
@@ -242,6 +278,7 @@ private:
   typename ValueBox<Number<T>>::Memory memory_;
   DeviceArray<T> work_, test_;
   DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
+  const bool overlaps_ = launches_can_overlap();
   int lanes_ = 1;
   std::size_t against_crowding_ = 0;
   double growth_ = 0, error_ = -1;  ///< error -1: not measured

@@ -36,6 +36,9 @@ public:
   /// x = Triangle^-1 b in the triangle's row order, n > 0; x == b is allowed. Allocates nothing, waits for nothing.
   virtual void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
 
+  /// The same right behind a solve() by another of these solvers in the same stream, with which it may overlap.
+  virtual void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) { solve(b, x, conjugate, stream); }
+
   /// Does x == b cost nothing?
   virtual bool solves_in_place() const { return true; }
 

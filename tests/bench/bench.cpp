@@ -64,7 +64,8 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   setting.levels = o.levels;
   std::vector<Setting> all = {setting};
   const bool named = !o.strategies.empty();
-  const auto threads = on_device ? std::vector<std::int64_t>{1} : numbers("-bench_threads", o.threads);
+  auto threads = numbers("-bench_threads", o.threads);
+  if (on_device) threads = {threads.back()};  // that make the plans
   for (const std::int64_t t : threads)
     for (const std::string& s : split(named ? o.strategies : "auto," + natural_strategies())) {
       if (s == "serial" && t != threads.front()) continue;

@@ -191,7 +191,8 @@ std::vector<Entrant> entrants(const Options& o, std::int64_t rows)
 {
   std::vector<Entrant> all;
   const std::string strategies = o.strategies.empty() ? "auto" : o.strategies;
-  const auto threads = on_device ? std::vector<std::int64_t>{1} : numbers("-bench_threads", o.threads);
+  auto threads = numbers("-bench_threads", o.threads);
+  if (on_device) threads = {threads.back()};  // that make the plans
   for (const std::string& type : split(o.pcs)) {
     Entrant e;
     e.type = type;

@@ -122,7 +122,7 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
 
 TEST(MergePlans, do_not_depend_on_the_number_of_threads)
 {
-  const auto T = random_deep_triangle<I>(6, 3000, 3, true);
+  const auto T = random_deep_triangle<I>(6, 4000, 3, true);
   MergeRule rule;
   const Merged one(T, true, rule);
   ASSERT_GE(one.levels.count, 512) << "one run of levels has nothing to share";

@@ -112,8 +112,22 @@ TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
 {
   const Choice choice = choose_strategy(on_device(100000, 1000, 5, 50));
   EXPECT_EQ(choice.strategy, "courier");
-  EXPECT_NE(choice.reason.find("row blocks promise"), std::string::npos) << choice.reason;
+  EXPECT_NE(choice.reason.find("without its plan"), std::string::npos) << choice.reason;
   EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 1)).strategy, "level_order") << "a plan is not paid for by one";
+}
+
+TEST(Auto, merges_levels_on_a_device_where_that_pays)
+{
+  ChoiceInput input = on_device(100000, 3000, 5, 50);
+  input.merged_groups = 100;
+  input.merged_entries = 1e6;
+  input.merged_longest = 30;
+  EXPECT_EQ(choose_strategy(input).strategy, "merged");
+  input.expected_applies = 1;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "a plan is not paid for by one";
+  input.expected_applies = 50;
+  input.merged_entries = 1e8;
+  EXPECT_EQ(choose_strategy(input).strategy, "courier") << "too many entries";
 }
 
 TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)
@@ -121,7 +135,7 @@ TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)
   EXPECT_EQ(choose_strategy(on_device(100000, 8, 5, 1000000)).strategy, "level_order");
   const Choice choice = choose_strategy(on_device(100000, 1000, 400, 1000000));
   EXPECT_EQ(choice.strategy, "level_order");
-  EXPECT_NE(choice.reason.find("400 entries"), std::string::npos) << choice.reason;
+  EXPECT_NE(choice.reason.find("no plan"), std::string::npos) << choice.reason;
   EXPECT_EQ(choose_strategy(on_device(0, 0, 0, 50)).strategy, "level_order");
   EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 0)).reason, "the device") << "nobody asked";
 }

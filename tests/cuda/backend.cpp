@@ -7,7 +7,7 @@ namespace syncfree {
 
 const TestedBackend& tested()
 {
-  static const TestedBackend backend = {"cuda", "level_order", "the device", false};
+  static const TestedBackend backend = {"cuda", "level_order", "no plan", false};
   return backend;
 }
 

@@ -160,6 +160,42 @@ TEST(Device, a_clean_solve_after_one_of_nan_is_right)
 }
 
 /// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
+/// max_i |b - L x|_i / (|L| |x| + |b|)_i of a lower bidiagonal matrix of ones and, below, of `multiplier`.
+double backward_error_of_chain(double multiplier, const std::vector<double>& b, const std::vector<double>& x)
+{
+  long double worst = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const long double before = i ? static_cast<long double>(multiplier) * x[i - 1] : 0;
+    const long double size = std::abs(before) + std::abs(static_cast<long double>(x[i])) + std::abs(b[i]);
+    const long double part = std::abs(b[i] - before - x[i]) / (size > 0 ? size : 1);
+    worst = part <= worst ? worst : part;  // a NaN stays
+  }
+  return static_cast<double>(worst);
+}
+
+/// Inside a group errors grow with powers of the multiplier; right-hand sides of ordinary solutions show it.
+TEST(Device, merged_levels_stay_accurate_where_numbers_grow)
+{
+  for (const double multiplier : {0.5, 1.5, 2.0, -2.0, 1e3}) {
+    SCOPED_TRACE(multiplier);
+    const I n = 700;
+    OwnedCsr<double, I> A;
+    A.n = n;
+    for (I i = 0; i < n; ++i) {
+      for (I j = std::max(i - 1, 0); j <= i; ++j) A.column.push_back(j), A.value.push_back(i == j ? 1 : multiplier);
+      A.row_begin.push_back(static_cast<I>(A.column.size()));
+    }
+    const auto p = analysed(A, "merged");
+    const auto truth = random_vector<double>(n, 9);
+    std::vector<double> b(truth);
+    for (I i = 1; i < n; ++i) b[i] += multiplier * truth[i - 1];
+    const DeviceVector from(b), to(n);
+    solve(*p, from, to, n);
+    EXPECT_LE(backward_error_of_chain(multiplier, b, to.get()), 1e-10) << p->summarize().plan;
+    EXPECT_NE(p->summarize().plan.find("growth"), std::string::npos);
+  }
+}
+
 TEST(Device, captured_solves_can_be_replayed)
 {
   const auto A = random_band(5000, 3, 900, 0, 3), B = random_band(5000, 3, 900, 0, 4);

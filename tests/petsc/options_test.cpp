@@ -211,10 +211,10 @@ TEST_P(OurTypes, weigh_a_plan_against_the_applies_that_are_expected)
   A_ = poisson_2d(60, 60);
   pc_ = make_pc(A_, GetParam());
   const bool device = std::count(strategies().begin(), strategies().end(), "level_order");
-  for (const auto& [applies, strategy] : {std::pair<std::string, std::string>{"1000", "courier"}, {"0", "level_order"}}) {
+  for (const std::string applies : {"1000000", "0"}) {
     from_options("-pc_syncfree_ilu_expected_applies " + applies + (device ? " -pc_syncfree_ilu_backend cuda" : ""));
     ok(PCSetUp(pc_));
-    EXPECT_EQ(device, contains(view(pc_), "syncfree strategy: " + strategy)) << view(pc_);
+    EXPECT_EQ(device && applies == "0", contains(view(pc_), "syncfree strategy: level_order")) << view(pc_);
   }
   Options negative("-pc_syncfree_ilu_expected_applies -1");
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-1"));

@@ -73,7 +73,8 @@ template <class T> double residual(const Dense<Wide<T>>& A, const T* b, const T*
   return worst;
 }
 
-template <class T, class I> void expect_solves(const FactorTask<T, I>& task, Preconditioner<T, I>& p)
+template <class T, class I>
+void expect_solves(const FactorTask<T, I>& task, Preconditioner<T, I>& p, double tolerance = 100 * epsilon<T>())
 {
   const I n = task.A.n, count = 3;
   const Columns<I> columns{count, n + 2, n + 1};
@@ -83,7 +84,7 @@ template <class T, class I> void expect_solves(const FactorTask<T, I>& task, Pre
     ASSERT_EQ(p.solve(op, b.data(), x.data(), columns).message(), "success");
     const auto A = product(task, p, op);
     for (I c = 0; c < count; ++c) {
-      EXPECT_LT(residual<T>(A, &b[c * (n + 2)], &x[c * (n + 1)]), 100 * epsilon<T>()) << static_cast<int>(op);
+      EXPECT_LT(residual<T>(A, &b[c * (n + 2)], &x[c * (n + 1)]), tolerance) << static_cast<int>(op);
       EXPECT_EQ(x[c * (n + 1) + n], T(77)) << "wrote between two columns";
     }
   }
@@ -138,7 +139,9 @@ TYPED_TEST(PreconditionerTest, solves_with_every_strategy_and_storage)
           const auto p = make(task, {info.name, threads, single, {"paper", 7}});
           EXPECT_EQ(p->summarize().strategy, info.name);
           EXPECT_EQ(p->summarize().reason.rfind("forced", 0), 0u) << p->summarize().reason;
-          expect_solves(task, *p);
+          /* merging computes numbers of its own, and they are stored like the factor's */
+          const bool rounded = single && std::string(info.name) == "merged" && std::string(info.backend) == "cuda";
+          expect_solves(task, *p, 100 * (rounded ? epsilon<single_t<T>>() : epsilon<T>()));
         }
 }
 

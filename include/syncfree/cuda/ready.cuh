@@ -211,6 +211,22 @@ inline __device__ Turn take_turn(unsigned long long* counter)
   return {ticket % gridDim.x, ticket / gridDim.x};
 }
 
+/// Two launches that follow each other may overlap where the second is launched so (launch.hpp): it starts when all
+/// blocks of the first have called let_next_start(), and sees what the first wrote behind await_launch_before(). Elsewhere
+/// neither does anything. Before that the second may touch nothing that the first or its predecessors' readers do.
+inline __device__ void let_next_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+inline __device__ void await_launch_before()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 inline __device__ unsigned address_in_block(const void* shared)
 {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
