@@ -29,9 +29,8 @@ def run(options, ranks, gpus, sub_pc):
         result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
         sys.exit(f"error: {' '.join(command)} has not ended after ten minutes")
-    found = re.search(
-        r"iterations (\d+), CONVERGED.*set-up ([\d.e+-]+), new values ([\d.e+-]+), apply ([\d.e+-]+)", result.stdout, re.S
-    )
+    seconds = "set-up NUMBER, new values NUMBER, apply NUMBER".replace("NUMBER", r"([\d.e+-]+)")
+    found = re.search(r"iterations (\d+), CONVERGED.*" + seconds, result.stdout, re.S)
     if result.returncode or not found:
         sys.exit(f"error: {' '.join(command)} failed:\n{result.stdout}{result.stderr}")
     return int(found[1]), *(1e3 * float(found[part]) for part in (2, 3, 4))

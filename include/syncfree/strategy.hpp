@@ -41,6 +41,7 @@ struct ChoiceInput {
   double blocks_speedup = 0;  ///< on the host: of the plan of row chunks of the lower triangle
   /// On the device: rows, levels of the lower triangle, entries of the longest row of both.
   std::int64_t rows = 0, levels = 0, longest = 0;
+  bool regular = false;  ///< rows reach equally far, as on a grid
   /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group.
   double merged_groups = 0, merged_entries = 0;
   std::int64_t merged_longest = 0;

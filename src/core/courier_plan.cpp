@@ -35,9 +35,9 @@ template <class I, class Look> void for_sample(I n, Look look)
   for (I row = stride / 2; row < n; row += stride) look(row);
 }
 
-/// How far the far neighbours of a row are: the mean of the entries in the outer half, its median over rows. On a grid
-/// this is a plane or, of a plane, a line. 0 where rows read nobody.
-template <class I> std::int64_t typical_reach(const PatternView<I>& T)
+/// How far the far neighbours of the rows of a sample are: the mean of the entries in the outer half. Rows that read
+/// nobody are left out.
+template <class I> std::vector<double> find_reaches(const PatternView<I>& T)
 {
   std::vector<double> reach;
   for_sample(T.n, [&](I row) {
@@ -48,9 +48,21 @@ template <class I> std::int64_t typical_reach(const PatternView<I>& T)
       if (2 * distance(k) >= longest) sum += distance(k), ++count;
     if (count > 0) reach.push_back(static_cast<double>(sum) / static_cast<double>(count));
   });
-  if (reach.empty()) return 0;
-  std::nth_element(reach.begin(), reach.begin() + reach.size() / 2, reach.end());
-  return std::llround(reach[reach.size() / 2]);
+  return reach;
+}
+
+/// The median, 0 of nothing.
+double middle_of(std::vector<double> some)
+{
+  if (some.empty()) return 0;
+  std::nth_element(some.begin(), some.begin() + some.size() / 2, some.end());
+  return some[some.size() / 2];
+}
+
+/// On a grid this is a plane or, of a plane, a line. 0 where rows read nobody.
+template <class I> std::int64_t typical_reach(const PatternView<I>& T)
+{
+  return std::llround(middle_of(find_reaches(T)));
 }
 
 /// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
@@ -414,6 +426,16 @@ private:
 
 }  // namespace
 
+template <class I> bool reaches_regularly(PatternView<I> T)
+{
+  constexpr double most = 0.05, part = 0.7;  // of the reach, and of the rows
+  const std::vector<double> reaches = find_reaches(T);
+  const double typical = middle_of(reaches);
+  const auto is_typical = [typical](double r) { return std::abs(r - typical) <= std::max(1.0, most * typical); };
+  const auto count = std::count_if(reaches.begin(), reaches.end(), is_typical);
+  return static_cast<double>(count) >= part * static_cast<double>(std::max<std::size_t>(reaches.size(), 1));
+}
+
 template <class I>
 Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule,
                          CourierPlan<I>* out)
@@ -429,6 +451,7 @@ try {
 }
 
 #define INSTANTIATE(I)                                                                              \
+  template bool reaches_regularly<I>(PatternView<I>);                                               \
   template Status make_courier_plan<I>(PatternView<I>, bool, const LevelSets<I>&, const CourierRule&, \
                                        CourierPlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

@@ -15,8 +15,7 @@ namespace {
 
 /// Times that the groups are made, the last time without merging.
 constexpr int turns = 9;
-/// Runs of levels, for the threads, have so many levels at least: a few groups.
-constexpr std::int64_t least_levels_of_run = 256, most_runs = 64;
+constexpr std::int64_t most_runs = 64;
 
 /// Patterns of rows, one after the other; ends count in p and r.
 template <class I> struct Patterns {
@@ -192,11 +191,12 @@ private:
 template <class I> std::vector<Run<I>> make_runs(const Task<I>& task)
 {
   const LevelSets<I>& levels = task.levels;
-  const std::int64_t count = std::clamp<std::int64_t>(levels.count / least_levels_of_run, 1, most_runs);
+  const std::int64_t count = std::clamp<std::int64_t>(levels.count / task.rule.run_levels, 1, most_runs);
   std::vector<Run<I>> runs;
   I first = 0;
   for (std::int64_t r = 1; r <= count && first < levels.count; ++r) {
-    const auto rows = static_cast<I>(static_cast<double>(task.T.n) * static_cast<double>(r) / static_cast<double>(count));
+    const double part = static_cast<double>(r) / static_cast<double>(count);
+    const auto rows = static_cast<I>(part * static_cast<double>(task.T.n));
     const auto end = std::lower_bound(levels.level_begin.begin() + first + 1, levels.level_begin.end(), rows);
     const I last = r == count ? levels.count
                               : std::min<I>(levels.count, static_cast<I>(end - levels.level_begin.begin()));
@@ -241,7 +241,10 @@ template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& r
 /// What stands outside, numbered as the group's rows read it.
 template <class I> class Numbering {
 public:
-  explicit Numbering(MergePlan<I>* plan) : plan_(*plan), group_of_(plan->row.size(), I(-1)), number_(plan->row.size()) {}
+  explicit Numbering(MergePlan<I>* plan)
+      : plan_(*plan), group_of_(plan->row.size(), I(-1)), number_(plan->row.size())
+  {
+  }
 
   /// Returns the group's span.
   std::int64_t run(I group)

@@ -31,6 +31,7 @@ struct MergeRule {
   std::int64_t most_levels = 256;  ///< of a group; 1: nothing is merged
   double most_fill = 4;           ///< entries of all P and R over those of the triangle with its diagonal, at most
   std::int64_t free_entries = 0;  ///< so many are allowed, whatever most_fill says
+  std::int64_t run_levels = 128;  ///< at least, of the runs that are planned side by side
   int threads = 1;                ///< that make the plan, which does not depend on them
 };
 
@@ -41,8 +42,8 @@ struct MergeRule {
 ///   p_begin     n + 1 offsets; p_column ascending, the row's own place last
 ///   r_begin     n + 1 offsets; r_column ascending
 ///   group_begin  groups + 1 places
-///   r_local     by entry of R: its column's number among all that the group's rows read outside, from 0 on; empty where
-///               16 bits do not do
+///   r_local     by entry of R: its column's number among all that the group's rows read outside, from 0 on; empty
+///               where 16 bits do not do
 ///   span        rows of a group and columns that it reads outside, at most
 template <class I> struct MergePlan {
   I groups = 0;

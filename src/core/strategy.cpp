@@ -65,7 +65,8 @@ struct DeviceTimes {
 
 static DeviceTimes level_order_times(const ChoiceInput& f)
 {
-  return {"level_order", 2 * (8 + 0.62 * static_cast<double>(f.levels) + static_cast<double>(f.nnz) / 2 * 12 / 1.7e6), 0};
+  const double bytes = 12 * static_cast<double>(f.nnz) / 2;
+  return {"level_order", 2 * (8 + 0.62 * static_cast<double>(f.levels) + bytes / 1.7e6), 0};
 }
 
 static DeviceTimes courier_times(const ChoiceInput& f)
@@ -74,7 +75,7 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   const double step = entries <= 5 ? 0.09 : entries <= 16 ? 0.15 : 0.25;
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
   const double blocks = std::max(n / 16384, std::max(1.0, busy));
-  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + 0.5 * blocks),
+  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + 1.2 * blocks),
           0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12)};
 }
 
@@ -82,9 +83,10 @@ static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
-  const auto threads = std::clamp<std::int64_t>(f.levels / 256, 1, std::clamp(f.threads, 1, 12));
-  return {"merged", 7 + (0.57 + 0.007 * length) * groups + 2.3e-5 * entries,
-          1000 + 0.06 * entries / static_cast<double>(threads) + 60 * static_cast<double>(f.merged_longest)};
+  const std::int64_t most = std::clamp(f.threads, 1, 12);
+  const auto threads = static_cast<double>(std::clamp<std::int64_t>(f.levels / 128, 1, most));
+  return {"merged", 5 + (0.6 + 0.007 * length) * groups + 2.3e-5 * entries,
+          500 + (0.01 + 0.014 / threads) * entries + 40 * static_cast<double>(f.merged_longest)};
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.
@@ -93,6 +95,7 @@ static constexpr double longest_row = 8;  ///< mean rows, and 8 entries
 
 static bool suits_courier(const ChoiceInput& f)
 {
+  if (!f.regular) return false;
   const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
   return f.levels >= least_levels && static_cast<double>(f.longest) <= longest_row * mean + 8;
 }
@@ -104,15 +107,18 @@ static Choice choose_on_device(const ChoiceInput& f)
   const double applies = static_cast<double>(f.expected_applies);
   const auto total = [applies](const DeviceTimes& t) { return applies * t.apply + t.plan; };
   DeviceTimes best = plain;
-  for (const DeviceTimes& other : {suits_courier(f) ? courier_times(f) : plain, f.merged_groups > 0 ? merged_times(f) : plain})
+  const auto consider = [&](const DeviceTimes& other) {
     if (total(other) < total(best)) best = other;
+  };
+  if (suits_courier(f)) consider(courier_times(f));
+  if (f.merged_groups > 0) consider(merged_times(f));
   char reason[160];
   if (best.strategy == plain.strategy)
     std::snprintf(reason, sizeof reason, "no plan pays for itself in %lld applies of %.0f us",
                   static_cast<long long>(f.expected_applies), plain.apply);
   else
-    std::snprintf(reason, sizeof reason, "%.0f us an apply, %.0f without its plan of %.1f ms", best.apply, plain.apply,
-                  best.plan / 1000);
+    std::snprintf(reason, sizeof reason, "a model says %.0f us an apply, %.0f without its plan of %.1f ms", best.apply,
+                  plain.apply, best.plan / 1000);
   return {best.strategy, reason};
 }
 

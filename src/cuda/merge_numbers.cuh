@@ -186,27 +186,27 @@ __global__ void merge_rows(StoredView<V, I> A, MergedView<V, I> M, I count, cons
   for (I k = first + static_cast<I>(threadIdx.x % lanes); k < last; k += lanes)
     if (M.group[A.column[k]] != group) row.put(A.column[k], N(A.value[k]));
   row.sync();
-  /* each warp looks at 32 entries at once and goes through those of the group, the next row always on its way */
+  constexpr int flight = 4;  // rows that are on their way at once
+  /* each warp looks at 32 entries at once and goes through those of the group */
   for (I chunk = first; chunk < last; chunk += 32) {
     const I k = chunk + static_cast<I>(threadIdx.x % 32);
     const I other = k < last ? A.column[k] : place;
     const N value = k < last ? N(A.value[k]) : N(0);
     const bool inside = k < last && M.group[other] == group;
     const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, other) : MergedRow<I>();
-    unsigned rest = __ballot_sync(~0u, inside);
-    if (rest == 0) continue;
-    MergedRow<I> next = theirs.of_lane(__ffs(rest) - 1);
-    auto ahead = row.load(next);
-    while (rest) {
-      const int lane = __ffs(rest) - 1;
-      const MergedRow<I> now = next;
-      const auto part = ahead;
-      rest &= rest - 1;
-      if (rest) {
-        next = theirs.of_lane(__ffs(rest) - 1);
-        ahead = row.load(next);
+    for (unsigned rest = __ballot_sync(~0u, inside); rest;) {
+      MergedRow<I> now[flight];
+      typename Row<N, V, I, lanes>::Part part[flight];
+      int from[flight];
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        from[f] = rest ? __ffs(rest) - 1 : -1;
+        rest &= rest - 1;
+        if (from[f] >= 0) now[f] = theirs.of_lane(from[f]), part[f] = row.load(now[f]);
       }
-      row.subtract(of_lane(value, lane), now, part);
+#pragma unroll
+      for (int f = 0; f < flight; ++f)
+        if (from[f] >= 0) row.subtract(of_lane(value, from[f]), now[f], part[f]);
     }
   }
   const MergedRow<I>& own = row.own();
@@ -260,6 +260,13 @@ template <class T, class V, class I> __global__ void make_test_side(StoredView<V
   if (place >= static_cast<std::size_t>(A.n)) return;
   const auto x = [](I row) { return N(static_cast<R>(ordinary_number(row))); };
   b[A.row[place]] = RowProduct<N>(A, static_cast<I>(place), x).sum;
+}
+
+/// to[k] = row[place[k]]
+template <class I> __global__ void name_rows(std::size_t count, const I* row, const I* place, I* to)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k < count) to[k] = row[place[k]];
 }
 
 /// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; a thread a row.

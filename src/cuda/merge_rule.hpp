@@ -2,16 +2,28 @@
 
 /// How far `merged` goes on a device.
 
+#include <algorithm>
+#include <cstddef>
+
 #include "core/merge_plan.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
 
-/// Of merged numbers in V: whatever the fill, 256 MB may be used.
+/// What an entry costs in the plan, microseconds: on one thread, about; several do not share all of it.
+constexpr double entry_of_plan = 0.025;
+
+/// From here on groups that end with their run cost more than threads save.
+constexpr std::int64_t many_applies = 300;
+
+/// Of merged numbers in V: whatever the fill, 256 MB may be used. An entry's part of the plan is paid for by the
+/// applies that are expected.
 template <class V, class I> MergeRule rule_of(const SolverOptions& options)
 {
   MergeRule rule;
   rule.most_fill = options.merge_fill;
+  if (options.expected_applies >= many_applies) rule.run_levels = 1024;
+  rule.entry += entry_of_plan / static_cast<double>(std::max<std::int64_t>(options.expected_applies, 1));
   rule.free_entries = static_cast<std::int64_t>((std::size_t(256) << 20) / (2 * sizeof(V) + 2 * sizeof(I)));
   rule.threads = options.threads;
   return rule;

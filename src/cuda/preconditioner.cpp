@@ -6,7 +6,9 @@
 #include <new>
 #include <type_traits>
 
+#include "core/courier_plan.hpp"
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "core/transpose.hpp"
 #include "factorize.hpp"
 #include "lanes.hpp"
@@ -242,9 +244,8 @@ private:
     a->column_order = DeviceArray<I>(a->pattern.column_order);
     if (!a->pattern.natural()) a->work = DeviceArray<T>(A.n);
     const auto& f = *a->factorization;
-    status = make(a, lower, {true, a->pattern.lower(), nullptr, true, f.lower_pattern(), &levels});
-    if (status.ok()) status = make(a, upper, {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), nullptr});
-    return status;
+    return make_both(a, lower, {true, a->pattern.lower(), nullptr, true, f.lower_pattern(), &levels}, upper,
+                     {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), nullptr});
   }
 
   static ChoiceInput features(const Analysis<T, I>& a, const LevelSets<I>& levels)
@@ -259,6 +260,7 @@ private:
     f.levels = levels.count;
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
     f.longest = std::max(granularity_of(lower, levels.count).longest, granularity_of(upper, levels.count).longest);
+    f.regular = reaches_regularly(lower);
     MergeForecast merged;
     const Status status = forecast_merge(lower, levels, rule_of<T, I>(a.options), &merged);
     if (!status.ok()) throw Failure{status};
@@ -268,14 +270,34 @@ private:
     return f;
   }
 
+  /// Two triangles side by side, and what their solvers ask for.
+  static Status make_both(Analysis<T, I>* a, Which first, const DeviceTriangle<I>& of_first, Which second,
+                          const DeviceTriangle<I>& of_second)
+  {
+    Status status[2];
+    int device;
+    SYNCFREE_CUDA(cudaGetDevice(&device));
+    for_parts(a->options.threads, 2, [&](std::size_t t) {
+      try {
+        SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
+        status[t] = make(a, t ? second : first, t ? of_second : of_first);
+      } catch (const Failure& failure) {
+        status[t] = failure.status;
+      }
+    });
+    for (const Which which : {first, second}) {
+      if (!status[0].ok() || !status[1].ok()) a->solver[which].reset();
+      else if (!a->solver[which]->solves_in_place() && a->work.empty())
+        a->work = DeviceArray<T>(of_first.pattern.n);
+    }
+    return status[0].ok() ? status[1] : status[0];
+  }
+
   static Status make(Analysis<T, I>* a, Which which, const DeviceTriangle<I>& triangle)
   {
     SolverOptions chosen = a->options;
     chosen.strategy = a->choice.strategy;
-    const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
-    if (status.ok() && !a->solver[which]->solves_in_place() && a->work.empty())
-      a->work = DeviceArray<T>(triangle.pattern.n);
-    return status;
+    return make_device_solver(chosen, triangle, &a->solver[which]);
   }
 
   void prepare_transposes()
@@ -283,8 +305,8 @@ private:
     Analysis<T, I>& a = *analysis_;
     if (a.solver[lower_transposed]) return;
     const Transposed<I> Lt(a.pattern.lower()), Ut(a.pattern.upper());
-    Status status = make(&a, upper_transposed, {true, Ut.view(), Ut.source.data(), false});
-    if (status.ok()) status = make(&a, lower_transposed, {false, Lt.view(), Lt.source.data(), true});
+    const Status status = make_both(&a, upper_transposed, {true, Ut.view(), Ut.source.data(), false},
+                                    lower_transposed, {false, Lt.view(), Lt.source.data(), true});
     if (!status.ok()) throw Failure{status};
     refresh_solver(upper_transposed);
     refresh_solver(lower_transposed);

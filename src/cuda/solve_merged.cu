@@ -30,8 +30,10 @@ template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
   explicit MergedRows(const MergePlan<I>& plan)
-      : span_(plan.r_local.empty() && !plan.r_column.empty() ? 0 : plan.span), levels_(1 + (plan.depth.empty() ? 0 : *std::max_element(plan.depth.begin(), plan.depth.end()))),
-        groups_(plan.groups), group_(plan.group), group_begin_(plan.group_begin), p_begin_(plan.p_begin.data(), plan.p_begin.size()),
+      : span_(plan.r_local.empty() && !plan.r_column.empty() ? 0 : plan.span),
+        levels_(plan.depth.empty() ? 1 : 1 + *std::max_element(plan.depth.begin(), plan.depth.end())),
+        groups_(plan.groups), group_(plan.group), group_begin_(plan.group_begin),
+        p_begin_(plan.p_begin.data(), plan.p_begin.size()),
         p_place_(plan.p_column.data(), plan.p_column.size()), r_begin_(plan.r_begin.data(), plan.r_begin.size()),
         r_place_(plan.r_column.data(), plan.r_column.size()),
         r_local_(plan.r_local.data(), plan.r_local.size()), p_(plan.p_column.size()), r_(plan.r_column.size())
@@ -39,12 +41,12 @@ public:
     sort_by_depth(plan.depth);
   }
 
-  /// P's columns as rows of the triangle.
-  void name_rows(const std::vector<I>& row, const MergePlan<I>& plan)
+  /// P's columns as rows of the triangle, which are `row` by place.
+  void find_rows(const I* row)
   {
-    std::vector<I> names(plan.p_column.size());
-    for (std::size_t k = 0; k < names.size(); ++k) names[k] = row[plan.p_column[k]];
-    p_row_ = DeviceArray<I>(names);
+    p_row_ = DeviceArray<I>(p_place_.size());
+    name_rows<<<blocks_for(p_row_.size(), 256), 256>>>(p_row_.size(), row, p_place_.data(), p_row_.data());
+    check_launch("name_rows");
   }
 
   void make_numbers(const StoredView<V, I>& A, unsigned long long* growth, cudaStream_t stream) const
@@ -71,12 +73,18 @@ public:
   std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  static constexpr double least_long_row = 64;             ///< mean entries of rows that are made by 128 threads
-  /// Of a row: nine rows fit on a multiprocessor at least, or one where there are few.
-  std::size_t most_slot_bytes() const { return group_.size() <= few_rows ? std::size_t(200) << 10 : std::size_t(24) << 10; }
-  static constexpr std::size_t few_rows = 50000;
+  static constexpr double least_long_row = 64;  ///< mean entries of rows that are made by 128 threads
+  /// Bytes that a block may use, and those of a row where there are many rows: nine fit on a multiprocessor.
+  static std::size_t block_bytes()
+  {
+    return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
+  }
+  static constexpr std::size_t row_bytes = 24 << 10, many_rows = 50000;
 
-  bool slots_fit() const { return span_ > 0 && span_ * sizeof(T) <= most_slot_bytes(); }
+  bool slots_fit() const
+  {
+    return span_ > 0 && span_ * sizeof(T) <= (group_.size() > many_rows ? row_bytes : block_bytes());
+  }
 
   template <template <class, class, class, int> class Row, int lanes>
   void launch(const StoredView<V, I>& A, unsigned long long* growth, std::uint32_t span, cudaStream_t stream) const
@@ -85,14 +93,15 @@ private:
                                    p_row_.data(), r_begin_.data(), r_place_.data(), r_local_.data(), span,
                                    numbers(p_.data()), numbers(r_.data())};
     const std::size_t bytes = span * sizeof(T);
-    if (span) allow_shared_memory(merge_rows<T, V, I, Row, lanes>, std::size_t(200) << 10);
-    const std::size_t rows = lanes == 128 ? 1 : bytes == 0 ? 4 : std::clamp<std::size_t>((std::size_t(48) << 10) / bytes, 1, 4);
+    if (span) allow_shared_memory(merge_rows<T, V, I, Row, lanes>, block_bytes());
+    std::size_t rows = lanes == 128 ? 1 : 4;
+    if (bytes) rows = std::clamp<std::size_t>((48 << 10) / bytes, 1, rows);
+    const auto threads = static_cast<unsigned>(rows) * lanes;
     for (I d = 0; d < levels_; ++d) {
       const I count = depth_begin_[d + 1] - depth_begin_[d];
-      merge_rows<T, V, I, Row, lanes>
-          <<<blocks_for(static_cast<std::size_t>(count), static_cast<unsigned>(rows)),
-             static_cast<unsigned>(rows) * lanes, rows * bytes, stream>>>(A, view, count, order_.data() + depth_begin_[d],
-                                                                        growth);
+      const unsigned blocks = blocks_for(static_cast<std::size_t>(count), static_cast<unsigned>(rows));
+      merge_rows<T, V, I, Row, lanes><<<blocks, threads, rows * bytes, stream>>>(
+          A, view, count, order_.data() + depth_begin_[d], growth);
     }
     check_launch("merge_rows");
   }
@@ -118,7 +127,10 @@ private:
 };
 
 /// 1, 4, 8 or 32 lanes for rows of so many entries, as measured on an H200.
-inline int choose_lanes_of_merged(double entries) { return entries <= 3 ? 1 : entries <= 8 ? 4 : entries <= 24 ? 8 : 32; }
+inline int choose_lanes_of_merged(double entries)
+{
+  return entries <= 3 ? 1 : entries <= 8 ? 4 : entries <= 24 ? 8 : 32;
+}
 
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
@@ -171,7 +183,7 @@ public:
 
 private:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options, const LevelsOf<I>& levels)
-      : rule_(rule_of<V, I>(options)), row_(levels->row), level_begin_(levels->level_begin), levels_(levels->count),
+      : rule_(rule_of<V, I>(options)), level_begin_(levels->level_begin), levels_(levels->count),
         entries_(static_cast<std::size_t>(triangle.pattern.nnz()) + triangle.pattern.n),
         triangle_(triangle, levels->row, true), memory_(0), work_(triangle.pattern.n), counter_(1),
         reports_(2)
@@ -185,7 +197,7 @@ private:
     const Status status = make_merge_plan(pattern, levels, rule_, &made);
     if (!status.ok()) throw Failure{status};
     merged_ = MergedRows<T, V, I>(made);
-    merged_.name_rows(row_, made);
+    merged_.find_rows(triangle_.view().row);
     Granularity g;
     g.rows_a_level = static_cast<double>(made.row.size()) / static_cast<double>(made.groups);
     g.entries_a_row = static_cast<double>(made.entries()) / static_cast<double>(made.row.size());
@@ -270,7 +282,7 @@ private:
   }
 
   MergeRule rule_;
-  std::vector<I> row_, level_begin_;  ///< of the levels that were merged
+  std::vector<I> level_begin_;  ///< of the levels that were merged
   I levels_;
   std::size_t entries_;  ///< of the triangle with its diagonal
   StoredTriangle<T, V, I> triangle_;

@@ -220,6 +220,13 @@ TEST(CourierPlans, cut_grids_between_planes_and_lines)
 }
 
 /// Threads change nothing.
+TEST(CourierPlans, tell_grids_from_meshes)
+{
+  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view()));
+  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, false).view()));
+  EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view()));
+}
+
 TEST(CourierPlans, are_the_same_on_several_threads)
 {
   const auto T = random_deep_triangle<I>(3, 2000, 3, true);  // enough for four threads to be worth their while

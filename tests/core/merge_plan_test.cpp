@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "patterns.hpp"
@@ -109,9 +110,9 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   const auto T = chain(1000);
   rule.most_levels = 10;
   rule.most_fill = 100;
+  rule.run_levels = 1000;
   const Merged ten(T, true, rule);
-  EXPECT_GE(ten.plan.groups, 100);
-  EXPECT_LE(ten.plan.groups, 103) << "three runs of levels";
+  EXPECT_EQ(ten.plan.groups, 100);
   EXPECT_EQ(*std::max_element(ten.plan.depth.begin(), ten.plan.depth.end()), 9);
   rule.most_levels = 1000;
   rule.most_fill = 3;
@@ -147,6 +148,48 @@ TEST(MergePlans, leave_levels_alone_whose_entries_cost_more_than_a_hop)
     T.row_begin.push_back(static_cast<I>(T.column.size()));
   }
   EXPECT_EQ(Merged(T, true, MergeRule()).plan.groups, 3);
+}
+
+/// Where a few levels stand for all of them.
+TEST(MergePlans, are_foreseen_from_some_of_their_levels)
+{
+  for (const I width : {20, 60}) {
+    const auto T = grid_triangle<I>(width, 20000 / width, true);
+    const Merged m(T, true, MergeRule());
+    MergeForecast forecast;
+    ASSERT_TRUE(forecast_merge<I>(T.view(), m.levels, MergeRule(), &forecast).ok());
+    EXPECT_NEAR(forecast.groups, m.plan.groups, 0.25 * m.plan.groups) << width;
+    EXPECT_NEAR(forecast.entries, static_cast<double>(m.plan.entries()), 0.25 * static_cast<double>(m.plan.entries()));
+    EXPECT_GE(forecast.longest, 2);
+    EXPECT_GT(forecast.longest_row, 3);
+  }
+  const auto wide = random_deep_triangle<I>(1, 1, 0, true);
+  LevelSets<I> levels;
+  ASSERT_TRUE(make_level_sets(wide.view(), true, &levels).ok());
+  MergeForecast forecast;
+  ASSERT_TRUE(forecast_merge<I>(wide.view(), levels, MergeRule(), &forecast).ok());
+  EXPECT_EQ(forecast.groups, 1);
+}
+
+/// The span of a group are its rows and what they read outside, each with a number of its own.
+TEST(MergePlans, number_what_stands_outside_a_group)
+{
+  const auto T = triangle(true, 9);
+  const Merged m(T, true, MergeRule());
+  std::int64_t span = 0;
+  for (I g = 0; g < m.plan.groups; ++g) {
+    std::map<I, int> number;
+    for (I k = m.plan.r_begin[m.plan.group_begin[g]]; k < m.plan.r_begin[m.plan.group_begin[g + 1]]; ++k) {
+      const auto [at, is_new] = number.insert({m.plan.r_column[k], m.plan.r_local[k]});
+      EXPECT_EQ(at->second, m.plan.r_local[k]) << "one number for a column";
+    }
+    std::set<int> all;
+    for (const auto& [column, local] : number) all.insert(local);
+    EXPECT_EQ(all.size(), number.size());
+    EXPECT_TRUE(all.empty() || *all.rbegin() + 1 == static_cast<int>(all.size())) << "numbers from 0 on";
+    span = std::max<std::int64_t>(span, m.plan.group_begin[g + 1] - m.plan.group_begin[g] + static_cast<I>(all.size()));
+  }
+  EXPECT_EQ(m.plan.span, span);
 }
 
 TEST(MergePlans, of_an_empty_triangle_are_empty)

@@ -103,6 +103,7 @@ ChoiceInput on_device(std::int64_t rows, std::int64_t levels, std::int64_t longe
   input.nnz = 6 * rows;
   input.levels = levels;
   input.longest = longest;
+  input.regular = true;
   input.threads = 16;
   input.expected_applies = applies;
   return input;
@@ -114,11 +115,15 @@ TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
   EXPECT_EQ(choice.strategy, "courier");
   EXPECT_NE(choice.reason.find("without its plan"), std::string::npos) << choice.reason;
   EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 1)).strategy, "level_order") << "a plan is not paid for by one";
+  ChoiceInput mesh = on_device(100000, 1000, 5, 50);
+  mesh.regular = false;
+  EXPECT_EQ(choose_strategy(mesh).strategy, "level_order") << "chains cross the blocks";
 }
 
 TEST(Auto, merges_levels_on_a_device_where_that_pays)
 {
   ChoiceInput input = on_device(100000, 3000, 5, 50);
+  input.regular = false;
   input.merged_groups = 100;
   input.merged_entries = 1e6;
   input.merged_longest = 30;
@@ -127,7 +132,7 @@ TEST(Auto, merges_levels_on_a_device_where_that_pays)
   EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "a plan is not paid for by one";
   input.expected_applies = 50;
   input.merged_entries = 1e8;
-  EXPECT_EQ(choose_strategy(input).strategy, "courier") << "too many entries";
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "too many entries";
 }
 
 TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)

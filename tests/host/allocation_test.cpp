@@ -76,11 +76,14 @@ struct Case {
 
 std::vector<Case> cases()
 {
+  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer: each way in one of the kinds
   std::vector<Case> list;
   for (const StrategyInfo& info : strategies())
     for (Kind kind : {Kind::ilu, Kind::icc})
-      for (bool both : {false, true})  // single storage of a permuted factor
-        if (std::string(info.backend) == "host") list.push_back({info.name, kind, both, both});
+      for (bool both : {false, true}) {  // single storage of a permuted factor
+        const bool left_out = short_run && both == (kind == Kind::icc);
+        if (std::string(info.backend) == "host" && !left_out) list.push_back({info.name, kind, both, both});
+      }
   return list;
 }
 

@@ -212,8 +212,8 @@ inline __device__ Turn take_turn(unsigned long long* counter)
 }
 
 /// Two launches that follow each other may overlap where the second is launched so (launch.hpp): it starts when all
-/// blocks of the first have called let_next_start(), and sees what the first wrote behind await_launch_before(). Elsewhere
-/// neither does anything. Before that the second may touch nothing that the first or its predecessors' readers do.
+/// blocks of the first have called let_next_start(), and sees what the first wrote behind await_launch_before().
+/// Before that it may touch nothing that the first reads or writes. Neither does anything elsewhere.
 inline __device__ void let_next_start()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
