@@ -5,7 +5,7 @@
 
 Solves the Poisson example on N^3 unknowns for every pair of ranks and GPUs with ranks >= GPUs; ranks beyond the GPUs
 share them. Prints iterations and what the example's -times reports, medians in milliseconds. It is an error if a run
-fails, takes ten minutes, or the iterations of both differ.
+fails, takes ten minutes, or the iterations of both differ by more than rounding explains: one in a hundred.
 """
 
 import argparse
@@ -60,7 +60,8 @@ def main():
             for sub_pc, runs in results.items():
                 times = [f"{statistics.median(r[part] for r in runs):.3f}" for part in (1, 2, 3)]
                 print(ROW.format(ranks, gpus, sub_pc, runs[0][0], *times), flush=True)
-            if len({r[0] for runs in results.values() for r in runs}) != 1:
+            iterations = [r[0] for runs in results.values() for r in runs]
+            if max(iterations) > 1.01 * min(iterations):
                 sys.exit("error: the iterations differ")
 
 
