@@ -78,17 +78,19 @@ template <class I> struct SymbolicOptions {
 
 /// Rows offsets ascend, columns ascend, are distinct and inside [0, n).
 ///   errors  bad_row_offsets, column_out_of_range, unsorted_columns, duplicate_column (row, column)
-///   cost    O(nnz), serial, allocates nothing
-template <class I> Status check_pattern(PatternView<I> A);
+///   cost    O(nnz) on `threads` threads; one allocates nothing
+template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
 
 /// The pattern of ILU(k) or IC(k).
 ///   A       n x n, already checked by check_pattern
 ///   out     [out] untouched on failure
 ///   errors  missing_diagonal(row of A), invalid_argument, out_of_memory
-///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over entries L(i,j) of row j of U)
+///   cost    ILU(0), IC(0): O(nnz), in the natural order on `threads` threads but for IC's L; k > 0: O(sum over entries
+///           L(i,j) of row j of U)
 ///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
 ///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1)
 template <class I>
-Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out);
+Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out,
+                           int threads = 1);
 
 }  // namespace syncfree

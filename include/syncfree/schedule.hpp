@@ -31,8 +31,8 @@ template <class I> struct LevelSets {
 ///   source  Anderson & Saad 1989
 template <class I> I find_levels(PatternView<I> T, bool lower, I* depth);
 
-/// Rows sorted by depth (counting sort, stable).
-template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSets<I>* out);
+/// Rows sorted by depth (counting sort, stable); the sort is done on `threads` threads.
+template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSets<I>* out, int threads = 1);
 
 /// Levels of the two triangles of a factor.
 struct LevelCounts {

@@ -1,6 +1,7 @@
 /// Is this a CSR pattern at all? Everything behind relies on it.
 
 #include "instantiate.hpp"
+#include "parallel.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {
@@ -38,22 +39,26 @@ template <class I> static bool ascends(const PatternView<I>& A, I i)
   return descents == 0;
 }
 
-template <class I> static bool all_ascend(const PatternView<I>& A)
+template <class I> static bool all_ascend(const PatternView<I>& A, int threads)
 {
-  bool good = true;
-  for (I i = 0; i < A.n; ++i) good &= ascends(A, i);
+  std::atomic<bool> good{true};
+  for_parts(threads, parts_of(A.n), [&](std::size_t part) {
+    bool mine = true;
+    for (I i = first_of_part<I>(part); i < end_of_part(part, A.n); ++i) mine &= ascends(A, i);
+    if (!mine) good = false;
+  });
   return good;
 }
 
-template <class I> Status check_pattern(PatternView<I> A)
+template <class I> Status check_pattern(PatternView<I> A, int threads)
 {
   Status status = check_offsets(A);
-  if (status.ok() && all_ascend(A)) return status;
+  if (status.ok() && all_ascend(A, threads)) return status;
   for (I i = 0; status.ok() && i < A.n; ++i) status = check_row(A, i);
   return status;
 }
 
-#define INSTANTIATE(I) template Status check_pattern<I>(PatternView<I>);
+#define INSTANTIATE(I) template Status check_pattern<I>(PatternView<I>, int);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

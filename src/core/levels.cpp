@@ -6,6 +6,8 @@
 #include <new>
 
 #include "instantiate.hpp"
+#include "parallel.hpp"
+#include "syncfree/array.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree {
@@ -23,17 +25,42 @@ template <class I> I find_levels(PatternView<I> T, bool lower, I* depth)
   return levels;
 }
 
-template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSets<I>* out)
+/// Rows of equal depth side by side, ascending: each part of the rows counts its own, and puts them behind those of the
+/// parts before it.
+template <class I> static void sort_by_depth(const I* depth, I n, int threads, LevelSets<I>* sets)
+{
+  const std::size_t levels = static_cast<std::size_t>(sets->count);
+  const std::size_t parts = levels * parts_of(n) > static_cast<std::size_t>(n) ? 1 : parts_of(n);
+  const auto first = [&](std::size_t part) { return parts == 1 ? I(0) : first_of_part<I>(part); };
+  const auto end = [&](std::size_t part) { return parts == 1 ? n : end_of_part(part, n); };
+  std::vector<I> next(parts * levels, 0);
+  for_parts(threads, parts, [&](std::size_t part) {
+    for (I i = first(part); i < end(part); ++i) ++next[part * levels + static_cast<std::size_t>(depth[i])];
+  });
+  sets->level_begin.resize(levels + 1);
+  I begin = 0;
+  for (std::size_t level = 0; level < levels; ++level) {
+    sets->level_begin[level] = begin;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const I rows = next[part * levels + level];
+      next[part * levels + level] = begin;
+      begin += rows;
+    }
+  }
+  sets->level_begin[levels] = begin;
+  sets->row.resize(static_cast<std::size_t>(n));
+  for_parts(threads, parts, [&](std::size_t part) {
+    for (I i = first(part); i < end(part); ++i)
+      sets->row[static_cast<std::size_t>(next[part * levels + static_cast<std::size_t>(depth[i])]++)] = i;
+  });
+}
+
+template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSets<I>* out, int threads)
 try {
-  std::vector<I> depth(T.n);
+  Array<I> depth(static_cast<std::size_t>(T.n));
   LevelSets<I> sets;
   sets.count = find_levels(T, lower, depth.data());
-  sets.level_begin.assign(sets.count + 1, 0);
-  for (I d : depth) ++sets.level_begin[d + 1];
-  for (I d = 0; d < sets.count; ++d) sets.level_begin[d + 1] += sets.level_begin[d];
-  sets.row.resize(T.n);
-  std::vector<I> next(sets.level_begin.begin(), sets.level_begin.end());
-  for (I i = 0; i < T.n; ++i) sets.row[next[depth[i]]++] = i;
+  sort_by_depth(depth.data(), T.n, threads, &sets);
   *out = std::move(sets);
   return {};
 } catch (const std::bad_alloc&) {
@@ -50,7 +77,7 @@ template <class I> LevelCounts count_levels(const FactorPattern<I>& p)
 
 #define INSTANTIATE(I)                                  \
   template I find_levels<I>(PatternView<I>, bool, I*);  \
-  template Status make_level_sets<I>(PatternView<I>, bool, LevelSets<I>*); \
+  template Status make_level_sets<I>(PatternView<I>, bool, LevelSets<I>*, int); \
   template LevelCounts count_levels<I>(const FactorPattern<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -2,6 +2,7 @@
 
 /// A loop on several threads, for pattern work.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <new>
@@ -37,6 +38,18 @@ template <class Body> void for_parts(int threads, std::size_t count, const Body&
   work();
   for (std::thread& other : others) other.join();
   if (out_of_memory) throw std::bad_alloc();
+}
+
+/// Rows in parts that are worth a thread's while.
+constexpr std::size_t rows_of_part = 1 << 16;
+template <class I> std::size_t parts_of(I rows)
+{
+  return (static_cast<std::size_t>(rows) + rows_of_part - 1) / rows_of_part;
+}
+template <class I> I first_of_part(std::size_t part) { return static_cast<I>(part * rows_of_part); }
+template <class I> I end_of_part(std::size_t part, I rows)
+{
+  return static_cast<I>(std::min((part + 1) * rows_of_part, static_cast<std::size_t>(rows)));
 }
 
 }  // namespace syncfree

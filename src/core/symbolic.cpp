@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <numeric>
 
 #include "instantiate.hpp"
+#include "parallel.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {
@@ -83,34 +85,75 @@ template <class I> I first_not_below(const PatternView<I>& A, I i)
 }
 
 /// Level 0 in the natural order: A's rows, split at the diagonal.
-template <class I> Status split_rows(const PatternView<I>& A, Kind kind, FactorPattern<I>* out)
-{
-  FactorPattern<I> made;
-  made.kind = kind;
-  made.n = A.n;
-  made.lower_begin.resize(A.n + 1);
-  made.upper_begin.resize(A.n + 1);
-  made.lower_begin[0] = made.upper_begin[0] = 0;
-  for (I i = 0; i < A.n; ++i) {
-    const I begin = A.row_begin[i], end = A.row_begin[i + 1], diagonal = first_not_below(A, i);
-    if (diagonal == end || A.column[diagonal] != i) return failed(Code::missing_diagonal, i);
-    made.lower_begin[i + 1] = made.lower_begin[i] + (diagonal - begin);
-    made.upper_begin[i + 1] = made.upper_begin[i] + (end - diagonal - 1);
+template <class I> class Split {
+public:
+  Split(const PatternView<I>& A, Kind kind, int threads)
+      : A_(A), kind_(kind), threads_(threads), lower_(parts_of(A.n) + 1, 0), upper_(parts_of(A.n) + 1, 0),
+        missing_(parts_of(A.n), I(-1))
+  {
   }
-  if (kind == Kind::ilu) made.lower_column.resize(made.lower_begin[A.n]);
-  made.upper_column.resize(made.upper_begin[A.n]);
-  for (I i = 0; i < A.n; ++i) {
-    const I* from = A.column + A.row_begin[i];
-    const I lower = made.lower_begin[i + 1] - made.lower_begin[i];
-    const I upper = made.upper_begin[i + 1] - made.upper_begin[i];
-    if (kind == Kind::ilu)
-      for (I k = 0; k < lower; ++k) made.lower_column[made.lower_begin[i] + k] = from[k];
-    for (I k = 0; k < upper; ++k) made.upper_column[made.upper_begin[i] + k] = from[lower + 1 + k];
+
+  Status run(FactorPattern<I>* out)
+  {
+    FactorPattern<I> made;
+    made.kind = kind_;
+    made.n = A_.n;
+    made.lower_begin.resize(static_cast<std::size_t>(A_.n) + 1);
+    made.upper_begin.resize(static_cast<std::size_t>(A_.n) + 1);
+    made.lower_begin[0] = made.upper_begin[0] = 0;
+    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) { count(part, &made); });
+    for (const I row : missing_)
+      if (row >= 0) return failed(Code::missing_diagonal, row);
+    std::partial_sum(lower_.begin(), lower_.end(), lower_.begin());
+    std::partial_sum(upper_.begin(), upper_.end(), upper_.begin());
+    if (kind_ == Kind::ilu) made.lower_column.resize(static_cast<std::size_t>(lower_.back()));
+    made.upper_column.resize(static_cast<std::size_t>(upper_.back()));
+    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) { copy(part, &made); });
+    if (kind_ == Kind::icc) transpose_upper(&made);
+    *out = std::move(made);
+    return {};
   }
-  if (kind == Kind::icc) transpose_upper(&made);
-  *out = std::move(made);
-  return {};
-}
+
+private:
+  /// Offsets as if the part were the first, and what it adds.
+  void count(std::size_t part, FactorPattern<I>* made)
+  {
+    I lower = 0, upper = 0;
+    for (I i = first_of_part<I>(part); i < end_of_part(part, A_.n); ++i) {
+      const I begin = A_.row_begin[i], end = A_.row_begin[i + 1], diagonal = first_not_below(A_, i);
+      if (diagonal == end || A_.column[diagonal] != i) {
+        missing_[part] = i;
+        return;
+      }
+      made->lower_begin[i + 1] = lower += diagonal - begin;
+      made->upper_begin[i + 1] = upper += end - diagonal - 1;
+    }
+    lower_[part + 1] = lower;
+    upper_[part + 1] = upper;
+  }
+
+  void copy(std::size_t part, FactorPattern<I>* made) const
+  {
+    I lower_to = lower_[part], upper_to = upper_[part];
+    for (I i = first_of_part<I>(part); i < end_of_part(part, A_.n); ++i) {
+      const I* from = A_.column + A_.row_begin[i];
+      const I lower_end = made->lower_begin[i + 1] += lower_[part];
+      const I upper_end = made->upper_begin[i + 1] += upper_[part];
+      const I below = lower_end - lower_to;
+      if (kind_ == Kind::ilu)
+        for (I k = 0; k < below; ++k) made->lower_column[lower_to + k] = from[k];
+      for (I k = 0; k < upper_end - upper_to; ++k) made->upper_column[upper_to + k] = from[below + 1 + k];
+      lower_to = lower_end;
+      upper_to = upper_end;
+    }
+  }
+
+  const PatternView<I>& A_;
+  Kind kind_;
+  int threads_;
+  std::vector<I> lower_, upper_;  ///< by part, one behind: entries; then where the part begins
+  std::vector<I> missing_;        ///< by part: the first row without a diagonal entry, or -1
+};
 
 /// Builds the pattern row by row.
 template <class I> class PatternBuilder {
@@ -300,16 +343,17 @@ private:
 }  // namespace
 
 template <class I>
-Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out)
+Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out, int threads)
 try {
-  if (options.levels == 0 && !options.row_order && !options.column_order) return split_rows(A, options.kind, out);
+  const bool natural = !options.row_order && !options.column_order;
+  if (options.levels == 0 && natural) return Split<I>(A, options.kind, threads).run(out);
   return PatternBuilder<I>(A, options).run(out);
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }
 
 #define INSTANTIATE(I) \
-  template Status make_factor_pattern<I>(PatternView<I>, const SymbolicOptions<I>&, FactorPattern<I>*);
+  template Status make_factor_pattern<I>(PatternView<I>, const SymbolicOptions<I>&, FactorPattern<I>*, int);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

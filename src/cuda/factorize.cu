@@ -203,6 +203,7 @@ template <class T, class I> bool DeviceFactorization<T, I>::in_order(const Patte
 {
   const FactorPattern<I>& p = pattern_;
   if (!p.natural()) return false;
+  if (p.levels == 0) return true;  // its rows were split from A's
   for (I i = 0; i < p.n; ++i) {
     const I diagonal = A.row_begin[i + 1] - (p.upper_begin[i + 1] - p.upper_begin[i]) - 1;
     if (diagonal < A.row_begin[i] || A.column[diagonal] != i) return false;

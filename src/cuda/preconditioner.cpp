@@ -230,13 +230,15 @@ private:
   Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
   {
     if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
-    Status status = check_pattern(A);
-    if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern);
+    const int threads = a->options.threads;
+    Status status = check_pattern(A, threads);
+    if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, threads);
     if (!status.ok()) return status;
     a->nnz = A.nnz();
-    LevelSets<I> levels;
-    status = make_level_sets(a->pattern.lower(), true, &levels);
+    LevelSets<I> levels, upper_levels;
+    status = find_both_levels(*a, &levels, &upper_levels);
     if (!status.ok()) return status;
+    a->levels = {levels.count, upper_levels.count};
     a->choice = {a->options.strategy, "forced"};
     if (a->options.strategy == "auto") a->choice = choose_strategy(features(*a, levels));
     a->factorization = std::make_unique<DeviceFactorization<T, I>>(a->pattern, A, levels, a->options.single_storage);
@@ -245,7 +247,17 @@ private:
     if (!a->pattern.natural()) a->work = DeviceArray<T>(A.n);
     const auto& f = *a->factorization;
     return make_both(a, lower, {true, a->pattern.lower(), nullptr, true, f.lower_pattern(), &levels}, upper,
-                     {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), nullptr});
+                     {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), &upper_levels});
+  }
+
+  static Status find_both_levels(const Analysis<T, I>& a, LevelSets<I>* lower_levels, LevelSets<I>* upper_levels)
+  {
+    Status status[2];
+    for_parts(a.options.threads, 2, [&](std::size_t t) {
+      status[t] = t ? make_level_sets(a.pattern.upper(), false, upper_levels, a.options.threads)
+                    : make_level_sets(a.pattern.lower(), true, lower_levels, a.options.threads);
+    });
+    return status[0].ok() ? status[1] : status[0];
   }
 
   static ChoiceInput features(const Analysis<T, I>& a, const LevelSets<I>& levels)

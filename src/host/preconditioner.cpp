@@ -48,8 +48,8 @@ template <class T, class I>
 Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
 {
   if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
-  Status status = check_pattern(A);
-  if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern);
+  Status status = check_pattern(A, a->options.threads);
+  if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, a->options.threads);
   if (!status.ok()) return status;
   a->nnz = A.nnz();
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);

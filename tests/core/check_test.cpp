@@ -37,6 +37,19 @@ TYPED_TEST(CheckPattern, accepts_a_matrix_without_rows_and_without_arrays)
   EXPECT_TRUE(check_pattern(PatternView<TypeParam>()).ok());
 }
 
+TYPED_TEST(CheckPattern, sees_the_same_on_several_threads)
+{
+  using I = TypeParam;
+  auto A = line_pattern<I>(150000);
+  EXPECT_TRUE(check_pattern(A.view(), 3).ok());
+  for (const I row : {I(140001), I(100001)}) {
+    std::swap(A.column[A.row_begin[row]], A.column[A.row_begin[row] + 1]);
+    const Status status = check_pattern(A.view(), 3);
+    EXPECT_EQ(status.code, Code::unsorted_columns);
+    EXPECT_EQ(status.row, row) << "the first one";
+  }
+}
+
 TYPED_TEST(CheckPattern, names_the_row_of_a_duplicate)
 {
   this->expect(pattern_of<TypeParam>({{0}, {0, 1}, {0, 2, 2}}), Code::duplicate_column, 2, 2);

@@ -57,6 +57,27 @@ TYPED_TEST(Levels, are_longest_paths_on_random_triangles)
     }
 }
 
+/// Few levels of many rows, so that each thread sorts its own, and as many levels as rows, where one sorts all.
+TYPED_TEST(Levels, are_sorted_alike_by_several_threads)
+{
+  using I = TypeParam;
+  for (const I length : {I(7), I(150000)}) {
+    OwnedPattern<I> T;
+    T.n = 150000;
+    for (I i = 0; i < T.n; ++i) {
+      if (i % length) T.column.push_back(i - 1);
+      T.row_begin.push_back(static_cast<I>(T.column.size()));
+    }
+    LevelSets<I> one, three;
+    ASSERT_TRUE(make_level_sets(T.view(), true, &one).ok());
+    ASSERT_TRUE(make_level_sets(T.view(), true, &three, 3).ok());
+    EXPECT_EQ(three.count, length);
+    EXPECT_EQ(one.level_begin, three.level_begin);
+    EXPECT_EQ(one.row, three.row);
+    EXPECT_TRUE(std::is_sorted(three.row.begin(), three.row.begin() + three.level_begin[1]));
+  }
+}
+
 TYPED_TEST(Levels, of_no_rows_are_none)
 {
   compare(OwnedPattern<TypeParam>(), true);

@@ -38,7 +38,7 @@ TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
       options.kind = kind;
       options.levels = 1;
       FactorPattern<I> made;
-      const Status status = narrow::make_factor_pattern(A.view(), options, &made);
+      const Status status = narrow::make_factor_pattern(A.view(), options, &made, 1);
       if (n == 256) {
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_EQ(made.upper_begin.back(), 32640);

@@ -276,6 +276,31 @@ TYPED_TEST(Symbolic, of_an_arrow_fills_up_one_level_above_0)
   }
 }
 
+TYPED_TEST(Symbolic, is_the_same_on_several_threads)
+{
+  using I = TypeParam;
+  auto A = line_pattern<I>(150000);
+  for (Kind kind : {Kind::ilu, Kind::icc}) {
+    SymbolicOptions<I> options;
+    options.kind = kind;
+    FactorPattern<I> one, three;
+    ASSERT_TRUE(make_factor_pattern(A.view(), options, &one).ok());
+    ASSERT_TRUE(make_factor_pattern(A.view(), options, &three, 3).ok());
+    EXPECT_EQ(one.lower_begin, three.lower_begin);
+    EXPECT_EQ(one.lower_column, three.lower_column);
+    EXPECT_EQ(one.upper_begin, three.upper_begin);
+    EXPECT_EQ(one.upper_column, three.upper_column);
+  }
+  for (const I row : {I(140000), I(70001)}) {  // the one that comes first is named
+    A.column[A.row_begin[row] + 1] = row + 1;
+    A.column[A.row_begin[row + 1] - 1] = row + 2;
+    FactorPattern<I> none;
+    const Status status = make_factor_pattern(A.view(), SymbolicOptions<I>(), &none, 3);
+    EXPECT_EQ(status.code, Code::missing_diagonal);
+    EXPECT_EQ(status.row, row);
+  }
+}
+
 TYPED_TEST(Symbolic, of_no_rows_has_offsets_and_no_entries)
 {
   for (Kind kind : {Kind::ilu, Kind::icc})
