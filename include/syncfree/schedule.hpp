@@ -31,7 +31,11 @@ template <class I> struct LevelSets {
 ///   source  Anderson & Saad 1989
 template <class I> I find_levels(PatternView<I> T, bool lower, I* depth);
 
-/// Rows sorted by depth (counting sort, stable); the sort is done on `threads` threads.
+/// Rows of known depth in [0, sets->count) sorted by it (counting sort, stable) on `threads` threads: sets->row and
+/// sets->level_begin. Throws std::bad_alloc.
+template <class I> void sort_by_depth(const I* depth, I n, int threads, LevelSets<I>* sets);
+
+/// Rows of a triangle sorted by depth; the sort is done on `threads` threads.
 template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSets<I>* out, int threads = 1);
 
 /// Levels of the two triangles of a factor.

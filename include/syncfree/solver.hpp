@@ -62,7 +62,7 @@ struct SolverOptions {
   bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
   BlockOptions blocks = {};     ///< of column_block, row_block and recursive_block
   double merge_fill = 4;              ///< of `merged`: entries over those of the triangle with its diagonal, at most
-  std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan; 0: nothing
+  std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan, how far `merged` goes
 };
 
 /// Memory and shape of the whole preconditioner.

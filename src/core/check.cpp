@@ -1,5 +1,7 @@
 /// Is this a CSR pattern at all? Everything behind relies on it.
 
+#include <atomic>
+
 #include "instantiate.hpp"
 #include "parallel.hpp"
 #include "syncfree/factor.hpp"

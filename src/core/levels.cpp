@@ -25,9 +25,8 @@ template <class I> I find_levels(PatternView<I> T, bool lower, I* depth)
   return levels;
 }
 
-/// Rows of equal depth side by side, ascending: each part of the rows counts its own, and puts them behind those of the
-/// parts before it.
-template <class I> static void sort_by_depth(const I* depth, I n, int threads, LevelSets<I>* sets)
+/// Each part of the rows counts its own, and puts them behind those of the parts before it.
+template <class I> void sort_by_depth(const I* depth, I n, int threads, LevelSets<I>* sets)
 {
   const std::size_t levels = static_cast<std::size_t>(sets->count);
   const std::size_t parts = levels * parts_of(n) > static_cast<std::size_t>(n) ? 1 : parts_of(n);
@@ -77,6 +76,7 @@ template <class I> LevelCounts count_levels(const FactorPattern<I>& p)
 
 #define INSTANTIATE(I)                                  \
   template I find_levels<I>(PatternView<I>, bool, I*);  \
+  template void sort_by_depth<I>(const I*, I, int, LevelSets<I>*); \
   template Status make_level_sets<I>(PatternView<I>, bool, LevelSets<I>*, int); \
   template LevelCounts count_levels<I>(const FactorPattern<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

@@ -303,15 +303,26 @@ template <class I> std::vector<Run<I>> sample_runs(const Task<I>& task)
   return runs;
 }
 
+/// Entries of the whole plan, of which these runs are a part.
+template <class I> double scaled_entries(const Task<I>& task, const std::vector<Run<I>>& runs)
+{
+  double entries = 0, plain = 0;
+  for (const Run<I>& run : runs) {
+    entries += static_cast<double>(run.patterns().entries());
+    plain += run.plain_entries();
+  }
+  const double whole = static_cast<double>(task.T.nnz()) + static_cast<double>(task.T.n);
+  return entries * whole / std::max(plain, 1.0);
+}
+
 /// Of runs that have been merged.
 template <class I> MergeForecast add_up(const Task<I>& task, const std::vector<Run<I>>& runs)
 {
   MergeForecast sum;
-  double plain = 0;
+  double levels = 0;
   for (const Run<I>& run : runs) {
-    plain += run.plain_entries();
+    levels += static_cast<double>(run.levels());
     sum.groups += static_cast<double>(run.groups());
-    sum.entries += static_cast<double>(run.patterns().entries());
     for (const I d : run.depth()) sum.longest = std::max<std::int64_t>(sum.longest, d + 1);
     const Patterns<I>& p = run.patterns();
     for (std::size_t k = 0; k < p.p_end.size(); ++k) {
@@ -319,11 +330,8 @@ template <class I> MergeForecast add_up(const Task<I>& task, const std::vector<R
       sum.longest_row = std::max(sum.longest_row, static_cast<std::int64_t>(p.p_end[k] + p.r_end[k] - before));
     }
   }
-  const double whole = (static_cast<double>(task.T.nnz()) + static_cast<double>(task.T.n)) / std::max(plain, 1.0);
-  double levels = 0;
-  for (const Run<I>& run : runs) levels += static_cast<double>(run.levels());
   sum.groups *= static_cast<double>(task.levels.count) / std::max(levels, 1.0);
-  sum.entries *= whole;
+  sum.entries = scaled_entries(task, runs);
   return sum;
 }
 
@@ -335,7 +343,7 @@ template <class I> double most_entries(PatternView<I> T, const MergeRule& rule)
 }
 
 /// Merges runs with smaller and smaller groups until there are few enough entries.
-template <class I> MergeForecast merge_runs(const Task<I>& task, std::vector<Run<I>>* runs)
+template <class I> void merge_runs(const Task<I>& task, std::vector<Run<I>>* runs)
 {
   const double most = most_entries(task.T, task.rule);
   const auto limit = static_cast<double>(std::numeric_limits<I>::max());
@@ -343,8 +351,7 @@ template <class I> MergeForecast merge_runs(const Task<I>& task, std::vector<Run
   for (int turn = 0;; ++turn, hop /= 4) {
     const double now = turn + 1 == turns ? 0 : hop;
     for_parts(task.rule.threads, runs->size(), [&](std::size_t t) { (*runs)[t].merge(now); });
-    const MergeForecast forecast = add_up(task, *runs);
-    if (now == 0 || (forecast.entries <= most && forecast.entries <= limit)) return forecast;
+    if (now == 0 || scaled_entries(task, *runs) <= std::min(most, limit)) return;
   }
 }
 
@@ -357,7 +364,8 @@ try {
   if (T.n == 0 || static_cast<double>(T.n) > static_cast<double>(widest) * static_cast<double>(levels.count)) return {};
   const Task<I> task(T, levels, rule);
   std::vector<Run<I>> runs = sample_runs(task);
-  *out = merge_runs(task, &runs);
+  merge_runs(task, &runs);
+  *out = add_up(task, runs);
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
@@ -369,7 +377,7 @@ try {
   const Task<I> task(T, levels, rule);
   std::vector<Run<I>> runs = make_runs(task);
   MergePlan<I> plan;
-  (void)merge_runs(task, &runs);
+  merge_runs(task, &runs);
   gather(task, runs, &plan);
   number_outside(rule, &plan);
   *out = std::move(plan);

@@ -56,8 +56,8 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Microseconds on an H200, both triangles: of an application, and of a plan with its part of one refresh. Fitted to
-/// 80 factors; the error is about a fifth for `merged`, a third for the others.
+/// Microseconds on an H200, both triangles: of an application, and of a plan with its part of one refresh. Of `merged`
+/// fitted to 55 factors, where it is off by a fifth; of the others fitted or set by hand, and up to twice or half.
 struct DeviceTimes {
   const char* strategy;
   double apply, plan;

@@ -16,7 +16,7 @@ constexpr double entry_of_plan = 0.025;
 /// From here on groups that end with their run cost more than threads save.
 constexpr std::int64_t many_applies = 300;
 
-/// Of merged numbers in V: whatever the fill, 256 MB may be used. An entry's part of the plan is paid for by the
+/// Of one triangle, numbers in V: whatever the fill, 256 MB may be used. An entry's part of the plan is paid for by the
 /// applies that are expected.
 template <class V, class I> MergeRule rule_of(const SolverOptions& options)
 {

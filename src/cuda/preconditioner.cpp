@@ -32,7 +32,7 @@ template <class T, class I> struct Analysis {
   FactorPattern<I> pattern;
   SolverOptions options;
   Choice choice;
-  LevelCounts levels;  ///< 0 until somebody asks
+  LevelCounts levels;
   std::unique_ptr<DeviceFactorization<T, I>> factorization;
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
@@ -185,7 +185,6 @@ public:
 
   LevelCounts levels() const override
   {
-    if (analysis_ && analysis_->levels.lower == 0) analysis_->levels = count_levels(analysis_->pattern);
     return analysis_ ? analysis_->levels : LevelCounts();
   }
 

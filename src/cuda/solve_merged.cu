@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "core/instantiate.hpp"
 #include "level_order.cuh"
@@ -29,7 +30,7 @@ template <class R> constexpr double harmless_growth = sizeof(R) == 4 ? 30 : 1e3;
 template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
-  explicit MergedRows(const MergePlan<I>& plan)
+  MergedRows(const MergePlan<I>& plan, int threads)
       : span_(plan.r_local.empty() && !plan.r_column.empty() ? 0 : plan.span),
         levels_(plan.depth.empty() ? 1 : 1 + *std::max_element(plan.depth.begin(), plan.depth.end())),
         groups_(plan.groups), group_(plan.group), group_begin_(plan.group_begin),
@@ -38,7 +39,7 @@ public:
         r_place_(plan.r_column.data(), plan.r_column.size()),
         r_local_(plan.r_local.data(), plan.r_local.size()), p_(plan.p_column.size()), r_(plan.r_column.size())
   {
-    sort_by_depth(plan.depth);
+    sort_places(plan.depth, threads);
   }
 
   /// P's columns as rows of the triangle, which are `row` by place.
@@ -106,15 +107,13 @@ private:
     check_launch("merge_rows");
   }
 
-  void sort_by_depth(const std::vector<I>& depth)
+  void sort_places(const std::vector<I>& depth, int threads)
   {
-    std::vector<I> order(depth.size());
-    depth_begin_.assign(static_cast<std::size_t>(levels_) + 1, 0);
-    for (const I d : depth) ++depth_begin_[d + 1];
-    std::partial_sum(depth_begin_.begin(), depth_begin_.end(), depth_begin_.begin());
-    std::vector<I> next(depth_begin_);
-    for (std::size_t place = 0; place < depth.size(); ++place) order[next[depth[place]]++] = static_cast<I>(place);
-    order_ = DeviceArray<I>(order);
+    LevelSets<I> sets;
+    sets.count = levels_;
+    sort_by_depth(depth.data(), static_cast<I>(depth.size()), threads, &sets);
+    depth_begin_ = std::move(sets.level_begin);
+    order_ = DeviceArray<I>(sets.row);
   }
 
   std::size_t span_ = 0;  ///< 0: the plan has no local numbers
@@ -196,7 +195,7 @@ private:
     MergePlan<I> made;
     const Status status = make_merge_plan(pattern, levels, rule_, &made);
     if (!status.ok()) throw Failure{status};
-    merged_ = MergedRows<T, V, I>(made);
+    merged_ = MergedRows<T, V, I>(made, rule_.threads);
     merged_.find_rows(triangle_.view().row);
     Granularity g;
     g.rows_a_level = static_cast<double>(made.row.size()) / static_cast<double>(made.groups);

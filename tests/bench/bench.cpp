@@ -64,8 +64,7 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   setting.levels = o.levels;
   std::vector<Setting> all = {setting};
   const bool named = !o.strategies.empty();
-  auto threads = numbers("-bench_threads", o.threads);
-  if (on_device) threads = {threads.back()};  // that make the plans
+  const auto threads = thread_counts(o);
   for (const std::int64_t t : threads)
     for (const std::string& s : split(named ? o.strategies : "auto," + natural_strategies())) {
       if (s == "serial" && t != threads.front()) continue;

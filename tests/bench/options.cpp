@@ -173,6 +173,12 @@ std::vector<std::int64_t> numbers(const char option[], const std::string& list)
   return all;
 }
 
+std::vector<std::int64_t> thread_counts(const Options& options)
+{
+  const auto all = numbers("-bench_threads", options.threads);
+  return on_device && !all.empty() ? std::vector<std::int64_t>{all.back()} : all;
+}
+
 std::string name_of_machine()
 {
   if (on_device) try {

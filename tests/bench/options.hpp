@@ -28,6 +28,9 @@ std::vector<std::string> split(const std::string& list);
 /// At least one, or the option's name and the bad text in an exception.
 std::vector<std::int64_t> numbers(const char option[], const std::string& list);
 
+/// Of -bench_threads; on a device only the last, for plans are all that threads make there.
+std::vector<std::int64_t> thread_counts(const Options& options);
+
 /// The device's name, else the processor's; "unknown" where the system does not say.
 std::string name_of_machine();
 

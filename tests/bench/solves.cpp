@@ -191,8 +191,7 @@ std::vector<Entrant> entrants(const Options& o, std::int64_t rows)
 {
   std::vector<Entrant> all;
   const std::string strategies = o.strategies.empty() ? "auto" : o.strategies;
-  auto threads = numbers("-bench_threads", o.threads);
-  if (on_device) threads = {threads.back()};  // that make the plans
+  const auto threads = thread_counts(o);
   for (const std::string& type : split(o.pcs)) {
     Entrant e;
     e.type = type;

@@ -159,7 +159,6 @@ TEST(Device, a_clean_solve_after_one_of_nan_is_right)
   }
 }
 
-/// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
 /// max_i |b - L x|_i / (|L| |x| + |b|)_i of a lower bidiagonal matrix of ones and, below, of `multiplier`.
 double backward_error_of_chain(double multiplier, const std::vector<double>& b, const std::vector<double>& x)
 {
@@ -196,6 +195,7 @@ TEST(Device, merged_levels_stay_accurate_where_numbers_grow)
   }
 }
 
+/// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
 TEST(Device, captured_solves_can_be_replayed)
 {
   const auto A = random_band(5000, 3, 900, 0, 3), B = random_band(5000, 3, 900, 0, 4);
