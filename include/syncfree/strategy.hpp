@@ -42,6 +42,7 @@ struct ChoiceInput {
   /// On the device: rows, levels of the lower triangle, entries of the longest row of both.
   std::int64_t rows = 0, levels = 0, longest = 0;
   bool regular = false;  ///< rows reach equally far, as on a grid
+  double tiled_time = 0;  ///< microseconds of the lower triangle by tiles of a grid; 0: there are none
   /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group.
   double merged_groups = 0, merged_entries = 0;
   std::int64_t merged_longest = 0;

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "ghost_table.hpp"
 #include "instantiate.hpp"
 #include "parallel.hpp"
 #include "syncfree/ready.hpp"
@@ -31,7 +32,7 @@ constexpr double rows_a_step = 16, long_rows_a_step = 1.5, long_row = 16;
 /// The rows that a choice looks at.
 template <class I, class Look> void for_sample(I n, Look look)
 {
-  const I stride = static_cast<I>(std::max<std::int64_t>(1, n / sample));
+  const I stride = static_cast<I>(n / sample) | 1;  // odd, so as not to follow a side of a grid
   for (I row = stride / 2; row < n; row += stride) look(row);
 }
 
@@ -96,6 +97,7 @@ template <class I> int worthwhile_threads(const PatternView<I>& T, int most)
 template <class I> struct Part {
   std::vector<std::uint32_t> step_end, bundle_begin, bundle_position, far_place;
   std::vector<I> far_source;
+  GhostTable<I> ghosts;
 };
 
 template <class I> class Planner {
@@ -106,24 +108,32 @@ public:
   {
   }
 
+  /// False where blocks wait for later blocks or have too many ghosts; the plan is of no use then.
+  bool suits() const { return suits_.load(unordered); }
+
   Status run()
   {
     find_depth();
+    plan_.has_ghosts = chooses_ghosts();
+    if (rule_.tiles && !plan_.has_ghosts) suits_ = false;
+    if (!suits()) return {};
     cut();
     part_.resize(plan_.block.size());
-    plan_.near = rule_.near ? rule_.near : choose_near();
+    if (!plan_.has_ghosts) plan_.near = rule_.near ? rule_.near : choose_near();
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
-    plan_.source = Array<I>(plan_.row.size() * plan_.near);
+    plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
+    plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * courier_fields);
     for_blocks([this](std::size_t t) {
       make_steps(plan_.block[t], &part_[t]);
-      choose_near_entries(plan_.block[t]);
+      choose_near_entries(t);
     });
+    if (plan_.has_ghosts) count_ghosts();
+    if (!suits()) return {};
     number_mail();
-    plan_.index = Array<std::uint16_t>(plan_.row.size() * CourierPlan<I>::units_of(plan_.near) * courier_fields);
     plan_.far_lanes = choose_far_lanes();
     for_blocks([this](std::size_t t) {
-      write(plan_.block[t], part_[t]);
+      write(t);
       bundle(&plan_.block[t], &part_[t]);
     });
     return gather();
@@ -132,10 +142,6 @@ public:
 private:
   template <class Body> void for_blocks(Body body) const { for_parts(threads_, plan_.block.size(), body); }
 
-  bool in_block(const RowBlock& block, I row) const
-  {
-    return row >= block.first_row && row < block.first_row + static_cast<std::int64_t>(block.rows);
-  }
   std::int64_t first(const RowBlock& block) const { return block.first_page * courier_page; }
 
   void find_depth()
@@ -149,26 +155,76 @@ private:
   void cut()
   {
     if (T_.n == 0) return;
-    const std::int64_t most = std::min(rule_.most_rows, courier_most_rows);
-    const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, most));
+    tiling_ = choose_tiling();
+    plan_.run = tiling_.runs();
+    plan_.slots = tiling_.most_slots();
     std::int64_t pages = 0;
-    for (std::int64_t begin = 0; begin < T_.n; begin += rows) {
+    for (std::size_t t = 0; t < tiling_.count(); ++t) {
       RowBlock block;
-      block.rows = static_cast<std::uint32_t>(std::min<std::int64_t>(rows, T_.n - begin));
-      block.first_row = lower_ ? begin : T_.n - begin - block.rows;
+      block.first_run = tiling_.runs_begin()[t];
+      block.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - block.first_run);
+      block.first_row = plan_.run[block.first_run].first_row;
+      for_runs(block, [&](const RowRun& run) { block.rows += run.rows; });
       block.first_page = pages;
       block.pages = (block.rows + courier_page - 1) / courier_page;
       pages += block.pages;
       plan_.block.push_back(block);
     }
-    plan_.most_rows = plan_.block.front().rows;
     plan_.row = Array<I>(static_cast<std::size_t>(pages) * courier_page);
   }
 
-  const RowBlock& block_of(I row) const
+  template <class Body> void for_runs(const RowBlock& block, Body body) const
   {
-    const std::int64_t rows = plan_.most_rows;
-    return plan_.block[(lower_ ? static_cast<std::int64_t>(row) : T_.n - 1 - static_cast<std::int64_t>(row)) / rows];
+    for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
+  }
+
+  /// Are all rows short enough? Then `near` is how long they are.
+  bool chooses_ghosts()
+  {
+    I longest = 0;
+    for (I row = 0; row < T_.n; ++row) longest = std::max<I>(longest, T_.row_begin[row + 1] - T_.row_begin[row]);
+    size_ = 0;
+    while (size_ < ghost_sizes && ghost_near[size_] < longest) ++size_;
+    if (size_ == ghost_sizes || rule_.near > 0 || rule_.ghost_slots[size_] == 0) return false;
+    plan_.near = ghost_near[size_];
+    return true;
+  }
+
+  void count_ghosts()
+  {
+    std::int64_t ghosts = 0;
+    for (std::size_t t = 0; t < part_.size(); ++t) {
+      plan_.block[t].first_ghost = ghosts;
+      plan_.block[t].ghosts = static_cast<std::uint32_t>(part_[t].ghosts.rows().size());
+      plan_.most_ghosts = std::max(plan_.most_ghosts, plan_.block[t].ghosts);
+      ghosts += plan_.block[t].ghosts;
+    }
+    plan_.ghost_place.resize(static_cast<std::size_t>(ghosts));
+    if (std::int64_t{plan_.slots} + 1 + plan_.most_ghosts > rule_.ghost_slots[size_]) suits_ = false;
+  }
+
+  /// Tiles of a grid, runs of whole lines of one, or of rows.
+  Tiling<I> choose_tiling() const
+  {
+    const std::int64_t most = std::min(rule_.most_slots, courier_most_slots);
+    Grid<I> grid;
+    grid.line = T_.n;
+    if (rule_.tiles && rule_.rows == 0) grid = find_grid(T_);
+    measure_levels(depth_.data(), T_.n, lower_, &grid);
+    if (grid.star && rule_.shape.cells > 0) return {T_.n, lower_, grid, rule_.shape};
+    if (grid.star) {
+      const TileShape shape = choose_tile(grid, rule_.ghost_slots[size_] - 1, rule_.multiprocessors).shape;
+      if (shape.cells > 0) return {T_.n, lower_, grid, shape};
+    }
+    const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, most));
+    grid.lines *= grid.planes, grid.planes = 1;
+    const std::int64_t lines = rows / grid.line;
+    if (lines == 0 || rows % grid.line != 0 || lines * (grid.line + 1) > most) {
+      grid.line = static_cast<I>(std::min<std::int64_t>(rows, T_.n));
+      grid.lines = static_cast<I>((static_cast<std::int64_t>(T_.n) + rows - 1) / rows);
+      return {T_.n, lower_, grid, {rows}};
+    }
+    return {T_.n, lower_, grid, {grid.line, lines}};
   }
 
   /// The least number for which few rows have more recent entries in their block.
@@ -179,7 +235,8 @@ private:
     for_sample(T_.n, [&](I row) {
       std::int64_t recent = 0;
       for (I k = T_.row_begin[row]; k < T_.row_begin[row + 1]; ++k)
-        recent += in_block(block_of(row), T_.column[k]) && depth_[T_.column[k]] + recent_levels >= depth_[row];
+        recent += tiling_.place_of(row).tile == tiling_.place_of(T_.column[k]).tile &&
+                  depth_[T_.column[k]] + recent_levels >= depth_[row];
       for (int s = 0; s < 4; ++s) crowded[s] += recent > sizes[s];
       ++rows;
     });
@@ -189,37 +246,50 @@ private:
     return sizes[s];
   }
 
-  /// By level, those of one level ascending.
+  /// By level, those of one level in the order of the runs.
   void sort_rows(const RowBlock& block)
   {
-    const I begin = static_cast<I>(block.first_row);
-    I least = depth_[begin], most = least;
-    for (std::uint32_t k = 0; k < block.rows; ++k) {
-      least = std::min(least, depth_[begin + k]);
-      most = std::max(most, depth_[begin + k]);
+    std::vector<I> own;
+    for_runs(block, [&](const RowRun& run) {
+      for (std::uint32_t k = 0; k < run.rows; ++k) own.push_back(static_cast<I>(run.first_row + k));
+    });
+    I least = depth_[own[0]], most = least;
+    for (const I r : own) {
+      least = std::min(least, depth_[r]);
+      most = std::max(most, depth_[r]);
     }
     std::vector<std::uint32_t> next(static_cast<std::size_t>(most - least) + 2, 0);
-    for (std::uint32_t k = 0; k < block.rows; ++k) ++next[depth_[begin + k] - least + 1];
+    for (const I r : own) ++next[depth_[r] - least + 1];
     for (std::size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];
     I* row = plan_.row.data() + first(block);
-    for (std::uint32_t k = 0; k < block.rows; ++k) row[next[depth_[begin + k] - least]++] = begin + static_cast<I>(k);
+    for (const I r : own) row[next[depth_[r] - least]++] = r;
     std::fill(row + block.rows, row + block.pages * courier_page, I(-1));
   }
 
-  /// For twice the mean width of a level in a block: levels begin and end narrow.
+  /// For twice the mean width of a level in a block: levels begin and end narrow. Not for more than there is.
   int choose_warps() const
   {
     std::vector<double> width(plan_.block.size());
+    std::vector<std::uint32_t> widest(plan_.block.size(), 0);
     for_blocks([&](std::size_t t) {
       const RowBlock& block = plan_.block[t];
       const I* row = plan_.row.data() + first(block);
       std::int64_t count = 1;
-      for (std::uint32_t p = 1; p < block.rows; ++p) count += depth_[row[p]] != depth_[row[p - 1]];
+      std::uint32_t begin = 0;
+      for (std::uint32_t p = 1; p <= block.rows; ++p) {
+        if (p < block.rows && depth_[row[p]] == depth_[row[begin]]) continue;
+        widest[t] = std::max(widest[t], p - begin);
+        count += p < block.rows;
+        begin = p;
+      }
       width[t] = static_cast<double>(block.rows) / static_cast<double>(count);
     });
     const double mean = std::accumulate(width.begin(), width.end(), 0.0) / std::max<double>(1, width.size());
-    const int most = plan_.near == rule_.most_near ? rule_.most_warps_of_long : rule_.most_warps;
-    return std::clamp(static_cast<int>((2 * mean + 31) / 32), 1, most);
+    const bool is_long = plan_.has_ghosts ? plan_.near > ghost_near[1] : plan_.near == rule_.most_near;
+    const int allowed = is_long ? rule_.most_warps_of_long : rule_.most_warps;
+    const int most = plan_.has_ghosts ? std::min(allowed, ghost_most_warps) : allowed;
+    const double all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
+    return std::clamp(static_cast<int>((std::min(2 * mean, all) + 31) / 32), 1, most);
   }
 
   void make_steps(RowBlock& block, Part<I>* part)
@@ -233,48 +303,79 @@ private:
       begin = p;
     }
     block.steps = static_cast<std::uint32_t>(part->step_end.size());
-    block.first_width = part->step_end.front();
+    for (std::size_t s = 0; s < courier_groups; ++s) block.width[s] = width_of(part->step_end, s);
   }
 
-  /// Of each position the latest entries of its own block, the last one last. Who is read otherwise has to send mail.
-  void choose_near_entries(const RowBlock& block)
+  /// An entry, the level of its column, and where the block finds its number.
+  struct NearEntry {
+    I entry, depth;
+    std::uint32_t slot;
+  };
+  using NearEntries = std::array<NearEntry, 16>;
+
+  /// Of each position the latest entries of its own block, or all, the last one last. Who is read otherwise, or by other
+  /// blocks, has to send mail.
+  void choose_near_entries(std::size_t t)
   {
+    const RowBlock& block = plan_.block[t];
+    bool in_order = true;
     for (std::int64_t at = first(block); at < first(block) + block.pages * courier_page; ++at) {
       const I row = plan_.row[at];
-      std::array<I, 16> near;
+      NearEntries near;
       int count = 0;
       for (I k = row < 0 ? 0 : T_.row_begin[row]; k < (row < 0 ? 0 : T_.row_begin[row + 1]); ++k) {
         const I column = T_.column[k];
-        I out = k;
-        if (in_block(block, column)) out = keep(&near, &count, k);
-        if (out >= 0) wanted_[T_.column[out]].store(1, unordered);
+        const RowPlace place = tiling_.place_of(column);
+        const bool is_own = place.tile == t;
+        NearEntry entry = {k, depth_[column], place.slot};
+        if (!is_own && plan_.has_ghosts) entry.slot = plan_.slots + 1 + part_[t].ghosts.add(column);
+        const I out = is_own || plan_.has_ghosts ? keep(&near, &count, entry) : k;
+        if (out >= 0) want(T_.column[out]);
+        if (!is_own) want(column);
+        in_order = in_order && place.tile <= t;
       }
-      for (int j = 0; j < plan_.near; ++j) plan_.source[plan_.near_place(at, j)] = j < count ? near[j] : I(-1);
+      write_near(at, near, count);
     }
+    if (!in_order) suits_.store(false, unordered);
   }
 
-  /// Puts entry k among the latest; returns the one that has to go, or -1.
-  I keep(std::array<I, 16>* near, int* count, I k) const
+  void want(I row) { wanted_[row].store(1, unordered); }
+
+  /// Puts an entry among the latest; returns the one that has to go, or -1.
+  I keep(NearEntries* near, int* count, const NearEntry& entry) const
   {
-    const auto depth = [&](I e) { return depth_[T_.column[e]]; };
     I out = -1;
     if (*count == plan_.near) {
-      if (depth(k) < depth((*near)[0])) return k;
-      out = (*near)[0];
+      if (entry.depth < (*near)[0].depth) return entry.entry;
+      out = (*near)[0].entry;
       std::copy(near->begin() + 1, near->begin() + *count, near->begin());
       --*count;
     }
     int j = (*count)++;
-    for (; j > 0 && depth((*near)[j - 1]) > depth(k); --j) (*near)[j] = (*near)[j - 1];
-    (*near)[j] = k;
+    for (; j > 0 && (*near)[j - 1].depth > entry.depth; --j) (*near)[j] = (*near)[j - 1];
+    (*near)[j] = entry;
     return out;
+  }
+
+  void write_near(std::int64_t at, const NearEntries& near, int count)
+  {
+    const I row = plan_.row[at];
+    std::array<std::uint16_t, 32> field = {};
+    field[0] = static_cast<std::uint16_t>(row < 0 ? plan_.slots : tiling_.place_of(row).slot);
+    for (int j = 0; j < plan_.near; ++j)
+      field[j + 1] = static_cast<std::uint16_t>(j < count ? near[j].slot : plan_.slots);
+    for (int u = 0; u < plan_.units(); ++u)
+      std::copy_n(field.begin() + u * courier_fields, courier_fields, &plan_.index[plan_.field_place(at, u * courier_fields)]);
+    for (int j = 0; j < 2 * plan_.pairs(); ++j)
+      plan_.source[plan_.near_place(at, j)] = j < count ? near[j].entry : I(-1);
   }
 
   void number_mail()
   {
     for_blocks([this](std::size_t t) {
       RowBlock& block = plan_.block[t];
-      for (std::uint32_t k = 0; k < block.rows; ++k) block.mails += wanted_[block.first_row + k].load(unordered);
+      for (std::int64_t at = first(block); at < first(block) + block.rows; ++at)
+        block.mails += wanted_[plan_.row[at]].load(unordered);
     });
     for (RowBlock& block : plan_.block) {
       block.first_mail = plan_.mails;
@@ -312,30 +413,46 @@ private:
     return far <= 10 * rows ? 1 : far <= 40 * rows ? 4 : 32;
   }
 
-  void write(const RowBlock& block, const Part<I>& part)
+  /// The fields that choose_near_entries() leaves.
+  void write(std::size_t t)
   {
-    const int last = CourierPlan<I>::units_of(plan_.near) * courier_fields - 1;
-    const std::uint32_t zero = block.rows;
+    const RowBlock& block = plan_.block[t];
+    const std::vector<std::uint32_t>& step_end = part_[t].step_end;
     std::size_t step = 0;
     for (std::uint32_t p = 0; p < block.pages * courier_page; ++p) {
       const std::int64_t at = first(block) + p;
-      const auto set = [&](int field, std::uint32_t v) {
-        plan_.index[plan_.field_place(at, field)] = static_cast<std::uint16_t>(v);
-      };
-      while (step + 1 < part.step_end.size() && p >= part.step_end[step]) ++step;
-      const bool more = step + 1 < part.step_end.size();
-      const I row = plan_.row[at];
-      const std::uint32_t own = row < 0 ? zero : static_cast<std::uint32_t>(row - block.first_row);
-      set(0, far_entries(at) > 0 ? own | courier_far : own);
-      for (int j = 0; j < plan_.near; ++j) {
-        const I k = plan_.source[plan_.near_place(at, j)];
-        set(j + 1, k < 0 ? zero : static_cast<std::uint32_t>(T_.column[k] - block.first_row));
-      }
-      for (int field = plan_.near + 1; field < last - 2; ++field) set(field, 0);
-      const std::uint32_t mail = row < 0 ? courier_no_mail : mail_[row];
-      set(last - 2, more && row >= 0 ? part.step_end[step + 1] - part.step_end[step] : 0);
-      set(last - 1, mail);
-      set(last, mail >> 16);
+      while (step + 1 < step_end.size() && p >= step_end[step]) ++step;
+      write_end(block, at, step_end, step);
+    }
+  }
+
+  void set(std::int64_t at, int field, std::uint32_t v)
+  {
+    plan_.index[plan_.field_place(at, field)] = static_cast<std::uint16_t>(v);
+  }
+
+  /// 0 behind the last step.
+  static std::uint32_t width_of(const std::vector<std::uint32_t>& step_end, std::size_t step)
+  {
+    return step < step_end.size() ? step_end[step] - (step ? step_end[step - 1] : 0) : 0;
+  }
+
+  void write_end(const RowBlock& block, std::int64_t at, const std::vector<std::uint32_t>& step_end, std::size_t step)
+  {
+    const I row = plan_.row[at];
+    const std::uint32_t mail = row < 0 ? courier_no_mail : mail_[row];
+    const int last = plan_.units() * courier_fields - 1;
+    if (plan_.has_ghosts) {
+      std::uint32_t begin = 0;
+      for (std::size_t s = step; s < step + courier_groups; ++s) begin += width_of(step_end, s);
+      const std::uint32_t width = width_of(step_end, step + courier_groups);
+      set(at, last - 1, begin | (width ? width - 1 : 0) << 9);
+      set(at, last, mail == courier_no_mail ? courier_no_ghost : mail - block.first_mail);
+    } else {
+      if (far_entries(at) > 0) set(at, 0, plan_.index[plan_.field_place(at, 0)] | courier_far);
+      set(at, last - 2, row < 0 ? 0 : width_of(step_end, step + 1));
+      set(at, last - 1, mail);
+      set(at, last, mail >> 16);
     }
   }
 
@@ -402,6 +519,8 @@ private:
       const RowBlock& block = plan_.block[t];
       const Part<I>& part = part_[t];
       std::copy(part.step_end.begin(), part.step_end.end(), plan_.step_end.begin() + block.first_step);
+      for (std::uint32_t k = 0; k < block.ghosts; ++k)
+        plan_.ghost_place[block.first_ghost + k] = mail_[part.ghosts.rows()[k]];
       std::copy(part.bundle_position.begin(), part.bundle_position.end(),
                 plan_.bundle_position.begin() + 32 * block.first_bundle);
       std::copy(part.far_place.begin(), part.far_place.end(), plan_.far_place.begin() + 32 * layers[t]);
@@ -418,7 +537,10 @@ private:
   const CourierRule& rule_;
   const int threads_;
   CourierPlan<I>& plan_;
+  Tiling<I> tiling_;
   Array<I> depth_;
+  int size_ = 0;                   ///< of ghost_near
+  std::atomic<bool> suits_{true};
   std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does somebody read it by mail?
   Array<std::uint32_t> mail_;                       ///< by row: place in the mailbox
   std::vector<Part<I>> part_;                       ///< by block
@@ -442,10 +564,20 @@ Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& level
 try {
   if (static_cast<std::uint64_t>(T.n) >= courier_no_mail)
     return failed(Code::invalid_argument, "courier takes less than 2^32 rows; take level_order");
-  CourierPlan<I> plan;
-  const Status status = Planner<I>(T, lower, levels, rule, &plan).run();
-  if (status.ok()) *out = std::move(plan);
-  return status;
+  /* the best first: tiles with ghosts, then runs with ghosts, then mail, which always suits */
+  CourierRule now = rule;
+  for (;;) {
+    CourierPlan<I> plan;
+    Planner<I> planner(T, lower, levels, now, &plan);
+    const Status status = planner.run();
+    if (status.ok() && !planner.suits()) {
+      if (!now.tiles) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
+      now.tiles = false;
+      continue;
+    }
+    if (status.ok()) *out = std::move(plan);
+    return status;
+  }
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }

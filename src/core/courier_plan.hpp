@@ -2,10 +2,13 @@
 
 /// Blocks of rows that stay on one multiprocessor each.
 ///
-/// A block is a run of rows that follow each other in the order of a serial solve, so blocks wait for earlier blocks
-/// only. Inside a block rows are sorted by level and taken in steps: rows of one step do not read each other. A row
+/// A block is a tile of a grid or a run of rows that follow each other in the order of a serial solve (tiling.hpp), so
+/// blocks wait for earlier blocks only. Inside a block rows are sorted by level and taken in steps: rows of one step do not read each other. A row
 /// reads at most `near` numbers of its own block where they are computed, in shared memory; every other number, of
 /// another block or one row too many of its own, comes by mail: its row has a place in a mailbox in memory.
+///
+/// Where rows are short and there is room, the numbers of other blocks are read in shared memory, too: each has a slot
+/// behind those of the block's own rows, its ghost, and is fetched once for all who read it. Then all entries are near.
 ///
 /// Positions count a block's rows in the order of its steps. What is said of a position is kept in pages of 128
 /// positions, so that it can be streamed; the last page of a block ends in positions without a row.
@@ -18,17 +21,25 @@
 #include "syncfree/csr.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/status.hpp"
+#include "tiling.hpp"
 
 namespace syncfree {
 
 constexpr int courier_page = 128;              ///< positions
 constexpr std::uint32_t courier_no_mail = ~0u; ///< nobody waits for the row by mail
 constexpr std::uint16_t courier_far = 0x8000;  ///< in the slot of a row that reads mail
+constexpr std::uint16_t courier_no_ghost = 0xffff;  ///< nobody reads the row as a ghost
 constexpr int courier_fields = 8;             ///< of a unit: 16 bytes that are read at once
-constexpr std::int64_t courier_most_rows = 0x7fff;  ///< of a block: slots have 15 bits
+constexpr std::int64_t courier_most_slots = 0x7fff;  ///< of a block: they have 15 bits
+
+/// With ghosts so many groups of warps take a step each in turn; a step has at most 32 rows for each of four warps.
+constexpr int courier_groups = 3, ghost_most_warps = 4;
+/// Near entries of a row where there are ghosts: pages hold so many and the scale in pairs.
+constexpr int ghost_sizes = 3;
+constexpr int ghost_near[ghost_sizes] = {3, 5, 13};
 
 struct CourierRule {
-  std::int64_t most_rows = 16384;  ///< of a block, at most courier_most_rows
+  std::int64_t most_slots = 16384;  ///< of a block, at most courier_most_slots
   std::int64_t rows = 0;           ///< of a block; 0: by the triangle
   int near = 0;                    ///< 2, 4, 8 or 16; 0: by the triangle
   int most_near = 16;
@@ -36,17 +47,22 @@ struct CourierRule {
   int most_warps = 8;
   int most_warps_of_long = 8;      ///< where `near` is most_near
   int threads = 1;                 ///< that make the plan, which does not depend on them
+  int multiprocessors = 132;       ///< each has one block at a time
+  std::int64_t ghost_slots[ghost_sizes] = {0xfff0, 0xfff0, 0xfff0};  ///< by size, with ghosts; 0: none
+  bool tiles = true;               ///< where there is a grid, and ghosts
+  TileShape shape = {};            ///< of a tile; no cells: by the triangle
 };
 
-/// One block; firsts count in the arrays of the plan. first_width is that of the first step.
+/// One block; firsts count in the arrays of the plan. `width` is that of the first steps.
 struct RowBlock {
-  std::int64_t first_row = 0, first_page = 0, first_step = 0, first_bundle = 0;
-  std::uint32_t rows = 0, pages = 0, steps = 0, first_width = 0, bundles = 0, first_mail = 0, mails = 0;
+  std::int64_t first_row = 0, first_run = 0, first_page = 0, first_step = 0, first_bundle = 0, first_ghost = 0;
+  std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, bundles = 0, first_mail = 0, mails = 0, ghosts = 0;
+  std::uint32_t width[courier_groups] = {};
 };
 
-/// Slots are rows counted from the block's first; slot `rows` holds a zero. A position has `units` times 8 fields: the
-/// row's slot (with courier_far), the slots of its near numbers, and at the end the width of the next step and the low
-/// and the high half of its place in the mailbox. Its near numbers are read in pairs.
+/// Runs give the rows of a block slots; slot `slots` of each block holds a zero. A position has `units` times 8 fields:
+/// the row's slot (with courier_far), the slots of its near numbers, and at the end the width of the next step and the
+/// low and the high half of its place in the mailbox. Its near numbers are read in pairs.
 ///   step_end    by step: the position behind its last
 ///   index       by page, units of 128 positions: fields
 ///   source      by page, near / 2 pairs of 128 positions: the triangle's entry, or -1
@@ -56,47 +72,77 @@ struct RowBlock {
 ///   bundle_begin     one more than there are bundles: layers of 32
 ///   bundle_position  by bundle and lane: the row's position in its block, or -1
 ///   far_place, far_source   by layer and lane: place in the mailbox, or courier_no_mail; the triangle's entry, or -1
+/// With ghosts nobody reads mail that way, ghost k of a block has slot `slots` + 1 + k, and the fields at the end say
+/// of its group's next step where it begins, from this step's begin on (9 bits), and its width less 1, and then the
+/// row's place among its block's mail, or courier_no_ghost.
+///   ghost_place  by ghost, in the order in which a block's rows read them: place in the mailbox
 template <class I> struct CourierPlan {
+  bool has_ghosts = false;
   int near = 2, warps = 1, far_lanes = 1;
-  std::uint32_t most_rows = 0;  ///< of a block
+  std::uint32_t slots = 0;  ///< of a block, at most
+  std::uint32_t most_ghosts = 0;  ///< of a block
   std::uint32_t mails = 0;
   std::vector<RowBlock> block;
+  std::vector<RowRun> run;
   std::vector<std::uint32_t> step_end;
   Array<std::uint16_t> index;
   Array<I> source, row;
   std::vector<std::uint32_t> bundle_begin, bundle_position;
   Array<std::uint32_t> far_place;
   Array<I> far_source;
+  std::vector<std::uint32_t> ghost_place;
 
   /// Where fields and near entries of a position stand; positions of all blocks, page after page.
-  static constexpr int units_of(int near) { return (near + 4 + courier_fields - 1) / courier_fields; }
+  static constexpr int units_of(int near, bool has_ghosts = false)
+  {
+    return (near + (has_ghosts ? 3 : 4) + courier_fields - 1) / courier_fields;
+  }
+  int units() const { return units_of(near, has_ghosts); }
+  int pairs() const { return (near + 1) / 2; }
   std::size_t field_place(std::int64_t position, int field) const
   {
-    const std::int64_t unit = position / courier_page * units_of(near) + field / courier_fields;
+    const std::int64_t unit = position / courier_page * units() + field / courier_fields;
     return (unit * courier_page + position % courier_page) * courier_fields + field % courier_fields;
   }
   std::size_t near_place(std::int64_t position, int j) const
   {
-    const std::int64_t pair = position / courier_page * (near / 2) + j / 2;
+    const std::int64_t pair = position / courier_page * pairs() + j / 2;
     return (pair * courier_page + position % courier_page) * 2 + j % 2;
   }
-  std::uint16_t own_slot(std::int64_t position) const { return index[field_place(position, 0)] & ~courier_far; }
-  bool reads_mail(std::int64_t position) const { return index[field_place(position, 0)] & courier_far; }
+  std::uint16_t own_slot(std::int64_t position) const
+  {
+    const std::uint16_t own = index[field_place(position, 0)];
+    return has_ghosts ? own : own & ~courier_far;
+  }
+  bool reads_mail(std::int64_t position) const
+  {
+    return !has_ghosts && (index[field_place(position, 0)] & courier_far);
+  }
   std::uint16_t near_slot(std::int64_t position, int j) const { return index[field_place(position, j + 1)]; }
+  /// Without ghosts.
   std::uint32_t next_width(std::int64_t position) const
   {
-    return index[field_place(position, units_of(near) * courier_fields - 3)];
+    return index[field_place(position, units() * courier_fields - 3)];
   }
-  std::uint32_t mail_of(std::int64_t position) const
+  /// With ghosts, of the next step of the position's group: where it begins, and its width.
+  std::uint32_t group_begin(std::int64_t position) const { return group_field(position) & 511; }
+  std::uint32_t group_width(std::int64_t position) const { return 1 + (group_field(position) >> 9); }
+  std::uint32_t mail_of(const RowBlock& own, std::int64_t position) const
   {
-    const int last = units_of(near) * courier_fields - 1;
-    return index[field_place(position, last - 1)] |
-           static_cast<std::uint32_t>(index[field_place(position, last)]) << 16;
+    const int last = units() * courier_fields - 1;
+    const std::uint32_t field = index[field_place(position, last)];
+    if (has_ghosts) return field == courier_no_ghost ? courier_no_mail : own.first_mail + field;
+    return index[field_place(position, last - 1)] | field << 16;
+  }
+  std::uint16_t group_field(std::int64_t position) const
+  {
+    return index[field_place(position, units() * courier_fields - 2)];
   }
   std::size_t bytes() const
   {
-    const std::size_t words = step_end.size() + bundle_begin.size() + bundle_position.size() + far_place.size();
-    return block.size() * sizeof(RowBlock) + words * 4 +
+    const std::size_t words = step_end.size() + bundle_begin.size() + bundle_position.size() + far_place.size() +
+                              ghost_place.size();
+    return block.size() * sizeof(RowBlock) + run.size() * sizeof(RowRun) + words * 4 +
            index.size() * 2 + (source.size() + row.size() + far_source.size()) * sizeof(I);
   }
 };

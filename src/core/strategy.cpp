@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "courier_plan.hpp"
 #include "strategy_list.hpp"
 
 namespace syncfree {
@@ -71,14 +72,15 @@ static DeviceTimes level_order_times(const ChoiceInput& f)
 
 static DeviceTimes courier_times(const ChoiceInput& f)
 {
+  const double plan = 0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12);
+  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, plan};
   const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
-  const double step = entries <= 5 ? 0.09 : 0.25;
+  const double step = entries <= 5 ? 0.09 : f.longest <= ghost_near[ghost_sizes - 1] ? 0.17 : 0.25;
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
   const double blocks = std::max(n / 16384, std::max(1.0, busy));
   /* the chain goes from block to block; those that do not run at once follow each other closely */
   const double hops = 1.2 * std::min(blocks, 132.0) + 0.15 * std::max(blocks - 132, 0.0);
-  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops),
-          0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12)};
+  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), plan};
 }
 
 static DeviceTimes merged_times(const ChoiceInput& f)

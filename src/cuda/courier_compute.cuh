@@ -96,8 +96,8 @@ public:
   __device__ Computing(const CourierView<V>& A, const RowBlock& block, const CourierMemory<N, M, near>& memory,
                        const Box& box, bool conjugate)
       : memory_(memory), box_(box), first_row_(block.first_row), warps_(A.warps), cells_(A.depth * courier_page),
-        waste_((block.rows + 1) * static_cast<std::uint32_t>(sizeof(N))), scaled_(A.scale), conjugate_(conjugate),
-        ahead_(courier_stride * 32 * A.warps), last_(block.rows), end_(block.first_width)
+        waste_((A.slots + 1) * static_cast<std::uint32_t>(sizeof(N))), scaled_(A.scale), conjugate_(conjugate),
+        ahead_(courier_stride * 32 * A.warps), last_(block.rows), end_(block.width[0])
   {
   }
 
@@ -148,7 +148,7 @@ private:
     Tray<N>::clear(memory_.mail + (now.to == waste_ ? cells_ : now.cell));
     box_.put_if(now.mail != courier_no_mail, now.mail, result);
     __syncwarp();
-    if (!alone) meet(32 * warps_);
+    if (!alone) meet(1, 32 * warps_);
   }
 
   /// From the record at hand to the station of its step; read() gets the record of the step behind it then.

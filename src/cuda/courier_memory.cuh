@@ -2,6 +2,8 @@
 
 /// Strategy `courier`: what a thread block has in shared memory, and the warp that fills it.
 
+#include <cuda_pipeline_primitives.h>
+
 #include "core/courier_plan.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/ready.cuh"
@@ -10,12 +12,13 @@ namespace syncfree::cuda {
 
 template <class V> struct CourierView {
   const RowBlock* block;
+  const RowRun* run;
   const uint4* unit;
   const Number<V>*value, *scale;  ///< scale nullptr: 1
   const std::uint32_t *bundle_begin, *bundle_position, *far_place;
   const Number<V>* far_value;
   std::uint32_t mails;
-  std::uint32_t most_rows;  ///< of a block
+  std::uint32_t slots;  ///< of a block
   int depth;      ///< pages in shared memory, a power of two
   int warps;      ///< that compute
   int far_lanes;  ///< of a row that reads mail
@@ -33,6 +36,21 @@ template <class M> struct alignas(sizeof(M) > 8 ? 16 : 2 * sizeof(M)) Pair {
   M first, second;
 };
 
+/// Starts the copy of a number from memory to shared memory; there is no need of a register. Both stand where their
+/// real parts may stand.
+template <class N> __device__ void fetch_number(N* to, const N* from)
+{
+  using R = decltype(real_of(*from));
+  for (unsigned part = 0; part < sizeof(N) / sizeof(R); ++part)
+    __pipeline_memcpy_async(reinterpret_cast<R*>(to) + part, reinterpret_cast<const R*>(from) + part, sizeof(R));
+}
+/// Those that this thread has started.
+inline __device__ void await_fetched_numbers()
+{
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+
 /// What a block keeps in shared memory. The ring holds `depth` pages; what is read at once of a position is a cell of
 /// one of its planes, each of which has depth * courier_page cells.
 template <class N, class M, int near> struct CourierMemory {
@@ -48,16 +66,16 @@ template <class N, class M, int near> struct CourierMemory {
   Gate *full, *empty;  ///< by page
   Progress* left;      ///< pages that nobody will read
 
-  static constexpr std::size_t ring_begin(std::size_t rows) { return ((rows + 2) * sizeof(N) + 15) / 16 * 16; }
-  static std::size_t bytes(std::size_t rows, int depth)
+  static constexpr std::size_t ring_begin(std::size_t slots) { return ((slots + 2) * sizeof(N) + 15) / 16 * 16; }
+  static std::size_t bytes(std::size_t slots, int depth)
   {
-    return ring_begin(rows) + depth * (page_bytes + courier_page * sizeof(N) + 2 * sizeof(Gate)) + sizeof(N) + 16;
+    return ring_begin(slots) + depth * (page_bytes + courier_page * sizeof(N) + 2 * sizeof(Gate)) + sizeof(N) + 16;
   }
 
-  __device__ CourierMemory(unsigned char* memory, std::uint32_t most_rows, int depth)
+  __device__ CourierMemory(unsigned char* memory, std::uint32_t slots, int depth)
   {
     x = reinterpret_cast<N*>(memory);
-    unsigned char* ring = memory + ring_begin(most_rows);
+    unsigned char* ring = memory + ring_begin(slots);
     unit = reinterpret_cast<uint4*>(ring);
     pair = reinterpret_cast<Pair<M>*>(ring + depth * (units * unit_bytes));
     scale = reinterpret_cast<M*>(ring + depth * (units * unit_bytes + pairs * pair_bytes));

@@ -45,6 +45,11 @@ template <class R> __device__ double size_of(const ::cuda::std::complex<R>& v)
   return hypot(static_cast<double>(v.real()), static_cast<double>(v.imag()));
 }
 
+/// Neither NaN nor infinite, as far as the real part tells: that of a product with a NaN is one.
+inline __device__ bool is_ordinary(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
+inline __device__ bool is_ordinary(float v) { return (__float_as_uint(v) & 0x7f800000) != 0x7f800000; }
+template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v) { return is_ordinary(v.real()); }
+
 template <class N> __device__ bool finite(const N& v) { return isfinite(real_of(v)) && isfinite(imaginary_of(v)); }
 
 template <class R> __device__ R from_lane(R v, int lane_mask) { return __shfl_xor_sync(~0u, v, lane_mask); }

@@ -259,6 +259,9 @@ private:
     return status[0].ok() ? status[1] : status[0];
   }
 
+  /// About what a block has for numbers, bytes.
+  static constexpr std::int64_t room_for_numbers = 170000;
+
   static ChoiceInput features(const Analysis<T, I>& a, const LevelSets<I>& levels)
   {
     const PatternView<I> lower = a.pattern.lower(), upper = a.pattern.upper();
@@ -272,6 +275,11 @@ private:
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
     f.longest = std::max(granularity_of(lower, levels.count).longest, granularity_of(upper, levels.count).longest);
     f.regular = reaches_regularly(lower);
+    const Grid<I> grid = find_grid(lower);
+    if (grid.star) {
+      const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+      f.tiled_time = choose_tile(grid, room_for_numbers / static_cast<std::int64_t>(sizeof(T)), multiprocessors).time;
+    }
     MergeForecast merged;
     const Status status = forecast_merge(lower, levels, rule_of<T, I>(a.options), &merged);
     if (!status.ok()) throw Failure{status};

@@ -13,24 +13,21 @@
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
 #include "courier_compute.cuh"
+#include "courier_ghosts.cuh"
 #include "courier_mail.cuh"
+#include "launch.hpp"
 #include "level_order.cuh"
 
 namespace syncfree::cuda {
 namespace {
 
-/// By all threads of a block, several loads in flight.
-template <class N> __device__ void copy_run(N* to, const N* from, std::uint32_t count)
+/// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run.
+template <class View, class Copy> __device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
 {
-  constexpr int flight = 4;
-  for (std::uint32_t first = threadIdx.x; first < count; first += flight * blockDim.x) {
-    N some[flight];
-#pragma unroll
-    for (int f = 0; f < flight; ++f)
-      if (first + f * blockDim.x < count) some[f] = from[first + f * blockDim.x];
-#pragma unroll
-    for (int f = 0; f < flight; ++f)
-      if (first + f * blockDim.x < count) to[first + f * blockDim.x] = some[f];
+  const RowRun* run = A.run + block.first_run;
+  for (std::uint32_t r = threadIdx.x / 32; r < block.runs; r += blockDim.x / 32) {
+    const RowRun own = run[r];
+    for (std::uint32_t k = threadIdx.x % 32; k < own.rows; k += 32) copy(own.slot + k, own.first_row + k);
   }
 }
 
@@ -58,7 +55,7 @@ solve_row_blocks(CourierView<V> A, typename ValueBox<Number<T>>::View mailbox, u
   const Turn turn = take_turn(counter);
   const RowBlock block = A.block[turn.place];
   const ValueBox<N> box(mailbox, A.mails, turn.launch);
-  const CourierMemory<N, Number<V>, near> memory(shared, A.most_rows, A.depth);
+  const CourierMemory<N, Number<V>, near> memory(shared, A.slots, A.depth);
   if (threadIdx.x < static_cast<unsigned>(A.depth)) {
     memory.full[threadIdx.x].make(1);
     memory.empty[threadIdx.x].make(1);
@@ -66,9 +63,10 @@ solve_row_blocks(CourierView<V> A, typename ValueBox<Number<T>>::View mailbox, u
   }
   if (threadIdx.x == 0) memory.left->start();
   for (std::uint32_t k = threadIdx.x; k < A.depth * courier_page; k += blockDim.x) Tray<N>::clear(memory.mail + k);
-  if (threadIdx.x == 0) memory.x[block.rows] = N(0);
-  copy_run(memory.x, b + block.first_row, block.rows);
+  if (threadIdx.x == 0) memory.x[A.slots] = N(0);
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_number(memory.x + slot, b + row); });
   for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
+  await_fetched_numbers();
   __syncthreads();
   /* a lone compute warp has a scheduler, which is every fourth warp's, to itself */
   const unsigned all = blockDim.x / 32, warp = threadIdx.x / 32, first = A.warps;
@@ -83,7 +81,62 @@ solve_row_blocks(CourierView<V> A, typename ValueBox<Number<T>>::View mailbox, u
   }
   __syncwarp();
   __syncthreads();
-  copy_run(x + block.first_row, memory.x, block.rows);
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { x[row] = memory.x[slot]; });
+}
+
+/// owns       a block owns a tile or a run of rows; one lane of a computing warp a row of each step
+/// waits      computing lanes for ghosts of their row, and for pages; polling warps for mail of earlier blocks; the
+///            streaming thread for positions that nobody will read
+/// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
+///            in the next launch's mailbox
+/// order      mail and ghosts are their own flags (relaxed; device, block): a result that is NaN or infinite may have
+///            come from a ghost that was not there, and is computed again when all are. Steps: named barriers, each
+///            signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of which one
+///            thread tells the others with release, which they acquire; and an mbarrier when the first thread, behind
+///            the barrier of a later step, knows that they have been read
+/// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
+///            is asked for before it is read, and polling warps wait for nobody in their block
+/// result     reproducible: the order of additions depends on the plan only
+/// source     design notes 10; no publication known
+template <class T, class V, int near>
+__global__ void __launch_bounds__(ghost_threads<near>, 1)
+solve_tiles(GhostView<V> A, typename ValueBox<Number<T>>::View mailbox, unsigned long long* counter, const Number<T>* b,
+            Number<T>* x, bool conjugate)
+{
+  using N = Number<T>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const Turn turn = take_turn(counter);
+  const RowBlock block = A.block[turn.place];
+  const ValueBox<N> box(mailbox, A.mails, turn.launch);
+  const GhostMemory<N, Number<V>, near> memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
+  if (threadIdx.x < static_cast<unsigned>(A.depth)) {
+    memory.full[threadIdx.x].make(1);
+    memory.empty[threadIdx.x].make(1);
+    gates_are_made();
+  }
+  if (threadIdx.x == 0) memory.arrived->start();
+  if (threadIdx.x == 0) memory.x[A.slots] = N(0);
+  N* ghost = memory.x + A.slots + 1;
+  for (std::uint32_t k = threadIdx.x; k < block.ghosts; k += blockDim.x) Tray<N>::clear(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
+  await_launch_before();
+  let_next_start();
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_number(memory.x + slot, b + row); });
+  await_fetched_numbers();
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
+  if (warp < computing) {
+    Walking<N, V, near, ValueBox<N>>(A, block, memory, box, conjugate).run(block.steps);
+  } else if (warp == computing) {
+    Streaming<N, V, near>(A, block, memory).run();
+  } else if (warp == computing + 1) {
+    if (threadIdx.x % 32 == 0) announce_pages(memory, block.pages, A.depth, Spin(block.first_row));
+  } else {
+    fetch_ghosts(A.ghost_place + block.first_ghost, block.ghosts, ghost, box, warp - computing - 2, block.first_row);
+  }
+  __syncwarp();
+  __syncthreads();
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { x[row] = memory.x[slot]; });
 }
 
 /// Near entries of a row at most: what registers and pages hold.
@@ -100,11 +153,103 @@ template <class N, class Body> void with_near(int near, Body body)
   }
 }
 
-template <class T, class V, class I> class CourierSolver : public DeviceSolver<T, I> {
+/// What a block may use; the rest is for the ticket and the compiler.
+inline std::size_t memory_of_block()
+{
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
+}
+
+/// body(an integral constant) for one of the sizes of rows with ghosts.
+template <class Body> void with_ghosts(int near, Body body)
+{
+  if (near == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
+  if (near == ghost_near[1]) return body(std::integral_constant<int, ghost_near[1]>());
+  return body(std::integral_constant<int, ghost_near[2]>());
+}
+
+constexpr int least_depth = 8;  ///< pages that six steps of 128 rows may touch, and one
+template <class N> constexpr int least_depth_of(int near)
+{
+  return near == courier_most_near<N> ? least_depth / 2 : least_depth;
+}
+/// With ghosts four steps must fit, which are of 64 rows where rows are long; more hide how far memory is.
+constexpr int least_depth_with_ghosts(int near) { return near > 5 ? 4 : 8; }
+
+/// Numbers that fit beside a ring of `depth` pages.
+template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
+{
+  const std::size_t ring = Memory::bytes(0, depth), all = memory_of_block();
+  return ring < all ? static_cast<std::int64_t>((all - ring) / sizeof(N)) - 2 : 0;
+}
+
+/// Entries of the pattern by their number in the factor.
+template <class I> void rename(Array<I>* entries, const I* source, int threads)
+{
+  constexpr std::size_t part = 1 << 16;
+  for_parts(threads, (entries->size() + part - 1) / part, [&](std::size_t p) {
+    for (std::size_t k = p * part; k < std::min(entries->size(), (p + 1) * part); ++k)
+      if ((*entries)[k] >= 0) (*entries)[k] = source[(*entries)[k]];
+  });
+}
+
+template <class T, class V, class I>
+CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  using N = Number<T>;
+  using M = Number<V>;
+  constexpr int most_near = courier_most_near<N>;
+  CourierRule rule;
+  rule.most_slots = numbers_that_fit<CourierMemory<N, M, 4>, N>(least_depth);
+  for (int s = 0; s < ghost_sizes; ++s)
+    with_ghosts(ghost_near[s], [&](auto near) {
+      const std::int64_t fit = numbers_that_fit<GhostMemory<N, M, near>, N>(least_depth_with_ghosts(near));
+      rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
+    });
+  rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  rule.rows = options.blocks.least_rows;
+  rule.most_near = most_near;
+  rule.most_warps = 4;
+  rule.most_warps_of_long = 2;
+  rule.threads = options.threads;
+  const LevelsOf<I> levels(triangle);
+  CourierPlan<I> plan;
+  for (;;) {
+    const Status status = make_courier_plan(triangle.pattern, triangle.lower, *levels, rule, &plan);
+    if (!status.ok()) throw Failure{status};
+    if (plan.has_ghosts) break;
+    with_near<N>(plan.near, [&](auto near) {
+      rule.most_slots = numbers_that_fit<CourierMemory<N, M, near>, N>(least_depth_of<N>(near));
+    });
+    if (plan.slots <= rule.most_slots) break;
+    rule.near = plan.near;
+  }
+  if (triangle.source) {
+    rename(&plan.source, triangle.source, rule.threads);
+    rename(&plan.far_source, triangle.source, rule.threads);
+  }
+  return plan;
+}
+
+/// Rows that read others by mail.
+template <class T, class V, class I> class MailSolver : public DeviceSolver<T, I> {
 public:
-  CourierSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : CourierSolver(triangle, make_plan(triangle, options))
+  MailSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
+      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots),
+        mails_(plan.mails), far_lanes_(plan.far_lanes), block_(plan.block), run_(plan.run), index_(plan.index),
+        source_(plan.source), row_(plan.row),
+        bundle_begin_(plan.bundle_begin), bundle_position_(plan.bundle_position), far_place_(plan.far_place),
+        far_source_(plan.far_source), value_(plan.source.size()), scale_(triangle.unit ? 0 : plan.row.size()),
+        far_value_(plan.far_source.size()), mailbox_(plan.mails), counter_(1)
   {
+    with_near<Number<T>>(near_, [&](auto near) {
+      const auto fits = [&] { return Memory<near>::bytes(slots_, depth_) <= memory_of_block(); };
+      for (depth_ = 16; depth_ > least_depth_of<Number<T>>(near) && !fits();) depth_ /= 2;
+      memory_ = Memory<near>::bytes(slots_, depth_);
+      allow_shared_memory(solve_row_blocks<T, V, near, true>, memory_of_block());
+      allow_shared_memory(solve_row_blocks<T, V, near, false>, memory_of_block());
+    });
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
@@ -124,99 +269,28 @@ public:
 
   std::string describe() const override
   {
-    return std::to_string(blocks_) + " blocks of " + std::to_string(most_rows_) + " rows at most, " +
+    return std::to_string(blocks_) + " blocks of " + std::to_string(slots_) + " rows at most, " +
            std::to_string(near_) + " near entries a row, " + std::to_string(warps_) +
            (warps_ == 1 ? " warp" : " warps") + " for a step";
   }
 
   std::size_t plan_bytes() const override
   {
-    return block_.bytes() + index_.bytes() + source_.bytes() + row_.bytes() + bundle_begin_.bytes() +
+    return block_.bytes() + run_.bytes() + index_.bytes() + source_.bytes() + row_.bytes() + bundle_begin_.bytes() +
            bundle_position_.bytes() + far_place_.bytes() + far_source_.bytes() + mailbox_.bytes();
   }
   std::size_t value_bytes() const override { return value_.bytes() + scale_.bytes() + far_value_.bytes(); }
 
 private:
-  static constexpr int least_depth = 8;  ///< pages that six steps of 128 rows may touch, and one
-  static constexpr int least_depth_of(int near)
-  {
-    return near == courier_most_near<Number<T>> ? least_depth / 2 : least_depth;
-  }
   template <int near> using Memory = CourierMemory<Number<T>, Number<V>, near>;
-
-  static std::size_t memory_of_block()
-  {
-    const int memory = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    return static_cast<std::size_t>(memory) - 1024;  // the ticket and what the compiler takes
-  }
-
-  /// Rows that fit beside a ring of `depth` pages.
-  template <int near> static std::int64_t rows_that_fit(int depth)
-  {
-    const std::size_t rest = memory_of_block() - Memory<near>::bytes(0, depth);
-    return static_cast<std::int64_t>(rest / sizeof(Number<T>)) - 2;
-  }
-
-  static CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-  {
-    constexpr int most_near = courier_most_near<Number<T>>;
-    CourierRule rule;
-    rule.most_rows = rows_that_fit<4>(least_depth);
-    rule.rows = options.blocks.least_rows;
-    rule.most_near = most_near;
-    rule.most_warps = 4;
-    rule.most_warps_of_long = 2;
-    rule.threads = options.threads;
-    const LevelsOf<I> levels(triangle);
-    CourierPlan<I> plan;
-    for (;;) {
-      const Status status = make_courier_plan(triangle.pattern, triangle.lower, *levels, rule, &plan);
-      if (!status.ok()) throw Failure{status};
-      with_near<Number<T>>(plan.near, [&](auto near) { rule.most_rows = rows_that_fit<near>(least_depth_of(near)); });
-      if (plan.most_rows <= rule.most_rows) break;
-      rule.near = plan.near;
-    }
-    if (triangle.source) {
-      rename(&plan.source, triangle.source, rule.threads);
-      rename(&plan.far_source, triangle.source, rule.threads);
-    }
-    return plan;
-  }
-
-  static void rename(Array<I>* entries, const I* source, int threads)
-  {
-    constexpr std::size_t part = 1 << 16;
-    for_parts(threads, (entries->size() + part - 1) / part, [&](std::size_t p) {
-      for (std::size_t k = p * part; k < std::min(entries->size(), (p + 1) * part); ++k)
-        if ((*entries)[k] >= 0) (*entries)[k] = source[(*entries)[k]];
-    });
-  }
-
-  CourierSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
-      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), most_rows_(plan.most_rows),
-        mails_(plan.mails), far_lanes_(plan.far_lanes), block_(plan.block), index_(plan.index), source_(plan.source),
-        row_(plan.row),
-        bundle_begin_(plan.bundle_begin), bundle_position_(plan.bundle_position), far_place_(plan.far_place),
-        far_source_(plan.far_source), value_(plan.source.size()), scale_(triangle.unit ? 0 : plan.row.size()),
-        far_value_(plan.far_source.size()), mailbox_(plan.mails), counter_(1)
-  {
-    with_near<Number<T>>(near_, [&](auto near) {
-      const auto fits = [&] { return Memory<near>::bytes(most_rows_, depth_) <= memory_of_block(); };
-      for (depth_ = 16; depth_ > least_depth_of(near) && !fits();) depth_ /= 2;
-      memory_ = Memory<near>::bytes(most_rows_, depth_);
-      allow_shared_memory(solve_row_blocks<T, V, near, true>, memory_of_block());
-      allow_shared_memory(solve_row_blocks<T, V, near, false>, memory_of_block());
-    });
-    counter_.fill(0, nullptr);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
 
   template <int near, bool alone> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
-    const CourierView<V> view = {block_.data(), reinterpret_cast<const uint4*>(index_.data()), numbers(value_.data()),
+    const CourierView<V> view = {block_.data(), run_.data(), reinterpret_cast<const uint4*>(index_.data()),
+                                 numbers(value_.data()),
                                  scale_.empty() ? nullptr : numbers(scale_.data()), bundle_begin_.data(),
                                  bundle_position_.data(), far_place_.data(), numbers(far_value_.data()),
-                                 mails_, static_cast<std::uint32_t>(most_rows_), depth_, warps_, far_lanes_};
+                                 mails_, static_cast<std::uint32_t>(slots_), depth_, warps_, far_lanes_};
     solve_row_blocks<T, V, near, alone>
       <<<static_cast<unsigned>(blocks_), courier_threads<Number<T>, near, alone>, memory_, stream>>>(
         view, mailbox_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
@@ -224,10 +298,11 @@ private:
   }
 
   int near_, warps_, depth_ = least_depth;
-  std::size_t blocks_, most_rows_, memory_ = 0;
+  std::size_t blocks_, slots_, memory_ = 0;
   std::uint32_t mails_;
   int far_lanes_;
   DeviceArray<RowBlock> block_;
+  DeviceArray<RowRun> run_;
   DeviceArray<std::uint16_t> index_;
   DeviceArray<I> source_, row_;
   DeviceArray<std::uint32_t> bundle_begin_, bundle_position_, far_place_;
@@ -237,12 +312,104 @@ private:
   DeviceArray<unsigned long long> counter_;
 };
 
+/// Rows that read ghosts.
+template <class T, class V, class I> class GhostSolver : public DeviceSolver<T, I> {
+public:
+  GhostSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
+      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots),
+        most_ghosts_(plan.most_ghosts), mails_(plan.mails), scaled_(!triangle.unit), block_(plan.block), run_(plan.run),
+        source_(plan.source), row_(plan.row), ghost_place_(plan.ghost_place), mailbox_(plan.mails), counter_(1)
+  {
+    with_ghosts(near_, [&](auto near) {
+      using Memory = GhostMemory<Number<T>, Number<V>, near>;
+      const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_;
+      for (depth_ = most_depth; Memory::bytes(numbers, depth_) > memory_of_block();) --depth_;
+      memory_ = Memory::bytes(numbers, depth_);
+      allow_shared_memory(solve_tiles<T, V, near>, memory_of_block());
+      make_pages<near>(plan);
+    });
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override { run(b, x, conjugate, stream, false); }
+  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    run(b, x, conjugate, stream, overlaps_);
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    with_ghosts(near_, [&](auto near) {
+      const std::size_t count = source_.size() / 2;
+      fill_pairs<T, V, I, near><<<blocks_for(count, 256), 256, 0, stream>>>(
+        count, source_.data(), row_.data(), numbers(value), scaled_ ? numbers(inverse_diagonal) : nullptr,
+        reinterpret_cast<Page<near>*>(page_.data()));
+      check_launch("fill_pairs");
+    });
+  }
+
+  std::string describe() const override
+  {
+    return std::to_string(blocks_) + " blocks of " + std::to_string(slots_) + " rows and " +
+           std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
+           (warps_ == 1 ? " warp" : " warps") + " for a step";
+  }
+
+  std::size_t plan_bytes() const override
+  {
+    return block_.bytes() + run_.bytes() + page_.bytes() - value_bytes() + source_.bytes() + row_.bytes() +
+           ghost_place_.bytes() + mailbox_.bytes();
+  }
+  std::size_t value_bytes() const override { return source_.size() * sizeof(V); }
+
+private:
+  static constexpr int most_depth = 16;
+  template <int near> using Page = GhostPage<Number<V>, near>;
+
+  /// With fields; refresh() brings the numbers.
+  template <int near> void make_pages(const CourierPlan<I>& plan)
+  {
+    constexpr std::size_t units = sizeof(Page<near>::unit);
+    const std::size_t pages = plan.row.size() / courier_page;
+    page_ = DeviceArray<unsigned char>(pages * sizeof(Page<near>));
+    SYNCFREE_CUDA(cudaMemcpy2D(page_.data(), sizeof(Page<near>), plan.index.data(), units, units, pages,
+                               cudaMemcpyHostToDevice));
+  }
+
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  {
+    with_ghosts(near_, [&](auto near) {
+      const GhostView<V> view = {block_.data(), run_.data(), page_.data(), ghost_place_.data(), mails_, slots_,
+                                 most_ghosts_, depth_, warps_};
+      const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
+      launch(solve_tiles<T, V, near>, {static_cast<unsigned>(blocks_), threads, memory_, stream, overlaps}, view,
+             mailbox_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
+    });
+  }
+
+  int near_, warps_, depth_ = most_depth;
+  std::size_t blocks_, memory_ = 0;
+  std::uint32_t slots_, most_ghosts_, mails_;
+  bool scaled_;
+  const bool overlaps_ = launches_can_overlap();
+  DeviceArray<RowBlock> block_;
+  DeviceArray<RowRun> run_;
+  DeviceArray<unsigned char> page_;
+  DeviceArray<I> source_, row_;
+  DeviceArray<std::uint32_t> ghost_place_;
+  typename ValueBox<Number<T>>::Memory mailbox_;
+  DeviceArray<unsigned long long> counter_;
+};
+
 }  // namespace
 
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
-  return std::make_unique<CourierSolver<T, V, I>>(triangle, options);
+  const CourierPlan<I> plan = make_plan<T, V>(triangle, options);
+  if (plan.has_ghosts) return std::make_unique<GhostSolver<T, V, I>>(triangle, plan);
+  return std::make_unique<MailSolver<T, V, I>>(triangle, plan);
 }
 
 #define INSTANTIATE(T, V, I)                                                                        \

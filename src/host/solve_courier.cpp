@@ -30,7 +30,7 @@ public:
   explicit CourierSolver(TriangleView<V, I> triangle)
       : triangle_(triangle), plan_(plan_blocks(triangle.pattern, triangle.lower)), mailbox_(plan_.mails)
   {
-    if (plan_.most_rows > 0) x_.resize(plan_.most_rows + 1);
+    if (plan_.slots > 0) x_.resize(plan_.slots + 1 + plan_.most_ghosts);
   }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
@@ -59,8 +59,10 @@ private:
 
   template <bool conjugated> void solve_block(const RowBlock& block, const T* b, T* x)
   {
-    std::copy_n(b + block.first_row, block.rows, x_.begin());
-    x_[block.rows] = T(0);
+    for_runs(block, [&](const RowRun& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
+    x_[plan_.slots] = T(0);
+    for (std::uint32_t k = 0; k < block.ghosts; ++k)
+      x_[plan_.slots + 1 + k] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
     const std::int64_t first = block.first_page * courier_page;
     std::int64_t begin = first, lane = 0;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
@@ -68,10 +70,15 @@ private:
       for (std::int64_t p = begin; p < end; ++p)
         if (plan_.reads_mail(p)) read_mail<conjugated>(block, p, &lane);
       /* all that a step reads was there before it: its rows are done backwards */
-      for (std::int64_t p = end; p > begin; --p) solve_position<conjugated>(p - 1);
+      for (std::int64_t p = end; p > begin; --p) solve_position<conjugated>(block, p - 1);
       begin = end;
     }
-    std::copy_n(x_.begin(), block.rows, x + block.first_row);
+    for_runs(block, [&](const RowRun& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
+  }
+
+  template <class Body> void for_runs(const RowBlock& block, Body body) const
+  {
+    for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
   }
 
   /// Subtracts what the row at a position reads by mail; its lanes are those from the lane-th of the block on.
@@ -88,7 +95,7 @@ private:
     *lane += plan_.far_lanes;
   }
 
-  template <bool conjugated> void solve_position(std::int64_t position)
+  template <bool conjugated> void solve_position(const RowBlock& block, std::int64_t position)
   {
     T& x = x_[plan_.own_slot(position)];
     for (int j = 0; j < plan_.near; ++j) {
@@ -97,7 +104,8 @@ private:
     }
     if (triangle_.inverse_diagonal)
       x = multiply(x, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
-    if (plan_.mail_of(position) != courier_no_mail) mailbox_[plan_.mail_of(position)] = x;
+    const std::uint32_t mail = plan_.mail_of(block, position);
+    if (mail != courier_no_mail) mailbox_[mail] = x;
   }
 
   TriangleView<V, I> triangle_;

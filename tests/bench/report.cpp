@@ -21,7 +21,7 @@ constexpr const char* header =
 std::string title(const Result& r)
 {
   std::string text = r.matrix + " " + r.setting.kind;
-  if (r.setting.levels) text += "(" + std::to_string(r.setting.levels) + ")";
+  if (r.setting.levels) text.append("(").append(std::to_string(r.setting.levels)).append(")");
   return text;
 }
 

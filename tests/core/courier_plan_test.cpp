@@ -32,8 +32,28 @@ struct Planned {
     const I* first = plan.row.data() + block.first_page * courier_page;
     return {first, first + block.rows};
   }
+  /// The row of a slot, -1 of none.
+  I row_of_slot(const RowBlock& block, std::uint32_t slot) const
+  {
+    for (std::uint32_t r = 0; r < block.runs; ++r) {
+      const RowRun& run = plan.run[block.first_run + r];
+      if (slot >= run.slot && slot < run.slot + run.rows) return static_cast<I>(run.first_row + slot - run.slot);
+    }
+    return -1;
+  }
   static std::int64_t position(const RowBlock& block, std::uint32_t p) { return block.first_page * courier_page + p; }
-  std::uint32_t mail(const RowBlock& block, std::uint32_t p) const { return plan.mail_of(position(block, p)); }
+  /// The block of each row, which is in one of them only.
+  std::vector<std::size_t> owners() const
+  {
+    std::vector<std::size_t> owner(T.n, plan.block.size());
+    for (std::size_t t = 0; t < plan.block.size(); ++t)
+      for (const I row : rows(plan.block[t])) {
+        EXPECT_EQ(owner[row], plan.block.size()) << "row " << row << " twice";
+        owner[row] = t;
+      }
+    return owner;
+  }
+  std::uint32_t mail(const RowBlock& block, std::uint32_t p) const { return plan.mail_of(block, position(block, p)); }
   /// The triangle's entries of a position that are near.
   std::vector<I> near(const RowBlock& block, std::uint32_t p) const
   {
@@ -56,30 +76,55 @@ std::vector<CourierRule> rules()
           {1, 1, 2, 2, 1, 1}, {400, 100, 8, 16, 0, 2, 1}, {90, 0, 0, 4, 0, 8, 8, 3}};
 }
 
-template <class Look> void for_each_plan(Look look)
+/// Of tiles; host memory is no limit.
+std::vector<CourierRule> tile_rules()
 {
-  for (const bool lower : {true, false})
-    for (const CourierRule& rule : rules())
-      for (const unsigned percent : {1u, 8u}) {
-        const Planned p(random_deep_triangle<I>(percent, 300, percent, lower), lower, rule);
-        SCOPED_TRACE(testing::Message() << (lower ? "lower " : "upper ") << rule.most_rows << " rows, " << percent);
-        look(p, lower, rule);
-      }
+  std::vector<CourierRule> all;
+  for (const TileShape& shape : {TileShape(), TileShape{11, 3, 2}, TileShape{4, 2, 3}, TileShape{1, 1, 1}}) {
+    CourierRule rule;
+    rule.shape = shape;
+    all.push_back(rule);
+  }
+  all.back().warps = 3;
+  return all;
 }
 
-TEST(CourierPlans, cut_the_rows_into_runs_of_bounded_length_in_the_order_of_a_solve)
+template <class Look> void for_each_plan(Look look)
 {
-  for_each_plan([](const Planned& p, bool lower, const CourierRule& rule) {
-    I next = lower ? 0 : p.T.n;
-    for (const RowBlock& block : p.plan.block) {
-      EXPECT_LE(block.rows, rule.most_rows);
-      EXPECT_EQ(block.first_row, lower ? next : next - static_cast<I>(block.rows));
-      next = lower ? static_cast<I>(block.first_row + block.rows) : static_cast<I>(block.first_row);
-      std::vector<I> rows = p.rows(block);
-      std::sort(rows.begin(), rows.end());
-      for (std::size_t k = 0; k < rows.size(); ++k) EXPECT_EQ(rows[k], block.first_row + static_cast<I>(k));
+  for (const bool lower : {true, false}) {
+    const auto one = [&](OwnedPattern<I> T, const CourierRule& rule, const char* name) {
+      const Planned p(std::move(T), lower, rule);
+      SCOPED_TRACE(testing::Message() << name << (lower ? " lower " : " upper ") << rule.most_slots
+                                      << " slots, tiles of " << rule.shape.cells << " x " << rule.shape.lines << " x " << rule.shape.planes);
+      look(p, lower, rule);
+    };
+    for (const CourierRule& rule : rules())
+      for (const unsigned percent : {1u, 8u})
+        one(random_deep_triangle<I>(percent, 300, percent, lower), rule, percent == 1 ? "sparse" : "dense");
+    for (const CourierRule& rule : tile_rules()) {
+      one(stencil_triangle<I>(11, 7, 6, false, lower), rule, "star");
+      one(stencil_triangle<I>(24, 18, 1, false, lower), rule, "flat star");
+      one(stencil_triangle<I>(9, 7, 6, true, lower), rule, "box");
     }
-    EXPECT_EQ(next, lower ? p.T.n : 0);
+  }
+}
+
+TEST(CourierPlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
+{
+  for_each_plan([](const Planned& p, bool, const CourierRule& rule) {
+    const std::vector<std::size_t> owner = p.owners();
+    for (I row = 0; row < p.T.n; ++row) {
+      ASSERT_LT(owner[row], p.plan.block.size()) << "row " << row;
+      for (I k = p.T.row_begin[row]; k < p.T.row_begin[row + 1]; ++k)
+        EXPECT_LE(owner[p.T.column[k]], owner[row]) << "row " << row;
+    }
+    for (const RowBlock& block : p.plan.block) {
+      if (!p.plan.has_ghosts) {
+        EXPECT_LE(block.rows, rule.most_slots);
+      }
+      EXPECT_LE(block.rows, p.plan.slots);
+      EXPECT_LE(block.ghosts, p.plan.most_ghosts);
+    }
   });
 }
 
@@ -97,11 +142,17 @@ TEST(CourierPlans, take_rows_by_level_in_steps_that_the_warps_hold)
         const bool last = s + 1 == block.steps;
         for (std::uint32_t k = begin; k < end; ++k) {
           EXPECT_EQ(p.depth[rows[k]], p.depth[rows[begin]]);
-          EXPECT_EQ(p.plan.next_width(Planned::position(block, k)),
-                    last ? 0 : p.plan.step_end[block.first_step + s + 1] - end);
+          const std::int64_t at = Planned::position(block, k);
+          if (!p.plan.has_ghosts) {
+            EXPECT_EQ(p.plan.next_width(at), last ? 0 : p.plan.step_end[block.first_step + s + 1] - end);
+          } else if (s + courier_groups < block.steps) {
+            const std::uint32_t* ends = p.plan.step_end.data() + block.first_step + s;
+            EXPECT_EQ(p.plan.group_begin(at), ends[courier_groups - 1] - begin);
+            EXPECT_EQ(p.plan.group_width(at), ends[courier_groups] - ends[courier_groups - 1]);
+          }
         }
-        if (begin == 0) {
-          EXPECT_EQ(block.first_width, end);
+        if (s < courier_groups) {
+          EXPECT_EQ(block.width[s], end - begin);
         }
         if (begin > 0) {
           EXPECT_GE(p.depth[rows[begin]], p.depth[rows[begin - 1]]);
@@ -131,19 +182,22 @@ TEST(CourierPlans, give_every_entry_a_way)
       for (std::uint32_t at = 0; at < block.rows; ++at) {
         const I row = p.rows(block)[at];
         const std::int64_t position = Planned::position(block, at);
-        EXPECT_EQ(block.first_row + p.plan.own_slot(position), row);
+        EXPECT_EQ(p.row_of_slot(block, p.plan.own_slot(position)), row);
         const std::vector<I> near = p.near(block, at);
         for (std::size_t j = 0; j < near.size(); ++j) {
           ++seen[near[j]];
           EXPECT_EQ(p.row_of(near[j]), row);
-          EXPECT_EQ(block.first_row + p.plan.near_slot(position, static_cast<int>(j)), p.T.column[near[j]]);
+          const std::uint32_t slot = p.plan.near_slot(position, static_cast<int>(j));
+          const I read = slot > p.plan.slots ? sender[p.plan.ghost_place[block.first_ghost + slot - p.plan.slots - 1]]
+                                             : p.row_of_slot(block, slot);
+          EXPECT_EQ(read, p.T.column[near[j]]);
           EXPECT_LT(p.depth[p.T.column[near[j]]], p.depth[row]);
           if (j > 0) {
             EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]]) << "the latest last";
           }
         }
         for (std::size_t j = near.size(); j < static_cast<std::size_t>(p.plan.near); ++j)
-          EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), block.rows) << "not the slot of zero";
+          EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), p.plan.slots) << "not the slot of zero";
         if (!p.plan.reads_mail(position)) continue;
         const std::size_t bundle = block.first_bundle + lane / 32, lanes = p.plan.far_lanes;
         ASSERT_LT(lane / 32, block.bundles);
@@ -193,7 +247,10 @@ TEST(CourierPlans, choose_near_and_warps_by_the_triangle)
     row.erase(std::unique(row.begin(), row.end()), row.end());
     while (!row.empty() && row.back() >= &row - wide.data()) row.pop_back();
   }
-  const CourierRule rule = {10000, 500};
+  CourierRule rule = {10000, 500};
+  EXPECT_EQ(Planned(pattern_of(chain), true, rule).plan.near, 3);
+  EXPECT_EQ(Planned(pattern_of(wide), true, rule).plan.near, 5);
+  std::fill(rule.ghost_slots, rule.ghost_slots + ghost_sizes, 0);
   const Planned narrow(pattern_of(chain), true, rule), broad(pattern_of(wide), true, rule);
   EXPECT_EQ(narrow.plan.near, 2);
   EXPECT_EQ(narrow.plan.warps, 1);
@@ -201,25 +258,55 @@ TEST(CourierPlans, choose_near_and_warps_by_the_triangle)
   EXPECT_GT(broad.plan.warps, 1);
 }
 
-/// 7-point stencil on a grid: a plane is not shared out unevenly.
-TEST(CourierPlans, cut_grids_between_planes_and_lines)
+/// Ghosts come in the order in which rows read them, each once.
+TEST(CourierPlans, number_ghosts_as_they_are_read)
 {
-  const I nx = 20, ny = 12, nz = 15;
-  std::vector<std::vector<I>> rows(nx * ny * nz);
-  for (I i = 0; i < static_cast<I>(rows.size()); ++i) {
-    if (i >= nx * ny) rows[i].push_back(i - nx * ny);
-    if (i / nx % ny > 0) rows[i].push_back(i - nx);
-    if (i % nx > 0) rows[i].push_back(i - 1);
-  }
-  for (const std::int64_t most : {1000, 100}) {
-    const Planned p(pattern_of(rows), true, {most});
-    const std::uint32_t plane = nx * ny, rows = p.plan.most_rows;
-    EXPECT_TRUE(plane % rows == 0 || rows % plane == 0) << rows;
-    EXPECT_GT(p.plan.most_rows, most / 5);
+  const Planned p(stencil_triangle<I>(20, 12, 15, false, true), true, tile_rules()[2]);
+  ASSERT_TRUE(p.plan.has_ghosts);
+  EXPECT_EQ(p.plan.near, 3);
+  for (const RowBlock& block : p.plan.block) {
+    std::uint32_t next = p.plan.slots + 1;
+    for (std::uint32_t at = 0; at < block.rows; ++at)
+      for (int j = 0; j < p.plan.near; ++j) {
+        const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
+        EXPECT_LE(slot, next);
+        next += slot == next;
+      }
+    EXPECT_EQ(next, p.plan.slots + 1 + block.ghosts);
   }
 }
 
-/// Threads change nothing.
+/// Looks like a star on a grid, but some rows read across the order of the tiles: no tiles then, and still a plan.
+TEST(CourierPlans, do_without_tiles_that_would_wait_for_each_other)
+{
+  const I x = 11, y = 8, z = 8;
+  const OwnedPattern<I> star = stencil_triangle<I>(x, y, z, false, true);
+  std::vector<std::vector<I>> rows(star.n);
+  for (I row = 0; row < star.n; ++row) {
+    for (I k = star.row_begin[row]; k < star.row_begin[row + 1]; ++k) rows[row].push_back(star.column[k]);
+    const I q = row / x % y;
+    if (row >= x * y && q + 1 < y && row % 40 == 0) rows[row].push_back(row - x * y + x);
+    std::sort(rows[row].begin(), rows[row].end());
+  }
+  CourierRule rule;
+  rule.shape = {11, 2, 2};
+  const Planned p(pattern_of(rows), true, rule);
+  EXPECT_TRUE(p.plan.has_ghosts);
+  const std::vector<std::size_t> owner = p.owners();
+  for (I row = 0; row < p.T.n; ++row)
+    for (const I column : rows[row]) EXPECT_LE(owner[column], owner[row]);
+}
+
+TEST(CourierPlans, have_no_ghosts_where_there_is_no_room_for_them)
+{
+  CourierRule rule;
+  rule.ghost_slots[0] = 150;
+  const Planned p(stencil_triangle<I>(20, 12, 15, false, true), true, rule);
+  EXPECT_LE(p.plan.slots + 1 + p.plan.most_ghosts, p.plan.has_ghosts ? 150u : ~0u);
+  std::fill(rule.ghost_slots, rule.ghost_slots + ghost_sizes, 0);
+  EXPECT_FALSE(Planned(stencil_triangle<I>(20, 12, 15, false, true), true, rule).plan.has_ghosts);
+}
+
 TEST(CourierPlans, tell_grids_from_meshes)
 {
   EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view()));
@@ -227,6 +314,7 @@ TEST(CourierPlans, tell_grids_from_meshes)
   EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view()));
 }
 
+/// Threads change nothing.
 TEST(CourierPlans, are_the_same_on_several_threads)
 {
   const auto T = random_deep_triangle<I>(3, 2000, 3, true);  // enough for four threads to be worth their while

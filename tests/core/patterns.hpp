@@ -97,17 +97,27 @@ template <class I> OwnedPattern<I> line_pattern(I n)
   return A;
 }
 
-/// The strictly lower or upper triangle of the 5-point grid of x by y points, x fastest.
+/// The strictly lower or upper triangle of a grid of x by y by z points, x fastest: with their neighbours along the
+/// axes or, as a box, with all around them.
+template <class I> OwnedPattern<I> stencil_triangle(I x, I y, I z, bool box, bool lower)
+{
+  std::vector<std::vector<I>> rows(x * y * z);
+  for (I row = 0; row < x * y * z; ++row)
+    for (I k = -1; k <= 1; ++k)
+      for (I j = -1; j <= 1; ++j)
+        for (I i = -1; i <= 1; ++i) {
+          const I p = row % x + i, q = row / x % y + j, r = row / x / y + k, column = (r * y + q) * x + p;
+          const bool inside = p >= 0 && p < x && q >= 0 && q < y && r >= 0 && r < z;
+          if (inside && (box || i * i + j * j + k * k == 1) && (lower ? column < row : column > row))
+            rows[row].push_back(column);
+        }
+  return pattern_of(rows);
+}
+
+/// The same of the 5-point grid of x by y points.
 template <class I> OwnedPattern<I> grid_triangle(I x, I y, bool lower)
 {
-  std::vector<std::vector<I>> rows(x * y);
-  for (I i = 0; i < x * y; ++i) {
-    if (lower && i / x != 0) rows[i].push_back(i - x);
-    if (lower && i % x != 0) rows[i].push_back(i - 1);
-    if (!lower && i % x != x - 1) rows[i].push_back(i + 1);
-    if (!lower && i / x != y - 1) rows[i].push_back(i + x);
-  }
-  return pattern_of(rows);
+  return stencil_triangle<I>(x, y, 1, false, lower);
 }
 
 }  // namespace syncfree

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "../battery.hpp"
 #include "device_support.hpp"
 
 namespace syncfree {
@@ -137,6 +138,39 @@ TEST(Device, courier_runs_more_blocks_than_there_are_multiprocessors)
       }
     }
   EXPECT_EQ(to.get(), first);
+}
+
+/// Tiles along all axes, some that begin when others have ended, and what is not a number in between.
+TEST(Device, courier_solves_grids_by_tiles)
+{
+  struct Grid {
+    I x, y, z;
+  };
+  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
+  for (Grid g : {Grid{13, 12, 11}, Grid{33, 32, 31}, Grid{9, 190, 190}, Grid{301, 200, 1}, Grid{2000, 9, 9}}) {
+    if (short_run && g.x * g.y * g.z > 2000) continue;
+    SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z);
+    const auto A = make_poisson<double, I>(g.x, g.y, g.z);
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_NE(p->summarize().plan.find("ghosts"), std::string::npos) << p->summarize().plan;
+    const auto b = random_vector<double>(A.n, 5);
+    auto bad = b;
+    bad[A.n / 3] = std::nan("");
+    const DeviceVector from(b), of_nan(bad), to(A.n);
+    solve(*p, from, to, A.n);
+    const auto first = to.get();
+    expect_near(first, solution(A, b));
+    for (int round = 0; round < (short_run ? 2 : 20); ++round) {
+      solve(*p, of_nan, to, A.n);
+      const auto x = to.get();
+      EXPECT_FALSE(std::isfinite(x[A.n / 3]));
+      EXPECT_FALSE(std::isfinite(x[0])) << "all rows before it read it through U";
+      solve(*p, from, to, A.n);
+      EXPECT_EQ(to.get(), first);
+    }
+  }
 }
 
 TEST(Device, a_clean_solve_after_one_of_nan_is_right)

@@ -286,15 +286,19 @@ class Progress {
 public:
   /// By one thread; then a __syncthreads().
   __device__ void start() { count_ = 0; }
-  __device__ void tell(unsigned count) { InBlock(count_).store(count, ::cuda::memory_order_release); }
-  __device__ bool reached(unsigned count) { return InBlock(count_).load(::cuda::memory_order_acquire) >= count; }
-  __device__ void wait(unsigned count, Spin spin)
+  __device__ void tell(unsigned count)
   {
-    while (!reached(count)) spin.turn();
+    asm volatile("st.release.cta.shared.u32 [%0], %1;" ::"r"(address_in_block(&count_)), "r"(count) : "memory");
   }
+  __device__ unsigned count() const
+  {
+    unsigned count;
+    asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(count) : "r"(address_in_block(&count_)) : "memory");
+    return count;
+  }
+  __device__ bool reached(unsigned count) const { return this->count() >= count; }
 
 private:
-  using InBlock = ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>;
   unsigned count_;
 };
 
@@ -359,8 +363,16 @@ inline __device__ void gates_are_made()
 #endif
 }
 
-/// A barrier for `threads` threads of a block that is not that of __syncthreads().
-inline __device__ void meet(unsigned threads) { asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory"); }
+/// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole warps,
+/// have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not wait.
+inline __device__ void meet(unsigned barrier, unsigned threads)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+inline __device__ void signal(unsigned barrier, unsigned threads)
+{
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
 
 /// *place = min(*place, v), *place += v, at any time by anyone; read after the launch.
 inline __device__ void lower_to(unsigned long long* place, unsigned long long v)

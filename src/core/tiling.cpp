@@ -1,0 +1,270 @@
+/// What tiling.hpp declares.
+
+#include "tiling.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "instantiate.hpp"
+
+namespace syncfree {
+namespace {
+
+constexpr std::int64_t sample = 512;       ///< rows that are looked at
+constexpr double least_part = 0.3;         ///< of them that have to look alike
+constexpr std::int64_t longest_run = 512;  ///< rows
+
+/// How far the entries of a row are away, ascending.
+template <class I> std::vector<I> distances_of(const PatternView<I>& T, I row)
+{
+  std::vector<I> distance;
+  for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) distance.push_back(std::abs(row - T.column[k]));
+  std::sort(distance.begin(), distance.end());
+  return distance;
+}
+
+/// Those of most rows; nothing where rows differ.
+template <class I> std::vector<I> typical_distances(const PatternView<I>& T)
+{
+  std::map<std::vector<I>, std::int64_t> times;
+  const I stride = static_cast<I>(T.n / sample) | 1;  // odd, so as not to follow a side of a grid
+  std::int64_t rows = 0;
+  for (I row = stride / 2; row < T.n; row += stride, ++rows) ++times[distances_of(T, row)];
+  const auto most = std::max_element(times.begin(), times.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == times.end() || static_cast<double>(most->second) < least_part * static_cast<double>(rows)) return {};
+  return most->first;
+}
+
+/// Distances side by side are one step along an axis and its neighbours: the first and the last of each.
+template <class I> std::vector<std::pair<I, I>> clusters_of(const std::vector<I>& distance)
+{
+  std::vector<std::pair<I, I>> cluster;
+  for (const I d : distance) {
+    if (cluster.empty() || d > cluster.back().second + 2) cluster.push_back({d, d});
+    else cluster.back().second = d;
+  }
+  return cluster;
+}
+
+/// Parts of nearly equal size of a side of a grid, none larger than `most`.
+struct AxisParts {
+  std::int64_t size, count;
+
+  AxisParts(std::int64_t all, std::int64_t most) : size(all), count(1)
+  {
+    if (most > 0 && most < all) count = (all + most - 1) / most;
+  }
+  std::int64_t begin(std::int64_t part) const { return part * size / count; }
+  std::int64_t largest() const { return (size + count - 1) / count; }
+};
+
+/// Slots from line to line: rows of a level, `next` cells back on the next line, stand in different banks where the
+/// difference is odd.
+std::int64_t slots_of_line(std::int64_t cells, std::int64_t next) { return cells + ((cells - next) % 2 == 0); }
+
+/// Slots between planes for which the next plane's rows of a level go on where those of this plane end; 32 banks.
+std::int64_t gap_of_planes(std::int64_t lines, std::int64_t next_line, std::int64_t next_plane, bool lower)
+{
+  const std::int64_t gap = lower ? next_plane - lines * next_line : lines * next_line - next_plane;
+  return (gap % 32 + 32) % 32;
+}
+
+/// Microseconds on an H200, fitted to 19 grids and tiles (6 %): rows of a level, a hop to another tile, the begin of a
+/// tile, the begin of a solve.
+constexpr std::int64_t most_rows_of_level = 128;
+double step_time(std::int64_t rows) { return rows <= 32 ? 0.089 : rows <= 64 ? 0.13 : rows <= 96 ? 0.167 : 0.2; }
+constexpr double hop_time = 0.86, begin_time = 2.6, launch_time = 3.6;
+
+/// A solve by tiles of one shape.
+struct TileTimes {
+  std::int64_t parts, rows, planes;  ///< tiles along the axes
+  double step, length;               ///< of one tile alone
+  double next[3];                    ///< after which the next tile along an axis can begin, or end
+
+  template <class I> TileTimes(const Grid<I>& grid, const TileShape& shape)
+      : parts(AxisParts(grid.line, shape.cells).count), rows(AxisParts(grid.lines, shape.lines).count),
+        planes(AxisParts(grid.planes, shape.planes).count)
+  {
+    step = step_time(std::min({shape.lines * shape.planes, shape.cells * shape.planes, shape.cells * shape.lines}));
+    const std::int64_t levels = shape.cells + (shape.lines - 1) * grid.next_line + (shape.planes - 1) * grid.next_plane;
+    length = begin_time + step * static_cast<double>(levels);
+    next[0] = hop_time + step * static_cast<double>(shape.cells);
+    next[1] = hop_time + step * static_cast<double>(shape.lines * grid.next_line);
+    next[2] = hop_time + step * static_cast<double>(shape.planes * grid.next_plane);
+  }
+
+  double tiles() const { return static_cast<double>(parts) * static_cast<double>(rows) * static_cast<double>(planes); }
+  double least(int multiprocessors) const
+  {
+    const double chain = static_cast<double>(parts - 1) * next[0] + static_cast<double>(rows - 1) * next[1] +
+                         static_cast<double>(planes - 1) * next[2];
+    return std::max(chain + length, tiles() * length / multiprocessors);
+  }
+
+  /// Tiles are begun in their order, each when a multiprocessor is free.
+  double simulate(int multiprocessors) const
+  {
+    std::priority_queue<double, std::vector<double>, std::greater<double>> free;
+    for (int m = 0; m < multiprocessors; ++m) free.push(0);
+    struct Span {
+      double begin = 0, end = 0;
+    };
+    std::vector<Span> layer(static_cast<std::size_t>(parts * rows));  // the tiles of the last plane, then of this one
+    double last = 0;
+    for (std::int64_t k = 0; k < planes; ++k)
+      for (std::int64_t j = 0; j < rows; ++j)
+        for (std::int64_t i = 0; i < parts; ++i) {
+          Span& own = layer[static_cast<std::size_t>(j * parts + i)];
+          Span s = {free.top(), 0};
+          free.pop();
+          const auto follow = [&](const Span& before, double after) {
+            s.begin = std::max(s.begin, before.begin + after);
+            s.end = std::max(s.end, before.end + after);
+          };
+          if (k > 0) follow(own, next[2]);
+          if (j > 0) follow(layer[static_cast<std::size_t>((j - 1) * parts + i)], next[1]);
+          if (i > 0) follow(layer[static_cast<std::size_t>(j * parts + i - 1)], next[0]);
+          s.end = std::max(s.end, s.begin + length);
+          own = s;
+          free.push(s.end);
+          last = std::max(last, s.end);
+        }
+    return last;
+  }
+};
+
+/// Sizes of a tile along an axis that are tried.
+std::vector<std::int64_t> sizes_up_to(std::int64_t most)
+{
+  std::vector<std::int64_t> size;
+  for (const std::int64_t s : {1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32})
+    if (s < most) size.push_back(s);
+  size.push_back(most);
+  return size;
+}
+
+}  // namespace
+
+template <class I> Grid<I> find_grid(PatternView<I> T)
+{
+  Grid<I> grid;
+  grid.line = T.n;
+  const std::vector<I> distance = typical_distances(T);
+  const auto cluster = clusters_of(distance);
+  if (cluster.size() < 2 || cluster[0].first != 1) return grid;
+  const I line = (cluster[1].first + cluster[1].second) / 2;
+  const bool solid = cluster.size() > 2;
+  const I plane = solid ? static_cast<I>((static_cast<std::int64_t>(cluster[2].first) + cluster.back().second) / 2) : 0;
+  if (line < 2 || (solid && (plane % line != 0 || T.n % plane != 0))) return grid;
+  grid.line = line;
+  grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(T.n) + line - 1) / line);
+  grid.planes = solid ? T.n / plane : 1;
+  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1;
+  return grid;
+}
+
+template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<I>* grid)
+{
+  const std::int64_t middle = lower ? rows / 2 : (rows - 1) / 2;
+  const auto levels_to = [&](std::int64_t away) {
+    const std::int64_t other = lower ? middle + away : middle - away;
+    return other < 0 || other >= rows ? I(1) : std::max<I>(1, depth[other] - depth[middle]);
+  };
+  if (grid->lines > 1) grid->next_line = levels_to(grid->line);
+  if (grid->planes > 1) grid->next_plane = levels_to(static_cast<std::int64_t>(grid->line) * grid->lines);
+}
+
+template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors)
+{
+  constexpr std::int64_t most_parts = 6;
+  constexpr double most_tiles = 4e4;  // that are simulated
+  std::vector<std::pair<double, TileShape>> candidates;
+  for (std::int64_t parts = 1; parts <= most_parts && parts <= grid.line; ++parts)
+    for (const std::int64_t lines : sizes_up_to(grid.lines))
+      for (const std::int64_t planes : sizes_up_to(grid.planes)) {
+        const TileShape shape = {(grid.line + parts - 1) / parts, lines, planes};
+        const std::int64_t slots = (shape.cells + 1) * lines * planes + 31 * (planes - 1);
+        const std::int64_t ghosts = shape.cells * (lines + planes) + lines * planes;
+        if (slots + ghosts > most_slots || lines * planes > most_rows_of_level) continue;
+        candidates.push_back({TileTimes(grid, shape).least(multiprocessors), shape});
+      }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  TileChoice best;
+  double tiles = 0;
+  for (const auto& [least, shape] : candidates) {
+    const TileTimes times(grid, shape);
+    tiles += times.tiles();
+    const bool first = best.shape.cells == 0;
+    if (!first && (least >= best.time || tiles > most_tiles)) break;
+    const double time = times.simulate(multiprocessors);
+    if (first || time < best.time) best = {shape, time};
+  }
+  best.time += launch_time;
+  return best;
+}
+
+template <class I> Tiling<I>::Tiling(I rows, bool lower, const Grid<I>& grid, const TileShape& shape)
+    : rows_(rows), lower_(lower), grid_(grid)
+{
+  if (rows == 0) return;
+  const AxisParts cells(grid.line, shape.cells);
+  stride_ = slots_of_line(cells.largest(), grid.next_line);
+  cell_tile_.resize(grid.line);
+  for (std::int64_t p = 0; p < cells.count; ++p) {
+    cell_begin_.push_back(static_cast<I>(cells.begin(p)));
+    std::fill(cell_tile_.begin() + cells.begin(p), cell_tile_.begin() + cells.begin(p + 1),
+              static_cast<std::uint32_t>(p));
+  }
+  cell_begin_.push_back(grid.line);
+  line_tile_.resize(static_cast<std::size_t>(grid.lines) * grid.planes), line_slot_.resize(line_tile_.size());
+  runs_begin_.push_back(0);
+  const AxisParts lines(grid.lines, shape.lines), planes(grid.planes, shape.planes);
+  for (std::int64_t b = 0; b < planes.count; ++b)
+    for (std::int64_t a = 0; a < lines.count; ++a)
+      add_tiles({lines.begin(a), lines.begin(a + 1)}, {planes.begin(b), planes.begin(b + 1)});
+}
+
+template <class I> void Tiling<I>::add_tiles(Range lines, Range planes)
+{
+  const std::int64_t height = lines.end - lines.begin;
+  const std::int64_t plane = height * stride_ + gap_of_planes(height, grid_.next_line, grid_.next_plane, lower_);
+  const auto first = static_cast<std::uint32_t>(count());
+  std::vector<std::int64_t> all;
+  for (std::int64_t k = planes.begin; k < planes.end; ++k)
+    for (std::int64_t j = lines.begin; j < lines.end; ++j) {
+      all.push_back(k * grid_.lines + j);
+      line_tile_[all.back()] = first;
+      line_slot_[all.back()] = static_cast<std::uint32_t>((k - planes.begin) * plane + (j - lines.begin) * stride_);
+    }
+  most_slots_ = std::max(most_slots_, line_slot_[all.back()] + static_cast<std::uint32_t>(stride_));
+  for (std::size_t part = 0; part + 1 < cell_begin_.size(); ++part) {
+    for (const std::int64_t line : all) add_runs(line, part);
+    runs_begin_.push_back(static_cast<std::int64_t>(runs_.size()));
+  }
+}
+
+template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
+{
+  const std::int64_t begin = line * grid_.line + cell_begin_[part];
+  const std::int64_t end = std::min<std::int64_t>(line * grid_.line + cell_begin_[part + 1], rows_);
+  const std::int64_t first_row = lower_ ? begin : rows_ - end;
+  for (std::int64_t k = 0; k < end - begin; k += longest_run) {
+    const auto row = static_cast<I>(first_row + k);
+    runs_.push_back({row, static_cast<std::uint32_t>(std::min(longest_run, end - begin - k)), place_of(row).slot});
+  }
+}
+
+#define INSTANTIATE(I)                                                            \
+  template Grid<I> find_grid<I>(PatternView<I>);                                  \
+  template void measure_levels<I>(const I*, I, bool, Grid<I>*);                   \
+  template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int);           \
+  template class Tiling<I>;
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree

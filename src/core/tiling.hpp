@@ -1,0 +1,99 @@
+#pragma once
+
+/// Which rows a block of courier_plan.hpp owns.
+///
+/// Rows follow each other in the order of a serial solve. On a grid in natural order they stand in lines, and lines in
+/// planes; a tile has some neighbouring cells of some neighbouring lines of some neighbouring planes, and tiles follow
+/// each other cell by cell, line by line and plane by plane, too. On a stencil that reaches along the axes only, a tile
+/// waits for earlier tiles only. Elsewhere tiles are runs of whole lines or, without a grid, of rows.
+
+#include <cstdint>
+#include <vector>
+
+#include "syncfree/csr.hpp"
+
+namespace syncfree {
+
+/// Rows of a line, lines of a plane, planes; all rows are one line where there is no grid.
+///   next_line, next_plane  levels by which a row comes after its neighbour there
+///   star                   rows read their three neighbours along the axes and nobody else
+template <class I> struct Grid {
+  I line = 0, lines = 1, planes = 1;
+  I next_line = 1, next_plane = 1;
+  bool star = false;
+};
+
+/// Looks at a few rows: the grid is a guess, of which nothing but the time of a solve may depend.
+template <class I> Grid<I> find_grid(PatternView<I> T);
+
+/// Takes next_line and next_plane from the levels of rows in the middle.
+template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<I>* grid);
+
+struct TileShape {
+  std::int64_t cells = 0, lines = 1, planes = 1;
+};
+
+/// The shape for which a solve of a star's triangle should take the least time, by a model of tiles that follow each
+/// other; no cells where no tile fits.
+///   most_slots       of a tile, with those of its ghosts
+///   multiprocessors  each has one tile at a time
+///   time             microseconds on an H200
+struct TileChoice {
+  TileShape shape;
+  double time = 0;
+};
+template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors);
+
+/// Rows that follow each other, and where their numbers stand in a tile.
+struct RowRun {
+  std::int64_t first_row = 0;
+  std::uint32_t rows = 0, slot = 0;
+};
+
+/// Where a row is: its tile, and the slot of its number there.
+struct RowPlace {
+  std::uint32_t tile, slot;
+};
+
+/// Tiles of nearly equal size. Lines are set apart in a tile so that rows of a level stand in different banks of shared
+/// memory.
+template <class I> class Tiling {
+public:
+  Tiling() = default;
+  /// No tile is larger than the shape.
+  Tiling(I rows, bool lower, const Grid<I>& grid, const TileShape& shape);
+
+  std::size_t count() const { return runs_begin_.empty() ? 0 : runs_begin_.size() - 1; }
+  RowPlace place_of(I row) const
+  {
+    const I serial = lower_ ? row : rows_ - 1 - row, line = serial / grid_.line, cell = serial - line * grid_.line;
+    const std::uint32_t part = cell_tile_[cell];
+    const I slot = lower_ ? cell - cell_begin_[part] : cell_begin_[part + 1] - 1 - cell;
+    return {line_tile_[line] + part, line_slot_[line] + static_cast<std::uint32_t>(slot)};
+  }
+  /// One more than there are tiles: its first among the runs.
+  const std::vector<std::int64_t>& runs_begin() const { return runs_begin_; }
+  const std::vector<RowRun>& runs() const { return runs_; }
+  std::uint32_t most_slots() const { return most_slots_; }
+
+private:
+  struct Range {
+    std::int64_t begin, end;
+  };
+  /// Those of these lines and planes.
+  void add_tiles(Range lines, Range planes);
+  void add_runs(std::int64_t line, std::size_t part);
+
+  I rows_ = 0;
+  bool lower_ = true;
+  Grid<I> grid_;
+  std::int64_t stride_ = 0;  ///< slots of a line
+  std::uint32_t most_slots_ = 0;
+  std::vector<std::uint32_t> line_tile_, line_slot_;  ///< by line: tile of its first cell, slot in each tile
+  std::vector<std::uint32_t> cell_tile_;              ///< by cell of a line: how many tiles further
+  std::vector<I> cell_begin_;                         ///< by part of a line, and the end
+  std::vector<std::int64_t> runs_begin_;
+  std::vector<RowRun> runs_;
+};
+
+}  // namespace syncfree

@@ -1,0 +1,313 @@
+#pragma once
+
+/// Strategy `courier` where the numbers of other blocks have slots in shared memory, too (ghosts of
+/// core/courier_plan.hpp): all that a step reads is there, or a NaN stands for what is not there yet.
+
+#include "courier_memory.cuh"
+
+namespace syncfree::cuda {
+
+template <class V> struct GhostView {
+  const RowBlock* block;
+  const RowRun* run;
+  const unsigned char* page;  ///< GhostPage, one after the other
+  const std::uint32_t* ghost_place;
+  std::uint32_t mails;
+  std::uint32_t slots, most_ghosts;  ///< of a block
+  int depth;                         ///< pages in shared memory
+  int warps;                         ///< of each of the groups that compute
+};
+
+constexpr int ghost_pollers = 12;  ///< warps
+template <int near>
+constexpr int ghost_threads = 32 * (courier_groups * (near > 5 ? 2 : ghost_most_warps) + 2 + ghost_pollers);
+
+/// All that is said of 128 positions, copied at once: units of fields, then a row's near entries times its scale and
+/// the scale itself, in pairs.
+template <class M, int near> struct GhostPage {
+  static constexpr int units = CourierPlan<int>::units_of(near, true), pairs = (near + 1) / 2;
+  uint4 unit[units][courier_page];
+  Pair<M> pair[pairs][courier_page];
+};
+
+/// What a block keeps in shared memory; the ring holds `depth` pages.
+template <class N, class M, int near> struct GhostMemory {
+  using Page = GhostPage<M, near>;
+  N* x;  ///< by slot: the right-hand side, then the number; behind them a zero, the ghosts and a place for waste
+  Page* ring;
+  Gate *full, *empty;  ///< by page
+  Progress* arrived;   ///< pages that are there
+
+  static constexpr std::size_t ring_begin(std::size_t numbers) { return ((numbers + 2) * sizeof(N) + 15) / 16 * 16; }
+  /// numbers: slots and ghosts
+  static std::size_t bytes(std::size_t numbers, int depth)
+  {
+    return ring_begin(numbers) + depth * (sizeof(Page) + 2 * sizeof(Gate)) + sizeof(Progress);
+  }
+
+  __device__ GhostMemory(unsigned char* memory, std::uint32_t numbers, int depth)
+  {
+    x = reinterpret_cast<N*>(memory);
+    ring = reinterpret_cast<Page*>(memory + ring_begin(numbers));
+    full = reinterpret_cast<Gate*>(ring + depth);
+    empty = full + depth;
+    arrived = reinterpret_cast<Progress*>(empty + depth);
+  }
+};
+
+/// Goes round the ring, page by page.
+struct RingPlace {
+  std::uint32_t page = 0;
+  unsigned round = 0;  ///< its last bit
+
+  __device__ void advance(std::uint32_t depth)
+  {
+    if (++page < depth) return;
+    page = 0;
+    round ^= 1;
+  }
+};
+
+/// The warp that streams pages into the ring.
+template <class N, class V, int near> class Streaming {
+  using M = Number<V>;
+  using Memory = GhostMemory<N, M, near>;
+  using Page = typename Memory::Page;
+
+public:
+  __device__ Streaming(const GhostView<V>& A, const RowBlock& block, const Memory& memory)
+      : A_(A), block_(block), memory_(memory)
+  {
+  }
+
+  __device__ void run()
+  {
+    const bool first = threadIdx.x % 32 == 0;
+    if (copies_by_itself && !first) return;
+    RingPlace at;
+    const Page* from = reinterpret_cast<const Page*>(A_.page) + block_.first_page;
+    for (std::uint32_t q = 0; q < block_.pages; ++q, ++from, at.advance(A_.depth)) {
+      if (q >= static_cast<std::uint32_t>(A_.depth)) memory_.empty[at.page].wait(~at.round & 1, Spin(block_.first_row));
+      copy(memory_.full[at.page], memory_.ring + at.page, from);
+    }
+  }
+
+private:
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  static constexpr bool copies_by_itself = true;
+  static __device__ void copy(Gate& gate, Page* to, const Page* from)
+  {
+    gate.arrive_with(sizeof(Page));
+    gate.copy(to, from, sizeof(Page));
+  }
+#else
+  static constexpr bool copies_by_itself = false;
+  static __device__ void copy(Gate& gate, Page* to, const Page* from)
+  {
+    for (unsigned k = threadIdx.x % 32; k < sizeof(Page) / sizeof(uint4); k += 32)
+      reinterpret_cast<uint4*>(to)[k] = reinterpret_cast<const uint4*>(from)[k];
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) gate.arrive();
+  }
+#endif
+
+  const GhostView<V>& A_;
+  const RowBlock& block_;
+  const Memory& memory_;
+};
+
+/// By one thread: tells who computes of the pages that have come, which is less work for them than to look at gates.
+template <class Memory> __device__ void announce_pages(const Memory& memory, std::uint32_t pages, int depth, Spin spin)
+{
+  RingPlace at;
+  for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
+    memory.full[at.page].wait(at.round, spin);
+    memory.arrived->tell(++q);
+  }
+}
+
+/// A warp that fetches ghosts in the order in which they are read, 32 at a time.
+template <class N, class Box>
+__device__ void fetch_ghosts(const std::uint32_t* place, std::uint32_t count, N* ghost, const Box& box,
+                             unsigned poller, long long first_row)
+{
+  std::uint32_t k = poller * 32 + threadIdx.x % 32;
+  std::uint32_t next = k < count ? place[k] : 0;
+  for (std::uint32_t first = poller * 32; first < count; first += ghost_pollers * 32) {
+    const std::uint32_t at = next, own = k;
+    bool missing = own < count;
+    k += ghost_pollers * 32;
+    if (k < count) next = place[k];
+    for (Spin spin(first_row); __any_sync(~0u, missing); spin.turn()) {
+      if (!missing) continue;
+      const auto seen = box.look(at);
+      if (!box.arrived(seen)) continue;
+      Tray<N>::put(ghost + own, box.take(at, seen));
+      missing = false;
+    }
+  }
+}
+
+/// A warp that computes: a lane a row. Groups of warps take a step each in turn; while one computes, the others get all
+/// ready that their next steps do not have to wait for.
+template <class N, class V, int near, class Box> class Walking {
+  using M = Number<V>;
+  using Memory = GhostMemory<N, M, near>;
+  using Page = typename Memory::Page;
+
+public:
+  __device__ Walking(const GhostView<V>& A, const RowBlock& block, const Memory& memory, const Box& box, bool conjugate)
+      : memory_(memory), box_(box), first_row_(block.first_row), first_mail_(block.first_mail),
+        group_(threadIdx.x / (32 * A.warps)), me_(threadIdx.x - group_ * 32 * A.warps), threads_(64 * A.warps),
+        cells_(A.depth * courier_page), waste_((A.slots + 1 + A.most_ghosts) * number_bytes), conjugate_(conjugate),
+        depth_(A.depth)
+  {
+    begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
+    width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
+    static_assert(courier_groups == 3);
+    advance(begin_);
+  }
+
+  __device__ void run(std::uint32_t steps)
+  {
+    const unsigned ours = 1 + group_, next = group_ + 1 == courier_groups ? 1 : ours + 1;
+    if (next == 1) signal(next, threads_);  // the first step waits for none
+    for (std::uint32_t s = group_; s < steps; s += courier_groups) {
+      prepare();
+      meet(ours, threads_);
+      const N result = compute();
+      if (s + 1 < steps) signal(next, threads_);
+      const std::uint32_t mail = last_ >> 16;
+      box_.put_if(me_ < width_ && mail != courier_no_ghost, first_mail_ + mail, result);
+      if (threadIdx.x == 0) leave_pages();
+      const std::uint32_t on = last_ & 511;
+      begin_ += on;
+      advance(on);
+      width_ = 1 + (last_ >> 9 & 127);
+    }
+  }
+
+private:
+  static constexpr auto number_bytes = static_cast<std::uint32_t>(sizeof(N));
+
+  __device__ N* number_at(std::uint32_t place) const
+  {
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+  }
+
+  __device__ void advance(std::uint32_t positions)
+  {
+    for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
+  }
+
+  /// Behind the barrier of a step nobody reads what the plan says of the steps before it.
+  __device__ void leave_pages()
+  {
+    for (; left_ + courier_page <= begin_; left_ += courier_page, leaving_.advance(depth_))
+      memory_.empty[leaving_.page].arrive();
+  }
+
+  /// Reads what the plan says of the row and what of it does not depend on the step before.
+  __device__ void prepare()
+  {
+    for (Spin spin(first_row_); arrived_ < begin_ + width_; spin.turn())
+      arrived_ = memory_.arrived->count() * courier_page;
+    std::uint32_t cell = cell_ + min(me_, width_ - 1);
+    if (cell >= cells_) cell -= cells_;
+    const Page& page = memory_.ring[cell / courier_page];
+    cell %= courier_page;
+    std::uint32_t word[4 * Page::units];
+#pragma unroll
+    for (int u = 0; u < Page::units; ++u) {
+      const uint4 unit = page.unit[u][cell];
+      word[4 * u] = unit.x, word[4 * u + 1] = unit.y, word[4 * u + 2] = unit.z, word[4 * u + 3] = unit.w;
+    }
+#pragma unroll
+    for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell];
+    own_ = (word[0] & 0xffff) * number_bytes;
+#pragma unroll
+    for (int j = 0; j < near; ++j) {
+      const std::uint32_t two = word[(j + 1) / 2];
+      slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * number_bytes;
+    }
+    last_ = word[4 * Page::units - 1];
+    start_ = right_side();
+  }
+
+  __device__ N stored(const M& v) const { return conjugate_ ? conjugate_of(N(v)) : N(v); }
+  __device__ N right_side() const { return product(*number_at(own_), stored(pair_[Page::pairs - 1].second)); }
+
+  /// The latest number comes last.
+  __device__ N subtract_from(N sum, const N (&number)[near]) const
+  {
+#pragma unroll
+    for (int j = 0; j < near; ++j)
+      sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
+    return sum;
+  }
+
+  __device__ N compute()
+  {
+    N number[near];
+#pragma unroll
+    for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    N result = subtract_from(start_, number);
+    const bool mine = me_ < width_, ordinary = is_ordinary(result);
+    *number_at(mine && ordinary ? own_ : waste_) = result;
+    if (mine && !ordinary) result = compute_again();
+    return result;
+  }
+
+  /// Where a result is NaN or infinite: it may be for a ghost that has not arrived.
+  __device__ N compute_again()
+  {
+    N number[near];
+    bool complete = false;
+    for (Spin spin(first_row_); !complete; spin.turn()) {
+      complete = true;
+#pragma unroll
+      for (int j = 0; j < near; ++j) {
+        number[j] = Tray<N>::look(number_at(slot_[j]));
+        complete = complete && Tray<N>::arrived(number[j]);
+      }
+    }
+    const N result = subtract_from(start_, number);
+    Tray<N>::put(number_at(own_), result);
+    return result;
+  }
+
+  const Memory& memory_;
+  const Box& box_;
+  const long long first_row_;
+  const std::uint32_t first_mail_;
+  const unsigned group_, me_, threads_;
+  const std::uint32_t cells_, waste_;
+  const bool conjugate_;
+  const std::uint32_t depth_;
+  std::uint32_t begin_ = 0, width_ = 0;     ///< of the step at hand: positions
+  std::uint32_t cell_ = 0;                ///< of its first position
+  std::uint32_t arrived_ = 0, left_ = 0;  ///< positions of pages that are known to be there, and that nobody will read
+  RingPlace leaving_;                     ///< the page behind the latter
+  std::uint32_t own_, slot_[near], last_;
+  Pair<M> pair_[Page::pairs];
+  N start_;
+};
+
+/// The pairs of all pages: thread k makes pair k of `count`.
+template <class T, class V, class I, int near>
+__global__ void fill_pairs(std::size_t count, const I* source, const I* row, const Number<T>* value,
+                           const Number<T>* inverse_diagonal, GhostPage<Number<V>, near>* page)
+{
+  using N = Number<T>;
+  using M = Number<V>;
+  constexpr int pairs = GhostPage<M, near>::pairs;
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= count) return;
+  const std::size_t q = k / courier_page / pairs, own = q * courier_page + k % courier_page;
+  const int j = static_cast<int>(k / courier_page % pairs);
+  const N scale = inverse_diagonal && row[own] >= 0 ? inverse_diagonal[row[own]] : N(1);
+  const auto scaled = [&](I entry) { return entry < 0 ? M(0) : M(product(value[entry], scale)); };
+  page[q].pair[j][k % courier_page] = {scaled(source[2 * k]), j + 1 == pairs ? M(scale) : scaled(source[2 * k + 1])};
+}
+
+}  // namespace syncfree::cuda
