@@ -313,8 +313,8 @@ private:
   };
   using NearEntries = std::array<NearEntry, 16>;
 
-  /// Of each position the latest entries of its own block, or all, the last one last. Who is read otherwise, or by other
-  /// blocks, has to send mail.
+  /// Of each position the latest entries of its own block, or all, the last one last. Who is read otherwise, or by
+  /// other blocks, has to send mail.
   void choose_near_entries(std::size_t t)
   {
     const RowBlock& block = plan_.block[t];
@@ -365,7 +365,7 @@ private:
     for (int j = 0; j < plan_.near; ++j)
       field[j + 1] = static_cast<std::uint16_t>(j < count ? near[j].slot : plan_.slots);
     for (int u = 0; u < plan_.units(); ++u)
-      std::copy_n(field.begin() + u * courier_fields, courier_fields, &plan_.index[plan_.field_place(at, u * courier_fields)]);
+      std::copy_n(&field[u * courier_fields], courier_fields, &plan_.index[plan_.field_place(at, u * courier_fields)]);
     for (int j = 0; j < 2 * plan_.pairs(); ++j)
       plan_.source[plan_.near_place(at, j)] = j < count ? near[j].entry : I(-1);
   }

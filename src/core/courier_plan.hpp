@@ -3,9 +3,10 @@
 /// Blocks of rows that stay on one multiprocessor each.
 ///
 /// A block is a tile of a grid or a run of rows that follow each other in the order of a serial solve (tiling.hpp), so
-/// blocks wait for earlier blocks only. Inside a block rows are sorted by level and taken in steps: rows of one step do not read each other. A row
-/// reads at most `near` numbers of its own block where they are computed, in shared memory; every other number, of
-/// another block or one row too many of its own, comes by mail: its row has a place in a mailbox in memory.
+/// blocks wait for earlier blocks only. Inside a block rows are sorted by level and taken in steps: rows of one step do
+/// not read each other. A row reads at most `near` numbers of its own block where they are computed, in shared memory;
+/// every other number, of another block or one row too many of its own, comes by mail: its row has a place in a mailbox
+/// in memory.
 ///
 /// Where rows are short and there is room, the numbers of other blocks are read in shared memory, too: each has a slot
 /// behind those of the block's own rows, its ghost, and is fetched once for all who read it. Then all entries are near.

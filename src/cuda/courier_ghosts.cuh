@@ -22,8 +22,12 @@ constexpr int ghost_pollers = 12;  ///< warps
 template <int near>
 constexpr int ghost_threads = 32 * (courier_groups * (near > 5 ? 2 : ghost_most_warps) + 2 + ghost_pollers);
 
-/// All that is said of 128 positions, copied at once: units of fields, then a row's near entries times its scale and
-/// the scale itself, in pairs.
+/// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain; not where
+/// they are rounded then, for the factor's own numbers are what the user asked to be rounded.
+template <class N, class M> constexpr bool is_scaled_before = sizeof(N) == sizeof(M);
+
+/// All that is said of 128 positions, copied at once: units of fields, then a row's near entries and its scale in
+/// pairs.
 template <class M, int near> struct GhostPage {
   static constexpr int units = CourierPlan<int>::units_of(near, true), pairs = (near + 1) / 2;
   uint4 unit[units][courier_page];
@@ -235,15 +239,17 @@ private:
   }
 
   __device__ N stored(const M& v) const { return conjugate_ ? conjugate_of(N(v)) : N(v); }
-  __device__ N right_side() const { return product(*number_at(own_), stored(pair_[Page::pairs - 1].second)); }
+  __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
+  __device__ N right_side() const { return is_scaled_before<N, M> ? scaled(*number_at(own_)) : *number_at(own_); }
 
   /// The latest number comes last.
-  __device__ N subtract_from(N sum, const N (&number)[near]) const
+  __device__ N finish(const N (&number)[near]) const
   {
+    N sum = start_;
 #pragma unroll
     for (int j = 0; j < near; ++j)
       sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
-    return sum;
+    return is_scaled_before<N, M> ? sum : scaled(sum);
   }
 
   __device__ N compute()
@@ -251,7 +257,7 @@ private:
     N number[near];
 #pragma unroll
     for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
-    N result = subtract_from(start_, number);
+    N result = finish(number);
     const bool mine = me_ < width_, ordinary = is_ordinary(result);
     *number_at(mine && ordinary ? own_ : waste_) = result;
     if (mine && !ordinary) result = compute_again();
@@ -271,7 +277,7 @@ private:
         complete = complete && Tray<N>::arrived(number[j]);
       }
     }
-    const N result = subtract_from(start_, number);
+    const N result = finish(number);
     Tray<N>::put(number_at(own_), result);
     return result;
   }
@@ -306,7 +312,9 @@ __global__ void fill_pairs(std::size_t count, const I* source, const I* row, con
   const std::size_t q = k / courier_page / pairs, own = q * courier_page + k % courier_page;
   const int j = static_cast<int>(k / courier_page % pairs);
   const N scale = inverse_diagonal && row[own] >= 0 ? inverse_diagonal[row[own]] : N(1);
-  const auto scaled = [&](I entry) { return entry < 0 ? M(0) : M(product(value[entry], scale)); };
+  const auto scaled = [&](I entry) {
+    return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
+  };
   page[q].pair[j][k % courier_page] = {scaled(source[2 * k]), j + 1 == pairs ? M(scale) : scaled(source[2 * k + 1])};
 }
 

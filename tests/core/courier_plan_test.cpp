@@ -95,7 +95,8 @@ template <class Look> void for_each_plan(Look look)
     const auto one = [&](OwnedPattern<I> T, const CourierRule& rule, const char* name) {
       const Planned p(std::move(T), lower, rule);
       SCOPED_TRACE(testing::Message() << name << (lower ? " lower " : " upper ") << rule.most_slots
-                                      << " slots, tiles of " << rule.shape.cells << " x " << rule.shape.lines << " x " << rule.shape.planes);
+                                      << " slots, tiles of " << rule.shape.cells << " x " << rule.shape.lines << " x "
+                                      << rule.shape.planes);
       look(p, lower, rule);
     };
     for (const CourierRule& rule : rules())

@@ -363,8 +363,9 @@ inline __device__ void gates_are_made()
 #endif
 }
 
-/// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole warps,
-/// have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not wait.
+/// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole
+/// warps, have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not
+/// wait.
 inline __device__ void meet(unsigned barrier, unsigned threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
