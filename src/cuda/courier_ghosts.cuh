@@ -37,12 +37,12 @@ template <class M, int near> struct GhostPage {
 /// What a block keeps in shared memory; the ring holds `depth` pages.
 template <class N, class M, int near> struct GhostMemory {
   using Page = GhostPage<M, near>;
-  N* x;  ///< by slot: the right-hand side, then the number; behind them a zero, the ghosts and a place for waste
+  N* x;  ///< by slot: the right-hand side, then the number; behind them a zero and the ghosts
   Page* ring;
   Gate *full, *empty;  ///< by page
   Progress* arrived;   ///< pages that are there
 
-  static constexpr std::size_t ring_begin(std::size_t numbers) { return ((numbers + 2) * sizeof(N) + 15) / 16 * 16; }
+  static constexpr std::size_t ring_begin(std::size_t numbers) { return (numbers * sizeof(N) + 15) / 16 * 16; }
   /// numbers: slots and ghosts
   static std::size_t bytes(std::size_t numbers, int depth)
   {
@@ -163,7 +163,7 @@ public:
   __device__ Walking(const GhostView<V>& A, const RowBlock& block, const Memory& memory, const Box& box, bool conjugate)
       : memory_(memory), box_(box), first_row_(block.first_row), first_mail_(block.first_mail),
         group_(threadIdx.x / (32 * A.warps)), me_(threadIdx.x - group_ * 32 * A.warps), threads_(64 * A.warps),
-        cells_(A.depth * courier_page), waste_((A.slots + 1 + A.most_ghosts) * number_bytes), conjugate_(conjugate),
+        cells_(A.depth * courier_page), conjugate_(conjugate),
         depth_(A.depth)
   {
     begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
@@ -259,7 +259,7 @@ private:
     for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
     N result = finish(number);
     const bool mine = me_ < width_, ordinary = is_ordinary(result);
-    *number_at(mine && ordinary ? own_ : waste_) = result;
+    Tray<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
     if (mine && !ordinary) result = compute_again();
     return result;
   }
@@ -287,7 +287,7 @@ private:
   const long long first_row_;
   const std::uint32_t first_mail_;
   const unsigned group_, me_, threads_;
-  const std::uint32_t cells_, waste_;
+  const std::uint32_t cells_;
   const bool conjugate_;
   const std::uint32_t depth_;
   std::uint32_t begin_ = 0, width_ = 0;     ///< of the step at hand: positions

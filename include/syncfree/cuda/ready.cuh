@@ -246,6 +246,20 @@ template <class T> struct Tray {
   }
   static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
   static __device__ void put(T* place, const T& v) { store(place, Word<T>::but_unset(v)); }
+  /// The same of a v that is not NaN, without a branch where not.
+  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  {
+    if constexpr (sizeof(T) == 8)
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u64 [%0], %1; }" ::"r"(
+                     address_in_block(place)),
+                   "l"(Word<T>::of(v)), "r"(static_cast<unsigned>(wanted))
+                   : "memory");
+    else
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u32 [%0], %1; }" ::"r"(
+                     address_in_block(place)),
+                   "r"(Word<T>::of(v)), "r"(static_cast<unsigned>(wanted))
+                   : "memory");
+  }
   static __device__ void clear(T* place) { store(place, Word<T>::unset); }
 
 private:
@@ -271,6 +285,12 @@ template <class R> struct Tray<::cuda::std::complex<R>> {
     R* parts = reinterpret_cast<R*>(place);
     Tray<R>::put(parts, v.real());
     Tray<R>::put(parts + 1, v.imag());
+  }
+  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    Tray<R>::put_ordinary_if(wanted, parts, v.real());
+    Tray<R>::put_ordinary_if(wanted, parts + 1, v.imag());
   }
   static __device__ void clear(T* place)
   {
