@@ -3,8 +3,8 @@
 
     python3 config/racecheck.py LIST REPORT
 
-A line of LIST names two functions, in the order of the alphabet, and behind a bar says why their accesses to the same
-place are no race. The program needs -lineinfo, which brings the functions' names. Ends with 0 where all reports are on
+A line of LIST names two functions, or one that meets itself, in the order of the alphabet, and behind a bar says why
+their accesses to the same place are no race. The program needs -lineinfo, which brings the functions' names. Ends with 0 where all reports are on
 the list and the tool came to its end.
 """
 
@@ -25,8 +25,11 @@ def function_name(signature):
 
 
 def reports(text):
+    """The first access of each report with each of the others; one name where both are in the same function."""
     for block in re.findall(r"Race reported between .*\n(?:=+     and .*\n)*", text):
-        yield tuple(sorted({function_name(found) for found in ACCESS.findall(block)}))
+        first, *others = map(function_name, ACCESS.findall(block))
+        for other in others:
+            yield tuple(sorted({first, other}))
 
 
 def main():

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 #include "instantiate.hpp"
@@ -193,8 +194,9 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
         if (slots + ghosts > most_slots || lines * planes > most_rows_of_level) continue;
         candidates.push_back({TileTimes(grid, shape).least(multiprocessors), shape});
       }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.cells, a.second.lines) < std::tie(b.first, b.second.cells, b.second.lines);
+  });
   TileChoice best;
   double tiles = 0;
   for (const auto& [least, shape] : candidates) {

@@ -19,13 +19,14 @@ using Cuda = CudaPreconditioner<double, I>;
 
 #define CUDA(call) ASSERT_EQ(call, cudaSuccess)
 
-/// A vector of the device; poisoned unless it has values.
+/// A vector of the device; poisoned unless it has values. What fills it has ended when it is used in any stream.
 class DeviceVector {
 public:
   explicit DeviceVector(std::size_t n) : n_(n)
   {
     EXPECT_EQ(cudaMalloc(&data_, n * sizeof(double)), cudaSuccess);
     EXPECT_EQ(cudaMemset(data_, 0xfe, n * sizeof(double)), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
   }
   explicit DeviceVector(const std::vector<double>& v) : DeviceVector(v.size()) { set(v); }
   DeviceVector(const DeviceVector&) = delete;
@@ -34,6 +35,7 @@ public:
   void set(const std::vector<double>& v)
   {
     EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(double), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
   }
   std::vector<double> get() const
   {
