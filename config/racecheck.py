@@ -4,8 +4,8 @@
     python3 config/racecheck.py LIST REPORT
 
 A line of LIST names two functions, or one that meets itself, in the order of the alphabet, and behind a bar says why
-their accesses to the same place are no race. The program needs -lineinfo, which brings the functions' names. Ends with 0
-where all reports are on the list and the tool came to its end.
+their accesses to the same place are no race. The program needs -lineinfo, which brings the functions' names. Ends with
+0 where all reports are on the list and the tool came to its end.
 """
 
 import collections
