@@ -110,18 +110,18 @@ public:
 
   /// False where blocks wait for later blocks or have too many ghosts; the plan is of no use then.
   bool suits() const { return suits_.load(unordered); }
+  bool has_tiles() const { return has_tiles_; }
 
   Status run()
   {
     find_depth();
     plan_.has_ghosts = chooses_ghosts();
-    if (rule_.tiles && !plan_.has_ghosts) suits_ = false;
-    if (!suits()) return {};
     cut();
     part_.resize(plan_.block.size());
     if (!plan_.has_ghosts) plan_.near = rule_.near ? rule_.near : choose_near();
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
+    if (plan_.has_ghosts) plan_.warps = std::min(plan_.warps, ghost_warps(plan_.near));
     plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
     plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * courier_fields);
     for_blocks([this](std::size_t t) {
@@ -203,19 +203,29 @@ private:
     if (std::int64_t{plan_.slots} + 1 + plan_.most_ghosts > rule_.ghost_slots[size_]) suits_ = false;
   }
 
-  /// Tiles of a grid, runs of whole lines of one, or of rows.
-  Tiling<I> choose_tiling() const
+  /// With ghosts less, so that what a run reads before its first row has room, unless that took half of all.
+  std::int64_t most_rows_of_run() const
   {
     const std::int64_t most = std::min(rule_.most_slots, courier_most_slots);
+    if (!plan_.has_ghosts) return most;
+    const std::int64_t reach = typical_reach(T_), room = rule_.ghost_slots[size_] - 1 - reach - reach / 32 - 64;
+    return 2 * room < most ? most : std::min(most, room);
+  }
+
+  /// Tiles of a grid, runs of whole lines of one, or of rows.
+  Tiling<I> choose_tiling()
+  {
     Grid<I> grid;
     grid.line = T_.n;
     if (rule_.tiles && rule_.rows == 0) grid = find_grid(T_);
     measure_levels(depth_.data(), T_.n, lower_, &grid);
-    if (grid.star && rule_.shape.cells > 0) return {T_.n, lower_, grid, rule_.shape};
-    if (grid.star) {
-      const TileShape shape = choose_tile(grid, rule_.ghost_slots[size_] - 1, rule_.multiprocessors).shape;
-      if (shape.cells > 0) return {T_.n, lower_, grid, shape};
+    if (grid.star && plan_.has_ghosts) {
+      TileShape shape = rule_.shape;
+      if (shape.cells == 0) shape = choose_tile(grid, rule_.ghost_slots[size_] - 1, rule_.multiprocessors).shape;
+      has_tiles_ = shape.cells > 0;
+      if (has_tiles_) return {T_.n, lower_, grid, shape};
     }
+    const std::int64_t most = most_rows_of_run();
     const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, most));
     grid.lines *= grid.planes, grid.planes = 1;
     const std::int64_t lines = rows / grid.line;
@@ -285,9 +295,8 @@ private:
       width[t] = static_cast<double>(block.rows) / static_cast<double>(count);
     });
     const double mean = std::accumulate(width.begin(), width.end(), 0.0) / std::max<double>(1, width.size());
-    const bool is_long = plan_.has_ghosts ? plan_.near > ghost_near[1] : plan_.near == rule_.most_near;
-    const int allowed = is_long ? rule_.most_warps_of_long : rule_.most_warps;
-    const int most = plan_.has_ghosts ? std::min(allowed, ghost_most_warps) : allowed;
+    const bool is_long = !plan_.has_ghosts && plan_.near == rule_.most_near;
+    const int most = is_long ? rule_.most_warps_of_long : rule_.most_warps;
     const double all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
     return std::clamp(static_cast<int>((std::min(2 * mean, all) + 31) / 32), 1, most);
   }
@@ -420,9 +429,8 @@ private:
     const std::vector<std::uint32_t>& step_end = part_[t].step_end;
     std::size_t step = 0;
     for (std::uint32_t p = 0; p < block.pages * courier_page; ++p) {
-      const std::int64_t at = first(block) + p;
       while (step + 1 < step_end.size() && p >= step_end[step]) ++step;
-      write_end(block, at, step_end, step);
+      write_end(block, first(block) + p, step_end, step);
     }
   }
 
@@ -540,6 +548,7 @@ private:
   Tiling<I> tiling_;
   Array<I> depth_;
   int size_ = 0;                   ///< of ghost_near
+  bool has_tiles_ = false;
   std::atomic<bool> suits_{true};
   std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does somebody read it by mail?
   Array<std::uint32_t> mail_;                       ///< by row: place in the mailbox
@@ -571,8 +580,8 @@ try {
     Planner<I> planner(T, lower, levels, now, &plan);
     const Status status = planner.run();
     if (status.ok() && !planner.suits()) {
-      if (!now.tiles) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
-      now.tiles = false;
+      if (!planner.has_tiles()) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
+      now.tiles = !planner.has_tiles();
       continue;
     }
     if (status.ok()) *out = std::move(plan);

@@ -33,11 +33,13 @@ constexpr std::uint16_t courier_no_ghost = 0xffff;  ///< nobody reads the row as
 constexpr int courier_fields = 8;             ///< of a unit: 16 bytes that are read at once
 constexpr std::int64_t courier_most_slots = 0x7fff;  ///< of a block: they have 15 bits
 
-/// With ghosts so many groups of warps take a step each in turn; a step has at most 32 rows for each of four warps.
-constexpr int courier_groups = 3, ghost_most_warps = 4;
+/// With ghosts so many groups of warps take a step each in turn.
+constexpr int courier_groups = 3;
 /// Near entries of a row where there are ghosts: pages hold so many and the scale in pairs.
 constexpr int ghost_sizes = 3;
 constexpr int ghost_near[ghost_sizes] = {3, 5, 13};
+/// Warps of a group, at most.
+constexpr int ghost_warps(int near) { return near > ghost_near[1] ? 2 : 4; }
 
 struct CourierRule {
   std::int64_t most_slots = 16384;  ///< of a block, at most courier_most_slots
@@ -46,7 +48,7 @@ struct CourierRule {
   int most_near = 16;
   int warps = 0;                   ///< a step has at most 32 rows for each; 0: by the triangle
   int most_warps = 8;
-  int most_warps_of_long = 8;      ///< where `near` is most_near
+  int most_warps_of_long = 8;      ///< where `near` is most_near; with ghosts ghost_warps() is the limit
   int threads = 1;                 ///< that make the plan, which does not depend on them
   int multiprocessors = 132;       ///< each has one block at a time
   std::int64_t ghost_slots[ghost_sizes] = {0xfff0, 0xfff0, 0xfff0};  ///< by size, with ghosts; 0: none
@@ -66,7 +68,7 @@ struct RowBlock {
 /// low and the high half of its place in the mailbox. Its near numbers are read in pairs.
 ///   step_end    by step: the position behind its last
 ///   index       by page, units of 128 positions: fields
-///   source      by page, near / 2 pairs of 128 positions: the triangle's entry, or -1
+///   source      by page, (near + 1) / 2 pairs of 128 positions: the triangle's entry, or -1
 ///   row         by page: the triangle's row, or -1
 /// Rows that read mail are bundled, in the order of their positions, for 32 lanes, far_lanes for a row. Entry e of a
 /// row stands in layer e / far_lanes of its bundle, for lane e % far_lanes of the row's.

@@ -158,14 +158,14 @@ template <class I> Grid<I> find_grid(PatternView<I> T)
   const std::vector<I> distance = typical_distances(T);
   const auto cluster = clusters_of(distance);
   if (cluster.size() < 2 || cluster[0].first != 1) return grid;
-  const I line = (cluster[1].first + cluster[1].second) / 2;
+  const I line = static_cast<I>((static_cast<std::int64_t>(cluster[1].first) + cluster[1].second) / 2);
   const bool solid = cluster.size() > 2;
   const I plane = solid ? static_cast<I>((static_cast<std::int64_t>(cluster[2].first) + cluster.back().second) / 2) : 0;
   if (line < 2 || (solid && (plane % line != 0 || T.n % plane != 0))) return grid;
   grid.line = line;
   grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(T.n) + line - 1) / line);
   grid.planes = solid ? T.n / plane : 1;
-  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1;
+  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && T.n % line == 0;
   return grid;
 }
 
@@ -195,7 +195,8 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
         candidates.push_back({TileTimes(grid, shape).least(multiprocessors), shape});
       }
   std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second.cells, a.second.lines) < std::tie(b.first, b.second.cells, b.second.lines);
+    return std::tie(a.first, a.second.cells, a.second.lines, a.second.planes) <
+           std::tie(b.first, b.second.cells, b.second.lines, b.second.planes);
   });
   TileChoice best;
   double tiles = 0;
@@ -207,7 +208,7 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
     const double time = times.simulate(multiprocessors);
     if (first || time < best.time) best = {shape, time};
   }
-  best.time += launch_time;
+  if (best.shape.cells > 0) best.time += launch_time;
   return best;
 }
 
@@ -216,6 +217,7 @@ template <class I> Tiling<I>::Tiling(I rows, bool lower, const Grid<I>& grid, co
 {
   if (rows == 0) return;
   const AxisParts cells(grid.line, shape.cells);
+  longest_ = static_cast<std::uint32_t>(cells.largest());
   stride_ = slots_of_line(cells.largest(), grid.next_line);
   cell_tile_.resize(grid.line);
   for (std::int64_t p = 0; p < cells.count; ++p) {
@@ -244,7 +246,7 @@ template <class I> void Tiling<I>::add_tiles(Range lines, Range planes)
       line_tile_[all.back()] = first;
       line_slot_[all.back()] = static_cast<std::uint32_t>((k - planes.begin) * plane + (j - lines.begin) * stride_);
     }
-  most_slots_ = std::max(most_slots_, line_slot_[all.back()] + static_cast<std::uint32_t>(stride_));
+  most_slots_ = std::max(most_slots_, line_slot_[all.back()] + longest_);
   for (std::size_t part = 0; part + 1 < cell_begin_.size(); ++part) {
     for (const std::int64_t line : all) add_runs(line, part);
     runs_begin_.push_back(static_cast<std::int64_t>(runs_.size()));

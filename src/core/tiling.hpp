@@ -16,7 +16,7 @@ namespace syncfree {
 
 /// Rows of a line, lines of a plane, planes; all rows are one line where there is no grid.
 ///   next_line, next_plane  levels by which a row comes after its neighbour there
-///   star                   rows read their three neighbours along the axes and nobody else
+///   star                   rows read their neighbours along the axes and nobody else, and no line is short
 template <class I> struct Grid {
   I line = 0, lines = 1, planes = 1;
   I next_line = 1, next_plane = 1;
@@ -88,7 +88,7 @@ private:
   bool lower_ = true;
   Grid<I> grid_;
   std::int64_t stride_ = 0;  ///< slots of a line
-  std::uint32_t most_slots_ = 0;
+  std::uint32_t most_slots_ = 0, longest_ = 0;  ///< longest: rows of a line in a tile
   std::vector<std::uint32_t> line_tile_, line_slot_;  ///< by line: tile of its first cell, slot in each tile
   std::vector<std::uint32_t> cell_tile_;              ///< by cell of a line: how many tiles further
   std::vector<I> cell_begin_;                         ///< by part of a line, and the end

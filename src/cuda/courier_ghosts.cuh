@@ -20,10 +20,11 @@ template <class V> struct GhostView {
 
 constexpr int ghost_pollers = 12;  ///< warps
 template <int near>
-constexpr int ghost_threads = 32 * (courier_groups * (near > 5 ? 2 : ghost_most_warps) + 2 + ghost_pollers);
+constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + ghost_pollers);
 
-/// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain; not where
-/// they are rounded then, for the factor's own numbers are what the user asked to be rounded.
+/// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain (and
+/// overflows where an entry over its pivot does); not where they are rounded then, for the factor's own numbers are
+/// what the user asked to be rounded.
 template <class N, class M> constexpr bool is_scaled_before = sizeof(N) == sizeof(M);
 
 /// All that is said of 128 positions, copied at once: units of fields, then a row's near entries and its scale in

@@ -259,8 +259,16 @@ private:
     return status[0].ok() ? status[1] : status[0];
   }
 
-  /// About what a block has for numbers, bytes.
-  static constexpr std::int64_t room_for_numbers = 170000;
+  /// 0 where there are no tiles, or other levels than those of a grid.
+  static double time_by_tiles(const PatternView<I>& lower, I levels)
+  {
+    constexpr std::int64_t room_for_numbers = 170000;  // bytes in a block, about
+    const Grid<I> grid = find_grid(lower);
+    const double usual = static_cast<double>(grid.line) + grid.lines + grid.planes;
+    if (!grid.star || static_cast<double>(levels) > usual) return 0;
+    const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+    return choose_tile(grid, room_for_numbers / static_cast<std::int64_t>(sizeof(T)), multiprocessors).time;
+  }
 
   static ChoiceInput features(const Analysis<T, I>& a, const LevelSets<I>& levels)
   {
@@ -275,11 +283,7 @@ private:
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
     f.longest = std::max(granularity_of(lower, levels.count).longest, granularity_of(upper, levels.count).longest);
     f.regular = reaches_regularly(lower);
-    const Grid<I> grid = find_grid(lower);
-    if (grid.star) {
-      const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-      f.tiled_time = choose_tile(grid, room_for_numbers / static_cast<std::int64_t>(sizeof(T)), multiprocessors).time;
-    }
+    if (a.options.blocks.least_rows == 0) f.tiled_time = time_by_tiles(lower, levels.count);
     MergeForecast merged;
     const Status status = forecast_merge(lower, levels, rule_of<T, I>(a.options), &merged);
     if (!status.ok()) throw Failure{status};

@@ -1,11 +1,12 @@
-/// Strategy `courier`: a run of rows for each thread block, solved in place in the shared memory of its multiprocessor
-/// (core/courier_plan.hpp).
+/// Strategy `courier`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
+/// its multiprocessor (core/courier_plan.hpp).
 ///
 ///   x_i = (b_i - sum over far entries - sum over near entries) / diagonal_i
 ///
 /// Links of the chain that stay in a block cost one access to shared memory and one barrier of few warps. Compute warps
-/// do nothing but that. What is needed for it comes ahead of them: a fetching warp streams the block's part of the
-/// factor, helper warps subtract what comes by mail. A block reads its part of b and writes its part of x in runs.
+/// do nothing but that. What is needed for it comes ahead of them: one warp streams the block's part of the factor,
+/// others fetch the numbers of other blocks. In solve_tiles() these are ghosts beside the block's own, in
+/// solve_row_blocks() mail, which helper warps add up. A block reads its part of b and writes its part of x in runs.
 
 #include <algorithm>
 #include <vector>
@@ -173,13 +174,13 @@ template <class N> constexpr int least_depth_of(int near)
   return near == courier_most_near<N> ? least_depth / 2 : least_depth;
 }
 /// With ghosts four steps must fit, which are of 64 rows where rows are long; more hide how far memory is.
-constexpr int least_depth_with_ghosts(int near) { return near > 5 ? 4 : 8; }
+constexpr int least_depth_with_ghosts(int near) { return 2 * ghost_warps(near); }
 
 /// Numbers that fit beside a ring of `depth` pages.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 {
-  const std::size_t ring = Memory::bytes(0, depth), all = memory_of_block();
-  return ring < all ? static_cast<std::int64_t>((all - ring) / sizeof(N)) - 2 : 0;
+  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // the ring begins at a 16th
+  return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
 }
 
 /// Entries of the pattern by their number in the factor.
@@ -213,10 +214,11 @@ CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const SolverOptions&
   rule.threads = options.threads;
   const LevelsOf<I> levels(triangle);
   CourierPlan<I> plan;
-  for (;;) {
+  for (int turn = 0;; ++turn) {
     const Status status = make_courier_plan(triangle.pattern, triangle.lower, *levels, rule, &plan);
     if (!status.ok()) throw Failure{status};
     if (plan.has_ghosts) break;
+    if (turn == 3) throw Failure{failed(Code::device_failure, "courier: no block fits; take level_order")};
     with_near<N>(plan.near, [&](auto near) {
       rule.most_slots = numbers_that_fit<CourierMemory<N, M, near>, N>(least_depth_of<N>(near));
     });
@@ -230,11 +232,19 @@ CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const SolverOptions&
   return plan;
 }
 
+/// Of a block.
+template <class I> std::uint32_t most_rows_of(const CourierPlan<I>& plan)
+{
+  std::uint32_t most = 0;
+  for (const RowBlock& block : plan.block) most = std::max(most, block.rows);
+  return most;
+}
+
 /// Rows that read others by mail.
 template <class T, class V, class I> class MailSolver : public DeviceSolver<T, I> {
 public:
   MailSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
-      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots),
+      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots), rows_(most_rows_of(plan)),
         mails_(plan.mails), far_lanes_(plan.far_lanes), block_(plan.block), run_(plan.run), index_(plan.index),
         source_(plan.source), row_(plan.row),
         bundle_begin_(plan.bundle_begin), bundle_position_(plan.bundle_position), far_place_(plan.far_place),
@@ -269,7 +279,7 @@ public:
 
   std::string describe() const override
   {
-    return std::to_string(blocks_) + " blocks of " + std::to_string(slots_) + " rows at most, " +
+    return std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " rows at most, " +
            std::to_string(near_) + " near entries a row, " + std::to_string(warps_) +
            (warps_ == 1 ? " warp" : " warps") + " for a step";
   }
@@ -298,7 +308,7 @@ private:
   }
 
   int near_, warps_, depth_ = least_depth;
-  std::size_t blocks_, slots_, memory_ = 0;
+  std::size_t blocks_, slots_, rows_, memory_ = 0;
   std::uint32_t mails_;
   int far_lanes_;
   DeviceArray<RowBlock> block_;
@@ -316,14 +326,14 @@ private:
 template <class T, class V, class I> class GhostSolver : public DeviceSolver<T, I> {
 public:
   GhostSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
-      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots),
+      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots), rows_(most_rows_of(plan)),
         most_ghosts_(plan.most_ghosts), mails_(plan.mails), scaled_(!triangle.unit), block_(plan.block), run_(plan.run),
         source_(plan.source), row_(plan.row), ghost_place_(plan.ghost_place), mailbox_(plan.mails), counter_(1)
   {
     with_ghosts(near_, [&](auto near) {
       using Memory = GhostMemory<Number<T>, Number<V>, near>;
       const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_;
-      for (depth_ = most_depth; Memory::bytes(numbers, depth_) > memory_of_block();) --depth_;
+      while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > memory_of_block()) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
       allow_shared_memory(solve_tiles<T, V, near>, memory_of_block());
       make_pages<near>(plan);
@@ -351,7 +361,7 @@ public:
 
   std::string describe() const override
   {
-    return std::to_string(blocks_) + " blocks of " + std::to_string(slots_) + " rows and " +
+    return std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " rows and " +
            std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
            (warps_ == 1 ? " warp" : " warps") + " for a step";
   }
@@ -390,7 +400,7 @@ private:
 
   int near_, warps_, depth_ = most_depth;
   std::size_t blocks_, memory_ = 0;
-  std::uint32_t slots_, most_ghosts_, mails_;
+  std::uint32_t slots_, rows_, most_ghosts_, mails_;
   bool scaled_;
   const bool overlaps_ = launches_can_overlap();
   DeviceArray<RowBlock> block_;

@@ -12,8 +12,8 @@
 namespace syncfree {
 namespace {
 
-/// Small blocks, so that small matrices have several.
-constexpr CourierRule host_rule = {300};
+/// Small blocks, so that small matrices have several, with ghosts and without.
+constexpr CourierRule host_rule = {300, 0, 0, 16, 0, 8, 8, 1, 132, {450, 450, 600}};
 
 template <class I> CourierPlan<I> plan_blocks(const PatternView<I>& pattern, bool lower)
 {

@@ -121,7 +121,7 @@ TEST(CourierPlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
     }
     for (const RowBlock& block : p.plan.block) {
       if (!p.plan.has_ghosts) {
-        EXPECT_LE(block.rows, rule.most_slots);
+        EXPECT_LE(p.plan.slots, rule.most_slots);
       }
       EXPECT_LE(block.rows, p.plan.slots);
       EXPECT_LE(block.ghosts, p.plan.most_ghosts);

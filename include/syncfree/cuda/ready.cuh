@@ -232,8 +232,9 @@ inline __device__ unsigned address_in_block(const void* shared)
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-/// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is
-/// cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for example.
+/// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is filled
+/// once, or cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for
+/// example.
 template <class T> struct Tray {
   static __device__ T look(const T* place)
   {
@@ -384,14 +385,16 @@ inline __device__ void gates_are_made()
 }
 
 /// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole
-/// warps, have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not
-/// wait.
+/// warps, which are brought together first, have called meet() or signal(). Who meets waits, and sees what the others
+/// wrote before; who signals does not wait.
 inline __device__ void meet(unsigned barrier, unsigned threads)
 {
+  __syncwarp();
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 inline __device__ void signal(unsigned barrier, unsigned threads)
 {
+  __syncwarp();
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
