@@ -195,8 +195,8 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
         candidates.push_back({TileTimes(grid, shape).least(multiprocessors), shape});
       }
   std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second.cells, a.second.lines, a.second.planes) <
-           std::tie(b.first, b.second.cells, b.second.lines, b.second.planes);
+    return std::tie(a.first, b.second.cells, a.second.lines, a.second.planes) <
+           std::tie(b.first, a.second.cells, b.second.lines, b.second.planes);  // whole lines first
   });
   TileChoice best;
   double tiles = 0;

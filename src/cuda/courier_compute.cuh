@@ -147,8 +147,8 @@ private:
     read();
     Tray<N>::clear(memory_.mail + (now.to == waste_ ? cells_ : now.cell));
     box_.put_if(now.mail != courier_no_mail, now.mail, result);
-    if (alone) __syncwarp();
-    else meet(1, 32 * warps_);
+    __syncwarp();
+    if (!alone) meet(1, 32 * warps_);
   }
 
   /// From the record at hand to the station of its step; read() gets the record of the step behind it then.

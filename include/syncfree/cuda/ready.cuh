@@ -385,16 +385,15 @@ inline __device__ void gates_are_made()
 }
 
 /// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole
-/// warps, which are brought together first, have called meet() or signal(). Who meets waits, and sees what the others
-/// wrote before; who signals does not wait.
+/// warps, have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not
+/// wait. The instructions are those of __syncthreads(), for which the compiler brings a warp together; a __syncwarp()
+/// in front of them took 6 % of a solve of `courier`.
 inline __device__ void meet(unsigned barrier, unsigned threads)
 {
-  __syncwarp();
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 inline __device__ void signal(unsigned barrier, unsigned threads)
 {
-  __syncwarp();
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
