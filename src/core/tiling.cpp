@@ -110,8 +110,8 @@ struct TileTimes {
   /// Tiles are begun in their order, each when a multiprocessor is free.
   double simulate(int multiprocessors) const
   {
-    std::priority_queue<double, std::vector<double>, std::greater<double>> free;
-    for (int m = 0; m < multiprocessors; ++m) free.push(0);
+    std::priority_queue<double, std::vector<double>, std::greater<double>> free(
+      {}, std::vector<double>(static_cast<std::size_t>(multiprocessors), 0.0));
     struct Span {
       double begin = 0, end = 0;
     };
