@@ -68,13 +68,14 @@ template <class I> std::int64_t typical_reach(const PatternView<I>& T)
 
 /// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
 /// of reaches, or a reach a whole number of blocks.
-template <class I> std::int64_t choose_rows(const PatternView<I>& T, I levels, std::int64_t most)
+template <class I>
+std::int64_t choose_rows(const PatternView<I>& T, I levels, std::int64_t reach, std::int64_t most)
 {
   const double n = static_cast<double>(T.n), width = n / static_cast<double>(levels);
   const bool is_long = static_cast<double>(T.nnz()) > long_row * n;
   const double busy = width / (is_long ? long_rows_a_step : rows_a_step);
   const auto wanted = std::max<std::int64_t>(1, static_cast<std::int64_t>(n / std::max(1.0, busy)));
-  const std::int64_t reach = typical_reach(T), rows = std::min(most, wanted);
+  const std::int64_t rows = std::min(most, wanted);
   if (reach == 0) return rows;
   if (2 * reach <= rows) return rows / reach * reach;
   std::int64_t best = 0;
@@ -204,11 +205,11 @@ private:
   }
 
   /// With ghosts less, so that what a run reads before its first row has room, unless that took half of all.
-  std::int64_t most_rows_of_run() const
+  std::int64_t most_rows_of_run(std::int64_t reach) const
   {
     const std::int64_t most = std::min(rule_.most_slots, courier_most_slots);
     if (!plan_.has_ghosts) return most;
-    const std::int64_t reach = typical_reach(T_), room = rule_.ghost_slots[size_] - 1 - reach - reach / 32 - 64;
+    const std::int64_t room = rule_.ghost_slots[size_] - 1 - reach - reach / 32 - 64;
     return 2 * room < most ? most : std::min(most, room);
   }
 
@@ -225,8 +226,8 @@ private:
       has_tiles_ = shape.cells > 0;
       if (has_tiles_) return {T_.n, lower_, grid, shape};
     }
-    const std::int64_t most = most_rows_of_run();
-    const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, most));
+    const std::int64_t reach = typical_reach(T_), most = most_rows_of_run(reach);
+    const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, reach, most));
     grid.lines *= grid.planes, grid.planes = 1;
     const std::int64_t lines = rows / grid.line;
     if (lines == 0 || rows % grid.line != 0 || lines * (grid.line + 1) > most) {
@@ -579,13 +580,10 @@ try {
     CourierPlan<I> plan;
     Planner<I> planner(T, lower, levels, now, &plan);
     const Status status = planner.run();
-    if (status.ok() && !planner.suits()) {
-      if (!planner.has_tiles()) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
-      now.tiles = !planner.has_tiles();
-      continue;
-    }
-    if (status.ok()) *out = std::move(plan);
-    return status;
+    if (status.ok() && planner.suits()) *out = std::move(plan);
+    if (!status.ok() || planner.suits()) return status;
+    if (!planner.has_tiles()) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
+    now.tiles = !planner.has_tiles();
   }
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);

@@ -164,8 +164,7 @@ public:
   __device__ Walking(const GhostView<V>& A, const RowBlock& block, const Memory& memory, const Box& box, bool conjugate)
       : memory_(memory), box_(box), first_row_(block.first_row), first_mail_(block.first_mail),
         group_(threadIdx.x / (32 * A.warps)), me_(threadIdx.x - group_ * 32 * A.warps), threads_(64 * A.warps),
-        cells_(A.depth * courier_page), conjugate_(conjugate),
-        depth_(A.depth)
+        cells_(A.depth * courier_page), conjugate_(conjugate), depth_(A.depth)
   {
     begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
     width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
@@ -291,7 +290,7 @@ private:
   const std::uint32_t cells_;
   const bool conjugate_;
   const std::uint32_t depth_;
-  std::uint32_t begin_ = 0, width_ = 0;     ///< of the step at hand: positions
+  std::uint32_t begin_ = 0, width_ = 0;   ///< of the step at hand: positions
   std::uint32_t cell_ = 0;                ///< of its first position
   std::uint32_t arrived_ = 0, left_ = 0;  ///< positions of pages that are known to be there, and that nobody will read
   RingPlace leaving_;                     ///< the page behind the latter
