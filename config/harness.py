@@ -185,6 +185,12 @@ def parse_tap(text):
     return results
 
 
+def output_of(text, name):
+    """What a failed test printed: the comment lines behind its line of a TAP text."""
+    found = re.search(rf"^ *not ok {re.escape(name)}(?: .*)?\n((?:#.*\n)*)", text, re.M)
+    return found[1] if found else ""
+
+
 def without_result(scripts, results):
     """Names of scripts of which no result is known; a result's name is a script's, with `diff-` before it or a
     loop's values behind it."""
@@ -220,7 +226,8 @@ def main():
     scripts = generate(options, source, env)
     if scripts:
         env["PETSCMPIEXEC"] = launcher(options, next(iter(scripts.values())))
-    results = parse_tap(run(options, source, env, scripts)) if scripts else []
+    text = run(options, source, env, scripts) if scripts else ""
+    results = parse_tap(text)
     count = {state: [result for result in results if result[0] == state] for state in ("passed", "failed", "skipped")}
     untested = without_test(options, source, scripts)
     needs = {path: requirement(source / path) for path in untested}
@@ -228,6 +235,8 @@ def main():
     for state in ("skipped", "failed"):
         for _, name, remark in count[state]:
             print(f"{state} {name} {remark}")
+            if state == "failed":
+                print(output_of(text, name)[:2000], end="")
     lost = [f"{name}: no result; did its program compile?" for name in without_result(scripts, results)]
     lost += [f"{path}: no TEST block" for path in untested if not needs[path]]
     for text in lost:
