@@ -2,25 +2,71 @@
 /// reads, 0 if it reads none. Rows of one level do not read each other.
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <new>
 
 #include "instantiate.hpp"
 #include "parallel.hpp"
 #include "syncfree/array.hpp"
+#include "syncfree/ready.hpp"
 #include "syncfree/schedule.hpp"
+#include "tiling.hpp"
 
 namespace syncfree {
+namespace {
+
+template <class I> I depth_after(const PatternView<I>& T, I row, const I* depth)
+{
+  I d = 0;
+  for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) d = std::max<I>(d, depth[T.column[k]] + 1);
+  return d;
+}
+
+/// The depths of a part of the rows if they are those of a grid.
+template <class I> void depths_of_grid(const Grid<I>& grid, I n, bool lower, std::size_t part, I* depth)
+{
+  I step = first_of_part<I>(part), line = step / grid.line, cell = step % grid.line;
+  const auto of_line = [&] { return line % grid.lines * grid.next_line + line / grid.lines * grid.next_plane; };
+  for (I before = of_line(); step < end_of_part(part, n); ++step) {
+    depth[lower ? step : n - 1 - step] = before + cell;
+    if (++cell < grid.line) continue;
+    cell = 0, ++line;
+    before = of_line();
+  }
+}
+
+/// On a grid in natural order depths follow from where a row stands. That is a guess, which is right if it is for each
+/// row if it is for those that the row reads. Returns the number of levels, 0 where the guess is wrong.
+template <class I> I guess_depths(const PatternView<I>& T, bool lower, int threads, I* depth)
+{
+  constexpr I least_rows = 1 << 13;
+  if (T.n < least_rows) return 0;
+  const Grid<I> grid = find_grid(T);
+  const double most = static_cast<double>(grid.line) + static_cast<double>(grid.lines) * grid.next_line +
+                      static_cast<double>(grid.planes) * grid.next_plane;
+  if (grid.lines == 1 || most > T.n) return 0;
+  for_parts(threads, parts_of(T.n), [&](std::size_t part) { depths_of_grid(grid, T.n, lower, part, depth); });
+  std::atomic<bool> right{true};
+  std::vector<I> deepest(parts_of(T.n), 0);
+  for_parts(threads, parts_of(T.n), [&](std::size_t part) {
+    for (I i = first_of_part<I>(part); i < end_of_part(part, T.n) && right.load(unordered); ++i) {
+      if (depth_after(T, i, depth) != depth[i]) right.store(false, unordered);
+      deepest[part] = std::max(deepest[part], depth[i]);
+    }
+  });
+  return right.load(unordered) ? 1 + *std::max_element(deepest.begin(), deepest.end()) : 0;
+}
+
+}  // namespace
 
 template <class I> I find_levels(PatternView<I> T, bool lower, I* depth)
 {
   I levels = 0;
   for (I step = 0; step < T.n; ++step) {
     const I i = lower ? step : T.n - 1 - step;
-    I d = 0;
-    for (I k = T.row_begin[i]; k < T.row_begin[i + 1]; ++k) d = std::max<I>(d, depth[T.column[k]] + 1);
-    depth[i] = d;
-    levels = std::max<I>(levels, d + 1);
+    depth[i] = depth_after(T, i, depth);
+    levels = std::max<I>(levels, depth[i] + 1);
   }
   return levels;
 }
@@ -58,7 +104,8 @@ template <class I> Status make_level_sets(PatternView<I> T, bool lower, LevelSet
 try {
   Array<I> depth(static_cast<std::size_t>(T.n));
   LevelSets<I> sets;
-  sets.count = find_levels(T, lower, depth.data());
+  sets.count = guess_depths(T, lower, threads, depth.data());
+  if (sets.count == 0) sets.count = find_levels(T, lower, depth.data());
   sort_by_depth(depth.data(), T.n, threads, &sets);
   *out = std::move(sets);
   return {};

@@ -52,6 +52,25 @@ template <class I> std::vector<std::pair<I, I>> clusters_of(const std::vector<I>
   return cluster;
 }
 
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+/// The least numbers of levels from line to line and from plane to plane with which each row comes behind those it
+/// reads. Distances ascend, so that lines come before planes.
+template <class I> void guess_levels(const std::vector<I>& distance, Grid<I>* grid)
+{
+  const std::int64_t line = grid->line, plane = line * grid->lines;
+  for (const I d : distance) {
+    const std::int64_t planes = grid->planes > 1 ? (d + plane / 2) / plane : 0, rest = d - planes * plane;
+    const std::int64_t lines = divided_up(2 * rest - line, 2 * line), cells = rest - lines * line;
+    if (planes > 0) {
+      const std::int64_t least = divided_up(1 - cells - lines * grid->next_line, planes);
+      grid->next_plane = static_cast<I>(std::max<std::int64_t>(grid->next_plane, least));
+    } else if (lines > 0) {
+      grid->next_line = static_cast<I>(std::max<std::int64_t>(grid->next_line, divided_up(1 - cells, lines)));
+    }
+  }
+}
+
 /// Parts of nearly equal size of a side of a grid, none larger than `most`.
 struct AxisParts {
   std::int64_t size, count;
@@ -166,6 +185,7 @@ template <class I> Grid<I> find_grid(PatternView<I> T)
   grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(T.n) + line - 1) / line);
   grid.planes = solid ? T.n / plane : 1;
   grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && T.n % line == 0;
+  guess_levels(distance, &grid);
   return grid;
 }
 

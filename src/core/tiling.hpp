@@ -23,10 +23,10 @@ template <class I> struct Grid {
   bool star = false;
 };
 
-/// Looks at a few rows: the grid is a guess, of which nothing but the time of a solve may depend.
+/// Looks at a few rows: the grid is a guess, of which nothing but time may depend.
 template <class I> Grid<I> find_grid(PatternView<I> T);
 
-/// Takes next_line and next_plane from the levels of rows in the middle.
+/// Takes next_line and next_plane from the levels of rows in the middle; find_grid() guesses them.
 template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<I>* grid);
 
 struct TileShape {

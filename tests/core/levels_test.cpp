@@ -57,6 +57,53 @@ TYPED_TEST(Levels, are_longest_paths_on_random_triangles)
     }
 }
 
+template <class I> void compare_with_serial(const OwnedPattern<I>& T, bool lower)
+{
+  std::vector<I> depth(T.n);
+  const I count = find_levels(T.view(), lower, depth.data());
+  for (const int threads : {1, 3}) {
+    LevelSets<I> sets, expected;
+    expected.count = count;
+    sort_by_depth(depth.data(), T.n, 1, &expected);
+    ASSERT_TRUE(make_level_sets(T.view(), lower, &sets, threads).ok());
+    EXPECT_EQ(sets.count, count);
+    EXPECT_EQ(sets.level_begin, expected.level_begin);
+    EXPECT_EQ(sets.row, expected.row);
+  }
+}
+
+/// Where they are guessed.
+TYPED_TEST(Levels, of_grids_are_those_of_a_serial_search)
+{
+  using I = TypeParam;
+  for (const bool lower : {true, false})
+    for (const bool box : {true, false})
+      for (const auto& [x, y, z] : {std::tuple<I, I, I>{80, 40, 30}, {23, 21, 29}, {150, 2, 40}, {2, 150, 40}}) {
+        SCOPED_TRACE(testing::Message() << x << " x " << y << " x " << z << (lower ? " lower" : " upper"));
+        compare_with_serial(stencil_triangle<I>(x, y, z, box, lower), lower);
+      }
+  compare_with_serial(grid_triangle<I>(300, 400, true), true);
+}
+
+/// A row that reads nobody, one that reads its line's begin too early, one entry less, a line cut short.
+TYPED_TEST(Levels, of_grids_with_flaws_are_those_of_a_serial_search)
+{
+  using I = TypeParam;
+  const OwnedPattern<I> whole = stencil_triangle<I>(40, 30, 80, false, true);
+  for (int flaw = 0; flaw < 4; ++flaw) {
+    SCOPED_TRACE(flaw);
+    std::vector<std::vector<I>> rows(whole.n);
+    for (I i = 0; i < whole.n; ++i)
+      rows[i].assign(whole.column.begin() + whole.row_begin[i], whole.column.begin() + whole.row_begin[i + 1]);
+    const I row = 50021;
+    if (flaw == 0) rows[row].clear();
+    if (flaw == 1) rows[40 * 1021] = {40 * 1021 - 1};
+    if (flaw == 2) rows[row].erase(rows[row].begin());
+    if (flaw == 3) rows.resize(95995);
+    compare_with_serial(pattern_of(rows), true);
+  }
+}
+
 /// Few levels of many rows, so that each thread sorts its own, and as many levels as rows, where one sorts all.
 TYPED_TEST(Levels, are_sorted_alike_by_several_threads)
 {
