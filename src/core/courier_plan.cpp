@@ -14,6 +14,8 @@
 #include "ghost_table.hpp"
 #include "instantiate.hpp"
 #include "parallel.hpp"
+#include "row_reach.hpp"
+#include "star_plan.hpp"
 #include "syncfree/ready.hpp"
 
 namespace syncfree {
@@ -23,48 +25,8 @@ namespace {
 constexpr std::int64_t recent_levels = 12;
 /// Part of the rows that may have more recent entries than `near`.
 constexpr double most_crowded = 0.05;
-/// Rows that are looked at where a choice needs no more.
-constexpr std::int64_t sample = 4096;
-
 /// Rows of one level that keep a block busy: measured on an H200 for rows of few and of many entries.
 constexpr double rows_a_step = 16, long_rows_a_step = 1.5, long_row = 16;
-
-/// The rows that a choice looks at.
-template <class I, class Look> void for_sample(I n, Look look)
-{
-  const I stride = static_cast<I>(n / sample) | 1;  // odd, so as not to follow a side of a grid
-  for (I row = stride / 2; row < n; row += stride) look(row);
-}
-
-/// How far the far neighbours of the rows of a sample are: the mean of the entries in the outer half. Rows that read
-/// nobody are left out.
-template <class I> std::vector<double> find_reaches(const PatternView<I>& T)
-{
-  std::vector<double> reach;
-  for_sample(T.n, [&](I row) {
-    std::int64_t longest = 0, sum = 0, count = 0;
-    const auto distance = [&](I k) { return std::abs(static_cast<std::int64_t>(row) - T.column[k]); };
-    for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) longest = std::max<std::int64_t>(longest, distance(k));
-    for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k)
-      if (2 * distance(k) >= longest) sum += distance(k), ++count;
-    if (count > 0) reach.push_back(static_cast<double>(sum) / static_cast<double>(count));
-  });
-  return reach;
-}
-
-/// The median, 0 of nothing.
-double middle_of(std::vector<double> some)
-{
-  if (some.empty()) return 0;
-  std::nth_element(some.begin(), some.begin() + some.size() / 2, some.end());
-  return some[some.size() / 2];
-}
-
-/// On a grid this is a plane or, of a plane, a line. 0 where rows read nobody.
-template <class I> std::int64_t typical_reach(const PatternView<I>& T)
-{
-  return std::llround(middle_of(find_reaches(T)));
-}
 
 /// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
 /// of reaches, or a reach a whole number of blocks.
@@ -558,16 +520,6 @@ private:
 
 }  // namespace
 
-template <class I> bool reaches_regularly(PatternView<I> T)
-{
-  constexpr double most = 0.05, part = 0.7;  // of the reach, and of the rows
-  const std::vector<double> reaches = find_reaches(T);
-  const double typical = middle_of(reaches);
-  const auto is_typical = [typical](double r) { return std::abs(r - typical) <= std::max(1.0, most * typical); };
-  const auto count = std::count_if(reaches.begin(), reaches.end(), is_typical);
-  return static_cast<double>(count) >= part * static_cast<double>(std::max<std::size_t>(reaches.size(), 1));
-}
-
 template <class I>
 Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule,
                          CourierPlan<I>* out)
@@ -575,6 +527,10 @@ try {
   if (static_cast<std::uint64_t>(T.n) >= courier_no_mail)
     return failed(Code::invalid_argument, "courier takes less than 2^32 rows; take level_order");
   /* the best first: tiles with ghosts, then runs with ghosts, then mail, which always suits */
+  CourierPlan<I> by_arithmetic;
+  const bool is_star = make_star_plan(T, lower, rule, &by_arithmetic);
+  if (is_star) *out = std::move(by_arithmetic);
+  if (is_star) return {};
   CourierRule now = rule;
   for (;;) {
     CourierPlan<I> plan;
@@ -590,7 +546,6 @@ try {
 }
 
 #define INSTANTIATE(I)                                                                              \
-  template bool reaches_regularly<I>(PatternView<I>);                                               \
   template Status make_courier_plan<I>(PatternView<I>, bool, const LevelSets<I>&, const CourierRule&, \
                                        CourierPlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

@@ -150,10 +150,6 @@ template <class I> struct CourierPlan {
   }
 };
 
-/// Do most rows reach equally far, as on a grid? Then chains stay inside blocks, and blocks follow each other at equal
-/// distances in time; elsewhere the same chain may cross borders again and again.
-template <class I> bool reaches_regularly(PatternView<I> T);
-
 /// The plan of one triangle.
 ///   T       strictly lower or strictly upper pattern
 ///   levels  of T

@@ -71,18 +71,6 @@ template <class I> void guess_levels(const std::vector<I>& distance, Grid<I>* gr
   }
 }
 
-/// Parts of nearly equal size of a side of a grid, none larger than `most`.
-struct AxisParts {
-  std::int64_t size, count;
-
-  AxisParts(std::int64_t all, std::int64_t most) : size(all), count(1)
-  {
-    if (most > 0 && most < all) count = (all + most - 1) / most;
-  }
-  std::int64_t begin(std::int64_t part) const { return part * size / count; }
-  std::int64_t largest() const { return (size + count - 1) / count; }
-};
-
 /// Slots from line to line: rows of a level, `next` cells back on the next line, stand in different banks where the
 /// difference is odd.
 std::int64_t slots_of_line(std::int64_t cells, std::int64_t next) { return cells + ((cells - next) % 2 == 0); }

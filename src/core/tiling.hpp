@@ -33,6 +33,18 @@ struct TileShape {
   std::int64_t cells = 0, lines = 1, planes = 1;
 };
 
+/// Parts of nearly equal size of a side of a grid, none larger than `most`.
+struct AxisParts {
+  std::int64_t size, count;
+
+  AxisParts(std::int64_t all, std::int64_t most) : size(all), count(1)
+  {
+    if (most > 0 && most < all) count = (all + most - 1) / most;
+  }
+  std::int64_t begin(std::int64_t part) const { return part * size / count; }
+  std::int64_t largest() const { return (size + count - 1) / count; }
+};
+
 /// The shape for which a solve of a star's triangle should take the least time, by a model of tiles that follow each
 /// other; no cells where no tile fits.
 ///   most_slots       of a tile, with those of its ghosts

@@ -6,9 +6,10 @@
 #include <new>
 #include <type_traits>
 
-#include "core/courier_plan.hpp"
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
+#include "core/row_reach.hpp"
+#include "core/tiling.hpp"
 #include "core/transpose.hpp"
 #include "factorize.hpp"
 #include "lanes.hpp"

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
+#include "core/row_reach.hpp"
+#include "core/star_plan.hpp"
 #include "patterns.hpp"
 
 namespace syncfree {
@@ -70,6 +73,15 @@ struct Planned {
   }
 };
 
+/// A star, but that the row that is solved last reads the last but one of its neighbours instead of the last.
+OwnedPattern<I> odd_star(I x, I y, I z, bool lower)
+{
+  OwnedPattern<I> T = stencil_triangle<I>(x, y, z, false, lower);
+  if (lower) T.column.back() = T.n - 3;
+  else T.column.front() = 2;
+  return T;
+}
+
 std::vector<CourierRule> rules()
 {
   return {{1000},           {60, 60, 2, 16, 1},           {7, 7, 4, 16, 2},
@@ -105,6 +117,7 @@ template <class Look> void for_each_plan(Look look)
     for (const CourierRule& rule : tile_rules()) {
       one(stencil_triangle<I>(11, 7, 6, false, lower), rule, "star");
       one(stencil_triangle<I>(24, 18, 1, false, lower), rule, "flat star");
+      one(odd_star(11, 7, 6, lower), rule, "odd star");
       one(stencil_triangle<I>(9, 7, 6, true, lower), rule, "box");
     }
   }
@@ -259,21 +272,68 @@ TEST(CourierPlans, choose_near_and_warps_by_the_triangle)
   EXPECT_GT(broad.plan.warps, 1);
 }
 
-/// Ghosts come in the order in which rows read them, each once.
+/// Ghosts come in the order in which rows read them; at the border of a grid some are read by nobody. Each is of an
+/// earlier block, whose row does send its number.
 TEST(CourierPlans, number_ghosts_as_they_are_read)
 {
-  const Planned p(stencil_triangle<I>(20, 12, 15, false, true), true, tile_rules()[2]);
-  ASSERT_TRUE(p.plan.has_ghosts);
-  EXPECT_EQ(p.plan.near, 3);
-  for (const RowBlock& block : p.plan.block) {
-    std::uint32_t next = p.plan.slots + 1;
-    for (std::uint32_t at = 0; at < block.rows; ++at)
-      for (int j = 0; j < p.plan.near; ++j) {
-        const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
-        EXPECT_LE(slot, next);
-        next += slot == next;
+  for (const OwnedPattern<I>& T : {stencil_triangle<I>(20, 12, 15, false, true), odd_star(20, 12, 15, true)}) {
+    const Planned p(T, true, tile_rules()[2]);
+    ASSERT_TRUE(p.plan.has_ghosts);
+    EXPECT_EQ(p.plan.near, 3);
+    std::set<std::uint32_t> sent;
+    for (const RowBlock& block : p.plan.block) {
+      std::uint32_t last = p.plan.slots;
+      std::set<std::uint32_t> seen;
+      for (std::uint32_t at = 0; at < block.rows; ++at)
+        for (int j = 0; j < p.plan.near; ++j) {
+          const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
+          if (slot <= p.plan.slots || !seen.insert(slot).second) continue;
+          EXPECT_GT(slot, last);
+          last = slot;
+        }
+      EXPECT_LE(last, p.plan.slots + block.ghosts);
+      for (std::uint32_t g = 0; g < block.ghosts; ++g)
+        EXPECT_EQ(sent.count(p.plan.ghost_place[block.first_ghost + g]), 1u);
+      for (std::uint32_t at = 0; at < block.rows; ++at)
+        if (p.mail(block, at) != courier_no_mail) sent.insert(p.mail(block, at));
+    }
+  }
+}
+
+/// By arithmetic, where the tile has neighbours all around, as by looking at all rows.
+TEST(CourierPlans, of_stars_are_those_of_other_triangles)
+{
+  for (const bool lower : {true, false}) {
+    CourierRule rule = tile_rules()[2];
+    rule.warps = 1;  // some levels take two steps
+    const OwnedPattern<I> T = stencil_triangle<I>(20, 24, 15, false, lower), odd = odd_star(20, 24, 15, lower);
+    rule.shape = {4, 6, 7};
+    Plan unused;
+    ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &unused));
+    ASSERT_FALSE(make_star_plan(odd.view(), lower, rule, &unused));
+    const Planned star(T, lower, rule), other(odd, lower, rule);
+    ASSERT_EQ(star.plan.block.size(), 5u * 4 * 3);
+    ASSERT_EQ(other.plan.block.size(), star.plan.block.size());
+    EXPECT_EQ(star.plan.slots, other.plan.slots);
+    EXPECT_EQ(star.plan.step_end, other.plan.step_end);
+    const auto same = [](const auto& a, const auto& b, std::size_t from, std::size_t to) {
+      return std::equal(a.begin() + from, a.begin() + to, b.begin() + from);
+    };
+    EXPECT_TRUE(same(star.plan.row, other.plan.row, 0, star.plan.row.size()));
+    for (std::size_t t = 0; t < star.plan.block.size(); ++t) {
+      if (t % 5 % 4 == 0 || t / 5 % 4 % 3 == 0 || t / 20 != 1) continue;  // at the border
+      SCOPED_TRACE(t);
+      const RowBlock &own = star.plan.block[t], &of_other = other.plan.block[t];
+      EXPECT_EQ(std::tie(own.ghosts, own.mails, own.pages), std::tie(of_other.ghosts, of_other.mails, of_other.pages));
+      const std::size_t first = own.first_page * courier_page, last = first + own.rows;
+      EXPECT_TRUE(same(star.plan.index, other.plan.index, 8 * first, 8 * last));
+      for (std::uint32_t at = 0; at < own.rows; ++at) {
+        std::vector<I> columns[2];
+        for (const I k : star.near(own, at)) columns[0].push_back(T.column[k]);
+        for (const I k : other.near(own, at)) columns[1].push_back(odd.column[k]);
+        EXPECT_EQ(columns[0], columns[1]);
       }
-    EXPECT_EQ(next, p.plan.slots + 1 + block.ghosts);
+    }
   }
 }
 
