@@ -144,8 +144,7 @@ private:
   /// Are all rows short enough? Then `near` is how long they are.
   bool chooses_ghosts()
   {
-    I longest = 0;
-    for (I row = 0; row < T_.n; ++row) longest = std::max<I>(longest, T_.row_begin[row + 1] - T_.row_begin[row]);
+    const I longest = longest_of(T_, threads_);
     size_ = 0;
     while (size_ < ghost_sizes && ghost_near[size_] < longest) ++size_;
     if (size_ == ghost_sizes || rule_.near > 0 || rule_.ghost_slots[size_] == 0) return false;

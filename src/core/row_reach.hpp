@@ -1,12 +1,28 @@
 #pragma once
 
-/// How far rows reach, from a sample of them.
+/// How long rows are and how far they reach.
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
+#include "parallel.hpp"
 #include "syncfree/csr.hpp"
 
 namespace syncfree {
+
+/// Entries of the longest row. Throws std::bad_alloc.
+template <class I> I longest_of(const PatternView<I>& T, int threads)
+{
+  std::vector<I> longest(parts_of(T.n) + 1, 0);
+  for_parts(threads, parts_of(T.n), [&](std::size_t part) {
+    I most = 0;
+    for (I i = first_of_part<I>(part); i < end_of_part(part, T.n); ++i)
+      most = std::max<I>(most, T.row_begin[i + 1] - T.row_begin[i]);
+    longest[part] = most;
+  });
+  return *std::max_element(longest.begin(), longest.end());
+}
 
 /// look(row) for some of n rows, where a choice needs no more.
 template <class I, class Look> void for_sample(I n, Look look)

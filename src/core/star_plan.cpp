@@ -167,7 +167,10 @@ private:
     const std::int64_t all = axis == 0 ? 1 : axis == 1 ? axis_[0].count : axis_[0].count * axis_[1].count;
     return static_cast<std::size_t>(all);
   }
-  std::int64_t extent(int axis, std::int64_t part) const { return axis_[axis].begin(part + 1) - axis_[axis].begin(part); }
+  std::int64_t extent(int axis, std::int64_t part) const
+  {
+    return axis_[axis].begin(part + 1) - axis_[axis].begin(part);
+  }
   std::size_t kind_of(const Tile& tile) const
   {
     std::size_t kind = 0;

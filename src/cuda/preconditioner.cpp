@@ -12,7 +12,6 @@
 #include "core/tiling.hpp"
 #include "core/transpose.hpp"
 #include "factorize.hpp"
-#include "lanes.hpp"
 #include "make_solver.hpp"
 #include "merge_rule.hpp"
 #include "solver.hpp"
@@ -282,7 +281,7 @@ private:
     f.nnz = static_cast<std::int64_t>(lower.nnz()) + upper.nnz();
     f.levels = levels.count;
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
-    f.longest = std::max(granularity_of(lower, levels.count).longest, granularity_of(upper, levels.count).longest);
+    f.longest = std::max(longest_of(lower, f.threads), longest_of(upper, f.threads));
     f.regular = reaches_regularly(lower);
     if (a.options.blocks.least_rows == 0) f.tiled_time = time_by_tiles(lower, levels.count);
     MergeForecast merged;
