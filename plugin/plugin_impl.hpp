@@ -5,7 +5,7 @@
   settings of a preconditioner and the names under which they travel.
 
   The PC types are PCILU and PCICC themselves, with this package's factored matrix
-  under them (pc_syncfree.cpp); the factored matrix is in mat_syncfree.cpp; what the
+  under them (pc_syncfree.cpp), and PCSOR with other sweeps (pc_sor.cpp); the factored matrix is in mat_syncfree.cpp; what the
   loader calls is in register.cpp.
 */
 
@@ -76,5 +76,6 @@ extern Events events;
 
 PetscErrorCode RegisterFactorPackage();
 PetscErrorCode RegisterPCTypes();
+PetscErrorCode RegisterSorType();
 
 } // namespace syncfree_plugin

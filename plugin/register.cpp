@@ -108,6 +108,7 @@ static PetscErrorCode RegisterAll()
   PetscCall(RegisterEvents());
   PetscCall(RegisterFactorPackage());
   PetscCall(RegisterPCTypes());
+  PetscCall(RegisterSorType());
   PetscCall(PetscRegisterFinalize(Finalize));
   registered = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,7 +117,7 @@ static PetscErrorCode RegisterAll()
 } // namespace syncfree_plugin
 
 /*@C
-   PCSyncFreeILURegister - Registers `PCSYNCFREEILU`, `PCSYNCFREEICC` and `MATSOLVERSYNCFREE` with PETSc
+   PCSyncFreeILURegister - Registers `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR` and `MATSOLVERSYNCFREE` with PETSc
 
    Collective on `PETSC_COMM_WORLD`
 
@@ -128,7 +129,7 @@ static PetscErrorCode RegisterAll()
 
    It is an error if this library was built for another minor version, scalar type or index size of PETSc.
 
-.seealso: `PCRegister()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`
+.seealso: `PCRegister()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`
 @*/
 PetscErrorCode PCSyncFreeILURegister(void)
 {

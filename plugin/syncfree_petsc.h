@@ -12,6 +12,7 @@
 /* PC types and the matrix solver package that this plugin registers */
 #define PCSYNCFREEILU     "syncfree_ilu"
 #define PCSYNCFREEICC     "syncfree_icc"
+#define PCSYNCFREESOR     "syncfree_sor"
 #define MATSOLVERSYNCFREE "syncfree"
 
 /*E

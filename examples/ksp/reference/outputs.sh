@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the reference outputs of the examples from PETSc's own ILU and ICC (petsc_own.inc, C that is no example), or
+# Writes the reference outputs of the examples from PETSc's own ILU, ICC and SOR (petsc_own.inc, C that is no example), or
 # compares with them.
 #
 #   bash examples/ksp/reference/outputs.sh [check|write] [test name pattern]

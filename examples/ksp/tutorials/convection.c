@@ -227,5 +227,12 @@ int main(int argc, char **argv)
          suffix: asm
          nsize: 3
          args: -pc_type asm -pc_asm_overlap 2 -sub_pc_type syncfree_ilu -sub_pc_factor_mat_ordering_type rcm
+      test:
+         suffix: sor_forward
+         args: -pc_type syncfree_sor -pc_sor_forward -pc_sor_omega {{0.9 1.1}separate output}
+      test:
+         suffix: sor_backward
+         nsize: 2
+         args: -pc_type syncfree_sor -pc_sor_local_backward -pc_sor_its {{1 3}separate output}
 
 TEST*/

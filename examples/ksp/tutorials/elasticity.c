@@ -295,5 +295,13 @@ int main(int argc, char **argv)
          suffix: gamg
          args: -material ball -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type syncfree_icc -mg_levels_ksp_max_it 1
          filter: sed -E "s/iterations [0-9]+/iterations N/"
+      test:
+         suffix: sor
+         nsize: {{1 2}separate output}
+         args: -material ball -pc_type syncfree_sor -mat_no_inode {{0 1}separate output}
+      test:
+         suffix: sor_smoother
+         args: -material ball -pc_type gamg -mg_levels_pc_type syncfree_sor
+         filter: sed -E "s/iterations [0-9]+/iterations N/"
 
 TEST*/

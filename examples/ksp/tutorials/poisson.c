@@ -222,5 +222,17 @@ int main(int argc, char **argv)
          suffix: own_view_detail
          args: -pc_type icc -pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy serial -ksp_view ::ascii_info_detail -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
          filter: grep -E -i "strategy|storage|package used"
+      test:
+         suffix: sor
+         args: -pc_type syncfree_sor -pc_syncfree_sor_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_sor_threads 2
+      test:
+         suffix: sor_parallel
+         nsize: 3
+         args: -pc_type syncfree_sor -pc_sor_its 2 -pc_sor_lits 2
+      test:
+         suffix: sor_smoother
+         nsize: {{1 2}separate output}
+         args: -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type syncfree_sor
+         filter: sed -E "s/iterations [0-9]+/iterations N/"
 
 TEST*/

@@ -1,0 +1,55 @@
+#pragma once
+
+/// Gauss-Seidel and SOR: sweeps over the rows of a matrix, with the numbers of a serial sweep.
+///
+/// A sweep sets x_i to
+///   (1 - omega) x_i + omega (b_i - sum of a_ij x_j over j != i) / (a_ii + shift)
+/// row after row, forward from the first or backward from the last. Rows may be relaxed by nodes, groups of rows that
+/// follow each other and have the same columns; then x_i, b_i and a_ii stand for those of a node. A forward sweep is a
+/// solve with the lower triangle of A whose rows are scaled by omega (a_ii + shift)^-1, a backward sweep one with the
+/// upper triangle, and so they run by any strategy for triangular solves.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "syncfree/csr.hpp"
+#include "syncfree/solver.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+enum class Sweep { forward, backward, symmetric };  ///< symmetric: forward, then backward
+
+/// Analyse once, refresh and relax many times.
+template <class T, class I> class Relaxation {
+public:
+  virtual ~Relaxation() = default;
+
+  /// Pattern work. Keeps no pointer into A.
+  ///   A           any columns; has a diagonal
+  ///   node_begin  first rows of the nodes, and n behind them; empty: each row is a node
+  ///   errors      those of check_pattern, missing_diagonal(row), invalid_argument for nodes whose rows differ,
+  ///               unknown_strategy, out_of_memory; on failure the object is as after construction
+  virtual Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) = 0;
+
+  /// Numbers. Keeps no pointer into A, which has the analysed pattern.
+  ///   omega   relaxation factor
+  ///   shift   added to diagonal entries
+  ///   least   a diagonal entry of a node of one row is taken for zero if its magnitude is 0 or below this
+  ///   errors  zero_pivot(row): the first diagonal that is zero, or node whose diagonal block is singular; sweeps are
+  ///           allowed all the same, with infinite or NaN results. invalid_argument before analyse, out_of_memory
+  virtual Status refresh(CsrView<T, I> A, double omega, double shift, double least) = 0;
+
+  /// Sweeps over x, n entries as b; not before a refresh. Allocates nothing.
+  ///   from_zero  x has no values yet and counts as zero
+  virtual void relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) = 0;
+
+  /// Strategy, reason, entries, threads and bytes of the sweeps.
+  virtual Summary summarize() const = 0;
+};
+
+/// On CPU threads. Throws nothing but std::bad_alloc.
+template <class T, class I> std::unique_ptr<Relaxation<T, I>> make_host_relaxation();
+
+}  // namespace syncfree

@@ -1,0 +1,360 @@
+/// What relaxation.hpp declares, on CPU threads. With L and U the scaled triangles, s the scaled right-hand side and
+/// r = s - L x, where x is new:
+///   forward    (I + L) x = s + (1 - omega) x_old - U x_old
+///   backward   (I + U) x = r + (1 - omega) x_old
+
+#include "syncfree/relaxation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "../core/instantiate.hpp"
+#include "../core/row_chunks.hpp"
+#include "solves.hpp"
+#include "syncfree/strategy.hpp"
+
+namespace syncfree {
+namespace {
+
+/// In place, by Gauss and Jordan with exchanges of rows; `place` has room for n numbers. False where the matrix, row by
+/// row, is singular.
+template <class T> bool invert(T* a, std::size_t n, std::size_t* place)
+{
+  bool regular = true;
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t p = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(a[i * n + k]) > std::abs(a[p * n + k])) p = i;
+    place[k] = p;
+    if (p != k) std::swap_ranges(a + k * n, a + (k + 1) * n, a + p * n);
+    regular = regular && std::abs(a[k * n + k]) > 0;
+    const T inverse = T(1) / a[k * n + k];
+    a[k * n + k] = T(1);
+    for (std::size_t j = 0; j < n; ++j) a[k * n + j] *= inverse;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i == k) continue;
+      const T factor = a[i * n + k];
+      a[i * n + k] = T(0);
+      for (std::size_t j = 0; j < n; ++j) a[i * n + j] -= multiply(factor, a[k * n + j]);
+    }
+  }
+  for (std::size_t k = n; k-- > 0;)
+    for (std::size_t i = 0; i < n && place[k] != k; ++i) std::swap(a[i * n + k], a[i * n + place[k]]);
+  return regular;
+}
+
+/// Rows of a node, [begin, end), and where the inverse of its diagonal block stands, row by row.
+template <class I> struct Node {
+  I begin, end;
+  std::size_t inverse;
+
+  std::size_t size() const { return static_cast<std::size_t>(end - begin); }
+};
+
+/// Everything that one analysis makes; it does not move, because its parts refer to each other.
+template <class T, class I> struct Sweeps {
+  I nnz = 0;  ///< of A
+  FactorPattern<I> pattern;         ///< A without its diagonal blocks
+  std::vector<Node<I>> node;        ///< empty where each row is one
+  std::vector<std::size_t> place;   ///< of the largest node
+  Array<T> inverse;                 ///< of the diagonal blocks, times omega
+  FactorValues<T> values;           ///< of scaled rows; pivots 1
+  std::unique_ptr<FactorSolves<T, I>> solves;
+  std::vector<T> right, rest;       ///< s and r
+  Choice choice;
+  int threads = 1;  ///< of the solves
+  double omega = 1;
+};
+
+template <class I> Status check_nodes(const PatternView<I>& A, const std::vector<I>& begin)
+{
+  if (begin.empty()) return {};
+  bool good = begin.front() == 0 && begin.back() == A.n;
+  for (std::size_t k = 1; good && k < begin.size(); ++k) {
+    good = begin[k - 1] < begin[k];
+    const I first = A.row_begin[begin[k - 1]], count = A.row_begin[begin[k - 1] + 1] - first;
+    for (I row = begin[k - 1]; good && row < begin[k]; ++row)
+      good = A.row_begin[row + 1] - A.row_begin[row] == count &&
+             std::equal(A.column + first, A.column + first + count, A.column + A.row_begin[row]);
+  }
+  if (good) return {};
+  return failed(Code::invalid_argument, "rows of a node must follow each other and have the same columns");
+}
+
+template <class T, class I> class HostRelaxation : public Relaxation<T, I> {
+public:
+  Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) override
+  try {
+    sweeps_.reset();
+    if (options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
+    Status status = check_pattern(A, options.threads);
+    if (status.ok()) status = check_nodes(A, node_begin);
+    if (!status.ok()) return status;
+    auto made = std::make_unique<Sweeps<T, I>>();
+    made->nnz = A.nnz();
+    make_nodes(A, node_begin, made.get());
+    status = split(A, made.get());
+    if (!status.ok()) return status;
+    made->right.resize(A.n), made->rest.resize(A.n);
+    status = make_solves(options, made.get());
+    if (!status.ok()) return status;
+    made->threads = made->solves->describe().threads;
+    sweeps_ = std::move(made);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+
+  Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
+  try {
+    if (!sweeps_) return failed(Code::invalid_argument, "refresh before analyse");
+    if (A.pattern.n != sweeps_->pattern.n || A.pattern.nnz() != sweeps_->nnz)
+      return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+    Sweeps<T, I>& s = *sweeps_;
+    s.omega = omega;
+    I bad = s.node.empty() ? scale_rows(A, shift, least) : scale_nodes(A, shift, least);
+    const Status status = s.solves->refresh(s.values);
+    return status.ok() && bad >= 0 ? failed(Code::zero_pivot, bad) : status;
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+
+  void relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
+  {
+    scale(b);
+    for (I t = 0; t < times; ++t, from_zero = false) {
+      if (sweep != Sweep::backward) forward(from_zero, x);
+      else rest_of_right(from_zero, x);
+      if (sweep != Sweep::forward) backward(from_zero && sweep == Sweep::backward, x);
+    }
+  }
+
+  Summary summarize() const override
+  {
+    Summary made;
+    if (!sweeps_) return made;
+    const Sweeps<T, I>& s = *sweeps_;
+    const Description solves = s.solves->describe();
+    made.strategy = solves.strategy;
+    made.reason = s.choice.reason;
+    made.threads = solves.threads;
+    made.lower_nnz = static_cast<std::int64_t>(s.pattern.lower_column.size());
+    made.upper_nnz = static_cast<std::int64_t>(s.pattern.upper_column.size());
+    made.factor_bytes = s.solves->value_bytes() + s.inverse.size() * sizeof(T) +
+                        (s.pattern.lower_begin.size() + s.pattern.upper_begin.size() + s.pattern.lower_column.size() +
+                         s.pattern.upper_column.size()) * sizeof(I);
+    made.plan_bytes = solves.bytes + (s.right.size() + s.rest.size()) * sizeof(T) + s.node.size() * sizeof(Node<I>);
+    return made;
+  }
+
+private:
+  static void make_nodes(const PatternView<I>& A, const std::vector<I>& begin, Sweeps<T, I>* s)
+  {
+    std::size_t inverse = 0, largest = 0;
+    for (std::size_t k = 0; k + 1 < begin.size(); ++k) {
+      s->node.push_back({begin[k], begin[k + 1], inverse});
+      inverse += s->node.back().size() * s->node.back().size();
+      largest = std::max(largest, s->node.back().size());
+    }
+    s->place.resize(largest);
+    s->inverse.resize(s->node.empty() ? static_cast<std::size_t>(A.n) : inverse);
+  }
+
+  /// body(row, first row of its node, and the row behind the last) in order
+  template <class Body> static void for_rows(I n, const Sweeps<T, I>& s, Body body)
+  {
+    if (s.node.empty())
+      for (I row = 0; row < n; ++row) body(row, row, row + 1);
+    for (const Node<I>& node : s.node)
+      for (I row = node.begin; row < node.end; ++row) body(row, node.begin, node.end);
+  }
+
+  static Status split(const PatternView<I>& A, Sweeps<T, I>* s)
+  {
+    FactorPattern<I>& p = s->pattern;
+    p.n = A.n;
+    p.lower_begin.resize(static_cast<std::size_t>(A.n) + 1), p.upper_begin.resize(static_cast<std::size_t>(A.n) + 1);
+    p.lower_begin[0] = p.upper_begin[0] = 0;
+    I missing = -1;
+    for_rows(A.n, *s, [&](I row, I begin, I end) {
+      const I *first = A.column + A.row_begin[row], *last = A.column + A.row_begin[row + 1];
+      const I *diagonal = std::lower_bound(first, last, begin), *behind = std::lower_bound(diagonal, last, end);
+      if (behind - diagonal != end - begin && missing < 0) missing = row;
+      p.lower_begin[row + 1] = p.lower_begin[row] + static_cast<I>(diagonal - first);
+      p.upper_begin[row + 1] = p.upper_begin[row] + static_cast<I>(last - behind);
+    });
+    if (missing >= 0) return failed(Code::missing_diagonal, missing);
+    p.lower_column.resize(p.lower_begin[A.n]), p.upper_column.resize(p.upper_begin[A.n]);
+    for (I row = 0; row < A.n; ++row) {
+      const I lower = p.lower_begin[row + 1] - p.lower_begin[row], upper = p.upper_begin[row + 1] - p.upper_begin[row];
+      std::copy_n(A.column + A.row_begin[row], lower, p.lower_column.begin() + p.lower_begin[row]);
+      std::copy_n(A.column + A.row_begin[row + 1] - upper, upper, p.upper_column.begin() + p.upper_begin[row]);
+    }
+    s->values.lower.resize(p.lower_column.size()), s->values.upper.resize(p.upper_column.size());
+    s->values.inverse_pivot.assign(static_cast<std::size_t>(A.n), T(1));
+    return {};
+  }
+
+  static Status make_solves(SolverOptions options, Sweeps<T, I>* s)
+  {
+    s->choice = {options.strategy, "forced"};
+    if (options.strategy == "auto") {
+      ChoiceInput input;
+      input.nnz = static_cast<std::int64_t>(s->pattern.lower_column.size() + s->pattern.upper_column.size());
+      input.threads = options.threads;
+      RowChunks<I> chunks;
+      if (options.threads > 1) {
+        const Status status = make_row_chunks(s->pattern.lower(), true, options.threads, &chunks);
+        if (!status.ok()) return status;
+        input.blocks_speedup = chunks.speedup;
+      }
+      s->choice = choose_strategy(input);
+    }
+    options.strategy = s->choice.strategy;
+    options.single_storage = false;
+    return make_factor_solves(s->pattern, options, &s->solves);
+  }
+
+  /// Returns the first row whose diagonal is zero, or -1.
+  I scale_rows(const CsrView<T, I>& A, double shift, double least)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    const FactorPattern<I>& p = s.pattern;
+    I bad = -1;
+    for (I row = 0; row < p.n; ++row) {
+      const T* value = A.value + A.pattern.row_begin[row];
+      const I lower = p.lower_begin[row + 1] - p.lower_begin[row];
+      const T diagonal = value[lower] + T(static_cast<real_t<T>>(shift));
+      if (bad < 0 && (std::abs(diagonal) == 0 || std::abs(diagonal) < least)) bad = row;
+      const T inverse = T(static_cast<real_t<T>>(s.omega)) / diagonal;
+      s.inverse[row] = inverse;
+      T* to = s.values.lower.data() + p.lower_begin[row];
+      for (I k = 0; k < lower; ++k) to[k] = multiply(inverse, value[k]);
+      const I upper = p.upper_begin[row + 1] - p.upper_begin[row];
+      to = s.values.upper.data() + p.upper_begin[row];
+      for (I k = 0; k < upper; ++k) to[k] = multiply(inverse, value[lower + 1 + k]);
+    }
+    return bad;
+  }
+
+  I scale_nodes(const CsrView<T, I>& A, double shift, double least)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    I bad = -1;
+    for (const Node<I>& node : s.node) {
+      const std::size_t size = node.size();
+      const I lower = s.pattern.lower_begin[node.begin + 1] - s.pattern.lower_begin[node.begin];
+      T* inverse = s.inverse.data() + node.inverse;
+      for (std::size_t i = 0; i < size; ++i) {
+        const I row = node.begin + static_cast<I>(i);
+        std::copy_n(A.value + A.pattern.row_begin[row] + lower, size, inverse + i * size);
+        inverse[i * size + i] += T(static_cast<real_t<T>>(shift));
+      }
+      const bool small = size == 1 && std::abs(inverse[0]) < least;
+      const bool regular = invert(inverse, size, s.place.data()) && !small;
+      if (!regular && bad < 0) bad = node.begin;
+      for (std::size_t k = 0; k < size * size; ++k) inverse[k] *= static_cast<real_t<T>>(s.omega);
+      scale_node(A, node, 0, s.pattern.lower_begin, &s.values.lower);
+      scale_node(A, node, lower + static_cast<I>(size), s.pattern.upper_begin, &s.values.upper);
+    }
+    return bad;
+  }
+
+  /// Entries of the node's rows from the `first`-th on, as many as the triangle has.
+  void scale_node(const CsrView<T, I>& A, const Node<I>& node, I first, const Array<I>& begin, Array<T>* to) const
+  {
+    const std::size_t size = node.size();
+    const T* inverse = sweeps_->inverse.data() + node.inverse;
+    const I count = begin[node.begin + 1] - begin[node.begin];
+    for (std::size_t i = 0; i < size; ++i)
+      for (I k = 0; k < count; ++k) {
+        T sum(0);
+        for (std::size_t j = 0; j < size; ++j)
+          sum += multiply(inverse[i * size + j], value_of(A, node.begin + static_cast<I>(j), first + k));
+        (*to)[begin[node.begin + static_cast<I>(i)] + k] = sum;
+      }
+  }
+
+  static const T& value_of(const CsrView<T, I>& A, I row, I k) { return A.value[A.pattern.row_begin[row] + k]; }
+
+  /// s = omega (D + shift)^-1 b
+  void scale(const T* b)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    if (s.node.empty()) return for_each([&](I row) { s.right[row] = multiply(s.inverse[row], b[row]); });
+    for (const Node<I>& node : s.node)
+      for (std::size_t i = 0; i < node.size(); ++i) {
+        T sum(0);
+        for (std::size_t j = 0; j < node.size(); ++j)
+          sum += multiply(s.inverse[node.inverse + i * node.size() + j], b[node.begin + static_cast<I>(j)]);
+        s.right[node.begin + static_cast<I>(i)] = sum;
+      }
+  }
+
+  /// Leaves r in `rest`.
+  void forward(bool from_zero, T* x)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    if (from_zero) {
+      s.solves->solve(Triangle::lower, s.right.data(), x, one(), false);
+      return for_each([&](I row) { s.rest[row] = x[row]; });
+    }
+    const PatternView<I> U = s.pattern.upper();
+    for_each([&](I row) { s.rest[row] = product_of(U, s.values.upper, row, x) - multiply(old_part(), x[row]); });
+    for_each([&](I row) { x[row] = s.right[row] - s.rest[row]; });
+    s.solves->solve(Triangle::lower, x, x, one(), false);
+    for_each([&](I row) { s.rest[row] += x[row]; });
+  }
+
+  void rest_of_right(bool from_zero, const T* x)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    const PatternView<I> L = s.pattern.lower();
+    if (from_zero) for_each([&](I row) { s.rest[row] = s.right[row]; });
+    else for_each([&](I row) { s.rest[row] = s.right[row] - product_of(L, s.values.lower, row, x); });
+  }
+
+  void backward(bool from_zero, T* x)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    if (!from_zero) for_each([&](I row) { s.rest[row] += multiply(old_part(), x[row]); });
+    s.solves->solve(Triangle::upper, s.rest.data(), x, one(), false);
+  }
+
+  T old_part() const { return T(static_cast<real_t<T>>(1 - sweeps_->omega)); }
+  Columns<I> one() const { return {1, sweeps_->pattern.n, sweeps_->pattern.n}; }
+
+  static T product_of(const PatternView<I>& P, const Array<T>& value, I row, const T* x)
+  {
+    T sum(0);
+    for (I k = P.row_begin[row]; k < P.row_begin[row + 1]; ++k) sum += multiply(value[k], x[P.column[k]]);
+    return sum;
+  }
+
+  /// body(row) for all rows, on several threads where the solves are.
+  template <class Body> void for_each(const Body& body) const
+  {
+    const I n = sweeps_->pattern.n;
+    if (sweeps_->threads == 1) {
+      for (I row = 0; row < n; ++row) body(row);
+      return;
+    }
+#pragma omp parallel for num_threads(sweeps_->threads) schedule(static)
+    for (I row = 0; row < n; ++row) body(row);
+  }
+
+  std::unique_ptr<Sweeps<T, I>> sweeps_;
+};
+
+}  // namespace
+
+template <class T, class I> std::unique_ptr<Relaxation<T, I>> make_host_relaxation()
+{
+  return std::make_unique<HostRelaxation<T, I>>();
+}
+
+#define INSTANTIATE(T, I) template std::unique_ptr<Relaxation<T, I>> make_host_relaxation<T, I>();
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree

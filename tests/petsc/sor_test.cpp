@@ -1,0 +1,253 @@
+/*
+  PC type `syncfree_sor` beside PETSc's `sor`: the same numbers but for rounding, the same
+  iterations, the same reports.
+*/
+
+#include <algorithm>
+
+#include "matrices.hpp"
+#include "petsc_test.hpp"
+
+namespace {
+
+PCOwner make_pc(Mat A, PCType type, const std::string& text)
+{
+  Options options(text);
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, type));
+  ok(PCSetFromOptions(pc));
+  return pc;
+}
+
+Numbers applied(PC pc, const Numbers& b)
+{
+  VecOwner from = make_vector(b), to = make_vector((PetscInt)b.size());
+  ok(VecSet(to, 7.0)); /* nobody may read it */
+  ok(PCApply(pc, from, to));
+  return entries(to);
+}
+
+/* Sweeps from a vector that is not zero, as a smoother does them. */
+Numbers smooth(PC pc, const Numbers& b, const Numbers& x)
+{
+  VecOwner from = make_vector(b), to = make_vector(x), work = make_vector((PetscInt)b.size());
+  PetscInt its;
+  PCRichardsonConvergedReason reason;
+  ok(PCApplyRichardson(pc, from, to, work, 0, 0, 0, 3, PETSC_FALSE, &its, &reason));
+  EXPECT_EQ(3, its);
+  return entries(to);
+}
+
+void expect_close(const Numbers& expected, const Numbers& x, const std::string& what)
+{
+  double largest = 0, worst = 0;
+  for (std::size_t i = 0; i < x.size(); i++) largest = std::max(largest, magnitude(expected[i]));
+  for (std::size_t i = 0; i < x.size(); i++) worst = std::max(worst, magnitude(x[i] - expected[i]));
+  EXPECT_LE(worst, 1e5 * eps * largest) << what;
+}
+
+const std::vector<std::string>& sweeps()
+{
+  static const std::vector<std::string> all = {
+    "",
+    "-pc_sor_forward",
+    "-pc_sor_backward",
+    "-pc_sor_symmetric -pc_sor_its 2 -pc_sor_lits 2",
+    "-pc_sor_local_forward -pc_sor_its 3",
+    "-pc_sor_local_backward -pc_sor_its 3",
+    "-pc_sor_omega 1.4",
+    "-pc_sor_omega 0.6 -pc_sor_backward -pc_sor_its 2",
+    "-pc_sor_diagonal_shift 0.125",
+    "-pc_sor_diagonal_shift 0.125 -pc_sor_omega 1.2 -pc_sor_lits 3",
+  };
+  return all;
+}
+
+class Sor : public testing::TestWithParam<std::string> {};
+
+TEST_P(Sor, has_the_numbers_of_petsc)
+{
+  std::size_t compared = 0;
+  for (const Sample& sample : samples()) {
+    const MatOwner A = sample.make();
+    const Numbers b = random_numbers(rows(A), 5), x = random_numbers(rows(A), 6);
+    const PCOwner theirs = make_pc(A, PCSOR, GetParam());
+    VecOwner from = make_vector(b), to = make_vector(rows(A));
+    if (refused([&] { return PCApply(theirs, from, to); }).code) continue; /* for a zero on the diagonal */
+    const Numbers expected = entries(to);
+    for (const std::string& strategy : host_strategies())
+      for (const char* threads : {"1", "3"}) {
+        const PCOwner ours = make_pc(A, PCSYNCFREESOR, GetParam() + " -pc_syncfree_sor_strategy " + strategy + " -pc_syncfree_sor_threads " + threads);
+        const std::string what = std::string(sample.name) + ", " + strategy + ", " + threads + " threads";
+        expect_close(expected, applied(ours, b), what);
+        expect_close(smooth(theirs, b, x), smooth(ours, b, x), what + ", smoother");
+        compared++;
+      }
+  }
+  EXPECT_GT(compared, 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Petsc, Sor, testing::ValuesIn(sweeps()), [](const auto& info) { return "sweep_" + std::to_string(info.index); });
+
+class SorOfNodes : public testing::TestWithParam<PetscInt> {};
+
+/* Rows of equal columns are relaxed together, unless the user or the matrix does not want it. */
+TEST_P(SorOfNodes, has_the_numbers_of_petsc)
+{
+  for (const char* text : {"", "-pc_sor_forward -pc_sor_its 2", "-pc_sor_backward -pc_sor_its 2", "-pc_sor_its 2 -pc_sor_lits 2", "-pc_sor_omega 1.1"}) {
+    const MatOwner A = elasticity_like(4, 3, 3, GetParam());
+    const Numbers b = random_numbers(rows(A), 5), x = random_numbers(rows(A), 6);
+    const PCOwner theirs = make_pc(A, PCSOR, text), ours = make_pc(A, PCSYNCFREESOR, text), single = make_pc(A, PCSYNCFREESOR, std::string(text) + " -pc_syncfree_sor_inode 0");
+    const Numbers together = applied(ours, b), apart = applied(single, b);
+    expect_close(applied(theirs, b), together, text);
+    expect_close(smooth(theirs, b, x), smooth(ours, b, x), text);
+    const bool by_nodes = GetParam() > 1 && std::string(text).find("omega") == std::string::npos;
+    EXPECT_EQ(by_nodes, view(ours).find("rows by nodes") != std::string::npos) << view(ours);
+    EXPECT_NE(std::string::npos, view(single).find("rows one by one")) << view(single);
+    double most = 0;
+    for (std::size_t i = 0; i < apart.size(); i++) most = std::max(most, magnitude(apart[i] - together[i]));
+    EXPECT_EQ(by_nodes, most > 1e-4) << "one by one is another iteration";
+
+    MatOwner B = elasticity_like(4, 3, 3, GetParam());
+    ok(MatSetOption(B, MAT_USE_INODES, PETSC_FALSE));
+    ok(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY)); /* looks for nodes */
+    ok(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+    const PCOwner without = make_pc(B, PCSYNCFREESOR, text);
+    expect_close(apart, applied(without, b), "a matrix without nodes");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Petsc, SorOfNodes, testing::Values(1, 2, 3, 4, 5));
+
+/* Iterations and residual of a solve. */
+std::pair<PetscInt, PetscReal> iterations(Mat A, const std::string& text)
+{
+  Options options("-ksp_rtol 1e-6 -ksp_norm_type unpreconditioned " + text);
+  KSPOwner ksp;
+  VecOwner b = make_vector(random_numbers(rows(A), 9)), x = make_vector(rows(A));
+  PetscInt its;
+  PetscReal norm;
+  ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+  ok(KSPSetOperators(ksp, A, A));
+  ok(KSPSetFromOptions(ksp));
+  ok(KSPSolve(ksp, b, x));
+  ok(KSPGetIterationNumber(ksp, &its));
+  ok(KSPGetResidualNorm(ksp, &norm));
+  return {its, norm};
+}
+
+TEST(SorIn, krylov_methods_and_gamg_takes_as_many_iterations_as_petsc)
+{
+  MatOwner poisson = poisson_3d(12, 11, 10), elastic = elasticity_like(6, 5, 5, 3);
+  for (Mat A : {(Mat)poisson, (Mat)elastic}) {
+    ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+    for (const std::string before : {"-ksp_type cg -pc_type ", "-ksp_type fgmres -pc_type ", "-ksp_type cg -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 2 -mg_levels_pc_type ", "-ksp_type cg -pc_type gamg -mg_levels_ksp_type chebyshev -mg_levels_pc_type "}) {
+      const auto expected = iterations(A, before + "sor"), found = iterations(A, before + PCSYNCFREESOR);
+      EXPECT_EQ(expected.first, found.first) << before;
+      EXPECT_NEAR(1, (double)(found.second / expected.second), 1e-3) << before;
+      EXPECT_GT(found.first, 1) << before;
+    }
+  }
+}
+
+TEST(SorOf, new_values_and_a_new_pattern_is_that_of_petsc)
+{
+  MatOwner A = poisson_2d(9, 8);
+  const PCOwner theirs = make_pc(A, PCSOR, ""), ours = make_pc(A, PCSYNCFREESOR, "");
+  const Numbers b = random_numbers(rows(A), 1);
+  (void)applied(ours, b);
+  ok(MatScale(A, 3.0));
+  expect_close(applied(theirs, b), applied(ours, b), "scaled");
+  ok(MatShift(A, 0.5));
+  expect_close(applied(theirs, b), applied(ours, b), "shifted");
+  ok(PCSORSetOmega(theirs, 1.5));
+  ok(PCSORSetOmega(ours, 1.5));
+  expect_close(applied(theirs, b), applied(ours, b), "omega");
+  MatOwner B = random_matrix(72, 5, 2.0, false, 3);
+  ok(PCSetOperators(theirs, B, B));
+  ok(PCSetOperators(ours, B, B));
+  expect_close(applied(theirs, b), applied(ours, b), "another matrix");
+  ok(PCReset(ours));
+  ok(PCSetOperators(ours, B, B));
+  expect_close(applied(theirs, b), applied(ours, b), "after a reset");
+}
+
+/* A zero on the diagonal: an error, or with a negative shift a failure that the solver sees, or nothing at all. */
+TEST(SorOf, zero_diagonals_is_reported_as_by_petsc)
+{
+  MatOwner A = poisson_2d(5, 4);
+  const Numbers b = random_numbers(rows(A), 1);
+  ok(MatSetValue(A, 7, 7, 0.0, INSERT_VALUES));
+  ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  VecOwner from = make_vector(b), to = make_vector(rows(A));
+  for (PCType type : {PCSOR, PCSYNCFREESOR}) {
+    const PCOwner strict = make_pc(A, type, ""), lenient = make_pc(A, type, "-pc_sor_diagonal_shift -1"), relaxed = make_pc(A, type, "-pc_sor_omega 1.1");
+    const Refusal refusal = refused([&] { return PCApply(strict, from, to); });
+    EXPECT_NE(0, refusal.code) << type;
+    EXPECT_TRUE(refusal.says("Zero diagonal on row 7")) << refusal.text;
+    EXPECT_EQ(0, refused([&] { return PCApply(relaxed, from, to); }).code) << type;
+    ok(PCApply(lenient, from, to));
+    PCFailedReason reason;
+    ok(PCGetFailedReason(lenient, &reason));
+    EXPECT_EQ(PC_FACTOR_NUMERIC_ZEROPIVOT, reason) << type;
+    ok(MatFactorClearError(A));
+  }
+  const PCOwner ours = make_pc(A, PCSYNCFREESOR, "");
+  (void)refused([&] { return PCApply(ours, from, to); });
+  ok(MatShift(A, 1.0));
+  ok(PCApply(ours, from, to)); /* an error does not last */
+}
+
+TEST(SorOf, other_matrices_is_refused)
+{
+  MatOwner A = elasticity_like(2, 2, 2, 3), B;
+  ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
+  VecOwner b = make_vector(rows(A)), x = make_vector(rows(A));
+  const PCOwner pc = make_pc(B, PCSYNCFREESOR, "");
+  const Refusal refusal = refused([&] { return PCApply(pc, b, x); });
+  EXPECT_TRUE(refusal.says("MatConvert") && refusal.says(MATSEQBAIJ)) << refusal.text;
+}
+
+TEST(SorOf, options_out_of_range_is_refused)
+{
+  MatOwner A = poisson_2d(4, 4);
+  const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
+  for (const char* text : {"-pc_syncfree_sor_threads 0", "-pc_syncfree_sor_strategy nobody"}) {
+    Options options(text);
+    EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc); }).code) << text;
+  }
+}
+
+TEST(SorOf, a_transposed_solve_is_that_of_petsc)
+{
+  MatOwner A = poisson_3d(4, 5, 3);
+  ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  const Numbers b = random_numbers(rows(A), 2);
+  Numbers x[2];
+  for (int k = 0; k < 2; k++) {
+    const PCOwner pc = make_pc(A, k ? PCSYNCFREESOR : PCSOR, "-pc_sor_symmetric");
+    VecOwner from = make_vector(b), to = make_vector(rows(A));
+    ok(PCApplyTranspose(pc, from, to));
+    x[k] = entries(to);
+  }
+  expect_close(x[0], x[1], "transposed");
+}
+
+TEST(SorOf, petsc_is_left_as_it_was)
+{
+  MatOwner A = poisson_2d(6, 6);
+  void (*before)(void) = nullptr, (*after)(void) = nullptr;
+  ok(MatGetOperation(A, MATOP_SOR, &before));
+  const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
+  (void)applied(pc, random_numbers(rows(A), 1));
+  ok(MatGetOperation(A, MATOP_SOR, &after));
+  EXPECT_EQ(before, after);
+  const std::string text = view(pc);
+  EXPECT_NE(std::string::npos, text.find("type = local_symmetric")) << text;
+  EXPECT_NE(std::string::npos, text.find("syncfree sweeps: serial")) << text;
+}
+
+}  // namespace
