@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Conformance by take-over: PETSc's own examples, unmodified, with our constructors registered as
-`ilu` and `icc`.
+`ilu`, `icc` and `sor`.
 
     python3 config/conformance.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERN] [--jobs N]
 
-The cases are tests of PETSc, named in tests/petsc/conformance/{reference,found}.txt; their
+The cases are tests of PETSc, named in tests/petsc/conformance/{reference,found,sor}.txt; their
 arguments and reference outputs are those of the PETSc under test. A case is one or several runs (the
 values of a loop), and runs are what is counted. Each case is done twice with the same programs and the same library:
 first with PETSc's own constructors, then with ours.
@@ -65,7 +65,7 @@ def petsc_version(options):
 def wanted_cases(version):
     """Names of the cases that this version of PETSc should have; a line may end in `since 3.x` or `until 3.x`."""
     names = []
-    for path in (LISTS / "reference.txt", LISTS / "found.txt"):
+    for path in (LISTS / name for name in ("reference.txt", "found.txt", "sor.txt")):
         for name, rest in read_list(path):
             limits = dict(re.findall(r"(since|until) (\d+\.\d+)", rest))
             limits = {word: tuple(map(int, limit.split("."))) for word, limit in limits.items()}

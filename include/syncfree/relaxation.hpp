@@ -16,10 +16,9 @@
 #include "syncfree/csr.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/status.hpp"
+#include "syncfree/sweep.hpp"
 
 namespace syncfree {
-
-enum class Sweep { forward, backward, symmetric };  ///< symmetric: forward, then backward
 
 /// Analyse once, refresh and relax many times.
 template <class T, class I> class Relaxation {

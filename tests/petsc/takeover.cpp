@@ -1,12 +1,13 @@
 /*
   The take-over library of the conformance tests. Loaded after libsyncfree_ilu.so it registers
-  our constructors under the names `ilu` and `icc`, so that PETSc's own examples use our
+  our constructors under the names `ilu`, `icc` and `sor`, so that PETSc's own examples use our
   preconditioners with their own arguments and reference outputs.
 
   The proof that a run really was taken over is the file named by SYNCFREE_TAKEOVER_LOG: every
   rank adds a line `create TYPE` when it makes such a preconditioner, and a line
   `setup TYPE PACKAGE` after each set-up, with the package that the factored matrix says it
   comes from, or `failed` if the set-up ended in an error; `matrix TYPE MATTYPE` tells what was factored.
+  For `sor`, which has no set-up, these are of its applications.
 */
 
 #include <petsc/private/pcimpl.h>
@@ -24,9 +25,11 @@ struct Taken {
   const char *name;
   PetscErrorCode (*create)(PC) = nullptr;
   PetscErrorCode (*setup)(PC)  = nullptr;
+  PetscErrorCode (*apply)(PC, Vec, Vec) = nullptr;
+  PetscErrorCode (*richardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *) = nullptr;
 };
 
-Taken ilu{"ilu"}, icc{"icc"};
+Taken ilu{"ilu"}, icc{"icc"}, sor{"sor"};
 
 /* One write a line: the ranks of a run share the file. */
 void Log(const char event[], const char type[], const char package[])
@@ -69,6 +72,34 @@ PetscErrorCode Create(PC pc, Taken &taken, PetscErrorCode (*setup)(PC))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode Applied(PC pc, PetscErrorCode ierr)
+{
+  PetscFunctionBegin;
+  Log("setup", sor.name, ierr ? "failed" : "syncfree");
+  PetscCall(ierr);
+  Log("matrix", sor.name, ((PetscObject)pc->pmat)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ApplySOR(PC pc, Vec b, Vec x) { return Applied(pc, sor.apply(pc, b, x)); }
+
+PetscErrorCode ApplyRichardsonSOR(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+{
+  return Applied(pc, sor.richardson(pc, b, x, w, rtol, abstol, dtol, its, zero, outits, reason));
+}
+
+PetscErrorCode CreateSOR(PC pc)
+{
+  PetscFunctionBegin;
+  Log("create", sor.name, "");
+  PetscCall(sor.create(pc));
+  sor.apply                = pc->ops->apply;
+  sor.richardson           = pc->ops->applyrichardson;
+  pc->ops->apply           = ApplySOR;
+  pc->ops->applyrichardson = ApplyRichardsonSOR;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode CreateILU(PC pc) { return Create(pc, ilu, SetUpILU); }
 PetscErrorCode CreateICC(PC pc) { return Create(pc, icc, SetUpICC); }
 
@@ -79,8 +110,10 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_takeover(void)
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(PCList, "syncfree_ilu", &ilu.create));
   PetscCall(PetscFunctionListFind(PCList, "syncfree_icc", &icc.create));
-  PetscCheck(ilu.create && icc.create, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Load libsyncfree_ilu.so before libsyncfree_takeover.so");
+  PetscCall(PetscFunctionListFind(PCList, "syncfree_sor", &sor.create));
+  PetscCheck(ilu.create && icc.create && sor.create, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Load libsyncfree_ilu.so before libsyncfree_takeover.so");
   PetscCall(PCRegister("ilu", CreateILU));
   PetscCall(PCRegister("icc", CreateICC));
+  PetscCall(PCRegister("sor", CreateSOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
