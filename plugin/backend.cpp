@@ -12,25 +12,23 @@
 
 namespace syncfree_plugin {
 
-static void MakePreconditioner(Factor *factor, const std::string &backend)
+/* An analysis that is still to be made */
+static std::shared_ptr<Analysis> MakeAnalysis(const std::string &backend)
 {
-  factor->cuda = nullptr;
+  auto made         = std::make_shared<Analysis>();
+  made->key.backend = backend;
 #if defined(SYNCFREE_HAVE_KOKKOS)
-  if (backend == "kokkos") {
-    factor->preconditioner = syncfree::make_kokkos_preconditioner<PetscScalar, Index>();
-    return;
-  }
+  if (backend == "kokkos") made->preconditioner = syncfree::make_kokkos_preconditioner<PetscScalar, Index>();
 #endif
 #if defined(SYNCFREE_HAVE_CUDA)
   if (backend == "cuda") {
-    auto made              = syncfree::make_cuda_preconditioner<PetscScalar, Index>();
-    factor->cuda           = made.get();
-    factor->preconditioner = std::move(made);
-    return;
+    auto on_device       = syncfree::make_cuda_preconditioner<PetscScalar, Index>();
+    made->cuda           = on_device.get();
+    made->preconditioner = std::move(on_device);
   }
 #endif
-  (void)backend;
-  factor->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
+  if (!made->preconditioner) made->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
+  return made;
 }
 
 /* Does the user want the host for a matrix of the device? Younger PETScs can ask. */
@@ -84,10 +82,9 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
     PetscCall(FindDevice(&device, &why));
     PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend cuda is not available: %s", why.c_str());
   }
-  if (factor->preconditioner && factor->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
+  if (factor->analysis->key.backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
   try {
-    MakePreconditioner(factor, backend);
-    factor->backend = backend;
+    factor->analysis = MakeAnalysis(backend);
   } catch (const std::bad_alloc &) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
   }
@@ -98,8 +95,7 @@ PetscErrorCode UseHost(Factor *factor)
 {
   PetscFunctionBegin;
   try {
-    MakePreconditioner(factor, "host");
-    factor->backend = "host";
+    factor->analysis = MakeAnalysis("host");
   } catch (const std::bad_alloc &) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
   }

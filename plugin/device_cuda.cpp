@@ -70,10 +70,10 @@ PetscErrorCode UseMemory(Factor *factor, PetscMemType type)
 #if SYNCFREE_DEVICE
   cudaStream_t stream = nullptr;
 
-  if (!factor->cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!factor->analysis->cuda) PetscFunctionReturn(PETSC_SUCCESS);
   if (!PetscMemTypeDevice(type)) factor->copies = PETSC_TRUE;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  factor->cuda->use(PetscMemTypeDevice(type) ? syncfree::Memory::device : syncfree::Memory::host, stream);
+  factor->analysis->cuda->use(PetscMemTypeDevice(type) ? syncfree::Memory::device : syncfree::Memory::host, stream);
 #else
   (void)factor, (void)type;
 #endif

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "syncfree/cuda.hpp"
+#include "syncfree/fingerprint.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree_plugin {
@@ -17,10 +18,26 @@ using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
 using CudaPreconditioner = syncfree::CudaPreconditioner<PetscScalar, Index>;
 using Columns        = syncfree::Columns<Index>;
 
-struct Factor {
-  std::string                     backend;
+/* What an analysis depends on */
+struct AnalysisKey {
+  std::string             backend;
+  syncfree::Kind          kind          = syncfree::Kind::ilu;
+  int                     levels        = -1; /* nothing was analysed */
+  bool                    diagonal_fill = false;
+  syncfree::SolverOptions options;
+  syncfree::Fingerprint   pattern, row_order, column_order;
+
+  bool operator==(const AnalysisKey &) const;
+};
+
+struct Analysis {
+  AnalysisKey                     key;
   std::unique_ptr<Preconditioner> preconditioner;
-  CudaPreconditioner             *cuda          = nullptr; /* the same object, where the backend is cuda */
+  CudaPreconditioner             *cuda = nullptr; /* the same object, where the backend is cuda */
+};
+
+struct Factor {
+  std::shared_ptr<Analysis>       analysis; /* shared while a PC sets itself up again */
   MatInfo                         info          = {};
   PetscLogDouble                  numeric_flops = 0;
   PetscLogDouble                  solve_flops   = 0;

@@ -28,7 +28,7 @@ static PetscErrorCode BorrowVectors(Factor *factor, Vec b, Vec x, BorrowedVector
   PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  if (factor->cuda) {
+  if (factor->analysis->cuda) {
     PetscCall(VecGetArrayReadAndMemType(b, &borrowed->from, &from));
     PetscCall(VecGetArrayWriteAndMemType(x, &borrowed->to, &to));
     borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
@@ -63,14 +63,14 @@ static PetscErrorCode BeginSolve(Mat F, PetscObject b, PetscObject x)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(events.solve, F, b, x, 0));
-  if (Data(F)->cuda) PetscCall(PetscLogGpuTimeBegin());
+  if (Data(F)->analysis->cuda) PetscCall(PetscLogGpuTimeBegin());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode EndSolve(Mat F, PetscObject b, PetscObject x)
 {
   PetscFunctionBegin;
-  if (Data(F)->cuda) PetscCall(PetscLogGpuTimeEnd());
+  if (Data(F)->analysis->cuda) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogEventEnd(events.solve, F, b, x, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,7 +79,7 @@ static PetscErrorCode EndSolve(Mat F, PetscObject b, PetscObject x)
 static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
 {
   PetscFunctionBegin;
-  if (factor->cuda) PetscCall(PetscLogGpuFlops(flops));
+  if (factor->analysis->cuda) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,7 +110,7 @@ static PetscErrorCode Solve(Mat F, syncfree::Operation operation, Vec b, Vec x)
   const Columns one    = {1, (Index)F->rmap->n, (Index)F->rmap->n};
 
   PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve(operation, from, to, one); }));
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve(operation, from, to, one); }));
   PetscCall(LogFlops(factor, factor->solve_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +134,7 @@ PetscErrorCode MatForwardSolve_SyncFree(Mat F, Vec b, Vec x)
   Factor *factor = Data(F);
 
   PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_forward_half(from, to); }));
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve_forward_half(from, to); }));
   PetscCall(LogFlops(factor, 0.5 * factor->solve_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,7 +144,7 @@ PetscErrorCode MatBackwardSolve_SyncFree(Mat F, Vec b, Vec x)
   Factor *factor = Data(F);
 
   PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->preconditioner->solve_backward_half(from, to); }));
+  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve_backward_half(from, to); }));
   PetscCall(LogFlops(factor, 0.5 * factor->solve_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,7 +165,7 @@ static PetscErrorCode BorrowColumns(Factor *factor, Mat B, Mat X, BorrowedVector
   PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  if (factor->cuda) {
+  if (factor->analysis->cuda) {
     PetscCall(MatDenseGetArrayReadAndMemType(B, &borrowed->from, &from));
     PetscCall(MatDenseGetArrayWriteAndMemType(X, &borrowed->to, &to));
     borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
@@ -229,7 +229,7 @@ static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, 
   PetscCall(MatDenseGetLDA(X, &x_leading));
   PetscCall(BorrowColumns(factor, B, X, &borrowed));
   PetscCall(BeginSolve(F, (PetscObject)B, (PetscObject)X));
-  PetscCall(Translate(F, F, factor->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
+  PetscCall(Translate(F, F, factor->analysis->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
   PetscCall(EndSolve(F, (PetscObject)B, (PetscObject)X));
   PetscCall(ReturnColumns(B, X, &borrowed));
   PetscCall(LogFlops(factor, (PetscLogDouble)columns * factor->solve_flops));

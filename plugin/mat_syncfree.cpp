@@ -30,7 +30,7 @@ struct BorrowedMatrix {
 static PetscErrorCode BorrowValues(Factor *factor, BorrowedMatrix *borrowed)
 {
   PetscFunctionBegin;
-  if (factor->cuda) PetscCall(IsOnDevice(borrowed->block, &borrowed->device));
+  if (factor->analysis->cuda) PetscCall(IsOnDevice(borrowed->block, &borrowed->device));
   if (borrowed->device) PetscCall(GetDeviceValues(borrowed->block, &borrowed->value));
   else PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
   PetscCall(UseMemory(factor, borrowed->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
@@ -178,7 +178,7 @@ static void CompleteOrders(PetscInt n, std::vector<Index> *row, std::vector<Inde
    there are as many where the pattern is symmetric; elsewhere this is an estimate. */
 static void CountFlops(Factor *factor)
 {
-  const auto    &pattern = factor->preconditioner->pattern();
+  const auto    &pattern = factor->analysis->preconditioner->pattern();
   PetscLogDouble numeric = (PetscLogDouble)pattern.n;
 
   for (Index p = 0; p < pattern.n; p++) {
@@ -193,8 +193,8 @@ static void CountFlops(Factor *factor)
 static void FillInfo(Mat F, PetscInt nnz, PetscReal fill_given)
 {
   Factor    *factor  = Data(F);
-  const auto summary = factor->preconditioner->summarize();
-  const auto n       = (PetscLogDouble)factor->preconditioner->pattern().n;
+  const auto summary = factor->analysis->preconditioner->summarize();
+  const auto n       = (PetscLogDouble)factor->analysis->preconditioner->pattern().n;
   const bool icc     = F->factortype == MAT_FACTOR_ICC;
   const auto used    = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n;
 
@@ -223,6 +223,86 @@ static PetscErrorCode Cite()
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+bool AnalysisKey::operator==(const AnalysisKey &other) const
+{
+  const auto &mine = options, &others = other.options;
+
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && pattern == other.pattern && row_order == other.row_order && column_order == other.column_order && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies;
+}
+
+PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
+{
+  PetscBool ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  analysis->reset();
+  if (F) PetscCall(PetscStrcmp(((PetscObject)F)->type_name, MATSOLVERSYNCFREE, &ours));
+  if (ours) *analysis = Data(F)->analysis;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes over the analysis of the factored matrix that F replaces if it is that of this key. Else, and if somebody else
+   still has that matrix, it is left to end. */
+static PetscErrorCode TakeLast(Mat F, Mat A, const AnalysisKey &key, PetscBool *taken)
+{
+  Handover *handover;
+
+  PetscFunctionBegin;
+  *taken = PETSC_FALSE;
+  PetscCall(QueryHandover(A, &handover));
+  if (!handover || !handover->last) PetscFunctionReturn(PETSC_SUCCESS);
+  const bool fits = handover->last.use_count() == 1 && handover->last->key == key;
+  if (fits) Data(F)->analysis = handover->last;
+  handover->last.reset();
+  *taken = (PetscBool)fits;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static AnalysisKey MakeKey(const Factor *factor, const syncfree::PatternView<Index> &pattern, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
+{
+  AnalysisKey  key;
+  const size_t n     = (size_t)pattern.n;
+  const auto   order = [&](const Index *of) { return of ? syncfree::fingerprint(of, n, options.threads) : syncfree::Fingerprint(); };
+
+  key.backend       = factor->analysis->key.backend;
+  key.kind          = symbolic.kind;
+  key.levels        = symbolic.levels;
+  key.diagonal_fill = symbolic.diagonal_fill;
+  key.options       = options;
+  key.pattern       = syncfree::fingerprint(pattern, options.threads);
+  key.row_order     = order(symbolic.row_order);
+  key.column_order  = order(symbolic.column_order);
+  return key;
+}
+
+/* Makes an analysis, or takes that of the factored matrix before, if all is as it was. */
+static PetscErrorCode MakeOrTake(Mat F, Mat A, const syncfree::PatternView<Index> &pattern, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
+{
+  syncfree::Status status;
+  AnalysisKey      key;
+  PetscBool        taken;
+
+  PetscFunctionBegin;
+  try {
+    key = MakeKey(Data(F), pattern, symbolic, options);
+  } catch (const std::bad_alloc &) {
+    status = syncfree::failed(syncfree::Code::out_of_memory);
+  }
+  PetscCall(Translate(F, A, status));
+  PetscCall(TakeLast(F, A, key, &taken));
+  if (taken) {
+    PetscCall(PetscInfo(F, "The pattern is that of the last set-up, and so is the analysis\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
+  Data(F)->analysis->key.levels = -1;
+  status = Data(F)->analysis->preconditioner->analyse(pattern, symbolic, options);
+  PetscCall(Translate(F, A, status));
+  Data(F)->analysis->key = key;
+  PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   Factor                          *factor = Data(F);
@@ -230,6 +310,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   syncfree::SymbolicOptions<Index> symbolic;
   syncfree::SolverOptions          options;
   std::vector<Index>               row_order, column_order;
+  PetscErrorCode                   ierr;
 
   PetscFunctionBegin;
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
@@ -245,19 +326,17 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   symbolic.row_order     = row_order.empty() ? nullptr : row_order.data();
   symbolic.column_order  = column_order.empty() ? nullptr : column_order.data();
 
-  PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
   PetscCall(Borrow(A, &matrix));
   PetscCall(UseMemory(factor, PETSC_MEMTYPE_HOST));
-  factor->copies    = PETSC_FALSE; /* a pattern is always the host's */
-  const auto status = factor->preconditioner->analyse(matrix.Pattern(), symbolic, options);
-  const auto nnz    = (PetscInt)matrix.Pattern().nnz();
+  factor->copies = PETSC_FALSE; /* a pattern is always the host's */
+  const auto nnz = (PetscInt)matrix.Pattern().nnz();
+  ierr           = MakeOrTake(F, A, matrix.Pattern(), symbolic, options);
   PetscCall(Return(&matrix));
-  PetscCall(Translate(F, A, status));
+  PetscCall(ierr);
   if (PetscDefined(USE_LOG)) CountFlops(factor);
   FillInfo(F, nnz, info->fill);
-  PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
 
-  const auto summary = factor->preconditioner->summarize();
+  const auto summary = factor->analysis->preconditioner->summarize();
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -306,7 +385,7 @@ static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::P
 
 static PetscErrorCode ReportShifts(Mat F)
 {
-  const auto pivots = Data(F)->preconditioner->summarize().pivots;
+  const auto pivots = Data(F)->analysis->preconditioner->summarize().pivots;
 
   PetscFunctionBegin;
   if (pivots.shifts) PetscCall(PetscInfo(F, "Shifted %d times, shift_amount %g, fraction %g of top value %g\n", pivots.shifts, pivots.shift_amount, pivots.shift_fraction, pivots.shift_top));
@@ -339,7 +418,7 @@ static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInf
   PetscCall(PetscLogEventBegin(events.numeric, F, A, 0, 0));
   PetscCall(Borrow(A, &matrix));
   PetscCall(BorrowValues(factor, &matrix));
-  const auto status = factor->preconditioner->refresh({matrix.Pattern(), matrix.value}, rule);
+  const auto status = factor->analysis->preconditioner->refresh({matrix.Pattern(), matrix.value}, rule);
   PetscCall(Return(&matrix));
   PetscCall(Translate(F, A, status));
   PetscCall(ShareFailure(F));

@@ -29,7 +29,7 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
   PetscInt     n;
 
   PetscFunctionBegin;
-  const auto inverse = Data(F)->preconditioner->values().inverse_pivot;
+  const auto inverse = Data(F)->analysis->preconditioner->values().inverse_pivot;
   PetscCall(VecGetLocalSize(diagonal, &n));
   PetscCheck(n == (PetscInt)inverse.size(), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT " for %" PetscInt_FMT " pivots; the matrix must be factored", n, (PetscInt)inverse.size());
   PetscCall(VecGetArrayWrite(diagonal, &pivot));
@@ -41,7 +41,7 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
 /* Rows that a level offers, and the work in a row: "parallel granularity" in Su et al. 2020. */
 static PetscErrorCode ViewGranularity(const Factor *factor, PetscViewer viewer, const syncfree::Summary &s, const syncfree::LevelCounts &levels)
 {
-  const double rows = (double)factor->preconditioner->pattern().n, count = (double)(levels.lower + levels.upper);
+  const double rows = (double)factor->analysis->preconditioner->pattern().n, count = (double)(levels.lower + levels.upper);
 
   PetscFunctionBegin;
   if (count > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree granularity: %.4g rows a level, %.4g entries a row\n", 2 * rows / count, 0.5 * (double)(s.lower_nnz + s.upper_nnz) / rows));
@@ -58,13 +58,13 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   if (!ascii || !F->assembled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
-  const auto s      = Data(F)->preconditioner->summarize();
-  const auto levels = Data(F)->preconditioner->levels();
+  const auto s      = Data(F)->analysis->preconditioner->summarize();
+  const auto levels = Data(F)->analysis->preconditioner->levels();
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreeILUStorageTypes[s.single_storage]));
   PetscCall(ViewGranularity(Data(F), viewer, s, levels));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
-  if (Data(F)->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
+  if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,7 +123,7 @@ PetscErrorCode MatSyncFreeGetFactors(Mat F, Mat *L, Mat *U)
   if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
   if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
   PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only for a matrix that was factored by solver type %s without a failure", MATSOLVERSYNCFREE);
-  const auto &preconditioner = *syncfree_plugin::Data(F)->preconditioner;
+  const auto &preconditioner = *syncfree_plugin::Data(F)->analysis->preconditioner;
   const auto &pattern        = preconditioner.pattern();
   const auto  values         = preconditioner.values();
   PetscCall(syncfree_plugin::MakeTriangle(pattern.lower(), values.lower, nullptr, L));

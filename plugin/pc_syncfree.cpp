@@ -61,8 +61,8 @@ static PetscErrorCode CheckOperator(PC pc)
 }
 
 /* The inner type gives up on a factored matrix that still carries the error of its last numbers,
-   before it looks at the new ones. */
-static PetscErrorCode ClearFailure(PC pc)
+   before it looks at the new ones. Where it makes another factored matrix the analysis may be used again. */
+static PetscErrorCode ClearFailure(PC pc, std::shared_ptr<Analysis> *last)
 {
   Mat F;
 
@@ -70,6 +70,7 @@ static PetscErrorCode ClearFailure(PC pc)
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFactorGetMatrix(pc, &F));
   PetscCall(MatFactorClearError(F));
+  PetscCall(GetAnalysis(F, last));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,7 +83,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
   PetscCall(CheckOperator(pc));
-  PetscCall(ClearFailure(pc));
+  PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
   PetscCall(ComposeHandover(pc->pmat, &handover));

@@ -13,6 +13,7 @@
 #include <petsc/private/pcimpl.h>
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 #include "syncfree_petsc.h"
@@ -45,12 +46,19 @@ struct Settings {
   bool operator==(const Settings &) const;
 };
 
+/* An analysis and what it was made of (factor_impl.hpp) */
+struct Analysis;
+
 /* What a PC hands to its factored matrix. The shift is the one that the user asked for:
    PCILU turns NONZERO into INBLOCKS for every matrix type but MATSEQAIJ and MATMPIAIJ. */
 struct Handover {
-  Settings           settings;
-  MatFactorShiftType shift;
+  Settings                  settings;
+  MatFactorShiftType        shift;
+  std::shared_ptr<Analysis> last; /* of the factored matrix so far, if there is one */
 };
+
+/* The analysis of a factored matrix of ours; NULL of another. */
+PetscErrorCode GetAnalysis(Mat, std::shared_ptr<Analysis> *);
 
 /* Registers the -pc_syncfree_ilu_* options with the block that is open. */
 PetscErrorCode SettingsFromOptions(Settings *, OptionItems);

@@ -246,6 +246,64 @@ std::vector<std::string> strategies_and_auto()
   return names;
 }
 
+/* Analyses so far */
+PetscInt analyses()
+{
+  PetscLogEvent event;
+  PetscEventPerfInfo info;
+  ok(PetscLogEventGetId("SyncFreeAnalysis", &event));
+  ok(PetscLogEventGetPerfInfo(0, event, &info));
+  return (PetscInt)info.count;
+}
+
+/* A new matrix of the old pattern, as a submatrix often is, needs no new analysis, whatever else the user asked for. */
+TEST_P(Lifetime, another_matrix_of_the_same_pattern_is_not_analysed_again)
+{
+  ok(PetscLogDefaultBegin());
+  for (const char* text : {"", "-pc_factor_levels 1", "-pc_factor_mat_ordering_type rcm", "-pc_factor_mat_ordering_type rcm -pc_factor_levels 2"}) {
+    Options options(text);
+    MatOwner A = poisson_3d(5, 4, 3);
+    PCOwner pc = make_pc(A);
+    ok(PCSetFromOptions(pc));
+    ok(PCSetUp(pc));
+    const PetscInt before = analyses();
+    for (unsigned k = 1; k < 4; ++k) {
+      MatOwner B = poisson_3d(5, 4, 3);
+      new_values(B, k);
+      ok(PCSetOperators(pc, B, B));
+      PCOwner afresh = make_pc(B);
+      ok(PCSetFromOptions(afresh));
+      expect_near(apply(afresh, rows(B)), apply(pc, rows(B)));
+      EXPECT_EQ(before + (PetscInt)k, analyses()) << "only that of the PC made afresh: " << text;
+    }
+    MatOwner C = poisson_3d(4, 5, 3); /* as many rows and entries */
+    ok(PCSetOperators(pc, C, C));
+    ok(PCSetUp(pc));
+    EXPECT_EQ(before + 4, analyses()) << text;
+    PCOwner afresh = make_pc(C);
+    ok(PCSetFromOptions(afresh));
+    expect_near(apply(afresh, rows(C)), apply(pc, rows(C)));
+  }
+}
+
+/* Who keeps the old factored matrix keeps its numbers. */
+TEST_P(Lifetime, a_factored_matrix_that_is_kept_keeps_its_numbers)
+{
+  MatOwner A = poisson_2d(6, 5), B = poisson_2d(6, 5);
+  PCOwner pc = make_pc(A);
+  const Numbers b = random_numbers(rows(A), 17), old = apply(pc, rows(A));
+  Mat borrowed;
+  ok(PCFactorGetMatrix(pc, &borrowed));
+  ok(PetscObjectReference((PetscObject)borrowed));
+  const MatOwner kept(borrowed);
+  new_values(B, 3);
+  ok(PCSetOperators(pc, B, B));
+  expect_right(pc, B);
+  VecOwner from = make_vector(b), to = make_vector(rows(A));
+  ok(MatSolve(kept, from, to));
+  expect_near(old, entries(to));
+}
+
 INSTANTIATE_TEST_SUITE_P(Petsc, Lifetime,
                          testing::Combine(testing::Values(PCSYNCFREEILU, PCSYNCFREEICC),
                                           testing::ValuesIn(strategies_and_auto())),
