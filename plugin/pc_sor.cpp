@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "syncfree/fingerprint.hpp"
 #include "syncfree/relaxation.hpp"
 #include "syncfree/strategy.hpp"
 
@@ -35,7 +36,9 @@ struct Sor {
   char                        strategy[32] = "auto";
   PetscInt                    threads      = PETSC_DECIDE;
   PetscBool                   inode        = PETSC_TRUE; /* as the matrix does it */
-  std::unique_ptr<Relaxation> relaxation;
+  std::unique_ptr<Relaxation> relaxation; /* with the analysis of the next two, where there is one */
+  syncfree::Fingerprint       pattern;
+  std::vector<Index>          nodes;
   SorState                    state;
   PetscErrorCode (*destroy)(PC)           = nullptr; /* the inner type's operations */
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
@@ -133,12 +136,29 @@ static PetscErrorCode ReturnRows(SorMatrix *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Unless the analysis at hand is of another matrix with this pattern. */
+static syncfree::Status AnalysePattern(Sor *sor, const SorMatrix &rows, std::vector<Index> nodes, const syncfree::SolverOptions &options, bool *made)
+try {
+  const syncfree::Fingerprint pattern = syncfree::fingerprint(rows.Pattern(), options.threads);
+  if (sor->relaxation && sor->pattern == pattern && sor->nodes == nodes) return {};
+  *made = true;
+  auto                   relaxation = syncfree::make_host_relaxation<PetscScalar, Index>();
+  const syncfree::Status status     = relaxation->analyse(rows.Pattern(), nodes, options);
+  if (!status.ok()) return status;
+  sor->relaxation = std::move(relaxation);
+  sor->pattern    = pattern;
+  sor->nodes      = std::move(nodes);
+  return {};
+} catch (const std::bad_alloc &) {
+  return syncfree::failed(syncfree::Code::out_of_memory);
+}
+
 static PetscErrorCode Analyse(Sor *sor, const SorMatrix &rows, bool nodes)
 {
   syncfree::SolverOptions options;
   PetscInt                threads = sor->threads;
   std::vector<Index>      node_begin;
-  syncfree::Status        status;
+  bool                    made = false;
 
   PetscFunctionBegin;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(&threads));
@@ -146,13 +166,9 @@ static PetscErrorCode Analyse(Sor *sor, const SorMatrix &rows, bool nodes)
   options.strategy = sor->strategy;
   options.threads  = (int)threads;
   PetscCall(PetscLogEventBegin(events.analysis, rows.matrix, 0, 0, 0));
-  try {
-    if (!sor->relaxation) sor->relaxation = syncfree::make_host_relaxation<PetscScalar, Index>();
-    status = sor->relaxation->analyse(rows.Pattern(), node_begin, options);
-  } catch (const std::bad_alloc &) {
-    status = syncfree::failed(syncfree::Code::out_of_memory);
-  }
+  const syncfree::Status status = AnalysePattern(sor, rows, std::move(node_begin), options, &made);
   PetscCall(PetscLogEventEnd(events.analysis, rows.matrix, 0, 0, 0));
+  if (!made) PetscCall(PetscInfo(rows.matrix, "The pattern is that of the last matrix, and so is the analysis\n"));
   PetscCall(Require(status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -285,6 +301,12 @@ static PetscErrorCode PCApplyRichardson_SyncFreeSOR(PC pc, Vec b, Vec x, Vec w, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void Forget(Sor *sor)
+{
+  sor->relaxation.reset();
+  sor->state = SorState();
+}
+
 /* Those that any triangle can be solved with on the host */
 static std::vector<const char *> SorStrategies()
 {
@@ -309,10 +331,10 @@ static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptio
   PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free SOR options");
   PetscCall(PetscOptionsEList("-pc_syncfree_sor_strategy", "How the sweeps run", PCSYNCFREESOR, names.data(), (PetscInt)names.size(), sor->strategy, &choice, &set));
   if (set) PetscCall(PetscStrncpy(sor->strategy, names[choice], sizeof(sor->strategy)));
-  if (set) sor->state = SorState();
+  if (set) Forget(sor);
   PetscCall(PetscOptionsInt("-pc_syncfree_sor_threads", "CPU threads", PCSYNCFREESOR, threads, &threads, &set));
   PetscCheck(!set || threads >= 1 || threads == PETSC_DECIDE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_sor_threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
-  if (set) sor->state = SorState();
+  if (set) Forget(sor);
   sor->threads = threads;
   PetscCall(PetscOptionsBool("-pc_syncfree_sor_inode", "Relax rows of equal columns together where the matrix does", PCSYNCFREESOR, sor->inode, &sor->inode, nullptr));
   PetscOptionsHeadEnd();
@@ -343,8 +365,7 @@ static PetscErrorCode PCReset_SyncFreeSOR(PC pc)
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
-  sor->relaxation.reset();
-  sor->state = SorState();
+  Forget(sor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,9 +33,9 @@ template <class I> Fingerprint mix(const I* numbers, std::size_t count)
   Mixer mixer;
   mixer.add(count);
   std::size_t k = 0;
+  const auto half = [&](std::size_t at) { return std::uint64_t{static_cast<std::uint32_t>(numbers[at])}; };
   if constexpr (sizeof(I) == 4)
-    for (; k + 1 < count; k += 2)
-      mixer.add(static_cast<std::uint32_t>(numbers[k]) | std::uint64_t{static_cast<std::uint32_t>(numbers[k + 1])} << 32);
+    for (; k + 1 < count; k += 2) mixer.add(half(k) | half(k + 1) << 32);
   for (; k < count; ++k) mixer.add(static_cast<std::uint64_t>(numbers[k]));
   return mixer.result();
 }

@@ -165,6 +165,11 @@ TEST(SorOf, new_values_and_a_new_pattern_is_that_of_petsc)
   ok(PCSORSetOmega(theirs, 1.5));
   ok(PCSORSetOmega(ours, 1.5));
   expect_close(applied(theirs, b), applied(ours, b), "omega");
+  MatOwner same = poisson_2d(9, 8);
+  new_values(same, 4);
+  ok(PCSetOperators(theirs, same, same));
+  ok(PCSetOperators(ours, same, same));
+  expect_close(applied(theirs, b), applied(ours, b), "another matrix of the same pattern");
   MatOwner B = random_matrix(72, 5, 2.0, false, 3);
   ok(PCSetOperators(theirs, B, B));
   ok(PCSetOperators(ours, B, B));
