@@ -124,6 +124,10 @@ public:
   {
     scale(b);
     for (I t = 0; t < times; ++t, from_zero = false) {
+      if (from_zero && sweep == Sweep::symmetric) {
+        symmetric_from_zero(x);
+        continue;
+      }
       if (sweep != Sweep::backward) forward(from_zero, x);
       else rest_of_right(from_zero, x);
       if (sweep != Sweep::forward) backward(from_zero && sweep == Sweep::backward, x);
@@ -290,6 +294,15 @@ private:
           sum += multiply(s.inverse[node.inverse + i * node.size() + j], b[node.begin + static_cast<I>(j)]);
         s.right[node.begin + static_cast<I>(i)] = sum;
       }
+  }
+
+  /// After the forward sweep r = x.
+  void symmetric_from_zero(T* x)
+  {
+    Sweeps<T, I>& s = *sweeps_;
+    s.solves->solve(Triangle::lower, s.right.data(), x, one(), false);
+    if (s.omega != 1) for_each([&](I row) { x[row] = multiply(T(1) + old_part(), x[row]); });
+    s.solves->solve(Triangle::upper, x, x, one(), false);
   }
 
   /// Leaves r in `rest`.
