@@ -123,7 +123,13 @@ def launcher(options, script, before=""):
     time; `before` are lines of shell that it does first."""
     real = re.search(r'^mpiexec=\$\{PETSCMPIEXEC:-"(.*)"\}', script.read_text(errors="replace"), re.M)[1]
     single = 'if [ "$1 $2" = "-n 1" ]; then shift 2; exec "$@"; fi'
-    return write_tool(options.work / "mpiexec", f'{before}{single}\nexec {real} "$@"\n')
+    # Open MPI's folders are removed when the last of a user's runs ends, just when another makes its own
+    several = """folder=$(mktemp -d)
+OMPI_MCA_orte_create_session_dirs=1 OMPI_MCA_orte_tmpdir_base=$folder """
+    return write_tool(
+        options.work / "mpiexec",
+        f'{before}{single}\n{several}{real} "$@"\nstatus=$?\nrm -rf "$folder"\nexit $status\n',
+    )
 
 
 def program_of(script):

@@ -25,6 +25,7 @@ def run(options, ranks, gpus, sub_pc):
     for axis in "xyz":
         command += [f"-da_grid_{axis}", str(options.grid)]
     env = dict(os.environ, CUDA_VISIBLE_DEVICES=",".join(map(str, range(gpus))), OPENBLAS_NUM_THREADS="1")
+    env["OMPI_MCA_orte_create_session_dirs"] = "1"  # see config/setup.sh
     try:
         result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:

@@ -276,8 +276,10 @@ petsc_from_user=no
 jobs=$(nproc)
 # Open MPI (4, then 5) refuses root and more ranks than cores unless told otherwise, ties a program
 # that runs alone to core 0 with all its threads, and spins while it waits; it starts in a tenth of
-# the time if a program that runs alone needs no daemon and nobody looks for networks
+# the time if a program that runs alone needs no daemon and no folder in /tmp, for which such programs
+# would compete, and nobody looks for networks. mpiexec cannot do without the folder: who calls it sets
+# OMPI_MCA_orte_create_session_dirs=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
-export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=^tcp,openib,ofi,uct,usnic
+export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_create_session_dirs=0 OMPI_MCA_pml=ob1 OMPI_MCA_btl=^tcp,openib,ofi,uct,usnic

@@ -119,6 +119,7 @@ class Petsc:
             OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             OMPI_MCA_rmaps_base_oversubscribe="1",
             OMPI_MCA_hwloc_base_binding_policy="none",
+            OMPI_MCA_orte_create_session_dirs="1",  # for mpiexec, see config/setup.sh
         )
         if os.path.isdir("/usr/local/cuda/lib64"):
             env["LD_LIBRARY_PATH"] = ":".join(filter(None, [env.get("LD_LIBRARY_PATH"), "/usr/local/cuda/lib64"]))
