@@ -3,8 +3,8 @@
 /// Sync-free loops: write the sequential loop once, run it in parallel.
 ///
 ///   Loop<LowerSolve> loop;
-///   Status status = loop.trace(body);      // once for a pattern
-///   status = loop.run(body, threads);      // many times, with whatever numbers
+///   const Status traced = loop.trace(body);      // once for a pattern
+///   const Status ran = loop.run(body, threads);  // many times, with whatever numbers
 ///
 /// Trace (loop_trace.hpp) runs the body (loop_body.hpp) to see what each iteration touches, simplify (loop_graph.hpp)
 /// makes of it who waits for whom, and generate, here, is three steps around the same body: a check that waits, the

@@ -151,10 +151,15 @@ private:
 
   bool is_inside(const char* name, std::int64_t length, std::int64_t k)
   {
-    if (k >= 0 && k < length) return true;
+    const bool inside = k >= 0 && k < length;
+    if (!inside) fail_outside(name, length, k);
+    return inside;
+  }
+
+  void fail_outside(const std::string& name, std::int64_t length, std::int64_t k)
+  {
     fail(k, "iteration " + std::to_string(iteration_) + " of a loop touches " + name + "[" + std::to_string(k) +
                 "], but " + name + " has " + std::to_string(length) + " entries");
-    return false;
   }
 
   void fail(std::int64_t k, std::string words)

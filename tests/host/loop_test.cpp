@@ -84,14 +84,17 @@ std::vector<std::vector<bool>> closure(const LoopGraph<int>& graph)
   return after;
 }
 
-Script::Table random_table(unsigned seed, int lines, int entries, int most)
+/// Up to `most` accesses a line, of the first `kinds` of reads, writes, adds.
+Script::Table random_table(unsigned seed, int lines, int entries, int most, unsigned kinds = 3)
 {
   std::mt19937 random(seed);
   Script::Table table;
   for (int i = 0; i < lines; ++i) {
     std::vector<std::pair<Access, int>> line;
-    for (int k = static_cast<int>(random() % (most + 1)); k > 0; --k)
-      line.emplace_back(Access(1 << random() % 3), static_cast<int>(random() % entries));
+    for (int k = static_cast<int>(random() % (most + 1)); k > 0; --k) {
+      const auto access = static_cast<Access>(1u << random() % kinds);
+      line.emplace_back(access, static_cast<int>(random() % entries));
+    }
     table.line(line);
   }
   return table;
@@ -413,7 +416,7 @@ TEST(Loop, runs_random_loops_as_their_text_says)
   int flags = 0, shared = 0;
   for (unsigned seed = 0; seed < 48; ++seed) {
     const int entries = seed % 3 ? 40 + 100 * static_cast<int>(seed) : 5;
-    const auto table = random_table(seed, 700, entries, 3);
+    const auto table = random_table(seed, 700, entries, 3, seed % 4 ? 3 : 2);
     const auto expected = numbers_of(table, entries, in_sequence);
     Loop<Script> loop;
     ASSERT_TRUE(loop.trace(script_of(table, entries)).ok());
@@ -426,8 +429,8 @@ TEST(Loop, runs_random_loops_as_their_text_says)
             << seed << " on " << threads << " threads";
   }
   EXPECT_EQ(flags, 48);
-  EXPECT_GT(shared, 20) << "both kinds of addition";
-  EXPECT_LT(shared, 48);
+  EXPECT_GT(shared, 20);
+  EXPECT_LE(shared, 36) << "nobody adds in each fourth";
 }
 
 /// Everybody adds to everybody's entry and reads its own: counts.
