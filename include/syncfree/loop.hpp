@@ -26,6 +26,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -152,6 +153,7 @@ template <class Work> void with_team(int threads, const Work& work)
 template <class Body> class Loop {
 public:
   using I = index_of<Body>;
+  static_assert(std::is_signed_v<I>, "iterations are counted in a signed type");
 
   Loop() = default;
   Loop(const Loop&) = delete;
@@ -181,15 +183,18 @@ public:
   /// The loop on `threads` threads, as if iterations ran one after the other. Numbers are bitwise those of the
   /// sequential loop if reproducible(), or on one thread; else sums of several iterations are formed in any order.
   /// Never hangs, whatever the numbers are. With OpenMP it allocates nothing.
-  ///   errors  invalid_argument if the body has another number of iterations than the one traced
+  ///   errors  invalid_argument if the body has another number of iterations than the one traced; out_of_memory where
+  ///           there is none for the words
   Status run(const Body& body, int threads)
-  {
+  try {
     if (body.iterations() != plan_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
     if (threads <= 1 || plan_.runs() <= 1) run_alone(body);
     else if (plan_.shared == 0) run_team(body, threads, PlainAccessor());
     else run_team(body, threads, SharedAccessor<Body>(&body, plan_.shared));
     return {};
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
   }
 
   /// Does every run give the same bits?

@@ -244,7 +244,10 @@ TEST(LoopTrace, does_not_compile_where_accesses_may_depend_on_numbers)
   EXPECT_FALSE(compiles<Casts>);
   EXPECT_FALSE(compiles<CastsToNumber>);
   EXPECT_FALSE(compiles<WritesInput>);
-  EXPECT_FALSE((std::is_copy_constructible_v<Element<SharedPlace<double>>>));
+  using Entry = Element<SharedPlace<double>>;
+  EXPECT_FALSE((std::is_copy_constructible_v<Entry>));
+  EXPECT_FALSE((std::is_convertible_v<Entry&, double>)) << "auto v = x[j] is of no use";
+  EXPECT_TRUE((std::is_convertible_v<Entry, double>));
   EXPECT_TRUE((std::is_invocable_v<const ComparesInputs&, PlainAccessor&, int>)) << "it is the tracer that refuses";
 }
 
@@ -482,6 +485,25 @@ TEST(Loop, keeps_one_wait_for_several_of_another_run)
   EXPECT_EQ(loop.plan().other, (Ints{60, 61}));
   EXPECT_EQ(loop.plan().begin[65], 1);
   EXPECT_EQ(loop.plan().begin[66], 1);
+}
+
+/// The first iteration of each run takes long, and the first of the next reads what it writes at its end.
+TEST(Loop, waits_for_the_first_iteration_of_a_run_as_for_others)
+{
+  const Watchdog watchdog("first iterations", patience);
+  const int runs = 6, slow = 100000, entries = runs + 3;
+  Script::Table table;
+  for (int i = 0; i < 64 * runs; ++i) {
+    std::vector<std::pair<Access, int>> line;
+    for (int k = 0; i % 64 == 0 && k < slow; ++k) line.emplace_back(reads, k == 0 ? i / 64 : runs + 1);
+    line.emplace_back(writes, i % 64 == 0 ? i / 64 + 1 : runs + 2);
+    table.line(line);
+  }
+  Loop<Script> loop;
+  ASSERT_TRUE(loop.trace(script_of(table, entries)).ok());
+  const auto expected = numbers_of(table, entries, in_sequence);
+  for (int again = 0; again < 20; ++again)
+    ASSERT_EQ(numbers_of(table, entries, [&](const Script& body) { ASSERT_TRUE(loop.run(body, 2).ok()); }), expected);
 }
 
 TEST(Loop, refuses_to_run_untraced_or_with_another_number_of_iterations)
