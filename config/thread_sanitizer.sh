@@ -6,5 +6,5 @@ export OMP_TOOL_LIBRARIES="$archer" SYNCFREE_SHORT=1
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 exitcode=66"
 # the battery runs on one thread; threads do the same whatever the scalar: one scalar, 32-bit indices
 others=:Battery/*:HostSolver/complex*:HostSolver/float*:Relaxations/1.*:Relaxations/2.*:Relaxations/3.*
-for k in 0 2 3 4 5 6 7; do others=$others:Factorize/$k.*:PreconditionerTest/$k.*; done
+for k in 0 2 3 4 5 6 7; do others=$others:Factorize/$k.*:PreconditionerTest/$k.*:LoopKernels/$k.*; done
 exec python3 config/gtest.py "$1" --gtest_filter="-*index64*$others"

@@ -384,8 +384,8 @@ PetscErrorCode PCSyncFreeILUGetBackend(PC pc, const char *backend[])
 
    Input Parameters:
 +  pc       - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  strategy - `auto` (default) or a name that `-help` lists: `serial`, `level_set`, `sync_free`, `blocks` and the block
-              algorithms on the host, others on a device
+-  strategy - `auto` (default) or a name that `-help` lists: `serial`, `level_set`, `sync_free`, `blocks`, `loop` and
+              the block algorithms on the host, others on a device
 
    Options Database Key:
 .  -pc_syncfree_ilu_strategy (auto|...) - the strategy

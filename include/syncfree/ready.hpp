@@ -119,6 +119,38 @@ template <class R> void add_to(std::atomic<R>& sum, R value)
   while (!sum.compare_exchange_weak(seen, seen + value, unordered)) {}
 }
 
+/// The same for a number in a plain array. Who reads it plainly waits for all who add first.
+template <class R> void add_to(R* sum, R value)
+{
+  R seen, grown;
+  __atomic_load(sum, &seen, __ATOMIC_RELAXED);
+  do grown = seen + value;
+  while (!__atomic_compare_exchange(sum, &seen, &grown, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+template <class R> void add_to(std::complex<R>* sum, std::complex<R> value)
+{
+  R* part = reinterpret_cast<R*>(sum);
+  add_to(part, value.real());
+  add_to(part + 1, value.imag());
+}
+
+/// How many events somebody still waits for; what was written before an event may be read after the wait.
+class Countdown {
+public:
+  void expect(std::int32_t count) { missing_.store(count, unordered); }
+  void arrive() { missing_.fetch_sub(1, publish); }
+
+  /// Returns when all have arrived, and expects `count` anew.
+  void wait_and_rearm(std::int32_t count)
+  {
+    wait_until([&] { return missing_.load(observe) == 0; });
+    expect(count);
+  }
+
+private:
+  std::atomic<std::int32_t> missing_{0};
+};
+
 /// A sum that others contribute to, and how many contributions are still to come. The count
 /// falls after the sum has grown, so that who sees 0 sees the whole sum.
 template <class T> class Contributions;
@@ -144,26 +176,24 @@ template <class R> struct AtomicSum<std::complex<R>> {
 
 template <class T> class Contributions {
 public:
-  void expect(std::int32_t count) { missing_.store(count, unordered); }
+  void expect(std::int32_t count) { missing_.expect(count); }
 
   void add(T value)
   {
     sum_.add(value);
-    missing_.fetch_sub(1, publish);
+    missing_.arrive();
   }
 
   /// Waits for all contributions, takes their sum and expects `count` anew.
   T wait_and_rearm(std::int32_t count)
   {
-    wait_until([&] { return missing_.load(observe) == 0; });
-    const T sum = sum_.take();
-    expect(count);
-    return sum;
+    missing_.wait_and_rearm(count);
+    return sum_.take();
   }
 
 private:
   AtomicSum<T> sum_;
-  std::atomic<std::int32_t> missing_{0};
+  Countdown missing_;
 };
 
 /// The smallest of the values that threads report.

@@ -14,7 +14,8 @@
   X(row_block, true, "the device's plan of that name, on one thread")           \
   X(recursive_block, true, "the device's plan of that name, on one thread")     \
   X(merged, true, "levels merged by a plan for the device, on one thread")      \
-  X(courier, true, "the device's plan of that name, on one thread")
+  X(courier, true, "the device's plan of that name, on one thread")             \
+  X(loop, true, "the sequential loop, traced and run in parallel")
 
 #ifdef SYNCFREE_HAVE_KOKKOS
 #define SYNCFREE_KOKKOS_STRATEGIES(X) X(kokkos, true, "spiluk and sptrsv of Kokkos Kernels: a second opinion, slow")

@@ -7,8 +7,12 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <type_traits>
+#include <vector>
 
 #include "../battery.hpp"
+#include "syncfree/loop.hpp"
+#include "syncfree/loops.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
 
@@ -165,6 +169,39 @@ TEST(Allocation, failing_anywhere_leaves_a_usable_object)
     }
     EXPECT_EQ(live, before) << "leak, strategy " << c.strategy;
   }
+}
+
+/// As above, without a solver around it.
+TEST(Allocation, failing_anywhere_in_the_trace_of_a_loop_leaves_it_untraced)
+{
+  const auto A = make_poisson<T, I>(5, 6, 7);
+  std::vector<T> x(A.n), b(A.n, T(1));
+  const ColumnsView<I> columns{A.n, A.row_begin.data(), A.column.data()};  // it is symmetric
+  std::vector<I> diagonal(A.n);
+  for (I i = 0; i < A.n; ++i)
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)
+      if (A.column[k] == i) diagonal[i] = k;
+  const auto fail_in = [&](const auto& body) {
+    const long before = live;
+    {
+      Loop<std::decay_t<decltype(body)>> loop;
+      const long failures = fail_each([&] { return loop.trace(body); },
+                                      [&](long k) {
+                                        ASSERT_EQ(live, before) << "leak after failure " << k;
+                                        ASSERT_EQ(loop.plan().iterations, -1);
+                                      });
+      EXPECT_GT(failures, 10);
+      EXPECT_TRUE(loop.run(body, 2).ok());
+      const long made_before = made;
+      EXPECT_TRUE(loop.run(body, 2).ok());
+      EXPECT_EQ(made, made_before) << "a run allocates nothing";
+    }
+    EXPECT_EQ(live, before);
+  };
+  const T* a = A.value.data();
+  fail_in(SpmvCsr<T, I>(A.pattern(), a, b.data(), x.data()));
+  fail_in(GaussSeidelCsr<T, I>(Sweep::symmetric, A.pattern(), diagonal.data(), a, b.data(), x.data()));  // flags
+  fail_in(GaussSeidelCsc<T, I>(Sweep::forward, columns, diagonal.data(), a, b.data(), x.data()));        // counts
 }
 
 TEST(Allocation, a_refusal_that_finds_no_memory_for_its_words_is_still_one)

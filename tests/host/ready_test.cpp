@@ -162,6 +162,47 @@ TEST(Contributions, of_nan_end_and_are_forgotten)
   EXPECT_EQ(contributions.wait_and_rearm(0), 0);
 }
 
+/// Three threads add to one entry and count down; a fourth waits, reads it plainly and clears it.
+template <class T> void add_and_count_down(const T& value)
+{
+  constexpr int threads = 4, rounds = 300;
+  Countdown missing;
+  Barrier barrier;
+  T sum(0);
+  int wrong = 0;
+  missing.expect(2 * (threads - 1));
+  with_team(threads, [&](int t) {
+    for (int round = 0; round < rounds; ++round) {
+      if (t == 0) {
+        missing.wait_and_rearm(2 * (threads - 1));
+        wrong += sum != T(6) * value;
+        sum = T(0);
+      }
+      for (int k = 0; t > 0 && k < 2; ++k) {
+        add_to(&sum, value);
+        missing.arrive();
+      }
+      barrier.wait(threads);
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Countdown, shows_what_was_added_to_a_plain_number_before_the_arrivals)
+{
+  add_and_count_down(1.5f);
+  add_and_count_down(-0.25);
+  add_and_count_down(std::complex<float>(1, -2));
+  add_and_count_down(std::complex<double>(0, 3));
+}
+
+TEST(AddTo, takes_nan_and_ends)
+{
+  double sum = std::numeric_limits<double>::quiet_NaN();
+  add_to(&sum, 1.0);
+  EXPECT_TRUE(std::isnan(sum));
+}
+
 TEST(Minimum, is_the_least_of_what_all_threads_report)
 {
   Minimum minimum;

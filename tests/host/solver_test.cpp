@@ -5,60 +5,21 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "../battery.hpp"
 #include "../oracle.hpp"
+#include "../watchdog.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
 
 namespace syncfree {
 namespace {
-
-/// Ends the program, by name, if it still lives after `seconds`: a hang is a failure.
-class Watchdog {
-public:
-  Watchdog(std::string name, int seconds)
-      : guard_([this, name = std::move(name), seconds] {
-          std::unique_lock<std::mutex> lock(mutex_);
-          if (done_.wait_for(lock, std::chrono::seconds(seconds), [this] { return over_; })) return;
-          std::fprintf(stderr, "[  FAILED  ] hang: %s did not end within %d s\n", name.c_str(), seconds);
-          std::_Exit(1);
-        })
-  {
-  }
-  ~Watchdog()
-  {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      over_ = true;
-    }
-    done_.notify_one();
-    guard_.join();
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable done_;
-  bool over_ = false;
-  std::thread guard_;
-};
-
-constexpr int patience = 120;  ///< seconds; sanitizers slow a solve down by up to 50
-
-/// Under a sanitizer config/test.sh asks for less: no large matrix, one team instead of four.
-bool short_run() { return std::getenv("SYNCFREE_SHORT") != nullptr; }
 
 std::vector<std::string> host_strategies()
 {
@@ -377,7 +338,7 @@ TYPED_TEST(HostSolver, refuses_unknown_strategies_and_bad_thread_counts)
 TEST(HostStrategies, include_those_of_the_readme)
 {
   for (const char* name : {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block",
-                           "merged", "courier"})
+                           "merged", "courier", "loop"})
     EXPECT_NE(find_strategy(name), nullptr) << name;
   EXPECT_EQ(find_strategy("auto"), nullptr);
 }

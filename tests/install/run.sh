@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a build and uses it as a stranger would: a C project with CMake and the shared and the
-# static library, pkg-config, -dll_append, and Python. Then looks at the library itself.
+# static library, pkg-config, -dll_append, Python, and C++ with the headers alone. Then looks at the library itself.
 #
 #   PETSC_DIR=... PETSC_ARCH=... tests/install/run.sh BUILD-FOLDER WORK-FOLDER
 set -eu -o pipefail
@@ -30,6 +30,11 @@ flags=$(PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" pkg-config --cflags --libs sy
 petsc_lib=$(PKG_CONFIG_PATH="$petsc_pc" pkg-config --variable=libdir PETSc)
 mpicc "$here/program.c" -o "$work/with_pkgconfig" $flags -Wl,-rpath,"$lib" -Wl,-rpath,"$petsc_lib" -lm
 check "pkg-config" solves "$work/with_pkgconfig"
+
+# headers that need no library: a loop on threads of OpenMP, and on those of C++
+loop="c++ -std=c++17 -O1 -Wall -Werror -I$work/prefix/include $here/../../examples/loop/smoother.cpp"
+check "sync-free loop with OpenMP" eval "$loop -fopenmp -o $work/loop_openmp && $work/loop_openmp"
+check "sync-free loop without" eval "$loop -pthread -o $work/loop_threads && $work/loop_threads"
 
 # the entry point and the C interface, nothing of the C++ inside
 interface='^(PC|Mat|PCCreate_)SyncFree|^PetscDLLibraryRegister_syncfree_ilu$|^(__bss_start|_edata|_end)$'

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
       test:
          suffix: first_row
          args: -pc_type syncfree_ilu -row 0

@@ -185,7 +185,7 @@ int main(int argc, char **argv)
          args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy serial
       test:
          suffix: ilu
-         args: -refreshes 100 -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -refreshes 100 -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
       test:
          suffix: package
          args: -refreshes 100 -pc_type ilu -pc_factor_mat_solver_type syncfree

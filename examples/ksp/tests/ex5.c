@@ -39,7 +39,7 @@ static PetscErrorCode SolveWith(const char option[], const char value[], KSP ksp
 
 int main(int argc, char **argv)
 {
-  static const char *const strategies[] = {"serial", "level_set", "sync_free", "blocks", "auto"};
+  static const char *const strategies[] = {"serial", "level_set", "sync_free", "blocks", "loop", "auto"};
   static const char *const threads[]    = {"1", "3", "2"};
   Mat                      A;
   Vec                      b, x;

@@ -190,7 +190,7 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
       test:
          suffix: package
          args: -pc_type ilu -pc_factor_mat_solver_type syncfree
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
          args: -pc_type syncfree_ilu -pc_factor_shift_type {{nonzero positive_definite inblocks}separate output}
       test:
          suffix: transpose
-         args: -ksp_type bicg -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+         args: -ksp_type bicg -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
       test:
          suffix: right
          args: -ksp_type bcgs -ksp_pc_side right -pc_type syncfree_ilu -epsilon 1e-3

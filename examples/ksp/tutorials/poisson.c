@@ -169,10 +169,10 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
       test:
          suffix: icc
-         args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
       test:
          suffix: package_ilu
          args: -pc_type ilu -pc_factor_mat_solver_type syncfree
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
          output_file: output/poisson_icc.out
       test:
          suffix: single
-         args: -pc_type syncfree_icc -pc_syncfree_ilu_storage single -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output}
+         args: -pc_type syncfree_icc -pc_syncfree_ilu_storage single -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output}
          output_file: output/poisson_icc.out
       test:
          suffix: rcm

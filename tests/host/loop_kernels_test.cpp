@@ -1,0 +1,365 @@
+/// The kernels of loops.hpp on the battery: on threads they give what their sequential text gives, bit by bit where no
+/// two threads add to one entry; and that text gives what the library's own factorization and solves do.
+
+#include "syncfree/loops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "../battery.hpp"
+#include "../oracle.hpp"
+#include "../types.hpp"
+#include "../watchdog.hpp"
+#include "syncfree/loop.hpp"
+#include "syncfree/solver.hpp"
+
+namespace syncfree {
+namespace {
+
+/// A matrix by columns: the transpose by rows.
+template <class T, class I> struct ByColumns {
+  I n = 0;
+  std::vector<I> begin, row;
+  std::vector<T> value;
+
+  ByColumns(PatternView<I> A, const std::vector<T>& values)
+      : n(A.n), begin(static_cast<std::size_t>(A.n) + 1, 0), row(values.size()), value(values.size())
+  {
+    for (I k = 0; k < A.nnz(); ++k) ++begin[A.column[k] + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<I> next(begin.begin(), begin.end() - 1);
+    for (I i = 0; i < n; ++i)
+      for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
+        row[next[A.column[k]]] = i;
+        value[next[A.column[k]]++] = values[k];
+      }
+  }
+  ColumnsView<I> view() const { return {n, begin.data(), row.data()}; }
+};
+
+template <class I> std::vector<I> diagonal_places(I n, const std::vector<I>& begin, const std::vector<I>& index)
+{
+  std::vector<I> place(n);
+  for (I i = 0; i < n; ++i)
+    place[i] = static_cast<I>(std::find(index.begin() + begin[i], index.begin() + begin[i + 1], i) - index.begin());
+  return place;
+}
+
+/// A with its triangles and two vectors, by rows and by columns.
+template <class Scalar, class Index> struct Problem {
+  using T = Scalar;
+  using I = Index;
+  OwnedCsr<T, I> A;
+  OwnedTriangle<T, I> L, U;  ///< unit; with the inverted diagonal
+  OwnedCsr<T, I> low;        ///< lower triangle with diagonal
+  ByColumns<T, I> columns, L_columns, U_columns;
+  std::vector<I> row_diagonal, column_diagonal;
+  std::vector<T> b, start;
+
+  explicit Problem(const OwnedCsr<T, I>& matrix)
+      : A(matrix), L(take_triangle<T>(A, true, true, true)), U(take_triangle<T>(A, false, false)),
+        columns(A.pattern(), A.value), L_columns(L.pattern(), L.value), U_columns(U.pattern(), U.value),
+        row_diagonal(diagonal_places(A.n, A.row_begin, A.column)),
+        column_diagonal(diagonal_places(A.n, columns.begin, columns.row)), b(random_vector<T>(A.n, 3)),
+        start(random_vector<T>(A.n, 4))
+  {
+    low.n = A.n;
+    for (I i = 0; i < A.n; ++i) {
+      low.column.insert(low.column.end(), A.column.begin() + A.row_begin[i], A.column.begin() + row_diagonal[i] + 1);
+      low.value.insert(low.value.end(), A.value.begin() + A.row_begin[i], A.value.begin() + row_diagonal[i] + 1);
+      low.row_begin.push_back(static_cast<I>(low.column.size()));
+    }
+  }
+
+  std::vector<T> residual() const
+  {
+    std::vector<T> r = b;
+    for (I i = 0; i < A.n; ++i)
+      for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) r[i] -= A.value[k] * start[A.column[k]];
+    return r;
+  }
+};
+
+/// What a kernel writes.
+template <class T> struct Output {
+  std::vector<T> x, r;
+};
+
+/// Calls visit(name, make) for every kernel; make(problem, output) sets the output up and returns the body.
+template <class P, class Visit> void for_each_kernel(const Visit& visit)
+{
+  using T = typename P::T;
+  using I = typename P::I;
+  using Out = Output<T>;
+  visit("product by rows", [](const P& p, Out& out) {
+    out.x.assign(p.A.n, T(9));
+    return SpmvCsr<T, I>(p.A.pattern(), p.A.value.data(), p.b.data(), out.x.data());
+  });
+  visit("product by columns", [](const P& p, Out& out) {
+    out.x = p.start;
+    return SpmvCsc<T, I>(p.columns.view(), p.columns.value.data(), p.b.data(), out.x.data());
+  });
+  visit("solve with L by rows", [](const P& p, Out& out) {
+    out.x.assign(p.A.n, T(9));
+    return LowerSolveCsr<T, I>(p.L.pattern(), p.L.value.data(), nullptr, p.b.data(), out.x.data());
+  });
+  visit("solve with U by rows, in place", [](const P& p, Out& out) {
+    out.x = p.b;
+    return UpperSolveCsr<T, I>(p.U.pattern(), p.U.value.data(), p.U.inverse_diagonal.data(), out.x.data(),
+                               out.x.data());
+  });
+  visit("solve with L by columns", [](const P& p, Out& out) {
+    out.x = p.b;
+    return LowerSolveCsc<T, I>(p.L_columns.view(), p.L_columns.value.data(), nullptr, out.x.data());
+  });
+  visit("solve with U by columns", [](const P& p, Out& out) {
+    out.x = p.b;
+    return UpperSolveCsc<T, I>(p.U_columns.view(), p.U_columns.value.data(), p.U.inverse_diagonal.data(),
+                               out.x.data());
+  });
+  for (const Sweep sweep : {Sweep::forward, Sweep::backward, Sweep::symmetric}) {
+    const std::string name = "Gauss-Seidel " + std::to_string(static_cast<int>(sweep));
+    visit(name + " by rows", [sweep](const P& p, Out& out) {
+      out.x = p.start;
+      return GaussSeidelCsr<T, I>(sweep, p.A.pattern(), p.row_diagonal.data(), p.A.value.data(), p.b.data(),
+                                  out.x.data());
+    });
+    visit(name + " by columns", [sweep](const P& p, Out& out) {
+      out.x = p.start;
+      out.r = p.residual();
+      return GaussSeidelCsc<T, I>(sweep, p.columns.view(), p.column_diagonal.data(), p.columns.value.data(),
+                                  out.r.data(), out.x.data());
+    });
+  }
+  visit("ILU(0)", [](const P& p, Out& out) {
+    out.x = p.A.value;
+    return Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), out.x.data());
+  });
+  visit("IC(0)", [](const P& p, Out& out) {
+    out.x = p.low.value;
+    return Ic0Csr<T, I>(p.low.pattern(), out.x.data());
+  });
+}
+
+template <class Body> void run_in_sequence(const Body& body)
+{
+  PlainAccessor at;
+  for (index_of<Body> i = 0; i < body.iterations(); ++i) body(at, i);
+}
+
+template <class R> bool same_number(R a, R b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// As same bits, but for the signs of zeros and of NaN.
+template <class T> bool same_numbers(const std::vector<T>& a, const std::vector<T>& b)
+{
+  const auto same = [](const T& u, const T& v) {
+    return same_number(real_part(u), real_part(v)) && same_number(imaginary_part(u), imaginary_part(v));
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+/// In the largest norm, where all is finite.
+template <class T> bool close_numbers(const std::vector<T>& a, const std::vector<T>& b)
+{
+  double most = 0, apart = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (!is_finite(a[k]) || !is_finite(b[k])) return false;
+    most = std::max<double>(most, std::abs(a[k]));
+    apart = std::max<double>(apart, std::abs(a[k] - b[k]));
+  }
+  return apart <= 4096 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) * most;
+}
+
+template <class TypeParam> class LoopKernels : public testing::Test {
+protected:
+  using P = Problem<typename TypeParam::Scalar, typename TypeParam::Index>;
+  using Out = Output<typename P::T>;
+
+  static bool agree(bool bitwise, const Out& a, const Out& b)
+  {
+    const bool same = same_numbers(a.x, b.x) && same_numbers(a.r, b.r);
+    return same || (!bitwise && close_numbers(a.x, b.x) && a.r.size() == b.r.size());
+  }
+
+  /// One trace for both sets of numbers.
+  template <class Make>
+  static void check(const std::string& name, const P& first, const P& second, const Make& make)
+  {
+    const Watchdog watchdog(name, patience);
+    Out out, expected;
+    Loop<decltype(make(first, out))> loop;
+    const Status status = loop.trace(make(first, out));
+    ASSERT_TRUE(status.ok()) << name << ": " << status.message();
+    for (const P* problem : {&first, &second}) {
+      run_in_sequence(make(*problem, expected));
+      for (int threads : {1, 2, 4}) {
+        ASSERT_TRUE(loop.run(make(*problem, out), threads).ok());
+        ASSERT_TRUE(agree(loop.reproducible() || threads == 1, out, expected)) << name << ", threads: " << threads;
+      }
+    }
+  }
+};
+TYPED_TEST_SUITE(LoopKernels, AllTypes);
+
+TYPED_TEST(LoopKernels, equal_their_sequential_run_on_every_battery_matrix_and_again_with_new_numbers)
+{
+  using P = typename TestFixture::P;
+  for (const BatteryEntry& entry : battery()) {
+    if (!entry.factorable || (short_run() && std::string(entry.name) == "n_100000")) continue;
+    const P first(make_battery_matrix<typename P::T, typename P::I>(entry.name, 0));
+    const P second(make_battery_matrix<typename P::T, typename P::I>(entry.name, 1));
+    for_each_kernel<P>([&](const std::string& kernel, const auto& make) {
+      this->check(kernel + " of " + entry.name, first, second, make);
+    });
+  }
+}
+
+TYPED_TEST(LoopKernels, by_rows_are_bitwise_reproducible_and_by_columns_where_each_entry_has_one_who_adds)
+{
+  using P = typename TestFixture::P;
+  for (const char* matrix : {"chain", "random_wide"}) {
+    const P p(make_battery_matrix<typename P::T, typename P::I>(matrix));
+    for_each_kernel<P>([&](const std::string& kernel, const auto& make) {
+      typename TestFixture::Out out;
+      Loop<decltype(make(p, out))> loop;
+      ASSERT_TRUE(loop.trace(make(p, out)).ok());
+      const bool by_columns = kernel.find("by columns") != std::string::npos;
+      const bool symmetric = kernel.find("Gauss-Seidel 2") != std::string::npos;  // affine in halves only
+      const bool product = kernel.find("product") != std::string::npos;
+      const bool alone = std::string(matrix) == "chain" && !product && !symmetric;
+      EXPECT_EQ(loop.reproducible(), !by_columns || alone) << kernel << " of " << matrix;
+      const Signal expected = by_columns && !symmetric ? Signal::counts : Signal::flags;
+      EXPECT_EQ(loop.plan().signal, product ? Signal::none : expected) << kernel << " of " << matrix;
+    });
+  }
+}
+
+/// A number that is not finite reaches all who read it, and nobody waits forever for it.
+TYPED_TEST(LoopKernels, end_with_nan_among_the_numbers)
+{
+  using P = typename TestFixture::P;
+  using T = typename P::T;
+  for (const char* matrix : {"random_band", "poisson_ilu0"}) {
+    auto A = make_battery_matrix<T, typename P::I>(matrix);
+    A.value[A.value.size() / 3] = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+    const P p(A);
+    for_each_kernel<P>([&](const std::string& kernel, const auto& make) {
+      const Watchdog watchdog(kernel + " with NaN", patience);
+      typename TestFixture::Out out, expected;
+      run_in_sequence(make(p, expected));
+      Loop<decltype(make(p, out))> loop;
+      ASSERT_TRUE(loop.trace(make(p, out)).ok());
+      ASSERT_TRUE(loop.run(make(p, out), 3).ok());
+      for (std::size_t k = 0; k < out.x.size(); ++k)
+        ASSERT_EQ(is_finite(out.x[k]), is_finite(expected.x[k])) << kernel << " of " << matrix << ", " << k;
+    });
+  }
+}
+
+/// The solves against the oracle, whatever the order of their sums.
+TYPED_TEST(LoopKernels, solve_as_the_oracle_does)
+{
+  using P = typename TestFixture::P;
+  for (const BatteryEntry& entry : battery()) {
+    if (!entry.factorable || std::string(entry.name) == "n_100000") continue;
+    const P p(make_battery_matrix<typename P::T, typename P::I>(entry.name));
+    const auto lower = oracle_solve<typename P::T>(p.L.view(), p.b.data(), false);
+    const auto upper = oracle_solve<typename P::T>(p.U.view(), p.b.data(), false);
+    for_each_kernel<P>([&](const std::string& kernel, const auto& make) {
+      if (kernel.find("solve with") == std::string::npos) return;
+      typename TestFixture::Out out;
+      Loop<decltype(make(p, out))> loop;
+      ASSERT_TRUE(loop.trace(make(p, out)).ok());
+      ASSERT_TRUE(loop.run(make(p, out), 4).ok());
+      const bool with_l = kernel.find("with L") != std::string::npos;
+      EXPECT_EQ(difference(out.x.data(), with_l ? lower : upper), "") << kernel << " of " << entry.name;
+    });
+  }
+}
+
+/// Both directions of a sweep in one loop are the two after each other.
+TYPED_TEST(LoopKernels, sweep_forward_and_then_backward_as_in_one_symmetric_sweep)
+{
+  using P = typename TestFixture::P;
+  using T = typename P::T;
+  using I = typename P::I;
+  const P p(make_battery_matrix<T, I>("random_band"));
+  std::vector<T> twice = p.start, once = p.start;
+  const auto body = [&p](Sweep sweep, std::vector<T>& x) {
+    return GaussSeidelCsr<T, I>(sweep, p.A.pattern(), p.row_diagonal.data(), p.A.value.data(), p.b.data(), x.data());
+  };
+  run_in_sequence(body(Sweep::forward, twice));
+  run_in_sequence(body(Sweep::backward, twice));
+  Loop<GaussSeidelCsr<T, I>> loop;
+  ASSERT_TRUE(loop.trace(body(Sweep::symmetric, once)).ok());
+  ASSERT_TRUE(loop.run(body(Sweep::symmetric, once), 2).ok());
+  EXPECT_TRUE(same_numbers(once, twice));
+}
+
+/// The library's own factorization of A.
+template <class T, class I> std::unique_ptr<Preconditioner<T, I>> factored(const OwnedCsr<T, I>& A, Kind kind)
+{
+  auto made = make_host_preconditioner<T, I>();
+  SymbolicOptions<I> symbolic;
+  symbolic.kind = kind;
+  EXPECT_TRUE(made->analyse(A.pattern(), symbolic, {"serial", 1}).ok());
+  EXPECT_TRUE(made->refresh(A.view(), PivotRule()).ok());
+  return made;
+}
+
+TYPED_TEST(LoopKernels, factor_as_the_library_does)
+{
+  using P = typename TestFixture::P;
+  using T = typename P::T;
+  using I = typename P::I;
+  for (const char* matrix : {"poisson_ilu0", "random_wide", "dense65"}) {
+    const P p(make_battery_matrix<T, I>(matrix));
+    std::vector<T> a = p.A.value;
+    Loop<Ilu0Csr<T, I>> loop;
+    ASSERT_TRUE(loop.trace(Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), a.data())).ok());
+    ASSERT_TRUE(loop.run(Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), a.data()), 3).ok());
+    const auto factor = factored(p.A, Kind::ilu);
+    const FactorValues<T> F = factor->values();
+    std::vector<T> theirs;
+    for (I i = 0; i < p.A.n; ++i) {
+      const FactorPattern<I>& f = factor->pattern();
+      theirs.insert(theirs.end(), F.lower.begin() + f.lower_begin[i], F.lower.begin() + f.lower_begin[i + 1]);
+      theirs.push_back(T(1) / F.inverse_pivot[i]);
+      theirs.insert(theirs.end(), F.upper.begin() + f.upper_begin[i], F.upper.begin() + f.upper_begin[i + 1]);
+    }
+    EXPECT_TRUE(close_numbers(a, theirs)) << matrix;
+  }
+}
+
+/// U^T D U with unit U is L L^T with L = U^T D^(1/2).
+TYPED_TEST(LoopKernels, factor_a_symmetric_matrix_as_the_library_does)
+{
+  using P = typename TestFixture::P;
+  using T = typename P::T;
+  using I = typename P::I;
+  const P p(make_poisson<T, I>(9, 8, 7));
+  std::vector<T> a = p.low.value, theirs;
+  Loop<Ic0Csr<T, I>> loop;
+  ASSERT_TRUE(loop.trace(Ic0Csr<T, I>(p.low.pattern(), a.data())).ok());
+  ASSERT_TRUE(loop.run(Ic0Csr<T, I>(p.low.pattern(), a.data()), 3).ok());
+  const auto factor = factored(p.A, Kind::icc);
+  const FactorValues<T> F = factor->values();
+  for (I i = 0; i < p.A.n; ++i) {
+    const FactorPattern<I>& f = factor->pattern();
+    for (I k = f.lower_begin[i]; k < f.lower_begin[i + 1]; ++k)
+      theirs.push_back(F.lower[k] / std::sqrt(F.inverse_pivot[f.lower_column[k]]));
+    theirs.push_back(T(1) / std::sqrt(F.inverse_pivot[i]));
+  }
+  EXPECT_TRUE(close_numbers(a, theirs));
+}
+
+}  // namespace
+}  // namespace syncfree

@@ -1,0 +1,50 @@
+#pragma once
+
+/// A hang is a failure with a name.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace syncfree {
+
+/// Ends the program, by name, if it still lives after `seconds`: a hang is a failure.
+class Watchdog {
+public:
+  Watchdog(std::string name, int seconds)
+      : guard_([this, name = std::move(name), seconds] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          if (done_.wait_for(lock, std::chrono::seconds(seconds), [this] { return over_; })) return;
+          std::fprintf(stderr, "[  FAILED  ] hang: %s did not end within %d s\n", name.c_str(), seconds);
+          std::_Exit(1);
+        })
+  {
+  }
+  ~Watchdog()
+  {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      over_ = true;
+    }
+    done_.notify_one();
+    guard_.join();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool over_ = false;
+  std::thread guard_;
+};
+
+inline constexpr int patience = 120;  ///< seconds; sanitizers slow a solve down by up to 50
+
+/// Under a sanitizer config/test.sh asks for less: no large matrix, one team instead of four.
+inline bool short_run() { return std::getenv("SYNCFREE_SHORT") != nullptr; }
+
+}  // namespace syncfree
