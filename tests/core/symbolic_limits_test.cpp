@@ -50,6 +50,39 @@ TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
     }
 }
 
+/// Blocks of `size` rows whose first column meets rows [a, size) and whose first row meets columns [1, b).
+template <class I> OwnedPattern<I> arrows(I blocks, I size, I a, I b)
+{
+  std::vector<std::vector<I>> rows(blocks * size);
+  for (I i = 0; i < blocks * size; ++i) {
+    const I first = i / size * size;
+    if (i - first >= a) rows[i].push_back(first);
+    rows[i].push_back(i);
+    for (I j = 1; i == first && j < b; ++j) rows[i].push_back(first + j);
+  }
+  return pattern_of(rows);
+}
+
+/// Each part of the rows can be counted, all of them cannot: 16 full blocks of 64 rows have 32256 entries a triangle,
+/// 17 have 34272. Where only L is too large, in 17 blocks with 2025 + 45 entries below the diagonal, U is no reason to
+/// go on.
+TEST(SymbolicLimits, tell_when_parts_of_the_factor_outgrow_indices_together)
+{
+  using I = std::int16_t;
+  SymbolicOptions<I> options;
+  options.levels = 1;
+  for (const int threads : {1, 3}) {
+    FactorPattern<I> made, none;
+    ASSERT_TRUE(narrow::make_factor_pattern(arrows<I>(16, 64, 1, 64).view(), options, &made, threads).ok());
+    EXPECT_EQ(made.lower_begin.back(), 32256);
+    for (const auto& A : {arrows<I>(17, 64, 1, 64), arrows<I>(17, 91, 46, 46)}) {
+      const Status status = narrow::make_factor_pattern(A.view(), options, &none, threads);
+      EXPECT_NE(status.detail.find("16-bit"), std::string::npos) << status.detail;
+      EXPECT_TRUE(none.upper_begin.empty());
+    }
+  }
+}
+
 /// One row of 200,000 entries in random order. Searching the row for the place of each entry would take 10^10 steps;
 /// sorting takes milliseconds, so ten seconds are generous to a slow machine under sanitizers.
 TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)

@@ -1,10 +1,12 @@
 /// Patterns of ILU(k) and IC(k) against the theorem on fill paths.
 ///
 /// Entry (i, j) has level l where l + 1 is the length of the shortest path i -> ... -> j in the graph
-/// of the permuted matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). So
-/// the oracle searches paths and eliminates nothing: it shares no idea with the library.
+/// of the permuted matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). One oracle asks for a
+/// path for each pair of small matrices; the other, for larger ones, merges rows and knows nothing of paths.
 
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
@@ -32,7 +34,10 @@ template <class I> struct Task {
     if (!column_order.empty()) o.column_order = column_order.data();
     return o;
   }
-  Status run(FactorPattern<I>* out) const { return make_factor_pattern(A.view(), options(), out); }
+  Status run(FactorPattern<I>* out, int threads = 1) const
+  {
+    return make_factor_pattern(A.view(), options(), out, threads);
+  }
   void reorder(unsigned seed) { row_order = column_order = random_order<I>(seed, A.n); }
 };
 
@@ -93,6 +98,34 @@ template <class I> Expected<I> expected_of(const Task<I>& task)
     for (I j = 0; j < n; ++j)
       if (j != i && has_fill_path(adjacent, i, j, task.levels + 1)) (j < i ? lower : upper)[i].push_back(j);
     expected.diagonal.push_back(has_fill_path(adjacent, i, i, task.levels + 1));
+  }
+  expected.lower = pattern_of(lower);
+  expected.upper = pattern_of(upper);
+  return expected;
+}
+
+/// Levels by elimination, row by row: lev(i, j) = min over p of lev(i, p) + lev(p, j) + 1 (Saad 2003, algorithm 10.6).
+template <class I> Expected<I> merged_rows(const Task<I>& task)
+{
+  const Graph adjacent = graph_of(task);
+  const I n = task.A.n;
+  std::vector<std::vector<I>> lower(n), upper(n);
+  std::vector<std::map<I, int>> level(n);
+  Expected<I> expected;
+  for (I i = 0; i < n; ++i) {
+    std::map<I, int>& row = level[i];
+    for (I j = 0; j < n; ++j)
+      if (adjacent[i][j]) row[j] = 0;
+    for (auto p = row.begin(); p != row.end() && p->first < i; ++p)
+      for (auto q = level[p->first].upper_bound(p->first); q != level[p->first].end(); ++q) {
+        const int fill = p->second + q->second + 1;
+        if (fill > task.levels) continue;
+        int& now = row.emplace(q->first, fill).first->second;
+        now = std::min(now, fill);
+      }
+    for (const auto& entry : row)
+      if (entry.first != i) (entry.first < i ? lower : upper)[i].push_back(entry.first);
+    expected.diagonal.push_back(row.count(i) > 0);
   }
   expected.lower = pattern_of(lower);
   expected.upper = pattern_of(upper);
@@ -273,6 +306,117 @@ TYPED_TEST(Symbolic, of_an_arrow_fills_up_one_level_above_0)
       EXPECT_EQ(made.lower_begin.back(), n * (n - 1) / 2);
       EXPECT_EQ(made.upper_begin.back(), n * (n - 1) / 2);
     }
+  }
+}
+
+/// Near the diagonal with a chance of a third, and few rows and columns that many others meet.
+template <class I> OwnedPattern<I> band_with_hubs(unsigned seed, I n, bool symmetric)
+{
+  std::mt19937 random(seed);
+  std::vector<std::vector<bool>> has(n, std::vector<bool>(n, false));
+  for (I i = 0; i < n; ++i) {
+    has[i][i] = true;
+    for (I j = std::max<I>(i - 5, 0); j < std::min<I>(i + 6, n); ++j) has[i][j] = has[i][j] || random() % 3 == 0;
+    for (const I hub : {I(n / 3), I(n - 2)}) {
+      if (random() % 20 == 0) has[i][hub] = true;
+      if (random() % 20 == 0) has[hub][i] = true;
+    }
+  }
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i)
+    for (I j = 0; j < n; ++j)
+      if (has[i][j] || (symmetric && has[j][i])) rows[i].push_back(j);
+  return pattern_of(rows);
+}
+
+/// Every row moves by a few places only, so that fill stays moderate.
+template <class I> std::vector<I> nearby_order(unsigned seed, I n)
+{
+  std::mt19937 random(seed);
+  std::vector<I> order(n);
+  std::iota(order.begin(), order.end(), I(0));
+  for (I i = 0; i + 4 < n; ++i) std::swap(order[i], order[i + random() % 4]);
+  return order;
+}
+
+template <class I> void compare_on_threads(const Task<I>& task)
+{
+  const Expected<I> expected = merged_rows(task);
+  const auto hole = std::find(expected.diagonal.begin(), expected.diagonal.end(), false);
+  for (const int threads : {1, 2, 3}) {
+    FactorPattern<I> made;
+    const Status status = task.run(&made, threads);
+    if (hole == expected.diagonal.end() || task.diagonal_fill) {
+      ASSERT_TRUE(status.ok()) << status.message();
+      expect_equal(made, expected);
+    } else {
+      EXPECT_EQ(status.code, Code::missing_diagonal);
+      EXPECT_EQ(status.row, task.row_order[hole - expected.diagonal.begin()]);
+    }
+  }
+}
+
+/// 1100 rows: searches have three parts.
+TYPED_TEST(Symbolic, large_patterns_on_threads_are_what_merging_rows_finds)
+{
+  using I = TypeParam;
+  constexpr I n = 1100;
+  for (const bool symmetric : {false, true})
+    for (int levels = 0; levels <= 4; ++levels) {
+      SCOPED_TRACE("symmetric " + std::to_string(symmetric) + " levels " + std::to_string(levels));
+      Task<I> task;
+      task.A = band_with_hubs<I>(7, n, symmetric);
+      task.levels = levels;
+      compare_on_threads(task);
+      task.row_order = task.column_order = nearby_order<I>(8, n);
+      compare_on_threads(task);
+      task.kind = Kind::icc;
+      compare_on_threads(task);
+      task.kind = Kind::ilu;
+      task.column_order = nearby_order<I>(9, n);
+      compare_on_threads(task);
+      task.diagonal_fill = true;
+      compare_on_threads(task);
+    }
+}
+
+/// Rows exchanged in pairs: symmetric, but no row has its diagonal, nor does fill bring that of the first.
+TYPED_TEST(Symbolic, symmetric_after_unequal_orders_does_not_mean_that_diagonals_are_there)
+{
+  using I = TypeParam;
+  Task<I> task;
+  task.A = pattern_of<I>({{0}, {1}, {2, 3}, {2, 3}});
+  task.row_order = {1, 0, 2, 3};
+  task.column_order = {0, 1, 2, 3};
+  for (const int levels : {0, 1, 3}) {
+    task.levels = levels;
+    FactorPattern<I> made;
+    const Status status = task.run(&made);
+    EXPECT_EQ(status.code, Code::missing_diagonal);
+    EXPECT_EQ(status.row, 1);
+  }
+}
+
+/// Orders that are longer than a part of rows, on several threads.
+TYPED_TEST(Symbolic, long_orders_are_inverted_and_checked_on_threads)
+{
+  using I = TypeParam;
+  constexpr I n = 150000;
+  Task<I> task;
+  task.A = line_pattern<I>(n);
+  task.reorder(3);
+  FactorPattern<I> one, three;
+  for (const int levels : {0, 2}) {
+    task.levels = levels;
+    ASSERT_TRUE(task.run(&one).ok());
+    ASSERT_TRUE(task.run(&three, 3).ok());
+    EXPECT_EQ(one.lower_column, three.lower_column);
+    EXPECT_EQ(one.upper_column, three.upper_column);
+    EXPECT_EQ(one.column_place, three.column_place);
+  }
+  for (const I wrong : {I(-1), n, task.row_order[140000]}) {
+    task.row_order[5] = task.column_order[5] = wrong;
+    EXPECT_EQ(task.run(&one, 3).code, Code::invalid_argument);
   }
 }
 
