@@ -69,11 +69,62 @@ private:
   std::vector<std::uint64_t> floor_[3];
 };
 
+/// How far walks lead, whatever they pass through: a bound for paths that depends on no source.
+template <class I> class Reach {
+public:
+  ///   edges   of the longest walk asked for
+  Reach(const PatternView<I>& G, int edges, int threads)
+  {
+    const auto last_neighbour = [G](I v) {
+      return G.row_begin[v] < G.row_begin[v + 1] ? std::max(v, G.column[G.row_begin[v + 1] - 1]) : v;
+    };
+    bool further = edges > 1 && extend(G, threads, last_neighbour);
+    while (further && static_cast<int>(highest_.size()) + 1 < std::min(edges, known)) {
+      const I* const shorter = highest_.back().data();
+      further = extend(G, threads, [=](I v) { return shorter[v]; });
+    }
+    if (further && edges > known) highest_.emplace_back(static_cast<std::size_t>(G.n), G.n);
+  }
+
+  /// By vertex v: no walk from v of at most `edges` edges, at least 2, ends at a higher vertex.
+  const I* after(int edges) const
+  {
+    return highest_[std::min(static_cast<std::size_t>(edges) - 1, highest_.size()) - 1].data();
+  }
+
+private:
+  static constexpr int known = 16;  ///< edges; behind more every vertex may be
+
+  /// One edge in front of walks that lead from v to shorter(v). False if no vertex comes further so: then longer walks
+  /// have the same bound.
+  template <class Shorter> bool extend(const PatternView<I>& G, int threads, const Shorter& shorter)
+  {
+    Array<I> now(static_cast<std::size_t>(G.n));
+    std::atomic<bool> further{false};
+    for_parts(threads, parts_of(G.n), [&](std::size_t part) {
+      bool mine = false;
+      for (I v = first_of_part<I>(part); v < end_of_part(part, G.n); ++v) {
+        const I before = shorter(v);
+        I highest = before;
+        for (I k = G.row_begin[v]; k < G.row_begin[v + 1]; ++k) highest = std::max(highest, shorter(G.column[k]));
+        now[v] = highest;
+        mine |= highest > before;
+      }
+      if (mine) further = true;
+    });
+    highest_.push_back(std::move(now));
+    return further;
+  }
+
+  std::vector<Array<I>> highest_;  ///< [m - 2]: after m edges
+};
+
 /// The searches of one thread.
 template <class I> class RowSearch {
 public:
-  RowSearch(const PatternView<I>& G, int levels)
-      : G_(G), levels_(levels), mark_(G.n, I(-1)), inner_(G.n), reached_(G.n)
+  ///   returning   are paths back to the source of interest?
+  RowSearch(const PatternView<I>& G, const Reach<I>& reach, int levels, bool returning)
+      : G_(G), reach_(reach), levels_(levels), returning_(returning), mark_(G.n, I(-1)), inner_(G.n), reached_(G.n)
   {
   }
 
@@ -83,12 +134,11 @@ public:
     source_ = i;
     mark_[i] = i;
     count_ = 0;
-    if (levels_ == 0) collect(i);
-    else expand(i);
+    expand(i, levels_);
     std::size_t begin = 0;
     for (int length = 1; length <= levels_ && begin < count_; ++length)
       for (const std::size_t end = count_; begin < end; ++begin) {
-        if (length < levels_) expand(inner_[begin]);
+        if (length < levels_) expand(inner_[begin], levels_ - length);
         else collect(inner_[begin]);
       }
     reached_.take(i, [&](I j) { columns->push_back(j); });
@@ -102,8 +152,17 @@ public:
   }
 
 private:
-  /// Without a branch for each entry, for it would be taken as often as not.
-  void expand(I v)
+  ///   left   edges of a path behind the neighbours of v, at least 1
+  void expand(I v, int left)
+  {
+    if (left == 1) return meet(v, [](I) { return true; });
+    const I* const highest = reach_.after(left);
+    meet(v, [=, least = returning_ ? source_ : source_ + 1](I w) { return highest[w] >= least; });
+  }
+
+  /// Takes note of v's neighbours, below the source of those that are `promising`. Without a branch for each, for it
+  /// would be taken as often as not.
+  template <class Promising> void meet(I v, const Promising& promising)
   {
     const I* k = G_.column + G_.row_begin[v];
     const I* const end = G_.column + G_.row_begin[v + 1];
@@ -113,7 +172,7 @@ private:
     std::size_t count = count_;
     for (; k < end && *k <= source; ++k) {
       inner[count] = *k;
-      count += mark[*k] != source;
+      count += (mark[*k] != source) & promising(*k);
       mark[*k] = source;
     }
     count_ = count;
@@ -128,10 +187,12 @@ private:
   }
 
   PatternView<I> G_;
+  const Reach<I>& reach_;
   int levels_;
+  bool returning_;
   I source_ = -1;
   Array<I> mark_;   ///< the row in whose search a vertex was last met
-  Array<I> inner_;  ///< count_ vertices below the source, in the order in which they were met; room for n
+  Array<I> inner_;  ///< count_ vertices below the source to go on from, in the order in which they were met; room for n
   std::size_t count_ = 0;
   AscendingSet<I> reached_;
 };
@@ -139,9 +200,10 @@ private:
 /// The rows of U, found in parts that threads take in turn.
 template <class I> class FillSearch {
 public:
+  ///   levels           at least 1
   ///   needs_diagonal   is a row without (i, i), be it entry or fill, a failure?
   FillSearch(const PatternView<I>& G, int levels, bool needs_diagonal, int threads)
-      : G_(G), levels_(levels), needs_diagonal_(needs_diagonal), threads_(threads),
+      : G_(G), reach_(G, levels, threads), levels_(levels), needs_diagonal_(needs_diagonal), threads_(threads),
         found_((static_cast<std::size_t>(G.n) + rows - 1) / rows), missing_(found_.size(), I(-1))
   {
   }
@@ -174,7 +236,7 @@ private:
     std::unique_ptr<RowSearch<I>> search;
     Array<I> columns;
     for (std::size_t part = next_++; part < found_.size() && entries_ <= most; part = next_++) {
-      if (!search) search = std::make_unique<RowSearch<I>>(G_, levels_);
+      if (!search) search = std::make_unique<RowSearch<I>>(G_, reach_, levels_, needs_diagonal_);
       columns.clear();
       search_part(part, search.get(), row_begin, &columns);
       found_[part] = columns;
@@ -196,6 +258,7 @@ private:
   }
 
   PatternView<I> G_;
+  Reach<I> reach_;
   int levels_;
   bool needs_diagonal_;
   int threads_;

@@ -380,6 +380,28 @@ TYPED_TEST(Symbolic, large_patterns_on_threads_are_what_merging_rows_finds)
     }
 }
 
+/// The searches' bound of how far paths lead ends at some length, or earlier where no path leads further.
+TYPED_TEST(Symbolic, long_paths_are_found)
+{
+  using I = TypeParam;
+  constexpr I n = 120;
+  const auto none = [](I, I) { return false; };
+  Task<I> task;
+  for (const auto& A : {band_with_hubs<I>(3, n, false), band_with_hubs<I>(4, n, true), line_pattern<I>(n),
+                        random_pattern<I>(5, n, 10, [](I i, I j) { return j < i; }, [](I i, I j) { return i == j; }),
+                        random_pattern<I>(6, n, 0, none, [](I i, I j) { return i == j || j == (i + n / 2 + 1) % n; })})
+    for (const int levels : {5, 14, 15, 16, 17, 18, 60, 1000000000}) {
+      SCOPED_TRACE("levels " + std::to_string(levels));
+      task = Task<I>();
+      task.A = A;
+      task.levels = levels;
+      compare_on_threads(task);
+      task.row_order = nearby_order<I>(8, n);
+      task.column_order = nearby_order<I>(9, n);
+      compare_on_threads(task);
+    }
+}
+
 /// Rows exchanged in pairs: symmetric, but no row has its diagonal, nor does fill bring that of the first.
 TYPED_TEST(Symbolic, symmetric_after_unequal_orders_does_not_mean_that_diagonals_are_there)
 {
