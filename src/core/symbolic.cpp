@@ -279,7 +279,7 @@ private:
 template <class I>
 Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out, int threads)
 try {
-  return PatternBuilder<I>(A, options, threads).run(out);
+  return PatternBuilder<I>(A, options, std::max(threads, 1)).run(out);
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }
