@@ -213,9 +213,10 @@ public:
   {
     row_begin->resize(static_cast<std::size_t>(G_.n) + 1);
     for_parts(threads_, static_cast<std::size_t>(threads_), [&](std::size_t) { work(row_begin->data()); });
+    if (entries_ > most) return too_many_entries<I>();
     for (const I row : missing_)
       if (row >= 0) return failed(Code::missing_diagonal, row);
-    if (entries_ > most || !make_offsets(threads_, row_begin)) return too_many_entries<I>();
+    if (!make_offsets(threads_, row_begin)) return too_many_entries<I>();
     column->resize(static_cast<std::size_t>(row_begin->back()));
     for_parts(threads_, found_.size(), [&](std::size_t part) {
       std::copy(found_[part].begin(), found_[part].end(), column->begin() + (*row_begin)[first(part)]);
@@ -251,9 +252,7 @@ private:
       const std::size_t before = columns->size();
       search->run(i, columns);
       row_begin[i + 1] = static_cast<I>(columns->size() - before);
-      if (!needs_diagonal_ || search->closes()) continue;
-      missing_[part] = i;
-      return;
+      if (needs_diagonal_ && missing_[part] < 0 && !search->closes()) missing_[part] = i;
     }
   }
 

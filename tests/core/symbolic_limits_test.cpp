@@ -31,12 +31,12 @@ template <class I> OwnedPattern<I> arrow(I n)
 TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
 {
   using I = std::int16_t;
-  for (Kind kind : {Kind::ilu, Kind::icc})
+  for (const auto& [kind, levels] : {std::pair{Kind::ilu, 1}, {Kind::icc, 1}, {Kind::ilu, 50}, {Kind::icc, 50}})
     for (I n : {I(256), I(257)}) {
       const OwnedPattern<I> A = arrow<I>(n);
       SymbolicOptions<I> options;
       options.kind = kind;
-      options.levels = 1;
+      options.levels = levels;
       FactorPattern<I> made;
       const Status status = narrow::make_factor_pattern(A.view(), options, &made, 1);
       if (n == 256) {
@@ -81,6 +81,33 @@ TEST(SymbolicLimits, tell_when_parts_of_the_factor_outgrow_indices_together)
       EXPECT_TRUE(none.upper_begin.empty());
     }
   }
+}
+
+/// Three parts of rows are too many entries; the fourth ends with two rows that lack their diagonals. Which is found
+/// first would depend on who searches which part.
+TEST(SymbolicLimits, too_many_entries_come_before_missing_diagonals_on_any_threads)
+{
+  using I = std::int16_t;
+  OwnedPattern<I> A = arrows<I>(25, 64, 1, 64);
+  for (int added = 0; added < 2; ++added) {
+    A.column.push_back(A.n++);
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  std::vector<I> rows(A.n);
+  std::iota(rows.begin(), rows.end(), I(0));
+  std::vector<I> columns = rows;
+  std::swap(columns[A.n - 1], columns[A.n - 2]);
+  for (const int levels : {1, 50})
+    for (const int threads : {1, 2, 3, 8}) {
+      SymbolicOptions<I> options;
+      options.levels = levels;
+      options.row_order = rows.data();
+      options.column_order = columns.data();
+      FactorPattern<I> none;
+      const Status status = narrow::make_factor_pattern(A.view(), options, &none, threads);
+      EXPECT_EQ(status.code, Code::invalid_argument) << status.message();
+      EXPECT_NE(status.detail.find("16-bit"), std::string::npos) << status.detail;
+    }
 }
 
 /// One row of 200,000 entries in random order. Searching the row for the place of each entry would take 10^10 steps;
