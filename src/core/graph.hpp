@@ -130,23 +130,75 @@ template <class I> bool has_entry(const PatternView<I>& G, I j, I i)
   return found != 0;
 }
 
-/// Does every entry have its mirror image? So it is where all below the diagonal have theirs and no more are above.
-template <class I> bool is_symmetric(const PatternView<I>& G, int threads)
+/// Position of the first entry of row i in column i or behind. In short rows a count is faster than a search, whose
+/// branches nobody can foresee.
+template <class I> I first_not_below(const PatternView<I>& A, I i)
 {
-  std::atomic<bool> good{true};
-  std::atomic<std::int64_t> surplus{0};
-  for_parts(threads, parts_of(G.n), [&](std::size_t part) {
-    std::int64_t below = 0, above = 0;
-    for (I i = first_of_part<I>(part); i < end_of_part(part, G.n) && good; ++i)
-      for (I k = G.row_begin[i]; k < G.row_begin[i + 1]; ++k) {
-        const I j = G.column[k];
-        below += j < i;
-        above += j > i;
-        if (j < i && !has_entry(G, j, i)) good = false;
-      }
-    surplus += below - above;
-  });
-  return good && surplus == 0;
+  const I begin = A.row_begin[i], end = A.row_begin[i + 1];
+  if (end - begin > 32) return static_cast<I>(std::lower_bound(A.column + begin, A.column + end, i) - A.column);
+  I below = 0;
+  for (I k = begin; k < end; ++k) below += A.column[k] < i;
+  return begin + below;
 }
+
+/// Which diagonals are missing, and whether every entry has its mirror image: it has where all below the diagonal have
+/// theirs and no more are above. Inside a part of rows a cursor in each row stands on the entry above the diagonal
+/// whose mirror image comes next.
+template <class I> class Survey {
+public:
+  Survey(const PatternView<I>& G, int threads) : G_(G), missing_(parts_of(G.n), I(-1))
+  {
+    for_parts(threads, missing_.size(), [&](std::size_t part) { look_at(part); });
+  }
+
+  /// The first row without a diagonal entry, or -1.
+  I missing() const
+  {
+    const auto found = std::find_if(missing_.begin(), missing_.end(), [](I row) { return row >= 0; });
+    return found == missing_.end() ? I(-1) : *found;
+  }
+  bool symmetric() const { return mirrored_ && surplus_ == 0; }
+
+private:
+  void look_at(std::size_t part)
+  {
+    const I first = first_of_part<I>(part), end = end_of_part(part, G_.n);
+    Array<I> cursor(static_cast<std::size_t>(end - first));
+    std::int64_t surplus = 0;
+    bool mirrored = mirrored_;
+    for (I i = first; i < end; ++i) {
+      const I diagonal = mirrored ? walk(i, first, cursor.data(), &mirrored) : first_not_below(G_, i);
+      const bool has_diagonal = diagonal < G_.row_begin[i + 1] && G_.column[diagonal] == i;
+      if (!has_diagonal && missing_[part] < 0) missing_[part] = i;
+      cursor[i - first] = diagonal + has_diagonal;
+      surplus += (diagonal - G_.row_begin[i]) - (G_.row_begin[i + 1] - diagonal - has_diagonal);
+    }
+    if (!mirrored) mirrored_ = false;
+    surplus_ += surplus;
+  }
+
+  /// Looks for the mirror images of row i's entries below the diagonal. Position of the first entry behind those.
+  I walk(I i, I first, I* cursor, bool* mirrored) const
+  {
+    bool good = true;
+    I k = G_.row_begin[i];
+    for (; k < G_.row_begin[i + 1] && G_.column[k] < i; ++k) {
+      const I j = G_.column[k];
+      if (j < first) {
+        good &= has_entry(G_, j, i);
+        continue;
+      }
+      const I at = cursor[j - first]++;
+      good &= at < G_.row_begin[j + 1] && G_.column[at] == i;
+    }
+    *mirrored = good;
+    return k;
+  }
+
+  PatternView<I> G_;
+  std::vector<I> missing_;  ///< by part
+  std::atomic<bool> mirrored_{true};
+  std::atomic<std::int64_t> surplus_{0};
+};
 
 }  // namespace syncfree

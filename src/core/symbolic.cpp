@@ -19,17 +19,6 @@
 namespace syncfree {
 namespace {
 
-/// Position of the first entry of row i in column i or behind. In short rows a count is faster than a search, whose
-/// branches nobody can foresee.
-template <class I> I first_not_below(const PatternView<I>& A, I i)
-{
-  const I begin = A.row_begin[i], end = A.row_begin[i + 1];
-  if (end - begin > 32) return static_cast<I>(std::lower_bound(A.column + begin, A.column + end, i) - A.column);
-  I below = 0;
-  for (I k = begin; k < end; ++k) below += A.column[k] < i;
-  return begin + below;
-}
-
 /// Level 0: the matrix's rows, split at the diagonal.
 template <class I> class Split {
 public:
@@ -146,16 +135,11 @@ public:
   }
 
 private:
-  Status check_diagonal() const
+  Status check_diagonal()
   {
-    std::vector<I> missing(parts_of(A_.n), I(-1));
-    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) {
-      for (I i = end_of_part(part, A_.n); i-- > first_of_part<I>(part);)
-        if (!has_entry(A_, i, i)) missing[part] = i;
-    });
-    for (const I row : missing)
-      if (row >= 0) return failed(Code::missing_diagonal, row);
-    return {};
+    const Survey<I> survey(A_, threads_);
+    symmetric_ = survey.symmetric();
+    return survey.missing() < 0 ? Status() : failed(Code::missing_diagonal, survey.missing());
   }
 
   Status take_orders()
@@ -183,7 +167,7 @@ private:
     Status status;
     const bool diagonal_fill = options_.diagonal_fill && !out_.natural();
     if (options_.levels == 0) status = Split<I>(G, options_.kind, diagonal_fill, threads_).run(&out_);
-    else status = is_symmetric(one_order_ ? A_ : G, threads_) ? fill_symmetric(G) : fill(G);
+    else status = fill(G);
     if (status.code == Code::missing_diagonal && !out_.natural()) status.row = out_.row_order[status.row];
     return status;
   }
@@ -207,10 +191,18 @@ private:
     });
   }
 
+  Status fill(const PatternView<I>& G)
+  {
+    const bool symmetric = one_order_ ? symmetric_ : Survey<I>(G, threads_).symmetric();
+    if (symmetric) return fill_symmetric(G);
+    return options_.kind == Kind::icc ? fill_mirrored(G) : fill_unsymmetric(G);
+  }
+
+  bool needs_diagonal() const { return !one_order_ && !options_.diagonal_fill; }
+
   Status find_upper(const PatternView<I>& G)
   {
-    const bool needs_diagonal = !one_order_ && !options_.diagonal_fill;
-    return FillSearch<I>(G, options_.levels, needs_diagonal, threads_).run(&out_.upper_begin, &out_.upper_column);
+    return FillSearch<I>(G, options_.levels, needs_diagonal(), threads_).run(&out_.upper_begin, &out_.upper_column);
   }
 
   /// L = U^T.
@@ -221,9 +213,8 @@ private:
     return status;
   }
 
-  Status fill(const PatternView<I>& G)
+  Status fill_unsymmetric(const PatternView<I>& G)
   {
-    if (options_.kind == Kind::icc) return fill_mirrored(G);
     Status status = find_upper(G);
     if (!status.ok()) return status;
     Graph<I> columns;  // of G, then of L
@@ -269,8 +260,9 @@ private:
   const PatternView<I>& A_;
   const SymbolicOptions<I>& options_;
   int threads_;
-  bool one_order_ = true;  ///< for rows and columns
-  Graph<I> permuted_;      ///< unless the order is natural
+  bool symmetric_ = false;  ///< is A, if its diagonal was checked?
+  bool one_order_ = true;   ///< for rows and columns
+  Graph<I> permuted_;       ///< unless the order is natural
   FactorPattern<I> out_;
 };
 
