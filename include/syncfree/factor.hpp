@@ -87,7 +87,8 @@ template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
 ///   errors  missing_diagonal(row of A), invalid_argument, out_of_memory
 ///   threads make it; it does not depend on them
 ///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over rows i of the rows that paths of at most k edges through rows
-///           below i lead to), twice where the pattern is unsymmetric; O(n) memory for each thread
+///           below i lead to), twice where the pattern is unsymmetric; O(n) memory for each thread. k > 12: O(sum over
+///           entries L(i,j) of row j of U), serial
 ///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
 ///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1); found by fill paths: Hysom & Pothen 2001
 template <class I>

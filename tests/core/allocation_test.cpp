@@ -86,7 +86,7 @@ TEST(FailingAllocation, leaves_no_half_factor_pattern)
   const auto order = random_order<I>(4, 40);
   for (const auto& A : {random_matrix<I>(3, 40, 10), symmetric})
     for (Kind kind : {Kind::ilu, Kind::icc})
-      for (int levels : {0, 2})
+      for (int levels : {0, 2, 20})
         for (bool permuted : {false, true}) {
           SymbolicOptions<I> options;
           options.kind = kind;

@@ -110,6 +110,31 @@ TEST(SymbolicLimits, too_many_entries_come_before_missing_diagonals_on_any_threa
     }
 }
 
+/// Of a chain nothing is filled, at any level. Searches would take 1000 steps for each of 10^6 rows, minutes.
+TEST(SymbolicLimits, a_high_level_costs_nothing_where_nothing_is_filled)
+{
+  using I = std::int32_t;
+  constexpr I n = 1000000;
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i) {
+    if (i > 0) rows[i].push_back(i - 1);
+    rows[i].push_back(i);
+    if (i + 1 < n) rows[i].push_back(i + 1);
+  }
+  const OwnedPattern<I> A = pattern_of(rows);
+  SymbolicOptions<I> options;
+  options.levels = 1000;
+  for (const Kind kind : {Kind::ilu, Kind::icc}) {
+    options.kind = kind;
+    FactorPattern<I> made;
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(made.upper_begin.back(), n - 1);
+    EXPECT_LT(seconds.count(), 10);
+  }
+}
+
 /// One row of 200,000 entries in random order. Searching the row for the place of each entry would take 10^10 steps;
 /// sorting takes milliseconds, so ten seconds are generous to a slow machine under sanitizers.
 TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)

@@ -8,6 +8,7 @@
 
 #include <map>
 
+#include "core/row_merging.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
 
@@ -15,7 +16,7 @@ namespace syncfree {
 namespace {
 
 /// adjacent[i][j] of the permuted matrix; for IC its upper triangle mirrored.
-using Graph = std::vector<std::vector<bool>>;
+using Adjacency = std::vector<std::vector<bool>>;
 
 template <class I> struct Task {
   OwnedPattern<I> A;
@@ -47,10 +48,10 @@ template <class I> bool has_entry(const OwnedPattern<I>& A, I i, I j)
   return std::find(begin + A.row_begin[i], begin + A.row_begin[i + 1], j) != begin + A.row_begin[i + 1];
 }
 
-template <class I> Graph graph_of(const Task<I>& task)
+template <class I> Adjacency graph_of(const Task<I>& task)
 {
   const I n = task.A.n;
-  Graph adjacent(n, std::vector<bool>(n, false));
+  Adjacency adjacent(n, std::vector<bool>(n, false));
   for (I i = 0; i < n; ++i)
     for (I j = 0; j < n; ++j) {
       const I row = task.row_order.empty() ? i : task.row_order[i];
@@ -63,7 +64,7 @@ template <class I> Graph graph_of(const Task<I>& task)
 }
 
 /// Is there a path from i to j of at most `longest` steps through vertices below min(i, j)?
-bool has_fill_path(const Graph& adjacent, std::size_t i, std::size_t j, int longest)
+bool has_fill_path(const Adjacency& adjacent, std::size_t i, std::size_t j, int longest)
 {
   std::vector<std::size_t> front = {i};
   std::vector<bool> seen(adjacent.size(), false);
@@ -90,7 +91,7 @@ template <class I> struct Expected {
 
 template <class I> Expected<I> expected_of(const Task<I>& task)
 {
-  const Graph adjacent = graph_of(task);
+  const Adjacency adjacent = graph_of(task);
   const I n = task.A.n;
   std::vector<std::vector<I>> lower(n), upper(n);
   Expected<I> expected;
@@ -107,7 +108,7 @@ template <class I> Expected<I> expected_of(const Task<I>& task)
 /// Levels by elimination, row by row: lev(i, j) = min over p of lev(i, p) + lev(p, j) + 1 (Saad 2003, algorithm 10.6).
 template <class I> Expected<I> merged_rows(const Task<I>& task)
 {
-  const Graph adjacent = graph_of(task);
+  const Adjacency adjacent = graph_of(task);
   const I n = task.A.n;
   std::vector<std::vector<I>> lower(n), upper(n);
   std::vector<std::map<I, int>> level(n);
@@ -380,6 +381,60 @@ TYPED_TEST(Symbolic, large_patterns_on_threads_are_what_merging_rows_finds)
     }
 }
 
+template <class I> OwnedPattern<I> rows_of(const Adjacency& adjacent)
+{
+  const I n = static_cast<I>(adjacent.size());
+  return random_pattern<I>(0, n, 0, [](I, I) { return false; }, [&](I i, I j) { return adjacent[i][j]; });
+}
+
+/// The same failure, or none, and the same first row without a diagonal entry.
+void expect_diagonals(const Status& status, const std::vector<bool>& diagonal)
+{
+  const auto hole = std::find(diagonal.begin(), diagonal.end(), false);
+  ASSERT_EQ(status.code, hole == diagonal.end() ? Code::ok : Code::missing_diagonal);
+  if (!status.ok()) {
+    EXPECT_EQ(status.row, hole - diagonal.begin());
+  }
+}
+
+/// Merged rows, and U by searches, both against the oracle and whatever make_factor_pattern would take.
+template <class I> void compare_both_ways(const Task<I>& task)
+{
+  const OwnedPattern<I> G = rows_of<I>(graph_of(task));
+  const Expected<I> expected = merged_rows(task);
+  FactorPattern<I> made;
+  expect_diagonals(RowMerging<I>(G.view(), task.levels, true).run(&made), expected.diagonal);
+  expect_equal(made, expected);
+  if (task.levels == 0) return;
+  Array<I> row_begin, column;
+  expect_diagonals(FillSearch<I>(G.view(), task.levels, true, 2).run(&row_begin, &column), expected.diagonal);
+  ASSERT_TRUE(FillSearch<I>(G.view(), task.levels, false, 2).run(&row_begin, &column).ok());
+  EXPECT_EQ(row_begin, expected.upper.row_begin);
+  EXPECT_EQ(column, expected.upper.column);
+}
+
+TYPED_TEST(Symbolic, searches_and_merged_rows_find_the_same_at_all_levels)
+{
+  for (unsigned seed = 0; seed < 24; ++seed)
+    for (const int levels : {0, 1, 2, 3, 4, 12, 13, 20})
+      for (const Kind kind : {Kind::ilu, Kind::icc}) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + " levels " + std::to_string(levels));
+        Task<TypeParam> task;
+        task.A = random_matrix<TypeParam>(seed, 1 + 3 * (seed % 9), 3 + 3 * (seed % 5));
+        task.kind = kind;
+        task.levels = levels;
+        task.reorder(seed + 99);
+        compare_both_ways(task);
+        compare(task);
+        if (kind == Kind::icc) continue;
+        task.column_order = random_order<TypeParam>(seed + 500, task.A.n);
+        compare_both_ways(task);
+        compare_on_threads(task);
+        task.diagonal_fill = true;
+        compare(task);
+      }
+}
+
 /// The searches' bound of how far paths lead ends at some length, or earlier where no path leads further.
 TYPED_TEST(Symbolic, long_paths_are_found)
 {
@@ -390,7 +445,7 @@ TYPED_TEST(Symbolic, long_paths_are_found)
   for (const auto& A : {band_with_hubs<I>(3, n, false), band_with_hubs<I>(4, n, true), line_pattern<I>(n),
                         random_pattern<I>(5, n, 10, [](I i, I j) { return j < i; }, [](I i, I j) { return i == j; }),
                         random_pattern<I>(6, n, 0, none, [](I i, I j) { return i == j || j == (i + n / 2 + 1) % n; })})
-    for (const int levels : {5, 14, 15, 16, 17, 18, 60, 1000000000}) {
+    for (const int levels : {5, 12, 13, 14, 15, 16, 17, 18, 60, 1000000000}) {
       SCOPED_TRACE("levels " + std::to_string(levels));
       task = Task<I>();
       task.A = A;
@@ -399,6 +454,7 @@ TYPED_TEST(Symbolic, long_paths_are_found)
       task.row_order = nearby_order<I>(8, n);
       task.column_order = nearby_order<I>(9, n);
       compare_on_threads(task);
+      compare_both_ways(task);
     }
 }
 
