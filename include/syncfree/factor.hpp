@@ -85,10 +85,12 @@ template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
 ///   A       n x n, already checked by check_pattern
 ///   out     [out] untouched on failure
 ///   errors  missing_diagonal(row of A), invalid_argument, out_of_memory
-///   cost    ILU(0), IC(0): O(nnz), in the natural order on `threads` threads but for IC's L; k > 0: O(sum over entries
-///           L(i,j) of row j of U)
+///   threads make it; it does not depend on them
+///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over rows i of the rows that paths of at most k edges through rows
+///           below i lead to), twice where the pattern is unsymmetric; O(n) memory for each thread. k > 12: O(sum over
+///           entries L(i,j) of row j of U), serial
 ///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
-///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1)
+///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1); found by fill paths: Hysom & Pothen 2001
 template <class I>
 Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out,
                            int threads = 1);

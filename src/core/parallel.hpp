@@ -41,7 +41,7 @@ template <class Body> void for_parts(int threads, std::size_t count, const Body&
 }
 
 /// Rows in parts that are worth a thread's while.
-constexpr std::size_t rows_of_part = 1 << 16;
+constexpr std::size_t rows_of_part = 1 << 14;
 template <class I> std::size_t parts_of(I rows)
 {
   return (static_cast<std::size_t>(rows) + rows_of_part - 1) / rows_of_part;

@@ -81,19 +81,21 @@ using I = std::int32_t;
 
 TEST(FailingAllocation, leaves_no_half_factor_pattern)
 {
-  const auto A = random_matrix<I>(3, 40, 10);
+  const auto none = [](I, I) { return false; };
+  const auto symmetric = random_pattern<I>(0, 40, 0, none, [](I i, I j) { return i / 3 == j / 3; });
   const auto order = random_order<I>(4, 40);
-  for (Kind kind : {Kind::ilu, Kind::icc})
-    for (int levels : {0, 2})
-      for (bool permuted : {false, true}) {
-        SymbolicOptions<I> options;
-        options.kind = kind;
-        options.levels = levels;
-        if (permuted) options.row_order = options.column_order = order.data();
-        fail_every_allocation<FactorPattern<I>>(
-            [&](FactorPattern<I>* out) { return make_factor_pattern(A.view(), options, out); },
-            [](const FactorPattern<I>& out) { return out.n == 0 && out.upper_begin.empty() && out.natural(); });
-      }
+  for (const auto& A : {random_matrix<I>(3, 40, 10), symmetric})
+    for (Kind kind : {Kind::ilu, Kind::icc})
+      for (int levels : {0, 2, 20})
+        for (bool permuted : {false, true}) {
+          SymbolicOptions<I> options;
+          options.kind = kind;
+          options.levels = levels;
+          if (permuted) options.row_order = options.column_order = order.data();
+          fail_every_allocation<FactorPattern<I>>(
+              [&](FactorPattern<I>* out) { return make_factor_pattern(A.view(), options, out); },
+              [](const FactorPattern<I>& out) { return out.n == 0 && out.upper_begin.empty() && out.natural(); });
+        }
 }
 
 TEST(FailingAllocation, leaves_no_half_level_sets)

@@ -31,12 +31,12 @@ template <class I> OwnedPattern<I> arrow(I n)
 TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
 {
   using I = std::int16_t;
-  for (Kind kind : {Kind::ilu, Kind::icc})
+  for (const auto& [kind, levels] : {std::pair{Kind::ilu, 1}, {Kind::icc, 1}, {Kind::ilu, 50}, {Kind::icc, 50}})
     for (I n : {I(256), I(257)}) {
       const OwnedPattern<I> A = arrow<I>(n);
       SymbolicOptions<I> options;
       options.kind = kind;
-      options.levels = 1;
+      options.levels = levels;
       FactorPattern<I> made;
       const Status status = narrow::make_factor_pattern(A.view(), options, &made, 1);
       if (n == 256) {
@@ -48,6 +48,91 @@ TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
       EXPECT_NE(status.detail.find("16-bit"), std::string::npos) << status.detail;
       EXPECT_TRUE(made.upper_begin.empty());
     }
+}
+
+/// Blocks of `size` rows whose first column meets rows [a, size) and whose first row meets columns [1, b).
+template <class I> OwnedPattern<I> arrows(I blocks, I size, I a, I b)
+{
+  std::vector<std::vector<I>> rows(blocks * size);
+  for (I i = 0; i < blocks * size; ++i) {
+    const I first = i / size * size;
+    if (i - first >= a) rows[i].push_back(first);
+    rows[i].push_back(i);
+    for (I j = 1; i == first && j < b; ++j) rows[i].push_back(first + j);
+  }
+  return pattern_of(rows);
+}
+
+/// Each part of the rows can be counted, all of them cannot: 16 full blocks of 64 rows have 32256 entries a triangle,
+/// 17 have 34272. Where only L is too large, in 17 blocks with 2025 + 45 entries below the diagonal, U is no reason to
+/// go on.
+TEST(SymbolicLimits, tell_when_parts_of_the_factor_outgrow_indices_together)
+{
+  using I = std::int16_t;
+  SymbolicOptions<I> options;
+  options.levels = 1;
+  for (const int threads : {1, 3}) {
+    FactorPattern<I> made, none;
+    ASSERT_TRUE(narrow::make_factor_pattern(arrows<I>(16, 64, 1, 64).view(), options, &made, threads).ok());
+    EXPECT_EQ(made.lower_begin.back(), 32256);
+    for (const auto& A : {arrows<I>(17, 64, 1, 64), arrows<I>(17, 91, 46, 46)}) {
+      const Status status = narrow::make_factor_pattern(A.view(), options, &none, threads);
+      EXPECT_NE(status.detail.find("16-bit"), std::string::npos) << status.detail;
+      EXPECT_TRUE(none.upper_begin.empty());
+    }
+  }
+}
+
+/// Three parts of rows are too many entries; the fourth ends with two rows that lack their diagonals. Which is found
+/// first would depend on who searches which part.
+TEST(SymbolicLimits, too_many_entries_come_before_missing_diagonals_on_any_threads)
+{
+  using I = std::int16_t;
+  OwnedPattern<I> A = arrows<I>(25, 64, 1, 64);
+  for (int added = 0; added < 2; ++added) {
+    A.column.push_back(A.n++);
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  std::vector<I> rows(A.n);
+  std::iota(rows.begin(), rows.end(), I(0));
+  std::vector<I> columns = rows;
+  std::swap(columns[A.n - 1], columns[A.n - 2]);
+  for (const int levels : {1, 50})
+    for (const int threads : {1, 2, 3, 8}) {
+      SymbolicOptions<I> options;
+      options.levels = levels;
+      options.row_order = rows.data();
+      options.column_order = columns.data();
+      FactorPattern<I> none;
+      const Status status = narrow::make_factor_pattern(A.view(), options, &none, threads);
+      EXPECT_EQ(status.code, Code::invalid_argument) << status.message();
+      EXPECT_NE(status.detail.find("16-bit"), std::string::npos) << status.detail;
+    }
+}
+
+/// Of a chain nothing is filled, at any level. Searches would take 1000 steps for each of 10^6 rows, minutes.
+TEST(SymbolicLimits, a_high_level_costs_nothing_where_nothing_is_filled)
+{
+  using I = std::int32_t;
+  constexpr I n = 1000000;
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i) {
+    if (i > 0) rows[i].push_back(i - 1);
+    rows[i].push_back(i);
+    if (i + 1 < n) rows[i].push_back(i + 1);
+  }
+  const OwnedPattern<I> A = pattern_of(rows);
+  SymbolicOptions<I> options;
+  options.levels = 1000;
+  for (const Kind kind : {Kind::ilu, Kind::icc}) {
+    options.kind = kind;
+    FactorPattern<I> made;
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(made.upper_begin.back(), n - 1);
+    EXPECT_LT(seconds.count(), 10);
+  }
 }
 
 /// One row of 200,000 entries in random order. Searching the row for the place of each entry would take 10^10 steps;
@@ -74,6 +159,27 @@ TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)
     if (kind == Kind::icc) continue;  // of a row only what is right of the diagonal
     EXPECT_EQ(made.lower_begin.back() + made.upper_begin.back(), n - 1);
   }
+}
+
+/// No path leads upwards: searches that went on from all rows below would take n^3 / 6 steps for U, 20 seconds. The
+/// searches for L's columns meet L and no more.
+TEST(SymbolicLimits, a_full_lower_triangle_is_not_walked_through)
+{
+  using I = std::int32_t;
+  constexpr I n = 5000;
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i)
+    for (I j = 0; j <= i; ++j) rows[i].push_back(j);
+  const OwnedPattern<I> A = pattern_of(rows);
+  SymbolicOptions<I> options;
+  options.levels = 3;
+  FactorPattern<I> made;
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(made.lower_begin.back(), n * (n - 1) / 2);
+  EXPECT_EQ(made.upper_begin.back(), 0);
+  EXPECT_LT(seconds.count(), 10);
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 /// Patterns of ILU(k) and IC(k) against the theorem on fill paths.
 ///
 /// Entry (i, j) has level l where l + 1 is the length of the shortest path i -> ... -> j in the graph
-/// of the permuted matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). So
-/// the oracle searches paths and eliminates nothing: it shares no idea with the library.
+/// of the permuted matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). One oracle asks for a
+/// path for each pair of small matrices; the other, for larger ones, merges rows and knows nothing of paths.
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "core/row_merging.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
 
@@ -13,7 +16,7 @@ namespace syncfree {
 namespace {
 
 /// adjacent[i][j] of the permuted matrix; for IC its upper triangle mirrored.
-using Graph = std::vector<std::vector<bool>>;
+using Adjacency = std::vector<std::vector<bool>>;
 
 template <class I> struct Task {
   OwnedPattern<I> A;
@@ -32,7 +35,10 @@ template <class I> struct Task {
     if (!column_order.empty()) o.column_order = column_order.data();
     return o;
   }
-  Status run(FactorPattern<I>* out) const { return make_factor_pattern(A.view(), options(), out); }
+  Status run(FactorPattern<I>* out, int threads = 1) const
+  {
+    return make_factor_pattern(A.view(), options(), out, threads);
+  }
   void reorder(unsigned seed) { row_order = column_order = random_order<I>(seed, A.n); }
 };
 
@@ -42,10 +48,10 @@ template <class I> bool has_entry(const OwnedPattern<I>& A, I i, I j)
   return std::find(begin + A.row_begin[i], begin + A.row_begin[i + 1], j) != begin + A.row_begin[i + 1];
 }
 
-template <class I> Graph graph_of(const Task<I>& task)
+template <class I> Adjacency graph_of(const Task<I>& task)
 {
   const I n = task.A.n;
-  Graph adjacent(n, std::vector<bool>(n, false));
+  Adjacency adjacent(n, std::vector<bool>(n, false));
   for (I i = 0; i < n; ++i)
     for (I j = 0; j < n; ++j) {
       const I row = task.row_order.empty() ? i : task.row_order[i];
@@ -58,7 +64,7 @@ template <class I> Graph graph_of(const Task<I>& task)
 }
 
 /// Is there a path from i to j of at most `longest` steps through vertices below min(i, j)?
-bool has_fill_path(const Graph& adjacent, std::size_t i, std::size_t j, int longest)
+bool has_fill_path(const Adjacency& adjacent, std::size_t i, std::size_t j, int longest)
 {
   std::vector<std::size_t> front = {i};
   std::vector<bool> seen(adjacent.size(), false);
@@ -85,7 +91,7 @@ template <class I> struct Expected {
 
 template <class I> Expected<I> expected_of(const Task<I>& task)
 {
-  const Graph adjacent = graph_of(task);
+  const Adjacency adjacent = graph_of(task);
   const I n = task.A.n;
   std::vector<std::vector<I>> lower(n), upper(n);
   Expected<I> expected;
@@ -93,6 +99,34 @@ template <class I> Expected<I> expected_of(const Task<I>& task)
     for (I j = 0; j < n; ++j)
       if (j != i && has_fill_path(adjacent, i, j, task.levels + 1)) (j < i ? lower : upper)[i].push_back(j);
     expected.diagonal.push_back(has_fill_path(adjacent, i, i, task.levels + 1));
+  }
+  expected.lower = pattern_of(lower);
+  expected.upper = pattern_of(upper);
+  return expected;
+}
+
+/// Levels by elimination, row by row: lev(i, j) = min over p of lev(i, p) + lev(p, j) + 1 (Saad 2003, algorithm 10.6).
+template <class I> Expected<I> merged_rows(const Task<I>& task)
+{
+  const Adjacency adjacent = graph_of(task);
+  const I n = task.A.n;
+  std::vector<std::vector<I>> lower(n), upper(n);
+  std::vector<std::map<I, int>> level(n);
+  Expected<I> expected;
+  for (I i = 0; i < n; ++i) {
+    std::map<I, int>& row = level[i];
+    for (I j = 0; j < n; ++j)
+      if (adjacent[i][j]) row[j] = 0;
+    for (auto p = row.begin(); p != row.end() && p->first < i; ++p)
+      for (auto q = level[p->first].upper_bound(p->first); q != level[p->first].end(); ++q) {
+        const int fill = p->second + q->second + 1;
+        if (fill > task.levels) continue;
+        int& now = row.emplace(q->first, fill).first->second;
+        now = std::min(now, fill);
+      }
+    for (const auto& entry : row)
+      if (entry.first != i) (entry.first < i ? lower : upper)[i].push_back(entry.first);
+    expected.diagonal.push_back(row.count(i) > 0);
   }
   expected.lower = pattern_of(lower);
   expected.upper = pattern_of(upper);
@@ -273,6 +307,194 @@ TYPED_TEST(Symbolic, of_an_arrow_fills_up_one_level_above_0)
       EXPECT_EQ(made.lower_begin.back(), n * (n - 1) / 2);
       EXPECT_EQ(made.upper_begin.back(), n * (n - 1) / 2);
     }
+  }
+}
+
+/// Near the diagonal with a chance of a third, and few rows and columns that many others meet.
+template <class I> OwnedPattern<I> band_with_hubs(unsigned seed, I n, bool symmetric)
+{
+  std::mt19937 random(seed);
+  std::vector<std::vector<bool>> has(n, std::vector<bool>(n, false));
+  for (I i = 0; i < n; ++i) {
+    has[i][i] = true;
+    for (I j = std::max<I>(i - 5, 0); j < std::min<I>(i + 6, n); ++j) has[i][j] = has[i][j] || random() % 3 == 0;
+    for (const I hub : {I(n / 3), I(n - 2)}) {
+      if (random() % 20 == 0) has[i][hub] = true;
+      if (random() % 20 == 0) has[hub][i] = true;
+    }
+  }
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i)
+    for (I j = 0; j < n; ++j)
+      if (has[i][j] || (symmetric && has[j][i])) rows[i].push_back(j);
+  return pattern_of(rows);
+}
+
+/// Every row moves by a few places only, so that fill stays moderate.
+template <class I> std::vector<I> nearby_order(unsigned seed, I n)
+{
+  std::mt19937 random(seed);
+  std::vector<I> order(n);
+  std::iota(order.begin(), order.end(), I(0));
+  for (I i = 0; i + 4 < n; ++i) std::swap(order[i], order[i + random() % 4]);
+  return order;
+}
+
+template <class I> void compare_on_threads(const Task<I>& task)
+{
+  const Expected<I> expected = merged_rows(task);
+  const auto hole = std::find(expected.diagonal.begin(), expected.diagonal.end(), false);
+  for (const int threads : {1, 2, 3}) {
+    FactorPattern<I> made;
+    const Status status = task.run(&made, threads);
+    if (hole == expected.diagonal.end() || task.diagonal_fill) {
+      ASSERT_TRUE(status.ok()) << status.message();
+      expect_equal(made, expected);
+    } else {
+      EXPECT_EQ(status.code, Code::missing_diagonal);
+      EXPECT_EQ(status.row, task.row_order[hole - expected.diagonal.begin()]);
+    }
+  }
+}
+
+/// 1100 rows: searches have three parts.
+TYPED_TEST(Symbolic, large_patterns_on_threads_are_what_merging_rows_finds)
+{
+  using I = TypeParam;
+  constexpr I n = 1100;
+  for (const bool symmetric : {false, true})
+    for (int levels = 0; levels <= 4; ++levels) {
+      SCOPED_TRACE("symmetric " + std::to_string(symmetric) + " levels " + std::to_string(levels));
+      Task<I> task;
+      task.A = band_with_hubs<I>(7, n, symmetric);
+      task.levels = levels;
+      compare_on_threads(task);
+      task.row_order = task.column_order = nearby_order<I>(8, n);
+      compare_on_threads(task);
+      task.kind = Kind::icc;
+      compare_on_threads(task);
+      task.kind = Kind::ilu;
+      task.column_order = nearby_order<I>(9, n);
+      compare_on_threads(task);
+      task.diagonal_fill = true;
+      compare_on_threads(task);
+    }
+}
+
+template <class I> OwnedPattern<I> rows_of(const Adjacency& adjacent)
+{
+  const I n = static_cast<I>(adjacent.size());
+  return random_pattern<I>(0, n, 0, [](I, I) { return false; }, [&](I i, I j) { return adjacent[i][j]; });
+}
+
+/// The same failure, or none, and the same first row without a diagonal entry.
+void expect_diagonals(const Status& status, const std::vector<bool>& diagonal)
+{
+  const auto hole = std::find(diagonal.begin(), diagonal.end(), false);
+  ASSERT_EQ(status.code, hole == diagonal.end() ? Code::ok : Code::missing_diagonal);
+  if (!status.ok()) {
+    EXPECT_EQ(status.row, hole - diagonal.begin());
+  }
+}
+
+/// Merged rows, and U by searches, both against the oracle and whatever make_factor_pattern would take.
+template <class I> void compare_both_ways(const Task<I>& task)
+{
+  const OwnedPattern<I> G = rows_of<I>(graph_of(task));
+  const Expected<I> expected = merged_rows(task);
+  FactorPattern<I> made;
+  expect_diagonals(RowMerging<I>(G.view(), task.levels, true).run(&made), expected.diagonal);
+  expect_equal(made, expected);
+  if (task.levels == 0) return;
+  Array<I> row_begin, column;
+  expect_diagonals(FillSearch<I>(G.view(), task.levels, true, 2).run(&row_begin, &column), expected.diagonal);
+  ASSERT_TRUE(FillSearch<I>(G.view(), task.levels, false, 2).run(&row_begin, &column).ok());
+  EXPECT_EQ(row_begin, expected.upper.row_begin);
+  EXPECT_EQ(column, expected.upper.column);
+}
+
+TYPED_TEST(Symbolic, searches_and_merged_rows_find_the_same_at_all_levels)
+{
+  for (unsigned seed = 0; seed < 24; ++seed)
+    for (const int levels : {0, 1, 2, 3, 4, 12, 13, 20})
+      for (const Kind kind : {Kind::ilu, Kind::icc}) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + " levels " + std::to_string(levels));
+        Task<TypeParam> task;
+        task.A = random_matrix<TypeParam>(seed, 1 + 3 * (seed % 9), 3 + 3 * (seed % 5));
+        task.kind = kind;
+        task.levels = levels;
+        task.reorder(seed + 99);
+        compare_both_ways(task);
+        compare(task);
+        if (kind == Kind::icc) continue;
+        task.column_order = random_order<TypeParam>(seed + 500, task.A.n);
+        compare_both_ways(task);
+        compare_on_threads(task);
+        task.diagonal_fill = true;
+        compare(task);
+      }
+}
+
+/// The searches' bound of how far paths lead ends at some length, or earlier where no path leads further.
+TYPED_TEST(Symbolic, long_paths_are_found)
+{
+  using I = TypeParam;
+  constexpr I n = 120;
+  const auto none = [](I, I) { return false; };
+  Task<I> task;
+  for (const auto& A : {band_with_hubs<I>(3, n, false), band_with_hubs<I>(4, n, true), line_pattern<I>(n),
+                        random_pattern<I>(5, n, 10, [](I i, I j) { return j < i; }, [](I i, I j) { return i == j; }),
+                        random_pattern<I>(6, n, 0, none, [](I i, I j) { return i == j || j == (i + n / 2 + 1) % n; })})
+    for (const int levels : {5, 12, 13, 14, 15, 16, 17, 18, 60, 1000000000}) {
+      SCOPED_TRACE("levels " + std::to_string(levels));
+      task = Task<I>();
+      task.A = A;
+      task.levels = levels;
+      compare_on_threads(task);
+      task.row_order = nearby_order<I>(8, n);
+      task.column_order = nearby_order<I>(9, n);
+      compare_on_threads(task);
+      compare_both_ways(task);
+    }
+}
+
+/// Rows exchanged in pairs: symmetric, but no row has its diagonal, nor does fill bring that of the first.
+TYPED_TEST(Symbolic, symmetric_after_unequal_orders_does_not_mean_that_diagonals_are_there)
+{
+  using I = TypeParam;
+  Task<I> task;
+  task.A = pattern_of<I>({{0}, {1}, {2, 3}, {2, 3}});
+  task.row_order = {1, 0, 2, 3};
+  task.column_order = {0, 1, 2, 3};
+  for (const int levels : {0, 1, 3}) {
+    task.levels = levels;
+    FactorPattern<I> made;
+    const Status status = task.run(&made);
+    EXPECT_EQ(status.code, Code::missing_diagonal);
+    EXPECT_EQ(status.row, 1);
+  }
+}
+
+/// Orders that are longer than a part of rows, on several threads.
+TYPED_TEST(Symbolic, long_orders_are_inverted_and_checked_on_threads)
+{
+  using I = TypeParam;
+  constexpr I n = 150000;
+  Task<I> task;
+  task.A = line_pattern<I>(n);
+  task.reorder(3);
+  FactorPattern<I> one, three;
+  for (const int levels : {0, 2}) {
+    task.levels = levels;
+    ASSERT_TRUE(task.run(&one).ok());
+    ASSERT_TRUE(task.run(&three, 3).ok());
+    EXPECT_EQ(one.lower_column, three.lower_column);
+    EXPECT_EQ(one.upper_column, three.upper_column);
+    EXPECT_EQ(one.column_place, three.column_place);
+  }
+  for (const I wrong : {I(-1), n, task.row_order[140000]}) {
+    task.row_order[5] = task.column_order[5] = wrong;
+    EXPECT_EQ(task.run(&one, 3).code, Code::invalid_argument);
   }
 }
 
