@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/status.hpp"
@@ -19,7 +20,7 @@ namespace syncfree {
 ///   level_begin  count + 1 offsets into row
 template <class I> struct LevelSets {
   I count = 0;  ///< number of levels: 0 for n = 0
-  std::vector<I> row;
+  Array<I> row;
   std::vector<I> level_begin;
 };
 

@@ -50,10 +50,12 @@ template <class I> I guess_depths(const PatternView<I>& T, bool lower, int threa
   std::atomic<bool> right{true};
   std::vector<I> deepest(parts_of(T.n), 0);
   for_parts(threads, parts_of(T.n), [&](std::size_t part) {
+    I most = 0;
     for (I i = first_of_part<I>(part); i < end_of_part(part, T.n) && right.load(unordered); ++i) {
       if (depth_after(T, i, depth) != depth[i]) right.store(false, unordered);
-      deepest[part] = std::max(deepest[part], depth[i]);
+      most = std::max(most, depth[i]);
     }
+    deepest[part] = most;
   });
   return right.load(unordered) ? 1 + *std::max_element(deepest.begin(), deepest.end()) : 0;
 }

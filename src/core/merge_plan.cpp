@@ -218,7 +218,7 @@ template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& r
   }
   const auto n = static_cast<std::size_t>(task.T.n);
   plan->groups = groups.back();
-  plan->row = task.levels.row;
+  plan->row.assign(task.levels.row.begin(), task.levels.row.end());
   plan->group.resize(n), plan->depth.resize(n);
   plan->p_begin.resize(n + 1), plan->r_begin.resize(n + 1);
   plan->p_begin[0] = plan->r_begin[0] = 0;

@@ -17,7 +17,7 @@ template <class T, class V, class I> class CscColumns : public DeviceSolver<T, I
 public:
   ///   turned           the columns of the triangle
   ///   order, renumber  as in StoredTriangle, of columns
-  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, const std::vector<I>& order, bool renumber)
+  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, const Array<I>& order, bool renumber)
       : triangle_(columns(triangle, turned, order, renumber)), degree_(degrees(triangle)), sum_(triangle.pattern.n),
         count_(triangle.pattern.n), counter_(1)
   {
@@ -47,7 +47,7 @@ protected:
 
 private:
   static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned,
-                                         const std::vector<I>& order, bool renumber)
+                                         const Array<I>& order, bool renumber)
   {
     std::vector<I> source = turned.source;
     if (triangle.source)

@@ -46,7 +46,7 @@ public:
   ///   order     n rows
   ///   renumber  columns are places in that order, not rows
   ///   names     what b and x know the rows as, negative for parts of rows; nullptr: their numbers
-  StoredTriangle(const DeviceTriangle<I>& triangle, std::vector<I> order, bool renumber, const I* names = nullptr)
+  StoredTriangle(const DeviceTriangle<I>& triangle, Array<I> order, bool renumber, const I* names = nullptr)
       : row_(order), rows_(permute(triangle, row_.data(), renumber)), value_(triangle.pattern.nnz()),
         inverse_diagonal_(triangle.unit ? 0 : order.size())
   {
@@ -90,9 +90,9 @@ private:
 };
 
 /// Rows as a serial solve takes them.
-template <class I> std::vector<I> solve_order(const DeviceTriangle<I>& triangle)
+template <class I> Array<I> solve_order(const DeviceTriangle<I>& triangle)
 {
-  std::vector<I> order(triangle.pattern.n);
+  Array<I> order(triangle.pattern.n);
   std::iota(order.begin(), order.end(), I(0));
   if (!triangle.lower) std::reverse(order.begin(), order.end());
   return order;

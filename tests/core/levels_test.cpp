@@ -40,7 +40,7 @@ template <class I> void compare(const OwnedPattern<I>& T, bool lower)
   ASSERT_TRUE(make_level_sets(T.view(), lower, &sets).ok());
   EXPECT_EQ(sets.count, count);
   ASSERT_EQ(sets.level_begin.size(), static_cast<std::size_t>(count) + 1);
-  std::vector<I> row(T.n);
+  Array<I> row(T.n);
   std::iota(row.begin(), row.end(), I(0));
   std::stable_sort(row.begin(), row.end(), [&](I a, I b) { return expected[a] < expected[b]; });
   EXPECT_EQ(sets.row, row);
