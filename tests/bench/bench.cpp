@@ -3,7 +3,8 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 /// A matrix is generated or read, PETSc's preconditioner and ours are set up on it through PETSc's interface, their
 /// applications compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC, refresh
 /// PCSetUp() after new numbers on the same pattern, apply PCApply(). One process; threads are those of the plugin.
-/// With -bench_solves whole solves with KSP take the place of all that: solves.hpp.
+/// With -bench_solves whole solves with KSP take the place of all that: solves.hpp. With -bench_symbolic it is the
+/// symbolic factorization alone: symbolic.hpp.
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
 ///
@@ -22,6 +23,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 #include "read_file.hpp"
 #include "report.hpp"
 #include "solves.hpp"
+#include "symbolic.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree_petsc.h"
 #include "to_petsc.hpp"
@@ -75,12 +77,6 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
     }
   return all;
 }
-
-/// One matrix to measure and how to get it.
-struct Job {
-  std::string name;
-  std::function<MatOwner()> make;
-};
 
 std::string names_by_default()
 {
@@ -235,7 +231,8 @@ int run(Options* options)
   if (print_help()) return 0;
   if (options->machine.empty()) options->machine = name_of_machine();
   print_system(*options);
-  return options->solves ? run_solves(*options) : Benchmark(*options).run();
+  if (options->solves) return run_solves(*options);
+  return options->symbolic.empty() ? Benchmark(*options).run() : run_symbolic(*options, jobs(*options));
 }
 
 }  // namespace

@@ -11,6 +11,12 @@
 
 namespace bench {
 
+/// One matrix to measure and how to get it.
+struct Job {
+  std::string name;
+  std::function<MatOwner()> make;
+};
+
 /// Seconds: the median with the quartiles on both sides.
 struct Spread {
   double low = 0, median = 0, high = 0;

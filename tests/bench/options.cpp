@@ -61,6 +61,8 @@ PetscErrorCode read_cases(Items PetscOptionsObject, Options* o)
   PetscCall(read_string(PetscOptionsObject, "-bench_threads", "Threads of each but serial", &o->threads));
   PetscCall(read_string(PetscOptionsObject, "-bench_kinds", "ilu, icc or both", &o->kinds));
   PetscCall(read_integer(PetscOptionsObject, "-bench_levels", "Levels of fill", &o->levels));
+  PetscCall(read_string(PetscOptionsObject, "-bench_symbolic",
+                        "Symbolic factorizations with so many levels of fill in place of applications", &o->symbolic));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

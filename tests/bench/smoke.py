@@ -158,6 +158,25 @@ def whole_solves(bench):
     expect("jacobi" in text and "gamg" not in text, text)
 
 
+def symbolic_factorizations(bench):
+    path = bench.work / "symbolic.csv"
+    options = ("-bench_symbolic", "0,1,3", "-bench_matrices", "7pt:700,powerlaw:700", "-bench_threads", "1,2")
+    text = bench.run(*options, "-bench_csv", path).stdout
+    entries, contenders = {}, collections.defaultdict(list)
+    for row in read(path):
+        key = row["matrix"], row["kind"], int(row["levels"])
+        contenders[key].append(row["contender"])
+        expect(entries.setdefault(key, int(row["entries"])) == int(row["entries"]), f"entries of {row}")
+        expect(0 < float(row["low_ms"]) <= float(row["ms"]) <= float(row["high_ms"]), f"times of {row}")
+    expect(set(contenders) == set(itertools.product(("7pt", "powerlaw"), ("ilu", "icc"), (0, 1, 3))), f"{contenders}")
+    for key, names in contenders.items():
+        expect(names == ["petsc", "1", "2"], f"{key}: {names}")
+    for matrix, kind in itertools.product(("7pt", "powerlaw"), ("ilu", "icc")):
+        counts = [entries[matrix, kind, levels] for levels in (0, 1, 3)]
+        expect(counts[0] < counts[1] < counts[2], f"{matrix} {kind}: {counts}")
+    expect(text.count("geometric mean over PETSc") == 4, text)
+
+
 def papers(bench):
     folder = bench.work / "papers"
     command = ["bash", "config/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
@@ -307,6 +326,7 @@ TESTS = (
     levels_are_those_of_the_pattern,
     slow_contenders_are_timed_once,
     whole_solves,
+    symbolic_factorizations,
     papers,
     petscs_memory_is_that_of_the_formula,
     table_says_what_the_file_says,
