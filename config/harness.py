@@ -139,8 +139,9 @@ def program_of(script):
 
 
 def without_test(options, source, scripts):
-    """The programs under `source` that have no TEST block."""
-    programs = [path.relative_to(source) for path in sorted(source.rglob("*.c*"))]
+    """The programs under `source` that use PETSc and have no TEST block."""
+    programs = [path for path in sorted(source.rglob("*.c*")) if "<petsc" in path.read_text()]
+    programs = [path.relative_to(source) for path in programs]
     labels = {path: f"{'_'.join(path.parent.parts)}-{path.stem}_" for path in programs}  # how its tests' names begin
     tested = [path for path in programs if any(name.startswith(labels[path]) for name in scripts)]
     return [path for path in programs if options.only == "*" and path not in tested]
