@@ -140,7 +140,7 @@ def program_of(script):
 
 def without_test(options, source, scripts):
     """The programs under `source` that use PETSc and have no TEST block."""
-    programs = [path for path in sorted(source.rglob("*.c*")) if "<petsc" in path.read_text()]
+    programs = [path for path in sorted(source.rglob("*.c*")) if "PetscCall(" in path.read_text()]
     programs = [path.relative_to(source) for path in programs]
     labels = {path: f"{'_'.join(path.parent.parts)}-{path.stem}_" for path in programs}  # how its tests' names begin
     tested = [path for path in programs if any(name.startswith(labels[path]) for name in scripts)]
