@@ -6,10 +6,12 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "../battery.hpp"
 #include "../types.hpp"
+#include "../watchdog.hpp"
 
 namespace syncfree {
 namespace {
@@ -112,7 +114,7 @@ TYPED_TEST(Relaxations, are_those_of_a_loop_over_rows)
   using T = typename TypeParam::Scalar;
   using I = typename TypeParam::Index;
   for (const BatteryEntry& entry : battery()) {
-    if (!entry.factorable || !entry.bounded) continue;
+    if (!entry.factorable || !entry.bounded || (short_run() && entry.name == std::string("n_100000"))) continue;
     SCOPED_TRACE(entry.name);
     const OwnedCsr<T, I> A = make_battery_matrix<T, I>(entry.name);
     compare<T, I>(A, {}, 1, 0, {"serial", 1});
