@@ -13,6 +13,7 @@
 #include "../battery.hpp"
 #include "syncfree/loop.hpp"
 #include "syncfree/loops.hpp"
+#include "syncfree/relaxation.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
 
@@ -202,6 +203,31 @@ TEST(Allocation, failing_anywhere_in_the_trace_of_a_loop_leaves_it_untraced)
   fail_in(SpmvCsr<T, I>(A.pattern(), a, b.data(), x.data()));
   fail_in(GaussSeidelCsr<T, I>(Sweep::symmetric, A.pattern(), diagonal.data(), a, b.data(), x.data()));  // flags
   fail_in(GaussSeidelCsc<T, I>(Sweep::forward, columns, diagonal.data(), a, b.data(), x.data()));        // counts
+}
+
+TEST(Allocation, sweeps_survive_the_failure_of_each_and_make_none_themselves)
+{
+  const auto A = make_poisson<T, I>(4, 5, 6);
+  const std::vector<T> b = random_vector<T>(A.n, 1);
+  const long before = live;
+  for (const char* strategy : {"auto", "blocks", "sync_free"}) {
+    const auto relaxation = make_host_relaxation<T, I>();
+    long failures = 0;
+    for (bool done = false; !done; ++failures) {
+      countdown = failures + 1;
+      Status status = relaxation->analyse(A.pattern(), {}, {strategy, 2});
+      if (status.ok()) status = relaxation->refresh(A.view(), 1.1, 0, 0);
+      done = countdown.exchange(0) > 0;
+      ASSERT_EQ(status.code, done ? Code::ok : Code::out_of_memory) << strategy;
+    }
+    EXPECT_GT(failures, 10) << strategy;
+    std::vector<T> x(A.n);
+    relaxation->relax(Sweep::symmetric, true, 2, b.data(), x.data());
+    const long made_before = made;
+    relaxation->relax(Sweep::symmetric, true, 2, b.data(), x.data());
+    EXPECT_EQ(made, made_before) << strategy;
+  }
+  EXPECT_EQ(live, before);
 }
 
 TEST(Allocation, a_refusal_that_finds_no_memory_for_its_words_is_still_one)
