@@ -40,6 +40,7 @@ struct Sor {
   syncfree::Fingerprint       pattern;
   std::vector<Index>          nodes;
   SorState                    state;
+  PetscLogDouble              flops = 0; /* of one sweep */
   PetscErrorCode (*destroy)(PC)           = nullptr; /* the inner type's operations */
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
@@ -53,41 +54,38 @@ static const char sor_name[] = "PCSyncFreeSOR_Data";
 
 static PetscErrorCode GetSor(PetscObject object, Sor **sor)
 {
-  PetscContainer container = nullptr;
-  void          *pointer   = nullptr;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery(object, sor_name, (PetscObject *)&container));
-  if (container) PetscCall(PetscContainerGetPointer(container, &pointer));
-  *sor = (Sor *)pointer;
+  PetscCall(QueryPointer(object, sor_name, sor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PutSor(PetscObject object, Sor *sor)
 {
-  PetscContainer container = nullptr;
-
   PetscFunctionBegin;
-  if (sor) {
-    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-    PetscCall(PetscContainerSetPointer(container, sor));
-  }
-  PetscCall(PetscObjectCompose(object, sor_name, (PetscObject)container));
-  PetscCall(PetscContainerDestroy(&container));
+  PetscCall(ComposePointer(object, sor_name, sor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* First rows of the nodes by which the matrix itself would relax, and the number of rows behind them; empty where it
-   relaxes row by row. Young PETScs answer with offsets, old ones with sizes. */
+/* Would the matrix itself relax by nodes? */
+static PetscErrorCode HasNodes(Mat block, bool *has)
+{
+  PetscInt nodes = 0, *sizes = nullptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
+  *has = sizes && nodes > 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* First rows of the nodes that the matrix has, and the number of rows behind them. Young PETScs answer with offsets, old
+   ones with sizes. */
 static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
 {
   PetscInt  nodes = 0, *sizes = nullptr;
   PetscBool offsets;
 
   PetscFunctionBegin;
-  begin->clear();
   PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
-  if (!sizes || nodes < 1) PetscFunctionReturn(PETSC_SUCCESS);
   offsets = (PetscBool)(sizes[0] == 0);
   begin->push_back(0);
   for (PetscInt k = 0; k < nodes; k++) begin->push_back(offsets ? (Index)sizes[k + 1] : (Index)(begin->back() + sizes[k]));
@@ -170,6 +168,8 @@ static PetscErrorCode Analyse(Sor *sor, const SorMatrix &rows, bool nodes)
   PetscCall(PetscLogEventEnd(events.analysis, rows.matrix, 0, 0, 0));
   if (!made) PetscCall(PetscInfo(rows.matrix, "The pattern is that of the last matrix, and so is the analysis\n"));
   PetscCall(Require(status));
+  const syncfree::Summary s = sor->relaxation->summarize();
+  sor->flops                = 2.0 * (PetscLogDouble)(s.lower_nnz + s.upper_nnz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,7 +232,7 @@ static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType 
   Sor                *sor;
   const PetscScalar  *from;
   PetscScalar        *to;
-  std::vector<Index>  nodes;
+  bool                nodes   = false;
   const bool          forward = flag & SOR_FORWARD_SWEEP || flag & SOR_LOCAL_FORWARD_SWEEP, backward = flag & SOR_BACKWARD_SWEEP || flag & SOR_LOCAL_BACKWARD_SWEEP;
 
   PetscFunctionBegin;
@@ -241,16 +241,15 @@ static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType 
     PetscCall(sor->sor(A, b, omega, flag, shift, its, lits, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (sor->inode && omega == 1 && shift == 0) PetscCall(GetNodes(A, &nodes));
-  PetscCall(Prepare(sor, A, omega, shift, !nodes.empty()));
+  if (sor->inode && omega == 1 && shift == 0) PetscCall(HasNodes(A, &nodes));
+  PetscCall(Prepare(sor, A, omega, shift, nodes));
   PetscCall(VecGetArrayRead(b, &from));
   PetscCall(VecGetArray(x, &to));
   PetscCall(PetscLogEventBegin(events.solve, A, b, x, 0));
   /* PETSc's sweeps by nodes know no local iterations */
-  sor->relaxation->relax(forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, flag & SOR_ZERO_INITIAL_GUESS, nodes.empty() ? its * lits : its, from, to);
+  sor->relaxation->relax(forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, flag & SOR_ZERO_INITIAL_GUESS, nodes ? its : its * lits, from, to);
   PetscCall(PetscLogEventEnd(events.solve, A, b, x, 0));
-  const syncfree::Summary s = sor->relaxation->summarize();
-  PetscCall(PetscLogFlops(2.0 * (forward && backward ? 2 : 1) * (double)its * (double)(s.lower_nnz + s.upper_nnz)));
+  PetscCall(PetscLogFlops((forward && backward ? 2 : 1) * (PetscLogDouble)its * sor->flops));
   PetscCall(VecRestoreArray(x, &to));
   PetscCall(VecRestoreArrayRead(b, &from));
   PetscFunctionReturn(PETSC_SUCCESS);

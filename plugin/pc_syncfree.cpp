@@ -31,13 +31,8 @@ static const char extension_name[] = "PCSyncFreeILU_Extension";
 /* NULL where the PC is not one of ours. */
 static PetscErrorCode GetExtension(PC pc, Extension **extension)
 {
-  PetscContainer container = nullptr;
-  void          *pointer   = nullptr;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)pc, extension_name, (PetscObject *)&container));
-  if (container) PetscCall(PetscContainerGetPointer(container, &pointer));
-  *extension = (Extension *)pointer;
+  PetscCall(QueryPointer((PetscObject)pc, extension_name, extension));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,7 +145,7 @@ static PetscErrorCode PCDestroy_SyncFreeILU(PC pc)
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
   destroy = extension->destroy;
-  PetscCall(PetscObjectCompose((PetscObject)pc, extension_name, nullptr));
+  PetscCall(ComposePointer((PetscObject)pc, extension_name, nullptr));
   delete extension;
   PetscCall(destroy(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -210,16 +205,11 @@ static PetscErrorCode WrapOperations(PC pc, Extension *extension)
 /* Makes pc the inner type and then ours. */
 static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
   PetscCall(create_inner(pc));
   PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERSYNCFREE));
   Extension *extension = new Extension;
-  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-  PetscCall(PetscContainerSetPointer(container, extension));
-  PetscCall(PetscObjectCompose((PetscObject)pc, extension_name, (PetscObject)container));
-  PetscCall(PetscContainerDestroy(&container));
+  PetscCall(ComposePointer((PetscObject)pc, extension_name, extension));
   PetscCall(WrapOperations(pc, extension));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -71,6 +71,20 @@ PetscErrorCode CheckBackendName(const char[]);
    this process's share of the cores of its node. */
 PetscErrorCode DefaultThreads(PetscInt *);
 
+/* A pointer that hangs on an object under a name; NULL takes it away, and is the answer where there is none. Whom it
+   points to is nobody's business here. */
+PetscErrorCode ComposePointer(PetscObject, const char name[], void *);
+PetscErrorCode QueryPointer(PetscObject, const char name[], void **);
+template <class T> PetscErrorCode QueryPointer(PetscObject object, const char name[], T **pointer)
+{
+  void *found = nullptr;
+
+  PetscFunctionBegin;
+  PetscCall(QueryPointer(object, name, &found));
+  *pointer = static_cast<T *>(found);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* While one of our PCs sets itself up its handover hangs on the operator, where the
    factored matrix finds it; NULL takes it away, and is the answer when there is none. */
 PetscErrorCode ComposeHandover(Mat, Handover *);

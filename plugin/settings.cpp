@@ -137,29 +137,42 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ComposeHandover(Mat A, Handover *handover)
+PetscErrorCode ComposePointer(PetscObject object, const char name[], void *pointer)
 {
   PetscContainer container = nullptr;
 
   PetscFunctionBegin;
-  if (handover) {
+  if (pointer) {
     PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-    PetscCall(PetscContainerSetPointer(container, handover));
+    PetscCall(PetscContainerSetPointer(container, pointer));
   }
-  PetscCall(PetscObjectCompose((PetscObject)A, handover_name, (PetscObject)container));
+  PetscCall(PetscObjectCompose(object, name, (PetscObject)container));
   PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode QueryPointer(PetscObject object, const char name[], void **pointer)
+{
+  PetscContainer container = nullptr;
+
+  PetscFunctionBegin;
+  *pointer = nullptr;
+  PetscCall(PetscObjectQuery(object, name, (PetscObject *)&container));
+  if (container) PetscCall(PetscContainerGetPointer(container, pointer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ComposeHandover(Mat A, Handover *handover)
+{
+  PetscFunctionBegin;
+  PetscCall(ComposePointer((PetscObject)A, handover_name, handover));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode QueryHandover(Mat A, Handover **handover)
 {
-  PetscContainer container = nullptr;
-  void          *pointer   = nullptr;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)A, handover_name, (PetscObject *)&container));
-  if (container) PetscCall(PetscContainerGetPointer(container, &pointer));
-  *handover = (Handover *)pointer;
+  PetscCall(QueryPointer((PetscObject)A, handover_name, handover));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
