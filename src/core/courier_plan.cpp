@@ -66,7 +66,7 @@ template <class I> struct Part {
 template <class I> class Planner {
 public:
   Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule, CourierPlan<I>* plan)
-      : T_(T), lower_(lower), levels_(levels), rule_(rule), threads_(worthwhile_threads(T, rule.threads)),
+      : T_(T), lower_(lower), levels_(levels), rule_(rule),
         plan_(*plan), depth_(T.n), wanted_(T.n), mail_(T.n)
   {
   }
@@ -103,13 +103,13 @@ public:
   }
 
 private:
-  template <class Body> void for_blocks(Body body) const { for_parts(threads_, plan_.block.size(), body); }
+  template <class Body> void for_blocks(Body body) const { for_parts(rule_.threads, plan_.block.size(), body); }
 
   std::int64_t first(const RowBlock& block) const { return block.first_page * courier_page; }
 
   void find_depth()
   {
-    for_parts(threads_, static_cast<std::size_t>(levels_.count), [this](std::size_t level) {
+    for_parts(rule_.threads, static_cast<std::size_t>(levels_.count), [this](std::size_t level) {
       for (I k = levels_.level_begin[level]; k < levels_.level_begin[level + 1]; ++k)
         depth_[levels_.row[k]] = static_cast<I>(level);
     });
@@ -144,7 +144,7 @@ private:
   /// Are all rows short enough? Then `near` is how long they are.
   bool chooses_ghosts()
   {
-    const I longest = longest_of(T_, threads_);
+    const I longest = longest_of(T_, rule_.threads);
     size_ = 0;
     while (size_ < ghost_sizes && ghost_near[size_] < longest) ++size_;
     if (size_ == ghost_sizes || rule_.near > 0 || rule_.ghost_slots[size_] == 0) return false;
@@ -505,7 +505,6 @@ private:
   bool lower_;
   const LevelSets<I>& levels_;
   const CourierRule& rule_;
-  const int threads_;
   CourierPlan<I>& plan_;
   Tiling<I> tiling_;
   Array<I> depth_;
@@ -526,11 +525,13 @@ try {
   if (static_cast<std::uint64_t>(T.n) >= courier_no_mail)
     return failed(Code::invalid_argument, "courier takes less than 2^32 rows; take level_order");
   /* the best first: tiles with ghosts, then runs with ghosts, then mail, which always suits */
-  CourierPlan<I> by_arithmetic;
-  const bool is_star = make_star_plan(T, lower, rule, &by_arithmetic);
-  if (is_star) *out = std::move(by_arithmetic);
-  if (is_star) return {};
   CourierRule now = rule;
+  now.threads = worthwhile_threads(T, rule.threads);
+  CourierPlan<I> by_arithmetic;
+  if (make_star_plan(T, lower, now, &by_arithmetic)) {
+    *out = std::move(by_arithmetic);
+    return {};
+  }
   for (;;) {
     CourierPlan<I> plan;
     Planner<I> planner(T, lower, levels, now, &plan);

@@ -36,8 +36,8 @@ template <class I> void depths_of_grid(const Grid<I>& grid, I n, bool lower, std
   }
 }
 
-/// On a grid in natural order depths follow from where a row stands. That is a guess, which is right if it is for each
-/// row if it is for those that the row reads. Returns the number of levels, 0 where the guess is wrong.
+/// On a grid in natural order depths follow from where a row stands. That is a guess. It is right if each row's is one
+/// more than the deepest that the row reads. Returns the number of levels, 0 where the guess is wrong.
 template <class I> I guess_depths(const PatternView<I>& T, bool lower, int threads, I* depth)
 {
   constexpr I least_rows = 1 << 13;
@@ -50,12 +50,12 @@ template <class I> I guess_depths(const PatternView<I>& T, bool lower, int threa
   std::atomic<bool> right{true};
   std::vector<I> deepest(parts_of(T.n), 0);
   for_parts(threads, parts_of(T.n), [&](std::size_t part) {
-    I most = 0;
+    I own = 0;
     for (I i = first_of_part<I>(part); i < end_of_part(part, T.n) && right.load(unordered); ++i) {
       if (depth_after(T, i, depth) != depth[i]) right.store(false, unordered);
-      most = std::max(most, depth[i]);
+      own = std::max(own, depth[i]);
     }
-    deepest[part] = most;
+    deepest[part] = own;
   });
   return right.load(unordered) ? 1 + *std::max_element(deepest.begin(), deepest.end()) : 0;
 }

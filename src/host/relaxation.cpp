@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <new>
+#include <string>
 
 #include "../core/instantiate.hpp"
 #include "../core/row_chunks.hpp"
@@ -70,16 +72,18 @@ template <class T, class I> struct Sweeps {
 template <class I> Status check_nodes(const PatternView<I>& A, const std::vector<I>& begin)
 {
   if (begin.empty()) return {};
-  bool good = begin.front() == 0 && begin.back() == A.n;
-  for (std::size_t k = 1; good && k < begin.size(); ++k) {
-    good = begin[k - 1] < begin[k];
+  const bool ascend = std::adjacent_find(begin.begin(), begin.end(), std::greater_equal<>()) == begin.end();
+  if (!ascend || begin.front() != 0 || begin.back() != A.n)
+    return failed(Code::invalid_argument, "first rows of nodes must ascend from 0 to " + std::to_string(A.n));
+  for (std::size_t k = 1; k < begin.size(); ++k) {
     const I first = A.row_begin[begin[k - 1]], count = A.row_begin[begin[k - 1] + 1] - first;
-    for (I row = begin[k - 1]; good && row < begin[k]; ++row)
-      good = A.row_begin[row + 1] - A.row_begin[row] == count &&
-             std::equal(A.column + first, A.column + first + count, A.column + A.row_begin[row]);
+    for (I row = begin[k - 1]; row < begin[k]; ++row)
+      if (A.row_begin[row + 1] - A.row_begin[row] != count ||
+          !std::equal(A.column + first, A.column + first + count, A.column + A.row_begin[row]))
+        return failed(Code::invalid_argument, "row " + std::to_string(row) + " has other columns than row " +
+                                                  std::to_string(begin[k - 1]) + " of its node");
   }
-  if (good) return {};
-  return failed(Code::invalid_argument, "rows of a node must follow each other and have the same columns");
+  return {};
 }
 
 template <class T, class I> class HostRelaxation : public Relaxation<T, I> {
