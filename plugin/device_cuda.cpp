@@ -64,6 +64,55 @@ PetscErrorCode RestoreDeviceValues(Mat block, const PetscScalar **value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if SYNCFREE_DEVICE
+  #if PETSC_VERSION_LT(3, 26, 0)
+using DeviceIndex = int;
+  #else
+using DeviceIndex = PetscInt;
+  #endif
+#endif
+
+PetscErrorCode GetDevicePattern(Mat block, Index n, syncfree::PatternView<Index> *pattern)
+{
+  PetscFunctionBegin;
+#if SYNCFREE_DEVICE
+  if (sizeof(DeviceIndex) == sizeof(Index)) {
+    const DeviceIndex *row, *column;
+
+    PetscCall(MatSeqAIJCUSPARSEGetIJ(block, PETSC_FALSE, &row, &column));
+    *pattern = {n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)};
+  }
+#else
+  (void)block, (void)n, (void)pattern;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RestoreDevicePattern(Mat block, syncfree::PatternView<Index> *pattern)
+{
+  PetscFunctionBegin;
+#if SYNCFREE_DEVICE
+  auto *row    = reinterpret_cast<const DeviceIndex *>(pattern->row_begin);
+  auto *column = reinterpret_cast<const DeviceIndex *>(pattern->column);
+
+  PetscCall(MatSeqAIJCUSPARSERestoreIJ(block, PETSC_FALSE, &row, &column));
+#else
+  (void)block;
+#endif
+  *pattern = {};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &pattern, Index nnz, syncfree::Fingerprint *print)
+{
+#if SYNCFREE_DEVICE
+  return syncfree::fingerprint_there(pattern, nnz, nullptr, print);
+#else
+  (void)pattern, (void)nnz, (void)print;
+  return {};
+#endif
+}
+
 PetscErrorCode UseMemory(Factor *factor, PetscMemType type)
 {
   PetscFunctionBegin;

@@ -61,6 +61,11 @@ PetscErrorCode IsOnDevice(Mat, PetscBool *);
 PetscErrorCode GetDeviceValues(Mat, const PetscScalar **);
 PetscErrorCode RestoreDeviceValues(Mat, const PetscScalar **);
 
+/* Its pattern there, of n rows; none where PETSc keeps indices of another size. */
+PetscErrorCode GetDevicePattern(Mat, Index, syncfree::PatternView<Index> *);
+PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
+syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &, Index nnz, syncfree::Fingerprint *);
+
 /* Tells the backend cuda where the arrays of the next call are, and PETSc's stream; nothing elsewhere. */
 PetscErrorCode UseMemory(Factor *, PetscMemType);
 

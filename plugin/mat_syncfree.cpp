@@ -9,6 +9,7 @@
 
 #include "factor_impl.hpp"
 
+#include <algorithm>
 #include <new>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct BorrowedMatrix {
   const PetscInt    *column = nullptr;
   const PetscScalar *value  = nullptr;
 
+  syncfree::PatternView<Index> there = {}; /* the pattern in device memory, or nothing */
+
   syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
 };
 
@@ -34,6 +37,17 @@ static PetscErrorCode BorrowValues(Factor *factor, BorrowedMatrix *borrowed)
   if (borrowed->device) PetscCall(GetDeviceValues(borrowed->block, &borrowed->value));
   else PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
   PetscCall(UseMemory(factor, borrowed->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern in device memory, where the matrix lives there and the backend is cuda */
+static PetscErrorCode BorrowThere(const Factor *factor, BorrowedMatrix *borrowed)
+{
+  PetscBool device = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (factor->analysis->cuda) PetscCall(IsOnDevice(borrowed->block, &device));
+  if (device && borrowed->n > 0) PetscCall(GetDevicePattern(borrowed->block, (Index)borrowed->n, &borrowed->there));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,6 +70,7 @@ static PetscErrorCode Return(BorrowedMatrix *borrowed)
   PetscBool done;
 
   PetscFunctionBegin;
+  if (borrowed->there.row_begin) PetscCall(RestoreDevicePattern(borrowed->block, &borrowed->there));
   if (borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
   else if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
   PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
@@ -140,13 +155,20 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ascending by one; what an index set itself says of that may be out of date (MatReorderForNonzeroDiagonal()). */
+static bool IsRun(const PetscInt *index, PetscInt n)
+{
+  bool run = true;
+  for (PetscInt i = 0; i < n; i++) run &= index[i] - index[0] == i;
+  return run;
+}
+
 /* An ordering in local numbers; empty for the identity. PETSc's orderings of parallel
    matrices hold global numbers of the process's own rows. */
 static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
 {
   const PetscInt *index;
-  PetscInt        size, first = 0;
-  PetscBool       identity = PETSC_TRUE;
+  PetscInt        size;
 
   PetscFunctionBegin;
   order->clear();
@@ -154,15 +176,12 @@ static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
   PetscCall(ISGetLocalSize(is, &size));
   PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries for %" PetscInt_FMT " rows", size, n);
   PetscCall(ISGetIndices(is, &index));
-  first = index[0];
-  for (PetscInt i = 1; i < n; i++) first = PetscMin(first, index[i]);
-  order->assign(index, index + n);
-  PetscCall(ISRestoreIndices(is, &index));
-  for (PetscInt i = 0; i < n; i++) {
-    (*order)[i] -= (Index)first;
-    if ((*order)[i] != i) identity = PETSC_FALSE;
+  if (!IsRun(index, n)) {
+    const PetscInt first = *std::min_element(index, index + n);
+    order->resize(n);
+    for (PetscInt i = 0; i < n; i++) (*order)[i] = (Index)(index[i] - first);
   }
-  if (identity) order->clear();
+  PetscCall(ISRestoreIndices(is, &index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,30 +193,16 @@ static void CompleteOrders(PetscInt n, std::vector<Index> *row, std::vector<Inde
   for (PetscInt i = 0; i < n; i++) missing->push_back((Index)i);
 }
 
-/* Operations as PETSc counts them for its own factors. Row p of U is used once for each entry of column p of L, of which
-   there are as many where the pattern is symmetric; elsewhere this is an estimate. */
-static void CountFlops(Factor *factor)
-{
-  const auto    &pattern = factor->analysis->preconditioner->pattern();
-  PetscLogDouble numeric = (PetscLogDouble)pattern.n;
-
-  for (Index p = 0; p < pattern.n; p++) {
-    const auto length = (PetscLogDouble)(pattern.upper_begin[p + 1] - pattern.upper_begin[p]);
-    numeric += length * (1.0 + 2.0 * length);
-  }
-  factor->numeric_flops = numeric;
-  factor->solve_flops   = 2.0 * (PetscLogDouble)(pattern.lower_column.size() + pattern.upper_column.size()) + (PetscLogDouble)pattern.n;
-}
-
 /* PETSc counts an incomplete Cholesky factor by one triangle. */
-static void FillInfo(Mat F, PetscInt nnz, PetscReal fill_given)
+static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, PetscReal fill_given)
 {
-  Factor    *factor  = Data(F);
-  const auto summary = factor->analysis->preconditioner->summarize();
-  const auto n       = (PetscLogDouble)factor->analysis->preconditioner->pattern().n;
-  const bool icc     = F->factortype == MAT_FACTOR_ICC;
-  const auto used    = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n;
+  Factor    *factor = Data(F);
+  const auto n      = (PetscLogDouble)summary.rows;
+  const bool icc    = F->factortype == MAT_FACTOR_ICC;
+  const auto used   = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n;
 
+  factor->numeric_flops          = (PetscLogDouble)summary.operations;
+  factor->solve_flops            = 2.0 * (PetscLogDouble)(summary.lower_nnz + summary.upper_nnz) + n;
   factor->info                   = {};
   factor->info.block_size        = 1.0;
   factor->info.nz_used           = used;
@@ -258,37 +263,37 @@ static PetscErrorCode TakeLast(Mat F, Mat A, const AnalysisKey &key, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static AnalysisKey MakeKey(const Factor *factor, const syncfree::PatternView<Index> &pattern, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
-{
-  AnalysisKey  key;
-  const size_t n     = (size_t)pattern.n;
-  const auto   order = [&](const Index *of) { return of ? syncfree::fingerprint(of, n, options.threads) : syncfree::Fingerprint(); };
+static syncfree::Status MakeKey(const Factor *factor, const BorrowedMatrix &matrix, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options, AnalysisKey *made)
+try {
+  AnalysisKey      key;
+  syncfree::Status status;
+  const auto       pattern = matrix.Pattern();
+  const size_t     n       = (size_t)pattern.n;
+  const auto       order   = [&](const Index *of) { return of ? syncfree::fingerprint(of, n, options.threads) : syncfree::Fingerprint(); };
 
   key.backend       = factor->analysis->key.backend;
   key.kind          = symbolic.kind;
   key.levels        = symbolic.levels;
   key.diagonal_fill = symbolic.diagonal_fill;
   key.options       = options;
-  key.pattern       = syncfree::fingerprint(pattern, options.threads);
   key.row_order     = order(symbolic.row_order);
   key.column_order  = order(symbolic.column_order);
-  return key;
+  if (matrix.there.row_begin) status = FingerprintThere(matrix.there, pattern.nnz(), &key.pattern);
+  else key.pattern = syncfree::fingerprint(pattern, options.threads);
+  *made = key;
+  return status;
+} catch (const std::bad_alloc &) {
+  return syncfree::failed(syncfree::Code::out_of_memory);
 }
 
 /* Makes an analysis, or takes that of the factored matrix before, if all is as it was. */
-static PetscErrorCode MakeOrTake(Mat F, Mat A, const syncfree::PatternView<Index> &pattern, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
+static PetscErrorCode MakeOrTake(Mat F, Mat A, const BorrowedMatrix &matrix, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
 {
-  syncfree::Status status;
-  AnalysisKey      key;
-  PetscBool        taken;
+  AnalysisKey key;
+  PetscBool   taken;
 
   PetscFunctionBegin;
-  try {
-    key = MakeKey(Data(F), pattern, symbolic, options);
-  } catch (const std::bad_alloc &) {
-    status = syncfree::failed(syncfree::Code::out_of_memory);
-  }
-  PetscCall(Translate(F, A, status));
+  PetscCall(Translate(F, A, MakeKey(Data(F), matrix, symbolic, options, &key)));
   PetscCall(TakeLast(F, A, key, &taken));
   if (taken) {
     PetscCall(PetscInfo(F, "The pattern is that of the last set-up, and so is the analysis\n"));
@@ -296,8 +301,9 @@ static PetscErrorCode MakeOrTake(Mat F, Mat A, const syncfree::PatternView<Index
   }
   PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
   Data(F)->analysis->key.levels = -1;
-  status = Data(F)->analysis->preconditioner->analyse(pattern, symbolic, options);
-  PetscCall(Translate(F, A, status));
+  const auto &analysis = *Data(F)->analysis;
+  if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->analyse_there(matrix.Pattern(), matrix.there, symbolic, options)));
+  else PetscCall(Translate(F, A, analysis.preconditioner->analyse(matrix.Pattern(), symbolic, options)));
   Data(F)->analysis->key = key;
   PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -328,15 +334,16 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
 
   PetscCall(Borrow(A, &matrix));
   PetscCall(UseMemory(factor, PETSC_MEMTYPE_HOST));
-  factor->copies = PETSC_FALSE; /* a pattern is always the host's */
+  factor->copies = PETSC_FALSE; /* of values */
   const auto nnz = (PetscInt)matrix.Pattern().nnz();
-  ierr           = MakeOrTake(F, A, matrix.Pattern(), symbolic, options);
+
+  PetscCall(BorrowThere(factor, &matrix));
+  ierr = MakeOrTake(F, A, matrix, symbolic, options);
   PetscCall(Return(&matrix));
   PetscCall(ierr);
-  if (PetscDefined(USE_LOG)) CountFlops(factor);
-  FillInfo(F, nnz, info->fill);
 
   const auto summary = factor->analysis->preconditioner->summarize();
+  FillInfo(F, summary, nnz, info->fill);
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

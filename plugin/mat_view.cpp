@@ -39,9 +39,9 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
 }
 
 /* Rows that a level offers, and the work in a row: "parallel granularity" in Su et al. 2020. */
-static PetscErrorCode ViewGranularity(const Factor *factor, PetscViewer viewer, const syncfree::Summary &s, const syncfree::LevelCounts &levels)
+static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summary &s, const syncfree::LevelCounts &levels)
 {
-  const double rows = (double)factor->analysis->preconditioner->pattern().n, count = (double)(levels.lower + levels.upper);
+  const double rows = (double)s.rows, count = (double)(levels.lower + levels.upper);
 
   PetscFunctionBegin;
   if (count > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree granularity: %.4g rows a level, %.4g entries a row\n", 2 * rows / count, 0.5 * (double)(s.lower_nnz + s.upper_nnz) / rows));
@@ -62,7 +62,7 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   const auto levels = Data(F)->analysis->preconditioner->levels();
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreeILUStorageTypes[s.single_storage]));
-  PetscCall(ViewGranularity(Data(F), viewer, s, levels));
+  PetscCall(ViewGranularity(viewer, s, levels));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes));
   if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));

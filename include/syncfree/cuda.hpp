@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "syncfree/fingerprint.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree {
@@ -14,7 +15,7 @@ enum class Memory { host, device };
 
 /// The preconditioner on the CUDA device that is current in each call. It keeps the contract of Preconditioner with
 /// these differences:
-///   - patterns are host memory; the values of A, b and x are where use() says;
+///   - patterns are host memory, but for analyse_there(); the values of A, b and x are where use() says;
 ///   - with device memory a solve does not synchronise: x is there for what comes later on the stream;
 ///   - calls on different streams are put in order by an event;
 ///   - device_failure(CUDA's words) where CUDA refuses a call; out_of_memory names the bytes where the device has none.
@@ -24,10 +25,21 @@ public:
   ///   memory  of the values of A, of b and of x; at first host
   ///   stream  a cudaStream_t; at first the default stream
   virtual void use(Memory memory, void* stream) = 0;
+
+  /// analyse() of a pattern that is in device memory, too: then it need not be copied there.
+  ///   on_device  equal to A, ready on the stream of use(); or empty
+  virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
+                               const SolverOptions& options) = 0;
 };
 
 /// Never nullptr; throws nothing but std::bad_alloc. Touches no device.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner();
+
+/// The fingerprint of a pattern in device memory, equal to that of the same pattern on the host.
+///   nnz     its entries
+///   stream  a cudaStream_t, which is waited for
+///   errors  device_failure, out_of_memory
+template <class I> Status fingerprint_there(PatternView<I> on_device, I nnz, void* stream, Fingerprint* out);
 
 /// Is there a device that can run this library's kernels? Else *why is a clause.
 bool has_cuda_device(std::string* why);

@@ -59,6 +59,12 @@ template <class I> struct FactorPattern {
   PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }
   PatternView<I> upper() const { return {n, upper_begin.data(), upper_column.data()}; }
   bool natural() const { return row_order.empty(); }
+
+  /// Leaves the orders.
+  void drop_triangles()
+  {
+    for (Array<I>* of : {&lower_begin, &lower_column, &upper_begin, &upper_column}) Array<I>().swap(*of);
+  }
 };
 
 /// The numbers of a factor, in the order of its FactorPattern.
@@ -76,7 +82,12 @@ template <class I> struct SymbolicOptions {
   const I* column_order = nullptr;  ///< n entries; equal to row_order for IC
 };
 
-/// Rows offsets ascend, columns ascend, are distinct and inside [0, n).
+/// Row offsets ascend from 0.
+///   errors  bad_row_offsets(row)
+///   cost    O(n) on `threads` threads; one allocates nothing
+template <class I> Status check_row_offsets(PatternView<I> A, int threads = 1);
+
+/// Row offsets ascend, columns ascend, are distinct and inside [0, n).
 ///   errors  bad_row_offsets, column_out_of_range, unsorted_columns, duplicate_column (row, column)
 ///   cost    O(nnz) on `threads` threads; one allocates nothing
 template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
@@ -94,5 +105,10 @@ template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
 template <class I>
 Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out,
                            int threads = 1);
+
+/// Operations of a factorization as PETSc counts them: n + sum over the rows of U, of u entries, of u (1 + 2 u). Row p
+/// of U is used once for each entry of column p of L, of which there are as many where the pattern is symmetric;
+/// elsewhere this is an estimate.
+template <class I> std::int64_t count_operations(const FactorPattern<I>& pattern);
 
 }  // namespace syncfree

@@ -35,13 +35,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "syncfree/host_device.hpp"
 #include "syncfree/ready.hpp"
-
-#if defined(__CUDACC__)
-#define SYNCFREE_HD __host__ __device__
-#else
-#define SYNCFREE_HD
-#endif
 
 /// A statement of the host in a function that the compiler of device code reads for both.
 #if defined(__CUDA_ARCH__)

@@ -69,7 +69,9 @@ struct SolverOptions {
 struct Summary {
   std::string strategy;        ///< that really runs
   std::string reason;          ///< why `auto` took it; "forced" otherwise
+  std::int64_t rows = 0;
   std::int64_t lower_nnz = 0, upper_nnz = 0;  ///< strict triangles
+  std::int64_t operations = 0;  ///< of a factorization, as count_operations()
   int threads = 1;
   bool single_storage = false;
   std::size_t factor_bytes = 0;     ///< patterns and numbers

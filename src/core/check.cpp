@@ -8,11 +8,26 @@
 
 namespace syncfree {
 
-/// All offsets come before the first column: one too large points behind the columns.
-template <class I> static Status check_offsets(const PatternView<I>& A)
+/// is_good(rows begin to end - 1) for all parts of the rows?
+template <class I, class IsGood> static bool all_parts(I rows, int threads, IsGood is_good)
+{
+  std::atomic<bool> good{true};
+  for_parts(threads, parts_of(rows), [&](std::size_t part) {
+    if (!is_good(first_of_part<I>(part), end_of_part(part, rows))) good = false;
+  });
+  return good;
+}
+
+template <class I> Status check_row_offsets(PatternView<I> A, int threads)
 {
   if (A.n < 0) return failed(Code::bad_row_offsets, 0);
   if (A.n > 0 && A.row_begin[0] != 0) return failed(Code::bad_row_offsets, 0);
+  const auto ascend = [&](I begin, I end) {
+    unsigned descents = 0;
+    for (I i = begin; i < end; ++i) descents |= A.row_begin[i + 1] < A.row_begin[i];
+    return descents == 0;
+  };
+  if (all_parts(A.n, threads, ascend)) return {};
   for (I i = 0; i < A.n; ++i)
     if (A.row_begin[i + 1] < A.row_begin[i]) return failed(Code::bad_row_offsets, i);
   return {};
@@ -41,26 +56,23 @@ template <class I> static bool ascends(const PatternView<I>& A, I i)
   return descents == 0;
 }
 
-template <class I> static bool all_ascend(const PatternView<I>& A, int threads)
-{
-  std::atomic<bool> good{true};
-  for_parts(threads, parts_of(A.n), [&](std::size_t part) {
-    bool mine = true;
-    for (I i = first_of_part<I>(part); i < end_of_part(part, A.n); ++i) mine &= ascends(A, i);
-    if (!mine) good = false;
-  });
-  return good;
-}
-
+/// All offsets come before the first column: one too large points behind the columns.
 template <class I> Status check_pattern(PatternView<I> A, int threads)
 {
-  Status status = check_offsets(A);
-  if (status.ok() && all_ascend(A, threads)) return status;
+  const auto all_ascend = [&](I begin, I end) {
+    bool all = true;
+    for (I i = begin; i < end; ++i) all &= ascends(A, i);
+    return all;
+  };
+  Status status = check_row_offsets(A, threads);
+  if (status.ok() && all_parts(A.n, threads, all_ascend)) return status;
   for (I i = 0; status.ok() && i < A.n; ++i) status = check_row(A, i);
   return status;
 }
 
-#define INSTANTIATE(I) template Status check_pattern<I>(PatternView<I>, int);
+#define INSTANTIATE(I)                                              \
+  template Status check_row_offsets<I>(PatternView<I>, int); \
+  template Status check_pattern<I>(PatternView<I>, int);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

@@ -179,7 +179,7 @@ private:
   {
     Grid<I> grid;
     grid.line = T_.n;
-    if (rule_.tiles && rule_.rows == 0) grid = find_grid(T_);
+    if (rule_.tiles && rule_.rows == 0) grid = find_grid(T_, lower_);
     measure_levels(depth_.data(), T_.n, lower_, &grid);
     if (grid.star && plan_.has_ghosts) {
       TileShape shape = rule_.shape;
@@ -187,7 +187,7 @@ private:
       has_tiles_ = shape.cells > 0;
       if (has_tiles_) return {T_.n, lower_, grid, shape};
     }
-    const std::int64_t reach = typical_reach(T_), most = most_rows_of_run(reach);
+    const std::int64_t reach = typical_reach(T_, lower_), most = most_rows_of_run(reach);
     const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, reach, most));
     grid.lines *= grid.planes, grid.planes = 1;
     const std::int64_t lines = rows / grid.line;

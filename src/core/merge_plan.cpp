@@ -357,11 +357,16 @@ template <class I> void merge_runs(const Task<I>& task, std::vector<Run<I>>* run
 
 }  // namespace
 
+bool may_merge(std::int64_t rows, std::int64_t levels)
+{
+  return rows > 0 && static_cast<double>(rows) <= static_cast<double>(widest) * static_cast<double>(levels);
+}
+
 template <class I>
 Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergeForecast* out)
 try {
   *out = {};
-  if (T.n == 0 || static_cast<double>(T.n) > static_cast<double>(widest) * static_cast<double>(levels.count)) return {};
+  if (!may_merge(T.n, levels.count)) return {};
   const Task<I> task(T, levels, rule);
   std::vector<Run<I>> runs = sample_runs(task);
   merge_runs(task, &runs);

@@ -71,8 +71,11 @@ struct MergeForecast {
   std::int64_t longest = 0, longest_row = 0;
 };
 
-/// The same for a triangle that has no plan yet, from a few runs of its levels; all zeros where levels are so wide that
-/// merging is not worth the look.
+/// Are levels narrow enough for merging to be worth the look?
+bool may_merge(std::int64_t rows, std::int64_t levels);
+
+/// The same for a triangle that has no plan yet, from a few runs of its levels; all zeros where merging is
+/// not worth the look.
 ///   errors  out_of_memory
 ///   cost    that of a plan for some 6,000 rows, and O(n)
 template <class I>

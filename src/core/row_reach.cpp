@@ -14,15 +14,16 @@ namespace {
 
 /// How far the far neighbours of the rows of a sample are: the mean of the entries in the outer half. Rows that read
 /// nobody are left out.
-template <class I> std::vector<double> find_reaches(const PatternView<I>& T)
+template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower)
 {
   std::vector<double> reach;
-  for_sample(T.n, [&](I row) {
+  for_sample(A.n, [&](I row) {
     std::int64_t longest = 0, sum = 0, count = 0;
-    const auto distance = [&](I k) { return std::abs(static_cast<std::int64_t>(row) - T.column[k]); };
-    for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) longest = std::max<std::int64_t>(longest, distance(k));
-    for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k)
+    const auto distance = [&](I k) { return std::abs(static_cast<std::int64_t>(row) - A.column[k]); };
+    for_side(A, lower, row, [&](I k) { longest = std::max<std::int64_t>(longest, distance(k)); });
+    for_side(A, lower, row, [&](I k) {
       if (2 * distance(k) >= longest) sum += distance(k), ++count;
+    });
     if (count > 0) reach.push_back(static_cast<double>(sum) / static_cast<double>(count));
   });
   return reach;
@@ -38,15 +39,15 @@ double middle_of(std::vector<double> some)
 
 }  // namespace
 
-template <class I> std::int64_t typical_reach(const PatternView<I>& T)
+template <class I> std::int64_t typical_reach(const PatternView<I>& A, bool lower)
 {
-  return std::llround(middle_of(find_reaches(T)));
+  return std::llround(middle_of(find_reaches(A, lower)));
 }
 
-template <class I> bool reaches_regularly(PatternView<I> T)
+template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
 {
   constexpr double most = 0.05, part = 0.7;  // of the reach, and of the rows
-  const std::vector<double> reaches = find_reaches(T);
+  const std::vector<double> reaches = find_reaches(A, lower);
   const double typical = middle_of(reaches);
   const auto is_typical = [typical](double r) { return std::abs(r - typical) <= std::max(1.0, most * typical); };
   const auto count = std::count_if(reaches.begin(), reaches.end(), is_typical);
@@ -54,8 +55,8 @@ template <class I> bool reaches_regularly(PatternView<I> T)
 }
 
 #define INSTANTIATE(I)                                               \
-  template std::int64_t typical_reach<I>(const PatternView<I>&);      \
-  template bool reaches_regularly<I>(PatternView<I>);
+  template std::int64_t typical_reach<I>(const PatternView<I>&, bool); \
+  template bool reaches_regularly<I>(PatternView<I>, bool);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

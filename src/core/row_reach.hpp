@@ -1,6 +1,6 @@
 #pragma once
 
-/// How long rows are and how far they reach.
+/// How long rows are and how far they reach: rows of a pattern, or of one triangle of A, which may be all that A has.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,10 +33,10 @@ template <class I, class Look> void for_sample(I n, Look look)
 }
 
 /// On a grid this is a plane or, of a plane, a line. 0 where rows read nobody. Throws std::bad_alloc.
-template <class I> std::int64_t typical_reach(const PatternView<I>& T);
+template <class I> std::int64_t typical_reach(const PatternView<I>& A, bool lower);
 
 /// Do most rows reach equally far, as on a grid? Then chains stay inside blocks, and blocks follow each other at equal
 /// distances in time; elsewhere the same chain may cross borders again and again.
-template <class I> bool reaches_regularly(PatternView<I> T);
+template <class I> bool reaches_regularly(PatternView<I> A, bool lower);
 
 }  // namespace syncfree

@@ -72,8 +72,9 @@ static DeviceTimes level_order_times(const ChoiceInput& f)
 
 static DeviceTimes courier_times(const ChoiceInput& f)
 {
+  /* tiles of a grid are filled on the device, other plans are made on the host */
+  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, 2000 + 2e-4 * static_cast<double>(f.nnz)};
   const double plan = 0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12);
-  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, plan};
   const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
   const double step = entries <= 5 ? 0.09 : f.longest <= ghost_near[ghost_sizes - 1] ? 0.17 : 0.25;
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
@@ -83,14 +84,25 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), plan};
 }
 
+static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
+{
+  const std::int64_t most = std::clamp(f.threads, 1, 12);
+  const auto threads = static_cast<double>(std::clamp<std::int64_t>(f.levels / 128, 1, most));
+  return 500 + (0.01 + 0.014 / threads) * entries + 40 * static_cast<double>(longest);
+}
+
 static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
-  const std::int64_t most = std::clamp(f.threads, 1, 12);
-  const auto threads = static_cast<double>(std::clamp<std::int64_t>(f.levels / 128, 1, most));
   return {"merged", 5 + (0.6 + 0.007 * length) * groups + 2.3e-5 * entries,
-          500 + (0.01 + 0.014 / threads) * entries + 40 * static_cast<double>(f.merged_longest)};
+          merged_plan_time(f, entries, f.merged_longest)};
+}
+
+bool could_pay_to_merge(const ChoiceInput& f)
+{
+  const double applies = static_cast<double>(f.expected_applies);
+  return merged_plan_time(f, static_cast<double>(f.nnz), 2) < applies * level_order_times(f).apply;
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.

@@ -290,7 +290,18 @@ try {
   return failed(Code::out_of_memory);
 }
 
-#define INSTANTIATE(I) \
+template <class I> std::int64_t count_operations(const FactorPattern<I>& pattern)
+{
+  std::int64_t operations = pattern.n;
+  for (I p = 0; p < pattern.n; ++p) {
+    const std::int64_t length = pattern.upper_begin[p + 1] - pattern.upper_begin[p];
+    operations += length * (1 + 2 * length);
+  }
+  return operations;
+}
+
+#define INSTANTIATE(I)                                                     \
+  template std::int64_t count_operations<I>(const FactorPattern<I>&); \
   template Status make_factor_pattern<I>(PatternView<I>, const SymbolicOptions<I>&, FactorPattern<I>*, int);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -20,21 +20,21 @@ constexpr double least_part = 0.3;         ///< of them that have to look alike
 constexpr std::int64_t longest_run = 512;  ///< rows
 
 /// How far the entries of a row are away, ascending.
-template <class I> std::vector<I> distances_of(const PatternView<I>& T, I row)
+template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row)
 {
   std::vector<I> distance;
-  for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) distance.push_back(std::abs(row - T.column[k]));
+  for_side(A, lower, row, [&](I k) { distance.push_back(std::abs(row - A.column[k])); });
   std::sort(distance.begin(), distance.end());
   return distance;
 }
 
 /// Those of most rows; nothing where rows differ.
-template <class I> std::vector<I> typical_distances(const PatternView<I>& T)
+template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower)
 {
   std::map<std::vector<I>, std::int64_t> times;
-  const I stride = static_cast<I>(T.n / sample) | 1;  // odd, so as not to follow a side of a grid
+  const I stride = static_cast<I>(A.n / sample) | 1;  // odd, so as not to follow a side of a grid
   std::int64_t rows = 0;
-  for (I row = stride / 2; row < T.n; row += stride, ++rows) ++times[distances_of(T, row)];
+  for (I row = stride / 2; row < A.n; row += stride, ++rows) ++times[distances_of(A, lower, row)];
   const auto most = std::max_element(times.begin(), times.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == times.end() || static_cast<double>(most->second) < least_part * static_cast<double>(rows)) return {};
@@ -158,21 +158,21 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most)
 
 }  // namespace
 
-template <class I> Grid<I> find_grid(PatternView<I> T)
+template <class I> Grid<I> find_grid(PatternView<I> A, bool lower)
 {
   Grid<I> grid;
-  grid.line = T.n;
-  const std::vector<I> distance = typical_distances(T);
+  grid.line = A.n;
+  const std::vector<I> distance = typical_distances(A, lower);
   const auto cluster = clusters_of(distance);
   if (cluster.size() < 2 || cluster[0].first != 1) return grid;
   const I line = static_cast<I>((static_cast<std::int64_t>(cluster[1].first) + cluster[1].second) / 2);
   const bool solid = cluster.size() > 2;
   const I plane = solid ? static_cast<I>((static_cast<std::int64_t>(cluster[2].first) + cluster.back().second) / 2) : 0;
-  if (line < 2 || (solid && (plane % line != 0 || T.n % plane != 0))) return grid;
+  if (line < 2 || (solid && (plane % line != 0 || A.n % plane != 0))) return grid;
   grid.line = line;
-  grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(T.n) + line - 1) / line);
-  grid.planes = solid ? T.n / plane : 1;
-  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && T.n % line == 0;
+  grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(A.n) + line - 1) / line);
+  grid.planes = solid ? A.n / plane : 1;
+  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && A.n % line == 0;
   guess_levels(distance, &grid);
   return grid;
 }
@@ -273,7 +273,7 @@ template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
 }
 
 #define INSTANTIATE(I)                                                            \
-  template Grid<I> find_grid<I>(PatternView<I>);                                  \
+  template Grid<I> find_grid<I>(PatternView<I>, bool);                            \
   template void measure_levels<I>(const I*, I, bool, Grid<I>*);                   \
   template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int);           \
   template class Tiling<I>;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "syncfree/csr.hpp"
+#include "syncfree/host_device.hpp"
 
 namespace syncfree {
 
@@ -23,8 +24,9 @@ template <class I> struct Grid {
   bool star = false;
 };
 
-/// Looks at a few rows: the grid is a guess, of which nothing but time may depend.
-template <class I> Grid<I> find_grid(PatternView<I> T);
+/// The grid of one triangle of A, which may be all that A has. Looks at a few rows: the grid is a guess, of which
+/// nothing but time may depend.
+template <class I> Grid<I> find_grid(PatternView<I> A, bool lower);
 
 /// Takes next_line and next_plane from the levels of rows in the middle; find_grid() guesses them.
 template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<I>* grid);
@@ -35,14 +37,15 @@ struct TileShape {
 
 /// Parts of nearly equal size of a side of a grid, none larger than `most`.
 struct AxisParts {
-  std::int64_t size, count;
+  std::int64_t size = 0, count = 1;
 
+  AxisParts() = default;
   AxisParts(std::int64_t all, std::int64_t most) : size(all), count(1)
   {
     if (most > 0 && most < all) count = (all + most - 1) / most;
   }
-  std::int64_t begin(std::int64_t part) const { return part * size / count; }
-  std::int64_t largest() const { return (size + count - 1) / count; }
+  SYNCFREE_HD std::int64_t begin(std::int64_t part) const { return part * size / count; }
+  SYNCFREE_HD std::int64_t largest() const { return (size + count - 1) / count; }
 };
 
 /// The shape for which a solve of a star's triangle should take the least time, by a model of tiles that follow each

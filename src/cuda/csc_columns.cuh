@@ -17,9 +17,9 @@ template <class T, class V, class I> class CscColumns : public DeviceSolver<T, I
 public:
   ///   turned           the columns of the triangle
   ///   order, renumber  as in StoredTriangle, of columns
-  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, const Array<I>& order, bool renumber)
-      : triangle_(columns(triangle, turned, order, renumber)), degree_(degrees(triangle)), sum_(triangle.pattern.n),
-        count_(triangle.pattern.n), counter_(1)
+  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, DeviceArray<I> order, bool renumber)
+      : triangle_(columns(triangle, turned, std::move(order), renumber)), degree_(degrees(triangle)),
+        sum_(triangle.n()), count_(triangle.n()), counter_(1)
   {
     sum_.fill(0, nullptr);
     count_.fill(0, nullptr);
@@ -47,19 +47,19 @@ protected:
 
 private:
   static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned,
-                                         const Array<I>& order, bool renumber)
+                                         DeviceArray<I> order, bool renumber)
   {
     std::vector<I> source = turned.source;
     if (triangle.source)
       for (I& k : source) k = triangle.source[k];
-    return {{triangle.lower, turned.view(), source.data(), triangle.unit}, order, renumber};
+    return {{triangle.lower, turned.view(), source.data(), triangle.unit}, std::move(order), renumber};
   }
 
   static std::vector<unsigned> degrees(const DeviceTriangle<I>& triangle)
   {
-    std::vector<unsigned> degree(triangle.pattern.n);
-    for (I i = 0; i < triangle.pattern.n; ++i)
-      degree[i] = static_cast<unsigned>(triangle.pattern.row_begin[i + 1] - triangle.pattern.row_begin[i]);
+    const PatternView<I>& rows = triangle.pattern();
+    std::vector<unsigned> degree(rows.n);
+    for (I i = 0; i < rows.n; ++i) degree[i] = static_cast<unsigned>(rows.row_begin[i + 1] - rows.row_begin[i]);
     return degree;
   }
 

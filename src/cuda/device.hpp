@@ -47,10 +47,12 @@ public:
   {
     if (size == 0) return;
     void* memory = nullptr;
-    if (cudaMalloc(&memory, bytes()) != cudaSuccess) {
+    const cudaError_t error = cudaMalloc(&memory, bytes());
+    if (error == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       throw Failure{failed(Code::out_of_memory, "the device has no " + std::to_string(bytes()) + " bytes left")};
     }
+    check(error, "cudaMalloc");
     data_ = static_cast<V*>(memory);
   }
   /// A copy of host memory; has arrived on return.
@@ -94,6 +96,20 @@ private:
   V* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// On the null stream.
+template <class V> DeviceArray<V> copy_of(const DeviceArray<V>& from)
+{
+  DeviceArray<V> copy(from.size());
+  if (!from.empty()) SYNCFREE_CUDA(cudaMemcpyAsync(copy.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice));
+  return copy;
+}
+
+/// Waits.
+template <class V> void copy_to_host(V* to, const V* from, std::size_t count)
+{
+  if (count) SYNCFREE_CUDA(cudaMemcpy(to, from, count * sizeof(V), cudaMemcpyDeviceToHost));
+}
 
 /// Blocks of `threads` for so many threads, at least one.
 inline unsigned blocks_for(std::size_t count, unsigned threads)

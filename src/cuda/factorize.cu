@@ -178,17 +178,15 @@ template <class T> unsigned long long bits(T v)
 }  // namespace
 
 template <class T, class I>
-DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A,
-                                               const LevelSets<I>& levels, bool single)
-    : pattern_(pattern), single_(single), lower_begin_(pattern.lower_begin), lower_column_(pattern.lower_column),
-      upper_begin_(pattern.upper_begin), upper_column_(pattern.upper_column), order_(levels.row),
-      counter_(1), top_(1), outcome_(1), described_(2), lower_(pattern.lower_column.size()),
-      upper_(pattern.upper_column.size()), inverse_pivot_(pattern.n)
+DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
+                                               bool single)
+    : pattern_(pattern), levels_(levels), single_(single), slots_(pattern, sizeof(T)), counter_(1), top_(1),
+      outcome_(1), described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
+      inverse_pivot_(pattern.n)
 {
-  find_sources(A);
-  slots_ = UpdateSlots<I>(pattern, lower_pattern(), upper_pattern(), sizeof(T));
   if (slots_.made()) {
-    const Granularity granularity = granularity_of(pattern.lower(), levels.count);
+    const DevicePattern<I> L = pattern.lower();
+    const Granularity granularity = granularity_of(L.n, L.nnz, levels.count, pattern.counts.most_lower);
     against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
   } else {
     ready_ = DeviceArray<unsigned>(pattern.n);
@@ -196,54 +194,6 @@ DeviceFactorization<T, I>::DeviceFactorization(const FactorPattern<I>& pattern, 
   ready_.fill(0, nullptr);
   counter_.fill(0, nullptr);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-}
-
-/// Is each row of A that of L, the diagonal and that of U, one after the other? Of IC: does it end in them?
-template <class T, class I> bool DeviceFactorization<T, I>::in_order(const PatternView<I>& A) const
-{
-  const FactorPattern<I>& p = pattern_;
-  if (!p.natural()) return false;
-  if (p.levels == 0) return true;  // its rows were split from A's
-  for (I i = 0; i < p.n; ++i) {
-    const I diagonal = A.row_begin[i + 1] - (p.upper_begin[i + 1] - p.upper_begin[i]) - 1;
-    if (diagonal < A.row_begin[i] || A.column[diagonal] != i) return false;
-    const I before = p.lower_begin[i + 1] - p.lower_begin[i];
-    if (p.kind == Kind::ilu && diagonal - before != A.row_begin[i]) return false;
-  }
-  return true;
-}
-
-template <class T, class I> void DeviceFactorization<T, I>::find_sources(const PatternView<I>& A)
-{
-  if (!in_order(A)) return look_up_sources(A);
-  const bool lu = pattern_.kind == Kind::ilu;
-  const DeviceArray<I> begin(A.row_begin, A.n + 1);
-  lower_source_ = DeviceArray<I>(lu ? lower_column_.size() : 0);
-  upper_source_ = DeviceArray<I>(upper_column_.size());
-  diagonal_source_ = DeviceArray<I>(A.n);
-  find_sources_in_order(A.n, begin.data(), lower_begin_.data(), upper_begin_.data(), lower_source_.data(),
-                        upper_source_.data(), diagonal_source_.data());
-  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-}
-
-template <class T, class I> void DeviceFactorization<T, I>::look_up_sources(const PatternView<I>& A)
-{
-  const FactorPattern<I>& p = pattern_;
-  std::vector<I> source(p.n), lower(p.lower_column.size()), upper(p.upper_column.size()), diagonal(p.n);
-  for (I i = 0; i < p.n; ++i) {
-    for (I k = p.lower_begin[i]; k < p.lower_begin[i + 1]; ++k) source[p.lower_column[k]] = -1;
-    for (I k = p.upper_begin[i]; k < p.upper_begin[i + 1]; ++k) source[p.upper_column[k]] = -1;
-    source[i] = -1;
-    const I row = p.natural() ? i : p.row_order[i];
-    for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
-      source[p.natural() ? A.column[k] : p.column_place[A.column[k]]] = k;
-    for (I k = p.lower_begin[i]; k < p.lower_begin[i + 1]; ++k) lower[k] = source[p.lower_column[k]];
-    for (I k = p.upper_begin[i]; k < p.upper_begin[i + 1]; ++k) upper[k] = source[p.upper_column[k]];
-    diagonal[i] = source[i];
-  }
-  if (p.kind == Kind::ilu) lower_source_ = DeviceArray<I>(lower);
-  upper_source_ = DeviceArray<I>(upper);
-  diagonal_source_ = DeviceArray<I>(diagonal);
 }
 
 template <class T, class I>
@@ -254,14 +204,14 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
       pattern_.n,
       pattern_.kind == Kind::ilu,
       single_,
-      lower_begin_.data(),
-      lower_column_.data(),
-      upper_begin_.data(),
-      upper_column_.data(),
-      lower_source_.data(),
-      upper_source_.data(),
-      diagonal_source_.data(),
-      order_.data(),
+      pattern_.lower_begin.data(),
+      pattern_.lower_column.data(),
+      pattern_.upper_begin.data(),
+      pattern_.upper_column.data(),
+      pattern_.lower_source.data(),
+      pattern_.upper_source.data(),
+      pattern_.diagonal_source.data(),
+      levels_.row.data(),
       numbers(lower_.data()),
       numbers(upper_.data()),
       numbers(inverse_pivot_.data()),
@@ -333,17 +283,6 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
       return status;
     }
   }
-}
-
-template <class T, class I> std::size_t DeviceFactorization<T, I>::pattern_bytes() const
-{
-  return lower_begin_.bytes() + lower_column_.bytes() + upper_begin_.bytes() + upper_column_.bytes();
-}
-
-template <class T, class I> std::size_t DeviceFactorization<T, I>::plan_bytes() const
-{
-  return lower_source_.bytes() + upper_source_.bytes() + diagonal_source_.bytes() + order_.bytes() + A_begin_.bytes() +
-         A_column_.bytes() + ready_.bytes() + slots_.bytes();
 }
 
 #define INSTANTIATE(T, I) template class DeviceFactorization<T, I>;

@@ -47,7 +47,7 @@ public:
   using Kernel = void (*)(StoredView<V, I>, unsigned*, unsigned long long*, const Number<T>*, Number<T>*, bool);
 
   FlaggedSolver(const DeviceTriangle<I>& triangle, Kernel kernel)
-      : kernel_(kernel), triangle_(triangle, solve_order(triangle), false), ready_(triangle.pattern.n),
+      : kernel_(kernel), triangle_(triangle, solve_order(triangle), false), ready_(triangle.n()),
         counter_(1)
   {
     ready_.fill(0, nullptr);

@@ -17,14 +17,11 @@ struct Granularity {
   std::int64_t longest = 0;  ///< entries of the longest row
 };
 
-template <class I> Granularity granularity_of(const PatternView<I>& p, I levels)
+template <class I> Granularity granularity_of(I rows, I nnz, I levels, std::int64_t longest)
 {
-  Granularity g;
-  if (p.n == 0) return g;
-  g.rows_a_level = static_cast<double>(p.n) / static_cast<double>(levels);
-  g.entries_a_row = static_cast<double>(p.nnz()) / static_cast<double>(p.n);
-  for (I i = 0; i < p.n; ++i) g.longest = std::max<std::int64_t>(g.longest, p.row_begin[i + 1] - p.row_begin[i]);
-  return g;
+  if (rows == 0) return {};
+  const auto n = static_cast<double>(rows);
+  return {n / static_cast<double>(levels), static_cast<double>(nnz) / n, longest};
 }
 
 /// Do eight levels fit on the device at once, with one block of `threads` on each multiprocessor?

@@ -241,7 +241,7 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<Number<T>>::Vie
 
 template <class T, class V, class I, template <class> class Box> class LevelOrderSolver : public DeviceSolver<T, I> {
 public:
-  explicit LevelOrderSolver(const DeviceTriangle<I>& triangle) : LevelOrderSolver(triangle, LevelsOf<I>(triangle)) {}
+  explicit LevelOrderSolver(const DeviceTriangle<I>& triangle) : LevelOrderSolver(triangle, granularity_of(triangle)) {}
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
@@ -268,15 +268,10 @@ public:
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
-  LevelOrderSolver(const DeviceTriangle<I>& triangle, const LevelsOf<I>& levels)
-      : LevelOrderSolver(triangle, *levels, granularity_of(triangle.pattern, levels->count))
-  {
-  }
-
-  LevelOrderSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels, const Granularity& granularity)
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity)
       : lanes_(choose_lanes(granularity)),
         against_crowding_(memory_against_crowding(granularity, lanes_, level_order_threads)),
-        triangle_(store(triangle, levels, granularity)), partial_rows_(triangle_.n() - triangle.pattern.n),
+        triangle_(store(triangle, granularity)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), counter_(1)
   {
     with_lanes(lanes_, [&](auto lanes) {
@@ -286,18 +281,21 @@ private:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels,
-                                const Granularity& granularity) const
+  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity) const
   {
-    if (granularity.longest <= 2 * longest_row(lanes_)) return {triangle, levels.row, true};
+    if (granularity.longest <= 2 * longest_row(lanes_)) return {triangle, level_order(triangle), true};
     SplitRows<I> split;
-    const Status status = split_long_rows(triangle.pattern, triangle.lower, I(longest_row(lanes_)), &split);
+    const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split);
     if (!status.ok()) throw Failure{status};
     if (triangle.source)
       for (I& source : split.source)
         if (source >= 0) source = triangle.source[source];
-    const DeviceTriangle<I> parts{triangle.lower, split.view(), split.source.data(), triangle.unit};
-    return {parts, LevelsOf<I>(parts)->row, true, split.row.data()};
+    const DeviceTriangle<I> parts(triangle.lower, split.view(), split.source.data(), triangle.unit);
+    StoredTriangle<T, V, I> stored(parts, level_order(parts), true);
+    Array<I> names = parts.levels().row;
+    for (I& row : names) row = split.row[row];
+    stored.name_rows(names);
+    return stored;
   }
 
   template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)

@@ -1,46 +1,21 @@
-/// The preconditioner on a CUDA device. Pattern work is done by the core on the host; numbers and solves stay on
-/// the device. As on the host: with A(r, c) = L U the solve of A x = b is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i,
-/// that of A^T x = b exchanges r and c and uses U^T L^T, and IC's transposed solve is the solve itself.
+/// The preconditioner on a CUDA device. The pattern of ILU(0) and IC(0) in natural order, its levels and the plans that
+/// `auto` takes are made there, from rows and columns that may be there already; other patterns and plans are made by
+/// the core on the host. Numbers and solves stay on the device. As on the host: with A(r, c) = L U the solve of A x = b
+/// is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i, that of A^T x = b exchanges r and c and uses U^T L^T, and IC's
+/// transposed solve is the solve itself.
 
-#include <array>
 #include <new>
 #include <type_traits>
 
+#include "analysis.hpp"
 #include "core/instantiate.hpp"
-#include "core/parallel.hpp"
-#include "core/row_reach.hpp"
-#include "core/tiling.hpp"
-#include "core/transpose.hpp"
-#include "factorize.hpp"
-#include "make_solver.hpp"
-#include "merge_rule.hpp"
-#include "solver.hpp"
 #include "syncfree/cuda.hpp"
-#include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
 #include "vectors.hpp"
 
 namespace syncfree {
 namespace cuda {
 namespace {
-
-enum Which { lower, upper, lower_transposed, upper_transposed };
-
-/// Everything that one analysis makes; it does not move, because its parts refer to each other.
-template <class T, class I> struct Analysis {
-  I nnz = 0;  ///< of A
-  FactorPattern<I> pattern;
-  SolverOptions options;
-  Choice choice;
-  LevelCounts levels;
-  std::unique_ptr<DeviceFactorization<T, I>> factorization;
-  std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
-  DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
-  DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
-  DeviceArray<T> A_value, b, x;                               ///< copies, for callers with host memory
-  PivotReport pivots;
-  I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
-};
 
 /// Puts calls on different streams in order. Calls that are captured have no place in that order: when a graph runs is
 /// for the caller to arrange.
@@ -84,12 +59,19 @@ public:
 
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   {
+    return analyse_there(A, {}, symbolic, options);
+  }
+
+  Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
+                       const SolverOptions& options) override
+  {
     factored_ = false;
     analysis_.reset();
     return guarded([&] {
       auto made = std::make_unique<Analysis<T, I>>();
       made->options = options;
-      Status status = make_analysis(A, symbolic, made.get());
+      if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream_));
+      const Status status = make_analysis({A, on_device, symbolic}, made.get());
       if (status.ok()) analysis_ = std::move(made);
       return status;
     });
@@ -167,11 +149,14 @@ public:
     const Analysis<T, I>& a = *analysis_;
     s.strategy = a.choice.strategy;
     s.reason = a.choice.reason;
+    s.rows = a.pattern.n;
+    s.operations = a.pattern.counts.operations;
     s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
     s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
     s.single_storage = a.options.single_storage;
-    s.factor_bytes = a.factorization->pattern_bytes() + a.factorization->value_bytes();
-    s.plan_bytes = a.factorization->plan_bytes() + a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() +
+    s.factor_bytes = a.pattern.bytes() + a.factorization->value_bytes();
+    s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
+                   a.factorization->plan_bytes() + a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() +
                    a.A_value.bytes() + a.b.bytes() + a.x.bytes();
     for (int which = 0; which < 4; ++which)
       if (const auto& solver = a.solver[which])
@@ -188,10 +173,19 @@ public:
     return analysis_ ? analysis_->levels : LevelCounts();
   }
 
+  /// Copied from the device when it is first asked for.
   const FactorPattern<I>& pattern() const override
   {
     static const FactorPattern<I> none;
-    return analysis_ ? analysis_->pattern : none;
+    if (!analysis_) return none;
+    try {
+      fetch_pattern(analysis_.get());
+    } catch (const Failure&) {
+      return none;
+    } catch (const std::bad_alloc&) {
+      return none;
+    }
+    return analysis_->made;
   }
 
   /// Empty where the device does not give them.
@@ -226,111 +220,11 @@ private:
     return failed(Code::out_of_memory);
   }
 
-  Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
-  {
-    if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
-    const int threads = a->options.threads;
-    Status status = check_pattern(A, threads);
-    if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, threads);
-    if (!status.ok()) return status;
-    a->nnz = A.nnz();
-    LevelSets<I> levels, upper_levels;
-    status = find_both_levels(*a, &levels, &upper_levels);
-    if (!status.ok()) return status;
-    a->levels = {levels.count, upper_levels.count};
-    a->choice = {a->options.strategy, "forced"};
-    if (a->options.strategy == "auto") a->choice = choose_strategy(features(*a, levels));
-    a->factorization = std::make_unique<DeviceFactorization<T, I>>(a->pattern, A, levels, a->options.single_storage);
-    a->row_order = DeviceArray<I>(a->pattern.row_order);
-    a->column_order = DeviceArray<I>(a->pattern.column_order);
-    if (!a->pattern.natural()) a->work = DeviceArray<T>(A.n);
-    const auto& f = *a->factorization;
-    return make_both(a, lower, {true, a->pattern.lower(), nullptr, true, f.lower_pattern(), &levels}, upper,
-                     {false, a->pattern.upper(), nullptr, false, f.upper_pattern(), &upper_levels});
-  }
-
-  static Status find_both_levels(const Analysis<T, I>& a, LevelSets<I>* lower_levels, LevelSets<I>* upper_levels)
-  {
-    Status status[2];
-    for_parts(a.options.threads, 2, [&](std::size_t t) {
-      status[t] = t ? make_level_sets(a.pattern.upper(), false, upper_levels, a.options.threads)
-                    : make_level_sets(a.pattern.lower(), true, lower_levels, a.options.threads);
-    });
-    return status[0].ok() ? status[1] : status[0];
-  }
-
-  /// 0 where there are no tiles, or other levels than those of a grid.
-  static double time_by_tiles(const PatternView<I>& lower, I levels)
-  {
-    constexpr std::int64_t room_for_numbers = 170000;  // bytes in a block, about
-    const Grid<I> grid = find_grid(lower);
-    const double usual = static_cast<double>(grid.line) + grid.lines + grid.planes;
-    if (!grid.star || static_cast<double>(levels) > usual) return 0;
-    const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-    return choose_tile(grid, room_for_numbers / static_cast<std::int64_t>(sizeof(T)), multiprocessors).time;
-  }
-
-  static ChoiceInput features(const Analysis<T, I>& a, const LevelSets<I>& levels)
-  {
-    const PatternView<I> lower = a.pattern.lower(), upper = a.pattern.upper();
-    ChoiceInput f;
-    f.on_device = true;
-    f.threads = a.options.threads;
-    f.expected_applies = a.options.expected_applies;
-    f.rows = lower.n;
-    f.nnz = static_cast<std::int64_t>(lower.nnz()) + upper.nnz();
-    f.levels = levels.count;
-    if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
-    f.longest = std::max(longest_of(lower, f.threads), longest_of(upper, f.threads));
-    f.regular = reaches_regularly(lower);
-    if (a.options.blocks.least_rows == 0) f.tiled_time = time_by_tiles(lower, levels.count);
-    MergeForecast merged;
-    const Status status = forecast_merge(lower, levels, rule_of<T, I>(a.options), &merged);
-    if (!status.ok()) throw Failure{status};
-    f.merged_groups = merged.groups;
-    f.merged_entries = merged.entries;
-    f.merged_longest = merged.longest;
-    return f;
-  }
-
-  /// Two triangles side by side, and what their solvers ask for.
-  static Status make_both(Analysis<T, I>* a, Which first, const DeviceTriangle<I>& of_first, Which second,
-                          const DeviceTriangle<I>& of_second)
-  {
-    Status status[2];
-    int device;
-    SYNCFREE_CUDA(cudaGetDevice(&device));
-    for_parts(a->options.threads, 2, [&](std::size_t t) {
-      try {
-        SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
-        status[t] = make(a, t ? second : first, t ? of_second : of_first);
-      } catch (const Failure& failure) {
-        status[t] = failure.status;
-      }
-    });
-    for (const Which which : {first, second}) {
-      if (!status[0].ok() || !status[1].ok()) a->solver[which].reset();
-      else if (!a->solver[which]->solves_in_place() && a->work.empty())
-        a->work = DeviceArray<T>(of_first.pattern.n);
-    }
-    return status[0].ok() ? status[1] : status[0];
-  }
-
-  static Status make(Analysis<T, I>* a, Which which, const DeviceTriangle<I>& triangle)
-  {
-    SolverOptions chosen = a->options;
-    chosen.strategy = a->choice.strategy;
-    return make_device_solver(chosen, triangle, &a->solver[which]);
-  }
-
   void prepare_transposes()
   {
     Analysis<T, I>& a = *analysis_;
     if (a.solver[lower_transposed]) return;
-    const Transposed<I> Lt(a.pattern.lower()), Ut(a.pattern.upper());
-    const Status status = make_both(&a, upper_transposed, {true, Ut.view(), Ut.source.data(), false},
-                                    lower_transposed, {false, Lt.view(), Lt.source.data(), true});
-    if (!status.ok()) throw Failure{status};
+    make_transposes(&a);
     refresh_solver(upper_transposed);
     refresh_solver(lower_transposed);
   }
@@ -409,7 +303,7 @@ private:
 
   I n() const { return analysis_->pattern.n; }
   Kind kind() const { return analysis_->pattern.kind; }
-  bool natural() const { return analysis_->pattern.natural(); }
+  bool natural() const { return analysis_->made.natural(); }
   const T* inverse_pivot() const { return analysis_->factorization->inverse_pivot().data(); }
 
   Memory memory_ = Memory::host;

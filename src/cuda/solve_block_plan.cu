@@ -116,7 +116,7 @@ private:
     if (block.kernel != BlockKernel::diagonal) {
       SolverOptions leaf = options;
       leaf.strategy = name_of(block.kernel);
-      const DeviceTriangle<I> part{true, plan.pattern_of(block), plan.source.data() + block.entry, unit_};
+      const DeviceTriangle<I> part(true, plan.pattern_of(block), plan.source.data() + block.entry, unit_);
       const Status status = make_device_solver(leaf, part, &step.solver);
       if (!status.ok()) throw Failure{status};
     }
@@ -231,7 +231,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_by_plan(BlockShape shape, const DeviceT
   BlockTable table;
   BlockPlan<I> plan;
   if (const Status status = read_block_options(options.blocks, &table); !status.ok()) throw Failure{status};
-  const Status status = make_block_plan(triangle.pattern, triangle.lower, shape, table, &plan);
+  const Status status = make_block_plan(triangle.pattern(), triangle.lower, shape, table, &plan);
   if (!status.ok()) throw Failure{status};
   if (plan.blocks.size() == 1 && plan.blocks[0].kernel != BlockKernel::diagonal)
     return std::make_unique<UncutSolver<T, I>>(plan.blocks[0].kernel, triangle, options);

@@ -13,6 +13,8 @@
 
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
+#include "courier.hpp"
+#include "courier_arrays.cuh"
 #include "courier_compute.cuh"
 #include "courier_ghosts.cuh"
 #include "courier_mail.cuh"
@@ -193,12 +195,11 @@ template <class I> void rename(Array<I>* entries, const I* source, int threads)
   });
 }
 
-template <class T, class V, class I>
-CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+/// What fits on the device at hand.
+template <class T, class V> CourierRule rule_of_device()
 {
   using N = Number<T>;
   using M = Number<V>;
-  constexpr int most_near = courier_most_near<N>;
   CourierRule rule;
   rule.most_slots = numbers_that_fit<CourierMemory<N, M, 4>, N>(least_depth);
   for (int s = 0; s < ghost_sizes; ++s)
@@ -207,20 +208,33 @@ CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const SolverOptions&
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  rule.rows = options.blocks.least_rows;
-  rule.most_near = most_near;
+  rule.most_near = courier_most_near<N>;
   rule.most_warps = 4;
   rule.most_warps_of_long = 2;
+  return rule;
+}
+
+template <class T, class V, class I>
+CourierRule make_rule(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  CourierRule rule = rule_of_device<T, V>();
+  rule.rows = options.blocks.least_rows;
   rule.threads = options.threads;
-  const LevelsOf<I> levels(triangle);
+  rule.shape = triangle.tile;
+  return rule;
+}
+
+template <class T, class V, class I> CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, CourierRule rule)
+{
+  using N = Number<T>;
   CourierPlan<I> plan;
   for (int turn = 0;; ++turn) {
-    const Status status = make_courier_plan(triangle.pattern, triangle.lower, *levels, rule, &plan);
+    const Status status = make_courier_plan(triangle.pattern(), triangle.lower, triangle.levels(), rule, &plan);
     if (!status.ok()) throw Failure{status};
     if (plan.has_ghosts) break;
     if (turn == 3) throw Failure{failed(Code::device_failure, "courier: no block fits; take level_order")};
     with_near<N>(plan.near, [&](auto near) {
-      rule.most_slots = numbers_that_fit<CourierMemory<N, M, near>, N>(least_depth_of<N>(near));
+      rule.most_slots = numbers_that_fit<CourierMemory<N, Number<V>, near>, N>(least_depth_of<N>(near));
     });
     if (plan.slots <= rule.most_slots) break;
     rule.near = plan.near;
@@ -325,10 +339,10 @@ private:
 /// Rows that read ghosts.
 template <class T, class V, class I> class GhostSolver : public DeviceSolver<T, I> {
 public:
-  GhostSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan)
+  GhostSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan, GhostArrays<I> arrays)
       : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots), rows_(most_rows_of(plan)),
-        most_ghosts_(plan.most_ghosts), mails_(plan.mails), scaled_(!triangle.unit), block_(plan.block), run_(plan.run),
-        source_(plan.source), row_(plan.row), ghost_place_(plan.ghost_place), mailbox_(plan.mails), counter_(1)
+        most_ghosts_(plan.most_ghosts), mails_(plan.mails), scaled_(!triangle.unit), arrays_(std::move(arrays)),
+        run_(plan.run), mailbox_(plan.mails), counter_(1)
   {
     with_ghosts(near_, [&](auto near) {
       using Memory = GhostMemory<Number<T>, Number<V>, near>;
@@ -336,7 +350,6 @@ public:
       while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > memory_of_block()) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
       allow_shared_memory(solve_tiles<T, V, near>, memory_of_block());
-      make_pages<near>(plan);
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -351,10 +364,11 @@ public:
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     with_ghosts(near_, [&](auto near) {
-      const std::size_t count = source_.size() / 2;
+      const std::size_t count = arrays_.source.size() / 2;
       fill_pairs<T, V, I, near><<<blocks_for(count, 256), 256, 0, stream>>>(
-        count, source_.data(), row_.data(), numbers(value), scaled_ ? numbers(inverse_diagonal) : nullptr,
-        reinterpret_cast<Page<near>*>(page_.data()));
+        count, arrays_.source.data(), arrays_.row.data(), numbers(value),
+        scaled_ ? numbers(inverse_diagonal) : nullptr,
+        reinterpret_cast<GhostPage<Number<V>, near>*>(arrays_.page.data()));
       check_launch("fill_pairs");
     });
   }
@@ -368,30 +382,19 @@ public:
 
   std::size_t plan_bytes() const override
   {
-    return block_.bytes() + run_.bytes() + page_.bytes() - value_bytes() + source_.bytes() + row_.bytes() +
-           ghost_place_.bytes() + mailbox_.bytes();
+    return arrays_.block.bytes() + run_.bytes() + arrays_.page.bytes() - value_bytes() + arrays_.source.bytes() +
+           arrays_.row.bytes() + arrays_.ghost_place.bytes() + mailbox_.bytes();
   }
-  std::size_t value_bytes() const override { return source_.size() * sizeof(V); }
+  std::size_t value_bytes() const override { return arrays_.source.size() * sizeof(V); }
 
 private:
   static constexpr int most_depth = 16;
-  template <int near> using Page = GhostPage<Number<V>, near>;
-
-  /// With fields; refresh() brings the numbers.
-  template <int near> void make_pages(const CourierPlan<I>& plan)
-  {
-    constexpr std::size_t units = sizeof(Page<near>::unit);
-    const std::size_t pages = plan.row.size() / courier_page;
-    page_ = DeviceArray<unsigned char>(pages * sizeof(Page<near>));
-    SYNCFREE_CUDA(cudaMemcpy2D(page_.data(), sizeof(Page<near>), plan.index.data(), units, units, pages,
-                               cudaMemcpyHostToDevice));
-  }
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     with_ghosts(near_, [&](auto near) {
-      const GhostView<V> view = {block_.data(), run_.data(), page_.data(), ghost_place_.data(), mails_, slots_,
-                                 most_ghosts_, depth_, warps_};
+      const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
+                                 mails_, slots_, most_ghosts_, depth_, warps_};
       const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
       launch(solve_tiles<T, V, near>, {static_cast<unsigned>(blocks_), threads, memory_, stream, overlaps}, view,
              mailbox_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
@@ -403,28 +406,51 @@ private:
   std::uint32_t slots_, rows_, most_ghosts_, mails_;
   bool scaled_;
   const bool overlaps_ = launches_can_overlap();
-  DeviceArray<RowBlock> block_;
+  GhostArrays<I> arrays_;
   DeviceArray<RowRun> run_;
-  DeviceArray<unsigned char> page_;
-  DeviceArray<I> source_, row_;
-  DeviceArray<std::uint32_t> ghost_place_;
   typename ValueBox<Number<T>>::Memory mailbox_;
   DeviceArray<unsigned long long> counter_;
 };
 
+/// Nothing where the triangle is not known to be that of a star's grid, or on the device.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  StarPlan<I> star;
+  if (!triangle.on_device.row_begin || triangle.source) return nullptr;
+  if (!make_star_tables(triangle.n(), triangle.lower, triangle.grid, rule, &star)) return nullptr;
+  GhostArrays<I> arrays(0, 0, 0, 0);
+  if (!fill_star_arrays<GhostPage<Number<V>, star_near>>(star, triangle.on_device, &arrays)) return nullptr;
+  return std::make_unique<GhostSolver<T, V, I>>(triangle, star.frame, std::move(arrays));
+}
+
 }  // namespace
+
+template <class T, class V, class I> TileChoice choose_courier_tile(const Grid<I>& grid)
+{
+  const CourierRule rule = rule_of_device<T, V>();
+  return choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors);
+}
 
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
-  const CourierPlan<I> plan = make_plan<T, V>(triangle, options);
-  if (plan.has_ghosts) return std::make_unique<GhostSolver<T, V, I>>(triangle, plan);
-  return std::make_unique<MailSolver<T, V, I>>(triangle, plan);
+  const CourierRule rule = make_rule<T, V>(triangle, options);
+  if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
+  const CourierPlan<I> plan = make_plan<T, V>(triangle, rule);
+  if (!plan.has_ghosts) return std::make_unique<MailSolver<T, V, I>>(triangle, plan);
+  std::unique_ptr<DeviceSolver<T, I>> solver;
+  with_ghosts(plan.near, [&](auto near) {
+    auto arrays = GhostArrays<I>::template upload<GhostPage<Number<V>, near>>(plan);
+    solver = std::make_unique<GhostSolver<T, V, I>>(triangle, plan, std::move(arrays));
+  });
+  return solver;
 }
 
 #define INSTANTIATE(T, V, I)                                                                        \
   template std::unique_ptr<DeviceSolver<T, I>> make_courier<T, V, I>(const DeviceTriangle<I>&, \
-                                                            const SolverOptions&);
+                                                            const SolverOptions&); \
+  template TileChoice choose_courier_tile<T, V, I>(const Grid<I>&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

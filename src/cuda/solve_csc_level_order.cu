@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/instantiate.hpp"
+#include "core/row_reach.hpp"
 #include "csc_columns.cuh"
 #include "lanes.hpp"
 #include "syncfree/cuda/ready.cuh"
@@ -99,9 +100,10 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
 
 template <class T, class V, class I> class CscLevelOrderSolver : public CscColumns<T, V, I> {
 public:
-  CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, const LevelSets<I>& levels)
-      : CscColumns<T, V, I>(triangle, turned, levels.row, true),
-        lanes_(choose_lanes_of_whole_rows(granularity_of(turned.view(), levels.count)))
+  CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
+      : CscColumns<T, V, I>(triangle, turned, level_order(triangle), true),
+        lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle),
+                                                         longest_of(turned.view(), 1))))
   {
   }
 
@@ -132,8 +134,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csc_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<CscLevelOrderSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern),
-                                                         *LevelsOf<I>(triangle));
+  return std::make_unique<CscLevelOrderSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern()));
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

@@ -90,7 +90,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<CscSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern));
+  return std::make_unique<CscSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern()));
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

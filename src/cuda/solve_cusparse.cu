@@ -56,7 +56,7 @@ template <class I> struct HostRows {
 /// The triangle as cuSPARSE wants it; the diagonal, where it is not 1, has the source -1 - row.
 template <class I> HostRows<I> rows_with_diagonal(const DeviceTriangle<I>& triangle)
 {
-  const PatternView<I>& p = triangle.pattern;
+  const PatternView<I>& p = triangle.pattern();
   HostRows<I> rows;
   const auto add = [&](I column, I source) {
     rows.column.push_back(column);
@@ -74,7 +74,7 @@ template <class I> HostRows<I> rows_with_diagonal(const DeviceTriangle<I>& trian
 template <class T, class V, class I> class CusparseSolver : public DeviceSolver<T, I> {
 public:
   CusparseSolver(const DeviceTriangle<I>& triangle, const HostRows<I>& rows)
-      : n_(triangle.pattern.n), begin_(rows.begin), column_(rows.column), source_(rows.source),
+      : n_(triangle.n()), begin_(rows.begin), column_(rows.column), source_(rows.source),
         value_(rows.column.size())
   {
     SYNCFREE_CUSPARSE(cusparseCreate(&handle_));

@@ -82,8 +82,8 @@ solve_narrow_levels(StoredView<V, I> L, const Call<T>* call, const I* level_begi
 template <class T, class V, class I> class LevelSetSolver : public DeviceSolver<T, I> {
 public:
   LevelSetSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels)
-      : lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.pattern, levels.count))),
-        triangle_(triangle, levels.row, false), level_begin_(levels.level_begin), call_(1)
+      : lanes_(choose_lanes_of_whole_rows(granularity_of(triangle))), triangle_(triangle, level_order(triangle), false),
+        level_begin_(levels.level_begin), call_(1)
   {
     find_stages(levels);
     recording_.make([&](cudaStream_t stream) { walk(stream); });
@@ -161,7 +161,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_set(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<LevelSetSolver<T, V, I>>(triangle, *LevelsOf<I>(triangle));
+  return std::make_unique<LevelSetSolver<T, V, I>>(triangle, triangle.levels());
 }
 
 #define INSTANTIATE(T, V, I) \

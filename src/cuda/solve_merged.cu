@@ -134,8 +134,11 @@ inline int choose_lanes_of_merged(double entries)
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : MergedSolver(triangle, options, LevelsOf<I>(triangle))
+      : rule_(rule_of<V, I>(options)), level_begin_(triangle.levels().level_begin), levels_(triangle.levels().count),
+        entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()),
+        triangle_(triangle, level_order(triangle), true), memory_(0), work_(triangle.n()), counter_(1), reports_(2)
   {
+    plan(triangle.pattern(), triangle.levels());
   }
 
   bool solves_in_place() const override { return false; }
@@ -181,15 +184,6 @@ public:
   std::size_t value_bytes() const override { return triangle_.value_bytes() + merged_.value_bytes(); }
 
 private:
-  MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options, const LevelsOf<I>& levels)
-      : rule_(rule_of<V, I>(options)), level_begin_(levels->level_begin), levels_(levels->count),
-        entries_(static_cast<std::size_t>(triangle.pattern.nnz()) + triangle.pattern.n),
-        triangle_(triangle, levels->row, true), memory_(0), work_(triangle.pattern.n), counter_(1),
-        reports_(2)
-  {
-    plan(triangle.pattern, *levels);
-  }
-
   void plan(const PatternView<I>& pattern, const LevelSets<I>& levels)
   {
     MergePlan<I> made;

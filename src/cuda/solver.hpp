@@ -7,25 +7,60 @@
 
 #include "core/strategy_list.hpp"
 #include "device.hpp"
+#include "levels.hpp"
 #include "pattern.hpp"
+#include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
 
-/// A triangle's pattern, in host memory and only looked at while a solver is made.
-///   source     entry k of the pattern has number source[k] of the factor's array; nullptr: number k
-///   unit       the diagonal is 1
-///   on_device  the pattern once more, or empty
-///   levels     of the pattern, or nullptr
-template <class I> struct DeviceTriangle {
-  bool lower = true;
-  PatternView<I> pattern;
+/// A triangle that a solver is made for. Patterns and levels that are wanted in host memory are copied or found when
+/// they are first asked for.
+template <class I> class DeviceTriangle {
+public:
+  ///   pattern  in host memory
+  ///   source   entry k of the pattern has number source[k] of the factor's array; nullptr: number k
+  ///   unit     the diagonal is 1
+  DeviceTriangle(bool lower, const PatternView<I>& pattern, const I* source, bool unit)
+      : lower(lower), unit(unit), source(source), pattern_(pattern), fetched_(true), n_(pattern.n), nnz_(pattern.nnz())
+  {
+  }
+  ///   longest    entries in a row at most
+  DeviceTriangle(bool lower, const DevicePattern<I>& on_device, std::int64_t longest, bool unit)
+      : lower(lower), unit(unit), on_device(on_device), n_(on_device.n), nnz_(on_device.nnz), longest_(longest)
+  {
+  }
+
+  bool lower, unit;
   const I* source = nullptr;
-  bool unit = true;
-  DevicePattern<I> on_device = {};
-  const LevelSets<I>* levels = nullptr;
+  DevicePattern<I> on_device = {};                 ///< or empty
+  const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr
+  Grid<I> grid = {};    ///< no star's where nobody looked
+  TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
+
+  /// Its pattern in host memory, where that is known.
+  void show(const PatternView<I>& pattern)
+  {
+    pattern_ = pattern;
+    fetched_ = true;
+  }
+
+  I n() const { return n_; }
+  I nnz() const { return nnz_; }
+  /// The three throw Failure and std::bad_alloc.
+  const PatternView<I>& pattern() const;
+  const LevelSets<I>& levels() const;
+  std::int64_t longest() const;
+
+private:
+  mutable PatternView<I> pattern_;
+  mutable bool fetched_ = false;
+  I n_, nnz_;
+  mutable std::int64_t longest_ = -1;
+  mutable Array<I> begin_, column_;
+  mutable LevelSets<I> levels_;
 };
 
 /// As TriangularSolver, with device pointers and one column. Throws Failure.

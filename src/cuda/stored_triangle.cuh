@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "lanes.hpp"
 #include "number.cuh"
 #include "solver.hpp"
 
@@ -45,15 +46,14 @@ template <class T, class V, class I> class StoredTriangle {
 public:
   ///   order     n rows
   ///   renumber  columns are places in that order, not rows
-  ///   names     what b and x know the rows as, negative for parts of rows; nullptr: their numbers
-  StoredTriangle(const DeviceTriangle<I>& triangle, Array<I> order, bool renumber, const I* names = nullptr)
-      : row_(order), rows_(permute(triangle, row_.data(), renumber)), value_(triangle.pattern.nnz()),
-        inverse_diagonal_(triangle.unit ? 0 : order.size())
+  StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, bool renumber)
+      : row_(std::move(order)), rows_(permute(triangle, row_.data(), renumber)), value_(triangle.nnz()),
+        inverse_diagonal_(triangle.unit ? 0 : row_.size())
   {
-    if (!names) return;
-    for (I& row : order) row = names[row];
-    row_ = DeviceArray<I>(order);
   }
+
+  /// What b and x know the rows as, in their order, negative for parts of rows; at first their numbers.
+  void name_rows(const Array<I>& names) { row_ = DeviceArray<I>(names); }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
@@ -76,11 +76,11 @@ public:
 private:
   static PermutedRows<I> permute(const DeviceTriangle<I>& triangle, const I* order, bool renumber)
   {
-    const PatternView<I>& p = triangle.pattern;
-    const DeviceArray<I> source(triangle.source, triangle.source ? p.nnz() : 0);
+    const DeviceArray<I> source(triangle.source, triangle.source ? triangle.nnz() : 0);
     const bool turn = !triangle.lower;
     if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber, turn);
-    const DeviceArray<I> begin(p.row_begin, p.n + 1), column(p.column, p.nnz());
+    const PatternView<I>& p = triangle.pattern();
+    const DeviceArray<I> begin(p.row_begin, static_cast<std::size_t>(p.n) + 1), column(p.column, p.nnz());
     return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber, turn);
   }
 
@@ -90,29 +90,28 @@ private:
 };
 
 /// Rows as a serial solve takes them.
-template <class I> Array<I> solve_order(const DeviceTriangle<I>& triangle)
+template <class I> DeviceArray<I> solve_order(const DeviceTriangle<I>& triangle)
 {
-  Array<I> order(triangle.pattern.n);
+  Array<I> order(triangle.n());
   std::iota(order.begin(), order.end(), I(0));
   if (!triangle.lower) std::reverse(order.begin(), order.end());
-  return order;
+  return DeviceArray<I>(order);
 }
 
-/// The levels that the triangle brings along, or those that are found now.
-template <class I> class LevelsOf {
-public:
-  explicit LevelsOf(const DeviceTriangle<I>& triangle) : given_(triangle.levels)
-  {
-    if (given_) return;
-    const Status status = make_level_sets(triangle.pattern, triangle.lower, &made_);
-    if (!status.ok()) throw Failure{status};
-  }
-  const LevelSets<I>& operator*() const { return given_ ? *given_ : made_; }
-  const LevelSets<I>* operator->() const { return &**this; }
+/// Rows by level.
+template <class I> DeviceArray<I> level_order(const DeviceTriangle<I>& triangle)
+{
+  return triangle.device_levels ? copy_of(triangle.device_levels->row) : DeviceArray<I>(triangle.levels().row);
+}
 
-private:
-  const LevelSets<I>* given_;
-  LevelSets<I> made_;
-};
+template <class I> I count_levels(const DeviceTriangle<I>& triangle)
+{
+  return triangle.device_levels ? triangle.device_levels->count : triangle.levels().count;
+}
+
+template <class I> Granularity granularity_of(const DeviceTriangle<I>& triangle)
+{
+  return granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle), triangle.longest());
+}
 
 }  // namespace syncfree::cuda

@@ -68,17 +68,11 @@ int choose_lanes(double entries_of_U_a_row)
 
 }  // namespace
 
-template <class I>
-UpdateSlots<I>::UpdateSlots(const FactorPattern<I>& pattern, const DevicePattern<I>& lower,
-                            const DevicePattern<I>& upper, std::size_t number_bytes)
+template <class I> UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, std::size_t number_bytes)
 {
+  const DevicePattern<I> lower = pattern.lower(), upper = pattern.upper();
   const std::size_t n = static_cast<std::size_t>(pattern.n);
-  I lowers = 0, entries = 0;
-  for (I i = 0; i < pattern.n; ++i) {
-    const I below = pattern.lower_begin[i + 1] - pattern.lower_begin[i];
-    lowers = std::max(lowers, below);
-    entries = std::max<I>(entries, below + 1 + pattern.upper_begin[i + 1] - pattern.upper_begin[i]);
-  }
+  const std::int64_t lowers = pattern.counts.most_lower, entries = pattern.counts.most;
   if (n == 0 || entries > no_slot) return;
   const int lanes = choose_lanes(static_cast<double>(upper.nnz) / static_cast<double>(n));
   const std::size_t row_bytes = static_cast<std::size_t>(entries) * number_bytes +

@@ -5,9 +5,7 @@
 /// Row i is numbered by slots: its entries of L, its diagonal, its entries of U. For each entry (i, p) of L and each
 /// entry (p, q) of U in turn there is one byte, the slot of (i, q), or `no_slot` where row i has no such entry.
 
-#include "device.hpp"
-#include "pattern.hpp"
-#include "syncfree/factor.hpp"
+#include "factor_pattern.hpp"
 
 namespace syncfree::cuda {
 
@@ -30,10 +28,8 @@ public:
   UpdateSlots() = default;
 
   /// Makes nothing where a row has more than 255 entries or the table would be larger than two factors. Throws Failure.
-  ///   lower, upper  the pattern's triangles in device memory
   ///   number_bytes  of a number
-  UpdateSlots(const FactorPattern<I>& pattern, const DevicePattern<I>& lower, const DevicePattern<I>& upper,
-              std::size_t number_bytes);
+  UpdateSlots(const DeviceFactorPattern<I>& pattern, std::size_t number_bytes);
 
   bool made() const { return lanes_ > 0; }
   SlotsView<I> view() const { return {slot_.data(), begin_.data(), partner_.data(), lanes_, lowers_, entries_}; }

@@ -22,6 +22,7 @@ template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * s
 /// Everything that one analysis makes; it does not move, because its parts refer to each other.
 template <class T, class I> struct Analysis {
   I nnz = 0;  ///< of A
+  std::int64_t operations = 0;  ///< of a factorization
   FactorPattern<I> pattern;
   SolverOptions options;
   Choice choice;
@@ -52,6 +53,7 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, a->options.threads);
   if (!status.ok()) return status;
   a->nnz = A.nnz();
+  a->operations = count_operations(a->pattern);
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
   if (!a->pattern.natural()) a->work.resize(A.n);
   a->choice = choose(*a);
@@ -174,6 +176,8 @@ public:
     const Description solves = a.solves->describe();
     s.strategy = solves.strategy;
     s.reason = a.choice.reason;
+    s.rows = a.pattern.n;
+    s.operations = a.operations;
     s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
     s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
     s.threads = std::max(solves.threads, a.factorization->threads());

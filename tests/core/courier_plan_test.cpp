@@ -370,9 +370,9 @@ TEST(CourierPlans, have_no_ghosts_where_there_is_no_room_for_them)
 
 TEST(CourierPlans, tell_grids_from_meshes)
 {
-  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view()));
-  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, false).view()));
-  EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view()));
+  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view(), true));
+  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, false).view(), false));
+  EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view(), true));
 }
 
 /// Threads change nothing.

@@ -120,6 +120,23 @@ TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
   EXPECT_EQ(choose_strategy(mesh).strategy, "level_order") << "chains cross the blocks";
 }
 
+TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
+{
+  EXPECT_TRUE(could_pay_to_merge(on_device(100000, 3000, 5, 50)));
+  EXPECT_FALSE(could_pay_to_merge(on_device(100000, 3000, 5, 1)));
+  EXPECT_FALSE(could_pay_to_merge(on_device(4000000, 3000, 5, 50)));
+}
+
+/// Tiles are filled on the device, whatever its host.
+TEST(Auto, takes_tiles_of_a_grid_for_a_few_applies_on_one_thread)
+{
+  ChoiceInput input = on_device(2146689, 385, 3, 12);
+  input.threads = 1;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  input.tiled_time = 100;
+  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+}
+
 TEST(Auto, merges_levels_on_a_device_where_that_pays)
 {
   ChoiceInput input = on_device(100000, 3000, 5, 50);

@@ -18,7 +18,7 @@ Grid<I> grid_of(const OwnedPattern<I>& T, bool lower)
 {
   std::vector<I> depth(T.n);
   find_levels(T.view(), lower, depth.data());
-  Grid<I> grid = find_grid(T.view());
+  Grid<I> grid = find_grid(T.view(), lower);
   measure_levels(depth.data(), T.n, lower, &grid);
   return grid;
 }
@@ -54,7 +54,7 @@ TEST(Tilings, make_no_star_of_lines_of_unequal_length)
     if (row >= 100) rows[row].push_back(row - 100);
     rows[row].push_back(row - 1);
   }
-  const Grid<I> grid = find_grid(pattern_of(rows).view());
+  const Grid<I> grid = find_grid(pattern_of(rows).view(), true);
   EXPECT_EQ(grid.line, 100);
   EXPECT_EQ(grid.lines, 11);
   EXPECT_FALSE(grid.star);
@@ -63,10 +63,10 @@ TEST(Tilings, make_no_star_of_lines_of_unequal_length)
 TEST(Tilings, find_none_elsewhere)
 {
   const OwnedPattern<I> mesh = random_deep_triangle<I>(8, 900, 1, true);
-  EXPECT_EQ(find_grid(mesh.view()).line, 900);
-  EXPECT_FALSE(find_grid(mesh.view()).star);
-  EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>(70)).view()).line, 70);
-  EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>()).view()).line, 0);
+  EXPECT_EQ(find_grid(mesh.view(), true).line, 900);
+  EXPECT_FALSE(find_grid(mesh.view(), true).star);
+  EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>(70)).view(), true).line, 70);
+  EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>()).view(), true).line, 0);
 }
 
 /// Each row has one place, which its run says, too.

@@ -97,5 +97,25 @@ TEST(Allocation, solves_and_refreshes_allocate_nothing_the_second_time)
   }
 }
 
+/// Here, where no other test runs beside it.
+TEST(Allocation, says_how_much_memory_it_wanted)
+{
+  std::size_t free = 0, total = 0;
+  CUDA(cudaMemGetInfo(&free, &total));
+  void* hog = nullptr;
+  CUDA(cudaMalloc(&hog, free - (std::size_t(64) << 20)));
+  const auto A = random_band(2000000, 2, 1000, 0, 3);
+  auto p = make_cuda_preconditioner<double, I>();
+  Status status = p->analyse(A.pattern(), {}, {});
+  EXPECT_EQ(status.code, Code::out_of_memory);
+  EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
+  CUDA(cudaFree(hog));
+  std::size_t now = 0;
+  CUDA(cudaMemGetInfo(&now, &total));
+  EXPECT_GE(now + (std::size_t(4) << 20), free) << "leaked";
+  status = p->analyse(A.pattern(), {}, {});
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 }  // namespace
 }  // namespace syncfree

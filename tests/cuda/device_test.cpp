@@ -362,24 +362,5 @@ TEST(Device, factors_and_shifts_are_those_of_the_host)
           }
 }
 
-TEST(Device, says_how_much_memory_it_wanted)
-{
-  std::size_t free = 0, total = 0;
-  CUDA(cudaMemGetInfo(&free, &total));
-  void* hog = nullptr;
-  CUDA(cudaMalloc(&hog, free - (std::size_t(64) << 20)));
-  const auto A = random_band(2000000, 2, 1000, 0, 3);
-  auto p = make_cuda_preconditioner<double, I>();
-  Status status = p->analyse(A.pattern(), {}, {});
-  EXPECT_EQ(status.code, Code::out_of_memory);
-  EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
-  CUDA(cudaFree(hog));
-  std::size_t now = 0;
-  CUDA(cudaMemGetInfo(&now, &total));
-  EXPECT_GE(now + (std::size_t(4) << 20), free) << "leaked";
-  status = p->analyse(A.pattern(), {}, {});
-  EXPECT_TRUE(status.ok()) << status.message();
-}
-
 }  // namespace
 }  // namespace syncfree

@@ -152,6 +152,12 @@ inline __device__ bool is_published(unsigned* flag, unsigned value)
   return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
 }
 
+/// A flag with nothing behind it: its value is all that there is to know.
+inline __device__ void tell(unsigned* flag, unsigned value)
+{
+  Shared<unsigned>(*flag).store(value, ::cuda::memory_order_relaxed);
+}
+
 /// What a flag holds now; see_published() must stand between that and the data.
 inline __device__ unsigned look_at(unsigned* flag)
 {
@@ -405,6 +411,10 @@ inline __device__ void lower_to(unsigned long long* place, unsigned long long v)
 inline __device__ void raise_to(unsigned long long* place, unsigned long long v)
 {
   Shared<unsigned long long>(*place).fetch_max(v, ::cuda::memory_order_relaxed);
+}
+inline __device__ void add_to(unsigned long long* place, unsigned long long v)
+{
+  Shared<unsigned long long>(*place).fetch_add(v, ::cuda::memory_order_relaxed);
 }
 inline __device__ void add_to(int* place, int v) { Shared<int>(*place).fetch_add(v, ::cuda::memory_order_relaxed); }
 

@@ -77,7 +77,7 @@ struct Problem {
   std::unique_ptr<DeviceSolver<double, I>> make(const SolverOptions& options) const
   {
     std::unique_ptr<DeviceSolver<double, I>> solver;
-    const DeviceTriangle<I> triangle{true, {L.n(), L.begin.data(), L.column.data()}, nullptr, true};
+    const DeviceTriangle<I> triangle(true, {L.n(), L.begin.data(), L.column.data()}, nullptr, true);
     const Status status = make_device_solver(options, triangle, &solver);
     if (!status.ok()) throw Failure{status};
     solver->refresh(value.data(), nullptr, nullptr);

@@ -1,0 +1,158 @@
+#pragma once
+
+/// What a star's plan says of one position or one ghost: on the host and on a device.
+
+#include <cstdint>
+
+#include "courier_plan.hpp"
+#include "syncfree/csr.hpp"
+#include "syncfree/host_device.hpp"
+
+namespace syncfree {
+
+constexpr int star_near = ghost_near[0];
+static_assert(star_near == 3 && CourierPlan<int>::units_of(star_near, true) == 1);
+
+/// Coordinates in a tile, and extents: cells, lines, planes, in the order of a serial solve.
+struct StarPlace {
+  std::uint16_t at[3];
+};
+
+/// A position's fields; in tables near slots are by axis.
+struct alignas(16) StarFields {
+  std::uint16_t of[courier_fields];
+};
+
+/// The number that a row of an earlier tile along an axis sends: that of its last face.
+struct StarGhost {
+  std::uint32_t axis, cell;  ///< cell: of the face
+};
+
+/// Where the tables of one kind of tile begin.
+struct StarKind {
+  std::uint32_t position = 0, ghost = 0, face[3] = {};
+};
+
+/// Tables by kind, in host memory or on a device.
+///   place, field  of each position
+///   ghost         in the order in which rows read them
+///   face_mail     by axis and cell of the last face: its row's place among its tile's mail
+///   block         of the plan, one for each tile
+template <class I> struct StarView {
+  I rows = 0;
+  bool lower = true;
+  std::uint32_t slots = 0;
+  AxisParts axis[3];
+  StarKind kind[8];
+  const StarPlace* place = nullptr;
+  const StarFields* field = nullptr;
+  const StarGhost* ghost = nullptr;
+  const std::uint16_t* face_mail = nullptr;
+  const RowBlock* block = nullptr;
+
+  /// Rows to the neighbour along an axis.
+  SYNCFREE_HD std::int64_t stride(int a) const
+  {
+    return a == 0 ? 1 : a == 1 ? axis[0].size : axis[0].size * axis[1].size;
+  }
+  /// Tiles to the one before along an axis: parts of a line follow each other, then those of a plane, then planes.
+  SYNCFREE_HD std::int64_t tiles_along(int a) const
+  {
+    return a == 0 ? 1 : a == 1 ? axis[0].count : axis[0].count * axis[1].count;
+  }
+};
+
+/// What the plan says of a position.
+template <class I> struct StarPosition {
+  StarFields field;
+  I source[star_near + 1];
+  I row;
+};
+
+template <class I> class StarTile {
+public:
+  SYNCFREE_HD StarTile(const StarView<I>& S, std::int64_t tile) : S_(S), tile_(tile)
+  {
+    part_[0] = tile % S.axis[0].count;
+    part_[1] = tile / S.axis[0].count % S.axis[1].count;
+    part_[2] = tile / (S.axis[0].count * S.axis[1].count);
+    for (int a = 0; a < 3; ++a) {
+      begin_[a] = S.axis[a].begin(part_[a]);
+      number_ = 2 * number_ + (extent(a) < S.axis[a].largest());
+    }
+  }
+
+  /// Which of eight.
+  SYNCFREE_HD int kind() const { return number_; }
+  SYNCFREE_HD std::int64_t extent(int a) const { return S_.axis[a].begin(part_[a] + 1) - begin_[a]; }
+
+  SYNCFREE_HD std::int64_t row_of(const StarPlace& place) const
+  {
+    std::int64_t serial = 0;
+    for (int a = 0; a < 3; ++a) serial += (begin_[a] + place.at[a]) * S_.stride(a);
+    return S_.lower ? serial : S_.rows - 1 - serial;
+  }
+
+  /// Its place in the mailbox. At the grid's border nobody reads the ghost: it is another, which does come, from the
+  /// first axis along which there is an earlier tile.
+  SYNCFREE_HD std::uint32_t place_of_ghost(std::uint32_t g) const
+  {
+    const StarGhost ghost = S_.ghost[S_.kind[number_].ghost + g];
+    int a = static_cast<int>(ghost.axis);
+    std::uint32_t cell = ghost.cell;
+    if (part_[a] == 0)
+      for (a = 0, cell = 0; part_[a] == 0;) ++a;
+    const std::int64_t from = tile_ - S_.tiles_along(a);
+    return S_.block[from].first_mail + S_.face_mail[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
+  }
+
+  /// False where the row reads somebody else than its neighbours.
+  ///   T  the triangle, where this is called
+  SYNCFREE_HD bool fill(const PatternView<I>& T, std::uint32_t p, StarPosition<I>* out) const
+  {
+    const StarPlace place = S_.place[S_.kind[number_].position + p];
+    const StarFields of_kind = S_.field[S_.kind[number_].position + p];
+    const std::int64_t row = row_of(place);
+    start(of_kind, static_cast<I>(row), out);
+    int count = 0;
+    for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k, ++count) {
+      const int a = axis_of(S_.lower ? row - T.column[k] : T.column[k] - row);
+      if (count == star_near || a < 0 || begin_[a] + place.at[a] == 0) return false;
+      out->field.of[1 + count] = of_kind.of[1 + a];
+      out->source[count] = k;
+    }
+    return true;
+  }
+
+  /// A position behind a tile's last.
+  SYNCFREE_HD void fill_nothing(StarPosition<I>* out) const
+  {
+    StarFields none = {};
+    none.of[0] = static_cast<std::uint16_t>(S_.slots);
+    none.of[courier_fields - 1] = courier_no_ghost;
+    start(none, I(-1), out);
+  }
+
+private:
+  /// All but the near entries.
+  SYNCFREE_HD void start(const StarFields& field, I row, StarPosition<I>* out) const
+  {
+    out->field = field;
+    out->row = row;
+    for (int j = 0; j < star_near; ++j) out->field.of[1 + j] = static_cast<std::uint16_t>(S_.slots);
+    for (int j = 0; j <= star_near; ++j) out->source[j] = I(-1);
+  }
+
+  SYNCFREE_HD int axis_of(std::int64_t distance) const
+  {
+    for (int a = 0; a < 3; ++a)
+      if (distance == S_.stride(a)) return a;
+    return -1;
+  }
+
+  const StarView<I>& S_;
+  std::int64_t tile_, part_[3], begin_[3];
+  int number_ = 0;
+};
+
+}  // namespace syncfree

@@ -1,0 +1,257 @@
+/// What analysis.hpp declares.
+
+#include "analysis.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/instantiate.hpp"
+#include "core/parallel.hpp"
+#include "core/row_reach.hpp"
+#include "core/tiling.hpp"
+#include "core/transpose.hpp"
+#include "courier.hpp"
+#include "make_solver.hpp"
+#include "merge_rule.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+/// All at once; throws what the first of them has thrown.
+void at_once(int threads, const std::vector<std::function<void()>>& works)
+{
+  std::vector<Status> status(works.size());
+  int device;
+  SYNCFREE_CUDA(cudaGetDevice(&device));
+  for_parts(threads, works.size(), [&](std::size_t t) {
+    try {
+      SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
+      works[t]();
+    } catch (const Failure& failure) {
+      status[t] = failure.status;
+    }
+  });
+  for (const Status& one : status)
+    if (!one.ok()) throw Failure{one};
+}
+
+template <class T, class I> void make_solver(Which which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
+{
+  SolverOptions chosen = a->options;
+  chosen.strategy = a->choice.strategy;
+  const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
+  if (!status.ok()) throw Failure{status};
+}
+
+/// What solvers ask for.
+template <class T, class I> void make_work(Analysis<T, I>* a)
+{
+  for (const auto& solver : a->solver)
+    if (solver && !solver->solves_in_place() && a->work.empty()) a->work = DeviceArray<T>(a->pattern.n);
+}
+
+template <class T, class I> class Analyser {
+public:
+  Analyser(const Task<I>& task, Analysis<T, I>* a) : task_(task), a_(*a) {}
+
+  Status run()
+  {
+    Status status = check_row_offsets(task_.A, threads());
+    if (!status.ok()) return status;
+    a_.nnz = task_.A.nnz();
+    at_once(threads(), {[&] { was_split_ = may_split() && split_on_device(); }, [&] { choose_tiles(); }});
+    if (!was_split_) status = make_on_host();
+    if (!status.ok()) return status;
+    a_.row_order = DeviceArray<I>(a_.made.row_order);
+    a_.column_order = DeviceArray<I>(a_.made.column_order);
+    if (!a_.made.natural()) a_.work = DeviceArray<T>(task_.A.n);
+    choose();
+    at_once(threads(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
+                        [&] { make_factorization(); }});
+    make_work(&a_);
+    a_.made.drop_triangles();
+    return {};
+  }
+
+private:
+  int threads() const { return a_.options.threads; }
+  bool is_auto() const { return a_.options.strategy == "auto"; }
+
+  bool may_split() const
+  {
+    const SymbolicOptions<I>& s = task_.symbolic;
+    return s.levels == 0 && !s.row_order && !s.column_order && task_.A.n > 0;
+  }
+
+  /// False where A has a flaw or IC's pattern is not symmetric.
+  bool split_on_device()
+  {
+    const I n = task_.A.n;
+    a_.made.kind = task_.symbolic.kind;
+    a_.made.n = n;
+    DeviceArray<I> begin, column;
+    DevicePattern<I> there = {n, a_.nnz, task_.on_device.row_begin, task_.on_device.column};
+    if (!there.row_begin) {
+      begin = DeviceArray<I>(task_.A.row_begin, static_cast<std::size_t>(n) + 1);
+      column = DeviceArray<I>(task_.A.column, a_.nnz);
+      there = {n, a_.nnz, begin.data(), column.data()};
+    }
+    if (!split(a_.made.kind, there, &a_.pattern)) return false;
+    make_triangles();
+    find_both_levels();
+    return true;
+  }
+
+  Status make_on_host()
+  {
+    Status status = check_pattern(task_.A, threads());
+    if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, threads());
+    if (!status.ok()) return status;
+    a_.pattern = upload(a_.made, task_.A);
+    make_triangles();
+    L_->show(a_.made.lower());
+    U_->show(a_.made.upper());
+    find_both_levels();
+    choose_tiles();
+    return {};
+  }
+
+  void make_triangles()
+  {
+    L_.emplace(true, a_.pattern.lower(), a_.pattern.counts.most_lower, true);
+    U_.emplace(false, a_.pattern.upper(), a_.pattern.counts.most_upper, false);
+  }
+
+  /// In host memory, rows that have those of L, and of U.
+  const PatternView<I>& rows_of(const DeviceTriangle<I>& triangle) const
+  {
+    return may_split() ? task_.A : triangle.pattern();
+  }
+
+  void find_both_levels()
+  {
+    find_levels_of(&*L_, &a_.lower_levels);
+    find_levels_of(&*U_, &upper_levels_);
+    a_.levels = {a_.lower_levels.count, upper_levels_.count};
+  }
+
+  void find_levels_of(DeviceTriangle<I>* triangle, DeviceLevels<I>* levels)
+  {
+    triangle->grid = find_grid(rows_of(*triangle), triangle->lower);
+    if (triangle->n() == 0) return;
+    const bool found = find_levels(triangle->on_device, triangle->lower, triangle->grid, levels);
+    if (!found) *levels = upload(triangle->levels());
+    triangle->device_levels = levels;
+  }
+
+  /// Only looks at the grid, which may be found not to be one.
+  void choose_tiles()
+  {
+    const bool wanted = is_auto() ? a_.options.expected_applies > 0 : a_.options.strategy == "courier";
+    if (!wanted || a_.options.blocks.least_rows > 0 || !(may_split() || L_)) return;
+    const Grid<I> grid = find_grid(may_split() ? task_.A : L_->pattern(), true);
+    if (!grid.star) return;
+    tile_ = a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
+  }
+
+  void choose()
+  {
+    const Grid<I>& grid = L_->grid;
+    const double usual = static_cast<double>(grid.line) + grid.lines + grid.planes;
+    if (!grid.star || static_cast<double>(a_.levels.lower) > usual) tile_ = {};
+    L_->tile = U_->tile = tile_.shape;
+    a_.choice = {a_.options.strategy, "forced"};
+    if (is_auto()) a_.choice = choose_strategy(features());
+  }
+
+  ChoiceInput features() const
+  {
+    ChoiceInput f;
+    f.on_device = true;
+    f.threads = threads();
+    f.expected_applies = a_.options.expected_applies;
+    f.rows = L_->n();
+    f.nnz = static_cast<std::int64_t>(L_->nnz()) + U_->nnz();
+    f.levels = a_.levels.lower;
+    if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
+    f.longest = std::max(L_->longest(), U_->longest());
+    f.tiled_time = tile_.time;
+    f.regular = tile_.time > 0 || reaches_regularly(rows_of(*L_), true);
+    const bool no_question = tile_.time > 0 || !may_merge(f.rows, f.levels);  // nothing is faster than tiles
+    if (no_question || !could_pay_to_merge(f)) return f;
+    MergeForecast merged;
+    const Status status = forecast_merge(L_->pattern(), L_->levels(), rule_of<T, I>(a_.options), &merged);
+    if (!status.ok()) throw Failure{status};
+    f.merged_groups = merged.groups;
+    f.merged_entries = merged.entries;
+    f.merged_longest = merged.longest;
+    return f;
+  }
+
+  void make_factorization()
+  {
+    a_.factorization = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels,
+                                                                   a_.options.single_storage);
+  }
+
+  const Task<I>& task_;
+  Analysis<T, I>& a_;
+  bool was_split_ = false;
+  std::optional<DeviceTriangle<I>> L_, U_;
+  DeviceLevels<I> upper_levels_;
+  TileChoice tile_;
+};
+
+}  // namespace
+
+template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a)
+{
+  if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
+  return Analyser<T, I>(task, a).run();
+}
+
+template <class T, class I> void make_transposes(Analysis<T, I>* a)
+{
+  const auto transposed = [](const DevicePattern<I>& triangle) {
+    return Transposed<I>(DeviceTriangle<I>(true, triangle, -1, true).pattern());
+  };
+  const Transposed<I> Lt = transposed(a->pattern.lower()), Ut = transposed(a->pattern.upper());
+  const DeviceTriangle<I> lower_one(true, Ut.view(), Ut.source.data(), false);
+  const DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
+  try {
+    at_once(a->options.threads, {[&] { make_solver(upper_transposed, lower_one, a); },
+                                 [&] { make_solver(lower_transposed, upper_one, a); }});
+    make_work(a);
+  } catch (...) {
+    a->solver[upper_transposed].reset();
+    a->solver[lower_transposed].reset();
+    throw;
+  }
+}
+
+template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
+{
+  FactorPattern<I>& p = a->made;
+  if (!p.lower_begin.empty()) return;
+  const auto fetch = [](const DeviceArray<I>& from, Array<I>* to) {
+    to->resize(from.size());
+    from.read(to->data(), 0, from.size(), nullptr);
+  };
+  Array<I> lower_begin;
+  fetch(a->pattern.lower_begin, &lower_begin);
+  fetch(a->pattern.lower_column, &p.lower_column);
+  fetch(a->pattern.upper_begin, &p.upper_begin);
+  fetch(a->pattern.upper_column, &p.upper_column);
+  p.lower_begin = std::move(lower_begin);  // last: then all are there
+}
+
+#define INSTANTIATE(T, I)                                                      \
+  template Status make_analysis<T, I>(const Task<I>&, Analysis<T, I>*); \
+  template void make_transposes<T, I>(Analysis<T, I>*);                 \
+  template void fetch_pattern<T, I>(Analysis<T, I>*);
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree::cuda

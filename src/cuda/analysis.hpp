@@ -1,0 +1,52 @@
+#pragma once
+
+/// Everything that one analysis makes, and how it is made. Throws Failure and std::bad_alloc.
+
+#include <array>
+#include <memory>
+
+#include "factor_pattern.hpp"
+#include "factorize.hpp"
+#include "levels.hpp"
+#include "solver.hpp"
+#include "syncfree/solver.hpp"
+#include "syncfree/strategy.hpp"
+
+namespace syncfree::cuda {
+
+enum Which { lower, upper, lower_transposed, upper_transposed };
+
+/// It does not move, because its parts refer to each other.
+template <class T, class I> struct Analysis {
+  I nnz = 0;  ///< of A
+  FactorPattern<I> made;  ///< orders, natural where there are none; triangles from fetch_pattern() on
+  DeviceFactorPattern<I> pattern;
+  DeviceLevels<I> lower_levels;
+  SolverOptions options;
+  Choice choice;
+  LevelCounts levels;
+  std::unique_ptr<DeviceFactorization<T, I>> factorization;
+  std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
+  DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
+  DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
+  DeviceArray<T> A_value, b, x;                               ///< copies, for callers with host memory
+  PivotReport pivots;
+  I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
+};
+
+/// What is analysed: A in host memory, the same in device memory or empty, and how.
+template <class I> struct Task {
+  PatternView<I> A, on_device;
+  const SymbolicOptions<I>& symbolic;
+};
+
+/// Reads a->options, fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
+template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a);
+
+/// The solvers of the transposed triangles, without numbers.
+template <class T, class I> void make_transposes(Analysis<T, I>* a);
+
+/// Copies the triangles to a->made, unless they are there.
+template <class T, class I> void fetch_pattern(Analysis<T, I>* a);
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,91 @@
+#pragma once
+
+/// Strategy `courier` with ghosts: what a plan says of positions and ghosts, brought to the device or made there.
+
+#include "core/star_plan.hpp"
+#include "courier_ghosts.cuh"
+#include "solver.hpp"
+
+namespace syncfree::cuda {
+
+/// Arrays as in CourierPlan. Pages have fields; refresh() brings the numbers.
+template <class I> struct GhostArrays {
+  DeviceArray<RowBlock> block;
+  DeviceArray<unsigned char> page;
+  DeviceArray<I> source, row;
+  DeviceArray<std::uint32_t> ghost_place;
+
+  GhostArrays(std::size_t pages, std::size_t page_bytes, int pairs, std::size_t ghosts)
+      : page(pages * page_bytes), source(pages * courier_page * 2 * static_cast<std::size_t>(pairs)),
+        row(pages * courier_page), ghost_place(ghosts)
+  {
+  }
+
+  template <class Page> static GhostArrays upload(const CourierPlan<I>& plan)
+  {
+    constexpr std::size_t units = sizeof(Page::unit);
+    const std::size_t pages = plan.row.size() / courier_page;
+    GhostArrays arrays(0, 0, 0, 0);
+    arrays.block = DeviceArray<RowBlock>(plan.block);
+    arrays.page = DeviceArray<unsigned char>(pages * sizeof(Page));
+    SYNCFREE_CUDA(cudaMemcpy2D(arrays.page.data(), sizeof(Page), plan.index.data(), units, units, pages,
+                               cudaMemcpyHostToDevice));
+    arrays.source = DeviceArray<I>(plan.source), arrays.row = DeviceArray<I>(plan.row);
+    arrays.ghost_place = DeviceArray<std::uint32_t>(plan.ghost_place);
+    return arrays;
+  }
+};
+
+constexpr int star_threads = 512;
+
+/// A block fills a tile. *other becomes 1 where a row reads somebody else than its neighbours.
+template <class I, class Page>
+__global__ void __launch_bounds__(star_threads)
+fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page, I* source, I* row,
+          std::uint32_t* ghost_place, unsigned long long* other)
+{
+  const RowBlock block = S.block[blockIdx.x];
+  const StarTile<I> tile(S, blockIdx.x);
+  const PatternView<I> rows{T.n, T.row_begin, T.column};
+  for (std::uint32_t g = threadIdx.x; g < block.ghosts; g += star_threads)
+    ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
+  for (std::uint32_t p = threadIdx.x; p < block.pages * courier_page; p += star_threads) {
+    StarPosition<I> made;
+    if (p >= block.rows) tile.fill_nothing(&made);
+    else if (!tile.fill(rows, p, &made)) raise_to(other, 1);
+    const std::size_t q = block.first_page + p / courier_page, cell = p % courier_page;
+    page[q].unit[0][cell] = *reinterpret_cast<const uint4*>(&made.field);
+    for (int j = 0; j <= star_near; ++j)
+      source[((2 * q + static_cast<std::size_t>(j) / 2) * courier_page + cell) * 2 + j % 2] = made.source[j];
+    row[q * courier_page + cell] = made.row;
+  }
+}
+
+/// Returns false where the triangle is not a star's.
+template <class Page, class I>
+bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostArrays<I>* out)
+{
+  GhostArrays<I> arrays(static_cast<std::size_t>(star.pages), sizeof(Page), (star_near + 1) / 2,
+                        static_cast<std::size_t>(star.ghosts));
+  arrays.block = DeviceArray<RowBlock>(star.frame.block);
+  const DeviceArray<StarPlace> place(star.tables.place);
+  const DeviceArray<StarFields> field(star.tables.field);
+  const DeviceArray<StarGhost> ghost(star.tables.ghost);
+  const DeviceArray<std::uint16_t> face_mail(star.tables.face_mail);
+  StarView<I> view = star.view;
+  view.place = place.data(), view.field = field.data(), view.ghost = ghost.data(), view.face_mail = face_mail.data();
+  view.block = arrays.block.data();
+  DeviceArray<unsigned long long> other(1);
+  other.fill(0, nullptr);
+  fill_star<I, Page><<<static_cast<unsigned>(star.frame.block.size()), star_threads>>>(
+      view, T, reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
+      arrays.ghost_place.data(), other.data());
+  check_launch("fill_star");
+  unsigned long long is_other;
+  other.read(&is_other, 0, 1, nullptr);
+  if (is_other) return false;
+  *out = std::move(arrays);
+  return true;
+}
+
+}  // namespace syncfree::cuda

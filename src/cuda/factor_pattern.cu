@@ -1,0 +1,258 @@
+/// What factor_pattern.hpp declares: a few lanes a row.
+
+#include "factor_pattern.hpp"
+
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/instantiate.hpp"
+#include "find.cuh"
+#include "number.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+constexpr int lanes = 8;  ///< that share a row
+
+/// The row and the lane of this thread.
+template <class I> struct RowLane {
+  std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / lanes;
+  I lane = static_cast<I>(threadIdx.x % lanes);
+};
+
+template <class I> unsigned blocks_of_rows(I rows)
+{
+  return blocks_for(static_cast<std::size_t>(rows) * lanes, threads_a_block);
+}
+
+/// Entries below and above the diagonal by row, and whether some row has a flaw: columns that do not ascend or are not
+/// below n, or no diagonal.
+template <class I>
+__global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned long long* flawed)
+{
+  const RowLane<I> own;
+  if (own.row >= static_cast<std::size_t>(A.n)) return;
+  const I i = static_cast<I>(own.row), begin = A.row_begin[i], end = A.row_begin[i + 1];
+  I lower = 0, upper = 0;
+  bool good = true;
+  for (I k = begin + own.lane; k < end; k += lanes) {
+    const I j = A.column[k];
+    good = good && j < A.n && j > (k > begin ? A.column[k - 1] : I(-1));
+    lower += j < i;
+    upper += j > i;
+  }
+  const unsigned group = group_of(lanes);
+  for (int offset = lanes / 2; offset; offset /= 2) {
+    lower += __shfl_xor_sync(group, lower, offset);
+    upper += __shfl_xor_sync(group, upper, offset);
+  }
+  if (!good || lower + 1 + upper != end - begin) raise_to(flawed, 1);
+  if (own.lane == 0) below[i] = lower, above[i] = upper;
+}
+
+/// lower, upper: columns and sources; lower_source nullptr for IC
+template <class I>
+__global__ void cut_rows(DevicePattern<I> A, const I* lower_begin, const I* upper_begin, I* lower, I* upper,
+                         I* lower_source, I* upper_source, I* diagonal_source)
+{
+  const RowLane<I> own;
+  if (own.row >= static_cast<std::size_t>(A.n)) return;
+  const I i = static_cast<I>(own.row), begin = A.row_begin[i], diagonal = begin + lower_begin[i + 1] - lower_begin[i];
+  if (own.lane == 0) diagonal_source[i] = diagonal;
+  for (I k = begin + own.lane; k < A.row_begin[i + 1]; k += lanes) {
+    if (k == diagonal) continue;
+    const bool is_lower = k < diagonal;
+    const I to = is_lower ? lower_begin[i] + k - begin : upper_begin[i] + k - diagonal - 1;
+    (is_lower ? lower : upper)[to] = A.column[k];
+    if (!is_lower) upper_source[to] = k;
+    else if (lower_source) lower_source[to] = k;
+  }
+}
+
+/// Is each entry of L one of U turned round?
+template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePattern<I> U, unsigned long long* flawed)
+{
+  const RowLane<I> own;
+  if (own.row >= static_cast<std::size_t>(L.n)) return;
+  const I i = static_cast<I>(own.row);
+  for (I k = L.row_begin[i] + own.lane; k < L.row_begin[i + 1]; k += lanes) {
+    const I p = L.column[k];
+    if (find(U.column, U.row_begin[p], U.row_begin[p + 1], i) < 0) raise_to(flawed, 1);
+  }
+}
+
+/// Of all rows: what RowCounts says.
+template <class I>
+__global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, unsigned long long* counts)
+{
+  unsigned long long most_lower = 0, most_upper = 0, most = 0, operations = 0;
+  const std::size_t threads = gridDim.x * static_cast<std::size_t>(blockDim.x);
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+       i < static_cast<std::size_t>(n); i += threads) {
+    const auto l = static_cast<unsigned long long>(lower_begin[i + 1] - lower_begin[i]);
+    const auto u = static_cast<unsigned long long>(upper_begin[i + 1] - upper_begin[i]);
+    most_lower = max(most_lower, l);
+    most_upper = max(most_upper, u);
+    most = max(most, l + 1 + u);
+    operations += 1 + u * (1 + 2 * u);
+  }
+  for (int offset = 16; offset; offset /= 2) {
+    most_lower = max(most_lower, __shfl_xor_sync(~0u, most_lower, offset));
+    most_upper = max(most_upper, __shfl_xor_sync(~0u, most_upper, offset));
+    most = max(most, __shfl_xor_sync(~0u, most, offset));
+    operations += __shfl_xor_sync(~0u, operations, offset);
+  }
+  if (threadIdx.x % 32) return;
+  raise_to(counts, most_lower);
+  raise_to(counts + 1, most_upper);
+  raise_to(counts + 2, most);
+  add_to(counts + 3, operations);
+}
+
+template <class I> void count(DeviceFactorPattern<I>* p)
+{
+  constexpr unsigned blocks = 1024;
+  DeviceArray<unsigned long long> counts(4);
+  counts.fill(0, nullptr);
+  count_rows<I><<<std::min(blocks, blocks_for(p->n, threads_a_block)), threads_a_block>>>(
+      p->n, p->lower_begin.data(), p->upper_begin.data(), counts.data());
+  check_launch("count_rows");
+  std::int64_t found[4];
+  static_assert(sizeof found[0] == sizeof(unsigned long long));
+  counts.read(reinterpret_cast<unsigned long long*>(found), 0, 4, nullptr);
+  p->counts = {found[0], found[1], found[2], found[3]};
+}
+
+/// Is each row of A that of L, the diagonal and that of U, one after the other? Of IC: does it end in them?
+template <class I> bool in_order(const FactorPattern<I>& p, const PatternView<I>& A)
+{
+  if (!p.natural()) return false;
+  for (I i = 0; i < p.n; ++i) {
+    const I diagonal = A.row_begin[i + 1] - (p.upper_begin[i + 1] - p.upper_begin[i]) - 1;
+    if (diagonal < A.row_begin[i] || A.column[diagonal] != i) return false;
+    const I before = p.lower_begin[i + 1] - p.lower_begin[i];
+    if (p.kind == Kind::ilu && diagonal - before != A.row_begin[i]) return false;
+  }
+  return true;
+}
+
+/// Where A has rows in another order, or fewer entries.
+template <class I>
+void look_up_sources(const FactorPattern<I>& p, const PatternView<I>& A, DeviceFactorPattern<I>* out)
+{
+  std::vector<I> source(p.n), lower(p.lower_column.size()), upper(p.upper_column.size()), diagonal(p.n);
+  for (I i = 0; i < p.n; ++i) {
+    for (I k = p.lower_begin[i]; k < p.lower_begin[i + 1]; ++k) source[p.lower_column[k]] = -1;
+    for (I k = p.upper_begin[i]; k < p.upper_begin[i + 1]; ++k) source[p.upper_column[k]] = -1;
+    source[i] = -1;
+    const I row = p.natural() ? i : p.row_order[i];
+    for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+      source[p.natural() ? A.column[k] : p.column_place[A.column[k]]] = k;
+    for (I k = p.lower_begin[i]; k < p.lower_begin[i + 1]; ++k) lower[k] = source[p.lower_column[k]];
+    for (I k = p.upper_begin[i]; k < p.upper_begin[i + 1]; ++k) upper[k] = source[p.upper_column[k]];
+    diagonal[i] = source[i];
+  }
+  if (p.kind == Kind::ilu) out->lower_source = DeviceArray<I>(lower);
+  out->upper_source = DeviceArray<I>(upper);
+  out->diagonal_source = DeviceArray<I>(diagonal);
+}
+
+/// Room for the sources of a pattern whose columns have theirs.
+template <class I> void make_sources(DeviceFactorPattern<I>* p)
+{
+  p->lower_source = DeviceArray<I>(p->kind == Kind::ilu ? p->lower_column.size() : 0);
+  p->upper_source = DeviceArray<I>(p->upper_column.size());
+  p->diagonal_source = DeviceArray<I>(p->n);
+}
+
+/// Lengths become offsets; returns their sum.
+template <class I> I add_up(const DeviceArray<I>& lengths)
+{
+  std::size_t size = 0;
+  I sum = 0;
+  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, lengths.data(), lengths.data(), lengths.size()));
+  const DeviceArray<char> scratch(size);
+  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, lengths.data(), lengths.data(), lengths.size()));
+  lengths.read(&sum, lengths.size() - 1, 1, nullptr);
+  return sum;
+}
+
+bool is_raised(const DeviceArray<unsigned long long>& flag)
+{
+  unsigned long long raised;
+  flag.read(&raised, 0, 1, nullptr);
+  return raised != 0;
+}
+
+template <class I> bool is_symmetric(const DeviceFactorPattern<I>& p, DeviceArray<unsigned long long>& flawed)
+{
+  if (p.lower_column.size() != p.upper_column.size()) return false;
+  find_partners<I><<<blocks_of_rows(p.n), threads_a_block>>>(p.lower(), p.upper(), flawed.data());
+  check_launch("find_partners");
+  return !is_raised(flawed);
+}
+
+}  // namespace
+
+template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, const PatternView<I>& A)
+{
+  DeviceFactorPattern<I> p;
+  p.kind = made.kind;
+  p.n = made.n;
+  p.lower_begin = DeviceArray<I>(made.lower_begin), p.lower_column = DeviceArray<I>(made.lower_column);
+  p.upper_begin = DeviceArray<I>(made.upper_begin), p.upper_column = DeviceArray<I>(made.upper_column);
+  if (p.n == 0) return p;
+  if (in_order(made, A)) {
+    make_sources(&p);
+    const DeviceArray<I> begin(A.row_begin, static_cast<std::size_t>(A.n) + 1);
+    find_sources_in_order(A.n, begin.data(), p.lower_begin.data(), p.upper_begin.data(), p.lower_source.data(),
+                          p.upper_source.data(), p.diagonal_source.data());
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  } else {
+    look_up_sources(made, A, &p);
+  }
+  count(&p);
+  return p;
+}
+
+template <class I> bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out)
+{
+  if (A.n == 0) return false;
+  DeviceFactorPattern<I> p;
+  p.kind = kind;
+  p.n = A.n;
+  p.lower_begin = DeviceArray<I>(static_cast<std::size_t>(A.n) + 1);
+  p.upper_begin = DeviceArray<I>(static_cast<std::size_t>(A.n) + 1);
+  DeviceArray<unsigned long long> flawed(1);
+  for (const DeviceArray<I>* lengths : {&p.lower_begin, &p.upper_begin})
+    SYNCFREE_CUDA(cudaMemsetAsync(lengths->data() + A.n, 0, sizeof(I), nullptr));
+  flawed.fill(0, nullptr);
+  inspect_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
+                                                            flawed.data());
+  check_launch("inspect_rows");
+  if (is_raised(flawed)) return false;
+  p.lower_column = DeviceArray<I>(add_up(p.lower_begin));
+  p.upper_column = DeviceArray<I>(add_up(p.upper_begin));
+  make_sources(&p);
+  cut_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
+                                                        p.lower_column.data(), p.upper_column.data(),
+                                                        p.lower_source.data(), p.upper_source.data(),
+                                                        p.diagonal_source.data());
+  check_launch("cut_rows");
+  if (kind == Kind::icc && !is_symmetric(p, flawed)) return false;
+  count(&p);
+  *out = std::move(p);
+  return true;
+}
+
+#define INSTANTIATE(I)                                                                                \
+  template DeviceFactorPattern<I> upload<I>(const FactorPattern<I>&, const PatternView<I>&); \
+  template bool split<I>(Kind, const DevicePattern<I>&, DeviceFactorPattern<I>*);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

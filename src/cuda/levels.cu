@@ -1,0 +1,200 @@
+/// What levels.hpp declares. On a grid levels follow from where a row stands, which is guessed and then proved for each
+/// row; elsewhere rows wait for each other. Then rows are sorted by level.
+
+#include "levels.hpp"
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+
+#include "core/instantiate.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+
+/// The level of a row on a grid, from 1 on.
+template <class I> __device__ unsigned level_on(const Grid<I>& grid, I n, bool lower, I i)
+{
+  const I step = lower ? i : n - 1 - i, line = step / grid.line, cell = step - line * grid.line;
+  return static_cast<unsigned>(1 + cell + line % grid.lines * grid.next_line + line / grid.lines * grid.next_plane);
+}
+
+/// level[i] as on the grid; is each row's one more than the highest that the row reads?
+template <class I>
+__global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid, unsigned* level,
+                                    unsigned long long* wrong)
+{
+  const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (row >= static_cast<std::size_t>(T.n)) return;
+  const I i = static_cast<I>(row);
+  unsigned highest = 0;
+  for (I k = T.row_begin[i]; k < T.row_begin[i + 1]; ++k)
+    highest = max(highest, level_on(grid, T.n, lower, T.column[k]));
+  const unsigned own = level_on(grid, T.n, lower, i);
+  if (own != highest + 1) raise_to(wrong, 1);
+  level[i] = own;
+}
+
+__device__ std::uint64_t nanoseconds()
+{
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// owns       a thread owns one row, in the order of a serial solve
+/// waits      for the levels of the rows that it reads, as far as they are not there; no lane waits alone in a loop, so
+///            rows of one warp may depend on each other
+/// publishes  the row's level, from 1 on, which is its own flag
+/// order      relaxed: the level itself is the message
+/// progress   earlier rows belong to blocks with earlier tickets, or to this block; who has waited for longer than
+///            `patience` tells all, and all end
+/// result     reproducible, or nothing
+/// source     Liu et al. 2016 for waiting without levels
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, unsigned long long* counter,
+                       std::uint64_t patience, unsigned* late)
+{
+  const Turn turn = take_turn(counter);
+  const std::size_t step = turn.place * threads_a_block + threadIdx.x;
+  bool done = step >= static_cast<std::size_t>(T.n);
+  const I i = done ? 0 : static_cast<I>(lower ? step : T.n - 1 - step);
+  I k = done ? 0 : T.row_begin[i];
+  const I end = done ? 0 : T.row_begin[i + 1];
+  const std::uint64_t begin = nanoseconds();
+  unsigned highest = 0, turns = 0;
+  for (Spin spin(i); !__all_sync(~0u, done); spin.turn()) {
+    unsigned seen = 1;
+    while (!done && k < end && (seen = look_at(level + T.column[k])) != 0) highest = max(highest, seen), ++k;
+    if (!done && k == end) {
+      tell(level + i, highest + 1);
+      done = true;
+    }
+    if (++turns % 64 != 0) continue;
+    if (nanoseconds() - begin > patience) tell(late, 1);
+    if (__any_sync(~0u, look_at(late) != 0)) return;
+  }
+}
+
+template <class I> __global__ void number_rows(std::size_t n, I* row)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i < n) row[i] = static_cast<I>(i);
+}
+
+/// Where levels begin among rows in their order; the last one's end.
+template <class I> __global__ void find_begins(std::size_t n, const unsigned* level, I* begin)
+{
+  const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (r >= n) return;
+  if (r == 0 || level[r] != level[r - 1]) begin[level[r] - 1] = static_cast<I>(r);
+  if (r + 1 == n) begin[level[r]] = static_cast<I>(n);
+}
+
+/// False where the guess is wrong.
+template <class I>
+bool guess(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, const DeviceArray<unsigned>& level)
+{
+  const double most = static_cast<double>(grid.line) + static_cast<double>(grid.lines) * grid.next_line +
+                      static_cast<double>(grid.planes) * grid.next_plane;
+  if (grid.lines == 1 || most > T.n) return false;
+  DeviceArray<unsigned long long> wrong(1);
+  wrong.fill(0, nullptr);
+  take_levels_of_grid<I><<<blocks_for(T.n, threads_a_block), threads_a_block>>>(T, lower, grid, level.data(),
+                                                                                wrong.data());
+  check_launch("take_levels_of_grid");
+  unsigned long long is_wrong;
+  wrong.read(&is_wrong, 0, 1, nullptr);
+  return is_wrong == 0;
+}
+
+/// False where it takes too long.
+template <class I>
+bool wait_for_levels(const DevicePattern<I>& T, bool lower, std::uint64_t patience, DeviceArray<unsigned>& level)
+{
+  DeviceArray<unsigned long long> counter(1);
+  DeviceArray<unsigned> late(1);
+  counter.fill(0, nullptr);
+  late.fill(0, nullptr);
+  level.fill(0, nullptr);
+  find_levels_by_waiting<I><<<blocks_for(T.n, threads_a_block), threads_a_block>>>(T, lower, level.data(),
+                                                                                   counter.data(), patience,
+                                                                                   late.data());
+  check_launch("find_levels_by_waiting");
+  unsigned is_late;
+  late.read(&is_late, 0, 1, nullptr);
+  return is_late == 0;
+}
+
+template <class I> void sort_by_level(const DeviceArray<unsigned>& level, DeviceLevels<I>* out)
+{
+  const std::size_t n = level.size();
+  const DeviceArray<unsigned> sorted(n);
+  const DeviceArray<I> row(n);
+  out->row = DeviceArray<I>(n);
+  number_rows<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, row.data());
+  check_launch("number_rows");
+  int bits = 1;
+  while (bits < 32 && n >> bits) ++bits;
+  std::size_t size = 0;
+  SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, size, level.data(), sorted.data(), row.data(),
+                                                out->row.data(), n, 0, bits));
+  const DeviceArray<char> scratch(size);
+  SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(scratch.data(), size, level.data(), sorted.data(), row.data(),
+                                                out->row.data(), n, 0, bits));
+  unsigned count;
+  sorted.read(&count, n - 1, 1, nullptr);
+  out->count = static_cast<I>(count);
+  out->begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
+  find_begins<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, sorted.data(), out->begin.data());
+  check_launch("find_begins");
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+}
+
+/// About what a pass on the host takes.
+template <class I> std::uint64_t patience_for(const DevicePattern<I>& T)
+{
+  return 500000 + 4 * (static_cast<std::uint64_t>(T.n) + static_cast<std::uint64_t>(T.nnz));
+}
+
+}  // namespace
+
+template <class I>
+bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
+                 std::uint64_t patience)
+{
+  if (T.n == 0 || static_cast<std::uint64_t>(T.n) >= ~0u) return false;
+  DeviceArray<unsigned> level(T.n);
+  if (!guess(T, lower, grid, level) && !wait_for_levels(T, lower, patience ? patience : patience_for(T), level))
+    return false;
+  sort_by_level(level, out);
+  return true;
+}
+
+template <class I> DeviceLevels<I> upload(const LevelSets<I>& levels)
+{
+  return {levels.count, DeviceArray<I>(levels.row), DeviceArray<I>(levels.level_begin)};
+}
+
+template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
+{
+  LevelSets<I> sets;
+  sets.count = levels.count;
+  sets.row.resize(levels.row.size());
+  sets.level_begin.resize(levels.begin.size());
+  levels.row.read(sets.row.data(), 0, sets.row.size(), nullptr);
+  levels.begin.read(sets.level_begin.data(), 0, sets.level_begin.size(), nullptr);
+  return sets;
+}
+
+#define INSTANTIATE(I)                                                                                      \
+  template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, std::uint64_t); \
+  template DeviceLevels<I> upload<I>(const LevelSets<I>&);                                                  \
+  template LevelSets<I> download<I>(const DeviceLevels<I>&);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,219 @@
+/// What the device finds of a pattern is what the host finds.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "../core/patterns.hpp"
+#include "core/star_plan.hpp"
+#include "cuda/courier_arrays.cuh"
+#include "cuda/factor_pattern.hpp"
+#include "cuda/levels.hpp"
+#include "syncfree/cuda.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr std::uint64_t patient = 60'000'000'000;  ///< nanoseconds, under a sanitizer, too
+
+template <class V> std::vector<V> host(const DeviceArray<V>& from)
+{
+  std::vector<V> copy(from.size());
+  from.read(copy.data(), 0, copy.size(), nullptr);
+  return copy;
+}
+template <class V> std::vector<V> plain(const Array<V>& from) { return {from.begin(), from.end()}; }
+
+/// A pattern in device memory.
+template <class I> struct OnDevice {
+  DeviceArray<I> row_begin, column;
+  I n;
+
+  explicit OnDevice(const OwnedPattern<I>& A) : row_begin(A.row_begin), column(A.column), n(A.n) {}
+  DevicePattern<I> view() const { return {n, static_cast<I>(column.size()), row_begin.data(), column.data()}; }
+};
+
+/// Both triangles and the diagonal.
+template <class I> OwnedPattern<I> joined(const OwnedPattern<I>& L, const OwnedPattern<I>& U)
+{
+  OwnedPattern<I> A;
+  A.n = L.n;
+  for (I i = 0; i < A.n; ++i) {
+    const auto append = [&](const OwnedPattern<I>& T) {
+      A.column.insert(A.column.end(), T.column.begin() + T.row_begin[i], T.column.begin() + T.row_begin[i + 1]);
+    };
+    append(L);
+    A.column.push_back(i);
+    append(U);
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+template <class I> OwnedPattern<I> stencil(I x, I y, I z, bool box)
+{
+  return joined(stencil_triangle<I>(x, y, z, box, true), stencil_triangle<I>(x, y, z, box, false));
+}
+
+template <class I> std::vector<OwnedPattern<I>> matrices()
+{
+  std::vector<OwnedPattern<I>> all = {stencil<I>(13, 9, 11, false), stencil<I>(12, 10, 7, true),
+                                      stencil<I>(60, 45, 1, false), random_matrix<I>(5, 700, 2),
+                                      joined(random_deep_triangle<I>(8, 900, 1, true),
+                                             random_deep_triangle<I>(9, 900, 1, false)),
+                                      line_pattern<I>(3000), random_matrix<I>(1, 1, 100)};
+  OwnedPattern<I> one_long = line_pattern<I>(500);  // its last row reads all
+  one_long.column.resize(one_long.row_begin[499]);
+  for (I j = 0; j < 500; ++j) one_long.column.push_back(j);
+  one_long.row_begin[500] = static_cast<I>(one_long.column.size());
+  all.push_back(one_long);
+  return all;
+}
+
+template <class I> class Analyses : public testing::Test {};
+using Indices = testing::Types<std::int32_t, std::int64_t>;
+TYPED_TEST_SUITE(Analyses, Indices);
+
+TYPED_TEST(Analyses, cut_rows_as_the_host_does)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) {
+    FactorPattern<I> made;
+    ASSERT_TRUE(make_factor_pattern(A.view(), {}, &made).ok());
+    DeviceFactorPattern<I> p;
+    ASSERT_TRUE(split(Kind::ilu, OnDevice<I>(A).view(), &p));
+    const DeviceFactorPattern<I> brought = upload(made, A.view());
+    EXPECT_EQ(host(p.lower_begin), plain(made.lower_begin));
+    EXPECT_EQ(host(p.lower_column), plain(made.lower_column));
+    EXPECT_EQ(host(p.upper_begin), plain(made.upper_begin));
+    EXPECT_EQ(host(p.upper_column), plain(made.upper_column));
+    EXPECT_EQ(host(p.lower_source), host(brought.lower_source));
+    EXPECT_EQ(host(p.upper_source), host(brought.upper_source));
+    EXPECT_EQ(host(p.diagonal_source), host(brought.diagonal_source));
+    EXPECT_EQ(p.counts.operations, count_operations(made));
+    std::int64_t most = 0;
+    for (I i = 0; i < A.n; ++i) most = std::max<std::int64_t>(most, A.row_begin[i + 1] - A.row_begin[i]);
+    EXPECT_EQ(p.counts.most, most);
+    EXPECT_EQ(brought.counts.most_lower, p.counts.most_lower);
+    EXPECT_EQ(brought.counts.most_upper, p.counts.most_upper);
+  }
+}
+
+/// Who calls looks closer then.
+TYPED_TEST(Analyses, refuse_rows_with_a_flaw)
+{
+  using I = TypeParam;
+  const OwnedPattern<I> good = stencil<I>(9, 8, 7, false);
+  DeviceFactorPattern<I> p;
+  ASSERT_TRUE(split(Kind::ilu, OnDevice<I>(good).view(), &p));
+  ASSERT_TRUE(split(Kind::icc, OnDevice<I>(good).view(), &p));
+  EXPECT_TRUE(p.lower_source.empty());
+  const I middle = good.row_begin[200];
+  const auto refused = [&](const OwnedPattern<I>& A) { return !split(Kind::ilu, OnDevice<I>(A).view(), &p); };
+  OwnedPattern<I> bad = good;
+  std::swap(bad.column[middle], bad.column[middle + 1]);
+  EXPECT_TRUE(refused(bad)) << "columns descend";
+  bad = good;
+  bad.column[middle + 1] = bad.column[middle];
+  EXPECT_TRUE(refused(bad)) << "a column twice";
+  bad = good;
+  bad.column[good.row_begin[201] - 1] = good.n;
+  EXPECT_TRUE(refused(bad)) << "a column out of range";
+  bad = good;
+  bad.column[middle] = -1;
+  EXPECT_TRUE(refused(bad)) << "a negative column";
+  bad = good;
+  for (I k = middle; k < good.row_begin[201]; ++k)
+    if (bad.column[k] == 200) bad.column[k] = 201 - (bad.column[k + 1] == 201 ? 2 : 0);
+  EXPECT_TRUE(refused(bad)) << "no diagonal";
+  const OwnedPattern<I> odd = joined(random_triangle<I>(3, 200, 5, true), random_triangle<I>(4, 200, 5, false));
+  EXPECT_FALSE(refused(odd));
+  EXPECT_FALSE(split(Kind::icc, OnDevice<I>(odd).view(), &p)) << "IC of an unsymmetric pattern";
+}
+
+TYPED_TEST(Analyses, find_the_levels_of_the_host)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) {
+    FactorPattern<I> made;
+    ASSERT_TRUE(make_factor_pattern(A.view(), {}, &made).ok());
+    for (const bool lower : {true, false}) {
+      const PatternView<I> T = lower ? made.lower() : made.upper();
+      LevelSets<I> truth;
+      ASSERT_TRUE(make_level_sets(T, lower, &truth).ok());
+      OwnedPattern<I> copy;
+      copy.n = T.n;
+      copy.row_begin.assign(T.row_begin, T.row_begin + T.n + 1);
+      copy.column.assign(T.column, T.column + T.nnz());
+      const OnDevice<I> there(copy);
+      Grid<I> wrong = find_grid(T, lower);
+      wrong.next_line += 1;
+      for (const Grid<I>& grid : {find_grid(A.view(), lower), Grid<I>(), wrong}) {
+        DeviceLevels<I> levels;
+        ASSERT_TRUE(find_levels(there.view(), lower, grid, &levels, patient));
+        const LevelSets<I> found = download(levels);
+        EXPECT_EQ(found.count, truth.count);
+        EXPECT_EQ(plain(found.row), plain(truth.row));
+        EXPECT_EQ(found.level_begin, truth.level_begin);
+      }
+    }
+  }
+}
+
+/// On a chain the device would take far longer than the host.
+TYPED_TEST(Analyses, give_up_where_a_chain_is_long)
+{
+  using I = TypeParam;
+  std::vector<std::vector<I>> rows(200000);
+  for (I i = 1; i < 200000; ++i) rows[i].push_back(i - 1);
+  const OnDevice<I> chain(pattern_of(rows));
+  DeviceLevels<I> levels;
+  EXPECT_FALSE(find_levels(chain.view(), true, Grid<I>(), &levels, 1'000'000));
+}
+
+TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
+{
+  using I = TypeParam;
+  using Page = GhostPage<double, star_near>;
+  for (const bool lower : {true, false})
+    for (const auto& [x, y, z] : {std::tuple<I, I, I>{20, 24, 15}, {60, 45, 1}, {13, 9, 11}}) {
+      const OwnedPattern<I> T = stencil_triangle<I>(x, y, z, false, lower);
+      CourierRule rule;
+      rule.shape = {x / 3, 6, 7};
+      StarPlan<I> star;
+      CourierPlan<I> truth;
+      ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &truth));
+      ASSERT_TRUE(make_star_tables(T.n, lower, find_grid(T.view(), lower), rule, &star));
+      GhostArrays<I> made(0, 0, 0, 0);
+      ASSERT_TRUE(fill_star_arrays<Page>(star, OnDevice<I>(T).view(), &made));
+      const auto brought = GhostArrays<I>::template upload<Page>(truth);
+      EXPECT_EQ(host(made.source), host(brought.source));
+      EXPECT_EQ(host(made.row), host(brought.row));
+      EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
+      const auto a = host(made.page), b = host(brought.page);
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t page = 0; page < a.size(); page += sizeof(Page))
+        ASSERT_TRUE(std::equal(a.begin() + page, a.begin() + page + sizeof(Page::unit), b.begin() + page)) << page;
+      OwnedPattern<I> other = T;
+      const I last = lower ? T.n - 1 : 0;
+      other.column[T.row_begin[last]] += lower ? 1 : -1;
+      EXPECT_FALSE(fill_star_arrays<Page>(star, OnDevice<I>(other).view(), &made)) << "a row reads somebody else";
+    }
+}
+
+TYPED_TEST(Analyses, have_the_fingerprints_of_the_host)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) {
+    const OnDevice<I> there(A);
+    Fingerprint found;
+    const I nnz = static_cast<I>(A.column.size());
+    ASSERT_TRUE(fingerprint_there<I>({A.n, there.row_begin.data(), there.column.data()}, nnz, nullptr, &found).ok());
+    EXPECT_TRUE(found == fingerprint(A.view(), 1));
+  }
+}
+
+}  // namespace
+}  // namespace syncfree::cuda
