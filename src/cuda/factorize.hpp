@@ -3,8 +3,8 @@
 /// Numeric incomplete factorization on the device; the mathematics and the rules are those of core/pivot.hpp and of
 /// the host's factorize.hpp, and so are the numbers but for rounding.
 
-#include "device.hpp"
 #include "pattern.hpp"
+#include "syncfree/cuda/device.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/schedule.hpp"
 #include "update_slots.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "core/strategy_list.hpp"
-#include "device.hpp"
 #include "pattern.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/cuda/device.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 

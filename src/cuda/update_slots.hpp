@@ -5,8 +5,8 @@
 /// Row i is numbered by slots: its entries of L, its diagonal, its entries of U. For each entry (i, p) of L and each
 /// entry (p, q) of U in turn there is one byte, the slot of (i, q), or `no_slot` where row i has no such entry.
 
-#include "device.hpp"
 #include "pattern.hpp"
+#include "syncfree/cuda/device.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree::cuda {
