@@ -17,6 +17,8 @@
 ///
 /// Iterations are taken by ticket in runs of consecutive ones, in order. So whoever waits, waits for an iteration that
 /// has been taken; and inside a run, and for what a run has waited for already, nobody waits.
+///
+/// On a GPU the same bodies run with cuda/loop.cuh.
 
 #include <algorithm>
 #include <cstddef>
