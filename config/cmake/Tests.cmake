@@ -51,6 +51,8 @@ endif()
 
 if(SYNCFREE_HAVE_CUDA)
   syncfree_tests(cuda cuda host test_support GTest::gtest_main)
+  # numbers of the device are compared with those of the host bit by bit
+  set_source_files_properties(tests/cuda/loop_test.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
   set(cuda_tests cuda_tests)
 endif()
 

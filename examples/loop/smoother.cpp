@@ -2,6 +2,7 @@
   Tutorial: a parallel kernel from its sequential loop, with the headers of petsc-syncfree alone.
 
     c++ -std=c++17 -O2 -fopenmp -I PREFIX/include smoother.cpp -o smoother && ./smoother
+    nvcc -std=c++17 -O2 -x cu -I PREFIX/include smoother.cpp -o smoother && ./smoother   # on an NVIDIA GPU as well
 
   The kernel is a Gauss-Seidel sweep for the 5-point Laplacian of a grid, without a matrix: each point becomes the mean of
   its neighbours and its source, in the order of the points. A point reads two neighbours that are new and two that are
@@ -9,6 +10,10 @@
   loop and nothing else, and Loop finds out which points wait for which.
 */
 #include <syncfree/loop.hpp>
+
+#if defined(__CUDACC__)
+#include <syncfree/cuda/loop.cuh>
+#endif
 
 #include <cstdio>
 #include <vector>
@@ -41,6 +46,32 @@ static std::vector<double> numbers(int count)
   return v;
 }
 
+#if defined(__CUDACC__)
+// The same struct as a kernel. The trace takes the body whose index arrays the host can read (this one has none), a run the
+// body whose arrays are all on the device.
+static bool smooth_on_device(const Smooth &body, int sweeps)
+{
+  const std::size_t bytes = body.x_.length * sizeof(double);
+  double           *b = nullptr, *x = nullptr;
+  bool              ran = cudaMalloc(&b, bytes) == cudaSuccess && cudaMalloc(&x, bytes) == cudaSuccess;
+
+  ran = ran && cudaMemcpy(b, body.b_.data, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+  ran = ran && cudaMemcpy(x, body.x_.data, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+
+  Smooth on_device = body;
+  on_device.b_.data = b;
+  on_device.x_.data = x;
+  syncfree::cuda::DeviceLoop<Smooth> loop;
+  ran = ran && loop.trace(body).ok();
+  for (int sweep = 0; sweep < sweeps; ++sweep) ran = ran && loop.run(on_device, nullptr).ok();
+
+  ran = ran && cudaMemcpy(body.x_.data, x, bytes, cudaMemcpyDeviceToHost) == cudaSuccess; // waits for the runs
+  cudaFree(b);
+  cudaFree(x);
+  return ran;
+}
+#endif
+
 int main()
 {
   const int           m = 300, points = (m + 2) * (m + 2), sweeps = 10;
@@ -58,8 +89,16 @@ int main()
   syncfree::Loop<Smooth> loop;
   bool                   ran = loop.trace(body).ok();
   for (int sweep = 0; sweep < sweeps; ++sweep) ran = ran && loop.run(body, 4).ok();
-  const bool same = ran && x == sequential;
+  bool same = ran && x == sequential;
   std::printf("%d points, %d sweeps on 4 threads: %s\n", m * m, sweeps, same ? "bit by bit the sequential loop" : "NOT the sequential loop");
+
+#if defined(__CUDACC__)
+  // sums and a quotient, no products: nothing is rounded otherwise on a GPU
+  x = numbers(points);
+  const bool same_on_device = smooth_on_device(body, sweeps) && x == sequential;
+  std::printf("%d points, %d sweeps on a GPU: %s\n", m * m, sweeps, same_on_device ? "bit by bit the sequential loop" : "NOT the sequential loop");
+  same = same && same_on_device;
+#endif
 
   // what a mistake looks like: an array without the last point that is read
   const Smooth           shorter{m, {b.data(), points, "b"}, {x.data(), points - 2, "x"}};

@@ -17,6 +17,8 @@
 ///
 /// Iterations are taken by ticket in runs of consecutive ones, in order. So whoever waits, waits for an iteration that
 /// has been taken; and inside a run, and for what a run has waited for already, nobody waits.
+///
+/// On a GPU the same bodies run with cuda/loop.cuh.
 
 #include <algorithm>
 #include <cstddef>
@@ -31,105 +33,12 @@
 #include <vector>
 
 #include "syncfree/loop_body.hpp"
-#include "syncfree/loop_graph.hpp"
+#include "syncfree/loop_plan.hpp"
 #include "syncfree/loop_trace.hpp"
 #include "syncfree/ready.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree {
-
-/// How iterations learn that others are done.
-enum class Signal { none, flags, counts };
-
-/// What threads need to know of a loop. Iteration i
-///   flags   waits for other[k], begin[i] <= k < begin[i + 1]
-///   counts  waits for count[i] others and counts down other[k], begin[i] <= k < begin[i + 1]
-template <class I> struct LoopPlan {
-  static constexpr std::int64_t run_length = 64;
-
-  I iterations = -1;
-  Signal signal = Signal::none;
-  std::uint64_t shared = 0;  ///< as find_shared()
-  std::vector<std::int64_t> begin;
-  std::vector<I> other;
-  std::vector<std::int32_t> count;
-
-  static I run_of(I i) { return static_cast<I>(i / run_length); }
-  I runs() const { return iterations > 0 ? run_of(iterations - 1) + 1 : 0; }
-  std::size_t bytes() const
-  {
-    return begin.size() * sizeof(std::int64_t) + other.size() * sizeof(I) + count.size() * sizeof(std::int32_t);
-  }
-};
-
-/// The waits of a graph that threads need: of another run only the latest, and only if the own run has not yet waited
-/// for it. Throws std::bad_alloc.
-///   cost  O(dependences)
-template <class I> void keep_waits_between_runs(const LoopGraph<I>& graph, LoopPlan<I>* plan)
-{
-  const I none = -1;
-  std::vector<I> asked_by(plan->runs(), none), upto(plan->runs(), none);  // of each run: who waited last, how far
-  plan->begin.assign(1, 0);
-  plan->begin.reserve(graph.begin.size());
-  for (I i = 0; i < graph.iterations(); ++i) {
-    const I own = plan->run_of(i);
-    for (std::int64_t k = graph.begin[i + 1]; k-- > graph.begin[i];) {
-      const I j = graph.on[k], run = plan->run_of(j);
-      if (run == own || (asked_by[run] == own && upto[run] >= j)) continue;
-      asked_by[run] = own;
-      upto[run] = j;
-      plan->other.push_back(j);
-    }
-    plan->begin.push_back(static_cast<std::int64_t>(plan->other.size()));
-  }
-}
-
-/// From whom an iteration waits for to who waits for it. Throws std::bad_alloc.
-///   cost  O(waits)
-template <class I> void turn_into_counts(LoopPlan<I>* plan)
-{
-  const std::vector<std::int64_t> begin = std::move(plan->begin);
-  const std::vector<I> awaited = std::move(plan->other);
-  plan->begin.assign(begin.size(), 0);
-  plan->other.resize(awaited.size());
-  plan->count.resize(begin.size() - 1);
-  for (I j : awaited) ++plan->begin[j + 1];
-  for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
-    plan->begin[i + 1] += plan->begin[i];
-    plan->count[i] = static_cast<std::int32_t>(begin[i + 1] - begin[i]);
-  }
-  std::vector<std::int64_t> next(plan->begin.begin(), plan->begin.end() - 1);
-  for (std::size_t i = 0; i + 1 < begin.size(); ++i)
-    for (std::int64_t k = begin[i]; k < begin[i + 1]; ++k) plan->other[next[awaited[k]]++] = static_cast<I>(i);
-}
-
-/// Does every iteration read one entry of each array, at an affine place, where it reads any?
-template <class I> bool reads_are_affine(const LoopTrace<I>& trace)
-{
-  for (const ArrayTrace<I>& array : trace.arrays) {
-    bool read = false;
-    for (Access access : array.access) read = read || (access & reads);
-    if (read && !find_affine(array, reads).holds) return false;
-  }
-  return true;
-}
-
-/// Throws std::bad_alloc.
-///   cost  O(accesses + entries of the arrays), and what sorting the waits of each iteration costs
-template <class I> LoopPlan<I> make_plan(const LoopTrace<I>& trace)
-{
-  const std::vector<AccessesByLocation<I>> arrays = sort_by_location(trace);
-  LoopGraph<I> graph = find_dependences(trace.iterations, arrays);
-  drop_implied(&graph);
-  LoopPlan<I> plan;
-  plan.iterations = trace.iterations;
-  plan.shared = find_shared(arrays, plan.run_length);
-  keep_waits_between_runs(graph, &plan);
-  if (plan.other.empty()) return plan;
-  plan.signal = reads_are_affine(trace) ? Signal::counts : Signal::flags;
-  if (plan.signal == Signal::counts) turn_into_counts(&plan);
-  return plan;
-}
 
 /// Calls work() on `threads` threads, or on fewer where no more can be had: OpenMP's where the compiler has OpenMP.
 template <class Work> void with_team(int threads, const Work& work)
@@ -153,6 +62,7 @@ template <class Work> void with_team(int threads, const Work& work)
 template <class Body> class Loop {
 public:
   using I = index_of<Body>;
+  using Plan = LoopPlan<I, 64>;
   static_assert(std::is_signed_v<I>, "iterations are counted in a signed type");
 
   Loop() = default;
@@ -170,7 +80,7 @@ public:
     LoopTrace<I> trace;
     const Status status = trace_loop(body, &trace);
     if (!status.ok()) return status;
-    LoopPlan<I> plan = make_plan(trace);
+    Plan plan = make_plan<Plan::run_length>(trace);
     if (plan.signal == Signal::flags) done_.emplace(static_cast<std::int32_t>(plan.runs()), plan.run_length);
     if (plan.signal == Signal::counts) make_counts(plan);
     plan_ = std::move(plan);
@@ -199,7 +109,7 @@ public:
 
   /// Does every run give the same bits?
   bool reproducible() const { return plan_.shared == 0; }
-  const LoopPlan<I>& plan() const { return plan_; }
+  const Plan& plan() const { return plan_; }
   std::size_t bytes() const
   {
     const bool flags = plan_.signal == Signal::flags;
@@ -211,12 +121,12 @@ private:
 
   void forget()
   {
-    plan_ = LoopPlan<I>();
+    plan_ = Plan();
     done_.reset();
     missing_.reset();
   }
 
-  void make_counts(const LoopPlan<I>& plan)
+  void make_counts(const Plan& plan)
   {
     missing_.reset(new Countdown[plan.count.size()]);
     for (std::size_t i = 0; i < plan.count.size(); ++i) missing_[i].expect(plan.count[i]);
@@ -244,7 +154,7 @@ private:
 
   template <class At, class Check, class Set> void walk(const Body& body, At& at, const Check& check, const Set& set)
   {
-    constexpr std::int64_t length = LoopPlan<I>::run_length;
+    constexpr std::int64_t length = Plan::run_length;
     const std::int64_t n = plan_.iterations;
     for (std::int64_t begin = tickets_.take(length); begin < n; begin = tickets_.take(length)) {
       const I end = static_cast<I>(std::min(begin + length, n));
@@ -256,7 +166,7 @@ private:
     }
   }
 
-  static std::int64_t steps_to(I i) { return i % LoopPlan<I>::run_length + 1; }
+  static std::int64_t steps_to(I i) { return i % Plan::run_length + 1; }
 
   void check_flags(I i) const
   {
@@ -276,7 +186,7 @@ private:
     for (std::int64_t k = plan_.begin[i]; k < plan_.begin[i + 1]; ++k) missing_[plan_.other[k]].arrive();
   }
 
-  LoopPlan<I> plan_;
+  Plan plan_;
   std::optional<Progress> done_;          ///< the flags: of each run how many iterations are done
   std::unique_ptr<Countdown[]> missing_;  ///< the counts
   Tickets tickets_;

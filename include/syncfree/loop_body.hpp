@@ -38,11 +38,13 @@
 #include "syncfree/host_device.hpp"
 #include "syncfree/ready.hpp"
 
-/// A statement of the host in a function that the compiler of device code reads for both.
+/// A statement of the host, or of the device, in a function that the compiler of device code reads for both.
 #if defined(__CUDA_ARCH__)
 #define SYNCFREE_ON_HOST(statement)
+#define SYNCFREE_ON_DEVICE(statement) statement
 #else
 #define SYNCFREE_ON_HOST(statement) statement
+#define SYNCFREE_ON_DEVICE(statement)
 #endif
 
 namespace syncfree {
@@ -142,8 +144,16 @@ template <class Body, class Array> SYNCFREE_HD std::int64_t place_in(const Body*
   return offset >= 0 && offset < static_cast<std::ptrdiff_t>(sizeof(Body)) ? offset / 8 : -1;
 }
 
-/// An entry that other threads may be adding to.
-template <class T> struct SharedPlace {
+/// How host threads add to an entry that others may be adding to.
+struct AddAmongThreads {
+  template <class T> static SYNCFREE_HD void add([[maybe_unused]] T* entry, [[maybe_unused]] const T& v)
+  {
+    SYNCFREE_ON_HOST(add_to(entry, v));
+  }
+};
+
+/// An entry that others may be adding to.
+template <class T, class Add = AddAmongThreads> struct SharedPlace {
   using Number = T;
   T* entry;
   bool shared;
@@ -152,29 +162,29 @@ template <class T> struct SharedPlace {
   SYNCFREE_HD void store(const T& v) const { *entry = v; }
   SYNCFREE_HD void add(const T& v) const
   {
-    if (!shared) *entry += v;
-    else SYNCFREE_ON_HOST(add_to(entry, v));
+    if (shared) Add::add(entry, v);
+    else *entry += v;
   }
 };
 
-template <class T> struct SharedArray {
+template <class T, class Add> struct SharedArray {
   T* data;
   bool shared;
-  SYNCFREE_HD Element<SharedPlace<T>> operator[](std::int64_t k) const
+  SYNCFREE_HD Element<SharedPlace<T, Add>> operator[](std::int64_t k) const
   {
-    return Element<SharedPlace<T>>(SharedPlace<T>{data + k, shared});
+    return Element<SharedPlace<T, Add>>(SharedPlace<T, Add>{data + k, shared});
   }
 };
 
-/// As PlainAccessor, but adds atomically to the arrays of a mask of places.
-template <class Body> class SharedAccessor {
+/// As PlainAccessor, but adds to the arrays of a mask of places as Add says.
+template <class Body, class Add = AddAmongThreads> class SharedAccessor {
 public:
   template <class T> using Number = T;
 
-  SharedAccessor(const Body* body, std::uint64_t shared) : body_(body), shared_(shared) {}
+  SYNCFREE_HD SharedAccessor(const Body* body, std::uint64_t shared) : body_(body), shared_(shared) {}
 
   template <class V, class T> SYNCFREE_HD auto operator[](const Input<V, T>& a) const { return PlainAccessor()[a]; }
-  template <class T> SYNCFREE_HD SharedArray<T> operator[](const InOut<T>& a) const
+  template <class T> SYNCFREE_HD SharedArray<T, Add> operator[](const InOut<T>& a) const
   {
     return {a.data, (shared_ >> place_in(body_, a) & 1) != 0};
   }

@@ -5,6 +5,7 @@
 
 #include "factor_pattern.hpp"
 #include "levels.hpp"
+#include "syncfree/cuda/device.hpp"
 #include "syncfree/factor.hpp"
 #include "update_slots.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "core/instantiate.hpp"
 #include "core/mixer.hpp"
-#include "device.hpp"
 #include "syncfree/cuda.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree {
 namespace cuda {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "device.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 

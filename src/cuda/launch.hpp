@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 

@@ -2,7 +2,7 @@
 
 /// Pattern work that is done on the device. Throws Failure.
 
-#include "device.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 

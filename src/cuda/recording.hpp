@@ -2,7 +2,7 @@
 
 /// Launches that are the same in every call, recorded once as a graph: a node costs a sixth of a launch.
 
-#include "device.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 

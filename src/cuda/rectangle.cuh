@@ -3,8 +3,8 @@
 /// Products of the rectangles of a block plan: four kernels, a thread or a warp a row, all rows or the filled ones.
 
 #include "core/block_plan.hpp"
-#include "device.hpp"
 #include "number.cuh"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 

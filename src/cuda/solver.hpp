@@ -6,11 +6,11 @@
 #include <string>
 
 #include "core/strategy_list.hpp"
-#include "device.hpp"
 #include "levels.hpp"
 #include "pattern.hpp"
 #include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/cuda/device.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 

@@ -6,6 +6,7 @@
 /// entry (p, q) of U in turn there is one byte, the slot of (i, q), or `no_slot` where row i has no such entry.
 
 #include "factor_pattern.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 

@@ -2,7 +2,7 @@
 
 /// What happens to vectors of the device around the solves. Throws Failure.
 
-#include "device.hpp"
+#include "syncfree/cuda/device.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {

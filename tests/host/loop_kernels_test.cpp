@@ -5,16 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "../battery.hpp"
+#include "../loop_problem.hpp"
 #include "../oracle.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
@@ -24,164 +22,10 @@
 namespace syncfree {
 namespace {
 
-/// A matrix by columns: the transpose by rows.
-template <class T, class I> struct ByColumns {
-  I n = 0;
-  std::vector<I> begin, row;
-  std::vector<T> value;
-
-  ByColumns(PatternView<I> A, const std::vector<T>& values)
-      : n(A.n), begin(static_cast<std::size_t>(A.n) + 1, 0), row(values.size()), value(values.size())
-  {
-    for (I k = 0; k < A.nnz(); ++k) ++begin[A.column[k] + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<I> next(begin.begin(), begin.end() - 1);
-    for (I i = 0; i < n; ++i)
-      for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
-        row[next[A.column[k]]] = i;
-        value[next[A.column[k]]++] = values[k];
-      }
-  }
-  ColumnsView<I> view() const { return {n, begin.data(), row.data()}; }
-};
-
-template <class I> std::vector<I> diagonal_places(I n, const std::vector<I>& begin, const std::vector<I>& index)
-{
-  std::vector<I> place(n);
-  for (I i = 0; i < n; ++i)
-    place[i] = static_cast<I>(std::find(index.begin() + begin[i], index.begin() + begin[i + 1], i) - index.begin());
-  return place;
-}
-
-/// A with its triangles and two vectors, by rows and by columns.
-template <class Scalar, class Index> struct Problem {
-  using T = Scalar;
-  using I = Index;
-  OwnedCsr<T, I> A;
-  OwnedTriangle<T, I> L, U;  ///< unit; with the inverted diagonal
-  OwnedCsr<T, I> low;        ///< lower triangle with diagonal
-  ByColumns<T, I> columns, L_columns, U_columns;
-  std::vector<I> row_diagonal, column_diagonal;
-  std::vector<T> b, start;
-
-  explicit Problem(const OwnedCsr<T, I>& matrix)
-      : A(matrix), L(take_triangle<T>(A, true, true, true)), U(take_triangle<T>(A, false, false)),
-        columns(A.pattern(), A.value), L_columns(L.pattern(), L.value), U_columns(U.pattern(), U.value),
-        row_diagonal(diagonal_places(A.n, A.row_begin, A.column)),
-        column_diagonal(diagonal_places(A.n, columns.begin, columns.row)), b(random_vector<T>(A.n, 3)),
-        start(random_vector<T>(A.n, 4))
-  {
-    low.n = A.n;
-    for (I i = 0; i < A.n; ++i) {
-      low.column.insert(low.column.end(), A.column.begin() + A.row_begin[i], A.column.begin() + row_diagonal[i] + 1);
-      low.value.insert(low.value.end(), A.value.begin() + A.row_begin[i], A.value.begin() + row_diagonal[i] + 1);
-      low.row_begin.push_back(static_cast<I>(low.column.size()));
-    }
-  }
-
-  std::vector<T> residual() const
-  {
-    std::vector<T> r = b;
-    for (I i = 0; i < A.n; ++i)
-      for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) r[i] -= A.value[k] * start[A.column[k]];
-    return r;
-  }
-};
-
-/// What a kernel writes.
-template <class T> struct Output {
-  std::vector<T> x, r;
-};
-
-/// Calls visit(name, make) for every kernel; make(problem, output) sets the output up and returns the body.
-template <class P, class Visit> void for_each_kernel(const Visit& visit)
-{
-  using T = typename P::T;
-  using I = typename P::I;
-  using Out = Output<T>;
-  visit("product by rows", [](const P& p, Out& out) {
-    out.x.assign(p.A.n, T(9));
-    return SpmvCsr<T, I>(p.A.pattern(), p.A.value.data(), p.b.data(), out.x.data());
-  });
-  visit("product by columns", [](const P& p, Out& out) {
-    out.x = p.start;
-    return SpmvCsc<T, I>(p.columns.view(), p.columns.value.data(), p.b.data(), out.x.data());
-  });
-  visit("solve with L by rows", [](const P& p, Out& out) {
-    out.x.assign(p.A.n, T(9));
-    return LowerSolveCsr<T, I>(p.L.pattern(), p.L.value.data(), nullptr, p.b.data(), out.x.data());
-  });
-  visit("solve with U by rows, in place", [](const P& p, Out& out) {
-    out.x = p.b;
-    return UpperSolveCsr<T, I>(p.U.pattern(), p.U.value.data(), p.U.inverse_diagonal.data(), out.x.data(),
-                               out.x.data());
-  });
-  visit("solve with L by columns", [](const P& p, Out& out) {
-    out.x = p.b;
-    return LowerSolveCsc<T, I>(p.L_columns.view(), p.L_columns.value.data(), nullptr, out.x.data());
-  });
-  visit("solve with U by columns", [](const P& p, Out& out) {
-    out.x = p.b;
-    return UpperSolveCsc<T, I>(p.U_columns.view(), p.U_columns.value.data(), p.U.inverse_diagonal.data(),
-                               out.x.data());
-  });
-  for (const Sweep sweep : {Sweep::forward, Sweep::backward, Sweep::symmetric}) {
-    const std::string name = "Gauss-Seidel " + std::to_string(static_cast<int>(sweep));
-    visit(name + " by rows", [sweep](const P& p, Out& out) {
-      out.x = p.start;
-      return GaussSeidelCsr<T, I>(sweep, p.A.pattern(), p.row_diagonal.data(), p.A.value.data(), p.b.data(),
-                                  out.x.data());
-    });
-    visit(name + " by columns", [sweep](const P& p, Out& out) {
-      out.x = p.start;
-      out.r = p.residual();
-      return GaussSeidelCsc<T, I>(sweep, p.columns.view(), p.column_diagonal.data(), p.columns.value.data(),
-                                  out.r.data(), out.x.data());
-    });
-  }
-  visit("ILU(0)", [](const P& p, Out& out) {
-    out.x = p.A.value;
-    return Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), out.x.data());
-  });
-  visit("IC(0)", [](const P& p, Out& out) {
-    out.x = p.low.value;
-    return Ic0Csr<T, I>(p.low.pattern(), out.x.data());
-  });
-}
-
-template <class Body> void run_in_sequence(const Body& body)
-{
-  PlainAccessor at;
-  for (index_of<Body> i = 0; i < body.iterations(); ++i) body(at, i);
-}
-
-template <class R> bool same_number(R a, R b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-/// As same bits, but for the signs of zeros and of NaN.
-template <class T> bool same_numbers(const std::vector<T>& a, const std::vector<T>& b)
-{
-  const auto same = [](const T& u, const T& v) {
-    return same_number(real_part(u), real_part(v)) && same_number(imaginary_part(u), imaginary_part(v));
-  };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
-}
-
-/// In the largest norm, where all is finite.
-template <class T> bool close_numbers(const std::vector<T>& a, const std::vector<T>& b)
-{
-  double most = 0, apart = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (!is_finite(a[k]) || !is_finite(b[k])) return false;
-    most = std::max<double>(most, std::abs(a[k]));
-    apart = std::max<double>(apart, std::abs(a[k] - b[k]));
-  }
-  return apart <= 4096 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) * most;
-}
-
 template <class TypeParam> class LoopKernels : public testing::Test {
 protected:
-  using P = Problem<typename TypeParam::Scalar, typename TypeParam::Index>;
-  using Out = Output<typename P::T>;
+  using P = LoopProblem<typename TypeParam::Scalar, typename TypeParam::Index>;
+  using Out = LoopOutput<typename P::T>;
 
   static bool agree(bool bitwise, const Out& a, const Out& b)
   {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Memory of the device, and CUDA's errors as exceptions inside this folder; the preconditioner turns them into Status.
+/// Memory of the device, and CUDA's errors as exceptions inside the library; what users call turns them into Status.
 
 #include <cuda_runtime_api.h>
 
@@ -13,7 +13,7 @@
 
 namespace syncfree::cuda {
 
-/// What is thrown in this folder.
+/// What is thrown inside.
 struct Failure {
   Status status;
 };

@@ -1,0 +1,318 @@
+#pragma once
+
+/// Sync-free loops on the device: the body of loop_body.hpp, traced on the host as loop.hpp does, run as a kernel.
+///
+///   SpmvCsr<double, int> body(pattern, a, x, y);   // pattern in host memory; a, x, y in device memory
+///   cuda::DeviceLoop<SpmvCsr<double, int>> loop;
+///   const Status traced = loop.trace(body);        // once for a pattern; reads the pattern, not the numbers
+///   body.A = pattern_on_device;
+///   const Status ran = loop.run(body, stream);     // many times, with whatever numbers
+///
+/// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). An
+/// iteration belongs to a thread, or to a warp where there are too few to fill the device and each is long: then the
+/// lanes share the checks and the signals, and the first runs the body.
+///
+/// Bodies of complex numbers are written with ::cuda::std::complex, which the host's compiler takes, too.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/ready.cuh"
+#include "syncfree/loop_body.hpp"
+#include "syncfree/loop_plan.hpp"
+#include "syncfree/loop_trace.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree::cuda {
+
+/// Who runs an iteration. Both give the same numbers where a loop is reproducible.
+enum class Grain { chosen, thread, warp };
+
+/// How device threads add to an entry that others may be adding to.
+struct AddOnDevice {
+  template <class T> static SYNCFREE_HD void add([[maybe_unused]] T* entry, [[maybe_unused]] const T& v)
+  {
+    SYNCFREE_ON_DEVICE(add_part(entry, v));
+  }
+};
+
+/// A plan in device memory, as LoopPlan says.
+///   word     of each iteration. flags: the launch in which it ended last, from 1 on; counts: how many of those that it
+///            waits for have ended, in this launch and all before. Nothing is ever set back
+///   counter  for take_turn()
+template <class I> struct LoopView {
+  I iterations;
+  Signal signal;
+  std::uint64_t shared;
+  const std::int64_t* begin;
+  const I* other;
+  const std::int32_t* count;
+  unsigned* word;
+  unsigned long long* counter;
+};
+
+/// Flag checker and flag setter of one iteration, for one of its `lanes` threads.
+template <class I, int lanes> class Waits {
+public:
+  ///   launch  from 1 on
+  __device__ Waits(const LoopView<I>& loop, I i, int lane, unsigned launch)
+      : loop_(loop), i_(i), lane_(lane), launch_(launch)
+  {
+    if (loop.signal == Signal::none) return;
+    next_ = loop.begin[i] + lane;
+    end_ = loop.begin[i + 1];
+    waits_ = loop.signal == Signal::flags ? next_ < end_ : lane == 0 && loop.count[i] > 0;
+    if (loop.signal == Signal::counts && waits_) wanted_ = static_cast<unsigned>(loop.count[i]) * launch;
+  }
+
+  /// Looks once; true when all has come that this lane looks for. Between that and the iteration: settle().
+  __device__ bool arrived()
+  {
+    if (!waits_) return true;
+    if (loop_.signal == Signal::counts) return look_at(loop_.word + i_) == wanted_;
+    while (next_ < end_) {
+      if (!batch_arrived()) return false;
+      next_ += batch * lanes;
+    }
+    return true;
+  }
+
+  __device__ void settle() const
+  {
+    if (waits_) see_published();
+    if (lanes > 1) __syncwarp();
+  }
+
+  /// The iteration has ended.
+  __device__ void signal() const
+  {
+    if (lanes > 1) __syncwarp();
+    if (loop_.signal == Signal::flags && lane_ == 0) publish(loop_.word + i_, launch_);
+    if (loop_.signal == Signal::counts) count_for_others();
+  }
+
+private:
+  static constexpr int batch = 4;  ///< flags looked at together
+
+  __device__ bool batch_arrived() const
+  {
+    unsigned seen[batch];
+#pragma unroll
+    for (int e = 0; e < batch; ++e) {
+      const std::int64_t k = next_ + e * lanes;
+      seen[e] = k < end_ ? look_at(loop_.word + loop_.other[k]) : launch_;
+    }
+    bool all = true;
+#pragma unroll
+    for (int e = 0; e < batch; ++e) all = all && seen[e] == launch_;
+    return all;
+  }
+
+  __device__ void count_for_others() const
+  {
+    if (next_ >= end_) return;
+    announce_parts();
+    for (std::int64_t k = next_; k < end_; k += lanes) count_announced(loop_.word + loop_.other[k]);
+  }
+
+  const LoopView<I>& loop_;
+  I i_;
+  int lane_;
+  unsigned launch_, wanted_ = 0;
+  bool waits_ = false;
+  std::int64_t next_ = 0, end_ = 0;
+};
+
+template <bool adds_together, class Body>
+__device__ auto accessor_of([[maybe_unused]] const Body& body, [[maybe_unused]] std::uint64_t shared)
+{
+  if constexpr (adds_together) return SharedAccessor<Body, AddOnDevice>(&body, shared);
+  else return PlainAccessor();
+}
+
+constexpr int loop_threads = 256;
+
+/// owns       `lanes` lanes, one or a whole warp, own an iteration, a block 256 / lanes that follow each other
+/// waits      for the flags of the iterations that the trace names, or for its own count; all lanes of a warp look once
+///            a turn, and who is ready runs while the others still wait
+/// publishes  what the body wrote, then the iteration's flag, or one more in the counts of those that wait for it
+/// order      looks are relaxed, then one acquire before the body; release behind it. What several add to is added
+///            to with relaxed atomics, and read by who has seen the counts or flags of all of them (ready.cuh)
+/// progress   iterations wait for earlier ones: those of blocks with earlier tickets, or of this block; no lane waits
+///            in a loop of its own, so iterations of one warp may wait for each other
+/// result     bitwise that of the sequential loop where no two iterations add to one entry, else sums in any order
+/// source     Somo and Cheshmi, SC25; there flags are cleared before each run, which is a kernel in Triton; here they
+///            hold the number of the launch, and implied waits are dropped
+template <class Body, bool adds_together, int lanes, class I>
+__global__ void __launch_bounds__(loop_threads)
+run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop)
+{
+  const Turn turn = take_turn(loop.counter);
+  const auto launch = static_cast<unsigned>(turn.launch + 1);
+  const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
+  const bool live = place < static_cast<std::size_t>(loop.iterations);
+  const I i = live ? static_cast<I>(place) : 0;
+  const int lane = threadIdx.x % lanes;
+  auto at = accessor_of<adds_together>(body, loop.shared);
+  Waits<I, lanes> waits(loop, i, lane, launch);
+  bool done = !live;
+  for (Spin spin(i); !__all_sync(~0u, done); spin.turn()) {
+    bool ready = !done && waits.arrived();
+    if (lanes > 1) ready = __all_sync(~0u, ready);
+    if (!ready) continue;
+    waits.settle();
+    if (lane == 0) body(at, i);
+    waits.signal();
+    done = true;
+  }
+}
+
+/// The longest chain of iterations that wait for each other. Throws std::bad_alloc.
+///   cost  O(waits)
+template <class I, std::int64_t length> I longest_chain(const LoopPlan<I, length>& plan)
+{
+  std::vector<I> depth(std::max<I>(plan.iterations, 0), 1);
+  I longest = plan.iterations > 0 ? 1 : 0;
+  for (std::size_t i = 0; i + 1 < plan.begin.size(); ++i)
+    for (std::int64_t k = plan.begin[i]; k < plan.begin[i + 1]; ++k) {
+      const bool flags = plan.signal == Signal::flags;
+      const std::size_t before = flags ? plan.other[k] : i, after = flags ? i : plan.other[k];
+      depth[after] = std::max<I>(depth[after], depth[before] + 1);
+      longest = std::max(longest, depth[after]);
+    }
+  return longest;
+}
+
+/// A warp for an iteration where few can run at once and each touches much: the thresholds with which a row of
+/// `level_order` gets a warp. They were not measured with loops.
+template <class I, std::int64_t length>
+Grain choose_grain(const LoopTrace<I>& trace, const LoopPlan<I, length>& plan)
+{
+  if (plan.signal == Signal::none) return Grain::thread;
+  std::int64_t touched = 0;
+  for (const ArrayTrace<I>& array : trace.arrays) touched += static_cast<std::int64_t>(array.location.size());
+  const auto iterations = static_cast<double>(plan.iterations);
+  const bool narrow = iterations < 64.0 * static_cast<double>(longest_chain(plan));
+  return narrow && static_cast<double>(touched) > 16 * iterations ? Grain::warp : Grain::thread;
+}
+
+/// A traced loop on the device that was current in trace(). Its runs must follow each other: in one stream, or as
+/// events say.
+template <class Body> class DeviceLoop {
+public:
+  using I = index_of<Body>;
+  using Plan = LoopPlan<I, 1>;
+  static_assert(std::is_signed_v<I>, "iterations are counted in a signed type");
+  static_assert(std::is_trivially_copyable_v<Body>, "a loop body goes to the device as it is");
+
+  /// Traces, plans and takes the plan to the device; keeps no pointer into the body's arrays. Afterwards run() takes
+  /// bodies whose index arrays and lengths are the same.
+  ///   body    its index arrays in memory that the host reads; its other arrays may be anywhere
+  ///   grain   who runs an iteration; a thread where nobody waits
+  ///   errors  those of trace_loop; out_of_memory; device_failure; on failure the object is as after construction
+  ///   cost    as trace_loop and make_plan, and a copy of the plan; waits for the device
+  ///   source  Somo and Cheshmi, SC25
+  Status trace(const Body& body, Grain grain = Grain::chosen)
+  try {
+    on_device_ = OnDevice();
+    LoopTrace<I> trace;
+    const Status status = trace_loop(body, &trace);
+    if (!status.ok()) return status;
+    const Plan plan = make_plan<Plan::run_length>(trace);
+    if (grain == Grain::chosen || plan.signal == Signal::none) grain = choose_grain(trace, plan);
+    on_device_ = OnDevice(plan, grain);
+    return {};
+  } catch (const Failure& failure) {
+    return failure.status;
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+
+  /// The loop as if iterations ran one after the other. Numbers are those of the sequential loop, compiled for the
+  /// device, if reproducible(); else sums of several iterations are formed in any order. Never hangs, whatever the
+  /// numbers are. Allocates nothing and waits for nothing; may be captured.
+  ///   body    all its arrays in memory of the device, where they stay until the run has ended in `stream`; its
+  ///           iterations() are asked for on the host
+  ///   errors  invalid_argument if the body has another number of iterations than the one traced; device_failure
+  Status run(const Body& body, cudaStream_t stream)
+  try {
+    if (body.iterations() != on_device_.iterations)
+      return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
+    if (on_device_.iterations == 0) return {};
+    if (on_device_.shared != 0) launch<true>(body, stream);
+    else launch<false>(body, stream);
+    return {};
+  } catch (const Failure& failure) {
+    return failure.status;
+  }
+
+  /// Does every run give the same bits?
+  bool reproducible() const { return on_device_.shared == 0; }
+  Signal signal() const { return on_device_.signal; }
+  Grain grain() const { return on_device_.grain; }
+  /// Of the device.
+  std::size_t bytes() const { return on_device_.bytes(); }
+
+private:
+  struct OnDevice {
+    I iterations = -1;
+    Signal signal = Signal::none;
+    std::uint64_t shared = 0;
+    Grain grain = Grain::thread;
+    DeviceArray<std::int64_t> begin;
+    DeviceArray<I> other;
+    DeviceArray<std::int32_t> count;
+    DeviceArray<unsigned> word;
+    DeviceArray<unsigned long long> counter;
+
+    OnDevice() = default;
+    /// Has happened on return. Throws Failure.
+    OnDevice(const Plan& plan, Grain chosen)
+        : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), counter(1)
+    {
+      if (signal != Signal::none) {
+        begin = DeviceArray<std::int64_t>(plan.begin);
+        other = DeviceArray<I>(plan.other);
+        count = DeviceArray<std::int32_t>(plan.count);
+        word = DeviceArray<unsigned>(static_cast<std::size_t>(plan.iterations));
+      }
+      word.fill(0, nullptr);
+      counter.fill(0, nullptr);
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    }
+
+    LoopView<I> view() const
+    {
+      return {iterations, signal, shared, begin.data(), other.data(), count.data(), word.data(), counter.data()};
+    }
+    std::size_t bytes() const
+    {
+      return begin.bytes() + other.bytes() + count.bytes() + word.bytes() + counter.bytes();
+    }
+  };
+
+  template <bool adds_together> void launch(const Body& body, cudaStream_t stream) const
+  {
+    if (on_device_.grain == Grain::warp) launch_with<adds_together, 32>(body, stream);
+    else launch_with<adds_together, 1>(body, stream);
+  }
+
+  template <bool adds_together, int lanes> void launch_with(const Body& body, cudaStream_t stream) const
+  {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
+    run_loop<Body, adds_together, lanes, I><<<blocks, loop_threads, 0, stream>>>(body, on_device_.view());
+    check_launch("run_loop");
+  }
+
+  OnDevice on_device_;
+};
+
+}  // namespace syncfree::cuda

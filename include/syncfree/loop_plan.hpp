@@ -1,0 +1,111 @@
+#pragma once
+
+/// From the trace of a loop to what those need to know who run it: which iterations wait for which, how they learn of
+/// each other, and which arrays several add to at once.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "syncfree/loop_graph.hpp"
+#include "syncfree/loop_trace.hpp"
+
+namespace syncfree {
+
+/// How iterations learn that others are done.
+enum class Signal { none, flags, counts };
+
+/// What threads need to know of a loop. Each takes runs of `length` consecutive iterations. Iteration i
+///   flags   waits for other[k], begin[i] <= k < begin[i + 1]
+///   counts  waits for count[i] others and counts down other[k], begin[i] <= k < begin[i + 1]
+template <class I, std::int64_t length> struct LoopPlan {
+  static constexpr std::int64_t run_length = length;
+
+  I iterations = -1;
+  Signal signal = Signal::none;
+  std::uint64_t shared = 0;  ///< as find_shared()
+  std::vector<std::int64_t> begin;
+  std::vector<I> other;
+  std::vector<std::int32_t> count;
+
+  static I run_of(I i) { return static_cast<I>(i / run_length); }
+  I runs() const { return iterations > 0 ? run_of(iterations - 1) + 1 : 0; }
+  std::size_t bytes() const
+  {
+    return begin.size() * sizeof(std::int64_t) + other.size() * sizeof(I) + count.size() * sizeof(std::int32_t);
+  }
+};
+
+/// The waits of a graph that threads need: of another run only the latest, and only if the own run has not yet waited
+/// for it. Throws std::bad_alloc.
+///   cost  O(dependences)
+template <class I, std::int64_t length>
+void keep_waits_between_runs(const LoopGraph<I>& graph, LoopPlan<I, length>* plan)
+{
+  const I none = -1;
+  std::vector<I> asked_by(plan->runs(), none), upto(plan->runs(), none);  // of each run: who waited last, how far
+  plan->begin.assign(1, 0);
+  plan->begin.reserve(graph.begin.size());
+  for (I i = 0; i < graph.iterations(); ++i) {
+    const I own = plan->run_of(i);
+    for (std::int64_t k = graph.begin[i + 1]; k-- > graph.begin[i];) {
+      const I j = graph.on[k], run = plan->run_of(j);
+      if (run == own || (asked_by[run] == own && upto[run] >= j)) continue;
+      asked_by[run] = own;
+      upto[run] = j;
+      plan->other.push_back(j);
+    }
+    plan->begin.push_back(static_cast<std::int64_t>(plan->other.size()));
+  }
+}
+
+/// From whom an iteration waits for to who waits for it. Throws std::bad_alloc.
+///   cost  O(waits)
+template <class I, std::int64_t length> void turn_into_counts(LoopPlan<I, length>* plan)
+{
+  const std::vector<std::int64_t> begin = std::move(plan->begin);
+  const std::vector<I> awaited = std::move(plan->other);
+  plan->begin.assign(begin.size(), 0);
+  plan->other.resize(awaited.size());
+  plan->count.resize(begin.size() - 1);
+  for (I j : awaited) ++plan->begin[j + 1];
+  for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
+    plan->begin[i + 1] += plan->begin[i];
+    plan->count[i] = static_cast<std::int32_t>(begin[i + 1] - begin[i]);
+  }
+  std::vector<std::int64_t> next(plan->begin.begin(), plan->begin.end() - 1);
+  for (std::size_t i = 0; i + 1 < begin.size(); ++i)
+    for (std::int64_t k = begin[i]; k < begin[i + 1]; ++k) plan->other[next[awaited[k]]++] = static_cast<I>(i);
+}
+
+/// Does every iteration read one entry of each array, at an affine place, where it reads any?
+template <class I> bool reads_are_affine(const LoopTrace<I>& trace)
+{
+  for (const ArrayTrace<I>& array : trace.arrays) {
+    bool read = false;
+    for (Access access : array.access) read = read || (access & reads);
+    if (read && !find_affine(array, reads).holds) return false;
+  }
+  return true;
+}
+
+/// Throws std::bad_alloc.
+///   length  of the runs that threads take
+///   cost    O(accesses + entries of the arrays), and what sorting the waits of each iteration costs
+template <std::int64_t length, class I> LoopPlan<I, length> make_plan(const LoopTrace<I>& trace)
+{
+  const std::vector<AccessesByLocation<I>> arrays = sort_by_location(trace);
+  LoopGraph<I> graph = find_dependences(trace.iterations, arrays);
+  drop_implied(&graph);
+  LoopPlan<I, length> plan;
+  plan.iterations = trace.iterations;
+  plan.shared = find_shared(arrays, length);
+  keep_waits_between_runs(graph, &plan);
+  if (plan.other.empty()) return plan;
+  plan.signal = reads_are_affine(trace) ? Signal::counts : Signal::flags;
+  if (plan.signal == Signal::counts) turn_into_counts(&plan);
+  return plan;
+}
+
+}  // namespace syncfree
