@@ -158,9 +158,10 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
 /* Ascending by one; what an index set itself says of that may be out of date (MatReorderForNonzeroDiagonal()). */
 static bool IsRun(const PetscInt *index, PetscInt n)
 {
-  bool run = true;
-  for (PetscInt i = 0; i < n; i++) run &= index[i] - index[0] == i;
-  return run;
+  const PetscInt first   = index[0];
+  PetscInt       differs = 0;
+  for (PetscInt i = 0; i < n; i++) differs |= (index[i] - i) ^ first;
+  return differs == 0;
 }
 
 /* An ordering in local numbers; empty for the identity. PETSc's orderings of parallel

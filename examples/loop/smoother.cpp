@@ -15,6 +15,7 @@
 #include <syncfree/cuda/loop.cuh>
 #endif
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -94,7 +95,8 @@ int main()
 
 #if defined(__CUDACC__)
   // sums and a quotient, no products: nothing is rounded otherwise on a GPU
-  x = numbers(points);
+  const auto start = numbers(points);
+  std::copy(start.begin(), start.end(), x.begin()); // where the body looks for it
   const bool same_on_device = smooth_on_device(body, sweeps) && x == sequential;
   std::printf("%d points, %d sweeps on a GPU: %s\n", m * m, sweeps, same_on_device ? "bit by bit the sequential loop" : "NOT the sequential loop");
   same = same && same_on_device;

@@ -71,6 +71,7 @@ public:
     choose();
     at_once(threads(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
                         [&] { make_factorization(); }});
+    a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
     a_.made.drop_triangles();
     return {};

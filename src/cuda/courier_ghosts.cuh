@@ -154,8 +154,8 @@ __device__ void fetch_ghosts(const std::uint32_t* place, std::uint32_t count, N*
 }
 
 /// A warp that computes: a lane a row. Groups of warps take a step each in turn; while one computes, the others get all
-/// ready that their next steps do not have to wait for.
-template <class N, class V, int near, class Box> class Walking {
+/// ready that their next steps do not have to wait for. `inverts`: a number is the inverse of what it would be.
+template <class N, class V, int near, bool inverts, class Box> class Walking {
   using M = Number<V>;
   using Memory = GhostMemory<N, M, near>;
   using Page = typename Memory::Page;
@@ -249,6 +249,7 @@ private:
 #pragma unroll
     for (int j = 0; j < near; ++j)
       sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
+    if (inverts) return N(1) / sum;
     return is_scaled_before<N, M> ? sum : scaled(sum);
   }
 

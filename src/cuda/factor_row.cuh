@@ -41,6 +41,16 @@ template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, cons
   return F.single ? finite(Number<single_t<T>>(v)) : finite(v);
 }
 
+template <class N> __device__ double pivot_size(const N& pivot, const DevicePivotRule& rule)
+{
+  return rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
+}
+/// row_sum: of the moduli off the diagonal
+inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row_sum)
+{
+  return rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot;
+}
+
 /// Tests the pivot of row i and repairs or reports it. Returns its inverse, or a pivot that failed as it is.
 ///   row_sum     of the moduli off the diagonal
 ///   all_finite  the row's other numbers
@@ -56,8 +66,7 @@ __device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivo
     lower_to(&outcome->failure, key + 1);
     return pivot;
   }
-  const double size = rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
-  if (size <= (rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot)) {
+  if (pivot_size(pivot, rule) <= pivot_tolerance(rule, row_sum)) {
     pivot += N(static_cast<R>(rule.repairs ? rule.amount : 0));
     if (!rule.repairs || pivot == N(0)) {
       lower_to(&outcome->failure, key);

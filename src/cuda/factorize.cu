@@ -13,6 +13,7 @@
 
 #include "core/instantiate.hpp"
 #include "factor_row.cuh"
+#include "factorize_pivots.cuh"
 #include "factorize_staged.cuh"
 #include "syncfree/schedule.hpp"
 
@@ -200,7 +201,37 @@ template <class T, class I>
 Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
                                           int* repaired)
 {
-  const FactorView<T, I> view = {
+  begin_attempt(stream);
+  const DevicePivotRule device_rule(rule, shift);
+  if (slots_.made()) {
+    upper_.fill(0xff, stream);
+    inverse_pivot_.fill(0xff, stream);
+    factorize_staged(view(), slots_.view(), against_crowding_, numbers(value), device_rule, counter_.data(),
+                     outcome_.data(), stream);
+  } else {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
+    factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view(), numbers(value), device_rule, ready_.data(),
+                                                            ++attempts_, counter_.data(), outcome_.data());
+    check_launch("factorize");
+  }
+  const Outcome outcome = look(stream);
+  *repaired = outcome.repaired;
+  if (outcome.failure == Outcome::none) return {};
+  const auto row = static_cast<I>(outcome.failure / 2);
+  if (outcome.failure % 2) return failed(Code::not_finite, row);
+  double described[2];
+  describe_row<T, I><<<1, 32, 0, stream>>>(view(), row, described_.data());
+  check_launch("describe_row");
+  described_.read(described, 0, 2, stream);
+  Status status = failed(Code::zero_pivot, row);
+  status.value = described[0];
+  status.tolerance = PivotTest<T>(rule).tolerance(described[1]);
+  return status;
+}
+
+template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::view() const
+{
+  return {
       pattern_.n,
       pattern_.kind == Kind::ilu,
       single_,
@@ -216,33 +247,37 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
       numbers(upper_.data()),
       numbers(inverse_pivot_.data()),
   };
-  Outcome outcome = {Outcome::none, 0};
+}
+
+template <class T, class I> void DeviceFactorization<T, I>::begin_attempt(cudaStream_t stream)
+{
+  const Outcome outcome = {Outcome::none, 0};
   SYNCFREE_CUDA(cudaMemcpyAsync(outcome_.data(), &outcome, sizeof outcome, cudaMemcpyHostToDevice, stream));
-  const DevicePivotRule device_rule(rule, shift);
-  if (slots_.made()) {
-    upper_.fill(0xff, stream);
-    inverse_pivot_.fill(0xff, stream);
-    factorize_staged(view, slots_.view(), against_crowding_, numbers(value), device_rule, counter_.data(),
-                     outcome_.data(), stream);
-  } else {
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-    factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view, numbers(value), device_rule, ready_.data(),
-                                                            ++attempts_, counter_.data(), outcome_.data());
-    check_launch("factorize");
-  }
+}
+
+template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t stream) const
+{
+  Outcome outcome;
   outcome_.read(&outcome, 0, 1, stream);
-  *repaired = outcome.repaired;
-  if (outcome.failure == Outcome::none) return {};
-  const auto row = static_cast<I>(outcome.failure / 2);
-  if (outcome.failure % 2) return failed(Code::not_finite, row);
-  double described[2];
-  describe_row<T, I><<<1, 32, 0, stream>>>(view, row, described_.data());
-  check_launch("describe_row");
-  described_.read(described, 0, 2, stream);
-  Status status = failed(Code::zero_pivot, row);
-  status.value = described[0];
-  status.tolerance = PivotTest<T>(rule).tolerance(described[1]);
-  return status;
+  return outcome;
+}
+
+/// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
+template <class T, class I>
+bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream)
+{
+  if (!solver_of_L_) return false;
+  begin_attempt(stream);
+  const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
+  prepare_pivots<T, I><<<blocks_for(std::max(n, lowers), 256), 256, 0, stream>>>(
+      view(), slots_.view().partner, lowers, numbers(value), outcome_.data());
+  check_launch("prepare_pivots");
+  T* y = inverse_pivot_.data();
+  if (!solver_of_L_->solve_inverse(lower_.data(), y, y, stream)) return false;
+  finish_rows<T, I><<<blocks_for(n, 256), 256, 0, stream>>>(view(), slots_.view().partner, numbers(value),
+                                                            DevicePivotRule(rule, 0), outcome_.data());
+  check_launch("finish_rows");
+  return look(stream).failure == Outcome::none;
 }
 
 template <class T, class I>
@@ -269,6 +304,10 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   ShiftLoop shifts(pattern_.kind, rule, top);
+  if (find_pivots(A.value, rule, stream)) {
+    *report = shifts.report(0);
+    return {};
+  }
   for (;;) {
     int repaired = 0;
     const Status status = attempt(A.value, rule, shifts.amount(), stream, &repaired);

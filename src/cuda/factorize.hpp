@@ -5,6 +5,7 @@
 
 #include "factor_pattern.hpp"
 #include "levels.hpp"
+#include "solver.hpp"
 #include "syncfree/cuda/device.hpp"
 #include "syncfree/factor.hpp"
 #include "update_slots.hpp"
@@ -18,6 +19,8 @@ struct Outcome {
   int repaired;                ///< pivots that the rule inblocks has changed
 };
 
+template <class T, class I> struct FactorView;
+
 /// Throws Failure and std::bad_alloc.
 template <class T, class I> class DeviceFactorization {
 public:
@@ -25,6 +28,14 @@ public:
   ///   levels   of L; must outlive this
   ///   single   numbers are rounded to single precision; those that do not fit are failures
   DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, bool single);
+
+  /// Pivots may be found by a solver of L, made for the same pattern, where nothing else is updated: with
+  /// c_ip = a_ip a_pi they are 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). It must outlive this, and is to be refreshed
+  /// after each run().
+  void use(DeviceSolver<T, I>* solver_of_L)
+  {
+    if (slots_.only_pivots() && !single_) solver_of_L_ = solver_of_L;
+  }
 
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
@@ -41,6 +52,10 @@ public:
   std::size_t plan_bytes() const { return A_begin_.bytes() + A_column_.bytes() + ready_.bytes() + slots_.bytes(); }
 
 private:
+  FactorView<T, I> view() const;
+  void begin_attempt(cudaStream_t stream);
+  Outcome look(cudaStream_t stream) const;
+  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream);
   Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, int* repaired);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
@@ -56,6 +71,7 @@ private:
   DeviceArray<double> described_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;
   unsigned attempts_ = 0;
+  DeviceSolver<T, I>* solver_of_L_ = nullptr;
 };
 
 }  // namespace syncfree::cuda

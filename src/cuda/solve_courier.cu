@@ -9,6 +9,7 @@
 /// solve_row_blocks() mail, which helper warps add up. A block reads its part of b and writes its part of x in runs.
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "core/instantiate.hpp"
@@ -99,9 +100,10 @@ solve_row_blocks(CourierView<V> A, typename ValueBox<Number<T>>::View mailbox, u
 ///            the barrier of a later step, knows that they have been read
 /// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
 ///            is asked for before it is read, and polling warps wait for nobody in their block
-/// result     reproducible: the order of additions depends on the plan only
+/// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i, which
+///            is NaN, too, as long as a ghost is not there
 /// source     design notes 10; no publication known
-template <class T, class V, int near>
+template <class T, class V, int near, bool inverts>
 __global__ void __launch_bounds__(ghost_threads<near>, 1)
 solve_tiles(GhostView<V> A, typename ValueBox<Number<T>>::View mailbox, unsigned long long* counter, const Number<T>* b,
             Number<T>* x, bool conjugate)
@@ -129,7 +131,7 @@ solve_tiles(GhostView<V> A, typename ValueBox<Number<T>>::View mailbox, unsigned
   __syncthreads();
   const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
   if (warp < computing) {
-    Walking<N, V, near, ValueBox<N>>(A, block, memory, box, conjugate).run(block.steps);
+    Walking<N, V, near, inverts, ValueBox<N>>(A, block, memory, box, conjugate).run(block.steps);
   } else if (warp == computing) {
     Streaming<N, V, near>(A, block, memory).run();
   } else if (warp == computing + 1) {
@@ -336,6 +338,9 @@ private:
   DeviceArray<unsigned long long> counter_;
 };
 
+/// Has solve_tiles() a variant that inverts?
+template <class T, class V, int near> constexpr bool can_invert = near == star_near && std::is_same_v<T, V>;
+
 /// Rows that read ghosts.
 template <class T, class V, class I> class GhostSolver : public DeviceSolver<T, I> {
 public:
@@ -349,7 +354,8 @@ public:
       const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_;
       while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > memory_of_block()) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
-      allow_shared_memory(solve_tiles<T, V, near>, memory_of_block());
+      allow_shared_memory(solve_tiles<T, V, near, false>, memory_of_block());
+      if constexpr (can_invert<T, V, near>) allow_shared_memory(solve_tiles<T, V, near, true>, memory_of_block());
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -373,6 +379,20 @@ public:
     });
   }
 
+  bool solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  {
+    bool can = false;
+    with_ghosts(near_, [&](auto near) {
+      if constexpr (can_invert<T, V, near>) {
+        if (scaled_) return;
+        refresh(c, nullptr, stream);
+        launch_tiles(solve_tiles<T, V, near, true>, b, y, false, stream, false);
+        can = true;
+      }
+    });
+    return can;
+  }
+
   std::string describe() const override
   {
     return std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " rows and " +
@@ -393,12 +413,18 @@ private:
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     with_ghosts(near_, [&](auto near) {
-      const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
-                                 mails_, slots_, most_ghosts_, depth_, warps_};
-      const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
-      launch(solve_tiles<T, V, near>, {static_cast<unsigned>(blocks_), threads, memory_, stream, overlaps}, view,
-             mailbox_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
+      launch_tiles(solve_tiles<T, V, near, false>, b, x, conjugate, stream, overlaps);
     });
+  }
+
+  template <class Kernel>
+  void launch_tiles(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  {
+    const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
+                               mails_, slots_, most_ghosts_, depth_, warps_};
+    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
+    launch(kernel, {static_cast<unsigned>(blocks_), threads, memory_, stream, overlaps}, view, mailbox_.view(),
+           counter_.data(), numbers(b), numbers(x), conjugate);
   }
 
   int near_, warps_, depth_ = most_depth;

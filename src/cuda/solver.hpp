@@ -74,6 +74,14 @@ public:
   /// The same right behind a solve() by another of these solvers in the same stream, with which it may overlap.
   virtual void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) { solve(b, x, conjugate, stream); }
 
+  /// y_i = 1 / (b_i - sum_k c_k y_{column_k}) for a triangle with diagonal 1, c as the values of refresh(), which must
+  /// follow before the next solve; y == b is allowed. Returns false where the plan has nothing for it.
+  virtual bool solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream)
+  {
+    (void)c, (void)b, (void)y, (void)stream;
+    return false;
+  }
+
   /// Does x == b cost nothing?
   virtual bool solves_in_place() const { return true; }
 

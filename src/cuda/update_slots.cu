@@ -9,6 +9,7 @@
 
 #include "core/instantiate.hpp"
 #include "find.cuh"
+#include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -28,10 +29,10 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
   updates[i] = sum;
 }
 
-/// A warp owns one row. partner: nullptr for ILU
+/// A warp owns one row. *others becomes 1 where an entry off the diagonal is updated; partners are set where there are.
 template <class I>
-__global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, const std::size_t* begin, unsigned char* slot,
-                           I* partner)
+__global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin,
+                           unsigned char* slot, I* partner, unsigned long long* others)
 {
   const std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (row >= static_cast<std::size_t>(L.n)) return;
@@ -45,14 +46,15 @@ __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, const std::si
       I found = -1;
       if (q == i) {
         found = last - first;
-        if (partner) partner[k] = from + j;
+        partner[k] = from + j;
       } else if (q > i) {
         const I place = find(U.column, upper_first, upper_last, q);
         if (place >= 0) found = last - first + 1 + place - upper_first;
-      } else if (!partner) {
+      } else if (lu) {
         const I place = find(L.column, k, last, q);
         if (place >= 0) found = place - first;
       }
+      if (q != i && found >= 0) raise_to(others, 1);
       slot[to + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
     }
     to += static_cast<std::size_t>(count);
@@ -92,11 +94,18 @@ template <class I> UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pat
   if (total > 2 * factor) return;
 
   slot_ = DeviceArray<unsigned char>(total);
-  partner_ = DeviceArray<I>(pattern.kind == Kind::icc ? static_cast<std::size_t>(lower.nnz) : 0);
-  find_slots<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, begin.data(), slot_.data(),
-                                                                          partner_.data());
+  partner_ = DeviceArray<I>(static_cast<std::size_t>(lower.nnz));
+  partner_.fill(0xff, nullptr);
+  DeviceArray<unsigned long long> others(1);
+  others.fill(0, nullptr);
+  const bool lu = pattern.kind == Kind::ilu;
+  find_slots<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, lu, begin.data(), slot_.data(),
+                                                                          partner_.data(), others.data());
   check_launch("find_slots");
-  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  unsigned long long has_others;
+  others.read(&has_others, 0, 1, nullptr);
+  only_pivots_ = has_others == 0;
+  if (lu && !only_pivots_) partner_ = DeviceArray<I>();
   begin_ = std::move(begin);
   lowers_ = static_cast<int>(lowers);
   entries_ = static_cast<int>(entries);

@@ -14,7 +14,7 @@ constexpr unsigned char no_slot = 255;
 
 /// As kernels see it.
 ///   begin    of a row in slot
-///   partner  IC: by entry (i, p) of L, the place of (p, i) in U; ILU: nullptr
+///   partner  by entry (i, p) of L, the place of (p, i) in U; ILU: or -1, and nullptr where not only pivots are updated
 ///   lowers   entries of L that a row has at most
 ///   entries  of L, diagonal and U together
 template <class I> struct SlotsView {
@@ -33,10 +33,13 @@ public:
   UpdateSlots(const DeviceFactorPattern<I>& pattern, std::size_t number_bytes);
 
   bool made() const { return lanes_ > 0; }
+  /// Is no entry but the diagonal's ever updated? So it is where no three rows are all neighbours, as on a star's grid.
+  bool only_pivots() const { return made() && only_pivots_; }
   SlotsView<I> view() const { return {slot_.data(), begin_.data(), partner_.data(), lanes_, lowers_, entries_}; }
   std::size_t bytes() const { return slot_.bytes() + begin_.bytes() + partner_.bytes(); }
 
 private:
+  bool only_pivots_ = false;
   int lanes_ = 0;  ///< that share a row: about as many as a row of U has entries
   int lowers_ = 0, entries_ = 0;
   DeviceArray<unsigned char> slot_;

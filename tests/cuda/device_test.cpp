@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "../battery.hpp"
 #include "device_support.hpp"
@@ -321,6 +322,44 @@ void expect_host_numbers(const Preconditioner<double, I>& ours, const Preconditi
   near(a.lower, b.lower);
   near(a.upper, b.upper);
   near(a.inverse_pivot, b.inverse_pivot);
+}
+
+/// On a star's grid `courier` finds the pivots by a solve; whatever that cannot do, the other kernels do.
+TEST(Device, factors_of_grids_are_those_of_the_host)
+{
+  struct Change {
+    const char* what;
+    double diagonal, others;  ///< that a row in the middle is multiplied with; others: all entries of the matrix, too
+  };
+  const Change changes[] = {{"none", 1, 1}, {"no pivot", 0, 1}, {"NaN", std::nan(""), 1}, {"tiny", 1, 1e-200},
+                            {"huge", 1, 1e200}, {"infinite", 1 / 0.0, 1}};
+  for (const auto& [x, y, z] : {std::tuple<I, I, I>{25, 24, 23}, {70, 60, 1}})
+    for (Kind kind : {Kind::ilu, Kind::icc})
+      for (const Change& change : changes)
+        for (Shift shift : {Shift::none, Shift::inblocks, Shift::positive_definite, Shift::nonzero}) {
+          SCOPED_TRACE(testing::Message() << x << " x " << y << " x " << z << ", icc " << (kind == Kind::icc) << ", "
+                                          << change.what << ", shift " << static_cast<int>(shift));
+          auto A = make_poisson<double, I>(x, y, z);
+          for (double& v : A.value) v *= change.others;
+          const I row = A.n / 2;
+          for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+            if (A.column[k] == row) A.value[k] *= change.diagonal;
+          SymbolicOptions<I> symbolic;
+          symbolic.kind = kind;
+          PivotRule rule;
+          rule.shift = shift;
+          if (change.others != 1) rule.zero_pivot = 0;
+          const auto ours = make_cuda_preconditioner<double, I>();
+          const auto host = make_host_preconditioner<double, I>();
+          ASSERT_TRUE(ours->analyse(A.pattern(), symbolic, {"courier", 2}).ok());
+          ASSERT_TRUE(host->analyse(A.pattern(), symbolic, {}).ok());
+          const Status status = ours->refresh(A.view(), rule), theirs = host->refresh(A.view(), rule);
+          ASSERT_EQ(status.code, theirs.code) << status.message() << " | " << theirs.message();
+          EXPECT_EQ(status.row, theirs.row);
+          if (!status.ok()) continue;
+          EXPECT_EQ(ours->summarize().pivots.shifts, host->summarize().pivots.shifts);
+          expect_host_numbers(*ours, *host);
+        }
 }
 
 TEST(Device, factors_and_shifts_are_those_of_the_host)

@@ -134,12 +134,13 @@ protected:
   using N = Number<T>;
   using Out = LoopOutput<T>;
 
-  /// Sums in another order need not overflow alike.
+  /// What is rounded otherwise need not overflow alike.
   static bool agree(bool bitwise, const Out& a, const Out& b)
   {
     const bool same = same_numbers(a.x, b.x) && same_numbers(a.r, b.r);
     if (same || bitwise) return same;
-    return !all_finite(b.x) || !all_finite(b.r) || (close_numbers(a.x, b.x) && close_numbers(a.r, b.r));
+    const bool finite = all_finite(a.x) && all_finite(a.r) && all_finite(b.x) && all_finite(b.r);
+    return !finite || (close_numbers(a.x, b.x) && close_numbers(a.r, b.r));
   }
 
   /// Calls visit(name, make) as the function of that name does.
