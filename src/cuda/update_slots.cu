@@ -32,7 +32,7 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
 /// A warp owns one row. *others becomes 1 where an entry off the diagonal is updated; partners are set where there are.
 template <class I>
 __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin,
-                           unsigned char* slot, I* partner, unsigned long long* others)
+                           unsigned char* slot, I* partner, unsigned* others)
 {
   const std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (row >= static_cast<std::size_t>(L.n)) return;
@@ -54,7 +54,7 @@ __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, cons
         const I place = find(L.column, k, last, q);
         if (place >= 0) found = place - first;
       }
-      if (q != i && found >= 0) raise_to(others, 1);
+      if (q != i && found >= 0 && look_at(others) == 0) tell(others, 1);
       slot[to + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
     }
     to += static_cast<std::size_t>(count);
@@ -96,13 +96,13 @@ template <class I> UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pat
   slot_ = DeviceArray<unsigned char>(total);
   partner_ = DeviceArray<I>(static_cast<std::size_t>(lower.nnz));
   partner_.fill(0xff, nullptr);
-  DeviceArray<unsigned long long> others(1);
+  DeviceArray<unsigned> others(1);
   others.fill(0, nullptr);
   const bool lu = pattern.kind == Kind::ilu;
   find_slots<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, lu, begin.data(), slot_.data(),
                                                                           partner_.data(), others.data());
   check_launch("find_slots");
-  unsigned long long has_others;
+  unsigned has_others;
   others.read(&has_others, 0, 1, nullptr);
   only_pivots_ = has_others == 0;
   if (lu && !only_pivots_) partner_ = DeviceArray<I>();
