@@ -48,13 +48,13 @@ make_all() {
 # with the hand-overs that are meant.
 sanitize() {
   local tool=$1 report=build/log/racecheck-report.txt
-  local tests='Device.solves_rows*:Device.a_clean*:Device.factors_of*:DeviceLoop.takes_another*'
+  local tests='Device.solves_rows*:Device.a_clean*:DeviceLoop.takes_another*'
   export SYNCFREE_SHORT=1
   if [ "$tool" = racecheck ]; then
     compute-sanitizer --tool racecheck --print-limit 100000 "$folder/cuda_tests" --gtest_filter="$tests" >$report 2>&1
     python3 config/racecheck.py tests/cuda/racecheck.txt $report || { tail -n 5 $report; return 1; }
   else
-    tests=$tests:Device.factors_and*:Analyses/0.*:PreconditionerTest/1.*
+    tests=$tests:Device.factors*:Analyses/0.*:PreconditionerTest/1.*
     compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests" || return 1
   fi
   echo "RESULT 1 0 0"

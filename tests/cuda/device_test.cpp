@@ -370,11 +370,13 @@ TEST(Device, factors_and_shifts_are_those_of_the_host)
   std::vector<I> order(good.n);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(3));
+  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
   for (Kind kind : {Kind::ilu, Kind::icc})
     for (int levels : {0, 1, 2})
       for (bool ordered : {false, true})
         for (Shift shift : {Shift::none, Shift::nonzero, Shift::positive_definite, Shift::inblocks})
-          for (double pivot : {0.0, 0.0, -1.0, 1.0}) {
+          for (double pivot : {0.0, -1.0, 1.0}) {
+            if (short_run && (levels == 2 || pivot > 0)) continue;
             SCOPED_TRACE(testing::Message() << "icc " << (kind == Kind::icc) << ", levels " << levels << ", ordered "
                                             << ordered << ", shift " << static_cast<int>(shift) << ", " << pivot);
             auto A = good;

@@ -298,7 +298,8 @@ int main(int argc, char **argv)
       test:
          suffix: sor
          nsize: {{1 2}separate output}
-         args: -material ball -pc_type syncfree_sor -mat_no_inode {{0 1}separate output}
+         # PETSc has inodes in host memory only
+         args: -material ball -pc_type syncfree_sor -mat_type aij -dm_mat_type aij -mat_no_inode {{0 1}separate output}
       test:
          suffix: sor_smoother
          args: -material ball -pc_type gamg -mg_levels_pc_type syncfree_sor
