@@ -27,7 +27,8 @@ template <class I> Status check_row_offsets(PatternView<I> A, int threads)
     for (I i = begin; i < end; ++i) descents |= A.row_begin[i + 1] < A.row_begin[i];
     return descents == 0;
   };
-  if (all_parts(A.n, threads, ascend)) return {};
+  constexpr int offsets_an_entry = 8;  ///< that take as long
+  if (all_parts(A.n, worthwhile_threads(A.n / offsets_an_entry, threads), ascend)) return {};
   for (I i = 0; i < A.n; ++i)
     if (A.row_begin[i + 1] < A.row_begin[i]) return failed(Code::bad_row_offsets, i);
   return {};

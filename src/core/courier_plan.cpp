@@ -50,12 +50,6 @@ std::int64_t choose_rows(const PatternView<I>& T, I levels, std::int64_t reach, 
   return best ? best : rows;
 }
 
-/// To start a thread in every loop takes as long as some thousand entries do.
-template <class I> int worthwhile_threads(const PatternView<I>& T, int most)
-{
-  return static_cast<int>(std::min<std::int64_t>(most, 1 + (T.nnz() + static_cast<std::int64_t>(T.n)) / 20000));
-}
-
 /// What a block adds to the plan's arrays.
 template <class I> struct Part {
   std::vector<std::uint32_t> step_end, bundle_begin, bundle_position, far_place;
@@ -526,7 +520,7 @@ try {
     return failed(Code::invalid_argument, "courier takes less than 2^32 rows; take level_order");
   /* the best first: tiles with ghosts, then runs with ghosts, then mail, which always suits */
   CourierRule now = rule;
-  now.threads = worthwhile_threads(T, rule.threads);
+  now.threads = worthwhile_threads(T.nnz() + static_cast<std::int64_t>(T.n), rule.threads);
   CourierPlan<I> by_arithmetic;
   if (make_star_plan(T, lower, now, &by_arithmetic)) {
     *out = std::move(by_arithmetic);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -38,6 +39,12 @@ template <class Body> void for_parts(int threads, std::size_t count, const Body&
   work();
   for (std::thread& other : others) other.join();
   if (out_of_memory) throw std::bad_alloc();
+}
+
+/// To start a thread takes as long as some thousand entries of a pattern do.
+inline int worthwhile_threads(std::int64_t entries, int most)
+{
+  return static_cast<int>(std::min<std::int64_t>(most, 1 + entries / 20000));
 }
 
 /// Rows in parts that are worth a thread's while.

@@ -181,7 +181,9 @@ private:
     }
     const AxisParts* axis = view_.axis;
     const std::array<bool, 3> is_cut = {axis[0].count > 1, axis[1].count > 1, axis[2].count > 1};
-    for_parts(rule_.threads, first.size(), [&](std::size_t k) {
+    const std::int64_t rows = axis[0].largest() * axis[1].largest() * axis[2].largest();
+    const int threads = worthwhile_threads(rows * static_cast<std::int64_t>(first.size()), rule_.threads);
+    for_parts(threads, first.size(), [&](std::size_t k) {
       const StarTile<I>& some = first[k];
       std::array<int, 3> extent;
       for (int a = 0; a < 3; ++a) extent[a] = static_cast<int>(some.extent(a));

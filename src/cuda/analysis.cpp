@@ -59,18 +59,19 @@ public:
 
   Status run()
   {
-    Status status = check_row_offsets(task_.A, threads());
+    Status status = check_row_offsets(task_.A, a_.options.threads);
     if (!status.ok()) return status;
     a_.nnz = task_.A.nnz();
-    at_once(threads(), {[&] { was_split_ = may_split() && split_on_device(); }, [&] { choose_tiles(); }});
+    at_once(few_threads(), {[&] { was_split_ = may_split() && split_on_device(); }, [&] { choose_tiles(); }});
     if (!was_split_) status = make_on_host();
     if (!status.ok()) return status;
     a_.row_order = DeviceArray<I>(a_.made.row_order);
     a_.column_order = DeviceArray<I>(a_.made.column_order);
     if (!a_.made.natural()) a_.work = DeviceArray<T>(task_.A.n);
     choose();
-    at_once(threads(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
-                        [&] { make_factorization(); }});
+    at_once(plans_on_device() ? few_threads() : a_.options.threads,
+            {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
+             [&] { make_factorization(); }});
     a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
     a_.made.drop_triangles();
@@ -78,7 +79,9 @@ public:
   }
 
 private:
-  int threads() const { return a_.options.threads; }
+  /// To wait for the device.
+  int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
+  bool plans_on_device() const { return a_.choice.strategy == "level_order" || tile_.time > 0; }
   bool is_auto() const { return a_.options.strategy == "auto"; }
 
   bool may_split() const
@@ -108,8 +111,8 @@ private:
 
   Status make_on_host()
   {
-    Status status = check_pattern(task_.A, threads());
-    if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, threads());
+    Status status = check_pattern(task_.A, a_.options.threads);
+    if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, a_.options.threads);
     if (!status.ok()) return status;
     a_.pattern = upload(a_.made, task_.A);
     make_triangles();
@@ -172,7 +175,7 @@ private:
   {
     ChoiceInput f;
     f.on_device = true;
-    f.threads = threads();
+    f.threads = a_.options.threads;
     f.expected_applies = a_.options.expected_applies;
     f.rows = L_->n();
     f.nnz = static_cast<std::int64_t>(L_->nnz()) + U_->nnz();
