@@ -43,9 +43,7 @@ template <class I> I guess_depths(const PatternView<I>& T, bool lower, int threa
   constexpr I least_rows = 1 << 13;
   if (T.n < least_rows) return 0;
   const Grid<I> grid = find_grid(T, lower);
-  const double most = static_cast<double>(grid.line) + static_cast<double>(grid.lines) * grid.next_line +
-                      static_cast<double>(grid.planes) * grid.next_plane;
-  if (grid.lines == 1 || most > T.n) return 0;
+  if (!grid.may_have_levels(T.n)) return 0;
   for_parts(threads, parts_of(T.n), [&](std::size_t part) { depths_of_grid(grid, T.n, lower, part, depth); });
   std::atomic<bool> right{true};
   std::vector<I> deepest(parts_of(T.n), 0);

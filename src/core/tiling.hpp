@@ -22,6 +22,15 @@ template <class I> struct Grid {
   I line = 0, lines = 1, planes = 1;
   I next_line = 1, next_plane = 1;
   bool star = false;
+
+  /// At most, where rows come after their neighbours as said.
+  double levels() const
+  {
+    return static_cast<double>(line) + static_cast<double>(lines) * next_line +
+           static_cast<double>(planes) * next_plane;
+  }
+  /// Is it worth a look whether the levels of so many rows follow from where they stand?
+  bool may_have_levels(I rows) const { return lines > 1 && levels() <= static_cast<double>(rows); }
 };
 
 /// The grid of one triangle of A, which may be all that A has. Looks at a few rows: the grid is a guess, of which

@@ -164,8 +164,7 @@ private:
   void choose()
   {
     const Grid<I>& grid = L_->grid;
-    const double usual = static_cast<double>(grid.line) + grid.lines + grid.planes;
-    if (!grid.star || static_cast<double>(a_.levels.lower) > usual) tile_ = {};
+    if (!grid.star || static_cast<double>(a_.levels.lower) > grid.levels()) tile_ = {};
     L_->tile = U_->tile = tile_.shape;
     a_.choice = {a_.options.strategy, "forced"};
     if (is_auto()) a_.choice = choose_strategy(features());

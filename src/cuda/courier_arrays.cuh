@@ -4,6 +4,7 @@
 
 #include "core/star_plan.hpp"
 #include "courier_ghosts.cuh"
+#include "flag.cuh"
 #include "solver.hpp"
 
 namespace syncfree::cuda {
@@ -15,6 +16,7 @@ template <class I> struct GhostArrays {
   DeviceArray<I> source, row;
   DeviceArray<std::uint32_t> ghost_place;
 
+  GhostArrays() = default;
   GhostArrays(std::size_t pages, std::size_t page_bytes, int pairs, std::size_t ghosts)
       : page(pages * page_bytes), source(pages * courier_page * 2 * static_cast<std::size_t>(pairs)),
         row(pages * courier_page), ghost_place(ghosts)
@@ -25,7 +27,7 @@ template <class I> struct GhostArrays {
   {
     constexpr std::size_t units = sizeof(Page::unit);
     const std::size_t pages = plan.row.size() / courier_page;
-    GhostArrays arrays(0, 0, 0, 0);
+    GhostArrays arrays;
     arrays.block = DeviceArray<RowBlock>(plan.block);
     arrays.page = DeviceArray<unsigned char>(pages * sizeof(Page));
     SYNCFREE_CUDA(cudaMemcpy2D(arrays.page.data(), sizeof(Page), plan.index.data(), units, units, pages,
@@ -38,11 +40,11 @@ template <class I> struct GhostArrays {
 
 constexpr int star_threads = 512;
 
-/// A block fills a tile. *other becomes 1 where a row reads somebody else than its neighbours.
+/// A block fills a tile. `other` is raised where a row reads somebody else than its neighbours.
 template <class I, class Page>
 __global__ void __launch_bounds__(star_threads)
 fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page, I* source, I* row,
-          std::uint32_t* ghost_place, unsigned long long* other)
+          std::uint32_t* ghost_place, unsigned* other)
 {
   const RowBlock block = S.block[blockIdx.x];
   const StarTile<I> tile(S, blockIdx.x);
@@ -52,7 +54,7 @@ fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page,
   for (std::uint32_t p = threadIdx.x; p < block.pages * courier_page; p += star_threads) {
     StarPosition<I> made;
     if (p >= block.rows) tile.fill_nothing(&made);
-    else if (!tile.fill(rows, p, &made)) raise_to(other, 1);
+    else if (!tile.fill(rows, p, &made)) raise(other);
     const std::size_t q = block.first_page + p / courier_page, cell = p % courier_page;
     page[q].unit[0][cell] = *reinterpret_cast<const uint4*>(&made.field);
     for (int j = 0; j <= star_near; ++j)
@@ -75,15 +77,12 @@ bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostA
   StarView<I> view = star.view;
   view.place = place.data(), view.field = field.data(), view.ghost = ghost.data(), view.face_mail = face_mail.data();
   view.block = arrays.block.data();
-  DeviceArray<unsigned long long> other(1);
-  other.fill(0, nullptr);
+  const Flag other;
   fill_star<I, Page><<<static_cast<unsigned>(star.frame.block.size()), star_threads>>>(
       view, T, reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
       arrays.ghost_place.data(), other.data());
   check_launch("fill_star");
-  unsigned long long is_other;
-  other.read(&is_other, 0, 1, nullptr);
-  if (is_other) return false;
+  if (other.is_raised()) return false;
   *out = std::move(arrays);
   return true;
 }

@@ -2,15 +2,15 @@
 
 #include "factor_pattern.hpp"
 
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "core/instantiate.hpp"
 #include "find.cuh"
+#include "flag.cuh"
 #include "number.cuh"
+#include "scan.cuh"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -33,7 +33,7 @@ template <class I> unsigned blocks_of_rows(I rows)
 /// Entries below and above the diagonal by row, and whether some row has a flaw: columns that do not ascend or are not
 /// below n, or no diagonal.
 template <class I>
-__global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned long long* flawed)
+__global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned* flawed)
 {
   const RowLane<I> own;
   if (own.row >= static_cast<std::size_t>(A.n)) return;
@@ -51,7 +51,7 @@ __global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned lo
     lower += __shfl_xor_sync(group, lower, offset);
     upper += __shfl_xor_sync(group, upper, offset);
   }
-  if (!good || lower + 1 + upper != end - begin) raise_to(flawed, 1);
+  if (!good || lower + 1 + upper != end - begin) raise(flawed);
   if (own.lane == 0) below[i] = lower, above[i] = upper;
 }
 
@@ -75,14 +75,14 @@ __global__ void cut_rows(DevicePattern<I> A, const I* lower_begin, const I* uppe
 }
 
 /// Is each entry of L one of U turned round?
-template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePattern<I> U, unsigned long long* flawed)
+template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePattern<I> U, unsigned* flawed)
 {
   const RowLane<I> own;
   if (own.row >= static_cast<std::size_t>(L.n)) return;
   const I i = static_cast<I>(own.row);
   for (I k = L.row_begin[i] + own.lane; k < L.row_begin[i + 1]; k += lanes) {
     const I p = L.column[k];
-    if (find(U.column, U.row_begin[p], U.row_begin[p + 1], i) < 0) raise_to(flawed, 1);
+    if (find(U.column, U.row_begin[p], U.row_begin[p + 1], i) < 0) raise(flawed);
   }
 }
 
@@ -170,31 +170,13 @@ template <class I> void make_sources(DeviceFactorPattern<I>* p)
   p->diagonal_source = DeviceArray<I>(p->n);
 }
 
-/// Lengths become offsets; returns their sum.
-template <class I> I add_up(const DeviceArray<I>& lengths)
-{
-  std::size_t size = 0;
-  I sum = 0;
-  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, lengths.data(), lengths.data(), lengths.size()));
-  const DeviceArray<char> scratch(size);
-  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, lengths.data(), lengths.data(), lengths.size()));
-  lengths.read(&sum, lengths.size() - 1, 1, nullptr);
-  return sum;
-}
-
-bool is_raised(const DeviceArray<unsigned long long>& flag)
-{
-  unsigned long long raised;
-  flag.read(&raised, 0, 1, nullptr);
-  return raised != 0;
-}
-
-template <class I> bool is_symmetric(const DeviceFactorPattern<I>& p, DeviceArray<unsigned long long>& flawed)
+template <class I> bool is_symmetric(const DeviceFactorPattern<I>& p)
 {
   if (p.lower_column.size() != p.upper_column.size()) return false;
+  const Flag flawed;
   find_partners<I><<<blocks_of_rows(p.n), threads_a_block>>>(p.lower(), p.upper(), flawed.data());
   check_launch("find_partners");
-  return !is_raised(flawed);
+  return !flawed.is_raised();
 }
 
 }  // namespace
@@ -228,23 +210,22 @@ template <class I> bool split(Kind kind, const DevicePattern<I>& A, DeviceFactor
   p.n = A.n;
   p.lower_begin = DeviceArray<I>(static_cast<std::size_t>(A.n) + 1);
   p.upper_begin = DeviceArray<I>(static_cast<std::size_t>(A.n) + 1);
-  DeviceArray<unsigned long long> flawed(1);
+  const Flag flawed;
   for (const DeviceArray<I>* lengths : {&p.lower_begin, &p.upper_begin})
     SYNCFREE_CUDA(cudaMemsetAsync(lengths->data() + A.n, 0, sizeof(I), nullptr));
-  flawed.fill(0, nullptr);
   inspect_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
                                                             flawed.data());
   check_launch("inspect_rows");
-  if (is_raised(flawed)) return false;
-  p.lower_column = DeviceArray<I>(add_up(p.lower_begin));
-  p.upper_column = DeviceArray<I>(add_up(p.upper_begin));
+  if (flawed.is_raised()) return false;
+  p.lower_column = DeviceArray<I>(add_up_and_read(p.lower_begin));
+  p.upper_column = DeviceArray<I>(add_up_and_read(p.upper_begin));
   make_sources(&p);
   cut_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
                                                         p.lower_column.data(), p.upper_column.data(),
                                                         p.lower_source.data(), p.upper_source.data(),
                                                         p.diagonal_source.data());
   check_launch("cut_rows");
-  if (kind == Kind::icc && !is_symmetric(p, flawed)) return false;
+  if (kind == Kind::icc && !is_symmetric(p)) return false;
   count(&p);
   *out = std::move(p);
   return true;

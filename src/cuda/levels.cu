@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
+#include "flag.cuh"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -25,7 +26,7 @@ template <class I> __device__ unsigned level_on(const Grid<I>& grid, I n, bool l
 /// level[i] as on the grid; is each row's one more than the highest that the row reads?
 template <class I>
 __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid, unsigned* level,
-                                    unsigned long long* wrong)
+                                    unsigned* wrong)
 {
   const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (row >= static_cast<std::size_t>(T.n)) return;
@@ -34,7 +35,7 @@ __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid
   for (I k = T.row_begin[i]; k < T.row_begin[i + 1]; ++k)
     highest = max(highest, level_on(grid, T.n, lower, T.column[k]));
   const unsigned own = level_on(grid, T.n, lower, i);
-  if (own != highest + 1) raise_to(wrong, 1);
+  if (own != highest + 1) raise(wrong);
   level[i] = own;
 }
 
@@ -75,7 +76,7 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, unsigned
       done = true;
     }
     if (++turns % 64 != 0) continue;
-    if (nanoseconds() - begin > patience) tell(late, 1);
+    if (nanoseconds() - begin > patience) raise(late);
     if (__any_sync(~0u, look_at(late) != 0)) return;
   }
 }
@@ -99,17 +100,12 @@ template <class I> __global__ void find_begins(std::size_t n, const unsigned* le
 template <class I>
 bool guess(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, const DeviceArray<unsigned>& level)
 {
-  const double most = static_cast<double>(grid.line) + static_cast<double>(grid.lines) * grid.next_line +
-                      static_cast<double>(grid.planes) * grid.next_plane;
-  if (grid.lines == 1 || most > T.n) return false;
-  DeviceArray<unsigned long long> wrong(1);
-  wrong.fill(0, nullptr);
+  if (!grid.may_have_levels(T.n)) return false;
+  const Flag wrong;
   take_levels_of_grid<I><<<blocks_for(T.n, threads_a_block), threads_a_block>>>(T, lower, grid, level.data(),
                                                                                 wrong.data());
   check_launch("take_levels_of_grid");
-  unsigned long long is_wrong;
-  wrong.read(&is_wrong, 0, 1, nullptr);
-  return is_wrong == 0;
+  return !wrong.is_raised();
 }
 
 /// False where it takes too long.
@@ -117,17 +113,14 @@ template <class I>
 bool wait_for_levels(const DevicePattern<I>& T, bool lower, std::uint64_t patience, DeviceArray<unsigned>& level)
 {
   DeviceArray<unsigned long long> counter(1);
-  DeviceArray<unsigned> late(1);
+  const Flag late;
   counter.fill(0, nullptr);
-  late.fill(0, nullptr);
   level.fill(0, nullptr);
   find_levels_by_waiting<I><<<blocks_for(T.n, threads_a_block), threads_a_block>>>(T, lower, level.data(),
                                                                                    counter.data(), patience,
                                                                                    late.data());
   check_launch("find_levels_by_waiting");
-  unsigned is_late;
-  late.read(&is_late, 0, 1, nullptr);
-  return is_late == 0;
+  return !late.is_raised();
 }
 
 template <class I> void sort_by_level(const DeviceArray<unsigned>& level, DeviceLevels<I>* out)

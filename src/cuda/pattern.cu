@@ -2,11 +2,10 @@
 
 #include "pattern.hpp"
 
-#include <cub/device/device_scan.cuh>
-
 #include <cstdint>
 
 #include "core/instantiate.hpp"
+#include "scan.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -72,10 +71,7 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
   measure_rows<I><<<blocks_for(n + 1, threads_a_block), threads_a_block>>>(pattern.n, pattern.row_begin, order,
                                                                            rows.begin.data());
   check_launch("measure_rows");
-  std::size_t size = 0;
-  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, rows.begin.data(), rows.begin.data(), n + 1));
-  const DeviceArray<char> scratch(size);
-  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, rows.begin.data(), rows.begin.data(), n + 1));
+  add_up(rows.begin);
   const DeviceArray<I> place(renumber ? n : 0);
   if (n == 0) return rows;
   if (renumber) invert<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(pattern.n, order, place.data());

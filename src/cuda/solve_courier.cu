@@ -445,7 +445,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triang
   StarPlan<I> star;
   if (!triangle.on_device.row_begin || triangle.source) return nullptr;
   if (!make_star_tables(triangle.n(), triangle.lower, triangle.grid, rule, &star)) return nullptr;
-  GhostArrays<I> arrays(0, 0, 0, 0);
+  GhostArrays<I> arrays;
   if (!fill_star_arrays<GhostPage<Number<V>, star_near>>(star, triangle.on_device, &arrays)) return nullptr;
   return std::make_unique<GhostSolver<T, V, I>>(triangle, star.frame, std::move(arrays));
 }

@@ -13,6 +13,7 @@
 #include "number.cuh"
 #include "solver.hpp"
 #include "syncfree/scalar.hpp"
+#include "vectors.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -40,12 +41,6 @@ __global__ void fill_matrix(std::size_t count, const I* source, const Number<T>*
   if (k >= count) return;
   const I s = source[k];
   to[k] = s >= 0 ? Number<T>(Number<V>(from[s])) : Number<T>(1) / inverse_diagonal[-1 - s];
-}
-
-template <class N> __global__ void conjugate_all(std::size_t n, const N* from, N* to)
-{
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (i < n) to[i] = conjugate_of(from[i]);
 }
 
 /// Compressed rows in host memory; `source` as in DeviceTriangle.
@@ -100,14 +95,14 @@ public:
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
     const bool turn = conjugate && is_complex_v<T>;
-    if (turn) conjugate_vector(b, x, stream);
+    if (turn) conjugate_vector(n_, b, x, stream);
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     SYNCFREE_CUSPARSE(cusparseDnVecSetValues(b_, const_cast<T*>(turn ? x : b)));
     SYNCFREE_CUSPARSE(cusparseDnVecSetValues(x_, x));
     const T one(1);
     SYNCFREE_CUSPARSE(cusparseSpSV_solve(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
                                          data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_));
-    if (turn) conjugate_vector(x, x, stream);
+    if (turn) conjugate_vector(n_, x, x, stream);
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -143,12 +138,6 @@ private:
     buffer_ = DeviceArray<char>(size);
     SYNCFREE_CUSPARSE(cusparseSpSV_analysis(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
                                             data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, buffer_.data()));
-  }
-
-  void conjugate_vector(const T* from, T* to, cudaStream_t stream)
-  {
-    conjugate_all<<<blocks_for(n_, 256), 256, 0, stream>>>(n_, numbers(from), numbers(to));
-    check_launch("conjugate_all");
   }
 
   I n_;

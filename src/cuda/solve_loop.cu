@@ -11,6 +11,7 @@
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/loop.cuh"
 #include "syncfree/loops.hpp"
+#include "vectors.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -18,19 +19,6 @@ namespace {
 inline void throw_failure(const Status& status)
 {
   if (!status.ok()) throw Failure{status};
-}
-
-/// to = conj(from); from == to is allowed
-template <class N> __global__ void conjugate_numbers(std::size_t count, const N* from, N* to)
-{
-  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = conjugate_of(from[k]);
-}
-
-template <class N> void conjugate_all(std::size_t count, const N* from, N* to, cudaStream_t stream)
-{
-  conjugate_numbers<<<blocks_for(count, 256), 256, 0, stream>>>(count, from, to);
-  check_launch("conjugate_numbers");
 }
 
 template <class I> DeviceArray<I> natural_order(I n)
@@ -54,7 +42,7 @@ public:
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    if (is_complex_v<T> && conjugate) solve_conjugated(numbers(b), numbers(x), stream);
+    if (is_complex_v<T> && conjugate) solve_conjugated(b, x, stream);
     else solve_plain(numbers(b), numbers(x), stream);
   }
 
@@ -89,12 +77,11 @@ private:
   }
 
   /// conj(L)^-1 b = conj(L^-1 conj(b))
-  void solve_conjugated(const N* b, N* x, cudaStream_t stream)
+  void solve_conjugated(const T* b, T* x, cudaStream_t stream)
   {
-    const auto n = static_cast<std::size_t>(triangle_.n());
-    conjugate_all(n, b, x, stream);
-    solve_plain(x, x, stream);
-    conjugate_all<N>(n, x, x, stream);
+    conjugate_vector(triangle_.n(), b, x, stream);
+    solve_plain(numbers(x), numbers(x), stream);
+    conjugate_vector<T>(triangle_.n(), x, x, stream);
   }
 
   StoredTriangle<T, V, I> triangle_;  ///< rows in their own order

@@ -2,14 +2,13 @@
 
 #include "update_slots.hpp"
 
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 #include <cstdint>
 
 #include "core/instantiate.hpp"
 #include "find.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "flag.cuh"
+#include "scan.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -29,7 +28,8 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
   updates[i] = sum;
 }
 
-/// A warp owns one row. *others becomes 1 where an entry off the diagonal is updated; partners are set where there are.
+/// A warp owns one row. `others` is raised where an entry off the diagonal is updated; partners are set where there
+/// are.
 template <class I>
 __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin,
                            unsigned char* slot, I* partner, unsigned* others)
@@ -54,7 +54,7 @@ __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, cons
         const I place = find(L.column, k, last, q);
         if (place >= 0) found = place - first;
       }
-      if (q != i && found >= 0 && look_at(others) == 0) tell(others, 1);
+      if (q != i && found >= 0) raise(others);
       slot[to + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
     }
     to += static_cast<std::size_t>(count);
@@ -84,11 +84,7 @@ template <class I> UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pat
   DeviceArray<std::size_t> begin(n + 1);
   count_updates<I><<<blocks_for(n + 1, threads_a_block), threads_a_block>>>(lower, upper.row_begin, begin.data());
   check_launch("count_updates");
-  std::size_t size = 0, total = 0;
-  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, begin.data(), begin.data(), n + 1));
-  const DeviceArray<char> scratch(size);
-  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, begin.data(), begin.data(), n + 1));
-  begin.read(&total, n, 1, nullptr);
+  const std::size_t total = add_up_and_read(begin);
   const std::size_t factor = (static_cast<std::size_t>(lower.nnz) + static_cast<std::size_t>(upper.nnz) + n) *
                              (number_bytes + sizeof(I));
   if (total > 2 * factor) return;
@@ -96,15 +92,12 @@ template <class I> UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pat
   slot_ = DeviceArray<unsigned char>(total);
   partner_ = DeviceArray<I>(static_cast<std::size_t>(lower.nnz));
   partner_.fill(0xff, nullptr);
-  DeviceArray<unsigned> others(1);
-  others.fill(0, nullptr);
+  const Flag others;
   const bool lu = pattern.kind == Kind::ilu;
   find_slots<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, lu, begin.data(), slot_.data(),
                                                                           partner_.data(), others.data());
   check_launch("find_slots");
-  unsigned has_others;
-  others.read(&has_others, 0, 1, nullptr);
-  only_pivots_ = has_others == 0;
+  only_pivots_ = !others.is_raised();
   if (lu && !only_pivots_) partner_ = DeviceArray<I>();
   begin_ = std::move(begin);
   lowers_ = static_cast<int>(lowers);

@@ -33,6 +33,12 @@ template <class N> __global__ void scale_kernel(std::size_t n, const N* inverse_
   x[i] = up ? b[i] / N(root) : b[i] * N(root);
 }
 
+template <class N> __global__ void conjugate_kernel(std::size_t n, const N* b, N* y)
+{
+  const std::size_t i = this_thread();
+  if (i < n) y[i] = conjugate_of(b[i]);
+}
+
 template <class N> __global__ void check_kernel(std::size_t n, const N* inverse_pivot, unsigned long long* first)
 {
   const std::size_t i = this_thread();
@@ -62,6 +68,12 @@ void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaS
   check_launch("scale_by_root");
 }
 
+template <class T, class I> void conjugate_vector(I n, const T* b, T* y, cudaStream_t stream)
+{
+  conjugate_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(b), numbers(y));
+  check_launch("conjugate_vector");
+}
+
 template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream)
 {
   const unsigned long long none = ~0ull;
@@ -85,6 +97,7 @@ cudaError_t check_kernels()
   template void gather<T, I>(I, const I*, const T*, T*, cudaStream_t);              \
   template void scatter<T, I>(I, const I*, const T*, T*, cudaStream_t);             \
   template void scale_by_root<T, I>(I, const T*, bool, const T*, T*, cudaStream_t); \
+  template void conjugate_vector<T, I>(I, const T*, T*, cudaStream_t);              \
   template I find_bad_root<T, I>(I, const T*, cudaStream_t);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

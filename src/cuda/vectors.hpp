@@ -17,6 +17,9 @@ template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, 
 template <class T, class I>
 void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaStream_t stream);
 
+/// y = conj(b); y == b is allowed.
+template <class T, class I> void conjugate_vector(I n, const T* b, T* y, cudaStream_t stream);
+
 /// First row whose pivot is not real and nonnegative, -1 if none; waits.
 template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream);
 

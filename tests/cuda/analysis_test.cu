@@ -196,7 +196,7 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
       CourierPlan<I> truth;
       ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &truth));
       ASSERT_TRUE(make_star_tables(T.n, lower, find_grid(T.view(), lower), rule, &star));
-      GhostArrays<I> made(0, 0, 0, 0);
+      GhostArrays<I> made;
       ASSERT_TRUE(fill_star_arrays<Page>(star, OnDevice<I>(T).view(), &made));
       const auto brought = GhostArrays<I>::template upload<Page>(truth);
       EXPECT_EQ(host(made.source), host(brought.source));

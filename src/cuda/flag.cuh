@@ -1,0 +1,33 @@
+#pragma once
+
+/// A flag that kernels raise, and that is read when they have ended.
+
+#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// By any thread at any time. Who finds it raised leaves it alone: writes of many to one place queue up.
+inline __device__ void raise(unsigned* flag)
+{
+  if (look_at(flag) == 0) tell(flag, 1);
+}
+
+/// On the null stream.
+class Flag {
+public:
+  Flag() : word_(1) { word_.fill(0, nullptr); }
+  unsigned* data() const { return word_.data(); }
+  /// Waits.
+  bool is_raised() const
+  {
+    unsigned word;
+    word_.read(&word, 0, 1, nullptr);
+    return word != 0;
+  }
+
+private:
+  DeviceArray<unsigned> word_;
+};
+
+}  // namespace syncfree::cuda
