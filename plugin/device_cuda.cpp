@@ -106,7 +106,10 @@ PetscErrorCode RestoreDevicePattern(Mat block, syncfree::PatternView<Index> *pat
 syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &pattern, Index nnz, syncfree::Fingerprint *print)
 {
 #if SYNCFREE_DEVICE
-  return syncfree::fingerprint_there(pattern, nnz, nullptr, print);
+  cudaStream_t stream = nullptr;
+
+  if (PetscGetCurrentCUDAStream(&stream)) return syncfree::failed(syncfree::Code::device_failure, "PETSc gives no stream");
+  return syncfree::fingerprint_there(pattern, nnz, stream, print);
 #else
   (void)pattern, (void)nnz, (void)print;
   return {};
