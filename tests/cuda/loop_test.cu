@@ -161,12 +161,12 @@ protected:
     const Status status = loop.trace(make(first, out), grain);
     ASSERT_TRUE(status.ok()) << name << ": " << status.message();
     const bool rounded_alike = !is_complex_v<T> || name.find("IC(0)") == std::string::npos;  // but for complex roots
-    if (!rounded_alike && name.find("growth") != std::string::npos) return;                   // roundings grow, too
+    const bool comparable = rounded_alike || name.find("growth") == std::string::npos;  // roundings grow, too
     for (const P* problem : {&first, &second, &first}) {
       run_in_sequence(make(*problem, expected));
       const Status ran = run_on_device(loop, make(*problem, out));
       ASSERT_TRUE(ran.ok()) << name << ": " << ran.message();
-      ASSERT_TRUE(agree(loop.reproducible() && rounded_alike, out, expected)) << name;
+      if (comparable) ASSERT_TRUE(agree(loop.reproducible() && rounded_alike, out, expected)) << name;
     }
   }
 };
