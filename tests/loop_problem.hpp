@@ -82,9 +82,18 @@ template <class Scalar, class Index> struct LoopProblem {
   }
 };
 
+template <class T> double largest(const std::vector<T>& v)
+{
+  double most = 0;
+  for (const T& number : v) most = std::max<double>(most, std::abs(number));
+  return most;
+}
+
 /// What a kernel writes.
+///   first_r   largest number of r before: what its roundings are measured by
 template <class T> struct LoopOutput {
   std::vector<T> x, r;
+  double first_r = 0;
 };
 
 /// The same numbers as another type of the same layout.
@@ -134,6 +143,7 @@ template <class P, class N = typename P::T, class Visit> void for_each_kernel(co
     visit(name + " by columns", [sweep](const P& p, Out& out) {
       out.x = p.start;
       out.r = p.residual();
+      out.first_r = largest(out.r);
       return GaussSeidelCsc<N, I>(sweep, p.columns.view(), p.column_diagonal.data(), as<N>(p.columns.value),
                                   as<N>(out.r), as<N>(out.x));
     });
@@ -165,15 +175,15 @@ template <class T> bool same_numbers(const std::vector<T>& a, const std::vector<
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-/// In the largest norm, where all is finite.
-template <class T> bool close_numbers(const std::vector<T>& a, const std::vector<T>& b)
+/// In the largest norm, where all is finite, measured by the largest of a and `most`.
+template <class T> bool close_numbers(const std::vector<T>& a, const std::vector<T>& b, double most = 0)
 {
-  double most = 0, apart = 0;
+  double apart = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     if (!is_finite(a[k]) || !is_finite(b[k])) return false;
-    most = std::max<double>(most, std::abs(a[k]));
     apart = std::max<double>(apart, std::abs(a[k] - b[k]));
   }
+  most = std::max(most, largest(a));
   return apart <= 4096 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) * most;
 }
 

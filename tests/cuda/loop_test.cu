@@ -140,7 +140,7 @@ protected:
     const bool same = same_numbers(a.x, b.x) && same_numbers(a.r, b.r);
     if (same || bitwise) return same;
     const bool finite = all_finite(a.x) && all_finite(a.r) && all_finite(b.x) && all_finite(b.r);
-    return !finite || (close_numbers(a.x, b.x) && close_numbers(a.r, b.r));
+    return !finite || (close_numbers(a.x, b.x) && close_numbers(a.r, b.r, a.first_r));
   }
 
   /// Calls visit(name, make) as the function of that name does.

@@ -30,7 +30,7 @@ protected:
   static bool agree(bool bitwise, const Out& a, const Out& b)
   {
     const bool same = same_numbers(a.x, b.x) && same_numbers(a.r, b.r);
-    return same || (!bitwise && close_numbers(a.x, b.x) && a.r.size() == b.r.size());
+    return same || (!bitwise && close_numbers(a.x, b.x) && close_numbers(a.r, b.r, a.first_r));
   }
 
   /// One trace for both sets of numbers.
