@@ -13,12 +13,24 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int warps_a_block = 16;
+constexpr int looks_inside = 4;  ///< for parts of this block, for each look for those of others, which takes longer
+
+/// Waits until as many parts have come from other blocks and from this one.
+inline __device__ void wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, Spin spin)
+{
+  for (;; spin.turn()) {
+    const unsigned missing = wanted - count_of(others);
+    for (int look = 0; look < looks_inside; ++look)
+      if (own_count_of(own) == missing) return;
+  }
+}
 
 /// owns       a warp owns column j and x_j, a block 16 columns that follow each other
 /// waits      until the parts counted for j, in global memory by other blocks and in shared memory by this one, are as
 ///            many as row j has entries; counts go on from launch to launch
 /// publishes  parts of the sums of later rows, each followed by its count
-/// order      a part relaxed, its count with release; the waiting lane reads counts with acquire (ready.cuh)
+/// order      a part relaxed, its count with release; the waiting lane reads counts with acquire (ready.cuh), of device
+///            or block, wherever the parts come from
 /// progress   parts come from blocks with earlier tickets or earlier warps of this block
 /// result     not reproducible: parts are added as they come
 /// source     Liu et al. 2016, algorithm 5; there blocks are taken to start in order, sums and counts are set anew
@@ -41,28 +53,33 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, un
   const std::size_t first = turn.place * warps_a_block, place = first + warp;
   if (place >= static_cast<std::size_t>(L.n)) return;
   const I j = L.row[place];
+  const I end = L.begin[place + 1];
+  I k = L.begin[place] + lane;
   N xj(0);
   if (lane == 0) {
     const unsigned wanted = degree[j] * static_cast<unsigned>(turn.launch + 1);
-    for (Spin spin(j); count_of(sums.count + j) + count_of(own_count + warp) != wanted;) spin.turn();
-    xj = b[j] - (sums.sum[j] + own_sum[warp]);
+    const N right_side = b[j];
+    const N scale = L.inverse_diagonal ? N(L.inverse_diagonal[place]) : N(1);
+    wait_for_parts(sums.count + j, own_count + warp, wanted, Spin(j));
+    xj = product(right_side - (sums.sum[j] + own_sum[warp]), conjugate ? conjugate_of(scale) : scale);
     sums.sum[j] = N(0);
     sums.count[j] = wanted;
-    if (L.inverse_diagonal) {
-      const N scale(L.inverse_diagonal[place]);
-      xj = product(xj, conjugate ? conjugate_of(scale) : scale);
-    }
     x[j] = xj;
   }
   xj = from_first_lane(xj);
-  for (I k = L.begin[place] + lane; k < L.begin[place + 1]; k += 32) {
+  for (; k < end; k += 32) {
     const I i = L.column[k];
     const std::size_t other = lower ? static_cast<std::size_t>(i) : static_cast<std::size_t>(L.n - 1 - i);
     const N value(L.value[k]);
     const N part = product(conjugate ? conjugate_of(value) : value, xj);
     const bool own = other < first + warps_a_block;
-    add_part(own ? own_sum + (other - first) : sums.sum + i, part);
-    count_part(own ? own_count + (other - first) : sums.count + i);
+    if (own) {
+      add_part(own_sum + (other - first), part);
+      count_own_part(own_count + (other - first));
+    } else {
+      add_part(sums.sum + i, part);
+      count_part(sums.count + i);
+    }
   }
 }
 

@@ -164,6 +164,11 @@ inline __device__ unsigned look_at(unsigned* flag)
   return Shared<unsigned>(*flag).load(::cuda::memory_order_relaxed);
 }
 
+inline __device__ unsigned long long look_at(unsigned long long* count)
+{
+  return Shared<unsigned long long>(*count).load(::cuda::memory_order_relaxed);
+}
+
 /// Behind looks at flags: all that the publishers of what was seen wrote before is visible to this thread.
 inline __device__ void see_published()
 {
@@ -198,6 +203,15 @@ inline __device__ void count_announced(unsigned* count)
 inline __device__ unsigned count_of(unsigned* count)
 {
   return Shared<unsigned>(*count).load(::cuda::memory_order_acquire);
+}
+/// Both between threads of one block.
+inline __device__ void count_own_part(unsigned* count)
+{
+  ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).fetch_add(1, ::cuda::memory_order_release);
+}
+inline __device__ unsigned own_count_of(unsigned* count)
+{
+  return ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).load(::cuda::memory_order_acquire);
 }
 
 /// What a block does in a launch, and the how-manieth launch it is.
@@ -403,6 +417,20 @@ inline __device__ void signal(unsigned barrier, unsigned threads)
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+/// A barrier of the `blocks` blocks of a cluster, 1 for a block alone: all see what all have written before.
+inline __device__ void meet_cluster(unsigned blocks)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (blocks > 1) {
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    return;
+  }
+#endif
+  (void)blocks;
+  __syncthreads();
+}
+
 /// *place = min(*place, v), *place += v, at any time by anyone; read after the launch.
 inline __device__ void lower_to(unsigned long long* place, unsigned long long v)
 {
@@ -417,5 +445,21 @@ inline __device__ void add_to(unsigned long long* place, unsigned long long v)
   Shared<unsigned long long>(*place).fetch_add(v, ::cuda::memory_order_relaxed);
 }
 inline __device__ void add_to(int* place, int v) { Shared<int>(*place).fetch_add(v, ::cuda::memory_order_relaxed); }
+inline __device__ void set_bits(unsigned* word, unsigned bits)
+{
+  Shared<unsigned>(*word).fetch_or(bits, ::cuda::memory_order_relaxed);
+}
+
+/// The next of the numbers that are given out from *next on, each once.
+inline __device__ unsigned take_number(unsigned* next)
+{
+  return Shared<unsigned>(*next).fetch_add(1, ::cuda::memory_order_relaxed);
+}
+/// Makes *place `v` where it is still what was `seen` there; true for one of those who try at once.
+inline __device__ bool replace(unsigned* place, unsigned seen, unsigned v)
+{
+  return Shared<unsigned>(*place).compare_exchange_strong(seen, v, ::cuda::memory_order_relaxed,
+                                                          ::cuda::memory_order_relaxed);
+}
 
 }  // namespace syncfree::cuda
