@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "instantiate.hpp"
+#include "merge_search.hpp"
 #include "parallel.hpp"
 
 namespace syncfree {
 namespace {
 
-/// Times that the groups are made, the last time without merging.
-constexpr int turns = 9;
-constexpr std::int64_t most_runs = 64;
+constexpr std::int64_t most_runs = 128;
 
 /// Patterns of rows, one after the other; ends count in p and r.
 template <class I> struct Patterns {
@@ -51,11 +50,12 @@ template <class I> struct Task {
   }
 };
 
-/// The groups of the levels first..last - 1.
+/// The groups of a run of levels.
 template <class I> class Run {
 public:
-  Run(const Task<I>& task, I first, I last)
-      : task_(&task), first_(first), last_(last), first_place_(task.levels.level_begin[first])
+  Run(const Task<I>& task, LevelRun levels)
+      : task_(&task), first_(static_cast<I>(levels.first)), last_(static_cast<I>(levels.last)),
+        first_place_(task.levels.level_begin[first_])
   {
   }
 
@@ -63,55 +63,48 @@ public:
   void merge(double hop)
   {
     made_.clear(), depth_.clear(), group_.clear();
-    groups_ = 0;
+    counts_ = {};
     stamp_.assign(task_->T.n, 0);
     row_at_hand_ = 0;
-    double merged_time = 0, plain_time = 0;  // of the group at hand, and of its levels without merging
+    GroupTimes times = {hop, task_->rule.entry};
     std::int64_t group_levels = 0;
     for (I level = first_; level < last_; ++level) {
-      const double plain = hop + task_->rule.entry * plain_entries(level);
+      const std::int64_t plain = plain_entries(level);
+      counts_.plain += plain;
       if (level > first_ && group_levels < task_->rule.most_levels) {
         merge_level(level);
-        const double merged = task_->rule.entry * static_cast<double>(level_.entries());
-        if (merged * plain_time < plain * merged_time) {
+        if (times.join(static_cast<std::int64_t>(level_.entries()), plain)) {
           append(level, static_cast<I>(group_levels++));
-          merged_time += merged;
-          plain_time += plain;
+          counts_.longest = std::max(counts_.longest, group_levels);
           continue;
         }
       }
       group_begin_ = task_->levels.level_begin[level];
-      ++groups_;
+      ++counts_.groups;
       merge_level(level);
       append(level, 0);
       group_levels = 1;
-      merged_time = plain_time = plain;
+      counts_.longest = std::max(counts_.longest, group_levels);
+      times.begin(plain);
     }
+    counts_.entries = static_cast<std::int64_t>(made_.entries());
     std::vector<I>().swap(stamp_);
   }
 
-  I groups() const { return groups_; }
-  I levels() const { return last_ - first_; }
-  /// Of the levels as they are, diagonal and all.
-  double plain_entries() const
-  {
-    double sum = 0;
-    for (I level = first_; level < last_; ++level) sum += plain_entries(level);
-    return sum;
-  }
+  const RunCounts& counts() const { return counts_; }
   I first_place() const { return first_place_; }
   const Patterns<I>& patterns() const { return made_; }
   const std::vector<I>& depth() const { return depth_; }  ///< by place from the first
   const std::vector<I>& group() const { return group_; }  ///< the same, from 0 on
 
 private:
-  double plain_entries(I level) const
+  std::int64_t plain_entries(I level) const
   {
     const PatternView<I>& T = task_->T;
-    double sum = 0;
+    std::int64_t sum = 0;
     for (I place = task_->levels.level_begin[level]; place < task_->levels.level_begin[level + 1]; ++place) {
       const I row = task_->levels.row[place];
-      sum += 1 + static_cast<double>(T.row_begin[row + 1] - T.row_begin[row]);
+      sum += 1 + static_cast<std::int64_t>(T.row_begin[row + 1] - T.row_begin[row]);
     }
     return sum;
   }
@@ -172,13 +165,13 @@ private:
   {
     made_.append(level_);
     const auto rows = static_cast<std::size_t>(task_->levels.level_begin[level + 1] - task_->levels.level_begin[level]);
-    group_.insert(group_.end(), rows, groups_ - 1);
+    group_.insert(group_.end(), rows, static_cast<I>(counts_.groups - 1));
     depth_.insert(depth_.end(), rows, depth);
   }
 
   const Task<I>* task_;
   I first_, last_, first_place_;
-  I groups_ = 0;
+  RunCounts counts_;
   I group_begin_ = 0;           ///< place where the group at hand begins
   std::vector<I> stamp_;        ///< by place: the row at hand that has read it
   I row_at_hand_ = 0;           ///< from 1 on
@@ -186,25 +179,6 @@ private:
   Patterns<I> level_, made_;
   std::vector<I> depth_, group_;
 };
-
-/// Runs of about equal numbers of rows.
-template <class I> std::vector<Run<I>> make_runs(const Task<I>& task)
-{
-  const LevelSets<I>& levels = task.levels;
-  const std::int64_t count = std::clamp<std::int64_t>(levels.count / task.rule.run_levels, 1, most_runs);
-  std::vector<Run<I>> runs;
-  I first = 0;
-  for (std::int64_t r = 1; r <= count && first < levels.count; ++r) {
-    const double part = static_cast<double>(r) / static_cast<double>(count);
-    const auto rows = static_cast<I>(part * static_cast<double>(task.T.n));
-    const auto end = std::lower_bound(levels.level_begin.begin() + first + 1, levels.level_begin.end(), rows);
-    const I last = r == count ? levels.count
-                              : std::min<I>(levels.count, static_cast<I>(end - levels.level_begin.begin()));
-    runs.emplace_back(task, first, last);
-    first = last;
-  }
-  return runs;
-}
 
 /// The runs one behind the other.
 template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
@@ -214,7 +188,7 @@ template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& r
   for (const Run<I>& run : runs) {
     p.push_back(p.back() + run.patterns().p.size());
     r.push_back(r.back() + run.patterns().r.size());
-    groups.push_back(groups.back() + run.groups());
+    groups.push_back(groups.back() + static_cast<I>(run.counts().groups));
   }
   const auto n = static_cast<std::size_t>(task.T.n);
   plan->groups = groups.back();
@@ -238,7 +212,7 @@ template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& r
   });
 }
 
-/// What stands outside, numbered as the group's rows read it.
+/// What stands outside, numbered in ascending order.
 template <class I> class Numbering {
 public:
   explicit Numbering(MergePlan<I>* plan)
@@ -250,18 +224,22 @@ public:
   std::int64_t run(I group)
   {
     const I first = plan_.group_begin[group], last = plan_.group_begin[group + 1];
-    I next = 0;
-    for (I k = plan_.r_begin[first]; k < plan_.r_begin[last]; ++k) {
+    const I begin = plan_.r_begin[first], end = plan_.r_begin[last];
+    outside_.clear();
+    for (I k = begin; k < end; ++k) {
       const I column = plan_.r_column[k];
-      if (group_of_[column] != group) number_[column] = next++, group_of_[column] = group;
-      plan_.r_local[k] = static_cast<std::uint16_t>(number_[column]);
+      if (group_of_[column] != group) outside_.push_back(column), group_of_[column] = group;
     }
-    return static_cast<std::int64_t>(last) - first + next;
+    std::sort(outside_.begin(), outside_.end());
+    for (std::size_t at = 0; at < outside_.size(); ++at) number_[outside_[at]] = static_cast<std::uint16_t>(at);
+    for (I k = begin; k < end; ++k) plan_.r_local[k] = number_[plan_.r_column[k]];
+    return static_cast<std::int64_t>(last) - first + static_cast<std::int64_t>(outside_.size());
   }
 
 private:
   MergePlan<I>& plan_;
-  std::vector<I> group_of_, number_;  ///< by place
+  std::vector<I> group_of_, outside_;
+  std::vector<std::uint16_t> number_;  ///< by place
 };
 
 template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan)
@@ -286,73 +264,27 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
 /// Rows that a forecast looks at, in how many places, and the width of levels from which on it looks at none.
 constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_of_sample = 8;
 
-/// All levels, or some of them from the begin, the middle and the end.
-template <class I> std::vector<Run<I>> sample_runs(const Task<I>& task)
+template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRun>& levels)
 {
-  const std::int64_t count = task.levels.count, n = task.T.n;
   std::vector<Run<I>> runs;
-  const std::int64_t size = std::max(least_levels_of_sample, sample * count / (samples * n));
-  if (samples * size >= count) {
-    runs.emplace_back(task, I(0), task.levels.count);
-    return runs;
-  }
-  for (std::int64_t s = 0; s < samples; ++s) {
-    const std::int64_t first = (2 * s + 1) * count / (2 * samples) - size / 2;
-    runs.emplace_back(task, static_cast<I>(first), static_cast<I>(first + size));
-  }
+  for (const LevelRun& run : levels) runs.emplace_back(task, run);
   return runs;
 }
 
-/// Entries of the whole plan, of which these runs are a part.
-template <class I> double scaled_entries(const Task<I>& task, const std::vector<Run<I>>& runs)
+template <class I> double plain_entries(PatternView<I> T)
 {
-  double entries = 0, plain = 0;
-  for (const Run<I>& run : runs) {
-    entries += static_cast<double>(run.patterns().entries());
-    plain += run.plain_entries();
-  }
-  const double whole = static_cast<double>(task.T.nnz()) + static_cast<double>(task.T.n);
-  return entries * whole / std::max(plain, 1.0);
+  return static_cast<double>(T.nnz()) + static_cast<double>(T.n);
 }
 
-/// Of runs that have been merged.
-template <class I> MergeForecast add_up(const Task<I>& task, const std::vector<Run<I>>& runs)
+template <class I> FoundGroups merge_runs(const Task<I>& task, std::vector<Run<I>>* runs)
 {
-  MergeForecast sum;
-  double levels = 0;
-  for (const Run<I>& run : runs) {
-    levels += static_cast<double>(run.levels());
-    sum.groups += static_cast<double>(run.groups());
-    for (const I d : run.depth()) sum.longest = std::max<std::int64_t>(sum.longest, d + 1);
-    const Patterns<I>& p = run.patterns();
-    for (std::size_t k = 0; k < p.p_end.size(); ++k) {
-      const std::size_t before = k ? p.p_end[k - 1] + p.r_end[k - 1] : 0;
-      sum.longest_row = std::max(sum.longest_row, static_cast<std::int64_t>(p.p_end[k] + p.r_end[k] - before));
-    }
-  }
-  sum.groups *= static_cast<double>(task.levels.count) / std::max(levels, 1.0);
-  sum.entries = scaled_entries(task, runs);
-  return sum;
-}
-
-/// Entries that a plan may have.
-template <class I> double most_entries(PatternView<I> T, const MergeRule& rule)
-{
-  return std::max(rule.most_fill * (static_cast<double>(T.nnz()) + static_cast<double>(T.n)),
-                  static_cast<double>(rule.free_entries));
-}
-
-/// Merges runs with smaller and smaller groups until there are few enough entries.
-template <class I> void merge_runs(const Task<I>& task, std::vector<Run<I>>* runs)
-{
-  const double most = most_entries(task.T, task.rule);
-  const auto limit = static_cast<double>(std::numeric_limits<I>::max());
-  double hop = task.rule.hop;
-  for (int turn = 0;; ++turn, hop /= 4) {
-    const double now = turn + 1 == turns ? 0 : hop;
-    for_parts(task.rule.threads, runs->size(), [&](std::size_t t) { (*runs)[t].merge(now); });
-    if (now == 0 || scaled_entries(task, *runs) <= std::min(most, limit)) return;
-  }
+  const auto merge = [&](double hop) {
+    for_parts(task.rule.threads, runs->size(), [&](std::size_t t) { (*runs)[t].merge(hop); });
+    std::vector<RunCounts> counts;
+    for (const Run<I>& run : *runs) counts.push_back(run.counts());
+    return counts;
+  };
+  return merge_until_few(task.rule, plain_entries(task.T), static_cast<double>(std::numeric_limits<I>::max()), merge);
 }
 
 }  // namespace
@@ -362,15 +294,62 @@ bool may_merge(std::int64_t rows, std::int64_t levels)
   return rows > 0 && static_cast<double>(rows) <= static_cast<double>(widest) * static_cast<double>(levels);
 }
 
+template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule)
+{
+  const auto levels = static_cast<std::int64_t>(level_begin.size()) - 1;
+  const std::int64_t count = std::clamp<std::int64_t>(levels / rule.run_levels, 1, most_runs);
+  std::vector<LevelRun> runs;
+  std::int64_t first = 0;
+  for (std::int64_t r = 1; r <= count && first < levels; ++r) {
+    const double part = static_cast<double>(r) / static_cast<double>(count);
+    const auto rows = static_cast<I>(part * static_cast<double>(level_begin.back()));
+    const auto end = std::lower_bound(level_begin.begin() + first + 1, level_begin.end(), rows);
+    const std::int64_t last = r == count ? levels : std::min<std::int64_t>(levels, end - level_begin.begin());
+    runs.push_back({first, last});
+    first = last;
+  }
+  return runs;
+}
+
+template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin)
+{
+  const std::int64_t count = static_cast<std::int64_t>(level_begin.size()) - 1, n = level_begin.back();
+  const std::int64_t size = std::max(least_levels_of_sample, sample * count / (samples * n));
+  if (samples * size >= count) return {};
+  std::vector<LevelRun> runs;
+  for (std::int64_t s = 0; s < samples; ++s) {
+    const std::int64_t first = (2 * s + 1) * count / (2 * samples) - size / 2;
+    runs.push_back({first, first + size});
+  }
+  return runs;
+}
+
+MergeForecast forecast_of(const std::vector<LevelRun>& runs, const std::vector<RunCounts>& counts, double levels,
+                          double plain)
+{
+  MergeForecast sum;
+  double looked_at = 0;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    looked_at += static_cast<double>(runs[r].last - runs[r].first);
+    sum.groups += static_cast<double>(counts[r].groups);
+    sum.longest = std::max(sum.longest, counts[r].longest);
+  }
+  sum.groups *= levels / std::max(looked_at, 1.0);
+  sum.entries = scaled_entries(counts, plain);
+  return sum;
+}
+
 template <class I>
 Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergeForecast* out)
 try {
   *out = {};
   if (!may_merge(T.n, levels.count)) return {};
   const Task<I> task(T, levels, rule);
-  std::vector<Run<I>> runs = sample_runs(task);
-  merge_runs(task, &runs);
-  *out = add_up(task, runs);
+  std::vector<LevelRun> sample = sample_of_runs(levels.level_begin);
+  if (sample.empty()) sample = cut_into_runs(levels.level_begin, rule);
+  std::vector<Run<I>> runs = make_runs(task, sample);
+  const FoundGroups found = merge_runs(task, &runs);
+  *out = forecast_of(sample, found.counts, static_cast<double>(levels.count), plain_entries(T));
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
@@ -379,12 +358,18 @@ try {
 template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out)
 try {
-  const Task<I> task(T, levels, rule);
-  std::vector<Run<I>> runs = make_runs(task);
+  MergeRule near = rule;
+  const Task<I> task(T, levels, near);
   MergePlan<I> plan;
-  merge_runs(task, &runs);
-  gather(task, runs, &plan);
-  number_outside(rule, &plan);
+  if (T.n > 0) {
+    const std::vector<LevelRun> sample = sample_of_runs(levels.level_begin);
+    std::vector<Run<I>> some = make_runs(task, sample);
+    if (!sample.empty()) near.hop = merge_runs(task, &some).hop;
+    std::vector<Run<I>> runs = make_runs(task, cut_into_runs(levels.level_begin, rule));
+    merge_runs(task, &runs);
+    gather(task, runs, &plan);
+    number_outside(rule, &plan);
+  }
   *out = std::move(plan);
   return {};
 } catch (const std::bad_alloc&) {
@@ -392,6 +377,8 @@ try {
 }
 
 #define INSTANTIATE(I)                                                                                            \
+  template std::vector<LevelRun> cut_into_runs<I>(const std::vector<I>&, const MergeRule&);                     \
+  template std::vector<LevelRun> sample_of_runs<I>(const std::vector<I>&);                                      \
   template Status forecast_merge<I>(PatternView<I>, const LevelSets<I>&, const MergeRule&, MergeForecast*); \
   template Status make_merge_plan<I>(PatternView<I>, const LevelSets<I>&, const MergeRule&, MergePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

@@ -42,8 +42,8 @@ struct MergeRule {
 ///   p_begin     n + 1 offsets; p_column ascending, the row's own place last
 ///   r_begin     n + 1 offsets; r_column ascending
 ///   group_begin  groups + 1 places
-///   r_local     by entry of R: its column's number among all that the group's rows read outside, from 0 on; empty
-///               where 16 bits do not do
+///   r_local     by entry of R: its column's number among all that the group's rows read outside, from 0 on in
+///               ascending order; empty where 16 bits do not do
 ///   span        rows of a group and columns that it reads outside, at most
 template <class I> struct MergePlan {
   I groups = 0;
@@ -65,10 +65,9 @@ template <class I> struct MergePlan {
 /// What a plan comes to.
 ///   groups, entries  of the whole plan, guessed where only parts of it were made
 ///   longest          levels of the longest group
-///   longest_row      entries of P and R of one row, at most
 struct MergeForecast {
   double groups = 0, entries = 0;
-  std::int64_t longest = 0, longest_row = 0;
+  std::int64_t longest = 0;
 };
 
 /// Are levels narrow enough for merging to be worth the look?
@@ -86,7 +85,7 @@ Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeR
 ///   levels  of T
 ///   errors  out_of_memory
 ///   cost    O(entries of all P and R) on rule.threads threads; where most_fill or the index type is passed the groups
-///           are made anew, smaller, up to eight times
+///           are made anew, smaller, first those of a sample
 template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out);
 

@@ -74,7 +74,8 @@ static DeviceTimes courier_times(const ChoiceInput& f)
 {
   /* tiles of a grid are filled on the device, other plans are made on the host */
   if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, 2000 + 2e-4 * static_cast<double>(f.nnz)};
-  const double plan = 0.06 * static_cast<double>(f.nnz) / std::clamp(f.threads, 1, 12);
+  const auto entries_of_both = static_cast<double>(f.nnz);
+  const double plan = 0.048 * entries_of_both / std::clamp(f.threads, 1, 12) + 0.03 * std::min(entries_of_both, 8e5);
   const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
   const double step = entries <= 5 ? 0.09 : f.longest <= ghost_near[ghost_sizes - 1] ? 0.17 : 0.25;
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
@@ -84,11 +85,9 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), plan};
 }
 
-static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
+static double merged_plan_time(double entries, std::int64_t longest)
 {
-  const std::int64_t most = std::clamp(f.threads, 1, 12);
-  const auto threads = static_cast<double>(std::clamp<std::int64_t>(f.levels / 128, 1, most));
-  return 500 + (0.01 + 0.014 / threads) * entries + 40 * static_cast<double>(longest);
+  return 2500 + 0.0013 * entries + 5 * static_cast<double>(longest);
 }
 
 static DeviceTimes merged_times(const ChoiceInput& f)
@@ -96,13 +95,13 @@ static DeviceTimes merged_times(const ChoiceInput& f)
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
   return {"merged", 5 + (0.6 + 0.007 * length) * groups + 2.3e-5 * entries,
-          merged_plan_time(f, entries, f.merged_longest)};
+          merged_plan_time(entries, f.merged_longest)};
 }
 
 bool could_pay_to_merge(const ChoiceInput& f)
 {
   const double applies = static_cast<double>(f.expected_applies);
-  return merged_plan_time(f, static_cast<double>(f.nnz), 2) < applies * level_order_times(f).apply;
+  return merged_plan_time(static_cast<double>(f.nnz), 2) < applies * level_order_times(f).apply;
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.

@@ -15,6 +15,7 @@
 #include "core/transpose.hpp"
 #include "courier.hpp"
 #include "make_solver.hpp"
+#include "merge_plan.hpp"
 #include "merge_rule.hpp"
 
 namespace syncfree::cuda {
@@ -185,13 +186,21 @@ private:
     f.regular = tile_.time > 0 || reaches_regularly(rows_of(*L_), true);
     const bool no_question = tile_.time > 0 || !may_merge(f.rows, f.levels);  // nothing is faster than tiles
     if (no_question || !could_pay_to_merge(f)) return f;
-    MergeForecast merged;
-    const Status status = forecast_merge(L_->pattern(), L_->levels(), rule_of<T, I>(a_.options), &merged);
-    if (!status.ok()) throw Failure{status};
+    const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
     f.merged_entries = merged.entries;
     f.merged_longest = merged.longest;
     return f;
+  }
+
+  /// Of L; nothing where the device gives up.
+  MergeForecast foresee_merging() const
+  {
+    MergeForecast merged;
+    const std::vector<I> level_begin = level_begins(*L_);
+    const MergeRule rule = rule_of<T, I>(a_.options);
+    const bool known = forecast_merge<I>({L_->on_device, a_.lower_levels.row.data(), level_begin}, rule, &merged);
+    return known ? merged : MergeForecast();
   }
 
   void make_factorization()

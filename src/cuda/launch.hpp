@@ -17,6 +17,30 @@ struct LaunchPlace {
   bool overlaps;
 };
 
+/// Blocks that run at the same time and meet (ready.cuh, meet_cluster()): from compute capability 9.0 on up to 8.
+inline unsigned most_blocks_of_cluster()
+{
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 8 : 1;
+}
+
+/// In clusters of so many blocks, of which `blocks` is a multiple.
+template <class... Parameters, class... Arguments>
+void launch_clusters(void (*kernel)(Parameters...), unsigned cluster, unsigned blocks, unsigned threads,
+                     cudaStream_t stream, Arguments... arguments)
+{
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = cluster;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = cluster > 1 ? 1 : 0;
+  SYNCFREE_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
+}
+
 /// From compute capability 9.0 on.
 inline bool launches_can_overlap() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9; }
 

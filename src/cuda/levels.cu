@@ -64,14 +64,18 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, unsigned
   const std::size_t step = turn.place * threads_a_block + threadIdx.x;
   bool done = step >= static_cast<std::size_t>(T.n);
   const I i = done ? 0 : static_cast<I>(lower ? step : T.n - 1 - step);
-  I k = done ? 0 : T.row_begin[i];
-  const I end = done ? 0 : T.row_begin[i + 1];
+  I left = done ? 0 : T.row_begin[i + 1] - T.row_begin[i];
+  const I* entry = T.column + (done ? 0 : lower ? T.row_begin[i] : T.row_begin[i + 1] - 1);  // the nearest comes last
   const std::uint64_t begin = nanoseconds();
   unsigned highest = 0, turns = 0;
   for (Spin spin(i); !__all_sync(~0u, done); spin.turn()) {
     unsigned seen = 1;
-    while (!done && k < end && (seen = look_at(level + T.column[k])) != 0) highest = max(highest, seen), ++k;
-    if (!done && k == end) {
+    while (!done && left > 0 && (seen = look_at(level + *entry)) != 0) {
+      highest = max(highest, seen);
+      --left;
+      if (left > 0) entry += lower ? 1 : -1;
+    }
+    if (!done && left == 0) {
       tell(level + i, highest + 1);
       done = true;
     }

@@ -62,6 +62,15 @@ template <class I> unsigned warps_for(I rows)
 
 }  // namespace
 
+template <class I> DeviceArray<I> places_in(I n, const I* order)
+{
+  DeviceArray<I> place(n);
+  if (n == 0) return place;
+  invert<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, order, place.data());
+  check_launch("invert");
+  return place;
+}
+
 template <class I>
 PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber,
                              bool turn)
@@ -72,10 +81,8 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
                                                                            rows.begin.data());
   check_launch("measure_rows");
   add_up(rows.begin);
-  const DeviceArray<I> place(renumber ? n : 0);
   if (n == 0) return rows;
-  if (renumber) invert<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(pattern.n, order, place.data());
-  check_launch("invert");
+  const DeviceArray<I> place = renumber ? places_in(pattern.n, order) : DeviceArray<I>();
   move_rows<I><<<warps_for(pattern.n), threads_a_block>>>(pattern, source, order, place.data(), turn,
                                                           rows.begin.data(), rows.column.data(), rows.source.data());
   check_launch("move_rows");
@@ -93,6 +100,7 @@ void find_sources_in_order(I n, const I* A_begin, const I* lower_begin, const I*
 }
 
 #define INSTANTIATE(I)                                                                                            \
+  template DeviceArray<I> places_in<I>(I, const I*);                                                              \
   template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool, bool);              \
   template void find_sources_in_order<I>(I, const I*, const I*, const I*, I*, I*, I*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

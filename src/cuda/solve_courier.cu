@@ -141,6 +141,7 @@ solve_tiles(GhostView<V> A, typename ValueBox<Number<T>>::View mailbox, unsigned
   }
   __syncwarp();
   __syncthreads();
+  __syncthreads();
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { x[row] = memory.x[slot]; });
 }
 

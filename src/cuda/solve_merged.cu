@@ -3,9 +3,8 @@
 ///
 ///   x_i = sum over k in P_i of p_ik b_k - sum over k in R_i of r_ik x_k
 ///
-/// The pattern is made once on the host, the numbers of P and R in every refresh on the device, with a launch for each
-/// depth in a group. What merging costs in accuracy is looked at there, too (merge_numbers.cuh); groups that lose too
-/// much are made smaller, down to the levels themselves.
+/// The pattern is made once (merge_plan.hpp), the numbers of P and R in every refresh. What merging costs in accuracy
+/// is looked at there, too (merge_numbers.cuh); groups that lose too much are made smaller, down to the levels.
 
 #include <algorithm>
 #include <cmath>
@@ -17,111 +16,119 @@
 #include "core/instantiate.hpp"
 #include "level_order.cuh"
 #include "merge_numbers.cuh"
+#include "merge_plan.hpp"
 #include "merge_rule.hpp"
 
 namespace syncfree::cuda {
 namespace {
 
-/// The backward error that a preconditioner may have, and a growth with which it has not.
-template <class R> constexpr double most_error = sizeof(R) == 4 ? 1e-4 : 1e-10;
+/// The backward error that one right-hand side may have, so that of others stays below 1e-10 (1e-4), and a growth with
+/// which nothing needs to be measured.
+template <class R> constexpr double most_error = sizeof(R) == 4 ? 3e-5 : 3e-11;
 template <class R> constexpr double harmless_growth = sizeof(R) == 4 ? 30 : 1e3;
 
 /// A merge plan on the device, with its numbers.
 template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
-  MergedRows(const MergePlan<I>& plan, int threads)
-      : span_(plan.r_local.empty() && !plan.r_column.empty() ? 0 : plan.span),
-        levels_(plan.depth.empty() ? 1 : 1 + *std::max_element(plan.depth.begin(), plan.depth.end())),
-        groups_(plan.groups), group_(plan.group), group_begin_(plan.group_begin),
-        p_begin_(plan.p_begin.data(), plan.p_begin.size()),
-        p_place_(plan.p_column.data(), plan.p_column.size()), r_begin_(plan.r_begin.data(), plan.r_begin.size()),
-        r_place_(plan.r_column.data(), plan.r_column.size()),
-        r_local_(plan.r_local.data(), plan.r_local.size()), p_(plan.p_column.size()), r_(plan.r_column.size())
+  explicit MergedRows(DeviceMergePlan<I> plan)
+      : plan_(std::move(plan)), p_(plan_.p_column.size()), r_(plan_.r_column.size())
   {
-    sort_places(plan.depth, threads);
   }
 
   /// P's columns as rows of the triangle, which are `row` by place.
   void find_rows(const I* row)
   {
-    p_row_ = DeviceArray<I>(p_place_.size());
-    name_rows<<<blocks_for(p_row_.size(), 256), 256>>>(p_row_.size(), row, p_place_.data(), p_row_.data());
+    p_row_ = DeviceArray<I>(p_.size());
+    name_rows<<<blocks_for(p_row_.size(), 256), 256>>>(p_row_.size(), row, plan_.p_column.data(), p_row_.data());
     check_launch("name_rows");
   }
 
   void make_numbers(const StoredView<V, I>& A, unsigned long long* growth, cudaStream_t stream) const
   {
-    if (!slots_fit()) return launch<SearchedRow, 32>(A, growth, 0, stream);
-    const bool long_rows = entries() > least_long_row * static_cast<double>(group_.size());
-    if (long_rows) launch<SlottedRow, 128>(A, growth, static_cast<std::uint32_t>(span_), stream);
-    else launch<SlottedRow, 32>(A, growth, static_cast<std::uint32_t>(span_), stream);
+    const unsigned warps = blocks_for(rows() * 32, 128);
+    begin_rows<T, V, I><<<warps, 128, 0, stream>>>(A, view(0));
+    check_launch("begin_rows");
+    const bool long_rows = entries() > least_long_row * static_cast<double>(rows());
+    const bool have_slots = !plan_.r_local.empty() || plan_.r_column.empty();
+    const std::size_t slots = have_slots ? static_cast<std::size_t>(plan_.span) * sizeof(T) : ~std::size_t(0);
+    const std::size_t found = FoundSlots<Number<T>, V, I>::bytes(static_cast<I>(plan_.longest_row));
+    if (slots > row_bytes && found <= row_bytes) {
+      if (long_rows) put_together<FoundRow, 128>(found, stream);
+      else put_together<FoundRow, 32>(found, stream);
+    } else if (slots <= block_bytes()) {
+      if (long_rows) put_together<SlottedRow, 128>(slots, stream);
+      else put_together<SlottedRow, 32>(slots, stream);
+    } else {
+      put_together<SearchedRow, 32>(0, stream);
+    }
+    measure_growth<T, V, I><<<warps, 128, 0, stream>>>(A, view(0), growth);
+    check_launch("measure_growth");
   }
 
-  MergedSide<V, I> side() const { return {p_begin_.data(), p_row_.data(), numbers(p_.data())}; }
+  MergedSide<V, I> side() const { return {plan_.p_begin.data(), p_row_.data(), numbers(p_.data())}; }
   StoredView<V, I> rest(I n, const I* row) const
   {
-    return {n, r_begin_.data(), r_place_.data(), row, numbers(r_.data()), nullptr};
+    return {n, plan_.r_begin.data(), plan_.r_column.data(), row, numbers(r_.data()), nullptr};
   }
-  I groups() const { return groups_; }
-  I levels() const { return levels_; }
+  I groups() const { return plan_.groups; }
+  std::int64_t levels() const { return plan_.longest; }
   double entries() const { return static_cast<double>(p_.size() + r_.size()); }
   std::size_t plan_bytes() const
   {
-    return group_.bytes() + group_begin_.bytes() + order_.bytes() + p_begin_.bytes() + p_place_.bytes() +
-           p_row_.bytes() + r_begin_.bytes() + r_place_.bytes() + r_local_.bytes();
+    return plan_.depth.bytes() + plan_.group.bytes() + plan_.group_begin.bytes() + plan_.group_level.bytes() +
+           plan_.level_begin.bytes() + plan_.p_begin.bytes() + plan_.p_column.bytes() + p_row_.bytes() +
+           plan_.r_begin.bytes() + plan_.r_column.bytes() + plan_.r_local.bytes();
   }
   std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
   static constexpr double least_long_row = 64;  ///< mean entries of rows that are made by 128 threads
-  /// Bytes that a block may use, and those of a row where there are many rows: nine fit on a multiprocessor.
+  /// Bytes that a block may use, and those of a row that leaves room for eight others on a multiprocessor.
   static std::size_t block_bytes()
   {
     return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
   }
-  static constexpr std::size_t row_bytes = 24 << 10, many_rows = 50000;
+  static constexpr std::size_t row_bytes = 24 << 10;
 
-  bool slots_fit() const
+  std::size_t rows() const { return plan_.group.size(); }
+  MergedView<V, I> view(std::uint32_t span) const
   {
-    return span_ > 0 && span_ * sizeof(T) <= (group_.size() > many_rows ? row_bytes : block_bytes());
+    return {static_cast<I>(rows()),
+            plan_.depth.data(),
+            plan_.group.data(),
+            plan_.group_begin.data(),
+            plan_.group_level.data(),
+            plan_.level_begin.data(),
+            plan_.p_begin.data(),
+            plan_.p_column.data(),
+            p_row_.data(),
+            plan_.r_begin.data(),
+            plan_.r_column.data(),
+            plan_.r_local.data(),
+            span,
+            numbers(p_.data()),
+            numbers(r_.data())};
   }
 
+  ///   bytes   of a row in shared memory
   template <template <class, class, class, int> class Row, int lanes>
-  void launch(const StoredView<V, I>& A, unsigned long long* growth, std::uint32_t span, cudaStream_t stream) const
+  void put_together(std::size_t bytes, cudaStream_t stream) const
   {
-    const MergedView<V, I> view = {group_.data(), group_begin_.data(), p_begin_.data(), p_place_.data(),
-                                   p_row_.data(), r_begin_.data(), r_place_.data(), r_local_.data(), span,
-                                   numbers(p_.data()), numbers(r_.data())};
-    const std::size_t bytes = span * sizeof(T);
-    if (span) allow_shared_memory(merge_rows<T, V, I, Row, lanes>, block_bytes());
-    std::size_t rows = lanes == 128 ? 1 : 4;
-    if (bytes) rows = std::clamp<std::size_t>((48 << 10) / bytes, 1, rows);
-    const auto threads = static_cast<unsigned>(rows) * lanes;
-    for (I d = 0; d < levels_; ++d) {
-      const I count = depth_begin_[d + 1] - depth_begin_[d];
-      const unsigned blocks = blocks_for(static_cast<std::size_t>(count), static_cast<unsigned>(rows));
-      merge_rows<T, V, I, Row, lanes><<<blocks, threads, rows * bytes, stream>>>(
-          A, view, count, order_.data() + depth_begin_[d], growth);
-    }
-    check_launch("merge_rows");
+    const auto span = static_cast<std::uint32_t>(bytes / sizeof(T));
+    if (bytes) allow_shared_memory(merge_blocks<T, V, I, Row, lanes>, block_bytes());
+    std::size_t together = lanes == 128 ? 1 : 4;
+    if (bytes) together = std::clamp<std::size_t>((48 << 10) / bytes, 1, together);
+    const auto most = static_cast<unsigned>(32 * device_attribute(cudaDevAttrMultiProcessorCount));
+    const unsigned blocks = std::min(blocks_for(rows(), static_cast<unsigned>(together)), most);
+    const auto threads = static_cast<unsigned>(together) * lanes;
+    for (int step = 0; std::int64_t(1) << step < plan_.longest; ++step)
+      merge_blocks<T, V, I, Row, lanes><<<blocks, threads, together * bytes, stream>>>(view(span), step);
+    check_launch("merge_blocks");
   }
 
-  void sort_places(const std::vector<I>& depth, int threads)
-  {
-    LevelSets<I> sets;
-    sets.count = levels_;
-    sort_by_depth(depth.data(), static_cast<I>(depth.size()), threads, &sets);
-    depth_begin_ = std::move(sets.level_begin);
-    order_ = DeviceArray<I>(sets.row);
-  }
-
-  std::size_t span_ = 0;  ///< 0: the plan has no local numbers
-  I levels_ = 1;  ///< of the longest group
-  I groups_ = 0;
-  std::vector<I> depth_begin_;  ///< in order_
-  DeviceArray<I> group_, group_begin_, order_, p_begin_, p_place_, p_row_, r_begin_, r_place_;
-  DeviceArray<std::uint16_t> r_local_;
+  DeviceMergePlan<I> plan_;
+  DeviceArray<I> p_row_;
   DeviceArray<V> p_, r_;
 };
 
@@ -134,11 +141,11 @@ inline int choose_lanes_of_merged(double entries)
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : rule_(rule_of<V, I>(options)), level_begin_(triangle.levels().level_begin), levels_(triangle.levels().count),
+      : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()),
         triangle_(triangle, level_order(triangle), true), memory_(0), work_(triangle.n()), counter_(1), reports_(2)
   {
-    plan(triangle.pattern(), triangle.levels());
+    plan();
   }
 
   bool solves_in_place() const override { return false; }
@@ -160,7 +167,7 @@ public:
     make_numbers(stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
-      plan_again();
+      plan();
       make_numbers(stream);
     }
   }
@@ -168,8 +175,9 @@ public:
   std::string describe() const override
   {
     char text[160];
+    const auto levels = static_cast<long long>(level_begin_.size() - 1);
     int length = std::snprintf(text, sizeof text, "%lld levels in %lld groups of %lld at most, %.1f times the entries",
-                               static_cast<long long>(levels_), static_cast<long long>(merged_.groups()),
+                               levels, static_cast<long long>(merged_.groups()),
                                static_cast<long long>(merged_.levels()),
                                merged_.entries() / static_cast<double>(entries_));
     length += std::snprintf(text + length, sizeof text - length, ", growth %.1e", growth_);
@@ -184,16 +192,18 @@ public:
   std::size_t value_bytes() const override { return triangle_.value_bytes() + merged_.value_bytes(); }
 
 private:
-  void plan(const PatternView<I>& pattern, const LevelSets<I>& levels)
+  void plan()
   {
-    MergePlan<I> made;
-    const Status status = make_merge_plan(pattern, levels, rule_, &made);
-    if (!status.ok()) throw Failure{status};
-    merged_ = MergedRows<T, V, I>(made, rule_.threads);
-    merged_.find_rows(triangle_.view().row);
+    const StoredView<V, I> A = triangle_.view();
+    DeviceMergePlan<I> made;
+    const auto entries = static_cast<I>(entries_ - static_cast<std::size_t>(A.n));
+    const DevicePattern<I> pattern = {A.n, entries, A.begin, A.column};
+    if (!make_merge_plan<I>({pattern, nullptr, level_begin_}, rule_, &made)) made = plan_on_host();
+    merged_ = MergedRows<T, V, I>(std::move(made));
+    merged_.find_rows(A.row);
     Granularity g;
-    g.rows_a_level = static_cast<double>(made.row.size()) / static_cast<double>(made.groups);
-    g.entries_a_row = static_cast<double>(made.entries()) / static_cast<double>(made.row.size());
+    g.rows_a_level = static_cast<double>(A.n) / static_cast<double>(merged_.groups());
+    g.entries_a_row = merged_.entries() / static_cast<double>(A.n);
     lanes_ = choose_lanes_of_merged(g.entries_a_row);
     against_crowding_ = memory_against_crowding(g, lanes_, level_order_threads);
     with_lanes(lanes_, [&](auto lanes) {
@@ -212,19 +222,21 @@ private:
   }
 
   /// The stored triangle is its own pattern, with rows in the order of their levels.
-  void plan_again()
+  DeviceMergePlan<I> plan_on_host() const
   {
     const StoredView<V, I> A = triangle_.view();
-    std::vector<I> begin(static_cast<std::size_t>(A.n) + 1), column;
-    SYNCFREE_CUDA(cudaMemcpy(begin.data(), A.begin, begin.size() * sizeof(I), cudaMemcpyDeviceToHost));
-    column.resize(begin.back());
-    SYNCFREE_CUDA(cudaMemcpy(column.data(), A.column, column.size() * sizeof(I), cudaMemcpyDeviceToHost));
+    std::vector<I> begin(static_cast<std::size_t>(A.n) + 1), column(entries_ - static_cast<std::size_t>(A.n));
+    copy_to_host(begin.data(), A.begin, begin.size());
+    copy_to_host(column.data(), A.column, column.size());
     LevelSets<I> levels;
-    levels.count = levels_;
+    levels.count = static_cast<I>(level_begin_.size() - 1);
     levels.level_begin = level_begin_;
     levels.row.resize(A.n);
     std::iota(levels.row.begin(), levels.row.end(), I(0));
-    plan({A.n, begin.data(), column.data()}, levels);
+    MergePlan<I> made;
+    const Status status = make_merge_plan<I>({A.n, begin.data(), column.data()}, levels, rule_, &made);
+    if (!status.ok()) throw Failure{status};
+    return upload(made, level_begin_);
   }
 
   void make_numbers(cudaStream_t stream)
@@ -276,7 +288,6 @@ private:
 
   MergeRule rule_;
   std::vector<I> level_begin_;  ///< of the levels that were merged
-  I levels_;
   std::size_t entries_;  ///< of the triangle with its diagonal
   StoredTriangle<T, V, I> triangle_;
   MergedRows<T, V, I> merged_;

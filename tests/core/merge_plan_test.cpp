@@ -161,7 +161,6 @@ TEST(MergePlans, are_foreseen_from_some_of_their_levels)
     EXPECT_NEAR(forecast.groups, m.plan.groups, 0.25 * m.plan.groups) << width;
     EXPECT_NEAR(forecast.entries, static_cast<double>(m.plan.entries()), 0.25 * static_cast<double>(m.plan.entries()));
     EXPECT_GE(forecast.longest, 2);
-    EXPECT_GT(forecast.longest_row, 3);
   }
   const auto wide = random_deep_triangle<I>(1, 1, 0, true);
   LevelSets<I> levels;
@@ -187,6 +186,7 @@ TEST(MergePlans, number_what_stands_outside_a_group)
     for (const auto& [column, local] : number) all.insert(local);
     EXPECT_EQ(all.size(), number.size());
     EXPECT_TRUE(all.empty() || *all.rbegin() + 1 == static_cast<int>(all.size())) << "numbers from 0 on";
+    EXPECT_TRUE(std::is_sorted(number.begin(), number.end(), [](auto& a, auto& b) { return a.second < b.second; }));
     span = std::max<std::int64_t>(span, m.plan.group_begin[g + 1] - m.plan.group_begin[g] + static_cast<I>(all.size()));
   }
   EXPECT_EQ(m.plan.span, span);

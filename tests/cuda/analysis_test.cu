@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "../core/patterns.hpp"
+#include "../watchdog.hpp"
 #include "core/star_plan.hpp"
 #include "cuda/courier_arrays.cuh"
 #include "cuda/factor_pattern.hpp"
 #include "cuda/levels.hpp"
+#include "cuda/merge_plan.hpp"
 #include "syncfree/cuda.hpp"
 
 namespace syncfree::cuda {
@@ -208,6 +211,85 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
       other.column[T.row_begin[last]] += lower ? 1 : -1;
       EXPECT_FALSE(fill_star_arrays<Page>(star, OnDevice<I>(other).view(), &made)) << "a row reads somebody else";
     }
+}
+
+/// With rules that end groups for one reason each.
+std::vector<MergeRule> merge_rules()
+{
+  std::vector<MergeRule> rules(7);
+  rules[1].most_levels = 1;
+  rules[2].hop = 0;
+  rules[3].most_levels = 10, rules[3].most_fill = 100, rules[3].run_levels = 1000;
+  rules[4].most_fill = 1.5;
+  rules[5].entry = 2e-3, rules[5].run_levels = 32;
+  rules[6].entry = 1e-7, rules[6].most_fill = 50;
+  return rules;
+}
+
+template <class I> void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const MergeRule& rule)
+{
+  LevelSets<I> levels;
+  ASSERT_TRUE(make_level_sets(T.view(), lower, &levels).ok());
+  MergePlan<I> truth;
+  ASSERT_TRUE(make_merge_plan(T.view(), levels, rule, &truth).ok());
+  const OnDevice<I> there(T);
+  const DeviceArray<I> row(levels.row);
+  DeviceMergePlan<I> made;
+  ASSERT_TRUE(make_merge_plan<I>({there.view(), row.data(), levels.level_begin}, rule, &made));
+  const DeviceMergePlan<I> brought = upload(truth, levels.level_begin);
+  EXPECT_EQ(made.groups, truth.groups);
+  EXPECT_EQ(made.span, truth.span);
+  EXPECT_EQ(made.longest, brought.longest);
+  EXPECT_EQ(host(made.depth), host(brought.depth));
+  EXPECT_EQ(host(made.group_level), host(brought.group_level));
+  EXPECT_EQ(host(made.level_begin), host(brought.level_begin));
+  EXPECT_EQ(host(made.group), host(brought.group));
+  EXPECT_EQ(host(made.group_begin), host(brought.group_begin));
+  EXPECT_EQ(host(made.p_begin), host(brought.p_begin));
+  EXPECT_EQ(host(made.p_column), host(brought.p_column));
+  EXPECT_EQ(host(made.r_begin), host(brought.r_begin));
+  EXPECT_EQ(host(made.r_column), host(brought.r_column));
+  EXPECT_EQ(host(made.r_local), host(brought.r_local));
+  MergeForecast foreseen, expected;
+  ASSERT_TRUE(forecast_merge(T.view(), levels, rule, &expected).ok());
+  ASSERT_TRUE(forecast_merge<I>({there.view(), row.data(), levels.level_begin}, rule, &foreseen));
+  EXPECT_EQ(foreseen.groups, expected.groups);
+  EXPECT_EQ(foreseen.entries, expected.entries);
+  EXPECT_EQ(foreseen.longest, expected.longest);
+}
+
+TYPED_TEST(Analyses, merge_levels_as_the_host_does)
+{
+  using I = TypeParam;
+  for (const bool lower : {true, false}) {
+    std::vector<OwnedPattern<I>> triangles = {
+      random_deep_triangle<I>(1, 80, 5, lower),    random_deep_triangle<I>(6, 3000, 2, lower),
+      grid_triangle<I>(60, 150, lower),            stencil_triangle<I>(16, 12, 14, true, lower),
+      stencil_triangle<I>(13, 9, 11, false, lower), random_triangle<I>(3, 1, 5, lower)};
+    for (std::size_t t = 0; t < (short_run() ? 1 : triangles.size()); ++t)
+      for (const MergeRule& rule : merge_rules()) {
+        SCOPED_TRACE(std::to_string(t) + (lower ? " lower, hop " : " upper, hop ") + std::to_string(rule.hop) +
+                     ", entry " + std::to_string(rule.entry) + ", levels " + std::to_string(rule.most_levels));
+        expect_the_plan_of_the_host(triangles[t], lower, rule);
+        if (testing::Test::HasFailure()) return;
+      }
+  }
+}
+
+/// A row that reads more than a warp's words, and groups of more rows than a block has words for at once.
+TYPED_TEST(Analyses, merge_levels_with_long_rows)
+{
+  if (short_run()) return;
+  using I = TypeParam;
+  std::vector<std::vector<I>> rows(9000);
+  for (I i = 1; i < 9000; ++i) {
+    if (i % 50 == 0)
+      for (I j = std::max<I>(0, i - 6000); j < i; j += 3) rows[i].push_back(j);
+    if (rows[i].empty() || rows[i].back() != i - 1) rows[i].push_back(i - 1);
+  }
+  MergeRule rule;
+  rule.entry = 1e-6, rule.most_fill = 1000;
+  expect_the_plan_of_the_host(pattern_of(rows), true, rule);
 }
 
 TYPED_TEST(Analyses, have_the_fingerprints_of_the_host)

@@ -7,7 +7,7 @@ namespace syncfree {
 
 const TestedBackend& tested()
 {
-  static const TestedBackend backend = {"cuda", "merged", "a model", false};
+  static const TestedBackend backend = {"cuda", "level_order", "no plan pays", false};
   return backend;
 }
 

@@ -231,6 +231,20 @@ TEST(Device, merged_levels_stay_accurate_where_numbers_grow)
   }
 }
 
+/// Groups that read more columns than a row has slots for, and rows too long to be searched in shared memory.
+TEST(Device, merged_groups_may_know_many_columns)
+{
+  if (std::getenv("SYNCFREE_SHORT")) return;  // under a sanitizer
+  for (const I entries : {3, 90}) {
+    const auto A = random_band(60000, entries, 9000, 0, 3);
+    const auto b = random_vector<double>(A.n, 5);
+    const auto p = analysed(A, "merged");
+    const DeviceVector from(b), to(A.n);
+    solve(*p, from, to, A.n);
+    expect_near(to.get(), solution(A, b));
+  }
+}
+
 /// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
 TEST(Device, captured_solves_can_be_replayed)
 {

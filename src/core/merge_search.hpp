@@ -1,0 +1,104 @@
+#pragma once
+
+/// How the groups of core/merge_plan.hpp are looked for, on the host and on a device: levels cut into runs, of which
+/// each finds its groups for itself, and which are merged again with smaller groups while there are too many entries.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "merge_plan.hpp"
+#include "syncfree/host_device.hpp"
+
+namespace syncfree {
+
+/// Levels first..last - 1.
+struct LevelRun {
+  std::int64_t first, last;
+};
+
+/// What the groups of a run come to; `plain` counts the entries of its levels as they are, diagonal and all.
+struct RunCounts {
+  std::int64_t groups = 0, entries = 0, plain = 0;
+  std::int64_t longest = 0;  ///< levels of a group
+};
+
+/// The product, and no fused operation with what it is added to: host and device shall find the same groups.
+SYNCFREE_HD inline double rounded_product(double a, double b)
+{
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+/// Times of the group at hand, and of its levels without merging.
+struct GroupTimes {
+  double hop, entry;
+  double merged = 0, plain = 0;
+
+  SYNCFREE_HD double plain_of(std::int64_t plain_entries) const
+  {
+    return hop + rounded_product(entry, static_cast<double>(plain_entries));
+  }
+  SYNCFREE_HD void begin(std::int64_t plain_entries) { merged = plain = plain_of(plain_entries); }
+  /// Takes a level in if it makes the group's time smaller, as a part of the time without merging.
+  SYNCFREE_HD bool join(std::int64_t entries, std::int64_t plain_entries)
+  {
+    const double more = rounded_product(entry, static_cast<double>(entries)), alone = plain_of(plain_entries);
+    if (!(rounded_product(more, plain) < rounded_product(alone, merged))) return false;
+    merged += more;
+    plain += alone;
+    return true;
+  }
+};
+
+/// All levels, in runs of about equal numbers of rows.
+template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
+
+/// Some levels from the begin, the middle and the end; none where that would be all.
+template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin);
+
+/// Entries of the whole plan, of which these runs are a part.
+///   plain   entries of the triangle with its diagonal
+inline double scaled_entries(const std::vector<RunCounts>& runs, double plain)
+{
+  double made = 0, of_them = 0;
+  for (const RunCounts& run : runs) {
+    made += static_cast<double>(run.entries);
+    of_them += static_cast<double>(run.plain);
+  }
+  return made * plain / std::max(of_them, 1.0);
+}
+
+/// Counts by run, and the hop time that the groups were made with.
+struct FoundGroups {
+  double hop = 0;
+  std::vector<RunCounts> counts;
+};
+
+/// Merges with smaller and smaller groups until there are few enough entries; merge(hop) returns its runs' counts.
+///   plain   entries of the triangle with its diagonal
+///   limit   that its indices can count
+template <class Merge>
+FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, const Merge& merge)
+{
+  constexpr int turns = 17;  // the last without merging
+  const double most = std::max(rule.most_fill * plain, static_cast<double>(rule.free_entries));
+  FoundGroups found;
+  found.hop = rule.hop;
+  for (int turn = 1;; ++turn, found.hop /= 2) {
+    if (turn == turns) found.hop = 0;
+    found.counts = merge(found.hop);
+    if (found.hop == 0 || scaled_entries(found.counts, plain) <= std::min(most, limit)) return found;
+  }
+}
+
+/// Of the whole triangle, from runs that are a part of it.
+///   levels  of the triangle
+MergeForecast forecast_of(const std::vector<LevelRun>& runs, const std::vector<RunCounts>& counts, double levels,
+                          double plain);
+
+}  // namespace syncfree

@@ -1,0 +1,280 @@
+/// What merge_plan.hpp declares: groups are chosen by a block a run of levels, their columns made by a block a group.
+
+#include "merge_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/instantiate.hpp"
+#include "launch.hpp"
+#include "merge_groups.cuh"
+#include "scan.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+/// Thrown where a group or the numbers of all runs take too much memory.
+struct GaveUp {};
+
+constexpr std::uint64_t most_number_bytes = 256 << 20, most_filling_bytes = 64 << 20;
+constexpr std::int64_t most_words = 1 << 25, most_words_of_run = 1 << 24;
+
+/// Words for the bits of one group of a run: what a sixteenth of its rows may take.
+template <class I>
+std::uint32_t words_for(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin)
+{
+  std::int64_t most = 0;
+  for (const LevelRun& run : runs) most = std::max<std::int64_t>(most, level_begin[run.last] - level_begin[run.first]);
+  const auto share = std::min<std::int64_t>(most_words / static_cast<std::int64_t>(runs.size()), most_words_of_run);
+  const std::int64_t words = most < 1 << 20 ? most * (most / 16 + 64) : share;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(words, 1 << 16, share));
+}
+
+/// Blocks for each of `teams`, so that they fill the device; a power of two.
+inline unsigned blocks_of_team(std::uint64_t teams)
+{
+  const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  unsigned blocks = most_blocks_of_cluster();
+  while (blocks > 1 && blocks * teams > multiprocessors) blocks /= 2;
+  return blocks;
+}
+
+/// Where a plan is made. Two of them, of L and of U, may be under way at once.
+class Stream {
+public:
+  Stream() { SYNCFREE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { (void)cudaStreamDestroy(stream_); }
+  cudaStream_t get() const { return stream_; }
+  void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
+
+private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// The groups of some runs, and what their rows come to.
+template <class I> class ChosenGroups {
+public:
+  ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRun> runs, const MergeRule& rule)
+      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_),
+        place_(triangle.row ? places_in(triangle.T.n, triangle.row) : DeviceArray<I>()),
+        level_begin_(triangle.level_begin), group_(places()), depth_(places()), p_(places() + 1), r_(places() + 1),
+        number_(numbers()), row_(places()), bits_(runs_.size() * words()), state_(runs_.size()), reports_(runs_.size()),
+        blocks_(choose_blocks())
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  /// Smaller and smaller groups, until there are few enough entries. Returns the hop time that they were made with.
+  double choose()
+  {
+    const auto limit = static_cast<double>(std::numeric_limits<I>::max());
+    const auto merge = [&](double hop) { return this->merge(hop); };
+    found_ = merge_until_few(rule_, triangle_.plain_entries(), limit, merge);
+    return found_.hop;
+  }
+
+  MergeForecast forecast() const
+  {
+    const auto levels = static_cast<double>(triangle_.level_begin.size() - 1);
+    return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
+  }
+
+  /// Only once, and of runs that are all levels.
+  DeviceMergePlan<I> plan()
+  {
+    DeviceMergePlan<I> made;
+    std::vector<I> before;
+    for (const RunCounts& run : found_.counts) {
+      before.push_back(made.groups);
+      made.groups += static_cast<I>(run.groups);
+      made.longest = std::max(made.longest, run.longest);
+    }
+    made.span = span_;
+    made.longest_row = longest_row_;
+    number_all(before, &made);
+    made.p_column = DeviceArray<I>(static_cast<std::size_t>(add_up_and_read(p_, stream_.get())));
+    made.r_column = DeviceArray<I>(static_cast<std::size_t>(add_up_and_read(r_, stream_.get())));
+    if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
+    fill(made);
+    made.group = std::move(group_);
+    made.depth = std::move(depth_);
+    made.level_begin = std::move(level_begin_);
+    made.p_begin = std::move(p_);
+    made.r_begin = std::move(r_);
+    return made;
+  }
+
+private:
+  std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
+  std::uint32_t words() const { return words_for(runs_, triangle_.level_begin); }
+  /// Throws GaveUp.
+  std::size_t numbers() const
+  {
+    const std::size_t all = runs_.size() * places();
+    if (all * sizeof(unsigned) > most_number_bytes) throw GaveUp();
+    return all;
+  }
+
+  /// One where the levels are as narrow as a block.
+  unsigned choose_blocks() const
+  {
+    const std::size_t levels = triangle_.level_begin.size() - 1;
+    return places() > 2 * choosing_threads / 32 * levels ? blocks_of_team(runs_.size()) : 1;
+  }
+
+  LevelledView<I> view() const
+  {
+    return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? place_.data() : nullptr,
+            level_begin_.data()};
+  }
+
+  std::vector<RunCounts> merge(double hop)
+  {
+    const GroupSearch<I> search = {hop,           rule_.entry,  rule_.most_levels, triangle_.T.n, words(),
+                                   number_.data(), row_.data(), bits_.data(),      state_.data(), blocks_};
+    number_.fill(0, stream_.get());
+    state_.fill(0, stream_.get());
+    reports_.fill(0, stream_.get());
+    const GroupedRows<I> rows = {group_.data(), depth_.data(), p_.data(), r_.data()};
+    launch_clusters(choose_groups<I>, blocks_, blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads,
+                    stream_.get(), view(), runs_there_.data(), search, rows, reports_.data());
+    std::vector<RunReport> reports(runs_.size());
+    reports_.read(reports.data(), 0, reports.size(), stream_.get());
+    std::vector<RunCounts> counts;
+    span_ = words_of_group_ = longest_row_ = 0;
+    for (const RunReport& report : reports) {
+      if (report.gave_up) throw GaveUp();
+      counts.push_back(report.counts);
+      span_ = std::max(span_, report.span);
+      words_of_group_ = std::max(words_of_group_, report.words);
+      longest_row_ = std::max(longest_row_, report.row);
+    }
+    return counts;
+  }
+
+  void number_all(const std::vector<I>& before, DeviceMergePlan<I>* made)
+  {
+    const auto groups = static_cast<std::size_t>(made->groups);
+    const DeviceArray<I> before_there(before);
+    made->group_begin = DeviceArray<I>(groups + 1);
+    made->group_level = DeviceArray<I>(groups);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    number_groups<I><<<static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get()>>>(
+        runs_there_.data(), before_there.data(), level_begin_.data(), depth_.data(), group_.data(),
+        made->group_begin.data(), made->group_level.data(), made->groups, triangle_.T.n);
+    check_launch("number_groups");
+    stream_.wait();  // before_there ends here
+  }
+
+  void fill(const DeviceMergePlan<I>& made) const
+  {
+    const FillingMemory memory = {places() / 32 + 1, static_cast<std::uint64_t>(words_of_group_),
+                                  static_cast<std::uint64_t>(span_) + 1};
+    const unsigned team = blocks_of_team(static_cast<std::uint64_t>(made.groups) / 2);
+    const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+    const std::uint64_t useful = std::min(static_cast<std::uint64_t>(made.groups), 2 * multiprocessors / team);
+    const std::uint64_t teams = std::clamp<std::uint64_t>(most_filling_bytes / (4 * memory.words(team)), 1, useful);
+    const auto blocks = static_cast<unsigned>(team * teams);
+    const DeviceArray<std::uint32_t> scratch(teams * memory.words(team));
+    const MergedColumns<I> columns = {p_.data(), r_.data(), made.p_column.data(), made.r_column.data(),
+                                      made.r_local.data()};
+    launch_clusters(fill_groups<I>, team, blocks, filling_threads, stream_.get(), view(), made.groups,
+                    made.group_begin.data(), made.group_level.data(), memory, scratch.data(), team, columns);
+    stream_.wait();
+  }
+
+  const LevelledPattern<I>& triangle_;
+  const MergeRule& rule_;
+  Stream stream_;
+  std::vector<LevelRun> runs_;
+  FoundGroups found_;
+  std::int64_t span_ = 0, words_of_group_ = 0, longest_row_ = 0;
+  DeviceArray<LevelRun> runs_there_;
+  DeviceArray<I> place_, level_begin_, group_;
+  DeviceArray<unsigned> depth_;
+  DeviceArray<I> p_, r_;  ///< counts by place, then offsets
+  DeviceArray<unsigned> number_;
+  DeviceArray<BitRow> row_;
+  DeviceArray<std::uint32_t> bits_;
+  DeviceArray<RunState> state_;
+  DeviceArray<RunReport> reports_;
+  unsigned blocks_;  ///< of a run
+};
+
+/// Places are 32-bit numbers here.
+template <class I> bool is_too_large(const DevicePattern<I>& T)
+{
+  return static_cast<std::uint64_t>(T.n) >= ~0u || static_cast<std::uint64_t>(T.nnz) >= ~0u;
+}
+
+}  // namespace
+
+template <class I>
+bool forecast_merge(const LevelledPattern<I>& triangle, const MergeRule& rule, MergeForecast* out)
+try {
+  *out = {};
+  const auto levels = static_cast<std::int64_t>(triangle.level_begin.size()) - 1;
+  if (!may_merge(triangle.T.n, levels)) return true;
+  if (is_too_large(triangle.T)) return false;
+  std::vector<LevelRun> runs = sample_of_runs(triangle.level_begin);
+  if (runs.empty()) runs = cut_into_runs(triangle.level_begin, rule);
+  ChosenGroups<I> groups(triangle, std::move(runs), rule);
+  groups.choose();
+  *out = groups.forecast();
+  return true;
+} catch (const GaveUp&) {
+  return false;
+}
+
+template <class I>
+bool make_merge_plan(const LevelledPattern<I>& triangle, const MergeRule& rule, DeviceMergePlan<I>* out)
+try {
+  if (triangle.T.n == 0 || is_too_large(triangle.T)) return false;
+  const auto sample = sample_of_runs(triangle.level_begin);
+  MergeRule near = rule;
+  if (!sample.empty()) near.hop = ChosenGroups<I>(triangle, sample, rule).choose();
+  ChosenGroups<I> groups(triangle, cut_into_runs(triangle.level_begin, rule), near);
+  groups.choose();
+  *out = groups.plan();
+  return true;
+} catch (const GaveUp&) {
+  return false;
+}
+
+template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin)
+{
+  std::vector<unsigned> depth(plan.depth.size());
+  std::transform(plan.depth.begin(), plan.depth.end(), depth.begin(), [](I d) { return static_cast<unsigned>(d) + 1; });
+  std::vector<I> group_level;
+  for (std::size_t level = 0; level + 1 < level_begin.size(); ++level)
+    if (plan.depth[level_begin[level]] == 0) group_level.push_back(static_cast<I>(level));
+  DeviceMergePlan<I> made;
+  made.groups = plan.groups;
+  made.span = plan.span;
+  if (!depth.empty()) made.longest = *std::max_element(depth.begin(), depth.end());
+  for (std::size_t i = 0; i < depth.size(); ++i) {
+    const auto entries = (plan.p_begin[i + 1] - plan.p_begin[i]) + (plan.r_begin[i + 1] - plan.r_begin[i]);
+    made.longest_row = std::max<std::int64_t>(made.longest_row, entries);
+  }
+  made.depth = DeviceArray<unsigned>(depth);
+  made.group = DeviceArray<I>(plan.group);
+  made.group_begin = DeviceArray<I>(plan.group_begin);
+  made.group_level = DeviceArray<I>(group_level);
+  made.level_begin = DeviceArray<I>(level_begin);
+  made.p_begin = DeviceArray<I>(plan.p_begin);
+  made.p_column = DeviceArray<I>(plan.p_column);
+  made.r_begin = DeviceArray<I>(plan.r_begin);
+  made.r_column = DeviceArray<I>(plan.r_column);
+  made.r_local = DeviceArray<std::uint16_t>(plan.r_local);
+  return made;
+}
+
+#define INSTANTIATE(I)                                                                                      \
+  template bool forecast_merge<I>(const LevelledPattern<I>&, const MergeRule&, MergeForecast*);           \
+  template bool make_merge_plan<I>(const LevelledPattern<I>&, const MergeRule&, DeviceMergePlan<I>*);     \
+  template DeviceMergePlan<I> upload<I>(const MergePlan<I>&, const std::vector<I>&);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

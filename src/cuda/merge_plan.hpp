@@ -1,0 +1,59 @@
+#pragma once
+
+/// The plans of core/merge_plan.hpp, made on the device and kept there. On the null stream. Throws Failure and
+/// std::bad_alloc.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/merge_plan.hpp"
+#include "levels.hpp"
+#include "solver.hpp"
+
+namespace syncfree::cuda {
+
+/// MergePlan in device memory, without what the triangle's levels say.
+///   longest      levels of the longest group; 0 without a plan
+///   longest_row  no row of P and R together has more entries
+///   depth        as there, but from 1 on
+///   group_level  by group: its first level
+///   level_begin  places where levels begin
+template <class I> struct DeviceMergePlan {
+  I groups = 0;
+  std::int64_t span = 0, longest = 0, longest_row = 0;
+  DeviceArray<unsigned> depth;
+  DeviceArray<I> group, group_begin, group_level, level_begin, p_begin, p_column, r_begin, r_column;
+  DeviceArray<std::uint16_t> r_local;
+};
+
+/// A triangle whose levels are to be merged.
+///   row          n rows by level, in device memory; nullptr: rows are in that order
+///   level_begin  offsets into them, in host memory
+template <class I> struct LevelledPattern {
+  DevicePattern<I> T;
+  const I* row;
+  const std::vector<I>& level_begin;
+
+  double plain_entries() const { return static_cast<double>(T.nnz) + static_cast<double>(T.n); }
+};
+
+/// As of a plan on the host, and with the same result. Both return false where the device gives up, because the plan
+/// takes more memory than it is worth.
+template <class I>
+bool forecast_merge(const LevelledPattern<I>& triangle, const MergeRule& rule, MergeForecast* out);
+template <class I>
+bool make_merge_plan(const LevelledPattern<I>& triangle, const MergeRule& rule, DeviceMergePlan<I>* out);
+
+/// Where levels begin, in host memory.
+template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle)
+{
+  if (!triangle.device_levels) return triangle.levels().level_begin;
+  const DeviceArray<I>& there = triangle.device_levels->begin;
+  std::vector<I> begin(there.size());
+  there.read(begin.data(), 0, begin.size(), nullptr);
+  return begin;
+}
+
+template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin);
+
+}  // namespace syncfree::cuda
