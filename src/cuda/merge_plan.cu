@@ -63,6 +63,8 @@ public:
         number_(numbers()), row_(places()), bits_(runs_.size() * words()), state_(runs_.size()), reports_(runs_.size()),
         blocks_(choose_blocks())
   {
+    p_.fill(0, nullptr);  // the scans read the last one, too
+    r_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
