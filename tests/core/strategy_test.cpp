@@ -123,8 +123,8 @@ TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
 TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
 {
   EXPECT_TRUE(could_pay_to_merge(on_device(100000, 3000, 5, 50)));
-  EXPECT_FALSE(could_pay_to_merge(on_device(100000, 3000, 5, 1)));
-  EXPECT_FALSE(could_pay_to_merge(on_device(4000000, 3000, 5, 50)));
+  EXPECT_FALSE(could_pay_to_merge(on_device(100000, 1000, 5, 1)));
+  EXPECT_FALSE(could_pay_to_merge(on_device(4000000, 300, 5, 50)));
 }
 
 /// Tiles are filled on the device, whatever its host.
