@@ -49,7 +49,7 @@ struct ChoiceInput {
   std::int64_t expected_applies = 50;
 };
 
-/// Could `merged` pay for its plan, if it took no time and had no more entries than the triangles? Only then its
+/// Could `merged` pay for its plan, if nobody waited and it had no more entries than the triangles? Only then its
 /// numbers are worth to be found.
 bool could_pay_to_merge(const ChoiceInput& input);
 

@@ -85,6 +85,9 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), plan};
 }
 
+/// Of an apply, and of each entry in it.
+static constexpr double merged_start = 5, merged_entry = 2.3e-5;
+
 static double merged_plan_time(double entries, std::int64_t longest)
 {
   return 2500 + 0.0013 * entries + 5 * static_cast<double>(longest);
@@ -94,14 +97,15 @@ static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
-  return {"merged", 5 + (0.6 + 0.007 * length) * groups + 2.3e-5 * entries,
+  return {"merged", merged_start + (0.6 + 0.007 * length) * groups + merged_entry * entries,
           merged_plan_time(entries, f.merged_longest)};
 }
 
 bool could_pay_to_merge(const ChoiceInput& f)
 {
-  const double applies = static_cast<double>(f.expected_applies);
-  return merged_plan_time(static_cast<double>(f.nnz), 2) < applies * level_order_times(f).apply;
+  const double applies = static_cast<double>(f.expected_applies), entries = static_cast<double>(f.nnz);
+  const double least = merged_start + merged_entry * entries;
+  return merged_plan_time(entries, 2) + applies * least < applies * level_order_times(f).apply;
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.

@@ -125,6 +125,9 @@ TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
   EXPECT_TRUE(could_pay_to_merge(on_device(100000, 3000, 5, 50)));
   EXPECT_FALSE(could_pay_to_merge(on_device(100000, 1000, 5, 1)));
   EXPECT_FALSE(could_pay_to_merge(on_device(4000000, 300, 5, 50)));
+  ChoiceInput wide = on_device(884736, 666, 13, 50);
+  wide.nnz = 22600000;
+  EXPECT_FALSE(could_pay_to_merge(wide)) << "its entries alone take half of an apply";
 }
 
 /// Tiles are filled on the device, whatever its host.
