@@ -178,6 +178,7 @@ template <class T> bool same_numbers(const std::vector<T>& a, const std::vector<
 /// In the largest norm, where all is finite, measured by the largest of a and `most`.
 template <class T> bool close_numbers(const std::vector<T>& a, const std::vector<T>& b, double most = 0)
 {
+  if (a.size() != b.size()) return false;
   double apart = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     if (!is_finite(a[k]) || !is_finite(b[k])) return false;
