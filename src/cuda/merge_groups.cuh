@@ -60,9 +60,9 @@ struct alignas(8) BitRow {
 template <class I> struct GrowingGroup {
   I first;
   unsigned base;
-  const unsigned* number;
-  const BitRow* row;
-  const std::uint32_t* bits;
+  unsigned* number;
+  BitRow* row;
+  std::uint32_t* bits;
 
   __device__ unsigned number_of(I place) const { return number[place] - base - 1; }
   __device__ BitRow row_of(I place) const { return row[place]; }
@@ -182,10 +182,11 @@ struct RunReport {
   std::int64_t gave_up = 0;
 };
 
-/// What a level's rows read outside the group gets numbers, if it has none yet; *plain grows by the level's entries.
+/// What a level's rows read outside the group gets numbers, if it has none yet; state->plain[turn] grows by the level's
+/// entries.
 template <class I>
-__device__ void number_outside(const LevelledView<I>& T, const Team& team, I first, I last, I group_first,
-                               unsigned base, unsigned* number, unsigned* next, unsigned long long* plain)
+__device__ void number_outside(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first,
+                               I last, RunState* state, int turn)
 {
   unsigned long long entries = 0;
   for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps())) {
@@ -193,20 +194,20 @@ __device__ void number_outside(const LevelledView<I>& T, const Team& team, I fir
     entries += 1 + static_cast<unsigned long long>(row.end - row.begin);
     for (I k = row.begin + static_cast<I>(threadIdx.x % 32); k < row.end; k += 32) {
       const I other = row[k];
-      if (other >= group_first) continue;
-      const unsigned seen = look_at(number + other);
-      if (seen <= base && replace(number + other, seen, ~0u)) tell(number + other, 1 + take_number(next));
+      if (other >= group.first) continue;
+      unsigned* const number = group.number + other;
+      const unsigned seen = look_at(number);
+      if (seen <= group.base && replace(number, seen, ~0u)) tell(number, 1 + take_number(&state->next));
     }
   }
-  if (threadIdx.x % 32 == 0 && entries) add_to(plain, entries);
+  if (threadIdx.x % 32 == 0 && entries) add_to(state->plain + turn, entries);
 }
 
-/// The bits of a level's rows; *made grows by their entries of P and R.
+/// The bits of a level's rows; state->made[turn] grows by their entries of P and R.
 ///   at, shape   where the first row's stand, and how many words there are of each
 template <class I>
 __device__ void make_bits(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first, I last,
-                          std::uint32_t at, BitRow shape, BitRow* rows, std::uint32_t* bits, const GroupedRows<I>& out,
-                          unsigned long long* made, unsigned long long* longest)
+                          std::uint32_t at, BitRow shape, const GroupedRows<I>& out, RunState* state, int turn)
 {
   __shared__ std::uint32_t scratch[choosing_threads / 32][window];
   const unsigned lane = threadIdx.x % 32, words = shape.outside + static_cast<unsigned>(shape.inside);
@@ -217,19 +218,19 @@ __device__ void make_bits(const LevelledView<I>& T, const Team& team, const Grow
     const std::uint32_t begin = at + static_cast<std::uint32_t>(own - first) * words;
     unsigned r = 0, p = 0;
     unite(row, group, own, shape, scratch[threadIdx.x / 32], [&](unsigned w, std::uint32_t some) {
-      if (w + lane < words) bits[begin + w + lane] = some;
+      if (w + lane < words) group.bits[begin + w + lane] = some;
       (w + lane < shape.outside ? r : p) += __popc(some);
     });
     r = __reduce_add_sync(~0u, r);
     p = __reduce_add_sync(~0u, p);
     if (lane != 0) continue;
-    rows[own] = {begin, shape.outside, shape.inside};
+    group.row[own] = {begin, shape.outside, shape.inside};
     out.r_count[own] = static_cast<I>(r);
     out.p_count[own] = static_cast<I>(p);
     entries += r + p;
     most = max(most, r + p);
   }
-  if (lane == 0 && entries) add_to(made, entries), raise_to(longest, most);
+  if (lane == 0 && entries) add_to(state->made + turn, entries), raise_to(&state->longest, most);
 }
 
 /// owns       a cluster of blocks owns a run of levels, a warp a row of each
@@ -268,7 +269,7 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
         used = 0, group_levels = 0;
         ++report.counts.groups;
       }
-      number_outside(T, team, first, last, group.first, group.base, number, &state.next, state.plain + turn);
+      number_outside(T, team, group, first, last, &state, turn);
       team.meet();
       numbers = look_at(&state.next);
       const auto alone = static_cast<std::int64_t>(look_at(state.plain + turn));
@@ -280,7 +281,7 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
         return;
       }
       const BitRow shape = {0, static_cast<std::uint16_t>(outside), static_cast<std::uint16_t>(inside)};
-      make_bits(T, team, group, first, last, used, shape, search.row, bits, out, state.made + turn, &state.longest);
+      make_bits(T, team, group, first, last, used, shape, out, &state, turn);
       team.meet();
       const auto together = static_cast<std::int64_t>(look_at(state.made + turn));
       if (fresh) times.begin(alone);

@@ -9,6 +9,7 @@
 #include "launch.hpp"
 #include "merge_groups.cuh"
 #include "scan.cuh"
+#include "stream.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -31,27 +32,13 @@ std::uint32_t words_for(const std::vector<LevelRun>& runs, const std::vector<I>&
 }
 
 /// Blocks for each of `teams`, so that they fill the device; a power of two.
-inline unsigned blocks_of_team(std::uint64_t teams)
+unsigned blocks_of_team(std::uint64_t teams)
 {
   const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
   unsigned blocks = most_blocks_of_cluster();
   while (blocks > 1 && blocks * teams > multiprocessors) blocks /= 2;
   return blocks;
 }
-
-/// Where a plan is made. Two of them, of L and of U, may be under way at once.
-class Stream {
-public:
-  Stream() { SYNCFREE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { (void)cudaStreamDestroy(stream_); }
-  cudaStream_t get() const { return stream_; }
-  void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
-
-private:
-  cudaStream_t stream_ = nullptr;
-};
 
 /// The groups of some runs, and what their rows come to.
 template <class I> class ChosenGroups {
@@ -147,7 +134,7 @@ private:
     std::vector<RunCounts> counts;
     span_ = words_of_group_ = longest_row_ = 0;
     for (const RunReport& report : reports) {
-      if (report.gave_up) throw GaveUp();
+      if (report.gave_up || report.words > most_words) throw GaveUp();
       counts.push_back(report.counts);
       span_ = std::max(span_, report.span);
       words_of_group_ = std::max(words_of_group_, report.words);
@@ -189,7 +176,7 @@ private:
 
   const LevelledPattern<I>& triangle_;
   const MergeRule& rule_;
-  Stream stream_;
+  Stream stream_;  ///< the plans of L and of U may be under way at once
   std::vector<LevelRun> runs_;
   FoundGroups found_;
   std::int64_t span_ = 0, words_of_group_ = 0, longest_row_ = 0;
