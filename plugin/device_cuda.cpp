@@ -3,7 +3,7 @@
   CUDA, everything is on the host.
 */
 
-#include "factor_impl.hpp"
+#include "borrow.hpp"
 
 #if defined(SYNCFREE_HAVE_CUDA) && defined(PETSC_HAVE_CUDA) && !PETSC_VERSION_LT(3, 20, 0)
   #include <petscdevice_cuda.h>
@@ -116,18 +116,17 @@ syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &pattern, I
 #endif
 }
 
-PetscErrorCode UseMemory(Factor *factor, PetscMemType type)
+PetscErrorCode UseMemory(UsesDevice *object, PetscMemType type)
 {
   PetscFunctionBegin;
 #if SYNCFREE_DEVICE
   cudaStream_t stream = nullptr;
 
-  if (!factor->analysis->cuda) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!PetscMemTypeDevice(type)) factor->copies = PETSC_TRUE;
+  if (!object) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  factor->analysis->cuda->use(PetscMemTypeDevice(type) ? syncfree::Memory::device : syncfree::Memory::host, stream);
+  object->use(PetscMemTypeDevice(type) ? syncfree::Memory::device : syncfree::Memory::host, stream);
 #else
-  (void)factor, (void)type;
+  (void)object, (void)type;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

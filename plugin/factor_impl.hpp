@@ -3,13 +3,10 @@
 /* What is behind Mat->data of a factored matrix, shared by mat_syncfree.cpp (making it),
    mat_solve.cpp (solving with it) and mat_view.cpp (telling what it is). */
 
-#include "plugin_impl.hpp"
+#include "borrow.hpp"
 
 #include <memory>
-#include <string>
 
-#include "syncfree/cuda.hpp"
-#include "syncfree/fingerprint.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree_plugin {
@@ -49,28 +46,15 @@ inline Factor *Data(Mat F)
   return static_cast<Factor *>(F->data);
 }
 
+/* Of arrays that were borrowed from the device, or not */
+inline void NoteCopies(Factor *factor, PetscBool from_device)
+{
+  if (factor->analysis->cuda && !from_device) factor->copies = PETSC_TRUE;
+}
+
 /* Sees to it that the preconditioner of F is of the backend that serves these settings and this matrix. */
 PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &);
 PetscErrorCode UseHost(Factor *);
-
-/* Is there a device and all that it takes to use it? Else why not. */
-PetscErrorCode FindDevice(PetscBool *, std::string *why);
-
-/* Has this sequential matrix its values on the device? Then they can be borrowed from there. */
-PetscErrorCode IsOnDevice(Mat, PetscBool *);
-PetscErrorCode GetDeviceValues(Mat, const PetscScalar **);
-PetscErrorCode RestoreDeviceValues(Mat, const PetscScalar **);
-
-/* Its pattern there, of n rows; none where PETSc keeps indices of another size. */
-PetscErrorCode GetDevicePattern(Mat, Index, syncfree::PatternView<Index> *);
-PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
-syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &, Index nnz, syncfree::Fingerprint *);
-
-/* Tells the backend cuda where the arrays of the next call are, and PETSc's stream; nothing elsewhere. */
-PetscErrorCode UseMemory(Factor *, PetscMemType);
-
-/* The core's answer as PETSc's: bad numbers are data of F unless A wants an error at once, bad calls are errors. */
-PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &);
 
 PetscErrorCode MatSolve_SyncFree(Mat, Vec, Vec);
 PetscErrorCode MatSolveTranspose_SyncFree(Mat, Vec, Vec);

@@ -7,56 +7,7 @@
 
 #include <limits>
 
-#if PETSC_VERSION_LT(3, 19, 0) /* which has no device for us either */
-  #define MatDenseGetArrayReadAndMemType(B, a, type)  MatDenseGetArrayRead(B, a)
-  #define MatDenseGetArrayWriteAndMemType(B, a, type) MatDenseGetArrayWrite(B, a)
-  #define MatDenseRestoreArrayReadAndMemType          MatDenseRestoreArrayRead
-  #define MatDenseRestoreArrayWriteAndMemType         MatDenseRestoreArrayWrite
-#endif
-
 namespace syncfree_plugin {
-
-/* The arrays of b and x where the backend wants them: for cuda on the device if both are there, else on the host. */
-struct BorrowedVectors {
-  const PetscScalar *from   = nullptr;
-  PetscScalar       *to     = nullptr;
-  PetscBool          device = PETSC_FALSE;
-};
-
-static PetscErrorCode BorrowVectors(Factor *factor, Vec b, Vec x, BorrowedVectors *borrowed)
-{
-  PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (factor->analysis->cuda) {
-    PetscCall(VecGetArrayReadAndMemType(b, &borrowed->from, &from));
-    PetscCall(VecGetArrayWriteAndMemType(x, &borrowed->to, &to));
-    borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
-    if (!borrowed->device) {
-      PetscCall(VecRestoreArrayWriteAndMemType(x, &borrowed->to));
-      PetscCall(VecRestoreArrayReadAndMemType(b, &borrowed->from));
-    }
-  }
-  if (!borrowed->device) {
-    PetscCall(VecGetArrayRead(b, &borrowed->from));
-    PetscCall(VecGetArrayWrite(x, &borrowed->to));
-  }
-  PetscCall(UseMemory(factor, borrowed->device ? from : PETSC_MEMTYPE_HOST));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReturnVectors(Vec b, Vec x, BorrowedVectors *borrowed)
-{
-  PetscFunctionBegin;
-  if (borrowed->device) {
-    PetscCall(VecRestoreArrayWriteAndMemType(x, &borrowed->to));
-    PetscCall(VecRestoreArrayReadAndMemType(b, &borrowed->from));
-  } else {
-    PetscCall(VecRestoreArrayWrite(x, &borrowed->to));
-    PetscCall(VecRestoreArrayRead(b, &borrowed->from));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* With -log_view_gpu_time the clock of the device is read around what runs there. */
 static PetscErrorCode BeginSolve(Mat F, PetscObject b, PetscObject x)
@@ -95,12 +46,13 @@ template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Sol
     PetscCall(VecSet(x, std::numeric_limits<PetscReal>::infinity()));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BorrowVectors(Data(F), b, x, &borrowed));
+  PetscCall(BorrowVectors(Data(F)->analysis->cuda, b, x, PETSC_FALSE, &borrowed));
+  NoteCopies(Data(F), borrowed.device);
   PetscCall(BeginSolve(F, (PetscObject)b, (PetscObject)x));
   const syncfree::Status status = solve(borrowed.from, borrowed.to);
   if (!status.ok()) PetscCall(Translate(F, F, status));
   PetscCall(EndSolve(F, (PetscObject)b, (PetscObject)x));
-  PetscCall(ReturnVectors(b, x, &borrowed));
+  PetscCall(ReturnVectors(b, x, PETSC_FALSE, &borrowed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,42 +111,6 @@ static PetscErrorCode CheckDense(Mat B, const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for the columns of dense matrices. */
-static PetscErrorCode BorrowColumns(Factor *factor, Mat B, Mat X, BorrowedVectors *borrowed)
-{
-  PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (factor->analysis->cuda) {
-    PetscCall(MatDenseGetArrayReadAndMemType(B, &borrowed->from, &from));
-    PetscCall(MatDenseGetArrayWriteAndMemType(X, &borrowed->to, &to));
-    borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
-    if (!borrowed->device) {
-      PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &borrowed->to));
-      PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
-    }
-  }
-  if (!borrowed->device) {
-    PetscCall(MatDenseGetArrayRead(B, &borrowed->from));
-    PetscCall(MatDenseGetArrayWrite(X, &borrowed->to));
-  }
-  PetscCall(UseMemory(factor, borrowed->device ? from : PETSC_MEMTYPE_HOST));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *borrowed)
-{
-  PetscFunctionBegin;
-  if (borrowed->device) {
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &borrowed->to));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
-  } else {
-    PetscCall(MatDenseRestoreArrayWrite(X, &borrowed->to));
-    PetscCall(MatDenseRestoreArrayRead(B, &borrowed->from));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What PETSc's norms and dot products recognise as a failed solve. */
 static PetscErrorCode FillWithInfinity(Mat X)
 {
@@ -227,7 +143,8 @@ static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, 
   }
   PetscCall(MatDenseGetLDA(B, &b_leading));
   PetscCall(MatDenseGetLDA(X, &x_leading));
-  PetscCall(BorrowColumns(factor, B, X, &borrowed));
+  PetscCall(BorrowColumns(factor->analysis->cuda, B, X, &borrowed));
+  NoteCopies(factor, borrowed.device);
   PetscCall(BeginSolve(F, (PetscObject)B, (PetscObject)X));
   PetscCall(Translate(F, F, factor->analysis->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
   PetscCall(EndSolve(F, (PetscObject)B, (PetscObject)X));

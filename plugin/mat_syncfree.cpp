@@ -1,5 +1,5 @@
 /*
-  The factored matrix of MATSOLVERSYNCFREE: it borrows the arrays of an AIJ matrix, lets
+  The factored matrix of MATSOLVERSYNCFREE: it borrows the arrays of an AIJ matrix (borrow.hpp), lets
   the core analyse and factor them, and returns solutions in PETSc's vectors.
 
   For MATMPIAIJ the factor is that of each process's diagonal block, so every solve is
@@ -14,68 +14,6 @@
 #include <vector>
 
 namespace syncfree_plugin {
-
-/* The arrays of an AIJ matrix, or of the diagonal block of a parallel one, while in scope of
-   Borrow() and Return(). */
-struct BorrowedMatrix {
-  Mat                block  = nullptr;
-  PetscBool          device = PETSC_FALSE; /* are the values there? */
-  PetscInt           n      = 0;
-  const PetscInt    *row    = nullptr;
-  const PetscInt    *column = nullptr;
-  const PetscScalar *value  = nullptr;
-
-  syncfree::PatternView<Index> there = {}; /* the pattern in device memory, or nothing */
-
-  syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
-};
-
-static PetscErrorCode BorrowValues(Factor *factor, BorrowedMatrix *borrowed)
-{
-  PetscFunctionBegin;
-  if (factor->analysis->cuda) PetscCall(IsOnDevice(borrowed->block, &borrowed->device));
-  if (borrowed->device) PetscCall(GetDeviceValues(borrowed->block, &borrowed->value));
-  else PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
-  PetscCall(UseMemory(factor, borrowed->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The pattern in device memory, where the matrix lives there and the backend is cuda */
-static PetscErrorCode BorrowThere(const Factor *factor, BorrowedMatrix *borrowed)
-{
-  PetscBool device = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  if (factor->analysis->cuda) PetscCall(IsOnDevice(borrowed->block, &device));
-  if (device && borrowed->n > 0) PetscCall(GetDevicePattern(borrowed->block, (Index)borrowed->n, &borrowed->there));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The pattern only */
-static PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
-{
-  PetscBool done, parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  borrowed->block = A;
-  if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
-  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Return(BorrowedMatrix *borrowed)
-{
-  PetscBool done;
-
-  PetscFunctionBegin;
-  if (borrowed->there.row_begin) PetscCall(RestoreDevicePattern(borrowed->block, &borrowed->there));
-  if (borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
-  else if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
-  PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Bad numbers end in the factor's error flag unless the user wants an error at once. */
 static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, MatFactorError flag, int error)
@@ -279,8 +217,7 @@ try {
   key.options       = options;
   key.row_order     = order(symbolic.row_order);
   key.column_order  = order(symbolic.column_order);
-  if (matrix.there.row_begin) status = FingerprintThere(matrix.there, pattern.nnz(), &key.pattern);
-  else key.pattern = syncfree::fingerprint(pattern, options.threads);
+  status            = FingerprintOf(matrix, options.threads, &key.pattern);
   *made = key;
   return status;
 } catch (const std::bad_alloc &) {
@@ -334,11 +271,11 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   symbolic.column_order  = column_order.empty() ? nullptr : column_order.data();
 
   PetscCall(Borrow(A, &matrix));
-  PetscCall(UseMemory(factor, PETSC_MEMTYPE_HOST));
+  PetscCall(UseMemory(factor->analysis->cuda, PETSC_MEMTYPE_HOST));
   factor->copies = PETSC_FALSE; /* of values */
   const auto nnz = (PetscInt)matrix.Pattern().nnz();
 
-  PetscCall(BorrowThere(factor, &matrix));
+  PetscCall(BorrowThere(factor->analysis->cuda, &matrix));
   ierr = MakeOrTake(F, A, matrix, symbolic, options);
   PetscCall(Return(&matrix));
   PetscCall(ierr);
@@ -425,7 +362,8 @@ static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInf
   F->factorerrortype = MAT_FACTOR_NOERROR;
   PetscCall(PetscLogEventBegin(events.numeric, F, A, 0, 0));
   PetscCall(Borrow(A, &matrix));
-  PetscCall(BorrowValues(factor, &matrix));
+  PetscCall(BorrowValues(factor->analysis->cuda, &matrix));
+  NoteCopies(factor, matrix.device);
   const auto status = factor->analysis->preconditioner->refresh({matrix.Pattern(), matrix.value}, rule);
   PetscCall(Return(&matrix));
   PetscCall(Translate(F, A, status));

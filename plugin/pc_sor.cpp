@@ -6,13 +6,14 @@
   view is PETSc's, and so is what several processes do between their local sweeps.
 */
 
-#include "plugin_impl.hpp"
+#include "borrow.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
 
-#include "syncfree/fingerprint.hpp"
 #include "syncfree/relaxation.hpp"
 #include "syncfree/strategy.hpp"
 
@@ -21,14 +22,15 @@ PETSC_EXTERN PetscErrorCode PCCreate_SOR(PC);
 
 namespace syncfree_plugin {
 
-using Relaxation = syncfree::Relaxation<PetscScalar, Index>;
+using Relaxation     = syncfree::Relaxation<PetscScalar, Index>;
+using CudaRelaxation = syncfree::CudaRelaxation<PetscScalar, Index>;
 
 /* What an analysis or numbers were made of. */
 struct SorState {
   PetscObjectId    matrix  = 0;
   PetscObjectState pattern = 0, values = 0;
   PetscReal        omega = 0, shift = 0;
-  bool             nodes = false;
+  bool             nodes = false, device = false; /* by nodes; on the device */
 };
 
 /* What a PC carries beside the inner type's own data. */
@@ -36,7 +38,9 @@ struct Sor {
   char                        strategy[32] = "auto";
   PetscInt                    threads      = PETSC_DECIDE;
   PetscBool                   inode        = PETSC_TRUE; /* as the matrix does it */
-  std::unique_ptr<Relaxation> relaxation; /* with the analysis of the next two, where there is one */
+  std::unique_ptr<Relaxation> relaxation; /* with the analysis of the next three, where there is one */
+  CudaRelaxation             *cuda = nullptr; /* the same object, where it is the device's */
+  bool                        analysed = false;
   syncfree::Fingerprint       pattern;
   std::vector<Index>          nodes;
   SorState                    state;
@@ -92,66 +96,70 @@ static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Require(const syncfree::Status &status)
+/* Work follows the data, but nodes are relaxed on the host, and a strategy may be one of the host only. */
+static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool nodes, bool *device)
 {
-  using syncfree::Code;
+  const char *const name  = sor->strategy;
+  const auto       *known = syncfree::find_strategy(name);
+  PetscBool         there, found;
+  std::string       why;
 
   PetscFunctionBegin;
-  if (status.ok()) PetscFunctionReturn(PETSC_SUCCESS);
-  const PetscErrorCode error = (PetscErrorCode)(status.code == Code::out_of_memory ? PETSC_ERR_MEM : status.code == Code::missing_diagonal ? PETSC_ERR_ARG_WRONGSTATE : PETSC_ERR_ARG_WRONG);
-  SETERRQ(PETSC_COMM_SELF, error, "%s", status.message().c_str());
-}
-
-/* The arrays of a sequential AIJ matrix */
-struct SorMatrix {
-  Mat                matrix;
-  PetscInt           n      = 0;
-  const PetscInt    *row    = nullptr, *column = nullptr;
-  const PetscScalar *value  = nullptr;
-
-  syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
-};
-
-static PetscErrorCode BorrowRows(Mat matrix, SorMatrix *rows)
-{
-  PetscBool done;
-
-  PetscFunctionBegin;
-  rows->matrix = matrix;
-  PetscCall(MatGetRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &rows->n, &rows->row, &rows->column, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)matrix)->type_name);
-  PetscCall(MatSeqAIJGetArrayRead(matrix, &rows->value));
+  PetscCall(IsOnDevice(block, &there));
+  if (there) PetscCall(FindDevice(&found, &why));
+  *device = there && found && !nodes && (!known || syncfree::find_strategy(name, "cuda"));
+  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; leave -pc_syncfree_sor_strategy to auto", name, nodes ? "rows are relaxed by nodes, which the host does (-pc_syncfree_sor_inode 0)" : there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReturnRows(SorMatrix *rows)
+static void Forget(Sor *sor)
 {
-  PetscBool done;
+  sor->relaxation.reset();
+  sor->cuda     = nullptr;
+  sor->analysed = false;
+  sor->state    = SorState();
+}
 
+static PetscErrorCode MakeRelaxation(Sor *sor, bool device)
+{
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreArrayRead(rows->matrix, &rows->value));
-  PetscCall(MatRestoreRowIJ(rows->matrix, 0, PETSC_FALSE, PETSC_FALSE, &rows->n, &rows->row, &rows->column, &done));
+  Forget(sor);
+  try {
+#if defined(SYNCFREE_HAVE_CUDA)
+    if (device) {
+      auto made       = syncfree::make_cuda_relaxation<PetscScalar, Index>();
+      sor->cuda       = made.get();
+      sor->relaxation = std::move(made);
+    }
+#endif
+    if (!device) sor->relaxation = syncfree::make_host_relaxation<PetscScalar, Index>();
+  } catch (const std::bad_alloc &) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for sweeps");
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Unless the analysis at hand is of another matrix with this pattern. */
-static syncfree::Status AnalysePattern(Sor *sor, const SorMatrix &rows, std::vector<Index> nodes, const syncfree::SolverOptions &options, bool *made)
+static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, std::vector<Index> nodes, const syncfree::SolverOptions &options, bool *made)
 try {
-  const syncfree::Fingerprint pattern = syncfree::fingerprint(rows.Pattern(), options.threads);
-  if (sor->relaxation && sor->pattern == pattern && sor->nodes == nodes) return {};
-  *made = true;
-  auto                   relaxation = syncfree::make_host_relaxation<PetscScalar, Index>();
-  const syncfree::Status status     = relaxation->analyse(rows.Pattern(), nodes, options);
+  syncfree::Fingerprint pattern;
+  syncfree::Status      status = FingerprintOf(rows, options.threads, &pattern);
+
+  if (!status.ok() || (sor->analysed && sor->pattern == pattern && sor->nodes == nodes)) return status;
+  *made         = true;
+  sor->analysed = false;
+  if (sor->cuda) status = sor->cuda->analyse_there(rows.Pattern(), rows.there, options);
+  else status = sor->relaxation->analyse(rows.Pattern(), nodes, options);
   if (!status.ok()) return status;
-  sor->relaxation = std::move(relaxation);
-  sor->pattern    = pattern;
-  sor->nodes      = std::move(nodes);
-  return {};
+  sor->analysed = true;
+  sor->pattern  = pattern;
+  sor->nodes    = std::move(nodes);
+  return status;
 } catch (const std::bad_alloc &) {
   return syncfree::failed(syncfree::Code::out_of_memory);
 }
 
-static PetscErrorCode Analyse(Sor *sor, const SorMatrix &rows, bool nodes)
+static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
 {
   syncfree::SolverOptions options;
   PetscInt                threads = sor->threads;
@@ -160,14 +168,16 @@ static PetscErrorCode Analyse(Sor *sor, const SorMatrix &rows, bool nodes)
 
   PetscFunctionBegin;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(&threads));
-  if (nodes) PetscCall(GetNodes(rows.matrix, &node_begin));
+  if (nodes) PetscCall(GetNodes(rows->block, &node_begin));
   options.strategy = sor->strategy;
   options.threads  = (int)threads;
-  PetscCall(PetscLogEventBegin(events.analysis, rows.matrix, 0, 0, 0));
-  const syncfree::Status status = AnalysePattern(sor, rows, std::move(node_begin), options, &made);
-  PetscCall(PetscLogEventEnd(events.analysis, rows.matrix, 0, 0, 0));
-  if (!made) PetscCall(PetscInfo(rows.matrix, "The pattern is that of the last matrix, and so is the analysis\n"));
-  PetscCall(Require(status));
+  PetscCall(UseMemory(sor->cuda, PETSC_MEMTYPE_HOST));
+  PetscCall(BorrowThere(sor->cuda, rows));
+  PetscCall(PetscLogEventBegin(events.analysis, rows->block, 0, 0, 0));
+  const syncfree::Status status = AnalysePattern(sor, *rows, std::move(node_begin), options, &made);
+  PetscCall(PetscLogEventEnd(events.analysis, rows->block, 0, 0, 0));
+  if (!made) PetscCall(PetscInfo(rows->block, "The pattern is that of the last matrix, and so is the analysis\n"));
+  PetscCall(Translate(rows->block, rows->block, status));
   const syncfree::Summary s = sor->relaxation->summarize();
   sor->flops                = 2.0 * (PetscLogDouble)(s.lower_nnz + s.upper_nnz);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,19 +197,20 @@ static PetscErrorCode ReportZero(Mat A, const syncfree::Status &status, bool nod
 }
 
 /* A shift that is not positive only says that zeros are no error, and with omega other than 1 nobody looks for them. */
-static PetscErrorCode Refresh(Sor *sor, const SorMatrix &rows, const SorState &wanted)
+static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, const SorState &wanted)
 {
   const bool       plain = wanted.omega == 1 && wanted.shift <= 0;
   syncfree::Status status;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(events.numeric, rows.matrix, 0, 0, 0));
-  status = sor->relaxation->refresh({rows.Pattern(), rows.value}, wanted.omega, plain ? 0 : wanted.shift, wanted.nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
-  PetscCall(PetscLogEventEnd(events.numeric, rows.matrix, 0, 0, 0));
+  PetscCall(BorrowValues(sor->cuda, rows));
+  PetscCall(PetscLogEventBegin(events.numeric, rows->block, 0, 0, 0));
+  status = sor->relaxation->refresh({rows->Pattern(), rows->value}, wanted.omega, plain ? 0 : wanted.shift, wanted.nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
+  PetscCall(PetscLogEventEnd(events.numeric, rows->block, 0, 0, 0));
   if (status.code != syncfree::Code::zero_pivot) {
-    PetscCall(Require(status));
-    rows.matrix->factorerrortype = MAT_FACTOR_NOERROR;
-  } else if (plain || wanted.nodes) PetscCall(ReportZero(rows.matrix, status, wanted.nodes, wanted.shift));
+    PetscCall(Translate(rows->block, rows->block, status));
+    rows->block->factorerrortype = MAT_FACTOR_NOERROR;
+  } else if (plain || wanted.nodes) PetscCall(ReportZero(rows->block, status, wanted.nodes, wanted.shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,33 +218,54 @@ static PetscErrorCode Refresh(Sor *sor, const SorMatrix &rows, const SorState &w
 static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift, bool nodes)
 {
   SorState       wanted;
-  SorMatrix      rows;
+  BorrowedMatrix rows;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &wanted.matrix));
   PetscCall(PetscObjectStateGet((PetscObject)A, &wanted.values));
+  PetscCall(ChooseDevice(sor, A, nodes, &wanted.device));
   wanted.pattern = A->nonzerostate, wanted.omega = omega, wanted.shift = shift, wanted.nodes = nodes;
-  const bool same_rows = sor->state.matrix == wanted.matrix && sor->state.pattern == wanted.pattern && sor->state.nodes == nodes;
-  if (same_rows && sor->state.values == wanted.values && sor->state.omega == omega && sor->state.shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
+  const SorState last      = sor->state;
+  const bool     same_rows = last.matrix == wanted.matrix && last.pattern == wanted.pattern && last.nodes == nodes && last.device == wanted.device;
+  if (same_rows && last.values == wanted.values && last.omega == omega && last.shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
   sor->state = SorState(); /* nothing is known if what follows fails */
-  PetscCall(BorrowRows(A, &rows));
-  if (!same_rows) ierr = Analyse(sor, rows, nodes);
-  if (!ierr) ierr = Refresh(sor, rows, wanted);
-  PetscCall(ReturnRows(&rows));
+  PetscCall(Borrow(A, &rows));
+  if (!same_rows) ierr = Analyse(sor, &rows, nodes);
+  if (!ierr) ierr = Refresh(sor, &rows, wanted);
+  PetscCall(Return(&rows));
   PetscCall(ierr);
   sor->state = wanted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operations are logged where they were done. */
+static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool from_zero, PetscInt times, Vec b, Vec x)
+{
+  BorrowedVectors      v;
+  const PetscLogDouble flops = (sweep == syncfree::Sweep::symmetric ? 2 : 1) * (PetscLogDouble)times * sor->flops;
+
+  PetscFunctionBegin;
+  PetscCall(BorrowVectors(sor->cuda, b, x, (PetscBool)!from_zero, &v));
+  PetscCall(PetscLogEventBegin(events.solve, b, x, 0, 0));
+  if (sor->cuda) PetscCall(PetscLogGpuTimeBegin());
+  const syncfree::Status status = sor->relaxation->relax(sweep, from_zero, (Index)times, v.from, v.to);
+  if (sor->cuda) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogEventEnd(events.solve, b, x, 0, 0));
+  PetscCall(ReturnVectors(b, x, (PetscBool)!from_zero, &v));
+  PetscCall(Translate(A, A, status));
+  if (sor->cuda) PetscCall(PetscLogGpuFlops(flops));
+  else PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* MatSOR of a sequential matrix while a PC of ours applies itself. */
 static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
 {
-  Sor                *sor;
-  const PetscScalar  *from;
-  PetscScalar        *to;
-  bool                nodes   = false;
-  const bool          forward = flag & SOR_FORWARD_SWEEP || flag & SOR_LOCAL_FORWARD_SWEEP, backward = flag & SOR_BACKWARD_SWEEP || flag & SOR_LOCAL_BACKWARD_SWEEP;
+  Sor       *sor;
+  bool       nodes   = false;
+  const bool forward = flag & SOR_FORWARD_SWEEP || flag & SOR_LOCAL_FORWARD_SWEEP, backward = flag & SOR_BACKWARD_SWEEP || flag & SOR_LOCAL_BACKWARD_SWEEP;
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)A, &sor));
@@ -243,15 +275,8 @@ static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType 
   }
   if (sor->inode && omega == 1 && shift == 0) PetscCall(HasNodes(A, &nodes));
   PetscCall(Prepare(sor, A, omega, shift, nodes));
-  PetscCall(VecGetArrayRead(b, &from));
-  PetscCall(VecGetArray(x, &to));
-  PetscCall(PetscLogEventBegin(events.solve, A, b, x, 0));
   /* PETSc's sweeps by nodes know no local iterations */
-  sor->relaxation->relax(forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, flag & SOR_ZERO_INITIAL_GUESS, nodes ? its : its * lits, from, to);
-  PetscCall(PetscLogEventEnd(events.solve, A, b, x, 0));
-  PetscCall(PetscLogFlops((forward && backward ? 2 : 1) * (PetscLogDouble)its * sor->flops));
-  PetscCall(VecRestoreArray(x, &to));
-  PetscCall(VecRestoreArrayRead(b, &from));
+  PetscCall(Relax(sor, A, forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, (PetscBool)!!(flag & SOR_ZERO_INITIAL_GUESS), nodes ? its : its * lits, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,19 +325,15 @@ static PetscErrorCode PCApplyRichardson_SyncFreeSOR(PC pc, Vec b, Vec x, Vec w, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void Forget(Sor *sor)
-{
-  sor->relaxation.reset();
-  sor->state = SorState();
-}
-
-/* Those that any triangle can be solved with on the host */
+/* Those that any triangle can be solved with */
 static std::vector<const char *> SorStrategies()
 {
   std::vector<const char *> names = {"auto"};
 
-  for (const auto &info : syncfree::strategies())
-    if (std::string(info.backend) == "host") names.push_back(info.name);
+  for (const auto &info : syncfree::strategies()) {
+    const bool known = std::any_of(names.begin(), names.end(), [&](const char *name) { return !std::strcmp(name, info.name); });
+    if (!known && std::strcmp(info.backend, "kokkos")) names.push_back(info.name);
+  }
   return names;
 }
 
@@ -353,7 +374,8 @@ static PetscErrorCode PCView_SyncFreeSOR(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->strategy));
   if (!sor->state.matrix) PetscFunctionReturn(PETSC_SUCCESS);
   const syncfree::Summary s = sor->relaxation->summarize();
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), threads: %d, rows %s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, sor->state.nodes ? "by nodes" : "one by one"));
+  if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), threads: %d, rows %s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, sor->state.nodes ? "by nodes" : "one by one"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -422,7 +444,8 @@ static PetscErrorCode CreateSor(PC pc)
    The iterates, and so the iterations, are those of `PCSOR`; only the way to them differs. As in `PCSOR` each process of a `MATMPIAIJ`
    relaxes its own rows.
 
-   Sweeps run on the CPU; those of a matrix of the device work on a copy of it.
+   Sweeps run where the matrix lives, on CPU threads or on a CUDA device. Rows that are relaxed together are so on the CPU; matrices
+   of the device have none unless the user asks for them.
 
    A zero on the diagonal is reported as by `PCSOR`.
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "syncfree/status.hpp"
 #include "syncfree_petsc.h"
 
 #if PETSC_VERSION_LT(3, 19, 0)
@@ -89,6 +90,9 @@ template <class T> PetscErrorCode QueryPointer(PetscObject object, const char na
    factored matrix finds it; NULL takes it away, and is the answer when there is none. */
 PetscErrorCode ComposeHandover(Mat, Handover *);
 PetscErrorCode QueryHandover(Mat, Handover **);
+
+/* The core's answer as PETSc's: bad numbers are data of F unless A wants an error at once, bad calls are errors. */
+PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &);
 
 /* Log events, valid while PETSc is initialized. */
 struct Events {

@@ -7,25 +7,31 @@
 #include <string>
 
 #include "syncfree/fingerprint.hpp"
+#include "syncfree/relaxation.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree {
 
 enum class Memory { host, device };
 
-/// The preconditioner on the CUDA device that is current in each call. It keeps the contract of Preconditioner with
-/// these differences:
+/// What works on the CUDA device that is current in each call. It keeps the contract of what it inherits from besides,
+/// with these differences:
 ///   - patterns are host memory, but for analyse_there(); the values of A, b and x are where use() says;
-///   - with device memory a solve does not synchronise: x is there for what comes later on the stream;
+///   - with device memory a solve or sweep does not synchronise: x is there for what comes later on the stream;
 ///   - calls on different streams are put in order by an event;
 ///   - device_failure(CUDA's words) where CUDA refuses a call; out_of_memory names the bytes where the device has none.
-template <class T, class I> class CudaPreconditioner : public Preconditioner<T, I> {
+class UsesDevice {
 public:
+  virtual ~UsesDevice() = default;
+
   /// For the calls that follow.
   ///   memory  of the values of A, of b and of x; at first host
   ///   stream  a cudaStream_t; at first the default stream
   virtual void use(Memory memory, void* stream) = 0;
+};
 
+template <class T, class I> class CudaPreconditioner : public Preconditioner<T, I>, public UsesDevice {
+public:
   /// analyse() of a pattern that is in device memory, too: then it need not be copied there.
   ///   on_device  equal to A, ready on the stream of use(); or empty
   virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
@@ -34,6 +40,15 @@ public:
 
 /// Never nullptr; throws nothing but std::bad_alloc. Touches no device.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner();
+
+/// Sweeps row by row: nodes are invalid_argument.
+template <class T, class I> class CudaRelaxation : public Relaxation<T, I>, public UsesDevice {
+public:
+  /// As CudaPreconditioner's, of a matrix with a diagonal.
+  virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) = 0;
+};
+
+template <class T, class I> std::unique_ptr<CudaRelaxation<T, I>> make_cuda_relaxation();
 
 /// The fingerprint of a pattern in device memory, equal to that of the same pattern on the host.
 ///   nnz     its entries

@@ -40,9 +40,10 @@ public:
   ///           allowed all the same, with infinite or NaN results. invalid_argument before analyse, out_of_memory
   virtual Status refresh(CsrView<T, I> A, double omega, double shift, double least) = 0;
 
-  /// Sweeps over x, n entries as b; not before a refresh. Allocates nothing.
+  /// Sweeps over x, n entries as b, with which it must not overlap. Allocates nothing.
   ///   from_zero  x has no values yet and counts as zero
-  virtual void relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) = 0;
+  ///   errors     invalid_argument before a refresh
+  virtual Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) = 0;
 
   /// Strategy, reason, entries, threads and bytes of the sweeps.
   virtual Summary summarize() const = 0;

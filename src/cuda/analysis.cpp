@@ -73,7 +73,7 @@ public:
     at_once(plans_on_device() ? few_threads() : a_.options.threads,
             {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
              [&] { make_factorization(); }});
-    a_.factorization->use(a_.solver[lower].get());
+    if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
     a_.made.drop_triangles();
     return {};
@@ -205,6 +205,7 @@ private:
 
   void make_factorization()
   {
+    if (!task_.factorizes) return;
     a_.factorization = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels,
                                                                    a_.options.single_storage);
   }
@@ -244,6 +245,28 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   }
 }
 
+template <class T, class I> Summary describe(const Analysis<T, I>& a)
+{
+  Summary s;
+  s.strategy = a.choice.strategy;
+  s.reason = a.choice.reason;
+  s.rows = a.pattern.n;
+  s.operations = a.pattern.counts.operations;
+  s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
+  s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
+  s.single_storage = a.options.single_storage;
+  s.factor_bytes = a.pattern.bytes();
+  s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
+                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.copies.bytes();
+  for (int which = 0; which < 4; ++which)
+    if (const auto& solver = a.solver[which])
+      (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
+  s.plan = a.solver[lower]->describe();
+  const std::string other = a.solver[upper]->describe();
+  if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
+  return s;
+}
+
 template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
 {
   FactorPattern<I>& p = a->made;
@@ -263,6 +286,7 @@ template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
 #define INSTANTIATE(T, I)                                                      \
   template Status make_analysis<T, I>(const Task<I>&, Analysis<T, I>*); \
   template void make_transposes<T, I>(Analysis<T, I>*);                 \
+  template Summary describe<T, I>(const Analysis<T, I>&);               \
   template void fetch_pattern<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

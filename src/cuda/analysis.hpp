@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "calls.hpp"
 #include "factor_pattern.hpp"
 #include "factorize.hpp"
 #include "levels.hpp"
@@ -25,11 +26,11 @@ template <class T, class I> struct Analysis {
   SolverOptions options;
   Choice choice;
   LevelCounts levels;
-  std::unique_ptr<DeviceFactorization<T, I>> factorization;
+  std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< where the task asks for one
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
   DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
-  DeviceArray<T> A_value, b, x;                               ///< copies, for callers with host memory
+  Copies<T> copies;
   PivotReport pivots;
   I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
 };
@@ -38,6 +39,7 @@ template <class T, class I> struct Analysis {
 template <class I> struct Task {
   PatternView<I> A, on_device;
   const SymbolicOptions<I>& symbolic;
+  bool factorizes = true;  ///< else the solvers' numbers come from elsewhere
 };
 
 /// Reads a->options, fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
@@ -45,6 +47,9 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
 
 /// The solvers of the transposed triangles, without numbers.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);
+
+/// All but what the factorization knows.
+template <class T, class I> Summary describe(const Analysis<T, I>& a);
 
 /// Copies the triangles to a->made, unless they are there.
 template <class T, class I> void fetch_pattern(Analysis<T, I>* a);

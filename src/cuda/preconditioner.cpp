@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "analysis.hpp"
+#include "calls.hpp"
 #include "core/instantiate.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/strategy.hpp"
@@ -17,45 +18,9 @@ namespace syncfree {
 namespace cuda {
 namespace {
 
-/// Puts calls on different streams in order. Calls that are captured have no place in that order: when a graph runs is
-/// for the caller to arrange.
-class StreamOrder {
-public:
-  ~StreamOrder()
-  {
-    if (event_) (void)cudaEventDestroy(event_);
-  }
-  void begin(cudaStream_t stream)
-  {
-    if (event_ && stream != last_ && !captured(stream)) SYNCFREE_CUDA(cudaStreamWaitEvent(stream, event_, 0));
-  }
-  void end(cudaStream_t stream)
-  {
-    if (captured(stream)) return;
-    if (!event_) SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
-    SYNCFREE_CUDA(cudaEventRecord(event_, stream));
-    last_ = stream;
-  }
-
-private:
-  static bool captured(cudaStream_t stream)
-  {
-    cudaStreamCaptureStatus status;
-    SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &status));
-    return status != cudaStreamCaptureStatusNone;
-  }
-
-  cudaEvent_t event_ = nullptr;
-  cudaStream_t last_ = nullptr;
-};
-
 template <class T, class I> class Implementation : public CudaPreconditioner<T, I> {
 public:
-  void use(Memory memory, void* stream) override
-  {
-    memory_ = memory;
-    stream_ = static_cast<cudaStream_t>(stream);
-  }
+  void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   {
@@ -67,10 +32,10 @@ public:
   {
     factored_ = false;
     analysis_.reset();
-    return guarded([&] {
+    return calls_.run([&] {
       auto made = std::make_unique<Analysis<T, I>>();
       made->options = options;
-      if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream_));
+      if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
       const Status status = make_analysis({A, on_device, symbolic}, made.get());
       if (status.ok()) analysis_ = std::move(made);
       return status;
@@ -80,14 +45,14 @@ public:
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
     factored_ = false;
-    return guarded([&]() -> Status {
+    return calls_.run([&]() -> Status {
       if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
       Analysis<T, I>& a = *analysis_;
       if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
       a.bad_root = -2;
-      if (memory_ == Memory::host) A.value = to_device(&a.A_value, A.value, a.nnz);
-      const Status status = a.factorization->run(A, rule, stream_, &a.pivots);
+      A.value = calls_.values(&a.copies, A.value, a.nnz);
+      const Status status = a.factorization->run(A, rule, stream(), &a.pivots);
       for (int which = 0; status.ok() && which < 4; ++which)
         if (a.solver[which]) refresh_solver(static_cast<Which>(which));
       factored_ = status.ok();
@@ -97,7 +62,7 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   {
-    return guarded([&]() -> Status {
+    return calls_.run([&]() -> Status {
       if (!factored_) return not_factored();
       const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
       const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
@@ -114,13 +79,13 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   {
-    return guarded([&]() -> Status {
+    return calls_.run([&]() -> Status {
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
-        if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream_);
+        if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream());
         run(lower, natural() ? from : to, to, false);
-        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream_);
+        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream());
       });
       return status;
     });
@@ -129,14 +94,14 @@ public:
   /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   {
-    return guarded([&]() -> Status {
+    return calls_.run([&]() -> Status {
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
         T* z = natural() ? to : analysis_->work.data();
-        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, from, z, stream_);
+        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, from, z, stream());
         run(upper, kind() == Kind::icc ? z : from, z, false);
-        if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream_);
+        if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream());
       });
       return status;
     });
@@ -144,26 +109,11 @@ public:
 
   Summary summarize() const override
   {
-    Summary s;
-    if (!analysis_) return s;
+    if (!analysis_) return {};
     const Analysis<T, I>& a = *analysis_;
-    s.strategy = a.choice.strategy;
-    s.reason = a.choice.reason;
-    s.rows = a.pattern.n;
-    s.operations = a.pattern.counts.operations;
-    s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
-    s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
-    s.single_storage = a.options.single_storage;
-    s.factor_bytes = a.pattern.bytes() + a.factorization->value_bytes();
-    s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
-                   a.factorization->plan_bytes() + a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() +
-                   a.A_value.bytes() + a.b.bytes() + a.x.bytes();
-    for (int which = 0; which < 4; ++which)
-      if (const auto& solver = a.solver[which])
-        (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
-    s.plan = a.solver[lower]->describe();
-    const std::string other = a.solver[upper]->describe();
-    if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
+    Summary s = describe(a);
+    s.factor_bytes += a.factorization->value_bytes();
+    s.plan_bytes += a.factorization->plan_bytes();
     s.pivots = a.pivots;
     return s;
   }
@@ -207,19 +157,6 @@ public:
 private:
   static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
 
-  /// Runs the body in the stream's order and turns what it throws into a Status.
-  template <class Body> Status guarded(Body body)
-  try {
-    order_.begin(stream_);
-    Status status = body();
-    order_.end(stream_);
-    return status;
-  } catch (const Failure& failure) {
-    return failure.status;
-  } catch (const std::bad_alloc&) {
-    return failed(Code::out_of_memory);
-  }
-
   void prepare_transposes()
   {
     Analysis<T, I>& a = *analysis_;
@@ -233,14 +170,17 @@ private:
   {
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
     const bool of_L = which == lower || which == lower_transposed;
-    analysis_->solver[which]->refresh((of_L ? f.lower() : f.upper()).data(), f.inverse_pivot().data(), stream_);
+    analysis_->solver[which]->refresh((of_L ? f.lower() : f.upper()).data(), f.inverse_pivot().data(), stream());
   }
 
-  void run(Which which, const T* b, T* x, bool conjugate) { analysis_->solver[which]->solve(b, x, conjugate, stream_); }
+  void run(Which which, const T* b, T* x, bool conjugate)
+  {
+    analysis_->solver[which]->solve(b, x, conjugate, stream());
+  }
 
   void run_next(Which which, const T* b, T* x, bool conjugate)
   {
-    analysis_->solver[which]->solve_next(b, x, conjugate, stream_);
+    analysis_->solver[which]->solve_next(b, x, conjugate, stream());
   }
 
   /// A whole solve of one column; transposed ones use the orders the other way round.
@@ -254,35 +194,22 @@ private:
     }
     const bool whole = first == lower;
     T* work = a.work.data();
-    gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream_);
+    gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream());
     run(first, work, work, conjugate);
     run_next(second, work, work, conjugate);
-    scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream_);
+    scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream());
   }
 
-  /// body(b, x) with device pointers; host vectors are copied there and back.
+  /// body(b, x) with device pointers.
   template <class Body> void with_vectors(const T* b, T* x, Body body)
   {
-    if (n() == 0) return;
-    if (memory_ == Memory::device) return body(b, x);
-    Analysis<T, I>& a = *analysis_;
-    if (a.x.empty()) a.x = DeviceArray<T>(n());
-    body(to_device(&a.b, b, n()), a.x.data());
-    a.x.read(x, 0, a.x.size(), stream_);
-  }
-
-  /// Copies host memory into an array that is made when first needed.
-  const T* to_device(DeviceArray<T>* array, const T* from, std::size_t size)
-  {
-    if (array->empty()) *array = DeviceArray<T>(size);
-    if (size) SYNCFREE_CUDA(cudaMemcpyAsync(array->data(), from, array->bytes(), cudaMemcpyHostToDevice, stream_));
-    return array->data();
+    if (n() > 0) calls_.with_vectors(&analysis_->copies, static_cast<std::size_t>(n()), false, b, x, body);
   }
 
   void read(const DeviceArray<T>& from, Array<T>* to) const
   {
     to->resize(from.size());
-    from.read(to->data(), 0, from.size(), stream_);
+    from.read(to->data(), 0, from.size(), stream());
   }
 
   Status check_half()
@@ -290,10 +217,10 @@ private:
     if (!factored_) return not_factored();
     if (kind() == Kind::ilu) return {};
     I& row = analysis_->bad_root;
-    if (row == -2) row = find_bad_root(n(), inverse_pivot(), stream_);
+    if (row == -2) row = find_bad_root(n(), inverse_pivot(), stream());
     if (row < 0) return {};
     T inverse;
-    analysis_->factorization->inverse_pivot().read(&inverse, row, 1, stream_);
+    analysis_->factorization->inverse_pivot().read(&inverse, row, 1, stream());
     const T pivot = T(1) / inverse;
     Status status = failed(Code::negative_pivot, row);
     status.value = real_part(pivot);
@@ -304,11 +231,10 @@ private:
   I n() const { return analysis_->pattern.n; }
   Kind kind() const { return analysis_->pattern.kind; }
   bool natural() const { return analysis_->made.natural(); }
+  cudaStream_t stream() const { return calls_.stream(); }
   const T* inverse_pivot() const { return analysis_->factorization->inverse_pivot().data(); }
 
-  Memory memory_ = Memory::host;
-  cudaStream_t stream_ = nullptr;
-  StreamOrder order_;
+  Calls calls_;
   std::unique_ptr<Analysis<T, I>> analysis_;
   bool factored_ = false;
 };

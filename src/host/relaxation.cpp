@@ -91,6 +91,7 @@ public:
   Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) override
   try {
     sweeps_.reset();
+    has_numbers_ = false;
     if (options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
     Status status = check_pattern(A, options.threads);
     if (status.ok()) status = check_nodes(A, node_begin);
@@ -119,13 +120,15 @@ public:
     s.omega = omega;
     I bad = s.node.empty() ? scale_rows(A, shift, least) : scale_nodes(A, shift, least);
     const Status status = s.solves->refresh(s.values);
+    has_numbers_ = status.ok();
     return status.ok() && bad >= 0 ? failed(Code::zero_pivot, bad) : status;
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
   }
 
-  void relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
+  Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
+    if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
     scale(b);
     for (I t = 0; t < times; ++t, from_zero = false) {
       if (from_zero && sweep == Sweep::symmetric) {
@@ -136,6 +139,7 @@ public:
       else rest_of_right(from_zero, x);
       if (sweep != Sweep::forward) backward(from_zero && sweep == Sweep::backward, x);
     }
+    return {};
   }
 
   Summary summarize() const override
@@ -362,6 +366,7 @@ private:
   }
 
   std::unique_ptr<Sweeps<T, I>> sweeps_;
+  bool has_numbers_ = false;
 };
 
 }  // namespace

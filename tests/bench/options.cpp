@@ -86,7 +86,8 @@ PetscErrorCode read_solves(Items PetscOptionsObject, Options* o)
   PetscCall(PetscOptionsBool("-bench_solves", "Whole solves with KSP in place of applications", nullptr, o->solves,
                              &o->solves, nullptr));
   PetscCall(read_string(PetscOptionsObject, "-bench_problems", "Of whole solves: poisson, convection", &o->problems));
-  PetscCall(read_string(PetscOptionsObject, "-bench_pcs", "Of whole solves: types of PC", &o->pcs));
+  PetscCall(read_string(PetscOptionsObject, "-bench_pcs",
+                        "Of whole solves: types of PC; behind a slash that of the smoothers of gamg", &o->pcs));
   PetscCall(read_real(PetscOptionsObject, "-bench_gamg_rows", "Rows above which gamg is left out", &o->gamg_rows));
   PetscCall(read_integer(PetscOptionsObject, "-bench_max_it", "Iterations of a whole solve", &o->most_iterations));
   PetscFunctionReturn(PETSC_SUCCESS);

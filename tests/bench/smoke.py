@@ -154,6 +154,12 @@ def whole_solves(bench):
     for problem in ("poisson", "convection"):
         counts = [int(found[problem, pc]["iterations"]) for pc in ("ilu", "syncfree_ilu", "jacobi")]
         expect(counts[0] == counts[1] < counts[2], f"{problem}: iterations of ilu, ours, jacobi {counts}")
+    path = bench.work / "smoothers.csv"
+    smoothers = ("sor", "syncfree_sor", "gamg/sor", "gamg/syncfree_sor")
+    bench.run("-bench_solves", "-bench_problems", "poisson", "-bench_sizes", "1000", "-bench_pcs", ",".join(smoothers),
+              "-bench_csv", path)
+    counts = {row["pc"]: int(row["iterations"]) for row in read(path)}
+    expect(counts["sor"] == counts["syncfree_sor"] > counts["gamg/sor"] == counts["gamg/syncfree_sor"], f"{counts}")
     text = bench.run("-bench_solves", "-bench_sizes", "300", "-bench_gamg_rows", "100", "-bench_threads", "1").stdout
     expect("jacobi" in text and "gamg" not in text, text)
 

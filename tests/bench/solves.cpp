@@ -21,12 +21,14 @@ struct Problem {
 
 constexpr Problem problems[] = {{"poisson", KSPCG, 0}, {"convection", KSPGMRES, 10}};
 
-/// A PC type with its strategy and threads if it is ours.
+/// A PC type, of mg and gamg with that of the smoothers behind a slash, with strategy and threads if it is ours.
 struct Entrant {
   std::string type, strategy;
   int threads = 1;
 
-  bool ours() const { return type.rfind("syncfree_", 0) == 0; }
+  std::string outer() const { return type.substr(0, type.find('/')); }
+  std::string smoother() const { return type == outer() ? "" : type.substr(outer().size() + 1); }
+  bool ours() const { return type == PCSYNCFREEILU || type == PCSYNCFREEICC; }
   std::string label() const { return ours() ? type + " " + strategy + "/" + std::to_string(threads) : type; }
 };
 
@@ -63,6 +65,24 @@ Matrix make_flow(std::int64_t rows, double speed)
   return A;
 }
 
+/// The PC type of the smoothers of a multigrid that is set up while this lives; an empty one leaves them alone.
+class SmootherOption {
+ public:
+  explicit SmootherOption(const std::string& type) : given_(!type.empty())
+  {
+    if (given_) ok(PetscOptionsSetValue(nullptr, name, type.c_str()));
+  }
+  ~SmootherOption()
+  {
+    if (given_) (void)PetscOptionsClearValue(nullptr, name);
+  }
+  SmootherOption(const SmootherOption&) = delete;
+
+ private:
+  static constexpr const char* name = "-bench_mg_levels_pc_type";
+  bool given_;
+};
+
 /// One preconditioner on one problem, with a KSP that is kept.
 class Solver {
  public:
@@ -76,6 +96,7 @@ class Solver {
   /// The first of its kind in the process, not timed.
   void rehearse()
   {
+    const SmootherOption option(entrant_.smoother());
     ksp_ = create();
     ok(KSPSetUp(ksp_));
     outcome_.entrant = entrant_;
@@ -121,7 +142,7 @@ class Solver {
     ok(KSPSetType(ksp, problem_.method));
     ok(KSPSetTolerances(ksp, 1e-8, 1e-50, 1e50, options_.most_iterations));
     ok(KSPGetPC(ksp, &pc));
-    ok(PCSetType(pc, entrant_.type.c_str()));
+    ok(PCSetType(pc, entrant_.outer().c_str()));
     if (entrant_.ours()) {
       ok(PCSyncFreeILUSetStrategy(pc, entrant_.strategy.c_str()));
       ok(PCSyncFreeILUSetThreads(pc, entrant_.threads));
@@ -142,6 +163,7 @@ class Solver {
 
   double time_setup() const
   {
+    const SmootherOption option(entrant_.smoother());
     KSPOwner ksp = create();
     const double begin = now();
     ok(KSPSetUp(ksp));
@@ -195,7 +217,7 @@ std::vector<Entrant> entrants(const Options& o, std::int64_t rows)
   for (const std::string& type : split(o.pcs)) {
     Entrant e;
     e.type = type;
-    if (type == PCGAMG && static_cast<double>(rows) > static_cast<double>(o.gamg_rows)) continue;
+    if (e.outer() == PCGAMG && static_cast<double>(rows) > static_cast<double>(o.gamg_rows)) continue;
     if (!e.ours()) all.push_back(e);
     for (const std::string& strategy : split(e.ours() ? strategies : ""))
       for (const std::int64_t t : threads) {

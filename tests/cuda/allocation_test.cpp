@@ -82,6 +82,35 @@ TEST(Allocation, the_kth_that_fails_is_reported_and_leaks_nothing)
   }
 }
 
+TEST(Allocation, of_sweeps_that_fails_is_reported_and_sweeps_allocate_nothing)
+{
+  const auto A = random_band(600, 3, 90, 0, 3);
+  std::vector<double> b(A.n, 1), x(A.n);
+  const std::size_t before = live.size();
+  for (const std::string strategy : {"auto", "csc_sync_free", "merged"}) {
+    SCOPED_TRACE(strategy);
+    const auto relaxation = make_cuda_relaxation<double, I>();
+    const auto use = [&] {
+      Status status = relaxation->analyse(A.pattern(), {}, {strategy, 1});
+      if (status.ok()) status = relaxation->refresh(A.view(), 1.2, 0, 0);
+      return status.ok() ? relaxation->relax(Sweep::symmetric, true, 2, b.data(), x.data()) : status;
+    };
+    for (int k = 0, failures = 1; failures; ++k) {
+      made = 0;
+      failing = k;
+      const Status status = use();
+      failures = made > k;
+      EXPECT_EQ(status.code, failures ? Code::out_of_memory : Code::ok) << k << ": " << status.message();
+    }
+    failing = -1;
+    made = 0;
+    EXPECT_TRUE(relaxation->refresh(A.view(), 1.3, 0, 0).ok());
+    EXPECT_TRUE(relaxation->relax(Sweep::backward, false, 2, b.data(), x.data()).ok());
+    EXPECT_EQ(made, 0);
+  }
+  EXPECT_EQ(live.size(), before);
+}
+
 TEST(Allocation, solves_and_refreshes_allocate_nothing_the_second_time)
 {
   const auto A = random_band(600, 3, 90, 0, 3);

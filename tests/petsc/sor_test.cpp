@@ -7,6 +7,7 @@
 
 #include "matrices.hpp"
 #include "petsc_test.hpp"
+#include "syncfree/strategy.hpp"
 
 namespace {
 
@@ -65,6 +66,18 @@ const std::vector<std::string>& sweeps()
   return all;
 }
 
+/* On the device the host's strategies only run where the device has one of that name. */
+std::vector<std::string> strategies_for(Mat A)
+{
+  PetscBool resident;
+  ok(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, &resident));
+  std::vector<std::string> names = host_strategies();
+  if (!resident) return names;
+  for (const std::string& strategy : strategies())
+    if (!on_host(strategy) && strategy != "kokkos") names.push_back(strategy);
+  return names;
+}
+
 class Sor : public testing::TestWithParam<std::string> {};
 
 TEST_P(Sor, has_the_numbers_of_petsc)
@@ -77,7 +90,7 @@ TEST_P(Sor, has_the_numbers_of_petsc)
     VecOwner from = make_vector(b), to = make_vector(rows(A));
     if (refused([&] { return PCApply(theirs, from, to); }).code) continue; /* for a zero on the diagonal */
     const Numbers expected = entries(to);
-    for (const std::string& strategy : host_strategies())
+    for (const std::string& strategy : strategies_for(A))
       for (const char* threads : {"1", "3"}) {
         const PCOwner ours = make_pc(A, PCSYNCFREESOR, GetParam() + " -pc_syncfree_sor_strategy " + strategy + " -pc_syncfree_sor_threads " + threads);
         const std::string what = std::string(sample.name) + ", " + strategy + ", " + threads + " threads";
@@ -226,6 +239,18 @@ TEST(SorOf, options_out_of_range_is_refused)
   }
 }
 
+/* A strategy of the device only, for a matrix that is not there. */
+TEST(SorOf, a_matrix_elsewhere_is_refused)
+{
+  if (!syncfree::find_strategy("level_order")) GTEST_SKIP() << "this build has no backend cuda";
+  MatOwner A = poisson_2d(4, 4), B;
+  ok(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, B.out()));
+  const PCOwner pc = make_pc(B, PCSYNCFREESOR, "-pc_syncfree_sor_strategy level_order");
+  VecOwner b = make_vector(rows(A)), x = make_vector(rows(A));
+  const Refusal refusal = refused([&] { return PCApply(pc, b, x); });
+  EXPECT_TRUE(refusal.says("level_order") && refusal.says("-mat_type aijcusparse")) << refusal.text;
+}
+
 TEST(SorOf, a_transposed_solve_is_that_of_petsc)
 {
   MatOwner A = poisson_3d(4, 5, 3);
@@ -252,7 +277,8 @@ TEST(SorOf, petsc_is_left_as_it_was)
   EXPECT_EQ(before, after);
   const std::string text = view(pc);
   EXPECT_NE(std::string::npos, text.find("type = local_symmetric")) << text;
-  EXPECT_NE(std::string::npos, text.find("syncfree sweeps: serial")) << text;
+  const bool device = text.find("backend: cuda") != std::string::npos;
+  EXPECT_NE(std::string::npos, text.find(device ? "syncfree sweeps: level_order" : "syncfree sweeps: serial")) << text;
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#pragma once
+
+/* The arrays of PETSc's matrices and vectors, where they are: in device memory for an object of the backend cuda, if
+   they live there, else in that of the host. */
+
+#include "plugin_impl.hpp"
+
+#include <string>
+
+#include "syncfree/csr.hpp"
+#include "syncfree/cuda.hpp"
+#include "syncfree/fingerprint.hpp"
+
+namespace syncfree_plugin {
+
+using syncfree::UsesDevice; /* NULL stands for the host's objects */
+
+/* The arrays of an AIJ matrix, or of the diagonal block of a parallel one, between Borrow() and Return(). */
+struct BorrowedMatrix {
+  Mat                block  = nullptr;
+  PetscBool          device = PETSC_FALSE; /* are the values there? */
+  PetscInt           n      = 0;
+  const PetscInt    *row    = nullptr;
+  const PetscInt    *column = nullptr;
+  const PetscScalar *value  = nullptr;
+
+  syncfree::PatternView<Index> there = {}; /* the pattern in device memory, or nothing */
+
+  syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
+};
+
+/* The pattern in the host's memory; that of the device, where the matrix lives there; and values, with which the object
+   is told where it works. Return() gives all of them back. */
+PetscErrorCode Borrow(Mat, BorrowedMatrix *);
+PetscErrorCode BorrowThere(const UsesDevice *, BorrowedMatrix *);
+PetscErrorCode BorrowValues(UsesDevice *, BorrowedMatrix *);
+PetscErrorCode Return(BorrowedMatrix *);
+
+/* The same pattern has the same on host and device. */
+syncfree::Status FingerprintOf(const BorrowedMatrix &, int threads, syncfree::Fingerprint *);
+
+/* The arrays of b and x: on the device if both are there. x is only written unless it is read, too. */
+struct BorrowedVectors {
+  const PetscScalar *from   = nullptr;
+  PetscScalar       *to     = nullptr;
+  PetscBool          device = PETSC_FALSE;
+};
+
+PetscErrorCode BorrowVectors(UsesDevice *, Vec b, Vec x, PetscBool reads_x, BorrowedVectors *);
+PetscErrorCode ReturnVectors(Vec b, Vec x, PetscBool reads_x, BorrowedVectors *);
+
+/* The same for the columns of dense matrices, of which X is only written. */
+PetscErrorCode BorrowColumns(UsesDevice *, Mat B, Mat X, BorrowedVectors *);
+PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *);
+
+/* Is there a device and all that it takes to use it? Else why not. */
+PetscErrorCode FindDevice(PetscBool *, std::string *why);
+
+/* Has this sequential matrix its values on the device? Then they can be borrowed from there. */
+PetscErrorCode IsOnDevice(Mat, PetscBool *);
+PetscErrorCode GetDeviceValues(Mat, const PetscScalar **);
+PetscErrorCode RestoreDeviceValues(Mat, const PetscScalar **);
+
+/* Its pattern there, of n rows; none where PETSc keeps indices of another size. */
+PetscErrorCode GetDevicePattern(Mat, Index, syncfree::PatternView<Index> *);
+PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
+syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &, Index nnz, syncfree::Fingerprint *);
+
+/* Tells the object where the arrays of the next call are, and PETSc's stream. */
+PetscErrorCode UseMemory(UsesDevice *, PetscMemType);
+
+} // namespace syncfree_plugin
