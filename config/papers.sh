@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Measures what three papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020) with our strategies, and prints
-# the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and PNGs in
-# build/papers. About three minutes on an H200; not yet timed on the host, where its strategies stand in for the GPU's.
+# Measures what four papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020, Somo 2025) with our strategies,
+# and prints the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and
+# PNGs in build/papers. About three minutes on an H200 without the last paper, which has not been timed there; not yet
+# timed on the host, where its strategies stand in for the GPU's.
 #
 #   bash config/papers.sh [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
 #
@@ -63,20 +64,21 @@ if [ $small = no ] && [ -n "${SYNCFREE_MATRICES:-}" ]; then
   done
 fi
 
-# all matrices with their rows; few for single precision; rows of those cut into parts; seconds for a contender
+# all matrices with their rows; few for single precision; rows of those cut into parts; the most rows of wavefronts;
+# seconds for a contender
 if [ $small = yes ]; then
   matrices=kkt:432,road:400,hubs:400,powerlaw:400,dense:40,beam:486,two_rows:300,chain:200,7pt:512,5pt:400
-  few=kkt:432,chain:200,7pt:512 cut=400 parts="4 16" time=0.002 slow=0
+  few=kkt:432,chain:200,7pt:512 cut=400 parts="4 16" most=512 time=0.002 slow=0
 elif [ $device = yes ]; then
   matrices=kkt:500000,road:600000,hubs:500000,powerlaw:200000,dense:2000,beam:62000,two_rows:50000,chain:100000
   matrices=$matrices,elasticity:60000,7pt:500000,27pt:200000,5pt:500000,mesh:100000
   few=kkt:200000,powerlaw:100000,beam:62000,7pt:200000,5pt:200000
-  cut=65536 parts="4 16 64 256" time=0.06 slow=0.15
+  cut=65536 parts="4 16 64 256" most=32768 time=0.06 slow=0.15
 else
   matrices=kkt:500000,road:1000000,hubs:500000,powerlaw:200000,dense:2000,beam:62000,two_rows:20000,chain:100000
   matrices=$matrices,7pt:500000,5pt:500000
   few=kkt:200000,powerlaw:100000,beam:62000,7pt:200000,5pt:200000
-  cut=20000 parts="4 16 64" time=0.2 slow=1
+  cut=20000 parts="4 16 64" most=32768 time=0.2 slow=1
 fi
 
 # run NAME OPTION...: errors of single matrices are told and do not stop the others
@@ -97,6 +99,15 @@ those_of() {
   echo "${list#,}"
 }
 
+# waves_up_to ROWS: wavefronts of each length, eight, 64, 512, ... of them as long as a matrix has at most so many rows
+waves_up_to() {
+  local length rows list=
+  for length in 1 8 64 512 4096; do
+    for ((rows = 8 * length; rows <= $1; rows *= 8)); do list=$list,waves$length:$rows; done
+  done
+  echo "${list#,}"
+}
+
 failed=
 # factors of real matrices grow: two orders of operations differ by more than those of the generated ones
 run solves -bench_matrices $matrices -bench_strategies "$strategies" -bench_tolerance 1e-4 \
@@ -112,8 +123,12 @@ for count in $parts; do
     -bench_pc_syncfree_ilu_block_rows $((cut / count))
   made="$made $out/parts_$count.csv"
 done
+# the sequential loop is the host's, also where its rivals run on a GPU
+waves=$(waves_up_to $most)
+run waves -bench_matrices "$waves" -bench_strategies "$(those_of loop csr_writing_first sync_free cusparse)"
+run sequential -bench_matrices "$waves" -bench_strategies serial,loop -bench_mat_type aij -bench_threads 1
 
 $python tests/bench/rates.py "$out/solves.csv" >"$out/rates.txt"
 $python tests/bench/papers.py --solves "$out/solves.csv" --precision "$out/double.csv" "$out/single.csv" \
-  --parts $made --out "$out" | tee "$out/papers.txt"
+  --parts $made --waves "$out/waves.csv" --sequential "$out/sequential.csv" --out "$out" | tee "$out/papers.txt"
 [ -z "$failed" ] || { echo "error: some matrices failed in:$failed" >&2; exit 1; }

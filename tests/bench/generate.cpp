@@ -130,6 +130,24 @@ Matrix make_powerlaw(std::int64_t rows)
   return from_lower(std::move(lower));
 }
 
+/// Wavefronts of `length` rows, one after the other. A row has 32 draws among the rows of earlier wavefronts: one from
+/// the wavefront just before, which makes the levels what they are, the others from that one or the last 256 rows.
+/// So all have about as many entries a row, and with 2000 to 3000 rows as few zeros as the matrices of Somo 2025.
+template <std::int64_t length>
+Matrix make_waves(std::int64_t rows)
+{
+  std::vector<std::vector<std::int64_t>> lower((rows + length - 1) / length * length);
+  for (std::size_t row = length; row < lower.size(); ++row) {
+    const auto i = static_cast<std::int64_t>(row), earlier = i - i % length;
+    for (std::int64_t k = 0; k < 32; ++k) {
+      const std::int64_t width = k == 0 ? length : std::min(earlier, std::max<std::int64_t>(length, 256));
+      const auto back = static_cast<std::int64_t>(random_of(i, -1 - k, 10) * static_cast<double>(width));
+      lower[row].push_back(earlier - 1 - back);
+    }
+  }
+  return from_lower(std::move(lower));
+}
+
 }  // namespace
 
 double random_of(std::int64_t i, std::int64_t j, std::uint64_t seed)
@@ -196,6 +214,11 @@ const std::vector<Generator>& generators()
       {"dense", "every entry on and below the diagonal (Dense)", make_dense, false},
       {"beam", "springs in a beam 9 nodes thick, three unknowns a node (Cantilever)", make_beam, false},
       {"two_rows", "two rows that meet all rows before them, else a band (FullChip)", make_two_rows, false},
+      {"waves1", "32 entries a row before it, wavefronts of 1 row (for Somo 2025)", make_waves<1>, false},
+      {"waves8", "the same, wavefronts of 8 rows", make_waves<8>, false},
+      {"waves64", "the same, wavefronts of 64 rows", make_waves<64>, false},
+      {"waves512", "the same, wavefronts of 512 rows", make_waves<512>, false},
+      {"waves4096", "the same, wavefronts of 4096 rows", make_waves<4096>, false},
   };
   return all;
 }

@@ -3,6 +3,7 @@
 liu   Liu, Li, Hogg, Duff, Vinter: A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves, Euro-Par 2016
 lu    Lu, Niu, Liu: Efficient Block Algorithms for Parallel Sparse Triangular Solve, ICPP 2020
 su    Su et al.: CapelliniSpTRSV, ICPP 2020, as its slides give them
+somo  Somo, Cheshmi: Sync-Free GPU Parallelization of Sparse Kernels from Sequential Python Code, SC 2025
 """
 
 # Liu, table 3: rows, entries of the matrix, levels
@@ -87,6 +88,10 @@ SU_CASES = {
     "cant": {"level_set": (4.81, 28.79), "vendor": (0.28, 7.69), "sync_free": (0.28, 5.02)},
 }
 
+# Somo, section 3: GFLOP/s, of CuPy the best; times that the generated kernel is as fast as CuPy, least and best
+SOMO_GFLOPS = {"sequential": 0.003, "vendor": 0.135}
+SOMO_OVER_VENDOR = (1.5, 6)
+
 # Ours for theirs: of the same kind, smaller. Files of SYNCFREE_MATRICES are named as they are there.
 STANDS_FOR = {
     "kkt": ("nlpkkt160", "nlpkkt200"),
@@ -110,4 +115,5 @@ ROLES = {
     "sync_free": ("csc_sync_free", "sync_free"),
     "thread_rows": ("csr_writing_first", "blocks"),
     "block": ("recursive_block",),
+    "by_hand": ("csr_writing_first", "sync_free"),
 }

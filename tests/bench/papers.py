@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Tables and figures of three papers on triangular solves, measured here, beside the papers' numbers.
+"""Tables and figures of four papers on triangular solves, measured here, beside the papers' numbers.
 
     python3 tests/bench/papers.py [--out FOLDER] --solves FILE.csv... [--parts FILE.csv...] [--precision FILE.csv...]
+                                  [--waves FILE.csv... --sequential FILE.csv...]
 
 --solves: every strategy on every matrix. --parts: the block strategies, with the note parts=P. --precision: the same
-matrices twice, with the note single where the factor is stored in single precision. Plots are drawn into FOLDER, if
-one is given and there is matplotlib.
+matrices twice, with the note single where the factor is stored in single precision. --waves: wavefronts of several
+lengths and numbers; --sequential: the same matrices on one thread of the host. Plots are drawn into FOLDER, if one is
+given and there is matplotlib.
 
 The papers solve with the lower triangle of a matrix and its diagonal; here L is the factor of ILU(0), which has that
 pattern, and a diagonal of ones. GFLOP/s: rows.py. Preprocessing is a set-up less a refresh, so it holds the pattern
@@ -21,7 +23,10 @@ import sys
 
 import paper_numbers as paper
 import rows
-from study import SHAPES, Study, bins_of, parts_of, precision_ratios, triangles, winners
+from study import SHAPES, Study, bins_of, growths, parts_of, precision_ratios, triangles, wavefronts, winners
+
+RIVALS = ("sequential", "by_hand", "vendor")  # of the loop made parallel
+SOMO_CAUSE = "code, baseline or device"
 
 
 def title(text):
@@ -309,13 +314,69 @@ def su_preprocessing(study):
     table("{:12} {:12} {:>10} {:>10}  {}", ("matrix", "", "before", "a solve", "there"), lines)
 
 
-def draw(folder, study, parts, ratios):
+def somo_names(study):
+    """Who is compared, in the order of the columns."""
+    host = {"sequential": "host serial/1", "one_thread": "host loop/1"}
+    return host | {"loop": "loop", "by_hand": study.role["by_hand"] or "-", "vendor": study.role["vendor"] or "-"}
+
+
+def somo_table(waves, names):
+    title("Somo 2025, figure 1: ms of a lower solve by wavefronts and rows in each, and times that loop is as fast")
+    lines = []
+    for wave in waves:
+        times = [times_text(wave.seconds[who]) for who in names]
+        lines.append((wave.count, f"{wave.length:g}", *times, *(rows.show(wave.speedup(who)) for who in RIVALS)))
+    form = "{:>10} {:>6}" + " {:>17}" * len(names) + " |" + " {:>13}" * len(RIVALS)
+    table(form, ("wavefronts", "rows", *names.values(), *(f"x {who}" for who in RIVALS)), lines)
+    print("The paper names no matrices; they have 54 thousand to 1.6 million entries and are 97 to 98 per cent zeros.")
+    print("CuPy was not run here, and the paper does not say which of its calls it timed. spsolve_triangular of CuPy")
+    print("analyses and solves with cuSPARSE in every call; the vendor's analysis here is not in the time of a solve.")
+    print("The sequential loop here is compiled; the paper's comes from Python, and what ran it is not said.")
+
+
+def somo_rates(waves, names):
+    title("Somo 2025, section 3: GFLOP/s of a lower solve, the best of each")
+    best = {who: max(filter(None, (wave.gflops(who) for wave in waves)), default=None) for who in names}
+    there = paper.SOMO_GFLOPS
+    for who, name in names.items():
+        print(f"{name:20} {rows.show(best[who]):>8} here, {there.get(who, 'not given')} there")
+    ours = best["vendor"] / best["sequential"] if best["vendor"] and best["sequential"] else None
+    verdict("the vendor over the sequential loop", round(there["vendor"] / there["sequential"]), ours, SOMO_CAUSE)
+
+
+def somo_speedups(waves):
+    title("Somo 2025, section 3: times that the parallel loop is as fast")
+    found = {who: [s for s in (wave.speedup(who) for wave in waves) if s] for who in RIVALS}
+    for who, values in found.items():
+        mean, best = best_and_mean(values)
+        texts = map(rows.show, (mean, min(values, default=None), best))
+        print("{:10} mean {}, least {}, best {}, ahead on {} of {}".format(
+            who, *texts, sum(value > 1 for value in values), len(values)))
+    least, best = (choose(found["vendor"], default=None) for choose in (min, max))
+    verdict("over the vendor, least", paper.SOMO_OVER_VENDOR[0], least, SOMO_CAUSE)
+    verdict("over the vendor, best", paper.SOMO_OVER_VENDOR[1], best, SOMO_CAUSE)
+    mean = rows.geometric_mean(found["sequential"])
+    print(f"-> over the sequential loop: ahead there, {rows.show(mean)} here: {opinion((mean or 0) > 1, SOMO_CAUSE)}")
+
+
+def somo_trends(waves):
+    """The paper's length of a wavefront has no unit: it may be how many rows one has, or how many there are."""
+    title("Somo 2025, section 3: by what a step of the sweep multiplies the speedup over the vendor")
+    for what, fixed, growing in (("longer wavefronts, no more of them", "count", "length"),
+                                 ("more wavefronts, no longer ones", "length", "count")):
+        steps = growths(waves, fixed, growing)
+        mean, less = rows.geometric_mean(steps), sum(step < 1 for step in steps)
+        print(f"-> {what}: less than 1 there, mean {rows.show(mean)} here, less than 1 in {less} of {len(steps)}: "
+              f"{opinion((mean or 1) < 1, SOMO_CAUSE)}")
+
+
+def draw(folder, study, parts, ratios, waves, names):
     if importlib.util.find_spec("matplotlib") is None:
         return print("\nno plots: there is no matplotlib")
     import papers_plot  # noqa: PLC0415  (wants matplotlib)
 
     folder.mkdir(parents=True, exist_ok=True)
-    for path in papers_plot.draw_all(folder, study, parts, ratios):
+    for path in papers_plot.draw_all(folder, study, parts, ratios, waves, names):
         print(path)
     return None
 
@@ -325,10 +386,14 @@ def main():
     parser.add_argument("--solves", nargs="+", required=True, metavar="FILE.csv")
     parser.add_argument("--parts", nargs="*", default=[], metavar="FILE.csv")
     parser.add_argument("--precision", nargs="*", default=[], metavar="FILE.csv")
+    parser.add_argument("--waves", nargs="*", default=[], metavar="FILE.csv")
+    parser.add_argument("--sequential", nargs="*", default=[], metavar="FILE.csv")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     study = Study(rows.read(options.solves))
     parts, ratios = rows.read(options.parts), precision_ratios(rows.read(options.precision))
+    swept = Study(rows.read(options.waves))
+    waves, names = wavefronts(swept, Study(rows.read(options.sequential))), somo_names(swept)
     print(rows.origin(options.solves))
     for role, name in study.role.items():
         print(f"{role:12} {name or 'nobody here'}")
@@ -341,8 +406,13 @@ def main():
     lu_precision(study, ratios)
     for section in (su_averages, su_curve, su_preference, su_preprocessing):
         section(study)
+    if waves:
+        somo_table(waves, names)
+        somo_rates(waves, names)
+        somo_speedups(waves)
+        somo_trends(waves)
     if options.out:
-        draw(options.out, study, parts, ratios)
+        draw(options.out, study, parts, ratios, waves, names)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt  # noqa: E402  (after the choice of a backend wi
 
 import paper_numbers as paper  # noqa: E402
 import rows  # noqa: E402
-from study import SHAPES, bins_of, parts_of, triangles, winners  # noqa: E402
+from study import SHAPES, bins_of, parts_of, sweeps, triangles, winners  # noqa: E402
 
 MARKS = "os^vDPX*<>hd"
 
@@ -139,7 +139,35 @@ def draw_preference(folder, study):
     return save(figure, folder, "su_preference")
 
 
-def draw_all(folder, study, parts, ratios):
+def draw_sweep(axis, sweep, growing, names):
+    for (who, name), mark in zip(names.items(), MARKS):
+        points = [(getattr(wave, growing), 1e3 * wave.seconds[who]) for wave in sweep if wave.seconds[who]]
+        if points:
+            axis.loglog(*zip(*points), f"-{mark}", label=name)
+    axis.grid(alpha=0.4)
+
+
+def draw_wavefronts(folder, waves, names):
+    """Above as many wavefronts grow, below they become more and stay as long."""
+    orders, labels = (("count", "length"), ("length", "count")), {"count": "wavefronts", "length": "rows a wavefront"}
+    columns = max(len(sweeps(waves, *order)) for order in orders)
+    figure, axes = plt.subplots(2, columns, figsize=(3.6 * columns, 7), squeeze=False, sharex="row",
+                                sharey=True, layout="constrained")
+    for row, (fixed, growing) in zip(axes, orders):
+        found = sweeps(waves, fixed, growing)
+        row[0].set_ylabel("ms, lower solve")
+        for axis, (value, sweep) in zip(row, found.items()):
+            draw_sweep(axis, sweep, growing, names)
+            axis.set_xlabel(labels[growing])
+            axis.set_title(f"{labels[fixed]}: {value:g}", fontsize=9)
+        for axis in row[len(found):]:
+            axis.set_axis_off()
+    axes[0, 0].legend(fontsize=7)
+    figure.suptitle("Somo 2025, figure 1: by length (above) and number (below) of wavefronts")
+    return save(figure, folder, "somo_figure1")
+
+
+def draw_all(folder, study, parts, ratios, waves, names):
     """The paths of the files that were written."""
     paths = [draw_rates(folder, study), draw_selection(folder, study), draw_speedups(folder, study)]
     paths += [draw_curve(folder, study), draw_preference(folder, study)]
@@ -147,4 +175,6 @@ def draw_all(folder, study, parts, ratios):
         paths.append(draw_shapes(folder, parts))
     if ratios:
         paths.append(draw_precision(folder, ratios))
+    if waves:
+        paths.append(draw_wavefronts(folder, waves, names))
     return paths

@@ -131,6 +131,15 @@ def levels_are_those_of_the_pattern(bench):
         expect(found[matrix][1:] == levels, f"{matrix}: {found[matrix]}")
 
 
+def wavefronts_are_as_many_and_as_long_as_named(bench):
+    path, lengths = bench.work / "waves.csv", (1, 8, 64, 512, 4096)
+    matrices = ",".join(f"waves{length}:{3 * length}" for length in lengths)
+    bench.run("-bench_matrices", matrices, "-bench_kinds", "ilu", "-bench_threads", "1", "-bench_strategies", "serial",
+              "-bench_csv", path)
+    found = {(row["matrix"], int(row["n"]), row["lower_levels"], row["upper_levels"]) for row in read(path)}
+    expect(found == {(f"waves{length}", 3 * length, "3", "3") for length in lengths}, f"wavefronts {sorted(found)}")
+
+
 def slow_contenders_are_timed_once(bench):
     path = bench.work / "slow.csv"
     bench.run("-bench_matrices", "7pt:300,5pt:200", "-bench_kinds", "ilu", "-bench_slow", "1e-9", "-bench_csv", path)
@@ -192,7 +201,7 @@ def papers(bench):
     for part in ("Liu 2016, table 1", "Liu 2016, table 3", "Liu 2016, figure 4", "Liu 2016, table 4",
                  "Lu 2020, tables 1 and 2", "Lu 2020, figure 4", "Lu 2020, figure 5", "Lu 2020, table 4",
                  "Lu 2020, table 5", "Lu 2020, figure 6", "Lu 2020, figure 7", "Su 2020, averages", "Su 2020, curve",
-                 "Su 2020, preference", "Su 2020, case study"):
+                 "Su 2020, preference", "Su 2020, case study", "Somo 2025, figure 1", "Somo 2025, section 3"):
         expect(f"== {part}" in result.stdout, f"no {part} in\n{result.stdout}")
     expect(result.stdout.count("  as in the paper") == 6, "tables 1 and 2 of Lu 2020 are not what is counted")
     expect("not measured here" not in result.stdout, result.stdout)
@@ -318,7 +327,7 @@ def plots(bench):
     command = [PYTHON, str(script), "--out", str(bench.work / "plots"), str(bench.csv), str(path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(result.returncode == 0, result.stderr)
-    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc", "../papers/lu_figure6"):
+    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc", "../papers/lu_figure6", "../papers/somo_figure1"):
         start = (bench.work / "plots" / f"{name}.png").read_bytes()[:8]
         expect(start == b"\x89PNG\r\n\x1a\n", f"{name}.png begins with {start}")
 
@@ -330,6 +339,7 @@ TESTS = (
     triangles_and_products_are_timed,
     solutions_are_of_a_good_size,
     levels_are_those_of_the_pattern,
+    wavefronts_are_as_many_and_as_long_as_named,
     slow_contenders_are_timed_once,
     whole_solves,
     symbolic_factorizations,

@@ -94,3 +94,46 @@ def winners(cases, names):
         if times:
             count[min(times, key=times.get)] += 1
     return count
+
+
+class Wave:
+    """A matrix whose wavefronts are all of one length, and {contender: seconds of a lower solve}."""
+
+    def __init__(self, case, seconds):
+        self.count, self.seconds = case.levels["lower"], seconds
+        self.length, self.flops = case.n / self.count, case.flops("lower")
+
+    def speedup(self, over):
+        """Times that the parallel loop is as fast; None if one of the two was not measured."""
+        mine, other = self.seconds["loop"], self.seconds[over]
+        return other / mine if mine and other else None
+
+    def gflops(self, who):
+        return rows.rate(self.flops, self.seconds[who])
+
+
+def wavefronts(study, alone):
+    """Waves by length and count; what one thread of the host takes is in the study `alone`."""
+    host, found = {(case.matrix, case.n): case for case in alone.cases}, []
+    for case in study.cases:
+        seconds = {role: study.solve(case, role) for role in ("by_hand", "vendor")}
+        seconds["loop"], single = case.seconds("loop", "lower"), host.get((case.matrix, case.n))
+        for who, name in (("sequential", "serial"), ("one_thread", "loop")):
+            seconds[who] = single and single.seconds(name, "lower")
+        found.append(Wave(case, seconds))
+    return sorted(found, key=lambda wave: (wave.length, wave.count))
+
+
+def sweeps(waves, fixed, growing):
+    """{value of `fixed`: two waves or more, ascending in `growing`}; one is "count", the other "length"."""
+    found = collections.defaultdict(list)
+    for wave in sorted(waves, key=lambda wave: getattr(wave, growing)):
+        found[getattr(wave, fixed)].append(wave)
+    return {value: found[value] for value in sorted(found) if len(found[value]) > 1}
+
+
+def growths(waves, fixed, growing):
+    """What the speedup over the vendor is multiplied by in each step of the sweeps."""
+    steps = [pair for sweep in sweeps(waves, fixed, growing).values() for pair in zip(sweep, sweep[1:])]
+    speedups = [(before.speedup("vendor"), after.speedup("vendor")) for before, after in steps]
+    return [after / before for before, after in speedups if before and after]
