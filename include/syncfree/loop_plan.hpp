@@ -3,6 +3,7 @@
 /// From the trace of a loop to what those need to know who run it: which iterations wait for which, how they learn of
 /// each other, and which arrays several add to at once.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -88,6 +89,46 @@ template <class I> bool reads_are_affine(const LoopTrace<I>& trace)
     if (read && !find_affine(array, reads).holds) return false;
   }
   return true;
+}
+
+/// Where a reader can tell from the place that it reads for whom it has to wait: one array is written, each iteration
+/// writes one entry of it, at the place +-i + offset, and none reads an entry that a later one writes.
+struct HandOver {
+  bool holds = false;
+  std::int64_t place = 0;  ///< of the array in the body
+  std::int64_t factor = 1, offset = 0;
+
+  /// Outside [0, iterations) if nobody writes there.
+  SYNCFREE_HD std::int64_t writer(std::int64_t location) const { return (location - offset) * factor; }
+};
+
+/// Does an iteration read what a later one writes?
+template <class I> bool reads_ahead(const ArrayTrace<I>& array, const HandOver& hand_over)
+{
+  const auto iterations = static_cast<std::int64_t>(array.begin.size()) - 1;
+  for (std::int64_t i = 0; i < iterations; ++i)
+    for (std::int64_t k = array.begin[i]; k < array.begin[i + 1]; ++k) {
+      const std::int64_t writer = hand_over.writer(array.location[k]);
+      if ((array.access[k] & reads) && writer > i && writer < iterations) return true;
+    }
+  return false;
+}
+
+///   cost  O(accesses)
+template <class I> HandOver find_hand_over(const LoopTrace<I>& trace)
+{
+  constexpr Access changes = writes | adds;
+  HandOver found;
+  for (const ArrayTrace<I>& array : trace.arrays) {
+    const bool changed = std::any_of(array.access.begin(), array.access.end(), [](Access a) { return a & changes; });
+    if (!changed) continue;
+    const Affine affine = find_affine(array, changes);
+    const bool one_each = affine.holds && (affine.factor == 1 || affine.factor == -1);
+    const HandOver here = {true, array.place, affine.factor, affine.offset};
+    if (found.holds || !one_each || reads_ahead(array, here)) return {};
+    found = here;
+  }
+  return found;
 }
 
 /// Throws std::bad_alloc.

@@ -10,7 +10,8 @@
 ///
 /// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). An
 /// iteration belongs to a thread, or to a warp where there are too few to fill the device and each is long: then the
-/// lanes share the checks and the signals, and the first runs the body.
+/// lanes share the checks and the signals, and the first runs the body. Where the place that is read tells for whom to
+/// wait (HandOver), an iteration of a warp begins at once and waits in the body, at each entry that is not there yet.
 ///
 /// Bodies of complex numbers are written with ::cuda::std::complex, which the host's compiler takes, too.
 
@@ -138,6 +139,62 @@ __device__ auto accessor_of([[maybe_unused]] const Body& body, [[maybe_unused]] 
   else return PlainAccessor();
 }
 
+/// An entry of the array that numbers are handed over in.
+template <class T, class At> struct AwaitedPlace {
+  using Number = T;
+  T* entry;
+  std::int64_t location;
+  const At* at;  ///< nullptr: of another array, for which nobody waits
+
+  __device__ T load() const
+  {
+    if (at) at->await(location);
+    return *entry;
+  }
+  __device__ void store(const T& v) const { *entry = v; }
+  __device__ void add(const T& v) const { *entry = load() + v; }
+};
+
+template <class T, class At> struct AwaitedArray {
+  T* data;
+  const At* at;
+  __device__ Element<AwaitedPlace<T, At>> operator[](std::int64_t k) const
+  {
+    return Element<AwaitedPlace<T, At>>(AwaitedPlace<T, At>{data + k, k, at});
+  }
+};
+
+/// Waits for an entry's writer when it is read; flag checker and accessor in one.
+template <class Body, class I> class AwaitingAccessor {
+public:
+  template <class T> using Number = T;
+
+  __device__ AwaitingAccessor(const Body* body, const HandOver& hand_over, unsigned* word, I i, unsigned launch)
+      : body_(body), hand_over_(hand_over), word_(word), i_(i), launch_(launch)
+  {
+  }
+
+  template <class V, class T> __device__ auto operator[](const Input<V, T>& a) const { return PlainAccessor()[a]; }
+  template <class T> __device__ AwaitedArray<T, AwaitingAccessor> operator[](const InOut<T>& a) const
+  {
+    return {a.data, place_in(body_, a) == hand_over_.place ? this : nullptr};
+  }
+
+  /// What was written before is visible then. Nobody later than this iteration writes what it reads.
+  __device__ void await(std::int64_t location) const
+  {
+    const std::int64_t writer = hand_over_.writer(location);
+    if (writer >= 0 && writer < i_) wait_for(word_ + writer, launch_, Spin(i_));
+  }
+
+private:
+  const Body* body_;
+  const HandOver& hand_over_;
+  unsigned* word_;
+  I i_;
+  unsigned launch_;
+};
+
 constexpr int loop_threads = 256;
 
 /// owns       `lanes` lanes, one or a whole warp, own an iteration, a block 256 / lanes that follow each other
@@ -173,6 +230,28 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
     waits.signal();
     done = true;
   }
+}
+
+/// owns       a warp owns an iteration, of which its first lane runs all; a block 8 that follow each other
+/// waits      for the flag of who writes an entry, where the body reads that
+/// publishes  what the body wrote, then the iteration's flag
+/// order      acquire by the reader, release by the writer
+/// progress   iterations wait for earlier ones: those of blocks with earlier tickets, or of other warps of this block
+/// result     bitwise that of the sequential loop
+/// source     Somo and Cheshmi, SC25: constant-time checks of affine write sets; there all of them stand before the body
+template <class Body, class I>
+__global__ void __launch_bounds__(loop_threads)
+run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop,
+                  const __grid_constant__ HandOver hand_over)
+{
+  const Turn turn = take_turn(loop.counter);
+  const auto launch = static_cast<unsigned>(turn.launch + 1);
+  const std::size_t place = turn.place * (loop_threads / 32) + threadIdx.x / 32;
+  if (threadIdx.x % 32 != 0 || place >= static_cast<std::size_t>(loop.iterations)) return;
+  const auto i = static_cast<I>(place);
+  AwaitingAccessor<Body, I> at(&body, hand_over, loop.word, i, launch);
+  body(at, i);
+  publish(loop.word + i, launch);
 }
 
 /// The longest chain of iterations that wait for each other. Throws std::bad_alloc.
@@ -228,7 +307,8 @@ public:
     if (!status.ok()) return status;
     const Plan plan = make_plan<Plan::run_length>(trace);
     if (grain == Grain::chosen || plan.signal == Signal::none) grain = choose_grain(trace, plan);
-    on_device_ = OnDevice(plan, grain);
+    const bool may_await = plan.signal == Signal::flags && grain == Grain::warp;
+    on_device_ = OnDevice(plan, grain, may_await ? find_hand_over(trace) : HandOver());
     return {};
   } catch (const Failure& failure) {
     return failure.status;
@@ -247,7 +327,8 @@ public:
     if (body.iterations() != on_device_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
     if (on_device_.iterations == 0) return {};
-    if (on_device_.shared != 0) launch<true>(body, stream);
+    if (on_device_.hand_over.holds) launch_awaiting(body, stream);
+    else if (on_device_.shared != 0) launch<true>(body, stream);
     else launch<false>(body, stream);
     return {};
   } catch (const Failure& failure) {
@@ -267,6 +348,7 @@ private:
     Signal signal = Signal::none;
     std::uint64_t shared = 0;
     Grain grain = Grain::thread;
+    HandOver hand_over;
     DeviceArray<std::int64_t> begin;
     DeviceArray<I> other;
     DeviceArray<std::int32_t> count;
@@ -275,14 +357,15 @@ private:
 
     OnDevice() = default;
     /// Has happened on return. Throws Failure.
-    OnDevice(const Plan& plan, Grain chosen)
-        : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), counter(1)
+    OnDevice(const Plan& plan, Grain chosen, const HandOver& found)
+        : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), hand_over(found),
+          counter(1)
     {
-      if (signal != Signal::none) {
+      if (signal != Signal::none) word = DeviceArray<unsigned>(static_cast<std::size_t>(plan.iterations));
+      if (signal != Signal::none && !hand_over.holds) {
         begin = DeviceArray<std::int64_t>(plan.begin);
         other = DeviceArray<I>(plan.other);
         count = DeviceArray<std::int32_t>(plan.count);
-        word = DeviceArray<unsigned>(static_cast<std::size_t>(plan.iterations));
       }
       word.fill(0, nullptr);
       counter.fill(0, nullptr);
@@ -310,6 +393,13 @@ private:
     const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
     run_loop<Body, adds_together, lanes, I><<<blocks, loop_threads, 0, stream>>>(body, on_device_.view());
     check_launch("run_loop");
+  }
+
+  void launch_awaiting(const Body& body, cudaStream_t stream) const
+  {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * 32, loop_threads);
+    run_awaiting_loop<Body, I><<<blocks, loop_threads, 0, stream>>>(body, on_device_.view(), on_device_.hand_over);
+    check_launch("run_awaiting_loop");
   }
 
   OnDevice on_device_;
