@@ -35,8 +35,7 @@ public:
   explicit LoopSolver(const DeviceTriangle<I>& triangle)
       : triangle_(triangle, natural_order(triangle.n()), false), body_(make_body(triangle.pattern()))
   {
-    const char* lab = getenv("LOOPGRAIN");
-    throw_failure(loop_.trace(body_, !lab ? Grain::chosen : *lab == 'w' ? Grain::warp : Grain::thread));
+    throw_failure(loop_.trace(body_));
     const StoredView<V, I> L = triangle_.view();
     body_.L = {L.n, L.begin, L.column};
   }

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../loop_script.hpp"
@@ -224,6 +226,41 @@ TEST(Affine, are_the_writes_of_a_solve_by_rows_and_the_reads_of_one_by_columns)
   EXPECT_FALSE(find_affine(*by_columns.find("x"), adds).holds);
   EXPECT_EQ(find_affine(*by_columns.find("x"), reads).factor, -1);
   EXPECT_EQ(find_affine(*by_columns.find("x"), reads).offset, 3);
+}
+
+/// Whom a reader waits for is told by what it reads where each entry has one writer, and nobody reads ahead of it.
+TEST(HandOver, is_found_in_solves_by_rows)
+{
+  const Example e;
+  const auto lower = find_hand_over(traced(LowerSolveCsr<double, int>(e.L(), no_data, no_data, no_data, no_output)));
+  EXPECT_TRUE(lower.holds);
+  EXPECT_EQ(lower.writer(2), 2);
+  const auto upper = find_hand_over(traced(UpperSolveCsr<double, int>(e.L(), no_data, no_data, no_data, no_output)));
+  EXPECT_FALSE(upper.holds) << "rows of a lower triangle, from the last on: they read ahead";
+  EXPECT_FALSE(find_hand_over(traced(UpperSolveCsc<double, int>(e.columns(), no_data, no_data, no_output))).holds);
+}
+
+TEST(HandOver, needs_one_array_one_writer_of_an_entry_and_no_reader_ahead)
+{
+  const auto holds = [](const std::vector<std::vector<std::pair<Access, int>>>& lines) {
+    Script::Table table;
+    for (const auto& line : lines) table.line(line);
+    LoopTrace<int> trace = traced(script_of(table, 100));
+    trace.arrays.erase(std::remove_if(trace.arrays.begin(), trace.arrays.end(),
+                                      [](const ArrayTrace<int>& array) { return array.name != "x"; }),
+                       trace.arrays.end());
+    return find_hand_over(trace).holds;
+  };
+  EXPECT_TRUE(holds({{{writes, 9}}, {{reads, 9}, {writes, 8}}, {{reads, 9}, {reads, 50}, {writes, 7}}}));
+  EXPECT_TRUE(holds({{{reads, 3}, {adds, 3}}, {{reads, 3}, {adds, 4}}})) << "one's own entry may be read and added to";
+  EXPECT_FALSE(holds({{{writes, 0}}, {{writes, 2}}, {{writes, 4}}})) << "every other entry";
+  EXPECT_FALSE(holds({{{writes, 0}, {reads, 1}}, {{writes, 1}}})) << "reads ahead";
+  EXPECT_FALSE(holds({{{writes, 0}}, {{writes, 0}}})) << "two writers";
+  EXPECT_FALSE(holds({{{writes, 0}}, {{reads, 0}}})) << "one without an entry of its own";
+  const Example e;
+  LoopTrace<int> trace = traced(LowerSolveCsr<double, int>(e.L(), no_data, no_data, no_data, no_output));
+  trace.arrays.push_back(trace.arrays.front());
+  EXPECT_FALSE(find_hand_over(trace).holds) << "two arrays";
 }
 
 TEST(LoopGraph, has_flow_anti_and_output_dependences)

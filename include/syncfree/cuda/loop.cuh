@@ -11,7 +11,7 @@
 /// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). An
 /// iteration belongs to a thread, or to a warp where there are too few to fill the device and each is long: then the
 /// lanes share the checks and the signals, and the first runs the body. Where the place that is read tells for whom to
-/// wait (HandOver), an iteration of a warp begins at once and waits in the body, at each entry that is not there yet.
+/// wait (HandOver), an iteration begins at once and waits in the body, at each entry that is not there yet.
 ///
 /// Bodies of complex numbers are written with ::cuda::std::complex, which the host's compiler takes, too.
 
@@ -232,55 +232,63 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
   }
 }
 
-/// owns       a warp owns an iteration, of which its first lane runs all; a block 8 that follow each other
+/// owns       `lanes` lanes, one or a whole warp, own an iteration, of which the first lane runs all; a block
+///            256 / lanes that follow each other
 /// waits      for the flag of who writes an entry, where the body reads that
 /// publishes  what the body wrote, then the iteration's flag
 /// order      acquire by the reader, release by the writer
-/// progress   iterations wait for earlier ones: those of blocks with earlier tickets, or of other warps of this block
+/// progress   iterations wait for earlier ones: those of blocks with earlier tickets, or of this block. Lanes of a warp
+///            may wait for each other in loops of their own: from compute capability 7.0 on each thread that has begun
+///            goes on (CUDA C++ Programming Guide, independent thread scheduling)
 /// result     bitwise that of the sequential loop
-/// source     Somo and Cheshmi, SC25: constant-time checks of affine write sets; there all of them stand before the body
-template <class Body, class I>
+/// source     Somo and Cheshmi, SC25: constant-time checks of affine write sets; there all stand before the body
+template <class Body, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop,
                   const __grid_constant__ HandOver hand_over)
 {
   const Turn turn = take_turn(loop.counter);
   const auto launch = static_cast<unsigned>(turn.launch + 1);
-  const std::size_t place = turn.place * (loop_threads / 32) + threadIdx.x / 32;
-  if (threadIdx.x % 32 != 0 || place >= static_cast<std::size_t>(loop.iterations)) return;
+  const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
+  if (threadIdx.x % lanes != 0 || place >= static_cast<std::size_t>(loop.iterations)) return;
   const auto i = static_cast<I>(place);
   AwaitingAccessor<Body, I> at(&body, hand_over, loop.word, i, launch);
   body(at, i);
   publish(loop.word + i, launch);
 }
 
-/// The longest chain of iterations that wait for each other. Throws std::bad_alloc.
+/// The longest chain of iterations that wait for each other, where only `window` that follow each other are on their
+/// way at a time. Throws std::bad_alloc.
 ///   cost  O(waits)
-template <class I, std::int64_t length> I longest_chain(const LoopPlan<I, length>& plan)
+template <class I, std::int64_t length> I longest_chain(const LoopPlan<I, length>& plan, std::size_t window)
 {
   std::vector<I> depth(std::max<I>(plan.iterations, 0), 1);
   I longest = plan.iterations > 0 ? 1 : 0;
-  for (std::size_t i = 0; i + 1 < plan.begin.size(); ++i)
+  for (std::size_t i = 0; i + 1 < plan.begin.size(); ++i) {
+    if (i >= window) depth[i] = std::max<I>(depth[i], depth[i - window] + 1);
     for (std::int64_t k = plan.begin[i]; k < plan.begin[i + 1]; ++k) {
       const bool flags = plan.signal == Signal::flags;
       const std::size_t before = flags ? plan.other[k] : i, after = flags ? i : plan.other[k];
       depth[after] = std::max<I>(depth[after], depth[before] + 1);
-      longest = std::max(longest, depth[after]);
     }
+    longest = std::max(longest, depth[i]);
+  }
   return longest;
 }
 
-/// A warp for an iteration where few can run at once and each touches much: the thresholds with which a row of
-/// `level_order` gets a warp. They were not measured with loops.
+/// A warp for an iteration where each touches much, more where all is looked for before it begins, and so many warps as
+/// the device holds are enough for the loop's width. Thresholds were measured on an H200 with triangular solves.
 template <class I, std::int64_t length>
-Grain choose_grain(const LoopTrace<I>& trace, const LoopPlan<I, length>& plan)
+Grain choose_grain(const LoopTrace<I>& trace, const LoopPlan<I, length>& plan, bool awaits)
 {
   if (plan.signal == Signal::none) return Grain::thread;
   std::int64_t touched = 0;
   for (const ArrayTrace<I>& array : trace.arrays) touched += static_cast<std::int64_t>(array.location.size());
-  const auto iterations = static_cast<double>(plan.iterations);
-  const bool narrow = iterations < 64.0 * static_cast<double>(longest_chain(plan));
-  return narrow && static_cast<double>(touched) > 16 * iterations ? Grain::warp : Grain::thread;
+  if (touched <= (awaits ? 4 : 16) * static_cast<std::int64_t>(plan.iterations)) return Grain::thread;
+  const int warps = device_attribute(cudaDevAttrMultiProcessorCount) *
+                    (device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / 32);
+  const auto chain = [&](std::size_t window) { return static_cast<double>(longest_chain(plan, window)); };
+  return chain(warps) <= 1.5 * chain(plan.iterations) ? Grain::warp : Grain::thread;
 }
 
 /// A traced loop on the device that was current in trace(). Its runs must follow each other: in one stream, or as
@@ -306,9 +314,9 @@ public:
     const Status status = trace_loop(body, &trace);
     if (!status.ok()) return status;
     const Plan plan = make_plan<Plan::run_length>(trace);
-    if (grain == Grain::chosen || plan.signal == Signal::none) grain = choose_grain(trace, plan);
-    const bool may_await = plan.signal == Signal::flags && grain == Grain::warp;
-    on_device_ = OnDevice(plan, grain, may_await ? find_hand_over(trace) : HandOver());
+    const HandOver hand_over = plan.signal == Signal::flags ? find_hand_over(trace) : HandOver();
+    if (grain == Grain::chosen || plan.signal == Signal::none) grain = choose_grain(trace, plan, hand_over.holds);
+    on_device_ = OnDevice(plan, grain, hand_over);
     return {};
   } catch (const Failure& failure) {
     return failure.status;
@@ -327,9 +335,8 @@ public:
     if (body.iterations() != on_device_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
     if (on_device_.iterations == 0) return {};
-    if (on_device_.hand_over.holds) launch_awaiting(body, stream);
-    else if (on_device_.shared != 0) launch<true>(body, stream);
-    else launch<false>(body, stream);
+    if (on_device_.grain == Grain::warp) launch<32>(body, stream);
+    else launch<1>(body, stream);
     return {};
   } catch (const Failure& failure) {
     return failure.status;
@@ -382,23 +389,25 @@ private:
     }
   };
 
-  template <bool adds_together> void launch(const Body& body, cudaStream_t stream) const
+  template <int lanes> void launch(const Body& body, cudaStream_t stream) const
   {
-    if (on_device_.grain == Grain::warp) launch_with<adds_together, 32>(body, stream);
-    else launch_with<adds_together, 1>(body, stream);
+    if (on_device_.hand_over.holds) launch_awaiting<lanes>(body, stream);
+    else if (on_device_.shared != 0) launch_checking<true, lanes>(body, stream);
+    else launch_checking<false, lanes>(body, stream);
   }
 
-  template <bool adds_together, int lanes> void launch_with(const Body& body, cudaStream_t stream) const
+  template <bool adds_together, int lanes> void launch_checking(const Body& body, cudaStream_t stream) const
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
     run_loop<Body, adds_together, lanes, I><<<blocks, loop_threads, 0, stream>>>(body, on_device_.view());
     check_launch("run_loop");
   }
 
-  void launch_awaiting(const Body& body, cudaStream_t stream) const
+  template <int lanes> void launch_awaiting(const Body& body, cudaStream_t stream) const
   {
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * 32, loop_threads);
-    run_awaiting_loop<Body, I><<<blocks, loop_threads, 0, stream>>>(body, on_device_.view(), on_device_.hand_over);
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
+    run_awaiting_loop<Body, lanes, I>
+        <<<blocks, loop_threads, 0, stream>>>(body, on_device_.view(), on_device_.hand_over);
     check_launch("run_awaiting_loop");
   }
 
