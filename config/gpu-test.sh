@@ -40,6 +40,7 @@ make_googletest() {
 
 make_all() {
   local targets="cuda_tests cuda_allocation_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench"
+  targets="$targets bratu reaction"
   make_googletest && build_gpu "$targets" && echo "RESULT 1 0 0"
 }
 

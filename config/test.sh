@@ -82,7 +82,7 @@ export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is te
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 step rules python3 config/rules.py
-step build build_host "all syncfree_bench"
+step build build_host "all syncfree_bench bratu reaction"
 for test in core core_allocation host host_allocation; do gtest $test build/host/${test}_tests; done
 gtest_kokkos kokkos build/host
 

@@ -48,6 +48,7 @@ foreach(source ${examples})
   cmake_path(GET source STEM name)
   add_executable(${name} EXCLUDE_FROM_ALL ${source})
   target_link_libraries(${name} PRIVATE PETSc::PETSc m)
+  target_compile_options(${name} PRIVATE -Wno-unused-parameter) # PETSc's callbacks are given more than each wants
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY examples)
 endforeach()
 

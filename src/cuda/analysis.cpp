@@ -105,9 +105,18 @@ private:
       there = {n, a_.nnz, begin.data(), column.data()};
     }
     if (!split(a_.made.kind, there, &a_.pattern)) return false;
+    if (a_.made.kind == Kind::icc) keep_rows(there, std::move(begin), std::move(column));
     make_triangles();
     find_both_levels();
     return true;
+  }
+
+  /// Of A: the shift that makes positive definite looks at whole rows, and IC asks for it as a rule.
+  void keep_rows(const DevicePattern<I>& A, DeviceArray<I> begin, DeviceArray<I> column)
+  {
+    const bool made_here = !begin.empty();
+    A_begin_ = made_here ? std::move(begin) : copy_of(A.row_begin, static_cast<std::size_t>(A.n) + 1);
+    A_column_ = made_here ? std::move(column) : copy_of(A.column, static_cast<std::size_t>(A.nnz));
   }
 
   Status make_on_host()
@@ -208,6 +217,7 @@ private:
     if (!task_.factorizes) return;
     a_.factorization = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels,
                                                                    a_.options.single_storage);
+    a_.factorization->take_rows(std::move(A_begin_), std::move(A_column_));
   }
 
   const Task<I>& task_;
@@ -215,6 +225,7 @@ private:
   bool was_split_ = false;
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
+  DeviceArray<I> A_begin_, A_column_;  ///< for the factorization, or empty
   TileChoice tile_;
 };
 

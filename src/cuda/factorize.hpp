@@ -37,6 +37,13 @@ public:
     if (slots_.only_pivots() && !single_) solver_of_L_ = solver_of_L;
   }
 
+  /// Row offsets and columns of A, which else are copied from the host when they are first needed.
+  void take_rows(DeviceArray<I> begin, DeviceArray<I> column)
+  {
+    A_begin_ = std::move(begin);
+    A_column_ = std::move(column);
+  }
+
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
   ///   report  [out] what the pivot rule did
@@ -62,7 +69,7 @@ private:
   const DeviceFactorPattern<I>& pattern_;
   const DeviceLevels<I>& levels_;
   bool single_;
-  DeviceArray<I> A_begin_, A_column_;  ///< for positive_definite, made when first needed
+  DeviceArray<I> A_begin_, A_column_;  ///< for positive_definite; may be made when first needed
   UpdateSlots<I> slots_;               ///< made where rows are short
   std::size_t against_crowding_ = 0;
   DeviceArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row

@@ -192,6 +192,22 @@ def symbolic_factorizations(bench):
     expect(text.count("geometric mean over PETSc") == 4, text)
 
 
+def whole_programs(bench):
+    built, path = bench.program.parent, bench.work / "examples.csv"
+    if not (built / "examples/reaction").exists():
+        raise Skip("the examples are not built")
+    command = [PYTHON, pathlib.Path(__file__).parent / "examples.py", "--programs", built / "examples", "--library",
+               built / "libsyncfree_ilu.so", "--bratu", 8, "--reaction", 3, "--csv", path]
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
+    expect(result.returncode == 0, result.stdout + result.stderr)
+    found = {(row["program"], row["pc"]): row for row in read(path)}
+    expect(len(found) == 8, f"rows {sorted(found)}")
+    for program in ("bratu", "reaction"):
+        ours, theirs = found[program, "syncfree_ilu"], found[program, "ilu"]
+        expect(ours["iterations"] == theirs["iterations"] != "0", f"iterations of {ours} and {theirs}")
+        expect(float(ours["whole"]) > float(ours["KSPSolve"]) > 0, f"times of {ours}")
+
+
 def papers(bench):
     folder = bench.work / "papers"
     command = ["bash", "config/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
@@ -343,6 +359,7 @@ TESTS = (
     slow_contenders_are_timed_once,
     whole_solves,
     symbolic_factorizations,
+    whole_programs,
     papers,
     petscs_memory_is_that_of_the_formula,
     table_says_what_the_file_says,

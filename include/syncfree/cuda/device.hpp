@@ -97,13 +97,14 @@ private:
   std::size_t size_ = 0;
 };
 
-/// On the null stream.
-template <class V> DeviceArray<V> copy_of(const DeviceArray<V>& from)
+/// Of an array in device memory, on the null stream.
+template <class V> DeviceArray<V> copy_of(const V* from, std::size_t size)
 {
-  DeviceArray<V> copy(from.size());
-  if (!from.empty()) SYNCFREE_CUDA(cudaMemcpyAsync(copy.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice));
+  DeviceArray<V> copy(size);
+  if (size) SYNCFREE_CUDA(cudaMemcpyAsync(copy.data(), from, copy.bytes(), cudaMemcpyDeviceToDevice));
   return copy;
 }
+template <class V> DeviceArray<V> copy_of(const DeviceArray<V>& from) { return copy_of(from.data(), from.size()); }
 
 /// Waits.
 template <class V> void copy_to_host(V* to, const V* from, std::size_t count)

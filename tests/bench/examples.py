@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Programs of examples/ksp/tutorials timed whole, with each preconditioner in turn: `bratu` (SNES) and `reaction` (TS).
+
+    python3 tests/bench/examples.py --programs FOLDER --library L [--device] [--pcs ...] [--bratu N] [--reaction N]
+                                    [--repeat R] [--csv FILE]
+
+Newton's Jacobians have one pattern, so each run is one analysis and many refreshes. Prints Newton steps, linear
+iterations, and medians of seconds from -log_view: SNESSolve or TSStep, which is all but the start of the process, and
+of it residuals and Jacobians, set-up of the preconditioner, and the linear solves with what they set up. It is an
+error if a run fails.
+"""
+
+import argparse
+import csv
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ON_DEVICE = "-dm_mat_type aijcusparse -dm_vec_type cuda -use_gpu_aware_mpi 0".split()
+PARTS = {"assembly": ("SNESFunctionEval", "SNESJacobianEval"), "set-up": ("PCSetUp",), "KSPSolve": ("KSPSolve",)}
+ROW = "{:10} {:>7} {:14} {:>7} {:>10} {:>9} {:>9} {:>9} {:>9}"
+
+
+def cases(options):
+    def grid(n):
+        return [word for axis in "xyz" for word in (f"-da_grid_{axis}", str(n))]
+
+    steps = ["-step", "0.01"]  # a hundred
+    return [("bratu", options.bratu, "SNESSolve", grid(options.bratu)),
+            ("reaction", options.reaction, "TSStep", grid(options.reaction) + steps)]
+
+
+def seconds_of(log, event):
+    """0 where the event has not happened."""
+    found = re.search(rf"^{event} +\d+ [\d.]+ ([\d.e+-]+)", log, re.M)
+    return float(found[1]) if found else 0.0
+
+
+def run(options, name, whole, words, pc):
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "log"
+        command = [str(pathlib.Path(options.programs) / name), *words, "-dll_append", options.library, "-pc_type", pc]
+        command += [*(ON_DEVICE if options.device else []), "-log_view", f":{log}"]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        steps = re.search(r"Newton steps (\d+)", result.stdout)
+        iterations = re.search(r"iterations (\d+)", result.stdout)
+        if result.returncode or not steps or not iterations or "TOO LARGE" in result.stdout:
+            sys.exit(f"error: {' '.join(command)} failed:\n{result.stdout}{result.stderr}")
+        text = log.read_text()
+    times = {part: sum(seconds_of(text, event) for event in events) for part, events in PARTS.items()}
+    return {"steps": int(steps[1]), "iterations": int(iterations[1]), "whole": seconds_of(text, whole), **times}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--device", action="store_true")
+    parser.add_argument("--pcs", type=lambda text: text.split(","), default="ilu,jacobi,gamg,syncfree_ilu".split(","))
+    parser.add_argument("--bratu", type=int, default=96)
+    parser.add_argument("--reaction", type=int, default=48)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--csv")
+    options = parser.parse_args()
+    columns = ("steps", "iterations", "whole", *PARTS)
+    print(ROW.format("program", "grid", "PC", "Newton", "iterations", *columns[2:]))
+    rows = []
+    for name, grid, whole, words in cases(options):
+        runs = {pc: [] for pc in options.pcs}
+        for _ in range(options.repeat):
+            for pc, found in runs.items():
+                found.append(run(options, name, whole, words, pc))
+        for pc, found in runs.items():
+            row = {key: statistics.median(one[key] for one in found) for key in columns}
+            print(ROW.format(name, f"{grid}^3", pc, *(f"{row[key]:.0f}" for key in columns[:2]),
+                             *(f"{row[key]:.3f}" for key in columns[2:])), flush=True)
+            rows.append({"program": name, "grid": grid, "pc": pc, **row,
+                         "commit": os.environ.get("SYNCFREE_COMMIT", "unknown")})
+    if options.csv:
+        with open(options.csv, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
