@@ -90,6 +90,7 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   options->blocks           = {settings.table, settings.block_rows};
   options->expected_applies = settings.applies;
   options->merge_fill       = static_cast<double>(settings.merge_fill);
+  options->trials           = settings.trials;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +172,7 @@ bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
   const auto &mine = options, &others = other.options;
 
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && pattern == other.pattern && row_order == other.row_order && column_order == other.column_order && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies;
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && pattern == other.pattern && row_order == other.row_order && column_order == other.column_order && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies && mine.trials == others.trials;
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)

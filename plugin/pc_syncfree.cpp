@@ -227,6 +227,7 @@ static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
 .  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
 .  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `courier`
 .  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
+.  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
 .  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
 
@@ -263,6 +264,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
 .  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `courier`
 .  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
+.  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
 .  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`
 

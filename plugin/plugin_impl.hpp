@@ -43,6 +43,7 @@ struct Settings {
   PetscInt                 block_rows   = 0;      /* 0: the table's */
   PetscInt                 applies      = 50;     /* that are expected of one analysis */
   PetscReal                merge_fill   = 4;      /* entries of `merged` over those of the factor, at most */
+  PetscBool                trials       = PETSC_FALSE; /* auto times strategies in place of asking a model */
 
   bool operator==(const Settings &) const;
 };

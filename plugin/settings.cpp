@@ -19,7 +19,7 @@ static const char handover_name[] = "PCSyncFreeILU_Handover";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill;
+  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill && trials == other.trials;
 }
 
 static std::vector<const char *> StrategyNames()
@@ -93,11 +93,14 @@ static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems Pe
 
 static PetscErrorCode PlanOptionsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
 {
-  PetscInt  applies = settings->applies;
-  PetscReal fill    = settings->merge_fill;
-  PetscBool set     = PETSC_FALSE;
+  static const char *const choices[] = {"model", "trials"};
+  PetscInt                 applies   = settings->applies, choice = 0;
+  PetscReal                fill      = settings->merge_fill;
+  PetscBool                set       = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_choice", "How auto chooses: by a model, or by timing a few strategies in set-up", "PCSYNCFREEILU", choices, PETSC_STATIC_ARRAY_LENGTH(choices), choices[settings->trials ? 1 : 0], &choice, &set));
+  if (set) settings->trials = (PetscBool)(choice == 1);
   PetscCall(PetscOptionsInt("-pc_syncfree_ilu_expected_applies", "Applications of one analysis over which auto spreads its cost", "PCSYNCFREEILU", applies, &applies, &set));
   PetscCheck(applies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_expected_applies %" PetscInt_FMT " must not be negative", applies);
   settings->applies = applies;

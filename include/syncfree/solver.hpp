@@ -63,6 +63,7 @@ struct SolverOptions {
   BlockOptions blocks = {};     ///< of column_block, row_block and recursive_block
   double merge_fill = 4;              ///< of `merged`: entries over those of the triangle with its diagonal, at most
   std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan, how far `merged` goes
+  bool trials = false;  ///< `auto` plans and times a few strategies in place of asking a model
 };
 
 /// Memory and shape of the whole preconditioner.

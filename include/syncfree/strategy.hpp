@@ -61,4 +61,15 @@ struct Choice {
 /// The strategy that `auto` takes, with its reason.
 Choice choose_strategy(const ChoiceInput& input);
 
+/// A strategy that was planned and timed. Seconds.
+struct Trial {
+  std::string strategy;
+  double plan, apply;
+};
+
+/// The one of some trials, at least one, that takes least for its plan and so many applies; its place and the choice
+/// with all times in its reason.
+std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies);
+Choice choose_by_trials(const std::vector<Trial>& trials, std::int64_t expected_applies);
+
 }  // namespace syncfree

@@ -152,4 +152,26 @@ Choice choose_strategy(const ChoiceInput& input)
   return {pays ? "blocks" : "serial", reason};
 }
 
+std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies)
+{
+  const auto total = [expected_applies](const Trial& t) {
+    return t.plan + static_cast<double>(expected_applies) * t.apply;
+  };
+  const auto less = [&](const Trial& a, const Trial& b) { return total(a) < total(b); };
+  return static_cast<std::size_t>(std::min_element(trials.begin(), trials.end(), less) - trials.begin());
+}
+
+Choice choose_by_trials(const std::vector<Trial>& trials, std::int64_t expected_applies)
+{
+  const std::size_t best = best_trial(trials, expected_applies);
+  std::string reason;
+  for (const Trial& t : trials) {
+    char words[96];
+    std::snprintf(words, sizeof words, "%s%s %.4g us, plan %.3g ms", reason.empty() ? "trials: " : "; ",
+                  t.strategy.c_str(), 1e6 * t.apply, 1e3 * t.plan);
+    reason += words;
+  }
+  return {trials[best].strategy, reason};
+}
+
 }  // namespace syncfree

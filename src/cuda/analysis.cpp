@@ -3,8 +3,11 @@
 #include "analysis.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,10 +72,15 @@ public:
     a_.row_order = DeviceArray<I>(a_.made.row_order);
     a_.column_order = DeviceArray<I>(a_.made.column_order);
     if (!a_.made.natural()) a_.work = DeviceArray<T>(task_.A.n);
-    choose();
-    at_once(plans_on_device() ? few_threads() : a_.options.threads,
-            {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
-             [&] { make_factorization(); }});
+    if (is_auto() && a_.options.trials && task_.A.n > 0) {
+      choose_by_trials();
+      make_factorization();
+    } else {
+      choose();
+      at_once(plans_on_device() ? few_threads() : a_.options.threads,
+              {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
+               [&] { make_factorization(); }});
+    }
     if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
     a_.made.drop_triangles();
@@ -171,11 +179,81 @@ private:
     tile_ = a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
   }
 
-  void choose()
+  /// If the grid is one.
+  void take_tiles()
   {
     const Grid<I>& grid = L_->grid;
     if (!grid.star || static_cast<double>(a_.levels.lower) > grid.levels()) tile_ = {};
     L_->tile = U_->tile = tile_.shape;
+  }
+
+  std::vector<std::string> candidates() const
+  {
+    std::vector<std::string> names = {"level_order", "cusparse"};
+    if (tile_.time > 0 || reaches_regularly(rows_of(*L_), true)) names.push_back("courier");
+    if (may_merge(L_->n(), a_.levels.lower)) names.push_back("merged");
+    return names;
+  }
+
+  /// Leaves the solvers of the best. Who fails, for lack of memory perhaps, is out, unless all do.
+  void choose_by_trials()
+  {
+    take_tiles();
+    TrialVectors vectors(L_->n(), L_->nnz(), U_->nnz());
+    std::vector<Trial> trials;
+    std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> best;
+    Failure last;
+    for (const std::string& name : candidates()) try {
+        trials.push_back(try_out(name, vectors));
+        if (best_trial(trials, a_.options.expected_applies) + 1 == trials.size()) std::swap(best, a_.solver);
+      } catch (const Failure& failure) {
+        last = failure;
+      }
+    if (trials.empty()) throw last;
+    a_.solver = std::move(best);
+    a_.choice = syncfree::choose_by_trials(trials, a_.options.expected_applies);
+  }
+
+  /// Numbers that nobody knows yet: as small as they do not grow, and not zero.
+  struct TrialVectors {
+    DeviceArray<T> lower, upper, inverse_pivot, b, y, x;
+
+    TrialVectors(I n, I below, I above) : lower(below), upper(above), inverse_pivot(n), b(n), y(n), x(n)
+    {
+      for (DeviceArray<T>* v : {&lower, &upper, &inverse_pivot, &b}) v->fill(0x3c, nullptr);
+    }
+  };
+
+  Trial try_out(const std::string& name, const TrialVectors& v)
+  {
+    using Clock = std::chrono::steady_clock;
+    const auto since = [](Clock::time_point begin) {
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    auto& solver = a_.solver;
+    a_.choice.strategy = name;
+    const auto begin = Clock::now();
+    at_once(a_.options.threads,
+            {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); }});
+    solver[lower]->refresh(v.lower.data(), v.inverse_pivot.data(), nullptr);
+    solver[upper]->refresh(v.upper.data(), v.inverse_pivot.data(), nullptr);
+    Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
+    for (int round = 0; round < 3; ++round) {
+      constexpr int applies = 4;
+      const auto start = Clock::now();
+      for (int k = 0; k < applies; ++k) {
+        solver[lower]->solve(v.b.data(), v.y.data(), false, nullptr);
+        solver[upper]->solve_next(v.y.data(), v.x.data(), false, nullptr);
+      }
+      trial.apply = std::min(trial.apply, since(start) / applies);
+    }
+    return trial;
+  }
+
+  void choose()
+  {
+    take_tiles();
     a_.choice = {a_.options.strategy, "forced"};
     if (is_auto()) a_.choice = choose_strategy(features());
   }

@@ -5,6 +5,8 @@
 /// transposed solve is the solve itself.
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -45,6 +47,42 @@ template <class T, class I> Choice choose(const Analysis<T, I>& a)
   return choose_strategy(input);
 }
 
+/// Plans and times what may be best on threads; leaves the solves of the best.
+template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
+{
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const FactorPattern<I>& p = a->pattern;
+  FactorValues<T> values;  // numbers that nobody knows yet: as small as they do not grow
+  values.lower.assign(p.lower_column.size(), T(0.001f));
+  values.upper.assign(p.upper_column.size(), T(0.001f));
+  values.inverse_pivot.assign(static_cast<std::size_t>(p.n), T(1));
+  std::vector<T> b(static_cast<std::size_t>(p.n), T(1)), x(b.size());
+  std::vector<Trial> trials;
+  for (const char* name : {"serial", "sync_free", "level_set", "blocks"}) {
+    std::unique_ptr<FactorSolves<T, I>> solves;
+    SolverOptions chosen = a->options;
+    chosen.strategy = name;
+    const auto begin = Clock::now();
+    Status status = make_factor_solves(p, chosen, &solves);
+    if (status.ok()) status = solves->refresh(values);
+    if (!status.ok()) return status;
+    Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
+    for (int round = 0; round < 3; ++round) {
+      const auto start = Clock::now();
+      solves->solve(Triangle::lower, b.data(), x.data(), {1, p.n, p.n}, false);
+      solves->solve(Triangle::upper, x.data(), x.data(), {1, p.n, p.n}, false);
+      trial.apply = std::min(trial.apply, since(start));
+    }
+    trials.push_back(trial);
+    if (best_trial(trials, a->options.expected_applies) + 1 == trials.size()) a->solves = std::move(solves);
+  }
+  a->choice = syncfree::choose_by_trials(trials, a->options.expected_applies);
+  return {};
+}
+
 template <class T, class I>
 Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
 {
@@ -56,6 +94,8 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   a->operations = count_operations(a->pattern);
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
   if (!a->pattern.natural()) a->work.resize(A.n);
+  const bool may_try = a->options.strategy == "auto" && a->options.trials && a->options.threads > 1;
+  if (may_try && A.n > 0) return choose_by_trials(a);
   a->choice = choose(*a);
   SolverOptions chosen = a->options;
   chosen.strategy = a->choice.strategy;

@@ -120,6 +120,18 @@ TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
   EXPECT_EQ(choose_strategy(mesh).strategy, "level_order") << "chains cross the blocks";
 }
 
+TEST(Trials, are_won_by_who_takes_least_for_plan_and_applies)
+{
+  const std::vector<Trial> trials = {{"level_order", 1e-3, 6e-4}, {"merged", 1e-2, 1e-4}, {"courier", 1, 9e-5}};
+  EXPECT_EQ(best_trial(trials, 10), 0u);
+  EXPECT_EQ(best_trial(trials, 50), 1u);
+  EXPECT_EQ(best_trial(trials, 1000000), 2u);
+  const Choice choice = choose_by_trials(trials, 50);
+  EXPECT_EQ(choice.strategy, "merged");
+  EXPECT_EQ(choice.reason,
+            "trials: level_order 600 us, plan 1 ms; merged 100 us, plan 10 ms; courier 90 us, plan 1e+03 ms");
+}
+
 TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
 {
   EXPECT_TRUE(could_pay_to_merge(on_device(100000, 3000, 5, 50)));

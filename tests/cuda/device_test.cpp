@@ -245,6 +245,25 @@ TEST(Device, merged_groups_may_know_many_columns)
   }
 }
 
+TEST(Device, trials_choose_among_strategies_that_solve_rightly)
+{
+  for (const auto& A :
+       {make_poisson<double, I>(30, 21, 13), random_band(20000, 3, 60, 0, 3), random_band(1, 1, 1, 0, 3)}) {
+    const auto b = random_vector<double>(A.n, 5);
+    SolverOptions options{"auto", 2};
+    options.trials = true;
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    const std::string reason = p->summarize().reason;
+    EXPECT_NE(reason.find("trials: level_order "), std::string::npos) << reason;
+    EXPECT_NE(reason.find(p->summarize().strategy + " "), std::string::npos) << reason;
+    const DeviceVector from(b), to(A.n);
+    solve(*p, from, to, A.n);
+    expect_near(to.get(), solution(A, b));
+  }
+}
+
 /// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
 TEST(Device, captured_solves_can_be_replayed)
 {
