@@ -50,9 +50,9 @@ template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Sol
   NoteCopies(Data(F), borrowed.device);
   PetscCall(BeginSolve(F, (PetscObject)b, (PetscObject)x));
   const syncfree::Status status = solve(borrowed.from, borrowed.to);
-  if (!status.ok()) PetscCall(Translate(F, F, status));
   PetscCall(EndSolve(F, (PetscObject)b, (PetscObject)x));
   PetscCall(ReturnVectors(b, x, PETSC_FALSE, &borrowed));
+  if (!status.ok()) PetscCall(Translate(F, F, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,9 +146,10 @@ static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, 
   PetscCall(BorrowColumns(factor->analysis->cuda, B, X, &borrowed));
   NoteCopies(factor, borrowed.device);
   PetscCall(BeginSolve(F, (PetscObject)B, (PetscObject)X));
-  PetscCall(Translate(F, F, factor->analysis->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading})));
+  const syncfree::Status status = factor->analysis->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading});
   PetscCall(EndSolve(F, (PetscObject)B, (PetscObject)X));
   PetscCall(ReturnColumns(B, X, &borrowed));
+  PetscCall(Translate(F, F, status));
   PetscCall(LogFlops(factor, (PetscLogDouble)columns * factor->solve_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,6 +30,7 @@ struct SorState {
   PetscObjectId    matrix  = 0;
   PetscObjectState pattern = 0, values = 0;
   PetscReal        omega = 0, shift = 0;
+  Index            zero = -1; /* first row whose diagonal is reported as zero */
   bool             nodes = false, device = false; /* by nodes; on the device */
 };
 
@@ -70,14 +71,17 @@ static PetscErrorCode PutSor(PetscObject object, Sor *sor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Would the matrix itself relax by nodes? */
-static PetscErrorCode HasNodes(Mat block, bool *has)
+/* Would the matrix itself relax by nodes? One of a device that is not bound to the CPU does not use those that it has. */
+static PetscErrorCode UsesNodes(Mat block, bool *uses)
 {
-  PetscInt nodes = 0, *sizes = nullptr;
+  PetscInt  nodes = 0, *sizes = nullptr;
+  PetscBool device, bound = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)block, &device, "seqaijcusparse", "seqaijhipsparse", "seqaijkokkos", ""));
+  if (device) PetscCall(MatBoundToCPU(block, &bound));
   PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
-  *has = sizes && nodes > 0;
+  *uses = sizes && nodes > 0 && (!device || bound);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,8 +95,12 @@ static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
   PetscFunctionBegin;
   PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
   offsets = (PetscBool)(sizes[0] == 0);
-  begin->push_back(0);
-  for (PetscInt k = 0; k < nodes; k++) begin->push_back(offsets ? (Index)sizes[k + 1] : (Index)(begin->back() + sizes[k]));
+  try {
+    begin->assign(1, 0);
+    for (PetscInt k = 0; k < nodes; k++) begin->push_back(offsets ? (Index)sizes[k + 1] : (Index)(begin->back() + sizes[k]));
+  } catch (const std::bad_alloc &) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the nodes of a matrix");
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,33 +192,38 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
 }
 
 /* Zeros on the diagonal are reported where and as PETSc's own sweeps do it. */
-static PetscErrorCode ReportZero(Mat A, const syncfree::Status &status, bool nodes, PetscReal shift)
+static PetscErrorCode ReportZero(Mat A, const SorState &found)
 {
+  const PetscInt row = (PetscInt)found.zero;
+
   PetscFunctionBegin;
-  PetscCheck(nodes || shift < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Zero diagonal on row %" PetscInt_FMT, (PetscInt)status.row);
-  PetscCheck(!nodes || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot on row %" PetscInt_FMT, (PetscInt)status.row);
-  PetscCall(PetscInfo(A, "Zero diagonal on row %" PetscInt_FMT "\n", (PetscInt)status.row));
+  PetscCheck(found.nodes || found.shift < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Zero diagonal on row %" PetscInt_FMT, row);
+  PetscCheck(!found.nodes || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot on row %" PetscInt_FMT, row);
+  PetscCall(PetscInfo(A, "Zero diagonal on row %" PetscInt_FMT "\n", row));
   A->factorerrortype             = MAT_FACTOR_NUMERIC_ZEROPIVOT;
   A->factorerror_zeropivot_value = 0.0;
-  A->factorerror_zeropivot_row   = (PetscInt)status.row;
+  A->factorerror_zeropivot_row   = row;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A shift that is not positive only says that zeros are no error, and with omega other than 1 nobody looks for them. */
-static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, const SorState &wanted)
+static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
 {
-  const bool       plain = wanted.omega == 1 && wanted.shift <= 0;
+  const bool       plain = made->omega == 1 && made->shift <= 0;
   syncfree::Status status;
 
   PetscFunctionBegin;
   PetscCall(BorrowValues(sor->cuda, rows));
   PetscCall(PetscLogEventBegin(events.numeric, rows->block, 0, 0, 0));
-  status = sor->relaxation->refresh({rows->Pattern(), rows->value}, wanted.omega, plain ? 0 : wanted.shift, wanted.nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
+  status = sor->relaxation->refresh({rows->Pattern(), rows->value}, made->omega, plain ? 0 : made->shift, made->nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
   PetscCall(PetscLogEventEnd(events.numeric, rows->block, 0, 0, 0));
   if (status.code != syncfree::Code::zero_pivot) {
     PetscCall(Translate(rows->block, rows->block, status));
     rows->block->factorerrortype = MAT_FACTOR_NOERROR;
-  } else if (plain || wanted.nodes) PetscCall(ReportZero(rows->block, status, wanted.nodes, wanted.shift));
+  } else if (plain || made->nodes) {
+    made->zero = (Index)status.row;
+    PetscCall(ReportZero(rows->block, *made));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,12 +241,15 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
   wanted.pattern = A->nonzerostate, wanted.omega = omega, wanted.shift = shift, wanted.nodes = nodes;
   const SorState last      = sor->state;
   const bool     same_rows = last.matrix == wanted.matrix && last.pattern == wanted.pattern && last.nodes == nodes && last.device == wanted.device;
-  if (same_rows && last.values == wanted.values && last.omega == omega && last.shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same_rows && last.values == wanted.values && last.omega == omega && last.shift == shift) {
+    if (last.zero >= 0) PetscCall(ReportZero(A, last)); /* somebody else may have cleared it */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
   sor->state = SorState(); /* nothing is known if what follows fails */
   PetscCall(Borrow(A, &rows));
   if (!same_rows) ierr = Analyse(sor, &rows, nodes);
-  if (!ierr) ierr = Refresh(sor, &rows, wanted);
+  if (!ierr) ierr = Refresh(sor, &rows, &wanted);
   PetscCall(Return(&rows));
   PetscCall(ierr);
   sor->state = wanted;
@@ -273,7 +289,7 @@ static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType 
     PetscCall(sor->sor(A, b, omega, flag, shift, its, lits, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (sor->inode && omega == 1 && shift == 0) PetscCall(HasNodes(A, &nodes));
+  if (sor->inode && omega == 1 && shift == 0) PetscCall(UsesNodes(A, &nodes));
   PetscCall(Prepare(sor, A, omega, shift, nodes));
   /* PETSc's sweeps by nodes know no local iterations */
   PetscCall(Relax(sor, A, forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, (PetscBool)!!(flag & SOR_ZERO_INITIAL_GUESS), nodes ? its : its * lits, b, x));

@@ -50,7 +50,7 @@
 namespace syncfree {
 
 /// An array that a loop only reads: `length` entries stored as V and read as T. Nobody writes it while the loop runs,
-/// but that it may be the same as an InOut of which an iteration writes no other entries than it reads here.
+/// but that it may be the same as an InOut if each entry that is written is read here by its writer alone.
 template <class V, class T = V> struct Input {
   const V* data;
   std::int64_t length;

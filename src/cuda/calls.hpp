@@ -32,6 +32,14 @@ public:
     SYNCFREE_CUDA(cudaEventRecord(event_, stream));
     last_ = stream;
   }
+  /// Behind a failure, of which the first tells most.
+  void end_failed(cudaStream_t stream)
+  {
+    try {
+      end(stream);
+    } catch (const Failure&) {
+    }
+  }
 
 private:
   static bool captured(cudaStream_t stream)
@@ -70,8 +78,10 @@ public:
     order_.end(stream_);
     return status;
   } catch (const Failure& failure) {
+    order_.end_failed(stream_);
     return failure.status;
   } catch (const std::bad_alloc&) {
+    order_.end_failed(stream_);
     return failed(Code::out_of_memory);
   }
 

@@ -10,6 +10,7 @@
 #include <complex>
 #include <limits>
 #include <map>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,6 +105,29 @@ void move_to(Mirror* m, Script* k)
   k->begin = m->copy(k->begin, k->lines + 1);
   k->op = m->copy(k->op, accesses);
   k->where = m->copy(k->where, accesses);
+}
+
+/// Each iteration replaces its own number by one that depends on it and on those of earlier iterations.
+struct Gather {
+  int n;
+  const int *begin, *where;
+  InOut<double> x_;
+
+  int iterations() const { return n; }
+  template <class At> SYNCFREE_HD void operator()(At& at, int i) const
+  {
+    const auto x = at[x_];
+    number_t<At, double> sum(i + 1);
+    for (int k = begin[i]; k < begin[i + 1]; ++k) sum += x[where[k]];
+    x[i] = 0.5 * x[i] + 0.015625 * sum;
+  }
+};
+void move_to(Mirror* m, Gather* k)
+{
+  const int reads = k->begin[k->n];
+  m->move(k->x_);
+  k->begin = m->copy(k->begin, k->n + 1);
+  k->where = m->copy(k->where, reads);
 }
 
 /// With copies of the body's arrays, `times` launches behind each other.
@@ -275,6 +299,70 @@ TEST(DeviceLoop, runs_chains_of_every_stride)
         expect_as_text_says(loop, *table, lines + 1);
       }
     }
+}
+
+/// earlier(i) names whose numbers iteration i reads. `times` launches behind each other, bit by bit.
+template <class Earlier> void expect_gathered(int n, int times, const Earlier& earlier)
+{
+  Ints begin{0}, where;
+  for (int i = 0; i < n; ++i) {
+    for (const int j : earlier(i)) where.push_back(j);
+    begin.push_back(static_cast<int>(where.size()));
+  }
+  std::vector<double> expected(n, 1), x(n);
+  const auto body = [&](std::vector<double>& v) { return Gather{n, begin.data(), where.data(), {v.data(), n, "x"}}; };
+  for (int k = 0; k < times; ++k) run_in_sequence(body(expected));
+  for (const Grain grain : {Grain::thread, Grain::warp}) {
+    SCOPED_TRACE(name_of(grain));
+    x.assign(n, 1);
+    DeviceLoop<Gather> loop;
+    ASSERT_TRUE(loop.trace(body(x), grain).ok());
+    ASSERT_TRUE(loop.awaits());
+    ASSERT_EQ(loop.grain(), grain);
+    ASSERT_TRUE(run_on_device(loop, body(x), times).ok());
+    ASSERT_EQ(x, expected);
+  }
+}
+
+/// In a lane beside, in the warp, in the block, and in blocks before; where all of them are awaited, and where most are
+/// there already.
+TEST(DeviceLoop, waits_in_the_body_where_the_place_that_is_read_tells_for_whom)
+{
+  const Watchdog watchdog("a loop that waits in its body", patience);
+  const int few = short_run() ? 1 : 30;
+  for (const int stride : {1, 2, 7, 31, 32, 33, 255, 256, 257}) {
+    SCOPED_TRACE(stride);
+    expect_gathered(2000, few, [&](int i) { return i < stride ? Ints{} : Ints{i - stride}; });
+  }
+  expect_gathered(1000, few, [](int i) {
+    Ints all;
+    for (int j = std::max(i - i % 32 - 32, 0); j < i; ++j) all.push_back(j);
+    return all;
+  });
+  std::mt19937 random(5);
+  expect_gathered(3000, 10 * few, [&](int i) {
+    Ints some;
+    for (int k = 0; i > 0 && k < 3; ++k) some.push_back(static_cast<int>(random() % i));
+    return some;
+  });
+}
+
+TEST(DeviceLoop, takes_a_warp_where_waits_are_in_the_body_and_iterations_read_more_than_a_little)
+{
+  const auto grain = [](int reads) {
+    const int n = 600;
+    Ints begin{0}, where;
+    for (int i = 0; i < n; ++i) {
+      for (int j = std::max(0, i - reads); j < i; ++j) where.push_back(j);
+      begin.push_back(static_cast<int>(where.size()));
+    }
+    DeviceLoop<Gather> loop;
+    EXPECT_TRUE(loop.trace({n, begin.data(), where.data(), {nullptr, n, "x"}}).ok());
+    EXPECT_TRUE(loop.awaits());
+    return loop.grain();
+  };
+  EXPECT_EQ(grain(2), Grain::thread);
+  EXPECT_EQ(grain(8), Grain::warp);
 }
 
 TEST(DeviceLoop, runs_iterations_that_wait_for_all_before_them_in_their_warp_and_in_the_warp_before)

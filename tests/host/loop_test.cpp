@@ -235,6 +235,12 @@ TEST(HandOver, is_found_in_solves_by_rows)
   const auto lower = find_hand_over(traced(LowerSolveCsr<double, int>(e.L(), no_data, no_data, no_data, no_output)));
   EXPECT_TRUE(lower.holds);
   EXPECT_EQ(lower.writer(2), 2);
+  const Ints begin{0, 2, 3, 4, 4}, column{1, 3, 2, 3};
+  const PatternView<int> U{4, begin.data(), column.data()};
+  const auto backward = find_hand_over(traced(UpperSolveCsr<double, int>(U, no_data, no_data, no_data, no_output)));
+  EXPECT_TRUE(backward.holds);
+  EXPECT_EQ(backward.writer(3), 0);
+  EXPECT_EQ(backward.writer(1), 2);
   const auto upper = find_hand_over(traced(UpperSolveCsr<double, int>(e.L(), no_data, no_data, no_data, no_output)));
   EXPECT_FALSE(upper.holds) << "rows of a lower triangle, from the last on: they read ahead";
   EXPECT_FALSE(find_hand_over(traced(UpperSolveCsc<double, int>(e.columns(), no_data, no_data, no_output))).holds);

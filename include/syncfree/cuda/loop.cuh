@@ -257,8 +257,8 @@ run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ Loo
   publish(loop.word + i, launch);
 }
 
-/// The longest chain of iterations that wait for each other, where only `window` that follow each other are on their
-/// way at a time. Throws std::bad_alloc.
+/// About the longest chain of iterations that wait for each other, where only `window` that follow each other are on
+/// their way at a time: as if each took the place of the one `window` before. Throws std::bad_alloc.
 ///   cost  O(waits)
 template <class I, std::int64_t length> I longest_chain(const LoopPlan<I, length>& plan, std::size_t window)
 {
@@ -345,6 +345,8 @@ public:
   /// Does every run give the same bits?
   bool reproducible() const { return on_device_.shared == 0; }
   Signal signal() const { return on_device_.signal; }
+  /// Do iterations wait in their bodies, where they read?
+  bool awaits() const { return on_device_.hand_over.holds; }
   Grain grain() const { return on_device_.grain; }
   /// Of the device.
   std::size_t bytes() const { return on_device_.bytes(); }
