@@ -2,7 +2,7 @@
 """Conformance by take-over: PETSc's own examples, unmodified, with our constructors registered as
 `ilu`, `icc` and `sor`.
 
-    python3 config/conformance.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERN] [--jobs N]
+    python3 config/conformance.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERNS] [--jobs N]
 
 The cases are tests of PETSc, named in tests/petsc/conformance/{reference,found,sor}.txt; their
 arguments and reference outputs are those of the PETSc under test. A case is one or several runs (the
@@ -367,7 +367,7 @@ def main():
     baseline = harness.environment(options, options.library)
     available = harness.generate(options, None, baseline)
     version, allowed = petsc_version(options), read_list(LISTS / "allow.txt")
-    wanted = [name for name in wanted_cases(version) if fnmatch.fnmatch(name, options.only)]
+    wanted = [name for name in wanted_cases(version) if harness.is_wanted(name, options)]
     cases = {name: available[name] for name in wanted if name in available}
     if not cases:
         harness.give_up("no case was found")

@@ -52,7 +52,8 @@ sanitize() {
   export SYNCFREE_SHORT=1
   if [ "$tool" = racecheck ]; then
     tests=$tests:Device.factors*:Analyses/0.merge*
-    compute-sanitizer --tool racecheck --print-limit 100000 "$folder/cuda_tests" --gtest_filter="$tests" >$report 2>&1
+    compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
+      --gtest_filter="$tests" >$report 2>&1
     python3 config/racecheck.py tests/cuda/racecheck.txt $report || { tail -n 5 $report; return 1; }
   else
     tests=$tests:Device.factors*:Analyses/0.*:PreconditionerTest/1.*

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the TEST blocks of our examples with PETSc's own test harness, the plugin loaded.
 
-    python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERN] [--jobs N] [--source S]
+    python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERNS] [--jobs N] [--source S]
 
 Needs gmakefile.test and its scripts, which Debian ships in libpetsc*-dev-examples and PETSc
 installs under share/petsc/examples. A TEST block becomes a script that runs the program and
@@ -35,13 +35,17 @@ def arguments():
         type=lambda path: pathlib.Path(path).resolve(),
         help="a folder to fill; what is in it is lost",
     )
-    parser.add_argument("--only", default="*", help="run only the tests whose name fits, for example 'ksp_*ex2_*'")
+    parser.add_argument("--only", default="*", help="run only tests whose names fit, for example 'ksp_*ex2_*,ts_*'")
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--source", default=ROOT / "examples", type=pathlib.Path, help="another copy of our examples")
     options = parser.parse_args()
     if not options.library.is_file():
         give_up(f"there is no {options.library}")
     return options
+
+
+def is_wanted(name, options):
+    return any(fnmatch.fnmatch(name, pattern) for pattern in options.only.split(","))
 
 
 def give_up(reason):
@@ -109,7 +113,7 @@ def generate(options, source, env):
         label = re.search(r"^label='([^']+)'", script.read_text(errors="replace"), re.M)
         if label:
             scripts[label[1]] = script
-    return {name: scripts[name] for name in sorted(scripts) if fnmatch.fnmatch(name, options.only)}
+    return {name: scripts[name] for name in sorted(scripts) if is_wanted(name, options)}
 
 
 def write_tool(path, text):
