@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the TEST blocks of our examples with PETSc's own test harness, the plugin loaded.
 
-    python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERNS] [--jobs N] [--source S]
+    python3 config/harness.py --petsc-dir D --petsc-arch A --library L --work W [--only PATTERNS] [--jobs N]
+                              [--source S]
 
 Needs gmakefile.test and its scripts, which Debian ships in libpetsc*-dev-examples and PETSc
 installs under share/petsc/examples. A TEST block becomes a script that runs the program and
