@@ -177,11 +177,13 @@ TEST(Device, courier_solves_grids_by_tiles)
 
 TEST(Device, a_clean_solve_after_one_of_nan_is_right)
 {
-  const auto A = random_band(5000, 3, 900, 0, 3);
+  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
+  const auto A = random_band(short_run ? 1000 : 5000, 3, short_run ? 200 : 900, 0, 3);
   const auto b = random_vector<double>(A.n, 5);
   for (const std::string& strategy : device_strategies()) {
     const auto p = analysed(A, strategy);
     for (std::uint64_t bits : {0xffffffffffffffffull, 0x7ff8000000000000ull, 0x7ff0000000000000ull}) {
+      if (short_run && bits != 0xffffffffffffffffull) continue;
       auto bad = b;
       std::memcpy(&bad[A.n / 2], &bits, sizeof bits);
       const DeviceVector from(bad), to(A.n);
