@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <map>
 #include <queue>
 #include <tuple>
@@ -114,8 +115,9 @@ struct TileTimes {
     return std::max(chain + length, tiles() * length / multiprocessors);
   }
 
-  /// Tiles are begun in their order, each when a multiprocessor is free.
-  double simulate(int multiprocessors) const
+  /// Tiles are begun in their order, each when a multiprocessor is free. Ends early, with some time from `limit` on,
+  /// where it cannot be less than that.
+  double simulate(int multiprocessors, double limit) const
   {
     std::priority_queue<double, std::vector<double>, std::greater<double>> free(
       {}, std::vector<double>(static_cast<std::size_t>(multiprocessors), 0.0));
@@ -138,6 +140,10 @@ struct TileTimes {
           if (j > 0) follow(layer[static_cast<std::size_t>((j - 1) * parts + i)], next[1]);
           if (i > 0) follow(layer[static_cast<std::size_t>(j * parts + i - 1)], next[0]);
           s.end = std::max(s.end, s.begin + length);
+          const double chain = static_cast<double>(parts - 1 - i) * next[0] +
+                               static_cast<double>(rows - 1 - j) * next[1] +
+                               static_cast<double>(planes - 1 - k) * next[2];
+          if (s.begin + chain + length >= limit) return s.begin + chain + length;
           own = s;
           free.push(s.end);
           last = std::max(last, s.end);
@@ -213,7 +219,7 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
     tiles += times.tiles();
     const bool first = best.shape.cells == 0;
     if (!first && (least >= best.time || tiles > most_tiles)) break;
-    const double time = times.simulate(multiprocessors);
+    const double time = times.simulate(multiprocessors, first ? std::numeric_limits<double>::max() : best.time);
     if (first || time < best.time) best = {shape, time};
   }
   if (best.shape.cells > 0) best.time += launch_time;
