@@ -48,11 +48,12 @@ public:
     for (int axis = 0; axis < 3; ++axis)
       if (is_cut_[axis]) kind_.face_mail[axis].resize(cells_of_face(axis));
     sort_by_level();
+    find_slots(slot_of);
     kind_.field.resize(kind_.place.size());
     std::size_t step = 0;
     for (std::uint32_t p = 0; p < kind_.rows(); ++p) {
       step += p >= kind_.step_end[step];
-      write(kind_.place[p], slot_of, &kind_.field[p]);
+      write(kind_.place[p], &kind_.field[p]);
       write_end(kind_.place[p], step, &kind_.field[p]);
     }
     return std::move(kind_);
@@ -76,6 +77,7 @@ private:
   void sort_by_level()
   {
     const auto& e = extent_;
+    kind_.place.reserve(static_cast<std::size_t>(e[0]) * e[1] * e[2]);
     for (int level = 0; level < e[0] + e[1] + e[2] - 2; ++level) {
       const std::uint32_t begin = kind_.rows();
       for (int k = std::max(0, level - e[0] - e[1] + 2); k < e[2] && k <= level; ++k)
@@ -87,15 +89,28 @@ private:
     }
   }
 
-  template <class SlotOf> void write(const StarPlace& place, SlotOf slot_of, StarFields* field)
+  /// Each is asked for by its own row and by three others.
+  template <class SlotOf> void find_slots(SlotOf slot_of)
   {
-    field->of[0] = static_cast<std::uint16_t>(slot_of(place));
+    slot_.resize(kind_.place.size());
+    for (const StarPlace& place : kind_.place) slot_[cell_of(place)] = static_cast<std::uint16_t>(slot_of(place));
+  }
+  std::uint32_t slot_at(const StarPlace& place) const { return slot_[cell_of(place)]; }
+  std::size_t cell_of(const StarPlace& p) const
+  {
+    const std::size_t line = static_cast<std::size_t>(p.at[2]) * extent_[1] + p.at[1];
+    return line * extent_[0] + p.at[0];
+  }
+
+  void write(const StarPlace& place, StarFields* field)
+  {
+    field->of[0] = static_cast<std::uint16_t>(slot_at(place));
     for (int turn = 0; turn < 3; ++turn) {
       const int axis = lower_ ? 2 - turn : turn;  // as entries stand in a row
       StarPlace before = place;
       --before.at[axis];
       std::uint32_t slot = slots_;
-      if (place.at[axis] > 0) slot = slot_of(before);
+      if (place.at[axis] > 0) slot = slot_at(before);
       else if (is_cut_[axis]) slot = slots_ + 1 + add_ghost(axis, place);
       field->of[1 + axis] = static_cast<std::uint16_t>(slot);
     }
@@ -127,6 +142,7 @@ private:
   const std::array<bool, 3> is_cut_;
   const bool lower_;
   const std::uint32_t slots_, most_;
+  std::vector<std::uint16_t> slot_;  ///< by cell, line after line and plane after plane
   KindTables kind_;
 };
 
@@ -225,6 +241,9 @@ private:
   void join_kinds()
   {
     StarTables& all = out_.tables;
+    std::size_t places = 0, ghosts = 0;
+    for (const KindTables& kind : kind_) places += kind.place.size(), ghosts += kind.ghost.size();
+    all.place.reserve(places), all.field.reserve(places), all.ghost.reserve(ghosts);
     const auto append = [](auto* to, const auto& from) {
       const auto begin = static_cast<std::uint32_t>(to->size());
       to->insert(to->end(), from.begin(), from.end());
