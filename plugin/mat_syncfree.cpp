@@ -427,10 +427,12 @@ static PetscErrorCode CreateData(Mat F)
 
 static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
 {
-  Mat     B;
-  VecType vec_type;
+  Mat       B;
+  VecType   vec_type;
+  Handover *handover;
 
   PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
   PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   /* as PETSc does: an ILU factor has the block size of its matrix, an ICC factor has none */
@@ -442,7 +444,7 @@ static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *
   PetscCall(CreateData(B));
   SetOperations(B);
   B->factortype     = type;
-  B->canuseordering = PETSC_TRUE;
+  B->canuseordering = (PetscBool)(!handover || !handover->natural);
   PetscCall(PetscFree(B->solvertype));
   PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &B->solvertype));
   PetscCall(PetscStrallocpy(MATORDERINGNATURAL, (char **)&B->preferredordering[type]));

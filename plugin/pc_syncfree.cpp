@@ -19,11 +19,14 @@ namespace syncfree_plugin {
 struct Extension {
   Settings  settings;
   PetscBool in_place            = PETSC_FALSE; /* asked for with PCFactorSetUseInPlace() */
+  PetscBool ordered = PETSC_FALSE, reorders = PETSC_FALSE; /* asked for an order, for nonzeros on the diagonal */
   char      solver_type[64]     = "";          /* asked for with PCFactorSetMatSolverType() */
   PetscErrorCode (*setup)(PC)   = nullptr;     /* the inner type's operations */
   PetscErrorCode (*destroy)(PC) = nullptr;
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
+  PetscErrorCode (*setordering)(PC, MatOrderingType) = nullptr;
+  PetscErrorCode (*reorder)(PC, PetscReal)           = nullptr; /* of PCILU */
 };
 
 static const char extension_name[] = "PCSyncFreeILU_Extension";
@@ -69,6 +72,25 @@ static PetscErrorCode ClearFailure(PC pc, std::shared_ptr<Analysis> *last)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the inner type makes of the natural order are two index sets of all rows, a seventh of a device's set-up; it makes
+   none for a factored matrix that has no use for orders. */
+static PetscErrorCode SetUpInNaturalOrder(PC pc, Extension *extension)
+{
+  Mat F;
+
+  PetscFunctionBegin;
+  if (!pc->setupcalled) {
+    PetscCall(extension->setordering(pc, MATORDERINGNATURAL)); /* its name, for views */
+    PetscCall(PCFactorSetUpMatSolverType(pc));
+    PetscCall(PCFactorGetMatrix(pc, &F));
+    F->canuseordering = PETSC_FALSE;
+  }
+  PetscCall(extension->setup(pc));
+  PetscCall(PCFactorGetMatrix(pc, &F));
+  F->canuseordering = PETSC_TRUE; /* for views, too */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -81,8 +103,9 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
+  handover.natural = (PetscBool)(!extension->ordered && !extension->reorders);
   PetscCall(ComposeHandover(pc->pmat, &handover));
-  ierr = extension->setup(pc);
+  ierr = handover.natural ? SetUpInNaturalOrder(pc, extension) : extension->setup(pc);
   PetscCall(ComposeHandover(pc->pmat, nullptr));
   PetscCall(ierr);
   PetscCall(PCFactorSetShiftType(pc, handover.shift));
@@ -185,9 +208,44 @@ static PetscErrorCode PCFactorSetMatSolverType_SyncFreeILU(PC pc, MatSolverType 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCFactorSetMatOrderingType_SyncFreeILU(PC pc, MatOrderingType type)
+{
+  Extension *extension;
+  PetscBool  natural;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  PetscCall(extension->setordering(pc, type));
+  PetscCall(PetscStrcmp(type, MATORDERINGNATURAL, &natural));
+  extension->ordered = (PetscBool)!natural;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCFactorReorderForNonzeroDiagonal_SyncFreeILU(PC pc, PetscReal tolerance)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  PetscCall(extension->reorder(pc, tolerance));
+  extension->reorders = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WrapOrders(PC pc, Extension *extension)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", &extension->setordering));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", &extension->reorder));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", PCFactorSetMatOrderingType_SyncFreeILU));
+  if (extension->reorder) PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", PCFactorReorderForNonzeroDiagonal_SyncFreeILU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode WrapOperations(PC pc, Extension *extension)
 {
   PetscFunctionBegin;
+  PetscCall(WrapOrders(pc, extension));
   extension->setup          = pc->ops->setup;
   extension->destroy        = pc->ops->destroy;
   extension->view           = pc->ops->view;

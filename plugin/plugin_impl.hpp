@@ -57,6 +57,7 @@ struct Handover {
   Settings                  settings;
   MatFactorShiftType        shift;
   std::shared_ptr<Analysis> last; /* of the factored matrix so far, if there is one */
+  PetscBool                 natural = PETSC_FALSE; /* rows and columns stay where they are, so nobody needs index sets */
 };
 
 /* The analysis of a factored matrix of ours; NULL of another. */

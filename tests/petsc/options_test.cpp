@@ -220,27 +220,6 @@ TEST_P(OurTypes, weigh_a_plan_against_the_applies_that_are_expected)
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-1"));
 }
 
-/* Where there is something to choose from: on several threads, and on a device. */
-TEST_P(OurTypes, choose_by_trials_when_they_are_told_to)
-{
-  A_ = poisson_2d(30, 30);
-  const Numbers b = random_numbers(rows(A_), 3);
-  VecOwner from = make_vector(b), x = make_vector(rows(A_)), y = make_vector(rows(A_));
-  pc_ = make_pc(A_, GetParam());
-  from_options("-pc_syncfree_ilu_threads 2");
-  ok(PCApply(pc_, from, x));
-  EXPECT_FALSE(contains(view(pc_), "trials")) << view(pc_);
-  pc_ = make_pc(A_, GetParam());
-  from_options("-pc_syncfree_ilu_threads 2 -pc_syncfree_ilu_choice trials");
-  ok(PCApply(pc_, from, y));
-  EXPECT_TRUE(contains(view(pc_), "trials: ") && contains(view(pc_), " us, plan ")) << view(pc_);
-  const Numbers expected = entries(x), got = entries(y);
-  for (std::size_t i = 0; i < got.size(); ++i)
-    EXPECT_LE(magnitude(got[i] - expected[i]), 100 * eps * (1 + magnitude(expected[i]))) << i;
-  Options unknown("-pc_syncfree_ilu_choice dice");
-  EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc_); }).code);
-}
-
 TEST_P(OurTypes, merge_no_more_than_they_may)
 {
   Options less("-pc_syncfree_ilu_merge_fill 0.5");
