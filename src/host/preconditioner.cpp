@@ -12,6 +12,7 @@
 
 #include "../core/instantiate.hpp"
 #include "factorize.hpp"
+#include "factorize_loop.hpp"
 #include "solves.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
@@ -30,6 +31,7 @@ template <class T, class I> struct Analysis {
   Choice choice;
   LevelCounts levels;  ///< 0 until somebody asks
   std::unique_ptr<Factorization<T, I>> factorization;
+  std::unique_ptr<LoopFactorization<T, I>> loop_factorization;  ///< of the strategy `loop`, where it can be made
   std::unique_ptr<FactorSolves<T, I>> solves;
   FactorValues<T> values;  ///< empty between refreshes where storage is single
   std::vector<T> work;     ///< n entries where rows or columns are permuted
@@ -97,9 +99,19 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   const bool may_try = a->options.strategy == "auto" && a->options.trials && a->options.threads > 1;
   if (may_try && A.n > 0) return choose_by_trials(a);
   a->choice = choose(*a);
+  if (a->choice.strategy == "loop" && LoopFactorization<T, I>::suits(a->pattern, A))
+    a->loop_factorization = std::make_unique<LoopFactorization<T, I>>(A, a->options.threads);
   SolverOptions chosen = a->options;
   chosen.strategy = a->choice.strategy;
   return make_factor_solves(a->pattern, chosen, &a->solves);
+}
+
+/// By the loop, unless there is more to do than to eliminate.
+template <class T, class I> Status factor(const CsrView<T, I>& A, const PivotRule& rule, Analysis<T, I>* a)
+{
+  a->pivots = {};
+  if (a->loop_factorization && a->loop_factorization->run(A, rule, &a->values)) return {};
+  return a->factorization->run(A, rule, &a->values, &a->pivots);
 }
 
 template <class I> std::size_t pattern_bytes(const FactorPattern<I>& p)
@@ -153,7 +165,7 @@ public:
     a.values.lower.resize(a.pattern.lower_column.size());
     a.values.upper.resize(a.pattern.upper_column.size());
     a.values.inverse_pivot.resize(a.pattern.n);
-    Status status = a.factorization->run(A, rule, &a.values, &a.pivots);
+    Status status = factor(A, rule, &a);
     if (status.ok()) status = a.solves->refresh(a.values);
     if (a.options.single_storage && !std::is_same_v<T, single_t<T>>) a.values = FactorValues<T>();
     factored_ = status.ok();
@@ -224,6 +236,7 @@ public:
     s.single_storage = a.options.single_storage;
     s.factor_bytes = pattern_bytes(a.pattern) + a.solves->value_bytes();
     s.plan_bytes = solves.bytes + a.factorization->bytes() + bytes(a.work);
+    if (a.loop_factorization) s.plan_bytes += a.loop_factorization->bytes();
     s.transpose_bytes = a.solves->transpose_bytes();
     s.pivots = a.pivots;
     return s;
