@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures what four papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020, Somo 2025) with our strategies,
 # and prints the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and
-# PNGs in build/papers. About three minutes on an H200 without the last paper, which has not been timed there; not yet
-# timed on the host, where its strategies stand in for the GPU's.
+# PNGs in build/papers. About three and a half minutes on an H200; not yet timed on the host, where its strategies
+# stand in for the GPU's.
 #
 #   bash config/papers.sh [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
 #

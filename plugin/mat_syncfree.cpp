@@ -207,9 +207,8 @@ static syncfree::Status MakeKey(const Factor *factor, const BorrowedMatrix &matr
 try {
   AnalysisKey      key;
   syncfree::Status status;
-  const auto       pattern = matrix.Pattern();
-  const size_t     n       = (size_t)pattern.n;
-  const auto       order   = [&](const Index *of) { return of ? syncfree::fingerprint(of, n, options.threads) : syncfree::Fingerprint(); };
+  const size_t     n     = (size_t)matrix.n;
+  const auto       order = [&](const Index *of) { return of ? syncfree::fingerprint(of, n, options.threads) : syncfree::Fingerprint(); };
 
   key.backend       = factor->analysis->key.backend;
   key.kind          = symbolic.kind;
@@ -219,7 +218,7 @@ try {
   key.row_order     = order(symbolic.row_order);
   key.column_order  = order(symbolic.column_order);
   status            = FingerprintOf(matrix, options.threads, &key.pattern);
-  *made = key;
+  *made             = key;
   return status;
 } catch (const std::bad_alloc &) {
   return syncfree::failed(syncfree::Code::out_of_memory);

@@ -8,7 +8,6 @@
 
 #include "borrow.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -104,8 +103,8 @@ static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work follows the data, but nodes are relaxed on the host, and a strategy may be one of the host only. */
-static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool nodes, bool *device)
+/* Work follows the data, but a strategy may be one of the host only. Who uses nodes is not on the device. */
+static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
 {
   const char *const name  = sor->strategy;
   const auto       *known = syncfree::find_strategy(name);
@@ -115,8 +114,8 @@ static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool nodes, bool *
   PetscFunctionBegin;
   PetscCall(IsOnDevice(block, &there));
   if (there) PetscCall(FindDevice(&found, &why));
-  *device = there && found && !nodes && (!known || syncfree::find_strategy(name, "cuda"));
-  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; leave -pc_syncfree_sor_strategy to auto", name, nodes ? "rows are relaxed by nodes, which the host does (-pc_syncfree_sor_inode 0)" : there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)");
+  *device = there && found && (!known || syncfree::find_strategy(name, "cuda"));
+  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; leave -pc_syncfree_sor_strategy to auto", name, there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,7 +236,7 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &wanted.matrix));
   PetscCall(PetscObjectStateGet((PetscObject)A, &wanted.values));
-  PetscCall(ChooseDevice(sor, A, nodes, &wanted.device));
+  PetscCall(ChooseDevice(sor, A, &wanted.device));
   wanted.pattern = A->nonzerostate, wanted.omega = omega, wanted.shift = shift, wanted.nodes = nodes;
   const SorState last      = sor->state;
   const bool     same_rows = last.matrix == wanted.matrix && last.pattern == wanted.pattern && last.nodes == nodes && last.device == wanted.device;
@@ -346,10 +345,8 @@ static std::vector<const char *> SorStrategies()
 {
   std::vector<const char *> names = {"auto"};
 
-  for (const auto &info : syncfree::strategies()) {
-    const bool known = std::any_of(names.begin(), names.end(), [&](const char *name) { return !std::strcmp(name, info.name); });
-    if (!known && std::strcmp(info.backend, "kokkos")) names.push_back(info.name);
-  }
+  for (const auto &info : syncfree::strategies())
+    if (&info == syncfree::find_strategy(info.name) && std::strcmp(info.backend, "kokkos")) names.push_back(info.name);
   return names;
 }
 
@@ -460,8 +457,8 @@ static PetscErrorCode CreateSor(PC pc)
    The iterates, and so the iterations, are those of `PCSOR`; only the way to them differs. As in `PCSOR` each process of a `MATMPIAIJ`
    relaxes its own rows.
 
-   Sweeps run where the matrix lives, on CPU threads or on a CUDA device. Rows that are relaxed together are so on the CPU; matrices
-   of the device have none unless the user asks for them.
+   Sweeps run where the matrix lives, on CPU threads or on a CUDA device. Rows that are relaxed together are so on the CPU; those of
+   a matrix of a device are relaxed one by one, as `PCSOR` does it.
 
    A zero on the diagonal is reported as by `PCSOR`.
 

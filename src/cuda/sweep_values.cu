@@ -4,14 +4,14 @@
 #include "factor_row.cuh"
 #include "lanes.hpp"
 #include "number.cuh"
+#include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
+#include "this_thread.cuh"
 
 namespace syncfree::cuda {
 namespace {
 
 constexpr unsigned threads = 256;
-
-inline __device__ std::size_t this_thread() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 
 /// omega / (a_ii + shift)
 template <class N, class I>
@@ -32,12 +32,6 @@ __global__ void scale_columns(std::size_t count, const I* source, const I* colum
 {
   const std::size_t k = this_thread();
   if (k < count) lower[k] = product(entry(A, source[k]), inverse_pivot[column[k]]);
-}
-
-template <class N, class I> __global__ void take_entries(std::size_t count, const I* source, const N* A, N* upper)
-{
-  const std::size_t k = this_thread();
-  if (k < count) upper[k] = entry(A, source[k]);
 }
 
 /// Rows of a strict triangle
@@ -154,9 +148,7 @@ I SweepValues<T, I>::refresh(const T* value, double omega, double shift, double 
       lower_.size(), pattern_.lower_source.data(), pattern_.lower_column.data(), numbers(value), inverse_pivot,
       numbers(lower_.data()));
   check_launch("scale_columns");
-  take_entries<<<blocks_for(upper_.size(), threads), threads, 0, stream>>>(
-      upper_.size(), pattern_.upper_source.data(), numbers(value), numbers(upper_.data()));
-  check_launch("take_entries");
+  take(upper_, pattern_.upper_source.data(), value, stream);
   unsigned long long bad;
   bad_.read(&bad, 0, 1, stream);
   return bad == ~0ull ? I(-1) : static_cast<I>(bad);

@@ -5,13 +5,12 @@
 #include "core/instantiate.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/ready.cuh"
+#include "this_thread.cuh"
 
 namespace syncfree::cuda {
 namespace {
 
 constexpr unsigned threads = 256;
-
-inline __device__ std::size_t this_thread() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 
 template <class N, class I> __global__ void gather_kernel(std::size_t n, const I* order, const N* b, N* y)
 {

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "syncfree/array.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/loop.hpp"
 #include "syncfree/loops.hpp"

@@ -49,35 +49,52 @@ template <class T, class I> Choice choose(const Analysis<T, I>& a)
   return choose_strategy(input);
 }
 
-/// Plans and times what may be best on threads; leaves the solves of the best.
-template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
+/// Numbers of a factor that nobody knows yet: as small as they do not grow, and not zero.
+template <class T, class I> FactorValues<T> trial_values(const FactorPattern<I>& p)
+{
+  FactorValues<T> values;
+  values.lower.assign(p.lower_column.size(), T(0.001f));
+  values.upper.assign(p.upper_column.size(), T(0.001f));
+  values.inverse_pivot.assign(static_cast<std::size_t>(p.n), T(1));
+  return values;
+}
+
+/// Makes solves by the strategy of the options and times them.
+template <class T, class I>
+Status try_out(const FactorPattern<I>& p, const SolverOptions& options, const FactorValues<T>& values,
+               std::unique_ptr<FactorSolves<T, I>>* solves, Trial* trial)
 {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   };
-  const FactorPattern<I>& p = a->pattern;
-  FactorValues<T> values;  // numbers that nobody knows yet: as small as they do not grow
-  values.lower.assign(p.lower_column.size(), T(0.001f));
-  values.upper.assign(p.upper_column.size(), T(0.001f));
-  values.inverse_pivot.assign(static_cast<std::size_t>(p.n), T(1));
   std::vector<T> b(static_cast<std::size_t>(p.n), T(1)), x(b.size());
+  const auto begin = Clock::now();
+  Status status = make_factor_solves(p, options, solves);
+  if (status.ok()) status = (*solves)->refresh(values);
+  if (!status.ok()) return status;
+  *trial = {options.strategy, since(begin), std::numeric_limits<double>::max()};
+  for (int round = 0; round < 3; ++round) {
+    const auto start = Clock::now();
+    (*solves)->solve(Triangle::lower, b.data(), x.data(), {1, p.n, p.n}, false);
+    (*solves)->solve(Triangle::upper, x.data(), x.data(), {1, p.n, p.n}, false);
+    trial->apply = std::min(trial->apply, since(start));
+  }
+  return status;
+}
+
+/// Plans and times what may be best on threads; leaves the solves of the best.
+template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
+{
+  const FactorValues<T> values = trial_values<T>(a->pattern);
   std::vector<Trial> trials;
   for (const char* name : {"serial", "sync_free", "level_set", "blocks"}) {
     std::unique_ptr<FactorSolves<T, I>> solves;
-    SolverOptions chosen = a->options;
-    chosen.strategy = name;
-    const auto begin = Clock::now();
-    Status status = make_factor_solves(p, chosen, &solves);
-    if (status.ok()) status = solves->refresh(values);
+    SolverOptions options = a->options;
+    options.strategy = name;
+    Trial trial;
+    const Status status = try_out(a->pattern, options, values, &solves, &trial);
     if (!status.ok()) return status;
-    Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
-    for (int round = 0; round < 3; ++round) {
-      const auto start = Clock::now();
-      solves->solve(Triangle::lower, b.data(), x.data(), {1, p.n, p.n}, false);
-      solves->solve(Triangle::upper, x.data(), x.data(), {1, p.n, p.n}, false);
-      trial.apply = std::min(trial.apply, since(start));
-    }
     trials.push_back(trial);
     if (best_trial(trials, a->options.expected_applies) + 1 == trials.size()) a->solves = std::move(solves);
   }

@@ -8,7 +8,7 @@ Newton's Jacobians have one pattern, so each run is one analysis and many refres
 iterations, and medians of seconds from -log_view: SNESSolve or TSStep, which is all but the start of the process, and
 of it residuals and Jacobians, set-up of the preconditioner, and the linear solves with what they set up. "Too large"
 counts what the program calls so, residual and error: GAMG's norm is not that of the residual. It is an error if a run
-fails.
+fails or takes ten minutes.
 """
 
 import argparse
@@ -46,7 +46,10 @@ def run(options, name, whole, words, pc):
         log = pathlib.Path(folder) / "log"
         command = [str(pathlib.Path(options.programs) / name), *words, "-dll_append", options.library, "-pc_type", pc]
         command += [*(ON_DEVICE if options.device else []), "-log_view", f":{log}"]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"error: {' '.join(command)} has not ended after ten minutes")
         steps = re.search(r"Newton steps (\d+)", result.stdout)
         iterations = re.search(r"iterations (\d+)", result.stdout)
         if result.returncode or not steps or not iterations:

@@ -323,6 +323,7 @@ def refuses_in_words(bench):
         (("-bench_kinds", "lu"), "'lu' is not ilu or icc"),
         (("-bench_files", bench.work / "absent.mtx"), "absent.mtx: cannot be opened"),
         (("-bench_csv", bench.work / "no" / "such.csv"), "cannot write"),
+        (("-bench_solves", "-bench_sizes", "64", "-bench_pcs", "jacobi/sor"), "'jacobi/sor' names a smoother"),
     ):
         said = bench.run(*options, status=1).stderr
         expect(words in said, f"{options}: {said}")

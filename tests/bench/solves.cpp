@@ -21,7 +21,7 @@ struct Problem {
 
 constexpr Problem problems[] = {{"poisson", KSPCG, 0}, {"convection", KSPGMRES, 10}};
 
-/// A PC type, of mg and gamg with that of the smoothers behind a slash, with strategy and threads if it is ours.
+/// A PC type, of gamg with that of the smoothers behind a slash, with strategy and threads if it is ours.
 struct Entrant {
   std::string type, strategy;
   int threads = 1;
@@ -217,6 +217,8 @@ std::vector<Entrant> entrants(const Options& o, std::int64_t rows)
   for (const std::string& type : split(o.pcs)) {
     Entrant e;
     e.type = type;
+    if (!e.smoother().empty() && e.outer() != PCGAMG)
+      throw std::runtime_error("-bench_pcs: '" + type + "' names a smoother, which only gamg has");
     if (e.outer() == PCGAMG && static_cast<double>(rows) > static_cast<double>(o.gamg_rows)) continue;
     if (!e.ours()) all.push_back(e);
     for (const std::string& strategy : split(e.ours() ? strategies : ""))

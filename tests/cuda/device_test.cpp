@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "../battery.hpp"
+#include "../watchdog.hpp"
 #include "device_support.hpp"
 
 namespace syncfree {
@@ -58,11 +59,10 @@ TEST(Device, solves_rows_of_every_length)
   struct Shape {
     I n, entries, band, last;
   };
-  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
   for (Shape s : {Shape{1, 1, 1, 0}, Shape{33, 2, 5, 0}, Shape{5000, 3, 900, 0}, Shape{5000, 8, 400, 0},
                   Shape{4000, 15, 300, 0}, Shape{3000, 60, 700, 0}, Shape{20000, 3, 5000, 3000},
                   Shape{20000, 1, 2, 0}, Shape{30000, 12, 3000, 0}}) {
-    if (short_run) s.n = std::min(s.n, 1000), s.last = std::min(s.last, 500);
+    if (short_run()) s.n = std::min(s.n, 1000), s.last = std::min(s.last, 500);
     SCOPED_TRACE(testing::Message() << s.n << " rows, " << s.entries << " entries, last " << s.last);
     const auto A = random_band(s.n, s.entries, s.band, s.last, 3);
     const auto b = random_vector<double>(s.n, 5);
@@ -71,7 +71,7 @@ TEST(Device, solves_rows_of_every_length)
       SCOPED_TRACE(strategy);
       const auto p = analysed(A, strategy);
       const DeviceVector from(b), to(s.n);
-      for (int round = 0; round < (short_run ? 2 : 3); ++round) {
+      for (int round = 0; round < (short_run() ? 2 : 3); ++round) {
         solve(*p, from, to, s.n);
         expect_near(to.get(), truth);
       }
@@ -147,9 +147,8 @@ TEST(Device, courier_solves_grids_by_tiles)
   struct Grid {
     I x, y, z;
   };
-  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
   for (Grid g : {Grid{13, 12, 11}, Grid{33, 32, 31}, Grid{9, 190, 190}, Grid{301, 200, 1}, Grid{2000, 9, 9}}) {
-    if (short_run && g.x * g.y * g.z > 2000) continue;
+    if (short_run() && g.x * g.y * g.z > 2000) continue;
     SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z);
     const auto A = make_poisson<double, I>(g.x, g.y, g.z);
     const auto p = make_cuda_preconditioner<double, I>();
@@ -164,7 +163,7 @@ TEST(Device, courier_solves_grids_by_tiles)
     solve(*p, from, to, A.n);
     const auto first = to.get();
     expect_near(first, solution(A, b));
-    for (int round = 0; round < (short_run ? 2 : 20); ++round) {
+    for (int round = 0; round < (short_run() ? 2 : 20); ++round) {
       solve(*p, of_nan, to, A.n);
       const auto x = to.get();
       EXPECT_FALSE(std::isfinite(x[A.n / 3]));
@@ -177,13 +176,12 @@ TEST(Device, courier_solves_grids_by_tiles)
 
 TEST(Device, a_clean_solve_after_one_of_nan_is_right)
 {
-  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
-  const auto A = random_band(short_run ? 1000 : 5000, 3, short_run ? 200 : 900, 0, 3);
+  const auto A = random_band(short_run() ? 1000 : 5000, 3, short_run() ? 200 : 900, 0, 3);
   const auto b = random_vector<double>(A.n, 5);
   for (const std::string& strategy : device_strategies()) {
     const auto p = analysed(A, strategy);
     for (std::uint64_t bits : {0xffffffffffffffffull, 0x7ff8000000000000ull, 0x7ff0000000000000ull}) {
-      if (short_run && bits != 0xffffffffffffffffull) continue;
+      if (short_run() && bits != 0xffffffffffffffffull) continue;
       auto bad = b;
       std::memcpy(&bad[A.n / 2], &bits, sizeof bits);
       const DeviceVector from(bad), to(A.n);
@@ -236,7 +234,7 @@ TEST(Device, merged_levels_stay_accurate_where_numbers_grow)
 /// Groups that read more columns than a row has slots for, and rows too long to be searched in shared memory.
 TEST(Device, merged_groups_may_know_many_columns)
 {
-  if (std::getenv("SYNCFREE_SHORT")) return;  // under a sanitizer
+  if (short_run()) return;  // under a sanitizer
   for (const I entries : {3, 90}) {
     const auto A = random_band(60000, entries, 9000, 0, 3);
     const auto b = random_vector<double>(A.n, 5);
@@ -386,12 +384,11 @@ TEST(Device, factors_of_grids_are_those_of_the_host)
   };
   const Change changes[] = {{"none", 1, 1}, {"no pivot", 0, 1}, {"NaN", std::nan(""), 1}, {"tiny", 1, 1e-200},
                             {"huge", 1, 1e200}, {"infinite", 1 / 0.0, 1}};
-  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
   for (const auto& [x, y, z] : {std::tuple<I, I, I>{25, 24, 23}, {70, 60, 1}, {9, 8, 7}})
     for (Kind kind : {Kind::ilu, Kind::icc})
       for (const Change& change : changes)
         for (Shift shift : {Shift::none, Shift::inblocks, Shift::positive_definite, Shift::nonzero}) {
-          if (short_run && x * y * z > 1000) continue;
+          if (short_run() && x * y * z > 1000) continue;
           SCOPED_TRACE(testing::Message() << x << " x " << y << " x " << z << ", icc " << (kind == Kind::icc) << ", "
                                           << change.what << ", shift " << static_cast<int>(shift));
           auto A = make_poisson<double, I>(x, y, z);
@@ -414,13 +411,12 @@ TEST(Device, factors_and_shifts_are_those_of_the_host)
   std::vector<I> order(good.n);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(3));
-  const bool short_run = std::getenv("SYNCFREE_SHORT") != nullptr;  // under a sanitizer
   for (Kind kind : {Kind::ilu, Kind::icc})
     for (int levels : {0, 1, 2})
       for (bool ordered : {false, true})
         for (Shift shift : {Shift::none, Shift::nonzero, Shift::positive_definite, Shift::inblocks})
           for (double pivot : {0.0, -1.0, 1.0}) {
-            if (short_run && (levels == 2 || pivot > 0)) continue;
+            if (short_run() && (levels == 2 || pivot > 0)) continue;
             SCOPED_TRACE(testing::Message() << "icc " << (kind == Kind::icc) << ", levels " << levels << ", ordered "
                                             << ordered << ", shift " << static_cast<int>(shift) << ", " << pivot);
             auto A = good;

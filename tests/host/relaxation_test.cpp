@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
-#include <utility>
 
 #include "../battery.hpp"
 #include "../sweeps.hpp"

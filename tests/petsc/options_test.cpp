@@ -21,8 +21,6 @@ PCOwner make_pc(Mat A, PCType type)
   return pc;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class OurTypes : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override

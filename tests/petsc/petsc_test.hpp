@@ -116,6 +116,8 @@ class Options {
 std::string view(PC);
 std::string string_view(PC);
 
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 /* Rows of the square matrix. */
 PetscInt rows(Mat);
 

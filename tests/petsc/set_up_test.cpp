@@ -7,8 +7,6 @@
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class SetUpOf : public testing::TestWithParam<const char*> {
  protected:
   void make(const std::string& text)

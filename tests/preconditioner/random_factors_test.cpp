@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <set>
 
 #include "../factor_oracle.hpp"
 #include "../types.hpp"
