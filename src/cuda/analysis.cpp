@@ -296,6 +296,8 @@ private:
     a_.factorization = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels,
                                                                    a_.options.single_storage);
     a_.factorization->take_rows(std::move(A_begin_), std::move(A_column_));
+    const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && was_split_;
+    if (by_loop) a_.factorization->use(make_loop_factorization<T>(task_.A, a_.pattern));
   }
 
   const Task<I>& task_;

@@ -304,7 +304,9 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   ShiftLoop shifts(pattern_.kind, rule, top);
-  if (find_pivots(A.value, rule, stream)) {
+  const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
+                                                       inverse_pivot_.data(), stream);
+  if (by_loop || find_pivots(A.value, rule, stream)) {
     *report = shifts.report(0);
     return {};
   }

@@ -3,7 +3,11 @@
 /// Numeric incomplete factorization on the device; the mathematics and the rules are those of core/pivot.hpp and of
 /// the host's factorize.hpp, and so are the numbers but for rounding.
 
+#include <memory>
+#include <utility>
+
 #include "factor_pattern.hpp"
+#include "factorize_loop.hpp"
 #include "levels.hpp"
 #include "solver.hpp"
 #include "syncfree/cuda/device.hpp"
@@ -44,6 +48,9 @@ public:
     A_column_ = std::move(column);
   }
 
+  /// What can do without pivot rules is done by this one; may be nullptr.
+  void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
+
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
   ///   report  [out] what the pivot rule did
@@ -56,7 +63,10 @@ public:
   const DeviceArray<T>& inverse_pivot() const { return inverse_pivot_; }
 
   std::size_t value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
-  std::size_t plan_bytes() const { return A_begin_.bytes() + A_column_.bytes() + ready_.bytes() + slots_.bytes(); }
+  std::size_t plan_bytes() const
+  {
+    return A_begin_.bytes() + A_column_.bytes() + ready_.bytes() + slots_.bytes() + (loop_ ? loop_->bytes() : 0);
+  }
 
 private:
   FactorView<T, I> view() const;
@@ -78,6 +88,7 @@ private:
   DeviceArray<double> described_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;
   unsigned attempts_ = 0;
+  std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
 };
 

@@ -375,6 +375,22 @@ void expect_factor_of_host(const OwnedCsr<double, I>& A, const SymbolicOptions<I
   expect_host_numbers(*ours, *host);
 }
 
+/// The strategy `loop` makes ILU(0) by a sync-free loop, and leaves to others what that cannot do.
+TEST(Device, factors_of_loops_are_those_of_the_host)
+{
+  for (const auto& good : {make_poisson<double, I>(9, 8, 7), random_band(2000, 4, 300, 500, 3)})
+    for (const Shift shift : {Shift::none, Shift::inblocks, Shift::nonzero, Shift::positive_definite})
+      for (const double pivot : {1.0, 0.0, std::nan("")}) {
+        SCOPED_TRACE(testing::Message() << good.n << ", shift " << static_cast<int>(shift) << ", " << pivot);
+        auto A = good;
+        if (pivot != 1) A.value[0] = pivot;
+        PivotRule rule;
+        rule.shift = shift;
+        rule.shift_amount = 0.5;
+        expect_factor_of_host(A, {}, {"loop", 2}, rule);
+      }
+}
+
 /// On a star's grid `courier` finds the pivots by a solve; whatever that cannot do, the other kernels do.
 TEST(Device, factors_of_grids_are_those_of_the_host)
 {
