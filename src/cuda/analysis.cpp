@@ -348,7 +348,7 @@ template <class T, class I> Summary describe(const Analysis<T, I>& a)
   s.single_storage = a.options.single_storage;
   s.factor_bytes = a.pattern.bytes();
   s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
-                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.copies.bytes();
+                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() + a.copies.bytes();
   for (int which = 0; which < 4; ++which)
     if (const auto& solver = a.solver[which])
       (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();

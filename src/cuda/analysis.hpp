@@ -30,6 +30,7 @@ template <class T, class I> struct Analysis {
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
   DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
+  DeviceArray<T> wide_work;                                   ///< n numbers for each of several right-hand sides
   Copies<T> copies;
   PivotReport pivots;
   I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet

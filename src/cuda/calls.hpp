@@ -69,6 +69,7 @@ public:
     stream_ = static_cast<cudaStream_t>(stream);
   }
   cudaStream_t stream() const { return stream_; }
+  bool on_device() const { return memory_ == Memory::device; }
 
   /// Runs the body in the stream's order and turns what it throws into a Status.
   template <class Body> Status run(Body body)

@@ -4,6 +4,7 @@
 /// is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i, that of A^T x = b exchanges r and c and uses U^T L^T, and IC's
 /// transposed solve is the solve itself.
 
+#include <algorithm>
 #include <new>
 #include <type_traits>
 
@@ -67,12 +68,18 @@ public:
       const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
       const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
       if (!whole) prepare_transposes();
-      for (I c = 0; c < columns.count; ++c)
-        with_vectors(b + static_cast<std::size_t>(c) * columns.b_leading,
-                     x + static_cast<std::size_t>(c) * columns.x_leading, [&](const T* from, T* to) {
-                       if (whole) both(lower, upper, from, to, conjugate);
-                       else both(upper_transposed, lower_transposed, from, to, conjugate);
-                     });
+      const Which first = whole ? lower : upper_transposed, second = whole ? upper : lower_transposed;
+      const bool together = columns.count > 1 && calls_.on_device() && n() > 0;
+      if (together) prepare_columns(first, second);
+      const auto b_leading = static_cast<std::size_t>(columns.b_leading);
+      const auto x_leading = static_cast<std::size_t>(columns.x_leading);
+      for (I c = 0; c < columns.count;) {
+        const int count = together ? static_cast<int>(std::min<I>(most_columns, columns.count - c)) : 1;
+        const DeviceColumns<T> v = {b + c * b_leading, x + c * x_leading, b_leading, x_leading, count};
+        if (count > 1) both(v, first, second, conjugate);
+        else with_vectors(v.b, v.x, [&](const T* from, T* to) { both(first, second, from, to, conjugate); });
+        c += count;
+      }
       return {};
     });
   }
@@ -198,6 +205,40 @@ private:
     run(first, work, work, conjugate);
     run_next(second, work, work, conjugate);
     scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream());
+  }
+
+  static constexpr int most_columns = 32;  ///< that are solved at once
+
+  void prepare_columns(Which first, Which second)
+  {
+    for (const Which which : {first, second})
+      if (analysis_->solver[which]->prepare_columns()) refresh_solver(which);
+  }
+
+  /// The same of several columns: by way of the work space where there are orders, or as solvers cannot work in place.
+  void both(const DeviceColumns<T>& v, Which first, Which second, bool conjugate)
+  {
+    Analysis<T, I>& a = *analysis_;
+    auto &before = *a.solver[first], &behind = *a.solver[second];
+    const std::size_t rows = static_cast<std::size_t>(n());
+    T* x = v.x;
+    if (natural() && behind.solves_in_place()) {
+      before.solve_columns(v, conjugate, stream());
+      return behind.solve_columns({x, x, v.x_leading, v.x_leading, v.count}, conjugate, stream());
+    }
+    if (a.wide_work.size() < rows * v.count) a.wide_work = DeviceArray<T>(rows * v.count);
+    T* work = a.wide_work.data();
+    if (natural()) {
+      before.solve_columns({v.b, work, v.b_leading, rows, v.count}, conjugate, stream());
+      return behind.solve_columns({work, x, rows, v.x_leading, v.count}, conjugate, stream());
+    }
+    const bool whole = first == lower;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream());
+    before.solve_columns({work, x, rows, v.x_leading, v.count}, conjugate, stream());
+    behind.solve_columns({x, work, v.x_leading, rows, v.count}, conjugate, stream());
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
   }
 
   /// body(b, x) with device pointers.

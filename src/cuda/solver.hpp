@@ -63,7 +63,15 @@ private:
   mutable LevelSets<I> levels_;
 };
 
-/// As TriangularSolver, with device pointers and one column. Throws Failure.
+/// Vectors side by side: column c of b begins at b + c * b_leading.
+template <class T> struct DeviceColumns {
+  const T* b;
+  T* x;
+  std::size_t b_leading, x_leading;
+  int count;
+};
+
+/// As TriangularSolver, with device pointers. Throws Failure.
 template <class T, class I> class DeviceSolver {
 public:
   virtual ~DeviceSolver() = default;
@@ -73,6 +81,15 @@ public:
 
   /// The same right behind a solve() by another of these solvers in the same stream, with which it may overlap.
   virtual void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) { solve(b, x, conjugate, stream); }
+
+  /// solve() for each column, with the same numbers to rounding; x == b where solves_in_place(). What it needs beyond
+  /// solve() is made by prepare_columns(), called before: true where refresh() must follow.
+  virtual void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
+  {
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      solve(v.b + c * v.b_leading, v.x + c * v.x_leading, conjugate, stream);
+  }
+  virtual bool prepare_columns() { return false; }
 
   /// y_i = 1 / (b_i - sum_k c_k y_{column_k}) for a triangle with diagonal 1, c as the values of refresh(), which must
   /// follow before the next solve; y == b is allowed. Returns false where the plan has nothing for it.
