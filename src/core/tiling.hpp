@@ -61,12 +61,16 @@ struct AxisParts {
 /// other; no cells where no tile fits.
 ///   most_slots       of a tile, with those of its ghosts
 ///   multiprocessors  each has one tile at a time
+///   most_rows        of a level of a tile
 ///   time             microseconds on an H200
 struct TileChoice {
   TileShape shape;
   double time = 0;
 };
-template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors);
+constexpr std::int64_t most_rows_of_level = 128;
+template <class I>
+TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors,
+                       std::int64_t most_rows = most_rows_of_level);
 
 /// Rows that follow each other, and where their numbers stand in a tile.
 struct RowRun {

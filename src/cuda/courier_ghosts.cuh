@@ -16,16 +16,21 @@ template <class V> struct GhostView {
   std::uint32_t slots, most_ghosts;  ///< of a block
   int depth;                         ///< pages in shared memory
   int warps;                         ///< of each of the groups that compute
+  unsigned blocks;
 };
 
-constexpr int ghost_pollers = 12;  ///< warps
-template <int near>
-constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + ghost_pollers);
+/// Several columns at once are solved in smaller tiles, two on a multiprocessor: one computes while the other waits.
+template <class N> constexpr int tiles_together = columns_of<N> > 1 ? 2 : 1;
+template <class N> constexpr int ghost_pollers = columns_of<N> > 1 ? 6 : 12;  ///< warps
+/// Warps of a group, at most.
+template <class N> constexpr int walking_warps(int near) { return columns_of<N> > 1 ? 2 : ghost_warps(near); }
+template <class N, int near>
+constexpr int ghost_threads = 32 * (courier_groups * walking_warps<N>(near) + 2 + ghost_pollers<N>);
 
 /// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain (and
 /// overflows where an entry over its pivot does); not where they are rounded then, for the factor's own numbers are
 /// what the user asked to be rounded.
-template <class N, class M> constexpr bool is_scaled_before = sizeof(N) == sizeof(M);
+template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) == sizeof(M);
 
 /// All that is said of 128 positions, copied at once: units of fields, then a row's near entries and its scale in
 /// pairs.
@@ -136,12 +141,13 @@ template <class N, class Box>
 __device__ void fetch_ghosts(const std::uint32_t* place, std::uint32_t count, N* ghost, const Box& box,
                              unsigned poller, long long first_row)
 {
+  constexpr std::uint32_t together = ghost_pollers<N> * 32;
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
   std::uint32_t next = k < count ? place[k] : 0;
-  for (std::uint32_t first = poller * 32; first < count; first += ghost_pollers * 32) {
+  for (std::uint32_t first = poller * 32; first < count; first += together) {
     const std::uint32_t at = next, own = k;
     bool missing = own < count;
-    k += ghost_pollers * 32;
+    k += together;
     if (k < count) next = place[k];
     for (Spin spin(first_row); __any_sync(~0u, missing); spin.turn()) {
       if (!missing) continue;
@@ -238,7 +244,7 @@ private:
     start_ = right_side();
   }
 
-  __device__ N stored(const M& v) const { return conjugate_ ? conjugate_of(N(v)) : N(v); }
+  __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
   __device__ N right_side() const { return is_scaled_before<N, M> ? scaled(*number_at(own_)) : *number_at(own_); }
 
@@ -249,8 +255,8 @@ private:
 #pragma unroll
     for (int j = 0; j < near; ++j)
       sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
-    if (inverts) return N(1) / sum;
-    return is_scaled_before<N, M> ? sum : scaled(sum);
+    if constexpr (inverts) return N(1) / sum;
+    else return is_scaled_before<N, M> ? sum : scaled(sum);
   }
 
   __device__ N compute()

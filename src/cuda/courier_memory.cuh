@@ -4,6 +4,7 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include "columns.cuh"
 #include "core/courier_plan.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/ready.cuh"
@@ -43,6 +44,16 @@ template <class N> __device__ void fetch_number(N* to, const N* from)
   using R = decltype(real_of(*from));
   for (unsigned part = 0; part < sizeof(N) / sizeof(R); ++part)
     __pipeline_memcpy_async(reinterpret_cast<R*>(to) + part, reinterpret_cast<const R*>(from) + part, sizeof(R));
+}
+/// A row's number in each column of a chunk.
+template <class N, class I> __device__ void fetch_row(N* to, const Input<N>& b, I row)
+{
+  if constexpr (columns_of<N> == 1) {
+    fetch_number(to, b.at + row);
+  } else {
+#pragma unroll
+    for (int c = 0; c < columns_of<N>; ++c) fetch_number(to->part + c, b.at + min(c, b.count - 1) * b.leading + row);
+  }
 }
 /// Those that this thread has started.
 inline __device__ void await_fetched_numbers()

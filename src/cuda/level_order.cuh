@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "columns.cuh"
 #include "core/split_rows.hpp"
 #include "lanes.hpp"
 #include "launch.hpp"
@@ -39,8 +40,10 @@ public:
   };
   using View = typename Mail::word*;
 
-  __device__ ValueBox(View memory, std::size_t n, unsigned long long launch)
-      : mail_(memory + (launch & 1) * Mail::words * n), next_(memory + (~launch & 1) * Mail::words * n)
+  /// Place 0 is number `first` of the n that there are.
+  __device__ ValueBox(View memory, std::size_t n, unsigned long long launch, std::size_t first = 0)
+      : mail_(memory + ((launch & 1) * n + first) * Mail::words),
+        next_(memory + ((~launch & 1) * n + first) * Mail::words)
   {
   }
   static __device__ Look nothing() { return Mail::nothing(); }
@@ -102,21 +105,33 @@ private:
 constexpr int level_order_threads = 256;
 constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 
+/// Rows for each chunk of columns stand side by side.
+struct OneChunk {
+  template <class I> __device__ I place_of(I place) const { return place; }
+};
+struct OneOfChunks {
+  unsigned which, chunks;
+  template <class I> __device__ I place_of(I place) const
+  {
+    return static_cast<I>(place * static_cast<I>(chunks) + static_cast<I>(which));
+  }
+};
+
 /// Entries k, k + lanes, ... of a row, as far as they are below `end`.
-template <class N, class M, class I, class Box, int lanes> struct Batch {
+template <class N, class M, class I, class Box, int lanes, class Chunk> struct Batch {
   static constexpr int size = level_order_batch;
-  I column[size];
-  N value[size];
+  I column[size];  ///< where its number comes
+  Entry<N> value[size];
   typename Box::Look seen[size];
   bool live[size], waits[size];
 
-  __device__ void load(const I* columns, const M* values, I k, I end)
+  __device__ void load(const I* columns, const M* values, I k, I end, Chunk chunk)
   {
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       live[e] = waits[e] = k + e * lanes < end;
-      column[e] = live[e] ? columns[k + e * lanes] : 0;
-      value[e] = live[e] ? N(values[k + e * lanes]) : N(0);
+      column[e] = live[e] ? chunk.place_of(columns[k + e * lanes]) : 0;
+      value[e] = live[e] ? Entry<N>(values[k + e * lanes]) : Entry<N>(0);
     }
   }
 
@@ -149,9 +164,9 @@ template <class N, class M, class I, class Box, int lanes> struct Batch {
 /// A row's right-hand side is its own.
 template <class V, class I> struct OwnSide {
   static constexpr bool in_parts = false;
-  template <class N> __device__ N load(std::size_t, I row, int lane, int, const N* b, bool) const
+  template <class N> __device__ N load(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
-    return lane == 0 && row >= 0 ? b[row] : N(0);
+    return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
 };
 
@@ -162,12 +177,13 @@ template <class V, class I> struct MergedSide {
   const Number<V>* value;
 
   /// The part of one of the row's lanes.
-  template <class N> __device__ N load(std::size_t place, I, int lane, int lanes, const N* b, bool conjugate) const
+  template <class N>
+  __device__ N load(std::size_t place, I, int lane, int lanes, const Input<N>& b, bool conjugate) const
   {
     N sum(0);
     for (I k = begin[place] + lane; k < begin[place + 1]; k += lanes) {
-      const N v(value[k]);
-      sum += product(conjugate ? conjugate_of(v) : v, b[row[k]]);
+      const Entry<N> v(value[k]);
+      sum += product(conjugate ? conjugate_of(v) : v, load_row<N>(b, row[k]));
     }
     return sum;
   }
@@ -175,7 +191,8 @@ template <class V, class I> struct MergedSide {
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.
 ///
-/// owns       `lanes` lanes of a warp own one row, a block 256 / lanes rows that follow each other in level order
+/// owns       `lanes` lanes of a warp own one row, a block 256 / lanes rows that follow each other in level order; of
+///            `many` columns a row of each chunk, one beside the other
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
 /// publishes  the row's number, and what the next launch needs at its place
@@ -185,30 +202,40 @@ template <class V, class I> struct MergedSide {
 /// result     reproducible: the order of additions depends on the row only
 /// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
 ///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
-template <class T, class V, class I, template <class> class Box, int lanes, class Side>
+template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
 __global__ void __launch_bounds__(level_order_threads)
-solve_in_level_order(StoredView<V, I> L, Side side, typename Box<Number<T>>::View memory, unsigned long long* counter,
-                     const Number<T>* b, Number<T>* x, bool conjugate)
+solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, unsigned long long* counter,
+                     Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
 {
-  using N = Number<T>;
+  using E = Entry<N>;
+  using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
   constexpr int step = level_order_batch * lanes;
   const Turn turn = take_turn(counter);
-  const Box<N> box(memory, static_cast<std::size_t>(L.n), turn.launch);
-  const std::size_t place = turn.place * (level_order_threads / lanes) + threadIdx.x / lanes;
+  const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), turn.launch);
+  const std::size_t own = turn.place * (level_order_threads / lanes) + threadIdx.x / lanes;
+  std::size_t place = own;
+  Chunk chunk;
+  if constexpr (many) {
+    place = own / chunks;
+    chunk = {static_cast<unsigned>(own - place * chunks), chunks};
+    b = b.chunk(chunk.which, columns_of<N>);
+    x = x.chunk(chunk.which, columns_of<N>);
+  }
   const int lane = threadIdx.x % lanes;
   const bool first = lane == 0;
   const bool live = place < static_cast<std::size_t>(L.n);
   I k = live ? L.begin[place] + lane : 0;
   const I end = live ? L.begin[place + 1] : 0;
   const I row = live ? L.row[place] : 0;
-  N rhs(0), scale(1), sum(0);
-  Batch<N, Number<V>, I, Box<N>, lanes> now, ahead;
-  now.load(L.column, L.value, k, end);
-  ahead.load(L.column, L.value, k + step, end);
+  N rhs(0), sum(0);
+  E scale(1);
+  Batch<N, Number<V>, I, Box<N>, lanes, Chunk> now, ahead;
+  now.load(L.column, L.value, k, end, chunk);
+  ahead.load(L.column, L.value, k + step, end, chunk);
   if (live && first) {
-    if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
+    if (L.inverse_diagonal) scale = E(L.inverse_diagonal[place]);
     if (conjugate) scale = conjugate_of(scale);
-    box.prepare(place);
+    box.prepare(own);
   }
   await_launch_before();
   let_next_start();
@@ -223,7 +250,7 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<Number<T>>::Vie
       summed = k >= end;
       if (!summed) {
         now = ahead;
-        ahead.load(L.column, L.value, k + step, end);
+        ahead.load(L.column, L.value, k + step, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
@@ -232,11 +259,25 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<Number<T>>::Vie
     for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
     if (complete && first) {
       const N value = product(rhs - total, scale);
-      box.put(place, value);
-      if (row >= 0) x[row] = value;
+      box.put(own, value);
+      if (row >= 0) store_row<N>(x, row, value);
     }
     done = done || complete;
   }
+}
+
+template <class T> using ValueLaunches = ColumnLaunches<T, Bundle<T>, ValueBox>;
+
+template <class T, class V, class I, int lanes, class Side>
+void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, const DeviceColumns<T>& v,
+                                  ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream)
+{
+  using N = Bundle<T>;
+  launches->run(v, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x) {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(L.n) * chunks * lanes, level_order_threads);
+    launch(solve_in_level_order<N, V, I, ValueBox, lanes, Side, true>, {blocks, level_order_threads, 0, stream, false},
+           L, side, mailbox, counter, b, x, chunks, conjugate);
+  });
 }
 
 template <class T, class V, class I, template <class> class Box> class LevelOrderSolver : public DeviceSolver<T, I> {
@@ -252,6 +293,15 @@ public:
     with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
   }
 
+  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
+  {
+    if constexpr (has_chunks) {
+      with_lanes(lanes_, [&](auto lanes) { run_columns<lanes>(v, conjugate, stream); });
+    } else {
+      DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
+    }
+  }
+
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     triangle_.refresh(value, inverse_diagonal, stream);
@@ -264,19 +314,20 @@ public:
     return against_crowding_ > 0 ? text + ", one block a multiprocessor" : text;
   }
 
-  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes(); }
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
+  /// Flags are looked at once for one column.
+  static constexpr bool has_chunks = std::is_same_v<Box<Number<T>>, ValueBox<Number<T>>>;
+
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity)
       : lanes_(choose_lanes(granularity)),
         against_crowding_(memory_against_crowding(granularity, lanes_, level_order_threads)),
         triangle_(store(triangle, granularity)), partial_rows_(triangle_.n() - triangle.n()),
-        memory_(triangle_.n()), counter_(1)
+        memory_(triangle_.n()), columns_(triangle_.n()), counter_(1)
   {
-    with_lanes(lanes_, [&](auto lanes) {
-      allow_shared_memory(solve_in_level_order<T, V, I, Box, lanes, OwnSide<V, I>>, against_crowding_);
-    });
+    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), against_crowding_); });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -298,12 +349,22 @@ private:
     return stored;
   }
 
+  template <int lanes> static constexpr auto one_column()
+  {
+    return solve_in_level_order<Number<T>, V, I, Box, lanes, OwnSide<V, I>, false>;
+  }
+
   template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    launch(solve_in_level_order<T, V, I, Box, lanes, OwnSide<V, I>>,
-           {blocks, level_order_threads, against_crowding_, stream, overlaps}, triangle_.view(), OwnSide<V, I>(),
-           memory_.view(), counter_.data(), numbers(b), numbers(x), conjugate);
+    launch(one_column<lanes>(), {blocks, level_order_threads, against_crowding_, stream, overlaps}, triangle_.view(),
+           OwnSide<V, I>(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+           Output<Number<T>>{numbers(x)}, 1u, conjugate);
+  }
+
+  template <int lanes> void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
+  {
+    solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream);
   }
 
   const bool overlaps_ = launches_can_overlap();
@@ -312,6 +373,7 @@ private:
   StoredTriangle<T, V, I> triangle_;
   I partial_rows_;
   typename Box<Number<T>>::Memory memory_;
+  ValueLaunches<T> columns_;
   DeviceArray<unsigned long long> counter_;
 };
 

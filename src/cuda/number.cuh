@@ -6,6 +6,8 @@
 
 #include <complex>
 
+#include "syncfree/cuda/ready.cuh"
+
 namespace syncfree::cuda {
 
 template <class T> struct DeviceScalar {
@@ -27,6 +29,39 @@ __device__ ::cuda::std::complex<R> product(const ::cuda::std::complex<R>& a, con
 {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
+
+/// What a factor multiplies Several with is one number for all columns.
+template <class N> struct EntryOf {
+  using type = N;
+  static constexpr int columns = 1;
+};
+template <class R> struct EntryOf<Several<R>> {
+  using type = R;
+  static constexpr int columns = Several<R>::count;
+};
+template <class N> using Entry = typename EntryOf<N>::type;
+template <class N> constexpr int columns_of = EntryOf<N>::columns;
+
+template <class R> __device__ Several<R> product(Several<R> v, R entry)
+{
+#pragma unroll
+  for (R& p : v.part) p *= entry;
+  return v;
+}
+template <class R> __device__ Several<R> product(R entry, const Several<R>& v) { return product(v, entry); }
+template <class R> __device__ Several<R>& operator+=(Several<R>& a, const Several<R>& b)
+{
+#pragma unroll
+  for (int p = 0; p < a.count; ++p) a.part[p] += b.part[p];
+  return a;
+}
+template <class R> __device__ Several<R>& operator-=(Several<R>& a, const Several<R>& b)
+{
+#pragma unroll
+  for (int p = 0; p < a.count; ++p) a.part[p] -= b.part[p];
+  return a;
+}
+template <class R> __device__ Several<R> operator-(Several<R> a, const Several<R>& b) { return a -= b; }
 
 template <class R> __device__ R real_of(R v) { return v; }
 template <class R> __device__ R real_of(const ::cuda::std::complex<R>& v) { return v.real(); }
@@ -50,12 +85,27 @@ inline __device__ bool is_ordinary(double v) { return (__double2hiint(v) & 0x7ff
 inline __device__ bool is_ordinary(float v) { return (__float_as_uint(v) & 0x7f800000) != 0x7f800000; }
 template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v) { return is_ordinary(v.real()); }
 
+template <class R> __device__ bool is_ordinary(const Several<R>& v)
+{
+  bool all = true;
+#pragma unroll
+  for (const R& p : v.part) all = all && is_ordinary(p);
+  return all;
+}
+
 template <class N> __device__ bool finite(const N& v) { return isfinite(real_of(v)) && isfinite(imaginary_of(v)); }
 
 template <class R> __device__ R from_lane(R v, int lane_mask) { return __shfl_xor_sync(~0u, v, lane_mask); }
 template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::std::complex<R>& v, int lane_mask)
 {
   return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
+}
+
+template <class R> __device__ Several<R> from_lane(Several<R> v, int lane_mask)
+{
+#pragma unroll
+  for (R& p : v.part) p = from_lane(p, lane_mask);
+  return v;
 }
 
 /// Those of a warp's lanes that are in this one's group of `lanes`, a power of two.

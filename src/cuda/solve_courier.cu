@@ -9,31 +9,20 @@
 /// solve_row_blocks() mail, which helper warps add up. A block reads its part of b and writes its part of x in runs.
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
 #include "courier.hpp"
-#include "courier_arrays.cuh"
 #include "courier_compute.cuh"
-#include "courier_ghosts.cuh"
 #include "courier_mail.cuh"
-#include "launch.hpp"
-#include "level_order.cuh"
+#include "courier_tiles.cuh"
 
 namespace syncfree::cuda {
 namespace {
-
-/// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run.
-template <class View, class Copy> __device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
-{
-  const RowRun* run = A.run + block.first_run;
-  for (std::uint32_t r = threadIdx.x / 32; r < block.runs; r += blockDim.x / 32) {
-    const RowRun own = run[r];
-    for (std::uint32_t k = threadIdx.x % 32; k < own.rows; k += 32) copy(own.slot + k, own.first_row + k);
-  }
-}
 
 /// owns       a block owns a run of rows; one lane of a compute warp a row of each step, a helper's lanes a row's mail
 /// waits      compute lanes for the mail of their row, added up, and for pages; helpers for mail of earlier blocks and
@@ -88,63 +77,6 @@ solve_row_blocks(CourierView<V> A, typename ValueBox<Number<T>>::View mailbox, u
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { x[row] = memory.x[slot]; });
 }
 
-/// owns       a block owns a tile or a run of rows; one lane of a computing warp a row of each step
-/// waits      computing lanes for ghosts of their row, and for pages; polling warps for mail of earlier blocks; the
-///            streaming thread for positions that nobody will read
-/// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
-///            in the next launch's mailbox
-/// order      mail and ghosts are their own flags (relaxed; device, block): a result that is NaN or infinite may have
-///            come from a ghost that was not there, and is computed again when all are. Steps: named barriers, each
-///            signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of which one
-///            thread tells the others with release, which they acquire; and an mbarrier when the first thread, behind
-///            the barrier of a later step, knows that they have been read
-/// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
-///            is asked for before it is read, and polling warps wait for nobody in their block
-/// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i, which
-///            is NaN, too, as long as a ghost is not there
-/// source     design notes 10; no publication known
-template <class T, class V, int near, bool inverts>
-__global__ void __launch_bounds__(ghost_threads<near>, 1)
-solve_tiles(GhostView<V> A, typename ValueBox<Number<T>>::View mailbox, unsigned long long* counter, const Number<T>* b,
-            Number<T>* x, bool conjugate)
-{
-  using N = Number<T>;
-  extern __shared__ __align__(16) unsigned char shared[];
-  const Turn turn = take_turn(counter);
-  const RowBlock block = A.block[turn.place];
-  const ValueBox<N> box(mailbox, A.mails, turn.launch);
-  const GhostMemory<N, Number<V>, near> memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
-  if (threadIdx.x < static_cast<unsigned>(A.depth)) {
-    memory.full[threadIdx.x].make(1);
-    memory.empty[threadIdx.x].make(1);
-    gates_are_made();
-  }
-  if (threadIdx.x == 0) memory.arrived->start();
-  if (threadIdx.x == 0) memory.x[A.slots] = N(0);
-  N* ghost = memory.x + A.slots + 1;
-  for (std::uint32_t k = threadIdx.x; k < block.ghosts; k += blockDim.x) Tray<N>::clear(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
-  await_launch_before();
-  let_next_start();
-  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_number(memory.x + slot, b + row); });
-  await_fetched_numbers();
-  __syncthreads();
-  const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
-  if (warp < computing) {
-    Walking<N, V, near, inverts, ValueBox<N>>(A, block, memory, box, conjugate).run(block.steps);
-  } else if (warp == computing) {
-    Streaming<N, V, near>(A, block, memory).run();
-  } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_pages(memory, block.pages, A.depth, Spin(block.first_row));
-  } else {
-    fetch_ghosts(A.ghost_place + block.first_ghost, block.ghosts, ghost, box, warp - computing - 2, block.first_row);
-  }
-  __syncwarp();
-  __syncthreads();
-  __syncthreads();
-  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { x[row] = memory.x[slot]; });
-}
-
 /// Near entries of a row at most: what registers and pages hold.
 template <class N> constexpr int courier_most_near = is_wide<N> ? 8 : 16;
 
@@ -159,35 +91,11 @@ template <class N, class Body> void with_near(int near, Body body)
   }
 }
 
-/// What a block may use; the rest is for the ticket and the compiler.
-inline std::size_t memory_of_block()
-{
-  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
-}
-
-/// body(an integral constant) for one of the sizes of rows with ghosts.
-template <class Body> void with_ghosts(int near, Body body)
-{
-  if (near == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
-  if (near == ghost_near[1]) return body(std::integral_constant<int, ghost_near[1]>());
-  return body(std::integral_constant<int, ghost_near[2]>());
-}
-
 constexpr int least_depth = 8;  ///< pages that six steps of 128 rows may touch, and one
 template <class N> constexpr int least_depth_of(int near)
 {
   return near == courier_most_near<N> ? least_depth / 2 : least_depth;
 }
-/// With ghosts four steps must fit, which are of 64 rows where rows are long; more hide how far memory is.
-constexpr int least_depth_with_ghosts(int near) { return 2 * ghost_warps(near); }
-
-/// Numbers that fit beside a ring of `depth` pages.
-template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
-{
-  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // the ring begins at a 16th
-  return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
-}
-
 /// Entries of the pattern by their number in the factor.
 template <class I> void rename(Array<I>* entries, const I* source, int threads)
 {
@@ -207,7 +115,7 @@ template <class T, class V> CourierRule rule_of_device()
   rule.most_slots = numbers_that_fit<CourierMemory<N, M, 4>, N>(least_depth);
   for (int s = 0; s < ghost_sizes; ++s)
     with_ghosts(ghost_near[s], [&](auto near) {
-      const std::int64_t fit = numbers_that_fit<GhostMemory<N, M, near>, N>(least_depth_with_ghosts(near));
+      const std::int64_t fit = numbers_that_fit<GhostMemory<N, M, near>, N>(least_depth_with_ghosts<N>(near));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -247,14 +155,6 @@ template <class T, class V, class I> CourierPlan<I> make_plan(const DeviceTriang
     rename(&plan.far_source, triangle.source, rule.threads);
   }
   return plan;
-}
-
-/// Of a block.
-template <class I> std::uint32_t most_rows_of(const CourierPlan<I>& plan)
-{
-  std::uint32_t most = 0;
-  for (const RowBlock& block : plan.block) most = std::max(most, block.rows);
-  return most;
 }
 
 /// Rows that read others by mail.
@@ -344,19 +244,21 @@ template <class T, class V, int near> constexpr bool can_invert = near == star_n
 
 /// Rows that read ghosts.
 template <class T, class V, class I> class GhostSolver : public DeviceSolver<T, I> {
+  using N = Number<T>;
+  using Tiles = TileSet<T, N, V, I>;
+  using WideTiles = TileSet<T, Bundle<T>, V, I>;
+
 public:
-  GhostSolver(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan, GhostArrays<I> arrays)
-      : near_(plan.near), warps_(plan.warps), blocks_(plan.block.size()), slots_(plan.slots), rows_(most_rows_of(plan)),
-        most_ghosts_(plan.most_ghosts), mails_(plan.mails), scaled_(!triangle.unit), arrays_(std::move(arrays)),
-        run_(plan.run), mailbox_(plan.mails), counter_(1)
+  ///   star  nullptr: other tiles
+  GhostSolver(std::unique_ptr<Tiles> tiles, bool unit, const CourierRule& rule, const StarTriangle<I>* star)
+      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), mailbox_(tiles_->mails()), counter_(1),
+        chunks_(tiles_->mails()), wide_chunks_(0)
   {
-    with_ghosts(near_, [&](auto near) {
-      using Memory = GhostMemory<Number<T>, Number<V>, near>;
-      const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_;
-      while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > memory_of_block()) --depth_;
-      memory_ = Memory::bytes(numbers, depth_);
-      allow_shared_memory(solve_tiles<T, V, near, false>, memory_of_block());
-      if constexpr (can_invert<T, V, near>) allow_shared_memory(solve_tiles<T, V, near, true>, memory_of_block());
+    if (star && columns_of<Bundle<T>> > 1) star_ = *star;
+    with_ghosts(tiles_->near(), [&](auto near) {
+      allow_shared_memory(solve_tiles<N, V, near, false, false>, memory_of_block());
+      if constexpr (can_invert<T, V, near>)
+        allow_shared_memory(solve_tiles<N, V, near, true, false>, memory_of_block());
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -368,87 +270,103 @@ public:
     run(b, x, conjugate, stream, overlaps_);
   }
 
+  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
+  {
+    if (wide_) return run_chunks<Bundle<T>>(*wide_, wide_chunks_, v, conjugate, stream);
+    run_chunks<N>(*tiles_, chunks_, v, conjugate, stream);
+  }
+
+  bool prepare_columns() override
+  {
+    if (!star_) return false;
+    wide_ = make_star_tiles<T, Bundle<T>, V>(*star_, rule_of_several<T, V>(star_->grid, rule_));
+    star_.reset();
+    if (wide_) wide_chunks_ = WideChunks(wide_->mails());
+    return wide_ != nullptr;
+  }
+
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
-    with_ghosts(near_, [&](auto near) {
-      const std::size_t count = arrays_.source.size() / 2;
-      fill_pairs<T, V, I, near><<<blocks_for(count, 256), 256, 0, stream>>>(
-        count, arrays_.source.data(), arrays_.row.data(), numbers(value),
-        scaled_ ? numbers(inverse_diagonal) : nullptr,
-        reinterpret_cast<GhostPage<Number<V>, near>*>(arrays_.page.data()));
-      check_launch("fill_pairs");
-    });
+    tiles_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
+    if (wide_) wide_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
   }
 
   bool solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     bool can = false;
-    with_ghosts(near_, [&](auto near) {
+    with_ghosts(tiles_->near(), [&](auto near) {
       if constexpr (can_invert<T, V, near>) {
         if (scaled_) return;
-        refresh(c, nullptr, stream);
-        launch_tiles(solve_tiles<T, V, near, true>, b, y, false, stream, false);
+        tiles_->refresh(c, nullptr, stream);
+        launch_one(solve_tiles<N, V, near, true, false>, b, y, false, stream, false);
         can = true;
       }
     });
     return can;
   }
 
-  std::string describe() const override
-  {
-    return std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " rows and " +
-           std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
-           (warps_ == 1 ? " warp" : " warps") + " for a step";
-  }
-
+  std::string describe() const override { return tiles_->describe(); }
   std::size_t plan_bytes() const override
   {
-    return arrays_.block.bytes() + run_.bytes() + arrays_.page.bytes() - value_bytes() + arrays_.source.bytes() +
-           arrays_.row.bytes() + arrays_.ghost_place.bytes() + mailbox_.bytes();
+    return tiles_->plan_bytes() + mailbox_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
+           (wide_ ? wide_->plan_bytes() : 0);
   }
-  std::size_t value_bytes() const override { return arrays_.source.size() * sizeof(V); }
+  std::size_t value_bytes() const override { return tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0); }
 
 private:
-  static constexpr int most_depth = 16;
+  using Chunks = ColumnLaunches<T, N, ValueBox>;
+  using WideChunks = ColumnLaunches<T, Bundle<T>, ValueBox>;
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
-    with_ghosts(near_, [&](auto near) {
-      launch_tiles(solve_tiles<T, V, near, false>, b, x, conjugate, stream, overlaps);
+    with_ghosts(tiles_->near(), [&](auto near) {
+      launch_one(solve_tiles<N, V, near, false, false>, b, x, conjugate, stream, overlaps);
     });
   }
 
   template <class Kernel>
-  void launch_tiles(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
-    const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
-                               mails_, slots_, most_ghosts_, depth_, warps_};
-    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
-    launch(kernel, {static_cast<unsigned>(blocks_), threads, memory_, stream, overlaps}, view, mailbox_.view(),
-           counter_.data(), numbers(b), numbers(x), conjugate);
+    tiles_->launch(kernel, 1, mailbox_.view(), counter_.data(), Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate,
+                   stream, overlaps);
   }
 
-  int near_, warps_, depth_ = most_depth;
-  std::size_t blocks_, memory_ = 0;
-  std::uint32_t slots_, rows_, most_ghosts_, mails_;
+  template <class Part, class Set, class Launches>
+  static void run_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, bool conjugate,
+                         cudaStream_t stream)
+  {
+    with_ghosts(tiles.near(), [&](auto near) {
+      if constexpr (columns_of<Part> == 1 || near == star_near) {
+        const auto kernel = solve_tiles<Part, V, near, false, true>;
+        allow_shared_memory(kernel, memory_of_block(tiles_together<Part>));
+        launches.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x) {
+          tiles.launch(kernel, chunks, mailbox, counter, b, x, conjugate, stream, false);
+        });
+      }
+    });
+  }
+
+  std::unique_ptr<Tiles> tiles_;
   bool scaled_;
+  CourierRule rule_;
   const bool overlaps_ = launches_can_overlap();
-  GhostArrays<I> arrays_;
-  DeviceArray<RowRun> run_;
-  typename ValueBox<Number<T>>::Memory mailbox_;
+  typename ValueBox<N>::Memory mailbox_;
   DeviceArray<unsigned long long> counter_;
+  Chunks chunks_;
+  std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
+  std::unique_ptr<WideTiles> wide_;
+  WideChunks wide_chunks_;
 };
 
 /// Nothing where the triangle is not known to be that of a star's grid, or on the device.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triangle, const CourierRule& rule)
 {
-  StarPlan<I> star;
   if (!triangle.on_device.row_begin || triangle.source) return nullptr;
-  if (!make_star_tables(triangle.n(), triangle.lower, triangle.grid, rule, &star)) return nullptr;
-  GhostArrays<I> arrays;
-  if (!fill_star_arrays<GhostPage<Number<V>, star_near>>(star, triangle.on_device, &arrays)) return nullptr;
-  return std::make_unique<GhostSolver<T, V, I>>(triangle, star.frame, std::move(arrays));
+  const StarTriangle<I> star = {triangle.lower, triangle.on_device, triangle.grid};
+  auto tiles = make_star_tiles<T, Number<T>, V>(star, rule);
+  if (!tiles) return nullptr;
+  return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
 }
 
 }  // namespace
@@ -469,7 +387,8 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triang
   std::unique_ptr<DeviceSolver<T, I>> solver;
   with_ghosts(plan.near, [&](auto near) {
     auto arrays = GhostArrays<I>::template upload<GhostPage<Number<V>, near>>(plan);
-    solver = std::make_unique<GhostSolver<T, V, I>>(triangle, plan, std::move(arrays));
+    auto tiles = std::make_unique<TileSet<T, Number<T>, V, I>>(plan, std::move(arrays));
+    solver = std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, nullptr);
   });
   return solver;
 }

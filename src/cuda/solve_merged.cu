@@ -143,7 +143,8 @@ public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()),
-        triangle_(triangle, level_order(triangle), true), memory_(0), work_(triangle.n()), counter_(1), reports_(2)
+        triangle_(triangle, level_order(triangle), true), memory_(0), columns_(0), work_(triangle.n()), counter_(1),
+        reports_(2)
   {
     plan();
   }
@@ -159,6 +160,13 @@ public:
   {
     if (b == x) return solve(b, x, conjugate, stream);
     with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
+  }
+
+  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
+  {
+    with_lanes(lanes_, [&](auto lanes) {
+      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, conjugate, stream);
+    });
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -187,7 +195,8 @@ public:
 
   std::size_t plan_bytes() const override
   {
-    return triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + work_.bytes() + test_.bytes();
+    return triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + columns_.bytes() + work_.bytes() +
+           test_.bytes();
   }
   std::size_t value_bytes() const override { return triangle_.value_bytes() + merged_.value_bytes(); }
 
@@ -207,7 +216,7 @@ private:
     lanes_ = choose_lanes_of_merged(g.entries_a_row);
     against_crowding_ = memory_against_crowding(g, lanes_, level_order_threads);
     with_lanes(lanes_, [&](auto lanes) {
-      allow_shared_memory(solve_in_level_order<T, V, I, ValueBox, lanes, MergedSide<V, I>>, against_crowding_);
+      allow_shared_memory(one_column<lanes>(), against_crowding_);
     });
     begin_count();
   }
@@ -217,6 +226,7 @@ private:
   {
     SYNCFREE_CUDA(cudaDeviceSynchronize());
     memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
+    columns_ = ValueLaunches<T>(triangle_.n());
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -280,11 +290,15 @@ private:
   template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    launch(solve_in_level_order<T, V, I, ValueBox, lanes, MergedSide<V, I>>,
-           {blocks, level_order_threads, against_crowding_, stream, overlaps},
-           merged_.rest(triangle_.n(), triangle_.view().row), merged_.side(), memory_.view(), counter_.data(),
-           numbers(b), numbers(x), conjugate);
+    launch(one_column<lanes>(), {blocks, level_order_threads, against_crowding_, stream, overlaps}, rest(),
+           merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+           Output<Number<T>>{numbers(x)}, 1u, conjugate);
   }
+  template <int lanes> static constexpr auto one_column()
+  {
+    return solve_in_level_order<Number<T>, V, I, ValueBox, lanes, MergedSide<V, I>, false>;
+  }
+  StoredView<V, I> rest() const { return merged_.rest(triangle_.n(), triangle_.view().row); }
 
   MergeRule rule_;
   std::vector<I> level_begin_;  ///< of the levels that were merged
@@ -292,6 +306,7 @@ private:
   StoredTriangle<T, V, I> triangle_;
   MergedRows<T, V, I> merged_;
   typename ValueBox<Number<T>>::Memory memory_;
+  ValueLaunches<T> columns_;
   DeviceArray<T> work_, test_;
   DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
   const bool overlaps_ = launches_can_overlap();

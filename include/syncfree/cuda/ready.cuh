@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 namespace syncfree::cuda {
 
@@ -131,6 +132,101 @@ template <class R> struct Mailbox<::cuda::std::complex<R>> {
     part::clear(place);
     part::clear(place + 1);
   }
+};
+
+/// Numbers of neighbouring columns at one place, 16 bytes that are moved at once. They are no single access: each half
+/// arrives as a whole, and the number is there when all its parts are.
+template <class R> struct alignas(16) Several {
+  static constexpr int count = 16 / sizeof(R);
+  R part[count];
+
+  Several() = default;
+  explicit __device__ Several(R v)
+  {
+#pragma unroll
+    for (R& p : part) p = v;
+  }
+};
+
+/// Its accesses, in memory and in shared memory.
+struct alignas(16) Halves {
+  unsigned long long low, high;
+
+  template <class R> static __device__ Halves of(Several<R> v)
+  {
+#pragma unroll
+    for (R& p : v.part) p = Word<R>::number(Word<R>::but_unset(p));
+    return of_ordinary(v);
+  }
+  /// No part is a NaN.
+  template <class R> static __device__ Halves of_ordinary(const Several<R>& v)
+  {
+    Halves h;
+    std::memcpy(&h, &v, sizeof h);
+    return h;
+  }
+  static __device__ Halves unset() { return {~0ull, ~0ull}; }
+
+  template <class R> __device__ Several<R> number() const
+  {
+    Several<R> v;
+    std::memcpy(&v, this, sizeof v);
+    return v;
+  }
+
+  static __device__ Halves read(const void* place)
+  {
+    Halves h;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(h.low), "=l"(h.high)
+                 : "l"(__cvta_generic_to_global(place))
+                 : "memory");
+    return h;
+  }
+  static __device__ Halves read_shared(const void* place)
+  {
+    Halves h;
+    asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(h.low), "=l"(h.high)
+                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(place)))
+                 : "memory");
+    return h;
+  }
+  __device__ void write_if(bool wanted, void* place) const
+  {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed.gpu.global.v2.u64 [%0], {%1, %2}; }" ::"l"(
+                   __cvta_generic_to_global(place)),
+                 "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))
+                 : "memory");
+  }
+  __device__ void write_shared_if(bool wanted, void* place) const
+  {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed.cta.shared.v2.u64 [%0], {%1, %2}; }" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(place))),
+                 "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))
+                 : "memory");
+  }
+};
+
+template <class R> __device__ bool all_arrived(const Several<R>& v)
+{
+  bool all = true;
+#pragma unroll
+  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::unset;
+  return all;
+}
+
+template <class R> struct Mailbox<Several<R>> {
+  using T = Several<R>;
+  using word = unsigned long long;
+  static constexpr int words = 2;
+
+  static __device__ T nothing() { return Halves::unset().number<R>(); }
+  static __device__ T poll(word* place) { return Halves::read(place).number<R>(); }
+  static __device__ bool arrived(const T& v) { return all_arrived(v); }
+  static __device__ void publish(word* place, const T& v) { publish_if(true, place, v); }
+  static __device__ void publish_if(bool wanted, word* place, const T& v) { Halves::of(v).write_if(wanted, place); }
+  static __device__ void clear(word* place) { *reinterpret_cast<Halves*>(place) = Halves::unset(); }
 };
 
 /// Waits until *flag is `value`; then all that its publisher wrote before is visible to this thread, and after a
@@ -319,6 +415,18 @@ template <class R> struct Tray<::cuda::std::complex<R>> {
     Tray<R>::clear(parts);
     Tray<R>::clear(parts + 1);
   }
+};
+
+template <class R> struct Tray<Several<R>> {
+  using T = Several<R>;
+  static __device__ T look(const T* place) { return Halves::read_shared(place).number<R>(); }
+  static __device__ bool arrived(const T& v) { return all_arrived(v); }
+  static __device__ void put(T* place, const T& v) { Halves::of(v).write_shared_if(true, place); }
+  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  {
+    Halves::of_ordinary(v).write_shared_if(wanted, place);
+  }
+  static __device__ void clear(T* place) { Halves::unset().write_shared_if(true, place); }
 };
 
 /// How far a block has come: a count in shared memory, told by one thread. Who has read it sees what that thread, and

@@ -1,0 +1,129 @@
+#pragma once
+
+/// Several right-hand sides in one launch. Columns are taken in chunks, of as many as a number of the kernel has parts
+/// (Several); chunks of a row or of a tile follow each other, so that its entries are read from memory once.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "number.cuh"
+#include "solver.hpp"
+
+namespace syncfree::cuda {
+
+/// Vectors side by side: column c begins at at + c * leading. E: an entry, or a const one.
+template <class E> struct Vectors {
+  E* at;
+  std::size_t leading = 0;
+  int count = 1;
+
+  __device__ Vectors chunk(unsigned which, int columns) const
+  {
+    const int first = static_cast<int>(which) * columns;
+    return {at + static_cast<std::size_t>(first) * leading, leading, count - first};
+  }
+};
+template <class N> using Input = Vectors<const Entry<N>>;
+template <class N> using Output = Vectors<Entry<N>>;
+
+/// A row's number in each column of a chunk; where there are less columns than parts the last one fills up.
+template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
+{
+  if constexpr (columns_of<N> == 1) {
+    return b.at[row];
+  } else {
+    N v;
+#pragma unroll
+    for (int c = 0; c < columns_of<N>; ++c) v.part[c] = b.at[min(c, b.count - 1) * b.leading + row];
+    return v;
+  }
+}
+template <class N, class I> __device__ void store_row(const Output<N>& x, I row, const N& v)
+{
+  if constexpr (columns_of<N> == 1) {
+    x.at[row] = v;
+  } else {
+#pragma unroll
+    for (int c = 0; c < columns_of<N>; ++c)
+      if (c < x.count) x.at[c * x.leading + row] = v.part[c];
+  }
+}
+
+/// Several<real>; complex numbers are as wide already.
+template <class N> struct BundleOf {
+  using type = N;
+};
+template <> struct BundleOf<float> {
+  using type = Several<float>;
+};
+template <> struct BundleOf<double> {
+  using type = Several<double>;
+};
+template <class T> using Bundle = typename BundleOf<Number<T>>::type;
+
+/// What launches with several columns share. Box is a mailbox for numbers N; each number of blocks has one of its own,
+/// and a counter (ready.cuh, take_turn()), so a launch has 1, 2, 4, 8 or 16 chunks.
+template <class T, class N, template <class> class Box> class ColumnLaunches {
+public:
+  ///   places  of a mailbox for one chunk
+  explicit ColumnLaunches(std::size_t places) : places_(places) {}
+
+  /// launch(chunks, view of the mailbox, counter, b, x) until all columns are done.
+  template <class Launch> void run(const DeviceColumns<T>& v, Launch launch)
+  {
+    for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
+      const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
+      for (size = largest(); 1 << size > left;) --size;
+      const Place& place = at(size);
+      const int count = std::min(v.count - first, columns_of<N> << size);
+      launch(1u << size, place.mailbox.view(), place.counter.data(),
+             Input<N>{numbers(v.b) + first * v.b_leading, v.b_leading, count},
+             Output<N>{numbers(v.x) + first * v.x_leading, v.x_leading, count});
+    }
+  }
+
+  std::size_t bytes() const
+  {
+    std::size_t all = 0;
+    for (const auto& place : place_)
+      if (place) all += place->mailbox.bytes();
+    return all;
+  }
+
+private:
+  struct Place {
+    typename Box<N>::Memory mailbox;
+    DeviceArray<unsigned long long> counter;
+
+    explicit Place(std::size_t places) : mailbox(places), counter(1)
+    {
+      counter.fill(0, nullptr);
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    }
+  };
+
+  /// Its mailbox takes a 32nd of the device's memory at most, and places are counted in 32 bits.
+  int largest()
+  {
+    if (largest_ >= 0) return largest_;
+    std::size_t free, all;
+    SYNCFREE_CUDA(cudaMemGetInfo(&free, &all));
+    const std::size_t most = std::min<std::size_t>(all / 32 / (2 * sizeof(N)), 0x7fffffff);
+    for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && places_ << largest_ > most;) --largest_;
+    return largest_;
+  }
+  const Place& at(int size)
+  {
+    auto& place = place_[static_cast<std::size_t>(size)];
+    if (!place) place = std::make_unique<Place>(places_ << size);
+    return *place;
+  }
+
+  std::size_t places_;
+  int largest_ = -1;
+  std::array<std::unique_ptr<Place>, 5> place_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,224 @@
+#pragma once
+
+/// Strategy `courier` with ghosts: the kernel, and a plan with its numbers on the device.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "courier_arrays.cuh"
+#include "launch.hpp"
+#include "level_order.cuh"
+
+namespace syncfree::cuda {
+
+/// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run.
+template <class View, class Copy> __device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
+{
+  const RowRun* run = A.run + block.first_run;
+  for (std::uint32_t r = threadIdx.x / 32; r < block.runs; r += blockDim.x / 32) {
+    const RowRun own = run[r];
+    for (std::uint32_t k = threadIdx.x % 32; k < own.rows; k += 32) copy(own.slot + k, own.first_row + k);
+  }
+}
+
+/// owns       a block owns a tile or a run of rows, of `many` columns for one chunk; one lane of a computing warp a row
+///            of each step
+/// waits      computing lanes for ghosts of their row, and for pages; polling warps for mail of earlier blocks; the
+///            streaming thread for positions that nobody will read
+/// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
+///            in the next launch's mailbox
+/// order      mail and ghosts are their own flags (relaxed; device, block): a result that is NaN or infinite may have
+///            come from a ghost that was not there, and is computed again when all are. Steps: named barriers, each
+///            signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of which one
+///            thread tells the others with release, which they acquire; and an mbarrier when the first thread, behind
+///            the barrier of a later step, knows that they have been read
+/// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
+///            is asked for before it is read, and polling warps wait for nobody in their block
+/// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i, which
+///            is NaN, too, as long as a ghost is not there
+/// source     design notes 10; no publication known
+template <class N, class V, int near, bool inverts, bool many>
+__global__ void __launch_bounds__(ghost_threads<N, near>, tiles_together<N>)
+solve_tiles(GhostView<V> A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x,
+            bool conjugate)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  const Turn turn = take_turn(counter);
+  unsigned tile = static_cast<unsigned>(turn.place), chunks = 1, chunk = 0;
+  if constexpr (many) {
+    chunks = gridDim.x / A.blocks;
+    chunk = tile % chunks;
+    tile /= chunks;
+    b = b.chunk(chunk, columns_of<N>);
+    x = x.chunk(chunk, columns_of<N>);
+  }
+  const RowBlock block = A.block[tile];
+  const ValueBox<N> box(mailbox, std::size_t{A.mails} * chunks, turn.launch, std::size_t{A.mails} * chunk);
+  const GhostMemory<N, Number<V>, near> memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
+  if (threadIdx.x < static_cast<unsigned>(A.depth)) {
+    memory.full[threadIdx.x].make(1);
+    memory.empty[threadIdx.x].make(1);
+    gates_are_made();
+  }
+  if (threadIdx.x == 0) memory.arrived->start();
+  if (threadIdx.x == 0) memory.x[A.slots] = N(0);
+  N* ghost = memory.x + A.slots + 1;
+  for (std::uint32_t k = threadIdx.x; k < block.ghosts; k += blockDim.x) Tray<N>::clear(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
+  await_launch_before();
+  let_next_start();
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
+  await_fetched_numbers();
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
+  if (warp < computing) {
+    Walking<N, V, near, inverts, ValueBox<N>>(A, block, memory, box, conjugate).run(block.steps);
+  } else if (warp == computing) {
+    Streaming<N, V, near>(A, block, memory).run();
+  } else if (warp == computing + 1) {
+    if (threadIdx.x % 32 == 0) announce_pages(memory, block.pages, A.depth, Spin(block.first_row));
+  } else {
+    fetch_ghosts(A.ghost_place + block.first_ghost, block.ghosts, ghost, box, warp - computing - 2, block.first_row);
+  }
+  __syncwarp();
+  __syncthreads();
+  __syncthreads();
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
+}
+
+/// What a block may use, of so many on a multiprocessor; the rest is for the ticket, the driver and the compiler.
+inline std::size_t memory_of_block(int together = 1)
+{
+  if (together == 1) return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / together - 2048;
+}
+
+/// body(an integral constant) for one of the sizes of rows with ghosts.
+template <class Body> void with_ghosts(int near, Body body)
+{
+  if (near == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
+  if (near == ghost_near[1]) return body(std::integral_constant<int, ghost_near[1]>());
+  return body(std::integral_constant<int, ghost_near[2]>());
+}
+
+/// With ghosts four steps must fit, which are of 64 rows where rows are long; more hide how far memory is.
+template <class N> constexpr int least_depth_with_ghosts(int near) { return 2 * walking_warps<N>(near); }
+
+/// Numbers that fit beside a ring of `depth` pages.
+template <class Memory, class N> std::int64_t numbers_that_fit(int depth, int together = 1)
+{
+  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block(together);  // at a 16th
+  return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
+}
+
+/// Of a block.
+template <class I> std::uint32_t most_rows_of(const CourierPlan<I>& plan)
+{
+  std::uint32_t most = 0;
+  for (const RowBlock& block : plan.block) most = std::max(most, block.rows);
+  return most;
+}
+
+/// Tiles with the numbers of the factor, for kernels that compute with N: Number<T>, or Several of them.
+template <class T, class N, class V, class I> class TileSet {
+public:
+  TileSet(const CourierPlan<I>& plan, GhostArrays<I> arrays)
+      : near_(plan.near), warps_(plan.warps), rows_(most_rows_of(plan)), slots_(plan.slots),
+        most_ghosts_(plan.most_ghosts), mails_(plan.mails), arrays_(std::move(arrays)), run_(plan.run)
+  {
+    with_ghosts(near_, [&](auto near) {
+      using Memory = GhostMemory<N, Number<V>, near>;
+      const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_, most = memory_of_block(tiles_together<N>);
+      while (depth_ > least_depth_with_ghosts<N>(near) && Memory::bytes(numbers, depth_) > most) --depth_;
+      memory_ = Memory::bytes(numbers, depth_);
+    });
+  }
+
+  int near() const { return near_; }
+  std::uint32_t mails() const { return mails_; }
+
+  ///   inverse_diagonal  nullptr: 1
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  {
+    with_ghosts(near_, [&](auto near) {
+      const std::size_t count = arrays_.source.size() / 2;
+      fill_pairs<T, V, I, near><<<blocks_for(count, 256), 256, 0, stream>>>(
+        count, arrays_.source.data(), arrays_.row.data(), numbers(value), numbers(inverse_diagonal),
+        reinterpret_cast<GhostPage<Number<V>, near>*>(arrays_.page.data()));
+      check_launch("fill_pairs");
+    });
+  }
+
+  /// `kernel` is a solve_tiles() with so many near entries.
+  template <class Kernel, class Mail>
+  void launch(Kernel kernel, unsigned chunks, const Mail& mailbox, unsigned long long* counter, const Input<N>& b,
+              const Output<N>& x, bool conjugate, cudaStream_t stream, bool overlaps) const
+  {
+    const auto blocks = static_cast<unsigned>(arrays_.block.size());
+    const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
+                               mails_, slots_, most_ghosts_, depth_, warps_, blocks};
+    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers<N>));
+    const LaunchPlace place = {blocks * chunks, threads, memory_, stream, overlaps};
+    cuda::launch(kernel, place, view, mailbox, counter, b, x, conjugate);
+  }
+
+  std::string describe() const
+  {
+    return std::to_string(arrays_.block.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
+           std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
+           (warps_ == 1 ? " warp" : " warps") + " for a step";
+  }
+
+  std::size_t plan_bytes() const
+  {
+    return arrays_.block.bytes() + run_.bytes() + arrays_.page.bytes() - value_bytes() + arrays_.source.bytes() +
+           arrays_.row.bytes() + arrays_.ghost_place.bytes();
+  }
+  std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
+
+private:
+  static constexpr int most_depth = 16;
+
+  int near_, warps_, depth_ = most_depth;
+  std::size_t memory_ = 0;
+  std::uint32_t rows_, slots_, most_ghosts_, mails_;
+  GhostArrays<I> arrays_;
+  DeviceArray<RowRun> run_;
+};
+
+/// A star's triangle on the device, from which plans are made; it must live as long as they may be asked for.
+template <class I> struct StarTriangle {
+  bool lower;
+  DevicePattern<I> rows;
+  Grid<I> grid;
+};
+
+/// Nothing where it is none, or no tile fits.
+template <class T, class N, class V, class I>
+std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& triangle, const CourierRule& rule)
+{
+  StarPlan<I> star;
+  GhostArrays<I> arrays;
+  if (!make_star_tables(triangle.rows.n, triangle.lower, triangle.grid, rule, &star)) return nullptr;
+  if (!fill_star_arrays<GhostPage<Number<V>, star_near>>(star, triangle.rows, &arrays)) return nullptr;
+  return std::make_unique<TileSet<T, N, V, I>>(star.frame, std::move(arrays));
+}
+
+/// Tiles for several columns are smaller, and on a multiprocessor together.
+template <class T, class V, class I> CourierRule rule_of_several(const Grid<I>& grid, CourierRule rule)
+{
+  using N = Bundle<T>;
+  using Memory = GhostMemory<N, Number<V>, star_near>;
+  constexpr int together = tiles_together<N>;
+  const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts<N>(star_near), together);
+  rule.ghost_slots[0] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
+  rule.most_warps = walking_warps<N>(star_near);
+  rule.multiprocessors *= together;
+  rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors, 32 * rule.most_warps).shape;
+  return rule;
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,134 @@
+/// Several right-hand sides at once: each is solved as it is alone, and nothing else is written.
+
+#include <algorithm>
+#include <cmath>
+
+#include "../battery.hpp"
+#include "../watchdog.hpp"
+#include "device_support.hpp"
+
+namespace syncfree {
+namespace {
+
+constexpr I gap = 3;  ///< rows between two columns
+
+double distance(const double* x, const double* truth, I n)
+{
+  double error = 0, size = 0;
+  for (I i = 0; i < n; ++i) {
+    error = std::max(error, std::isfinite(x[i]) ? std::abs(x[i] - truth[i]) : 1e300);
+    size = std::max(size, std::abs(truth[i]));
+  }
+  return error / size;
+}
+
+/// By one solve for each column.
+std::vector<double> one_by_one(Cuda& p, Operation operation, const DeviceVector& b, I n, I count)
+{
+  const DeviceVector x(static_cast<std::size_t>(n) * count);
+  p.use(Memory::device, nullptr);
+  for (I c = 0; c < count; ++c)
+    EXPECT_EQ(p.solve(operation, b.data() + c * (n + gap), x.data() + c * n, {1, n, n}).message(), "success");
+  return x.get();
+}
+
+/// x has another distance of columns than b.
+void compare(Cuda& p, Operation operation, I n, I count)
+{
+  SCOPED_TRACE(testing::Message() << count << " columns, operation " << static_cast<int>(operation));
+  const std::vector<double> poison(static_cast<std::size_t>(n + 2 * gap) * count, 77.0);
+  const DeviceVector b(random_vector<double>(static_cast<std::size_t>(n + gap) * count, 5));
+  DeviceVector x(poison);
+  const auto truth = one_by_one(p, operation, b, n, count);
+  for (int round = 0; round < 3; ++round) {
+    x.set(poison);
+    ASSERT_EQ(p.solve(operation, b.data(), x.data(), {count, n + gap, n + 2 * gap}).message(), "success");
+    const auto found = x.get();
+    for (I c = 0; c < count; ++c) {
+      const double* column = found.data() + static_cast<std::size_t>(c) * (n + 2 * gap);
+      EXPECT_LE(distance(column, truth.data() + static_cast<std::size_t>(c) * n, n), 1e-12) << "column " << c;
+      EXPECT_EQ(std::count(column + n, column + n + 2 * gap, 77.0), 2 * gap) << "wrote behind column " << c;
+    }
+  }
+}
+
+/// With the tiles that the strategy takes by itself.
+std::unique_ptr<Cuda> analysed_whole(const OwnedCsr<double, I>& A, const std::string& strategy)
+{
+  auto p = make_cuda_preconditioner<double, I>();
+  EXPECT_EQ(p->analyse(A.pattern(), {}, {strategy, 2}).message(), "success");
+  EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  return p;
+}
+
+void compare_all(Cuda& p, OwnedCsr<double, I> A, const std::vector<I>& counts)
+{
+  for (const I count : counts) compare(p, Operation::none, A.n, count);
+  compare(p, Operation::transpose, A.n, counts.back());
+  for (double& v : A.value) v *= 3;
+  p.use(Memory::host, nullptr);
+  ASSERT_EQ(p.refresh(A.view(), PivotRule()).message(), "success");
+  for (const I count : counts) compare(p, Operation::none, A.n, count);
+}
+
+std::vector<I> some_counts() { return short_run() ? std::vector<I>{2, 7} : std::vector<I>{2, 3, 8, 35}; }
+
+TEST(DeviceColumns, are_solved_as_one_by_one)
+{
+  const I n = short_run() ? 400 : 5000;
+  for (const auto& A : {random_band(n, 3, n / 6, 0, 3), random_band(n, 15, n / 10, n / 4, 3),
+                        random_band(33, 2, 5, 0, 3)})
+    for (const std::string& strategy : device_strategies()) {
+      SCOPED_TRACE(strategy);
+      compare_all(*analysed(A, strategy), A, some_counts());
+    }
+}
+
+TEST(DeviceColumns, of_grids_are_solved_as_one_by_one)
+{
+  struct Grid {
+    I x, y, z;
+  };
+  for (Grid g : {Grid{9, 8, 7}, Grid{33, 32, 31}, Grid{9, 190, 90}, Grid{301, 200, 1}, Grid{2000, 9, 9}}) {
+    if (short_run() && g.x * g.y * g.z > 2000) continue;
+    SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z);
+    const auto A = make_poisson<double, I>(g.x, g.y, g.z);
+    for (const char* strategy : {"courier", "level_order", "merged"}) {
+      SCOPED_TRACE(strategy);
+      compare_all(*analysed_whole(A, strategy), A, some_counts());
+    }
+  }
+}
+
+/// One column of many has what is no number; its neighbours do not see it, nor does the next solve.
+TEST(DeviceColumns, do_not_disturb_each_other)
+{
+  const auto A = make_poisson<double, I>(short_run() ? 12 : 40, 12, 12);
+  const I n = A.n, count = 5, bad = 2;
+  const auto numbers = random_vector<double>(static_cast<std::size_t>(n) * count, 5);
+  auto with_nan = numbers;
+  with_nan[bad * n + n / 2] = std::nan("");
+  const DeviceVector b(numbers), of_nan(with_nan), x(numbers.size());
+  for (const char* strategy : {"courier", "level_order", "merged"}) {
+    SCOPED_TRACE(strategy);
+    const auto p = analysed_whole(A, strategy);
+    p->use(Memory::device, nullptr);
+    const auto solved = [&](const DeviceVector& from) {
+      EXPECT_EQ(p->solve(Operation::none, from.data(), x.data(), {count, n, n}).message(), "success");
+      return x.get();
+    };
+    const auto first = solved(b);
+    for (int round = 0; round < 3; ++round) {
+      const auto found = solved(of_nan);
+      EXPECT_FALSE(std::isfinite(found[bad * n + n / 2]));
+      for (I c = 0; c < count; ++c) {
+        if (c == bad) continue;
+        EXPECT_TRUE(std::equal(&first[c * n], &first[c * n] + n, &found[c * n])) << "column " << c;
+      }
+      EXPECT_EQ(solved(b), first);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syncfree
