@@ -298,13 +298,23 @@ bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const CourierRule
   TileShape shape = rule.shape;
   if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;
   *out = {};
-  return shape.cells > 0 && StarPlanner<I>(rows, lower, grid, shape, rule, out).run();
+  if (shape.cells == 0 || !StarPlanner<I>(rows, lower, grid, shape, rule, out).run()) return false;
+  out->order = tiles_by_begin(grid, shape);
+  return true;
+}
+
+template <class I> std::vector<RowBlock> StarPlan<I>::blocks_in_order() const
+{
+  std::vector<RowBlock> blocks;
+  for (const std::uint32_t tile : order) blocks.push_back(frame.block[tile]);
+  return blocks;
 }
 
 template <class I> bool make_star_plan(PatternView<I> T, bool lower, const CourierRule& rule, CourierPlan<I>* plan)
 {
   StarPlan<I> star;
   if (!make_star_tables(T.n, lower, find_grid(T, lower), rule, &star)) return false;
+  std::vector<RowBlock> in_order = star.blocks_in_order();
   *plan = std::move(star.frame);
   star.view.block = plan->block.data();
   plan->ghost_place.resize(static_cast<std::size_t>(star.ghosts));
@@ -315,10 +325,12 @@ template <class I> bool make_star_plan(PatternView<I> T, bool lower, const Couri
   for_parts(rule.threads, plan->block.size(), [&](std::size_t t) {
     if (!fill_block(T, star.view, t, plan)) is_star.store(false, unordered);
   });
+  plan->block = std::move(in_order);
   return is_star.load(unordered);
 }
 
 #define INSTANTIATE(I)                                                                                    \
+  template struct StarPlan<I>; \
   template bool make_star_tables<I>(I, bool, const Grid<I>&, const CourierRule&, StarPlan<I>*); \
   template bool make_star_plan<I>(PatternView<I>, bool, const CourierRule&, CourierPlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

@@ -15,7 +15,8 @@
 
 namespace syncfree {
 
-/// Tables of all kinds, one after the other, and the plan without what is said of positions and ghosts.
+/// Tables of all kinds, one after the other, and the plan without what is said of positions and ghosts, its blocks as
+/// tiles are numbered.
 struct StarTables {
   std::vector<StarPlace> place;
   std::vector<StarFields> field;
@@ -27,6 +28,9 @@ template <class I> struct StarPlan {
   std::int64_t pages = 0, ghosts = 0;
   StarTables tables;
   StarView<I> view;  ///< with the tables above; moves with them
+  std::vector<std::uint32_t> order;  ///< of tiles, in which they should be begun
+
+  std::vector<RowBlock> blocks_in_order() const;
 };
 
 /// Returns false where the grid is not a star's or its tiles have no room. Throws std::bad_alloc.

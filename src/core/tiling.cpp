@@ -114,7 +114,31 @@ struct TileTimes {
     return std::max(chain + length, tiles() * length / multiprocessors);
   }
 
-  /// Tiles are begun in their order, each when a multiprocessor is free. Ends early, with some time from `limit` on,
+  /// Tiles in the order in which they can begin.
+  std::vector<std::uint32_t> by_begin() const
+  {
+    constexpr double resolution = 0.1;
+    std::int64_t after[3], most = 1;
+    const std::int64_t count[3] = {parts, rows, planes};
+    for (int a = 0; a < 3; ++a) {
+      after[a] = static_cast<std::int64_t>(next[a] / resolution);
+      most += (count[a] - 1) * after[a];
+    }
+    std::vector<std::uint32_t> first(static_cast<std::size_t>(most) + 1);
+    std::vector<std::uint32_t> order(static_cast<std::size_t>(parts * rows * planes));
+    const auto for_all = [&](auto body) {
+      std::uint32_t tile = 0;
+      for (std::int64_t k = 0; k < planes; ++k)
+        for (std::int64_t j = 0; j < rows; ++j)
+          for (std::int64_t i = 0; i < parts; ++i) body(i * after[0] + j * after[1] + k * after[2], tile++);
+    };
+    for_all([&](std::int64_t begin, std::uint32_t) { ++first[static_cast<std::size_t>(begin) + 1]; });
+    for (std::size_t t = 1; t < first.size(); ++t) first[t] += first[t - 1];
+    for_all([&](std::int64_t begin, std::uint32_t tile) { order[first[static_cast<std::size_t>(begin)]++] = tile; });
+    return order;
+  }
+
+  /// Tiles are begun in that order, each when a multiprocessor is free. Ends early, with some time from `limit` on,
   /// where it cannot be less than that.
   double simulate(int multiprocessors, double limit) const
   {
@@ -123,30 +147,28 @@ struct TileTimes {
     struct Span {
       double begin = 0, end = 0;
     };
-    std::vector<Span> layer(static_cast<std::size_t>(parts * rows));  // the tiles of the last plane, then of this one
+    std::vector<Span> span(static_cast<std::size_t>(parts * rows * planes));
     double last = 0;
-    for (std::int64_t k = 0; k < planes; ++k)
-      for (std::int64_t j = 0; j < rows; ++j)
-        for (std::int64_t i = 0; i < parts; ++i) {
-          Span& own = layer[static_cast<std::size_t>(j * parts + i)];
-          Span s = {free.top(), 0};
-          free.pop();
-          const auto follow = [&](const Span& before, double after) {
-            s.begin = std::max(s.begin, before.begin + after);
-            s.end = std::max(s.end, before.end + after);
-          };
-          if (k > 0) follow(own, next[2]);
-          if (j > 0) follow(layer[static_cast<std::size_t>((j - 1) * parts + i)], next[1]);
-          if (i > 0) follow(layer[static_cast<std::size_t>(j * parts + i - 1)], next[0]);
-          s.end = std::max(s.end, s.begin + length);
-          const double chain = static_cast<double>(parts - 1 - i) * next[0] +
-                               static_cast<double>(rows - 1 - j) * next[1] +
-                               static_cast<double>(planes - 1 - k) * next[2];
-          if (s.begin + chain + length >= limit) return s.begin + chain + length;
-          own = s;
-          free.push(s.end);
-          last = std::max(last, s.end);
-        }
+    for (const std::uint32_t tile : by_begin()) {
+      const std::int64_t i = tile % parts, j = tile / parts % rows, k = tile / (parts * rows);
+      Span s = {free.top(), 0};
+      free.pop();
+      const auto follow = [&](std::int64_t before, double after) {
+        const Span& other = span[static_cast<std::size_t>(tile - before)];
+        s.begin = std::max(s.begin, other.begin + after);
+        s.end = std::max(s.end, other.end + after);
+      };
+      if (k > 0) follow(parts * rows, next[2]);
+      if (j > 0) follow(parts, next[1]);
+      if (i > 0) follow(1, next[0]);
+      s.end = std::max(s.end, s.begin + length);
+      const double chain = static_cast<double>(parts - 1 - i) * next[0] + static_cast<double>(rows - 1 - j) * next[1] +
+                           static_cast<double>(planes - 1 - k) * next[2];
+      if (s.begin + chain + length >= limit) return s.begin + chain + length;
+      span[tile] = s;
+      free.push(s.end);
+      last = std::max(last, s.end);
+    }
     return last;
   }
 };
@@ -226,6 +248,11 @@ TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multipr
   return best;
 }
 
+template <class I> std::vector<std::uint32_t> tiles_by_begin(const Grid<I>& grid, const TileShape& shape)
+{
+  return TileTimes(grid, shape).by_begin();
+}
+
 template <class I> Tiling<I>::Tiling(I rows, bool lower, const Grid<I>& grid, const TileShape& shape)
     : rows_(rows), lower_(lower), grid_(grid)
 {
@@ -282,6 +309,7 @@ template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
   template Grid<I> find_grid<I>(PatternView<I>, bool);                            \
   template void measure_levels<I>(const I*, I, bool, Grid<I>*);                   \
   template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int, std::int64_t); \
+  template std::vector<std::uint32_t> tiles_by_begin<I>(const Grid<I>&, const TileShape&); \
   template class Tiling<I>;
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

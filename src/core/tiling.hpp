@@ -72,6 +72,9 @@ template <class I>
 TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors,
                        std::int64_t most_rows = most_rows_of_level);
 
+/// Tiles of that shape in the order in which they can begin, by the same model: each behind those that it waits for.
+template <class I> std::vector<std::uint32_t> tiles_by_begin(const Grid<I>& grid, const TileShape& shape);
+
 /// Rows that follow each other, and where their numbers stand in a tile.
 struct RowRun {
   std::int64_t first_row = 0;

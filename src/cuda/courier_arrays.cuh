@@ -69,20 +69,21 @@ bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostA
 {
   GhostArrays<I> arrays(static_cast<std::size_t>(star.pages), sizeof(Page), (star_near + 1) / 2,
                         static_cast<std::size_t>(star.ghosts));
-  arrays.block = DeviceArray<RowBlock>(star.frame.block);
+  const DeviceArray<RowBlock> block(star.frame.block);
   const DeviceArray<StarPlace> place(star.tables.place);
   const DeviceArray<StarFields> field(star.tables.field);
   const DeviceArray<StarGhost> ghost(star.tables.ghost);
   const DeviceArray<std::uint16_t> face_mail(star.tables.face_mail);
   StarView<I> view = star.view;
   view.place = place.data(), view.field = field.data(), view.ghost = ghost.data(), view.face_mail = face_mail.data();
-  view.block = arrays.block.data();
+  view.block = block.data();
   const Flag other;
   fill_star<I, Page><<<static_cast<unsigned>(star.frame.block.size()), star_threads>>>(
       view, T, reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
       arrays.ghost_place.data(), other.data());
   check_launch("fill_star");
   if (other.is_raised()) return false;
+  arrays.block = DeviceArray<RowBlock>(star.blocks_in_order());
   *out = std::move(arrays);
   return true;
 }

@@ -202,6 +202,9 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
       GhostArrays<I> made;
       ASSERT_TRUE(fill_star_arrays<Page>(star, OnDevice<I>(T).view(), &made));
       const auto brought = GhostArrays<I>::template upload<Page>(truth);
+      const auto blocks = host(made.block), same_blocks = host(brought.block);
+      ASSERT_EQ(blocks.size(), same_blocks.size());
+      for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(blocks[t].first_page, same_blocks[t].first_page) << t;
       EXPECT_EQ(host(made.source), host(brought.source));
       EXPECT_EQ(host(made.row), host(brought.row));
       EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
