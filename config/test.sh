@@ -93,8 +93,9 @@ single="HostSolver/float_*:HostSolver/complex_float_*:HostSolver/*_index64.*:Rel
 for k in 0 2 4 6; do single="$single:Battery/$k.*:PreconditionerTest/$k.*:Factorize/$k.*:LoopKernels/$k.*"; done
 for test in core core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
 gtest sanitize-host build/sanitize/host_tests --gtest_filter="-$single"
-step sanitize-thread-build build build/sanitize-thread host_tests --preset sanitize-thread
+step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" --preset sanitize-thread
 stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
+stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
 unset SYNCFREE_SHORT
 
 with_petsc petsc "$PETSC_DIR" "$PETSC_ARCH" build/host

@@ -25,19 +25,23 @@ inline constexpr std::memory_order publish = std::memory_order_release;
 inline constexpr std::memory_order observe = std::memory_order_acquire;
 inline constexpr std::memory_order unordered = std::memory_order_relaxed;
 
-/// Returns when ready() holds.
-template <class Ready> void wait_until(Ready ready)
+/// Returns when ready() holds, or false if it does not soon.
+template <class Ready> bool spin_until(const Ready& ready)
 {
   constexpr int spins = 256;  // about as long as a value takes between two cores, ten times over
-  for (;;) {
-    for (int spin = 0; spin < spins; ++spin) {
-      if (ready()) return;
+  for (int spin = 0; spin < spins; ++spin) {
+    if (ready()) return true;
 #if defined(__x86_64__)
-      _mm_pause();
+    _mm_pause();
 #endif
-    }
-    std::this_thread::yield();
   }
+  return false;
+}
+
+/// Returns when ready() holds.
+template <class Ready> void wait_until(const Ready& ready)
+{
+  while (!spin_until(ready)) std::this_thread::yield();
 }
 
 /// How many steps each of several workers has finished; counts only grow.

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
 

@@ -1,0 +1,159 @@
+/// The threads behind for_parts. Whoever calls it posts a task with places for helpers, does parts itself and, when
+/// none is left, takes back the places that nobody has taken: it waits for helpers that have begun, never for one to
+/// come. What such a helper waits for is deeper in its own body, so nobody waits in a circle.
+
+#include "parallel.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "syncfree/ready.hpp"
+
+namespace syncfree {
+namespace {
+
+/// One call of for_parts, as long as it lasts.
+struct Task {
+  std::size_t count;
+  const Parts& parts;
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> out_of_memory{false};
+  int places = 0;               ///< for helpers still to come
+  std::atomic<int> helpers{0};  ///< at work
+  Task* older = nullptr;
+
+  /// An exception that is not std::bad_alloc has nobody to go to.
+  void work() noexcept
+  try {
+    for (std::size_t part = next++; part < count; part = next++) parts.run(parts.body, part);
+  } catch (const std::bad_alloc&) {
+    out_of_memory = true;
+  }
+};
+
+/// ready() or some 100 microseconds later: to fall asleep and to be woken takes as long.
+template <class Ready> bool spin_a_while(const Ready& ready)
+{
+  constexpr int rounds = 16;
+  for (int round = 0; round < rounds; ++round) {
+    if (spin_until(ready)) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+/// Threads that sleep while there is no task. They are never told to end.
+class Pool {
+public:
+  void run(Task* task, int helpers)
+  {
+    post(task, helpers);
+    for (int k = 0; k < helpers; ++k) posted_.notify_one();
+    task->work();
+    withdraw(task);
+    const auto done = [task] { return task->helpers == 0; };
+    if (spin_a_while(done)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    left_.wait(lock, done);
+  }
+
+private:
+  /// Who holds the mutex does so for an instant, unless threads are started.
+  std::unique_lock<std::mutex> lock()
+  {
+    wait_until([this] { return mutex_.try_lock(); });
+    return std::unique_lock<std::mutex>(mutex_, std::adopt_lock);
+  }
+
+  void post(Task* task, int helpers)
+  {
+    const auto locked = lock();
+    start_threads(helpers);
+    task->older = newest_;
+    newest_ = task;
+    task->places = helpers;
+    places_ += helpers;
+  }
+
+  void withdraw(Task* task)
+  {
+    const auto locked = lock();
+    Task** link = &newest_;
+    while (*link != task) link = &(*link)->older;
+    *link = task->older;
+    places_ -= task->places;
+  }
+
+  /// So that there are `wanted`, or as many as can be had.
+  void start_threads(int wanted)
+  {
+    pthread_t thread;
+    for (; threads_ < wanted && pthread_create(&thread, nullptr, serve, this) == 0; ++threads_) pthread_detach(thread);
+  }
+
+  static void* serve(void* pool)
+  {
+    for (;;) static_cast<Pool*>(pool)->help();
+  }
+
+  void help()
+  {
+    Task* const task = join();
+    task->work();
+    if (--task->helpers > 0) return;
+    lock();  // *task may be gone; its caller has seen so, or sleeps
+    left_.notify_all();
+  }
+
+  Task* join()
+  {
+    const auto posted = [this] { return places_ > 0; };
+    spin_a_while(posted);
+    auto locked = lock();
+    posted_.wait(locked, posted);
+    Task* task = newest_;
+    while (task->places == 0) task = task->older;
+    --task->places;
+    --places_;
+    ++task->helpers;
+    return task;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable posted_, left_;
+  Task* newest_ = nullptr;
+  std::atomic<int> places_{0};  ///< of all tasks
+  int threads_ = 0;
+};
+
+/// Never destroyed, for its threads sleep in it until the process ends; nor may its library be unloaded.
+union Kept {
+  Pool pool;
+  Kept() : pool() { pthread_atfork(nullptr, nullptr, start_anew); }
+  ~Kept() {}
+
+  /// The child of a fork has none of the threads.
+  static void start_anew();
+};
+Kept kept;
+
+void Kept::start_anew() { new (&kept.pool) Pool; }
+
+}  // namespace
+
+void run_parts(int threads, std::size_t count, const Parts& parts)
+{
+  Task task{count, parts};
+  const int helpers = static_cast<int>(std::min(static_cast<std::size_t>(std::max(threads, 1)), count)) - 1;
+  if (helpers > 0) kept.pool.run(&task, helpers);
+  else task.work();
+  if (task.out_of_memory) throw std::bad_alloc();
+}
+
+}  // namespace syncfree
