@@ -37,7 +37,7 @@
   X(column_block, false, "Lu et al. 2020: triangles, each with all that is below it")              \
   X(row_block, false, "Lu et al. 2020: all that is left of a triangle, then the triangle")         \
   X(recursive_block, false, "Lu et al. 2020: halves with a square between, again and again")       \
-  X(cusparse, false, "SpSV of cuSPARSE, the vendor's")                                             \
+  X(cusparse, false, "SpSV of cuSPARSE, the vendor's; SpSM for several columns")                    \
   X(loop, true, "the sequential loop, traced and run in parallel")
 
 #ifdef SYNCFREE_HAVE_CUDA

@@ -1,15 +1,15 @@
-/// Strategy `cusparse`: the vendor's SpSV on split triangles, as a strategy and as the baseline of the others.
+/// Strategy `cusparse`: the vendor's SpSV on split triangles, and SpSM where there are several right-hand sides, as a
+/// strategy and as the baseline of the others.
 ///
-/// The diagonal of U is an entry of the matrix that cuSPARSE gets. Numbers are rounded to V and kept in T, because SpSV
-/// knows one scalar for all.
+/// The diagonal of U is an entry of the matrix that cuSPARSE gets. Numbers are rounded to V and kept in T, because the
+/// two know one scalar for all. SpSM analyses again for itself, when so many columns first come.
 
-#include <cusparse.h>
-
-#include <complex>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/instantiate.hpp"
+#include "cusparse.hpp"
 #include "number.cuh"
 #include "solver.hpp"
 #include "syncfree/scalar.hpp"
@@ -17,20 +17,6 @@
 
 namespace syncfree::cuda {
 namespace {
-
-void check_cusparse(cusparseStatus_t status, const char* call)
-{
-  if (status == CUSPARSE_STATUS_SUCCESS) return;
-  throw Failure{failed(Code::device_failure, std::string(call) + ": " + cusparseGetErrorString(status))};
-}
-
-#define SYNCFREE_CUSPARSE(call) check_cusparse(call, #call)
-
-template <class I> constexpr cusparseIndexType_t index_type = sizeof(I) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
-template <class T> constexpr cudaDataType data_type = CUDA_R_64F;
-template <> constexpr cudaDataType data_type<float> = CUDA_R_32F;
-template <> constexpr cudaDataType data_type<std::complex<float>> = CUDA_C_32F;
-template <> constexpr cudaDataType data_type<std::complex<double>> = CUDA_C_64F;
 
 /// to[k] = from[source[k]] rounded to V, and 1 / inverse_diagonal[-1 - source[k]] where the source is negative
 template <class T, class V, class I>
@@ -72,24 +58,15 @@ public:
       : n_(triangle.n()), begin_(rows.begin), column_(rows.column), source_(rows.source),
         value_(rows.column.size())
   {
-    SYNCFREE_CUSPARSE(cusparseCreate(&handle_));
-    SYNCFREE_CUSPARSE(cusparseCreateCsr(&matrix_, n_, n_, rows.column.size(), begin_.data(), column_.data(),
+    SYNCFREE_CUSPARSE(cusparseCreate(handle_.out()));
+    SYNCFREE_CUSPARSE(cusparseCreateCsr(matrix_.out(), n_, n_, rows.column.size(), begin_.data(), column_.data(),
                                         value_.data(), index_type<I>, index_type<I>, CUSPARSE_INDEX_BASE_ZERO,
                                         data_type<T>));
     cusparseFillMode_t fill = triangle.lower ? CUSPARSE_FILL_MODE_LOWER : CUSPARSE_FILL_MODE_UPPER;
     cusparseDiagType_t diagonal = triangle.unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
     SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
     SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
-    SYNCFREE_CUSPARSE(cusparseSpSV_createDescr(&solve_));
-  }
-  CusparseSolver(const CusparseSolver&) = delete;
-  ~CusparseSolver() override
-  {
-    if (solve_) (void)cusparseSpSV_destroyDescr(solve_);
-    if (b_) (void)cusparseDestroyDnVec(b_);
-    if (x_) (void)cusparseDestroyDnVec(x_);
-    if (matrix_) (void)cusparseDestroySpMat(matrix_);
-    if (handle_) (void)cusparseDestroy(handle_);
+    SYNCFREE_CUSPARSE(cusparseSpSV_createDescr(solve_.out()));
   }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
@@ -105,6 +82,18 @@ public:
     if (turn) conjugate_vector(n_, x, x, stream);
   }
 
+  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
+  {
+    if (v.count == 1) return solve(v.b, v.x, conjugate, stream);
+    const bool turn = conjugate && is_complex_v<T>;
+    const DeviceColumns<T> in_place = {v.x, v.x, v.x_leading, v.x_leading, v.count};
+    if (turn) conjugate_columns(v, stream);
+    SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
+    const DeviceColumns<T>& from = turn ? in_place : v;
+    analysed_for(from).solve(from);
+    if (turn) conjugate_columns(in_place, stream);
+  }
+
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
@@ -115,11 +104,16 @@ public:
     }
     if (!b_) return analyse();
     SYNCFREE_CUSPARSE(cusparseSpSV_updateMatrix(handle_, solve_, value_.data(), CUSPARSE_SPSV_UPDATE_GENERAL));
+    if constexpr (CusparseColumns<T>::takes_new_numbers)
+      for (auto& c : columns_) c->update(value_.data());
+    else columns_.clear();
   }
 
   std::size_t plan_bytes() const override
   {
-    return begin_.bytes() + column_.bytes() + source_.bytes() + buffer_.bytes();
+    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + buffer_.bytes();
+    for (const auto& c : columns_) bytes += c->bytes();
+    return bytes;
   }
   std::size_t value_bytes() const override { return value_.bytes(); }
 
@@ -131,8 +125,8 @@ private:
     const DeviceArray<T> b(n_), x(n_);
     const T one(1);
     std::size_t size = 0;
-    SYNCFREE_CUSPARSE(cusparseCreateDnVec(&b_, n_, b.data(), data_type<T>));
-    SYNCFREE_CUSPARSE(cusparseCreateDnVec(&x_, n_, x.data(), data_type<T>));
+    SYNCFREE_CUSPARSE(cusparseCreateDnVec(b_.out(), n_, b.data(), data_type<T>));
+    SYNCFREE_CUSPARSE(cusparseCreateDnVec(x_.out(), n_, x.data(), data_type<T>));
     SYNCFREE_CUSPARSE(cusparseSpSV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
                                               data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, &size));
     buffer_ = DeviceArray<char>(size);
@@ -140,14 +134,29 @@ private:
                                             data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, buffer_.data()));
   }
 
+  CusparseColumns<T>& analysed_for(const DeviceColumns<T>& v)
+  {
+    for (auto& c : columns_)
+      if (c->fits(v)) return *c;
+    columns_.push_back(std::make_unique<CusparseColumns<T>>(handle_, matrix_, n_, v));
+    return *columns_.back();
+  }
+
+  void conjugate_columns(const DeviceColumns<T>& v, cudaStream_t stream)
+  {
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      conjugate_vector(n_, v.b + c * v.b_leading, v.x + c * v.x_leading, stream);
+  }
+
   I n_;
   DeviceArray<I> begin_, column_, source_;
   DeviceArray<T> value_;
   DeviceArray<char> buffer_;
-  cusparseHandle_t handle_ = nullptr;
-  cusparseSpMatDescr_t matrix_ = nullptr;
-  cusparseDnVecDescr_t b_ = nullptr, x_ = nullptr;
-  cusparseSpSVDescr_t solve_ = nullptr;
+  CusparseHandle handle_;
+  CusparseMatrix matrix_;
+  CusparseVector b_, x_;
+  CusparseSpSV solve_;
+  std::vector<std::unique_ptr<CusparseColumns<T>>> columns_;
 };
 
 }  // namespace

@@ -4,7 +4,8 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 /// applications compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC, refresh
 /// PCSetUp() after new numbers on the same pattern, apply PCApply(). One process; threads are those of the plugin.
 /// With -bench_solves whole solves with KSP take the place of all that: solves.hpp. With -bench_symbolic it is the
-/// symbolic factorization alone: symbolic.hpp.
+/// symbolic factorization alone: symbolic.hpp. With -bench_columns it is several right-hand sides together beside one:
+/// columns.hpp.
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
 ///
@@ -14,14 +15,14 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <set>
 
+#include "columns.hpp"
 #include "generate.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "read_file.hpp"
 #include "report.hpp"
+#include "settings.hpp"
 #include "solves.hpp"
 #include "symbolic.hpp"
 #include "syncfree/strategy.hpp"
@@ -35,55 +36,12 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 namespace bench {
 namespace {
 
-template <class List>
-std::string names(const List& list)
-{
-  std::string text;
-  for (const auto& item : list) text.append(text.empty() ? "" : ",").append(item.name);
-  return text;
-}
-
-/// The strategies that serve a matrix where it is; those of kokkos, and on the host those of the device's plans, are
-/// there to compare answers with, not times.
-std::string natural_strategies()
-{
-  const std::set<std::string> for_tests = {"column_block", "row_block", "recursive_block", "merged", "courier"};
-  std::vector<syncfree::StrategyInfo> list;
-  for (const auto& s : syncfree::strategies()) {
-    const std::string name = s.name, backend = s.backend;
-    const bool test = for_tests.count(name) > 0;
-    if (on_device ? backend == "cuda" : backend == "host" && !test) list.push_back(s);
-  }
-  return names(list);
-}
-
-/// PETSc's own, then every strategy with every number of threads; with one thread all strategies do the same work,
-/// so unless strategies are named only `auto` and `serial` run there.
-std::vector<Setting> contenders(const Options& o, const std::string& kind)
-{
-  Setting setting;
-  setting.kind = kind;
-  setting.levels = o.levels;
-  std::vector<Setting> all = {setting};
-  const bool named = !o.strategies.empty();
-  const auto threads = thread_counts(o);
-  for (const std::int64_t t : threads)
-    for (const std::string& s : split(named ? o.strategies : "auto," + natural_strategies())) {
-      if (s == "serial" && t != threads.front()) continue;
-      if (!named && !on_device && t == 1 && s != "auto" && s != "serial") continue;
-      setting.strategy = s;
-      setting.threads = s == "serial" ? 1 : static_cast<int>(t);
-      all.push_back(setting);
-    }
-  return all;
-}
-
 std::string names_by_default()
 {
   std::vector<Generator> list;
   for (const Generator& g : generators())
     if (g.by_default) list.push_back(g);
-  return names(list);
+  return names_of(list);
 }
 
 /// NAME in all sizes, or NAME:ROWS in that one.
@@ -92,7 +50,7 @@ void add_generated(const std::string& text, const std::string& sizes, std::vecto
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   const Generator* g = find_generator(name);
-  if (!g) throw std::runtime_error("-bench_matrices: no '" + name + "', there are " + names(generators()));
+  if (!g) throw std::runtime_error("-bench_matrices: no '" + name + "', there are " + names_of(generators()));
   const std::string wanted = colon == std::string::npos ? sizes : text.substr(colon + 1);
   for (const std::int64_t rows : numbers(colon == std::string::npos ? "-bench_sizes" : "-bench_matrices", wanted))
     all->push_back({name, [g, rows] { return to_petsc(g->make(rows)); }});
@@ -107,29 +65,6 @@ std::vector<Job> jobs(const Options& o)
   for (const std::string& path : split(o.files))
     all.push_back({name_of_file(path), [path] { return read_matrix(path); }});
   return all;
-}
-
-std::int64_t entries_below_diagonal(Mat A)
-{
-  PetscInt rows, count;
-  const PetscInt* column;
-  std::int64_t below = 0;
-  ok(MatGetSize(A, &rows, nullptr));
-  for (PetscInt row = 0; row < rows; ++row) {
-    ok(MatGetRow(A, row, &count, &column, nullptr));
-    below += std::count_if(column, column + count, [row](PetscInt j) { return j < row; });
-    ok(MatRestoreRow(A, row, &count, &column, nullptr));
-  }
-  return below;
-}
-
-Case describe(const std::string& name, Mat A)
-{
-  PetscInt n;
-  MatInfo info;
-  ok(MatGetSize(A, &n, nullptr));
-  ok(MatGetInfo(A, MAT_LOCAL, &info));
-  return {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used), entries_below_diagonal(A)};
 }
 
 void print_system(const Options& o)
@@ -161,14 +96,9 @@ bool print_help()
 
 class Benchmark {
  public:
-  explicit Benchmark(const Options& o) : options_(o), kinds_(split(o.kinds)), jobs_(jobs(o)), csv_(o)
+  explicit Benchmark(const Options& o)
+      : options_(o), kinds_(kinds(o)), jobs_(jobs(o)), csv_(o), effort_(effort_of(o))
   {
-    for (const std::string& kind : kinds_)
-      if (kind != "ilu" && kind != "icc") throw std::runtime_error("-bench_kinds: '" + kind + "' is not ilu or icc");
-    effort_.seconds = static_cast<double>(o.time);
-    effort_.repetitions = static_cast<int>(o.repetitions);
-    effort_.slow = static_cast<double>(o.slow);
-    effort_.tolerance = static_cast<double>(o.tolerance);
     effort_.progress = [this](double share) { progress_.show(share); };
   }
 
@@ -232,7 +162,9 @@ int run(Options* options)
   if (options->machine.empty()) options->machine = name_of_machine();
   print_system(*options);
   if (options->solves) return run_solves(*options);
-  return options->symbolic.empty() ? Benchmark(*options).run() : run_symbolic(*options, jobs(*options));
+  if (!options->symbolic.empty()) return run_symbolic(*options, jobs(*options));
+  if (!options->columns.empty()) return run_columns(*options, jobs(*options));
+  return Benchmark(*options).run();
 }
 
 }  // namespace

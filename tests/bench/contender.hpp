@@ -100,6 +100,7 @@ class Contender {
   double time_refresh();
 
   void apply(Vec b, Vec x) { ok(PCApply(pc_, b, x)); }
+  void apply_columns(Mat B, Mat X) { ok(PCMatApply(pc_, B, X)); }
 
   /// L^-1 and U^-1 of an ILU, and what takes their place in an ICC. Where has_halves().
   void apply_lower(Vec b, Vec x) { ok(PCApplySymmetricLeft(pc_, b, x)); }

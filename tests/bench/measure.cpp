@@ -30,6 +30,22 @@ double processor_time()
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+std::int64_t entries_below_diagonal(Mat A)
+{
+  PetscInt rows, count;
+  const PetscInt* column;
+  std::int64_t below = 0;
+  ok(MatGetSize(A, &rows, nullptr));
+  for (PetscInt row = 0; row < rows; ++row) {
+    ok(MatGetRow(A, row, &count, &column, nullptr));
+    below += std::count_if(column, column + count, [row](PetscInt j) { return j < row; });
+    ok(MatRestoreRow(A, row, &count, &column, nullptr));
+  }
+  return below;
+}
+
+bool too_long(double seconds, const Effort& effort) { return effort.slow > 0 && seconds > effort.slow; }
+
 Spread spread_or_nothing(const std::vector<double>& times) { return times.empty() ? Spread() : spread(times); }
 
 /// One matrix with its contenders, all of which are kept set up, since programs refresh and apply what they have.
@@ -59,7 +75,7 @@ class Comparison {
       return "PETSc's own is another on the device, where it ignores shifts; ours is PETSc's of the host";
     compare();
     measure_size();
-    products_.count = count_for(time_of({1, true}, [this] { multiply(); }));
+    products_.count = count_for(time_of({1, true}, [this] { multiply(); }), effort_);
     return "";
   }
 
@@ -72,12 +88,11 @@ class Comparison {
     if (state_[0].done) ok(VecScale(state_[0].x, 1 / scale));
     spmv_.push_back(time_of(products_, [this] { multiply(); }));
     for (std::size_t turn = 0; turn < count; ++turn) {
-      const std::size_t forward = (turn + static_cast<std::size_t>(repetition / 2)) % count;
-      const std::size_t c = repetition % 2 ? count - 1 - forward : forward;
+      const std::size_t c = whose_turn(turn, repetition, count);
       if (!state_[c].done) take_turn(c);
     }
     compare();
-    for (State& s : state_) s.done = s.done || s.slow;
+    for (State& s : state_) s.done = s.done || s.pace.slow;
   }
 
   /// Is one left that is not timed only once?
@@ -99,29 +114,17 @@ class Comparison {
     Times times;
     double error = 0;
     VecOwner x;
-    Burst burst;
-    bool halves = false, slow = false, done = false;  // done: after a repetition that was slow
+    Pace pace;
+    bool halves = false, done = false;  // done: after a repetition that was slow
   };
-
-  bool too_long(double seconds) const { return effort_.slow > 0 && seconds > effort_.slow; }
-
-  /// Enough for ten milliseconds, less where there is little time.
-  int count_for(double seconds) const
-  {
-    return static_cast<int>(std::clamp(std::min(0.01, effort_.seconds / 20) / seconds, 1.0, 100.0));
-  }
 
   void multiply() { ok(MatMult(case_.A, b_, y_)); }
 
   void calibrate(std::size_t c)
   {
     State& s = state_[c];
-    const auto apply = [&] { contenders_[c].apply(b_, s.x); };
-    double first = time_of({1, false}, apply);
-    if (too_long(first) && !too_long(first / 4)) first = time_of({1, false}, apply);  // what is done once may be in it
+    s.pace = pace_of([&] { contenders_[c].apply(b_, s.x); }, effort_);
     s.halves = contenders_[c].has_halves();
-    s.slow = too_long(first);
-    s.burst = s.slow ? Burst{1, false} : Burst{count_for(time_of({1, false}, apply)), true};
   }
 
   void take_turn(std::size_t c)
@@ -133,18 +136,18 @@ class Comparison {
     s.times.destroy.push_back(destroy);
     s.times.refresh.push_back(contenders_[c].time_refresh());
     if (s.halves) time_halves(c);
-    s.times.apply.push_back(time_of(s.burst, [&] { contenders_[c].apply(b_, s.x); }));
-    if (!s.slow) s.times.cg.push_back(time_of(s.burst, [&] { multiply(), contenders_[c].apply(b_, s.x); }));
+    s.times.apply.push_back(time_of(s.pace.burst, [&] { contenders_[c].apply(b_, s.x); }));
+    if (!s.pace.slow) s.times.cg.push_back(time_of(s.pace.burst, [&] { multiply(), contenders_[c].apply(b_, s.x); }));
     s.times.processor += processor_time() - processor;
     s.times.wall += now() - wall;
-    s.slow = s.slow || too_long(s.times.wall);
+    s.pace.slow = s.pace.slow || too_long(s.times.wall, effort_);
   }
 
   void time_halves(std::size_t c)
   {
     State& s = state_[c];
-    s.times.lower.push_back(time_of(s.burst, [&] { contenders_[c].apply_lower(b_, s.x); }));
-    s.times.upper.push_back(time_of(s.burst, [&] { contenders_[c].apply_upper(b_, s.x); }));
+    s.times.lower.push_back(time_of(s.pace.burst, [&] { contenders_[c].apply_lower(b_, s.x); }));
+    s.times.upper.push_back(time_of(s.pace.burst, [&] { contenders_[c].apply_upper(b_, s.x); }));
   }
 
   Result result(std::size_t c) const
@@ -274,6 +277,15 @@ class Comparison {
 
 }  // namespace
 
+Case describe(const std::string& name, Mat A)
+{
+  PetscInt n;
+  MatInfo info;
+  ok(MatGetSize(A, &n, nullptr));
+  ok(MatGetInfo(A, MAT_LOCAL, &info));
+  return {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used), entries_below_diagonal(A)};
+}
+
 Spread spread(std::vector<double> times)
 {
   std::sort(times.begin(), times.end());
@@ -284,6 +296,26 @@ Spread spread(std::vector<double> times)
     return times[below] + (place - static_cast<double>(below)) * (times[above] - times[below]);
   };
   return {at(0.25), at(0.5), at(0.75)};
+}
+
+int count_for(double seconds, const Effort& effort)
+{
+  return static_cast<int>(std::clamp(std::min(0.01, effort.seconds / 20) / seconds, 1.0, 100.0));
+}
+
+Pace pace_of(const std::function<void()>& work, const Effort& effort)
+{
+  double first = time_of({1, false}, work);
+  if (too_long(first, effort) && !too_long(first / 4, effort))
+    first = time_of({1, false}, work);  // what is done once may be in it
+  if (too_long(first, effort)) return {{1, false}, true};
+  return {{count_for(time_of({1, false}, work), effort), true}, false};
+}
+
+std::size_t whose_turn(std::size_t turn, int repetition, std::size_t count)
+{
+  const std::size_t forward = (turn + static_cast<std::size_t>(repetition / 2)) % count;
+  return repetition % 2 ? count - 1 - forward : forward;
 }
 
 double time_of_others()

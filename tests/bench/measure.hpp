@@ -28,6 +28,8 @@ struct Case {
   std::int64_t n = 0, nnz = 0, lower_nnz = 0;  ///< rows, entries, entries below the diagonal
 };
 
+Case describe(const std::string& matrix, Mat A);
+
 /// Median and quartiles of at least one time.
 Spread spread(std::vector<double> times);
 
@@ -41,6 +43,21 @@ struct Effort {
   double tolerance = 0;  ///< of the relative error against PETSc's application
   std::function<void(double)> progress = [](double) {};  ///< hears of the share that is done
 };
+
+/// How often something is done in a repetition of so many seconds: enough for ten milliseconds.
+int count_for(double seconds, const Effort& effort);
+
+/// How something is timed in every repetition; a slow one has one repetition.
+struct Pace {
+  Burst burst;
+  bool slow = false;
+};
+
+/// Does the work two or three times to find out.
+Pace pace_of(const std::function<void()>& work, const Effort& effort);
+
+/// Who of so many has a turn: forwards and backwards by turns, and everybody begins as often.
+std::size_t whose_turn(std::size_t turn, int repetition, std::size_t count);
 
 struct Result {
   std::string matrix;

@@ -14,6 +14,7 @@ struct Options {
   std::string matrices, files, sizes = "100000", strategies, threads = "1,2", kinds = "ilu,icc", csv;
   std::string mat_type = "aij";
   std::string problems = "poisson,convection", pcs = "ilu,jacobi,gamg,syncfree_ilu";  ///< of whole solves
+  std::string columns;   ///< numbers of right-hand sides together; empty: applications to one
   std::string symbolic;  ///< levels of fill of symbolic factorizations; empty: applications
   std::string commit, machine, note;
   PetscInt levels = 0, repetitions = 5, most_iterations = 3000;

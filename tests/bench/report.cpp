@@ -18,17 +18,7 @@ constexpr const char* header =
     "apply_high_ms,memory_bytes,petsc_bytes,error,core_share,others_cores,lower_ms,upper_ms,spmv_ms,cg_ms,"
     "lower_levels,upper_levels,rows_a_level,entries_a_row,lower_nnz,largest,mean";
 
-std::string title(const Result& r)
-{
-  std::string text = r.matrix + " " + r.setting.kind;
-  if (r.setting.levels) text.append("(").append(std::to_string(r.setting.levels)).append(")");
-  return text;
-}
-
-void print_spread(FILE* file, const Spread& s)
-{
-  std::fprintf(file, ",%.6g,%.6g,%.6g", 1e3 * s.median, 1e3 * s.low, 1e3 * s.high);
-}
+std::string title(const Result& r) { return bench::title(r.matrix, r.setting); }
 
 /// Nothing for 0, which stands for what was not measured.
 void print_or_nothing(FILE* file, double value)
@@ -126,33 +116,44 @@ std::string origin_fields(const Options& o)
          "," + csv_field(o.commit) + "," + csv_field(o.note);
 }
 
-CsvFile::CsvFile(const Options& o) : origin_(origin_fields(o))
+FileOwner open_csv(const Options& o, const char* columns)
 {
-  if (o.csv.empty()) return;
-  file_ = std::fopen(o.csv.c_str(), "w");
-  if (!file_) throw std::runtime_error("cannot write " + o.csv);
-  std::fprintf(file_, "%s,%s\n", header, origin_header);
+  if (o.csv.empty()) return nullptr;
+  FileOwner file(std::fopen(o.csv.c_str(), "w"));
+  if (!file) throw std::runtime_error("cannot write " + o.csv);
+  std::fprintf(file.get(), "%s,%s\n", columns, origin_header);
+  return file;
 }
 
-CsvFile::~CsvFile()
+void print_spread(FILE* file, const Spread& s)
 {
-  if (file_) std::fclose(file_);
+  std::fprintf(file, ",%.6g,%.6g,%.6g", 1e3 * s.median, 1e3 * s.low, 1e3 * s.high);
 }
+
+std::string title(const std::string& matrix, const Setting& s)
+{
+  std::string text = matrix + " " + s.kind;
+  if (s.levels) text.append("(").append(std::to_string(s.levels)).append(")");
+  return text;
+}
+
+CsvFile::CsvFile(const Options& o) : file_(open_csv(o, header)), origin_(origin_fields(o)) {}
 
 void CsvFile::add(const std::vector<Result>& results)
 {
-  if (!file_) return;
+  FILE* file = file_.get();
+  if (!file) return;
   for (const Result& r : results) {
     const Setting& s = r.setting;
-    std::fprintf(file_, "%s,%lld,%lld,%s,%d,%s,%s,%d,\"%s\",%d", r.matrix.c_str(), static_cast<long long>(r.n),
+    std::fprintf(file, "%s,%lld,%lld,%s,%d,%s,%s,%d,\"%s\",%d", r.matrix.c_str(), static_cast<long long>(r.n),
                  static_cast<long long>(r.nnz), s.kind.c_str(), static_cast<int>(s.levels), s.label().c_str(),
                  s.strategy.c_str(), s.threads, r.ran.c_str(), r.repetitions);
-    for (const Spread* spread : {&r.setup, &r.destroy, &r.refresh, &r.apply}) print_spread(file_, *spread);
-    std::fprintf(file_, ",%.0f,%.0f,%.3e,%.3f,%.2f", r.bytes, results[0].bytes, r.error, r.share, r.others);
-    print_parts(file_, r);
-    std::fprintf(file_, ",%s\n", origin_.c_str());
+    for (const Spread* spread : {&r.setup, &r.destroy, &r.refresh, &r.apply}) print_spread(file, *spread);
+    std::fprintf(file, ",%.0f,%.0f,%.3e,%.3f,%.2f", r.bytes, results[0].bytes, r.error, r.share, r.others);
+    print_parts(file, r);
+    std::fprintf(file, ",%s\n", origin_.c_str());
   }
-  std::fflush(file_);
+  std::fflush(file);
 }
 
 void print_table(const std::vector<std::vector<Result>>& groups)

@@ -3,6 +3,7 @@
 /// What the benchmark tells: a progress bar, a CSV file, tables.
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,17 +31,30 @@ class Progress {
 extern const char* const origin_header;
 std::string origin_fields(const Options& o);
 
+struct CloseFile {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using FileOwner = std::unique_ptr<FILE, CloseFile>;
+
+/// The file of -bench_csv with its first line, which ends in the origin's columns; nullptr if none is wanted. Throws
+/// where it cannot be written.
+FileOwner open_csv(const Options& o, const char* columns);
+
+/// Median and quartiles as three fields in milliseconds, each behind a comma.
+void print_spread(FILE* file, const Spread& s);
+
+/// Matrix, kind and levels of fill, as in "7pt ilu(2)".
+std::string title(const std::string& matrix, const Setting& s);
+
 /// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles or the median alone;
 /// what was not measured is empty.
 class CsvFile {
  public:
   explicit CsvFile(const Options& o);  ///< without a name none is written
-  ~CsvFile();
-  CsvFile(const CsvFile&) = delete;
   void add(const std::vector<Result>& results);
 
  private:
-  FILE* file_ = nullptr;
+  FileOwner file_;
   std::string origin_;  // the last fields of every row
 };
 

@@ -192,6 +192,30 @@ def symbolic_factorizations(bench):
     expect(text.count("geometric mean over PETSc") == 4, text)
 
 
+def columns_together_beside_one(bench):
+    path = bench.work / "columns.csv"
+    options = ("-bench_columns", "2,8", "-bench_matrices", "7pt:700,powerlaw:700", "-bench_strategies", "serial,blocks")
+    text = bench.run(*options, "-bench_threads", "1,2", "-bench_csv", path).stdout
+    rows, contenders = read(path), collections.defaultdict(list)
+    for row in rows:
+        contenders[row["matrix"], row["kind"], row["columns"]].append(row["contender"])
+        expect(float(row["error"]) <= 1e4 * 2.0**-23 and int(row["repetitions"]) >= 5, f"{row}")
+        for event in ("apply", "columns"):
+            low, middle, high = (float(row[f"{event}{part}_ms"]) for part in ("_low", "", "_high"))
+            expect(0 < low <= middle <= high, f"{event} of {row}")
+        expect(row["strategy"] in ("", row["ran"]), f"{row['contender']} ran {row['ran']}")
+        expect(row["commit"] == COMMIT and row["machine"], f"origin of {row}")
+    wanted = itertools.product(("7pt", "powerlaw"), ("ilu", "icc"), ("2", "8"))
+    expect(set(contenders) == set(wanted), f"groups {sorted(contenders)}")
+    for key, names in contenders.items():
+        expect(names == ["petsc", "serial/1", "blocks/1", "blocks/2"], f"{key}: {names}")
+    lines = [line.split() for line in text.splitlines() if re.match(r"(7pt|powerlaw) (ilu|icc) ", line)]
+    expect(len(lines) == len(rows), f"{len(lines)} rows in the table, {len(rows)} in the file")
+    for line, row in zip(lines, rows):
+        expect(line[:2] + line[3:5] == [row[name] for name in ("matrix", "kind", "contender", "columns")], f"{line}")
+        expect(close(line[7], float(row["columns_ms"]) / float(row["apply_ms"])) and line[8] == "-", f"{line}, {row}")
+
+
 def whole_programs(bench):
     built, path = bench.program.parent, bench.work / "examples.csv"
     if not (built / "examples/reaction").exists():
@@ -321,6 +345,7 @@ def refuses_in_words(bench):
         (("-bench_matrices", "8pt"), "there are 7pt,27pt"),
         (("-bench_sizes", "12x"), "'12x' is not a number"),
         (("-bench_kinds", "lu"), "'lu' is not ilu or icc"),
+        (("-bench_columns", "0"), "'0' is not a number"),
         (("-bench_files", bench.work / "absent.mtx"), "absent.mtx: cannot be opened"),
         (("-bench_csv", bench.work / "no" / "such.csv"), "cannot write"),
         (("-bench_solves", "-bench_sizes", "64", "-bench_pcs", "jacobi/sor"), "'jacobi/sor' names a smoother"),
@@ -360,6 +385,7 @@ TESTS = (
     slow_contenders_are_timed_once,
     whole_solves,
     symbolic_factorizations,
+    columns_together_beside_one,
     whole_programs,
     papers,
     petscs_memory_is_that_of_the_formula,

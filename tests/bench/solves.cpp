@@ -258,20 +258,11 @@ constexpr const char* header =
 
 class SolveReport {
  public:
-  explicit SolveReport(const Options& o) : origin_(origin_fields(o))
+  explicit SolveReport(const Options& o) : file_(open_csv(o, header)), origin_(origin_fields(o))
   {
     std::printf("\nwhole solves, medians in ms\n%-11s %9s %-30s %6s %9s %9s %9s %9s %9s %9s  %s\n", "problem", "n",
                 "PC", "its", "set-up", "refresh", "solve", "MatMult", "PCApply", "residual", "ended by");
-    if (o.csv.empty()) return;
-    file_ = std::fopen(o.csv.c_str(), "w");
-    if (!file_) throw std::runtime_error("cannot write " + o.csv);
-    std::fprintf(file_, "%s,%s\n", header, origin_header);
   }
-  ~SolveReport()
-  {
-    if (file_) std::fclose(file_);
-  }
-  SolveReport(const SolveReport&) = delete;
 
   void add(const Problem& problem, std::int64_t n, std::int64_t nnz, const Outcome& r) const
   {
@@ -279,19 +270,20 @@ class SolveReport {
                 static_cast<long long>(n), r.entrant.label().c_str(), r.iterations, 1e3 * r.setup.median,
                 1e3 * r.refresh.median, 1e3 * r.solve.median, 1e3 * r.matmult.median, 1e3 * r.apply.median, r.residual,
                 r.reason.c_str());
-    if (!file_) return;
-    std::fprintf(file_, "%s,%lld,%lld,%s,%s,%s,%d,%s,%d,%s,%.3e,%d", problem.name, static_cast<long long>(n),
+    FILE* file = file_.get();
+    if (!file) return;
+    std::fprintf(file, "%s,%lld,%lld,%s,%s,%s,%d,%s,%d,%s,%.3e,%d", problem.name, static_cast<long long>(n),
                  static_cast<long long>(nnz), problem.method, r.entrant.type.c_str(), r.entrant.strategy.c_str(),
                  r.entrant.threads, csv_field(r.ran).c_str(), r.iterations, r.reason.c_str(), r.residual,
                  r.repetitions);
     for (const Spread* s : {&r.setup, &r.refresh, &r.solve})
-      std::fprintf(file_, ",%.6g,%.6g,%.6g", 1e3 * s->median, 1e3 * s->low, 1e3 * s->high);
-    std::fprintf(file_, ",%.6g,%.6g,%s\n", 1e3 * r.matmult.median, 1e3 * r.apply.median, origin_.c_str());
-    std::fflush(file_);
+      print_spread(file, *s);
+    std::fprintf(file, ",%.6g,%.6g,%s\n", 1e3 * r.matmult.median, 1e3 * r.apply.median, origin_.c_str());
+    std::fflush(file);
   }
 
  private:
-  FILE* file_ = nullptr;
+  FileOwner file_;
   std::string origin_;
 };
 

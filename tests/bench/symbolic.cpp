@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "report.hpp"
+#include "settings.hpp"
 #include "syncfree/factor.hpp"
 
 namespace bench {
@@ -128,22 +129,13 @@ class Race {
 class SymbolicReport {
  public:
   SymbolicReport(const Options& o, const std::vector<std::int64_t>& threads)
-      : threads_(threads), origin_(origin_fields(o))
+      : file_(open_csv(o, header)), threads_(threads), origin_(origin_fields(o))
   {
     std::printf("\nsymbolic factorization, medians in ms, and how many times PETSc's speed\n");
     std::printf("%-16s %-4s %2s %9s %11s %9s", "matrix", "kind", "k", "n", "entries", "petsc");
     for (const std::int64_t t : threads) std::printf(" %9d th", static_cast<int>(t));
     std::printf("\n");
-    if (o.csv.empty()) return;
-    file_ = std::fopen(o.csv.c_str(), "w");
-    if (!file_) throw std::runtime_error("cannot write " + o.csv);
-    std::fprintf(file_, "matrix,kind,levels,n,nnz,entries,contender,repetitions,ms,low_ms,high_ms,%s\n", origin_header);
   }
-  ~SymbolicReport()
-  {
-    if (file_) std::fclose(file_);
-  }
-  SymbolicReport(const SymbolicReport&) = delete;
 
   void add(const Task& task, const Race& race)
   {
@@ -178,14 +170,17 @@ class SymbolicReport {
   {
     if (!file_) return;
     const Spread s = race.times(who);
-    std::fprintf(file_, "%s,%s,%d,%lld,%lld,%lld,%s,%d,%.6g,%.6g,%.6g,%s\n", csv_field(task.matrix).c_str(),
+    std::fprintf(file_.get(), "%s,%s,%d,%lld,%lld,%lld,%s,%d,%.6g,%.6g,%.6g,%s\n", csv_field(task.matrix).c_str(),
                  task.kind.c_str(), static_cast<int>(task.levels), static_cast<long long>(task.n),
                  static_cast<long long>(task.nnz), static_cast<long long>(race.entries()), name.c_str(),
                  race.repetitions(), 1e3 * s.median, 1e3 * s.low, 1e3 * s.high, origin_.c_str());
-    std::fflush(file_);
+    std::fflush(file_.get());
   }
 
-  FILE* file_ = nullptr;
+  static constexpr const char* header =
+      "matrix,kind,levels,n,nnz,entries,contender,repetitions,ms,low_ms,high_ms";
+
+  FileOwner file_;
   const std::vector<std::int64_t>& threads_;
   std::string origin_;
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> logs_;
@@ -205,6 +200,7 @@ int run_symbolic(const Options& o, const std::vector<Job>& jobs)
 {
   int failures = 0;
   const auto threads = numbers("-bench_threads", o.threads), levels = numbers("-bench_symbolic", o.symbolic);
+  const std::vector<std::string> wanted = kinds(o);
   SymbolicReport report(o, threads);
   for (const Job& job : jobs) try {
       const MatOwner A = job.make();
@@ -212,7 +208,7 @@ int run_symbolic(const Options& o, const std::vector<Job>& jobs)
       PetscInt n;
       ok(MatGetInfo(A, MAT_LOCAL, &info));
       ok(MatGetSize(A, &n, nullptr));
-      for (const std::string& kind : split(o.kinds))
+      for (const std::string& kind : wanted)
         for (const std::int64_t k : levels) {
           if (!suits(A, kind)) continue;
           const Task task = {job.name, kind, k, n, static_cast<std::int64_t>(info.nz_used)};

@@ -16,4 +16,10 @@ void place(MatOwner* A);
 /// Random numbers in [-1, 1], in every run the same.
 void set_random(Vec x);
 
+/// A dense matrix without numbers, on the device if that is where matrices are.
+MatOwner make_dense(PetscInt rows, PetscInt columns);
+
+/// The products of A and so many vectors of random numbers, no two alike.
+MatOwner products_with_random(Mat A, PetscInt columns);
+
 }  // namespace bench
