@@ -85,6 +85,7 @@ std::int64_t gap_of_planes(std::int64_t lines, std::int64_t next_line, std::int6
 
 /// Microseconds on an H200, fitted to 19 grids and tiles (6 %): rows of a level, a hop to another tile, the begin of a
 /// tile, the begin of a solve.
+constexpr std::int64_t most_rows_of_level = 128;
 double step_time(std::int64_t rows) { return rows <= 32 ? 0.089 : rows <= 64 ? 0.13 : rows <= 96 ? 0.167 : 0.2; }
 constexpr double hop_time = 0.86, begin_time = 2.6, launch_time = 3.6;
 
@@ -215,8 +216,7 @@ template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<
   if (grid->planes > 1) grid->next_plane = levels_to(static_cast<std::int64_t>(grid->line) * grid->lines);
 }
 
-template <class I>
-TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors, std::int64_t most_rows)
+template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors)
 {
   constexpr std::int64_t most_parts = 6;
   constexpr double most_tiles = 4e4;  // that are simulated
@@ -227,7 +227,7 @@ TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multipr
         const TileShape shape = {(grid.line + parts - 1) / parts, lines, planes};
         const std::int64_t slots = (shape.cells + 1) * lines * planes + 31 * (planes - 1);
         const std::int64_t ghosts = shape.cells * (lines + planes) + lines * planes;
-        if (slots + ghosts > most_slots || lines * planes > most_rows) continue;
+        if (slots + ghosts > most_slots || lines * planes > most_rows_of_level) continue;
         candidates.push_back({TileTimes(grid, shape).least(multiprocessors), shape});
       }
   std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
@@ -308,7 +308,7 @@ template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
 #define INSTANTIATE(I)                                                            \
   template Grid<I> find_grid<I>(PatternView<I>, bool);                            \
   template void measure_levels<I>(const I*, I, bool, Grid<I>*);                   \
-  template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int, std::int64_t); \
+  template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int);           \
   template std::vector<std::uint32_t> tiles_by_begin<I>(const Grid<I>&, const TileShape&); \
   template class Tiling<I>;
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

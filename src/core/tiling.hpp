@@ -61,16 +61,12 @@ struct AxisParts {
 /// other; no cells where no tile fits.
 ///   most_slots       of a tile, with those of its ghosts
 ///   multiprocessors  each has one tile at a time
-///   most_rows        of a level of a tile
 ///   time             microseconds on an H200
 struct TileChoice {
   TileShape shape;
   double time = 0;
 };
-constexpr std::int64_t most_rows_of_level = 128;
-template <class I>
-TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors,
-                       std::int64_t most_rows = most_rows_of_level);
+template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors);
 
 /// Tiles of that shape in the order in which they can begin, by the same model: each behind those that it waits for.
 template <class I> std::vector<std::uint32_t> tiles_by_begin(const Grid<I>& grid, const TileShape& shape);

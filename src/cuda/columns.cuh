@@ -67,8 +67,11 @@ template <class T> using Bundle = typename BundleOf<Number<T>>::type;
 /// and a counter (ready.cuh, take_turn()), so a launch has 1, 2, 4, 8 or 16 chunks.
 template <class T, class N, template <class> class Box> class ColumnLaunches {
 public:
-  ///   places  of a mailbox for one chunk
-  explicit ColumnLaunches(std::size_t places) : places_(places) {}
+  ///   places        of a mailbox for one chunk
+  ///   most_columns  of a launch
+  explicit ColumnLaunches(std::size_t places, double most_columns = 32) : places_(places), most_columns_(most_columns)
+  {
+  }
 
   /// launch(chunks, view of the mailbox, counter, b, x) until all columns are done.
   template <class Launch> void run(const DeviceColumns<T>& v, Launch launch)
@@ -111,7 +114,10 @@ private:
     std::size_t free, all;
     SYNCFREE_CUDA(cudaMemGetInfo(&free, &all));
     const std::size_t most = std::min<std::size_t>(all / 32 / (2 * sizeof(N)), 0x7fffffff);
-    for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && places_ << largest_ > most;) --largest_;
+    const auto fits = [&](int size) {
+      return places_ << size <= most && (columns_of<N> << size) <= most_columns_;
+    };
+    for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
     return largest_;
   }
   const Place& at(int size)
@@ -122,6 +128,7 @@ private:
   }
 
   std::size_t places_;
+  double most_columns_;
   int largest_ = -1;
   std::array<std::unique_ptr<Place>, 5> place_;
 };

@@ -19,13 +19,9 @@ template <class V> struct GhostView {
   unsigned blocks;
 };
 
-/// Several columns at once are solved in smaller tiles, two on a multiprocessor: one computes while the other waits.
-template <class N> constexpr int tiles_together = columns_of<N> > 1 ? 2 : 1;
-template <class N> constexpr int ghost_pollers = columns_of<N> > 1 ? 6 : 12;  ///< warps
-/// Warps of a group, at most.
-template <class N> constexpr int walking_warps(int near) { return columns_of<N> > 1 ? 2 : ghost_warps(near); }
-template <class N, int near>
-constexpr int ghost_threads = 32 * (courier_groups * walking_warps<N>(near) + 2 + ghost_pollers<N>);
+constexpr int ghost_pollers = 12;  ///< warps
+template <int near>
+constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + ghost_pollers);
 
 /// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain (and
 /// overflows where an entry over its pivot does); not where they are rounded then, for the factor's own numbers are
@@ -141,13 +137,12 @@ template <class N, class Box>
 __device__ void fetch_ghosts(const std::uint32_t* place, std::uint32_t count, N* ghost, const Box& box,
                              unsigned poller, long long first_row)
 {
-  constexpr std::uint32_t together = ghost_pollers<N> * 32;
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
   std::uint32_t next = k < count ? place[k] : 0;
-  for (std::uint32_t first = poller * 32; first < count; first += together) {
+  for (std::uint32_t first = poller * 32; first < count; first += ghost_pollers * 32) {
     const std::uint32_t at = next, own = k;
     bool missing = own < count;
-    k += together;
+    k += ghost_pollers * 32;
     if (k < count) next = place[k];
     for (Spin spin(first_row); __any_sync(~0u, missing); spin.turn()) {
       if (!missing) continue;

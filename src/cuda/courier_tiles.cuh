@@ -41,7 +41,7 @@ template <class View, class Copy> __device__ void for_rows(const View& A, const 
 ///            is NaN, too, as long as a ghost is not there
 /// source     design notes 10; no publication known
 template <class N, class V, int near, bool inverts, bool many>
-__global__ void __launch_bounds__(ghost_threads<N, near>, tiles_together<N>)
+__global__ void __launch_bounds__(ghost_threads<near>, 1)
 solve_tiles(GhostView<V> A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x,
             bool conjugate)
 {
@@ -89,11 +89,10 @@ solve_tiles(GhostView<V> A, typename ValueBox<N>::View mailbox, unsigned long lo
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
 }
 
-/// What a block may use, of so many on a multiprocessor; the rest is for the ticket, the driver and the compiler.
-inline std::size_t memory_of_block(int together = 1)
+/// What a block may use; the rest is for the ticket and the compiler.
+inline std::size_t memory_of_block()
 {
-  if (together == 1) return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
-  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / together - 2048;
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
 }
 
 /// body(an integral constant) for one of the sizes of rows with ghosts.
@@ -105,12 +104,12 @@ template <class Body> void with_ghosts(int near, Body body)
 }
 
 /// With ghosts four steps must fit, which are of 64 rows where rows are long; more hide how far memory is.
-template <class N> constexpr int least_depth_with_ghosts(int near) { return 2 * walking_warps<N>(near); }
+constexpr int least_depth_with_ghosts(int near) { return 2 * ghost_warps(near); }
 
 /// Numbers that fit beside a ring of `depth` pages.
-template <class Memory, class N> std::int64_t numbers_that_fit(int depth, int together = 1)
+template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 {
-  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block(together);  // at a 16th
+  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // the ring begins at a 16th
   return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
 }
 
@@ -131,8 +130,8 @@ public:
   {
     with_ghosts(near_, [&](auto near) {
       using Memory = GhostMemory<N, Number<V>, near>;
-      const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_, most = memory_of_block(tiles_together<N>);
-      while (depth_ > least_depth_with_ghosts<N>(near) && Memory::bytes(numbers, depth_) > most) --depth_;
+      const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_, most = memory_of_block();
+      while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > most) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
     });
   }
@@ -160,7 +159,7 @@ public:
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
     const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
                                mails_, slots_, most_ghosts_, depth_, warps_, blocks};
-    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers<N>));
+    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
     const LaunchPlace place = {blocks * chunks, threads, memory_, stream, overlaps};
     cuda::launch(kernel, place, view, mailbox, counter, b, x, conjugate);
   }
@@ -207,17 +206,14 @@ std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& tria
   return std::make_unique<TileSet<T, N, V, I>>(star.frame, std::move(arrays));
 }
 
-/// Tiles for several columns are smaller, and on a multiprocessor together.
+/// Tiles for several columns are smaller.
 template <class T, class V, class I> CourierRule rule_of_several(const Grid<I>& grid, CourierRule rule)
 {
   using N = Bundle<T>;
   using Memory = GhostMemory<N, Number<V>, star_near>;
-  constexpr int together = tiles_together<N>;
-  const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts<N>(star_near), together);
+  const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts(star_near));
   rule.ghost_slots[0] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
-  rule.most_warps = walking_warps<N>(star_near);
-  rule.multiprocessors *= together;
-  rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors, 32 * rule.most_warps).shape;
+  rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;
   return rule;
 }
 

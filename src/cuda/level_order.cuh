@@ -268,6 +268,14 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
 
 template <class T> using ValueLaunches = ColumnLaunches<T, Bundle<T>, ValueBox>;
 
+/// Columns for which b and x of sixteen levels stay in the cache of the device: a row touches a sector of both in each,
+/// whose other rows come in later levels.
+inline double columns_in_cache(double rows_a_level)
+{
+  constexpr double sectors = 2 * 32, levels = 16;
+  return device_attribute(cudaDevAttrL2CacheSize) / (rows_a_level * levels * sectors);
+}
+
 template <class T, class V, class I, int lanes, class Side>
 void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, const DeviceColumns<T>& v,
                                   ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream)
@@ -325,7 +333,8 @@ private:
       : lanes_(choose_lanes(granularity)),
         against_crowding_(memory_against_crowding(granularity, lanes_, level_order_threads)),
         triangle_(store(triangle, granularity)), partial_rows_(triangle_.n() - triangle.n()),
-        memory_(triangle_.n()), columns_(triangle_.n()), counter_(1)
+        memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
+        counter_(1)
   {
     with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), against_crowding_); });
     counter_.fill(0, nullptr);

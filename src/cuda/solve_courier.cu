@@ -115,7 +115,7 @@ template <class T, class V> CourierRule rule_of_device()
   rule.most_slots = numbers_that_fit<CourierMemory<N, M, 4>, N>(least_depth);
   for (int s = 0; s < ghost_sizes; ++s)
     with_ghosts(ghost_near[s], [&](auto near) {
-      const std::int64_t fit = numbers_that_fit<GhostMemory<N, M, near>, N>(least_depth_with_ghosts<N>(near));
+      const std::int64_t fit = numbers_that_fit<GhostMemory<N, M, near>, N>(least_depth_with_ghosts(near));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -338,7 +338,7 @@ private:
     with_ghosts(tiles.near(), [&](auto near) {
       if constexpr (columns_of<Part> == 1 || near == star_near) {
         const auto kernel = solve_tiles<Part, V, near, false, true>;
-        allow_shared_memory(kernel, memory_of_block(tiles_together<Part>));
+        allow_shared_memory(kernel, memory_of_block());
         launches.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x) {
           tiles.launch(kernel, chunks, mailbox, counter, b, x, conjugate, stream, false);
         });
