@@ -5,7 +5,7 @@
                                     [--repeat R] [--csv FILE]
 
 Newton's Jacobians have one pattern, so each run is one analysis and many refreshes. Prints Newton steps, linear
-iterations, and medians of seconds from -log_view, with the clocks of the device: SNESSolve or TSStep, which is all but the start of the process, and
+iterations, and medians of seconds from -log_view: SNESSolve or TSStep, which is all but the start of the process, and
 of it residuals and Jacobians, set-up of the preconditioner, and the linear solves with what they set up. "Too large"
 counts what the program calls so, residual and error: GAMG's norm is not that of the residual. It is an error if a run
 fails or takes ten minutes.
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-ON_DEVICE = "-dm_mat_type aijcusparse -dm_vec_type cuda -use_gpu_aware_mpi 0".split()
+ON_DEVICE = "-dm_mat_type aijcusparse -dm_vec_type cuda -use_gpu_aware_mpi 0 -log_view_gpu_time".split()
 PARTS = {"assembly": ("SNESFunctionEval", "SNESJacobianEval"), "set-up": ("PCSetUp",), "KSPSolve": ("KSPSolve",)}
 ROW = "{:10} {:>7} {:14} {:>7} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9}"
 
@@ -45,7 +45,7 @@ def run(options, name, whole, words, pc):
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log"
         command = [str(pathlib.Path(options.programs) / name), *words, "-dll_append", options.library, "-pc_type", pc]
-        command += [*(ON_DEVICE if options.device else []), "-log_view", f":{log}", "-log_view_gpu_time"]
+        command += [*(ON_DEVICE if options.device else []), "-log_view", f":{log}"]
         try:
             result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         except subprocess.TimeoutExpired:
