@@ -83,8 +83,8 @@ std::int64_t gap_of_planes(std::int64_t lines, std::int64_t next_line, std::int6
   return (gap % 32 + 32) % 32;
 }
 
-/// Microseconds on an H200, fitted to 14 grids, tiles and orders (9 %): rows of a level, a hop to another tile, the begin
-/// of a tile, what a multiprocessor does behind it before it takes the next, also for each row, the begin of a solve.
+/// Microseconds on an H200, fitted to 14 grids, tiles and orders (9 %): rows of a level, a hop to another tile, the
+/// begin of a tile, what a multiprocessor does before it takes the next, also for each row, the begin of a solve.
 constexpr std::int64_t most_rows_of_level = 128;
 double step_time(std::int64_t rows) { return rows <= 32 ? 0.08 : rows <= 64 ? 0.117 : rows <= 96 ? 0.15 : 0.18; }
 constexpr double hop_time = 0.5, begin_time = 1.5, end_time = 2, row_time = 6e-4, launch_time = 3.6;
