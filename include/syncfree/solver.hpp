@@ -100,7 +100,8 @@ public:
   /// x = op(A~)^-1 b with A~ = L U in the caller's row and column order.
   ///   b, x    n entries a column, must not overlap
   ///   errors  invalid_argument before a successful refresh; out_of_memory in the first transposed solve and
-  ///           where columns.count grows; otherwise allocates nothing
+  ///           where columns.count grows (also behind a refresh that changed the plan of `merged`, and where the
+  ///           vendor's solve sees another count or leading dimension); otherwise allocates nothing
   virtual Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) = 0;
 
   /// The two halves of a symmetric application. ILU: x = L^-1 b and x = U^-1 b. IC: x = D^(-1/2) U^-T b and

@@ -28,7 +28,7 @@ template <class E> struct Vectors {
 template <class N> using Input = Vectors<const Entry<N>>;
 template <class N> using Output = Vectors<Entry<N>>;
 
-/// A row's number in each column of a chunk; where there are less columns than parts the last one fills up.
+/// A row's number in each column of a chunk; where there are fewer columns than parts the last one fills up.
 template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
 {
   if constexpr (columns_of<N> == 1) {
@@ -51,7 +51,7 @@ template <class N, class I> __device__ void store_row(const Output<N>& x, I row,
   }
 }
 
-/// Several<real>; complex numbers are as wide already.
+/// Several<real>; complex numbers go one column at a time.
 template <class N> struct BundleOf {
   using type = N;
 };
@@ -79,7 +79,7 @@ public:
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
       const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
       for (size = largest(); 1 << size > left;) --size;
-      const Place& place = at(size);
+      const Place& place = at(&size);
       const int count = std::min(v.count - first, columns_of<N> << size);
       launch(1u << size, place.mailbox.view(), place.counter.data(),
              Input<N>{numbers(v.b) + first * v.b_leading, v.b_leading, count},
@@ -107,7 +107,7 @@ private:
     }
   };
 
-  /// Its mailbox takes a 32nd of the device's memory at most, and places are counted in 32 bits.
+  /// A mailbox takes a 32nd of the device's memory at most, and places are counted in 32 bits.
   int largest()
   {
     if (largest_ >= 0) return largest_;
@@ -120,11 +120,18 @@ private:
     for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
     return largest_;
   }
-  const Place& at(int size)
+  /// With all smaller ones, so that nothing is allocated where columns become fewer; where there is no memory the
+  /// largest that can be had.
+  const Place& at(int* size)
   {
-    auto& place = place_[static_cast<std::size_t>(size)];
-    if (!place) place = std::make_unique<Place>(places_ << size);
-    return *place;
+    for (int s = 0; s <= *size; ++s) try {
+        auto& place = place_[static_cast<std::size_t>(s)];
+        if (!place) place = std::make_unique<Place>(places_ << s);
+      } catch (const Failure& failure) {
+        if (s == 0 || failure.status.code != Code::out_of_memory) throw;
+        *size = largest_ = s - 1;
+      }
+    return *place_[static_cast<std::size_t>(*size)];
   }
 
   std::size_t places_;

@@ -191,8 +191,8 @@ template <class V, class I> struct MergedSide {
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.
 ///
-/// owns       `lanes` lanes of a warp own one row, a block 256 / lanes rows that follow each other in level order; of
-///            `many` columns a row of each chunk, one beside the other
+/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block 256 / lanes of them, which
+///            follow each other in level order, those of a row's chunks side by side
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
 /// publishes  the row's number, and what the next launch needs at its place
@@ -301,6 +301,7 @@ public:
     with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
   }
 
+  bool takes_columns() const override { return has_chunks; }
   void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
   {
     if constexpr (has_chunks) {

@@ -69,7 +69,8 @@ public:
       const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
       if (!whole) prepare_transposes();
       const Which first = whole ? lower : upper_transposed, second = whole ? upper : lower_transposed;
-      const bool together = columns.count > 1 && calls_.on_device() && n() > 0;
+      const bool together = columns.count > 1 && calls_.on_device() && n() > 0 &&
+                            analysis_->solver[first]->takes_columns();
       if (together) prepare_columns(first, second);
       const auto b_leading = static_cast<std::size_t>(columns.b_leading);
       const auto x_leading = static_cast<std::size_t>(columns.x_leading);

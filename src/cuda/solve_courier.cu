@@ -270,18 +270,25 @@ public:
     run(b, x, conjugate, stream, overlaps_);
   }
 
+  bool takes_columns() const override { return true; }
   void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
   {
     if (wide_) return run_chunks<Bundle<T>>(*wide_, wide_chunks_, v, conjugate, stream);
     run_chunks<N>(*tiles_, chunks_, v, conjugate, stream);
   }
 
+  /// Without memory for tiles of their own columns go one by one through the chunks of one launch.
   bool prepare_columns() override
   {
     if (!star_) return false;
-    wide_ = make_star_tiles<T, Bundle<T>, V>(*star_, rule_of_several<T, V>(star_->grid, rule_));
+    const StarTriangle<I> star = *star_;
     star_.reset();
-    if (wide_) wide_chunks_ = WideChunks(wide_->mails());
+    try {
+      wide_ = make_star_tiles<T, Bundle<T>, V>(star, rule_of_several<T, V>(star.grid, rule_));
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+    }
+    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->mails());
     return wide_ != nullptr;
   }
 
@@ -315,7 +322,6 @@ public:
 
 private:
   using Chunks = ColumnLaunches<T, N, ValueBox>;
-  using WideChunks = ColumnLaunches<T, Bundle<T>, ValueBox>;
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
@@ -355,7 +361,7 @@ private:
   Chunks chunks_;
   std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
   std::unique_ptr<WideTiles> wide_;
-  WideChunks wide_chunks_;
+  ValueLaunches<T> wide_chunks_;
 };
 
 /// Nothing where the triangle is not known to be that of a star's grid, or on the device.

@@ -82,6 +82,7 @@ public:
     if (turn) conjugate_vector(n_, x, x, stream);
   }
 
+  bool takes_columns() const override { return true; }
   void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
   {
     if (v.count == 1) return solve(v.b, v.x, conjugate, stream);
@@ -118,6 +119,8 @@ public:
   std::size_t value_bytes() const override { return value_.bytes(); }
 
 private:
+  static constexpr std::size_t most_analyses = 8;  ///< that are kept
+
   /// With vectors that nobody reads: the analysis asks for some.
   void analyse()
   {
@@ -138,6 +141,7 @@ private:
   {
     for (auto& c : columns_)
       if (c->fits(v)) return *c;
+    if (columns_.size() == most_analyses) columns_.erase(columns_.begin());
     columns_.push_back(std::make_unique<CusparseColumns<T>>(handle_, matrix_, n_, v));
     return *columns_.back();
   }

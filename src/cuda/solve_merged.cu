@@ -162,6 +162,7 @@ public:
     with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
   }
 
+  bool takes_columns() const override { return true; }
   void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
   {
     with_lanes(lanes_, [&](auto lanes) {

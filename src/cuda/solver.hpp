@@ -82,8 +82,9 @@ public:
   /// The same right behind a solve() by another of these solvers in the same stream, with which it may overlap.
   virtual void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) { solve(b, x, conjugate, stream); }
 
-  /// solve() for each column, with the same numbers to rounding; x == b where solves_in_place(). What it needs beyond
-  /// solve() is made by prepare_columns(), called before: true where refresh() must follow.
+  /// Is solve_columns() more than one solve() after the other? It gives the same numbers to rounding; x == b is allowed
+  /// where solves_in_place(). Behind a prepare_columns(); that returns true where refresh() must follow.
+  virtual bool takes_columns() const { return false; }
   virtual void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
   {
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)

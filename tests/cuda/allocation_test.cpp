@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "../battery.hpp"
 #include "device_support.hpp"
 
 namespace {
@@ -123,6 +124,44 @@ TEST(Allocation, solves_and_refreshes_allocate_nothing_the_second_time)
     ASSERT_TRUE(p->solve(Operation::none, b.data(), x.data(), {1, A.n, A.n}).ok());
     ASSERT_TRUE(p->solve(Operation::transpose, b.data(), x.data(), {1, A.n, A.n}).ok());
     EXPECT_EQ(made, 0) << strategy;
+  }
+}
+
+/// Who finds no memory for all columns at once takes fewer, or says so.
+TEST(Allocation, of_several_columns_that_fails_is_reported_and_fewer_columns_allocate_nothing)
+{
+  const auto A = make_poisson<double, I>(12, 11, 10);
+  const I n = A.n, most = 8;
+  std::vector<double> numbers(static_cast<std::size_t>(n) * most, 1);
+  for (const std::string& strategy : device_strategies()) {
+    SCOPED_TRACE(strategy);
+    const std::size_t before = live.size();
+    {
+      const DeviceVector b(numbers), x(numbers.size());
+      for (int k = 0, failures = 1; failures; ++k) {
+        auto p = make_cuda_preconditioner<double, I>();
+        ASSERT_TRUE(p->analyse(A.pattern(), {}, {strategy, 1}).ok());
+        ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+        p->use(Memory::device, nullptr);
+        const auto solved = [&](I columns) { return p->solve(Operation::none, b.data(), x.data(), {columns, n, n}); };
+        made = 0;
+        failing = k;
+        const Status status = solved(most);
+        failures = made > k;
+        failing = -1;
+        EXPECT_TRUE(status.ok() || (failures && status.code == Code::out_of_memory)) << k << ": " << status.message();
+        ASSERT_EQ(solved(most).message(), "success") << k;
+        const std::vector<double> found = x.get();
+        ASSERT_EQ(solved(1).message(), "success");
+        const std::vector<double> one = x.get();
+        for (I i = 0; i < n; ++i) ASSERT_NEAR(found[i], one[i], 1e-12) << i;
+        if (failures || strategy == "cusparse") continue;
+        made = 0;
+        for (const I columns : {8, 4, 2, 7}) ASSERT_TRUE(solved(columns).ok());
+        EXPECT_EQ(made, 0);
+      }
+    }
+    EXPECT_EQ(live.size(), before);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <limits>
 
 #include "../battery.hpp"
 #include "../watchdog.hpp"
@@ -98,6 +100,65 @@ TEST(DeviceColumns, of_grids_are_solved_as_one_by_one)
       compare_all(*analysed_whole(A, strategy), A, some_counts());
     }
   }
+}
+
+/// A block of vectors on the device, with values.
+template <class T> class DeviceBlock {
+public:
+  explicit DeviceBlock(const std::vector<T>& v) : n_(v.size())
+  {
+    EXPECT_EQ(cudaMalloc(&data_, n_ * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  DeviceBlock(const DeviceBlock&) = delete;
+  ~DeviceBlock() { cudaFree(data_); }
+  std::vector<T> get() const
+  {
+    std::vector<T> v(n_);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(v.data(), data_, n_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return v;
+  }
+  T* data() const { return static_cast<T*>(data_); }
+
+private:
+  std::size_t n_;
+  void* data_ = nullptr;
+};
+
+template <class T> class DeviceColumnsOf : public testing::Test {};
+using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(DeviceColumnsOf, Scalars);
+
+/// Numbers of 4, 8 and 16 bytes have other words and chunks, those of the factor in single storage other pages.
+TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
+{
+  using T = TypeParam;
+  const auto A = short_run() ? make_poisson<T, I>(9, 8, 7) : make_poisson<T, I>(33, 32, 31);
+  const I n = A.n, count = 11;
+  const DeviceBlock<T> b(random_vector<T>(static_cast<std::size_t>(n) * count, 5));
+  for (const char* strategy : {"courier", "level_order", "merged", "cusparse"})
+    for (const bool single : {false, true})
+      for (const Operation operation : {Operation::none, Operation::conjugate, Operation::adjoint}) {
+        SCOPED_TRACE(testing::Message() << strategy << ", single storage " << single << ", operation "
+                                        << static_cast<int>(operation));
+        const auto p = make_cuda_preconditioner<T, I>();
+        ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2, single}).message(), "success");
+        ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+        const DeviceBlock<T> x(std::vector<T>(static_cast<std::size_t>(n) * count, T(77))), alone(x.get());
+        p->use(Memory::device, nullptr);
+        for (std::size_t c = 0; c < count; ++c)
+          ASSERT_TRUE(p->solve(operation, b.data() + c * n, alone.data() + c * n, {1, n, n}).ok());
+        ASSERT_EQ(p->solve(operation, b.data(), x.data(), {count, n, n}).message(), "success");
+        const std::vector<T> found = x.get(), truth = alone.get();
+        double error = 0, size = 0;
+        for (std::size_t i = 0; i < truth.size(); ++i) {
+          error = std::max(error, static_cast<double>(std::abs(found[i] - truth[i])));
+          size = std::max(size, static_cast<double>(std::abs(truth[i])));
+          ASSERT_TRUE(std::isfinite(std::abs(found[i]))) << i;
+        }
+        EXPECT_LE(error, 20 * std::numeric_limits<real_t<T>>::epsilon() * size);
+      }
 }
 
 /// One column of many has what is no number; its neighbours do not see it, nor does the next solve.

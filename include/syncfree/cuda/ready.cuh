@@ -44,6 +44,11 @@ public:
 };
 #endif
 
+inline __device__ unsigned address_in_block(const void* shared)
+{
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+
 /// A relaxed store, without a branch.
 inline __device__ void store_if(bool wanted, unsigned long long* place, unsigned long long word)
 {
@@ -188,7 +193,7 @@ struct alignas(16) Halves {
     Halves h;
     asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];"
                  : "=l"(h.low), "=l"(h.high)
-                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(place)))
+                 : "r"(address_in_block(place))
                  : "memory");
     return h;
   }
@@ -202,7 +207,7 @@ struct alignas(16) Halves {
   __device__ void write_shared_if(bool wanted, void* place) const
   {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed.cta.shared.v2.u64 [%0], {%1, %2}; }" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(place))),
+                   address_in_block(place)),
                  "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))
                  : "memory");
   }
@@ -341,11 +346,6 @@ inline __device__ void await_launch_before()
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-}
-
-inline __device__ unsigned address_in_block(const void* shared)
-{
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
 /// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is filled
