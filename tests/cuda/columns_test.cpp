@@ -42,7 +42,7 @@ void compare(Cuda& p, Operation operation, I n, I count)
   const DeviceVector b(random_vector<double>(static_cast<std::size_t>(n + gap) * count, 5));
   DeviceVector x(poison);
   const auto truth = one_by_one(p, operation, b, n, count);
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < (short_run() ? 2 : 3); ++round) {
     x.set(poison);
     ASSERT_EQ(p.solve(operation, b.data(), x.data(), {count, n + gap, n + 2 * gap}).message(), "success");
     const auto found = x.get();
@@ -73,17 +73,19 @@ void compare_all(Cuda& p, OwnedCsr<double, I> A, const std::vector<I>& counts)
   for (const I count : counts) compare(p, Operation::none, A.n, count);
 }
 
-std::vector<I> some_counts() { return short_run() ? std::vector<I>{2, 7} : std::vector<I>{2, 3, 8, 35}; }
+std::vector<I> some_counts() { return short_run() ? std::vector<I>{7} : std::vector<I>{2, 3, 8, 35}; }
 
 TEST(DeviceColumns, are_solved_as_one_by_one)
 {
-  const I n = short_run() ? 400 : 5000;
+  const I n = short_run() ? 200 : 5000;
   for (const auto& A : {random_band(n, 3, n / 6, 0, 3), random_band(n, 15, n / 10, n / 4, 3),
-                        random_band(33, 2, 5, 0, 3)})
+                        random_band(33, 2, 5, 0, 3)}) {
+    if (short_run() && A.n == 33) continue;
     for (const std::string& strategy : device_strategies()) {
       SCOPED_TRACE(strategy);
       compare_all(*analysed(A, strategy), A, some_counts());
     }
+  }
 }
 
 TEST(DeviceColumns, of_grids_are_solved_as_one_by_one)
