@@ -104,30 +104,6 @@ TEST(DeviceColumns, of_grids_are_solved_as_one_by_one)
   }
 }
 
-/// A block of vectors on the device, with values.
-template <class T> class DeviceBlock {
-public:
-  explicit DeviceBlock(const std::vector<T>& v) : n_(v.size())
-  {
-    EXPECT_EQ(cudaMalloc(&data_, n_ * sizeof(T)), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  DeviceBlock(const DeviceBlock&) = delete;
-  ~DeviceBlock() { cudaFree(data_); }
-  std::vector<T> get() const
-  {
-    std::vector<T> v(n_);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(v.data(), data_, n_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return v;
-  }
-  T* data() const { return static_cast<T*>(data_); }
-
-private:
-  std::size_t n_;
-  void* data_ = nullptr;
-};
-
 template <class T> class DeviceColumnsOf : public testing::Test {};
 using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(DeviceColumnsOf, Scalars);
@@ -138,7 +114,7 @@ TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
   using T = TypeParam;
   const auto A = short_run() ? make_poisson<T, I>(9, 8, 7) : make_poisson<T, I>(33, 32, 31);
   const I n = A.n, count = 11;
-  const DeviceBlock<T> b(random_vector<T>(static_cast<std::size_t>(n) * count, 5));
+  const DeviceVectorOf<T> b(random_vector<T>(static_cast<std::size_t>(n) * count, 5));
   for (const char* strategy : {"courier", "level_order", "merged", "cusparse"})
     for (const bool single : {false, true})
       for (const Operation operation : {Operation::none, Operation::conjugate, Operation::adjoint}) {
@@ -147,7 +123,7 @@ TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
         const auto p = make_cuda_preconditioner<T, I>();
         ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2, single}).message(), "success");
         ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-        const DeviceBlock<T> x(std::vector<T>(static_cast<std::size_t>(n) * count, T(77))), alone(x.get());
+        const DeviceVectorOf<T> x(static_cast<std::size_t>(n) * count), alone(static_cast<std::size_t>(n) * count);
         p->use(Memory::device, nullptr);
         for (std::size_t c = 0; c < count; ++c)
           ASSERT_TRUE(p->solve(operation, b.data() + c * n, alone.data() + c * n, {1, n, n}).ok());

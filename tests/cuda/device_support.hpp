@@ -20,36 +20,37 @@ using Cuda = CudaPreconditioner<double, I>;
 #define CUDA(call) ASSERT_EQ(call, cudaSuccess)
 
 /// A vector of the device; poisoned unless it has values. What fills it has ended when it is used in any stream.
-class DeviceVector {
+template <class T> class DeviceVectorOf {
 public:
-  explicit DeviceVector(std::size_t n) : n_(n)
+  explicit DeviceVectorOf(std::size_t n) : n_(n)
   {
-    EXPECT_EQ(cudaMalloc(&data_, n * sizeof(double)), cudaSuccess);
-    EXPECT_EQ(cudaMemset(data_, 0xfe, n * sizeof(double)), cudaSuccess);
+    EXPECT_EQ(cudaMalloc(&data_, n * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemset(data_, 0xfe, n * sizeof(T)), cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
   }
-  explicit DeviceVector(const std::vector<double>& v) : DeviceVector(v.size()) { set(v); }
-  DeviceVector(const DeviceVector&) = delete;
-  ~DeviceVector() { cudaFree(data_); }
+  explicit DeviceVectorOf(const std::vector<T>& v) : DeviceVectorOf(v.size()) { set(v); }
+  DeviceVectorOf(const DeviceVectorOf&) = delete;
+  ~DeviceVectorOf() { cudaFree(data_); }
 
-  void set(const std::vector<double>& v)
+  void set(const std::vector<T>& v)
   {
-    EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(double), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
   }
-  std::vector<double> get() const
+  std::vector<T> get() const
   {
-    std::vector<double> v(n_);
+    std::vector<T> v(n_);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(v.data(), data_, n_ * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(v.data(), data_, n_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
     return v;
   }
-  double* data() const { return static_cast<double*>(data_); }
+  T* data() const { return static_cast<T*>(data_); }
 
 private:
   std::size_t n_;
   void* data_ = nullptr;
 };
+using DeviceVector = DeviceVectorOf<double>;
 
 /// n rows with `entries` random columns within `band` of the diagonal, dominant by rows; row n - 1 has `last` entries.
 inline OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint64_t seed)
