@@ -94,17 +94,20 @@ Matrix make_elasticity(std::int64_t rows)
   return make_springs({m, m, m});
 }
 
-/// 20 draws a row in a band of 2000.
-Matrix make_banded(std::int64_t rows)
+/// `draws` a row among the `reach` rows before it.
+Matrix band(std::int64_t rows, std::int64_t reach, std::int64_t draws)
 {
   std::vector<std::vector<std::int64_t>> lower(rows);
   for (std::int64_t i = 1; i < rows; ++i)
-    for (std::int64_t k = 0; k < 20; ++k) {
-      const std::int64_t width = std::min<std::int64_t>(i, 2000);
+    for (std::int64_t k = 0; k < draws; ++k) {
+      const std::int64_t width = std::min(i, reach);
       lower[i].push_back(i - 1 - static_cast<std::int64_t>(random_of(i, -1 - k, 4) * static_cast<double>(width)));
     }
   return from_lower(std::move(lower));
 }
+
+Matrix make_banded(std::int64_t rows) { return band(rows, 2000, 20); }
+Matrix make_narrow_band(std::int64_t rows) { return band(rows, 300, 30); }
 
 Matrix make_chain(std::int64_t rows)
 {
@@ -208,6 +211,9 @@ const std::vector<Generator>& generators()
       {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw, true},
       {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh, true},
       {"chain", "tridiagonal: every row waits for the one before", make_chain, true},
+      {"narrow_band", "30 random neighbours before each row, at most 300 away", make_narrow_band, false},
+      {"mesh_on_curve", "mesh, rows along a space-filling curve", make_mesh_on_curve, false},
+      {"mesh_at_random", "mesh, rows in random order", make_mesh_at_random, false},
       {"kkt", "two levels: a diagonal block, then constraints on it (nlpkkt)", make_kkt, false},
       {"road", "planar, 3.2 entries a row (road_usa)", make_road, false},
       {"hubs", "32 rows that meet all others, short paths (mawi, wiki-Talk)", make_hubs, false},

@@ -50,6 +50,8 @@ Matrix make_springs(const std::array<std::int64_t, 3>& size);
 
 /// Finite elements on a tetrahedral mesh, see mesh.cpp.
 Matrix make_mesh(std::int64_t rows);
+Matrix make_mesh_on_curve(std::int64_t rows);
+Matrix make_mesh_at_random(std::int64_t rows);
 
 /// Stand-ins for matrices of the papers that are too large to carry, see stand_ins.cpp.
 Matrix make_kkt(std::int64_t rows);

@@ -1,5 +1,5 @@
 /// Linear finite elements for  -div grad u + u  on tetrahedra between random points, in units in which points are about
-/// one apart, rows in reverse Cuthill-McKee order. The corners of the cube around the points are held at zero, so the
+/// one apart, rows in reverse Cuthill-McKee, space-filling or random order. The corners of the cube around the points are held at zero, so the
 /// matrix is positive definite. Obtuse angles give positive entries off the diagonal, as on every mesh of the kind.
 
 #include <algorithm>
@@ -72,6 +72,27 @@ std::vector<Index> reverse_cuthill_mckee(const Graph& graph)
   return order;
 }
 
+/// The bits of a point's coordinates in turns: its place on a Z-shaped curve through the cube (Morton 1966).
+std::uint64_t place_on_curve(const Point& point)
+{
+  std::uint64_t place = 0;
+  for (int bit = 22; bit > 1; --bit)  // 21 bits of each fit
+    for (const std::int32_t x : point) place = 2 * place + (static_cast<std::uint32_t>(x) >> bit & 1);
+  return place;
+}
+
+/// order[i] = node that becomes row i: by key, then by node.
+template <class Key>
+std::vector<Index> by_key(std::size_t nodes, Key key)
+{
+  std::vector<std::pair<decltype(key(Index())), Index>> keyed;
+  for (std::size_t p = 0; p < nodes; ++p) keyed.emplace_back(key(static_cast<Index>(p)), static_cast<Index>(p));
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<Index> order;
+  for (const auto& [_, p] : keyed) order.push_back(p);
+  return order;
+}
+
 std::vector<Index> inverse(const std::vector<Index>& order)
 {
   std::vector<Index> place(order.size());
@@ -125,15 +146,11 @@ std::array<std::array<double, 4>, 4> element(const std::array<Vector, 4>& x)
   return K;
 }
 
-}  // namespace
-
-Matrix make_mesh(std::int64_t rows)
+Matrix assemble(const Tetrahedra& mesh, const Graph& graph, const std::vector<Index>& order)
 {
-  const Tetrahedra mesh = triangulate(rows);
-  const Graph graph = neighbours_of(mesh);
-  const std::vector<Index> order = reverse_cuthill_mckee(graph), place = inverse(order);
+  const std::vector<Index> place = inverse(order);
   Matrix A = make_pattern(graph, order, place);
-  const double scale = std::cbrt(static_cast<double>(rows)) / (cube_edge / 2);
+  const double scale = std::cbrt(static_cast<double>(order.size())) / (cube_edge / 2);
   for (const auto& t : mesh.of) {
     std::array<Vector, 4> x;
     for (int c = 0; c < 4; ++c)
@@ -144,6 +161,29 @@ Matrix make_mesh(std::int64_t rows)
         if (t[i] >= corners && t[j] >= corners) add(&A, place[t[i] - corners], place[t[j] - corners], K[i][j]);
   }
   return A;
+}
+
+}  // namespace
+
+Matrix make_mesh(std::int64_t rows)
+{
+  const Tetrahedra mesh = triangulate(rows);
+  const Graph graph = neighbours_of(mesh);
+  return assemble(mesh, graph, reverse_cuthill_mckee(graph));
+}
+
+Matrix make_mesh_on_curve(std::int64_t rows)
+{
+  const Tetrahedra mesh = triangulate(rows);
+  const auto key = [&](Index p) { return place_on_curve(mesh.point[p + corners]); };
+  return assemble(mesh, neighbours_of(mesh), by_key(mesh.point.size() - corners, key));
+}
+
+Matrix make_mesh_at_random(std::int64_t rows)
+{
+  const Tetrahedra mesh = triangulate(rows);
+  const auto key = [](Index p) { return random_of(p, -1, 11); };
+  return assemble(mesh, neighbours_of(mesh), by_key(mesh.point.size() - corners, key));
 }
 
 }  // namespace bench

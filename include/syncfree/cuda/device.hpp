@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "syncfree/cuda/memory_pool.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {
@@ -47,12 +48,13 @@ public:
   {
     if (size == 0) return;
     void* memory = nullptr;
-    const cudaError_t error = cudaMalloc(&memory, bytes());
+    pool_ = MemoryPool::of_device();
+    const cudaError_t error = pool_ ? pool_->allocate(&memory, bytes()) : cudaErrorNoDevice;
     if (error == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       throw Failure{failed(Code::out_of_memory, "the device has no " + std::to_string(bytes()) + " bytes left")};
     }
-    check(error, "cudaMalloc");
+    check(error, "cudaMallocFromPoolAsync");
     data_ = static_cast<V*>(memory);
   }
   /// A copy of host memory; has arrived on return.
@@ -67,7 +69,10 @@ public:
     swap(other);
     return *this;
   }
-  ~DeviceArray() { (void)cudaFree(data_); }  // waits for what still uses it
+  ~DeviceArray()  // waits for what still uses it
+  {
+    if (data_) pool_->free(data_, bytes());
+  }
 
   V* data() const { return data_; }
   std::size_t size() const { return size_; }
@@ -91,10 +96,12 @@ private:
   {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(pool_, other.pool_);
   }
 
   V* data_ = nullptr;
   std::size_t size_ = 0;
+  MemoryPool* pool_ = nullptr;
 };
 
 /// Of an array in device memory, on the null stream.
