@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <utility>
 
+#include "courier_cut.hpp"
 #include "ghost_table.hpp"
 #include "instantiate.hpp"
 #include "parallel.hpp"
@@ -25,31 +24,6 @@ namespace {
 constexpr std::int64_t recent_levels = 12;
 /// Part of the rows that may have more recent entries than `near`.
 constexpr double most_crowded = 0.05;
-/// Rows of one level that keep a block busy: measured on an H200 for rows of few and of many entries.
-constexpr double rows_a_step = 16, long_rows_a_step = 1.5, long_row = 16;
-
-/// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
-/// of reaches, or a reach a whole number of blocks.
-template <class I>
-std::int64_t choose_rows(const PatternView<I>& T, I levels, std::int64_t reach, std::int64_t most)
-{
-  const double n = static_cast<double>(T.n), width = n / static_cast<double>(levels);
-  const bool is_long = static_cast<double>(T.nnz()) > long_row * n;
-  const double busy = width / (is_long ? long_rows_a_step : rows_a_step);
-  const auto wanted = std::max<std::int64_t>(1, static_cast<std::int64_t>(n / std::max(1.0, busy)));
-  const std::int64_t rows = std::min(most, wanted);
-  if (reach == 0) return rows;
-  if (2 * reach <= rows) return rows / reach * reach;
-  std::int64_t best = 0;
-  const auto off = [&](std::int64_t r) {
-    return std::abs(std::log(static_cast<double>(r) / static_cast<double>(wanted)));
-  };
-  for (std::int64_t parts = 1; parts <= 64 && parts <= reach; ++parts)
-    if (reach % parts == 0 && reach / parts <= most && (best == 0 || off(reach / parts) < off(best)))
-      best = reach / parts;
-  return best ? best : rows;
-}
-
 /// What a block adds to the plan's arrays.
 template <class I> struct Part {
   std::vector<std::uint32_t> step_end, bundle_begin, bundle_position, far_place;
@@ -72,8 +46,11 @@ public:
   Status run()
   {
     find_depth();
-    plan_.has_ghosts = chooses_ghosts();
-    cut();
+    const I longest = longest_of(T_, rule_.threads);
+    size_ = size_of_ghosts(longest, rule_);
+    plan_.has_ghosts = size_ >= 0;
+    if (plan_.has_ghosts) plan_.near = ghost_near[size_];
+    cut_rows(longest);
     part_.resize(plan_.block.size());
     if (!plan_.has_ghosts) plan_.near = rule_.near ? rule_.near : choose_near();
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
@@ -109,41 +86,22 @@ private:
     });
   }
 
-  void cut()
+  void cut_rows(I longest)
   {
     if (T_.n == 0) return;
-    tiling_ = choose_tiling();
-    plan_.run = tiling_.runs();
-    plan_.slots = tiling_.most_slots();
-    std::int64_t pages = 0;
-    for (std::size_t t = 0; t < tiling_.count(); ++t) {
-      RowBlock block;
-      block.first_run = tiling_.runs_begin()[t];
-      block.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - block.first_run);
-      block.first_row = plan_.run[block.first_run].first_row;
-      for_runs(block, [&](const RowRun& run) { block.rows += run.rows; });
-      block.first_page = pages;
-      block.pages = (block.rows + courier_page - 1) / courier_page;
-      pages += block.pages;
-      plan_.block.push_back(block);
-    }
-    plan_.row = Array<I>(static_cast<std::size_t>(pages) * courier_page);
+    CutInput<I> in = {T_.n, T_.nnz(), lower_, levels_.count, typical_reach(T_, lower_), longest, {}};
+    in.grid.line = T_.n;
+    if (rule_.tiles && rule_.rows == 0) in.grid = find_grid(T_, lower_);
+    measure_levels([this](std::int64_t row) { return depth_[row]; }, T_.n, lower_, &in.grid);
+    CourierCut<I> made = cut(in, size_, rule_);
+    tiling_ = std::move(made.tiling);
+    has_tiles_ = made.has_tiles;
+    plan_.row = Array<I>(static_cast<std::size_t>(take_blocks(tiling_, &plan_)) * courier_page);
   }
 
   template <class Body> void for_runs(const RowBlock& block, Body body) const
   {
     for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
-  }
-
-  /// Are all rows short enough? Then `near` is how long they are.
-  bool chooses_ghosts()
-  {
-    const I longest = longest_of(T_, rule_.threads);
-    size_ = 0;
-    while (size_ < ghost_sizes && ghost_near[size_] < longest) ++size_;
-    if (size_ == ghost_sizes || rule_.near > 0 || rule_.ghost_slots[size_] == 0) return false;
-    plan_.near = ghost_near[size_];
-    return true;
   }
 
   void count_ghosts()
@@ -157,40 +115,6 @@ private:
     }
     plan_.ghost_place.resize(static_cast<std::size_t>(ghosts));
     if (std::int64_t{plan_.slots} + 1 + plan_.most_ghosts > rule_.ghost_slots[size_]) suits_ = false;
-  }
-
-  /// With ghosts less, so that what a run reads before its first row has room, unless that took half of all.
-  std::int64_t most_rows_of_run(std::int64_t reach) const
-  {
-    const std::int64_t most = std::min(rule_.most_slots, courier_most_slots);
-    if (!plan_.has_ghosts) return most;
-    const std::int64_t room = rule_.ghost_slots[size_] - 1 - reach - reach / 32 - 64;
-    return 2 * room < most ? most : std::min(most, room);
-  }
-
-  /// Tiles of a grid, runs of whole lines of one, or of rows.
-  Tiling<I> choose_tiling()
-  {
-    Grid<I> grid;
-    grid.line = T_.n;
-    if (rule_.tiles && rule_.rows == 0) grid = find_grid(T_, lower_);
-    measure_levels(depth_.data(), T_.n, lower_, &grid);
-    if (grid.star && plan_.has_ghosts) {
-      TileShape shape = rule_.shape;
-      if (shape.cells == 0) shape = choose_tile(grid, rule_.ghost_slots[size_] - 1, rule_.multiprocessors).shape;
-      has_tiles_ = shape.cells > 0;
-      if (has_tiles_) return {T_.n, lower_, grid, shape};
-    }
-    const std::int64_t reach = typical_reach(T_, lower_), most = most_rows_of_run(reach);
-    const std::int64_t rows = std::min(most, rule_.rows > 0 ? rule_.rows : choose_rows(T_, levels_.count, reach, most));
-    grid.lines *= grid.planes, grid.planes = 1;
-    const std::int64_t lines = rows / grid.line;
-    if (lines == 0 || rows % grid.line != 0 || lines * (grid.line + 1) > most) {
-      grid.line = static_cast<I>(std::min<std::int64_t>(rows, T_.n));
-      grid.lines = static_cast<I>((static_cast<std::int64_t>(T_.n) + rows - 1) / rows);
-      return {T_.n, lower_, grid, {rows}};
-    }
-    return {T_.n, lower_, grid, {grid.line, lines}};
   }
 
   /// The least number for which few rows have more recent entries in their block.
@@ -232,29 +156,23 @@ private:
     std::fill(row + block.rows, row + block.pages * courier_page, I(-1));
   }
 
-  /// For twice the mean width of a level in a block: levels begin and end narrow. Not for more than there is.
   int choose_warps() const
   {
-    std::vector<double> width(plan_.block.size());
-    std::vector<std::uint32_t> widest(plan_.block.size(), 0);
+    std::vector<std::uint32_t> levels(plan_.block.size(), 1), widest(plan_.block.size(), 0);
     for_blocks([&](std::size_t t) {
       const RowBlock& block = plan_.block[t];
       const I* row = plan_.row.data() + first(block);
-      std::int64_t count = 1;
       std::uint32_t begin = 0;
       for (std::uint32_t p = 1; p <= block.rows; ++p) {
         if (p < block.rows && depth_[row[p]] == depth_[row[begin]]) continue;
         widest[t] = std::max(widest[t], p - begin);
-        count += p < block.rows;
+        levels[t] += p < block.rows;
         begin = p;
       }
-      width[t] = static_cast<double>(block.rows) / static_cast<double>(count);
     });
-    const double mean = std::accumulate(width.begin(), width.end(), 0.0) / std::max<double>(1, width.size());
     const bool is_long = !plan_.has_ghosts && plan_.near == rule_.most_near;
-    const int most = is_long ? rule_.most_warps_of_long : rule_.most_warps;
-    const double all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
-    return std::clamp(static_cast<int>((std::min(2 * mean, all) + 31) / 32), 1, most);
+    const std::uint32_t all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
+    return warps_for(plan_.block, levels, all, is_long ? rule_.most_warps_of_long : rule_.most_warps);
   }
 
   void make_steps(RowBlock& block, Part<I>* part)

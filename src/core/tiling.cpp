@@ -207,17 +207,6 @@ template <class I> Grid<I> find_grid(PatternView<I> A, bool lower)
   return grid;
 }
 
-template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<I>* grid)
-{
-  const std::int64_t middle = lower ? rows / 2 : (rows - 1) / 2;
-  const auto levels_to = [&](std::int64_t away) {
-    const std::int64_t other = lower ? middle + away : middle - away;
-    return other < 0 || other >= rows ? I(1) : std::max<I>(1, depth[other] - depth[middle]);
-  };
-  if (grid->lines > 1) grid->next_line = levels_to(grid->line);
-  if (grid->planes > 1) grid->next_plane = levels_to(static_cast<std::int64_t>(grid->line) * grid->lines);
-}
-
 template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors)
 {
   constexpr std::int64_t most_parts = 6;
@@ -309,7 +298,6 @@ template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
 
 #define INSTANTIATE(I)                                                            \
   template Grid<I> find_grid<I>(PatternView<I>, bool);                            \
-  template void measure_levels<I>(const I*, I, bool, Grid<I>*);                   \
   template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int);           \
   template std::vector<std::uint32_t> tiles_by_begin<I>(const Grid<I>&, const TileShape&); \
   template class Tiling<I>;

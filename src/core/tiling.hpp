@@ -7,6 +7,7 @@
 /// each other cell by cell, line by line and plane by plane, too. On a stencil that reaches along the axes only, a tile
 /// waits for earlier tiles only. Elsewhere tiles are runs of whole lines or, without a grid, of rows.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -38,7 +39,17 @@ template <class I> struct Grid {
 template <class I> Grid<I> find_grid(PatternView<I> A, bool lower);
 
 /// Takes next_line and next_plane from the levels of rows in the middle; find_grid() guesses them.
-template <class I> void measure_levels(const I* depth, I rows, bool lower, Grid<I>* grid);
+///   depth_of(row)  its level
+template <class I, class DepthOf> void measure_levels(const DepthOf& depth_of, I rows, bool lower, Grid<I>* grid)
+{
+  const std::int64_t middle = lower ? rows / 2 : (rows - 1) / 2;
+  const auto levels_to = [&](std::int64_t away) {
+    const std::int64_t other = lower ? middle + away : middle - away;
+    return other < 0 || other >= rows ? I(1) : std::max<I>(1, depth_of(other) - depth_of(middle));
+  };
+  if (grid->lines > 1) grid->next_line = levels_to(grid->line);
+  if (grid->planes > 1) grid->next_plane = levels_to(static_cast<std::int64_t>(grid->line) * grid->lines);
+}
 
 struct TileShape {
   std::int64_t cells = 0, lines = 1, planes = 1;

@@ -22,6 +22,7 @@ public:
   template <class Body> void make(const Body& body)
   {
     const Stream own;
+    const MemoryPool::Keeping all;
     cudaGraph_t graph = nullptr;
     SYNCFREE_CUDA(cudaStreamBeginCapture(own.get(), cudaStreamCaptureModeThreadLocal));
     try {

@@ -19,7 +19,7 @@ Grid<I> grid_of(const OwnedPattern<I>& T, bool lower)
   std::vector<I> depth(T.n);
   find_levels(T.view(), lower, depth.data());
   Grid<I> grid = find_grid(T.view(), lower);
-  measure_levels(depth.data(), T.n, lower, &grid);
+  measure_levels([&depth](std::int64_t row) { return depth[row]; }, T.n, lower, &grid);
   return grid;
 }
 

@@ -29,6 +29,17 @@ public:
     return pool;
   }
 
+  /// While one lives, threads that want to free memory wait: the device must not be waited for while a stream is
+  /// recorded, by whichever thread.
+  class Keeping {
+    std::lock_guard<std::mutex> lock_{mutex()};
+    static std::mutex& mutex()
+    {
+      static std::mutex& all = *new std::mutex;
+      return all;
+    }
+  };
+
   /// May be used in any stream on return.
   cudaError_t allocate(void** memory, std::size_t bytes)
   {
@@ -48,6 +59,7 @@ public:
   void free(void* memory, std::size_t bytes)
   {
     if (pool_) {
+      const Keeping others;
       (void)cudaDeviceSynchronize();
       count(-static_cast<std::int64_t>(bytes));
     }

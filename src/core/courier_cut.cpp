@@ -1,0 +1,133 @@
+/// What courier_cut.hpp declares.
+
+#include "courier_cut.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "instantiate.hpp"
+
+namespace syncfree {
+namespace {
+
+/// Rows of one level that keep a block busy: measured on an H200 for rows of few and of many entries.
+constexpr double rows_a_step = 16, long_rows_a_step = 1.5, long_row = 16;
+
+/// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
+/// of reaches, or a reach a whole number of blocks.
+template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t most)
+{
+  const double n = static_cast<double>(T.rows), width = n / static_cast<double>(T.levels);
+  const bool is_long = static_cast<double>(T.entries) > long_row * n;
+  const double busy = width / (is_long ? long_rows_a_step : rows_a_step);
+  const auto wanted = std::max<std::int64_t>(1, static_cast<std::int64_t>(n / std::max(1.0, busy)));
+  const std::int64_t rows = std::min(most, wanted), reach = T.reach;
+  if (reach == 0) return rows;
+  if (2 * reach <= rows) return rows / reach * reach;
+  std::int64_t best = 0;
+  const auto off = [&](std::int64_t r) {
+    return std::abs(std::log(static_cast<double>(r) / static_cast<double>(wanted)));
+  };
+  for (std::int64_t parts = 1; parts <= 64 && parts <= reach; ++parts)
+    if (reach % parts == 0 && reach / parts <= most && (best == 0 || off(reach / parts) < off(best)))
+      best = reach / parts;
+  return best ? best : rows;
+}
+
+/// With ghosts less, so that what a run reads before its first row has room, unless that took half of all.
+std::int64_t most_rows_of_run(std::int64_t reach, int size, const CourierRule& rule)
+{
+  const std::int64_t most = std::min(rule.most_slots, courier_most_slots);
+  if (size < 0) return most;
+  const std::int64_t room = rule.ghost_slots[size] - 1 - reach - reach / 32 - 64;
+  return 2 * room < most ? most : std::min(most, room);
+}
+
+template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const CourierRule& rule)
+{
+  const std::int64_t most = most_rows_of_run(T.reach, size, rule);
+  const std::int64_t rows = std::min(most, rule.rows > 0 ? rule.rows : choose_rows(T, most));
+  Grid<I> grid = T.grid;
+  grid.lines *= grid.planes, grid.planes = 1;
+  const std::int64_t lines = rows / grid.line;
+  if (lines == 0 || rows % grid.line != 0 || lines * (grid.line + 1) > most) {
+    grid.line = static_cast<I>(std::min<std::int64_t>(rows, T.rows));
+    grid.lines = static_cast<I>((static_cast<std::int64_t>(T.rows) + rows - 1) / rows);
+    return {T.rows, T.lower, grid, {rows}};
+  }
+  return {T.rows, T.lower, grid, {grid.line, lines}};
+}
+
+/// Where a plane and what it reads of the plane before have no room: parts of planes, which read little more than
+/// there is of them. No tiles where that is not so, or no such part has room.
+template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const CourierRule& rule)
+{
+  constexpr std::int64_t most_parts = 8;
+  const Grid<I>& grid = T.grid;
+  if (size < 0 || rule.rows > 0 || grid.planes < 2) return {};
+  for (std::int64_t parts = 1; parts <= most_parts && parts <= grid.lines; ++parts) {
+    const std::int64_t lines = (grid.lines + parts - 1) / parts, ghosts = (lines + 3) * grid.line + 8;
+    Tiling<I> tiling(T.rows, T.lower, grid, {grid.line, lines, 1});
+    const std::int64_t slots = tiling.most_slots();
+    if (slots > std::min(rule.most_slots, courier_most_slots) || slots + 1 + ghosts > rule.ghost_slots[size]) continue;
+    return parts > 1 ? std::move(tiling) : Tiling<I>();
+  }
+  return {};
+}
+
+}  // namespace
+
+int size_of_ghosts(std::int64_t longest, const CourierRule& rule)
+{
+  int size = 0;
+  while (size < ghost_sizes && ghost_near[size] < longest) ++size;
+  return size == ghost_sizes || rule.near > 0 || rule.ghost_slots[size] == 0 ? -1 : size;
+}
+
+template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, const CourierRule& rule)
+{
+  const Grid<I>& grid = triangle.grid;
+  if (grid.star && size >= 0) {
+    TileShape shape = rule.shape;
+    if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
+    if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true};
+  }
+  Tiling<I> parts = cut_planes(triangle, size, rule);
+  if (parts.count() > 0) return {std::move(parts), false};
+  return {cut_into_runs(triangle, size, rule), false};
+}
+
+template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan<I>* plan)
+{
+  plan->run = tiling.runs();
+  plan->slots = tiling.most_slots();
+  std::int64_t pages = 0;
+  for (std::size_t t = 0; t < tiling.count(); ++t) {
+    RowBlock block;
+    block.first_run = tiling.runs_begin()[t];
+    block.runs = static_cast<std::uint32_t>(tiling.runs_begin()[t + 1] - block.first_run);
+    block.first_row = plan->run[block.first_run].first_row;
+    for (std::uint32_t r = 0; r < block.runs; ++r) block.rows += plan->run[block.first_run + r].rows;
+    block.first_page = pages;
+    block.pages = (block.rows + courier_page - 1) / courier_page;
+    pages += block.pages;
+    plan->block.push_back(block);
+  }
+  return pages;
+}
+
+int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest, int most)
+{
+  double sum = 0;
+  for (std::size_t t = 0; t < block.size(); ++t) sum += static_cast<double>(block[t].rows) / levels[t];
+  const double mean = sum / std::max<double>(1, static_cast<double>(block.size()));
+  return std::clamp(static_cast<int>((std::min(2 * mean, static_cast<double>(widest)) + 31) / 32), 1, most);
+}
+
+#define INSTANTIATE(I)                                                                  \
+  template CourierCut<I> cut<I>(const CutInput<I>&, int, const CourierRule&);           \
+  template std::int64_t take_blocks<I>(const Tiling<I>&, CourierPlan<I>*);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree

@@ -1,0 +1,41 @@
+#pragma once
+
+/// How a triangle is cut into the blocks of courier_plan.hpp, from little that is known of it, so that plans that are made
+/// here and on a device begin alike.
+
+#include "courier_plan.hpp"
+
+namespace syncfree {
+
+///   reach    typical_reach() of the triangle
+///   longest  entries in a row at most
+///   grid     of the triangle, its levels measured; all rows are one line where there is none
+template <class I> struct CutInput {
+  I rows = 0;
+  std::int64_t entries = 0;
+  bool lower = true;
+  I levels = 0;
+  std::int64_t reach = 0, longest = 0;
+  Grid<I> grid;
+};
+
+/// Are all rows short enough for ghosts? Then the index of their number in ghost_near, else -1.
+int size_of_ghosts(std::int64_t longest, const CourierRule& rule);
+
+template <class I> struct CourierCut {
+  Tiling<I> tiling;
+  bool has_tiles = false;  ///< of a star's grid
+};
+
+/// Tiles of a star's grid, parts of planes, runs of whole lines, or of rows. Throws std::bad_alloc.
+///   size  size_of_ghosts()
+template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, const CourierRule& rule);
+
+/// The plan's runs, slots and blocks, of these their rows and pages. Throws std::bad_alloc. Returns the pages of all.
+template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan<I>* plan);
+
+/// Warps for so many levels and rows of the widest level in each block: for twice the mean width, because levels begin
+/// and end narrow, and not for more than there is.
+int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest, int most);
+
+}  // namespace syncfree
