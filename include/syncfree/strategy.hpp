@@ -43,6 +43,7 @@ struct ChoiceInput {
   std::int64_t rows = 0, levels = 0, longest = 0;
   bool regular = false;  ///< rows reach equally far, as on a grid
   double tiled_time = 0;  ///< microseconds of the lower triangle by tiles of a grid; 0: there are none
+  bool courier_on_device = false;  ///< rows are short enough for plans of `courier` that are made there
   /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group.
   double merged_groups = 0, merged_entries = 0;
   std::int64_t merged_longest = 0;

@@ -72,17 +72,17 @@ static DeviceTimes level_order_times(const ChoiceInput& f)
 
 static DeviceTimes courier_times(const ChoiceInput& f)
 {
-  /* tiles of a grid are filled on the device, other plans are made on the host */
-  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, 2000 + 2e-4 * static_cast<double>(f.nnz)};
   const auto entries_of_both = static_cast<double>(f.nnz);
-  const double plan = 0.048 * entries_of_both / std::clamp(f.threads, 1, 12) + 0.03 * std::min(entries_of_both, 8e5);
+  const double on_device = 2000 + 2e-4 * entries_of_both;
+  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, on_device};
+  const double on_host = 0.048 * entries_of_both / std::clamp(f.threads, 1, 12) + 0.03 * std::min(entries_of_both, 8e5);
   const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
   const double step = entries <= 5 ? 0.09 : f.longest <= ghost_near[ghost_sizes - 1] ? 0.17 : 0.25;
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
   const double blocks = std::max(n / 16384, std::max(1.0, busy));
   /* the chain goes from block to block; those that do not run at once follow each other closely */
   const double hops = 1.2 * std::min(blocks, 132.0) + 0.15 * std::max(blocks - 132, 0.0);
-  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), plan};
+  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), f.courier_on_device ? on_device : on_host};
 }
 
 /// Of an apply, and of each entry in it.

@@ -93,6 +93,27 @@ struct RowPlace {
   std::uint32_t tile, slot;
 };
 
+/// Where rows are in tiles of whole lines, of which one stands behind the other in the order of a serial solve; may be
+/// copied to a device with the arrays.
+///   tile, slot  by line: of its first row in that order
+template <class I> struct LineTiles {
+  I rows, line;
+  bool lower;
+  const std::uint32_t *tile, *slot;
+
+  SYNCFREE_HD RowPlace place_of(I row) const
+  {
+    const I serial = lower ? row : rows - 1 - row, own = serial / line, cell = serial - own * line;
+    return {tile[own], slot[own] + static_cast<std::uint32_t>(lower ? cell : line - 1 - cell)};
+  }
+  /// Row k where lines follow each other in the order of a serial solve and rows ascend in each.
+  SYNCFREE_HD I row_of(I k) const
+  {
+    const I begin = k / line * line, end = rows - begin < line ? rows : begin + line;
+    return lower ? k : rows - end + (k - begin);
+  }
+};
+
 /// Tiles of nearly equal size. Lines are set apart in a tile so that rows of a level stand in different banks of shared
 /// memory.
 template <class I> class Tiling {
@@ -113,6 +134,10 @@ public:
   const std::vector<std::int64_t>& runs_begin() const { return runs_begin_; }
   const std::vector<RowRun>& runs() const { return runs_; }
   std::uint32_t most_slots() const { return most_slots_; }
+  /// Where tiles have whole lines; of so many lines, with arrays of this object.
+  bool has_whole_lines() const { return cell_begin_.size() == 2; }
+  std::size_t lines() const { return line_tile_.size(); }
+  LineTiles<I> line_tiles() const { return {rows_, grid_.line, lower_, line_tile_.data(), line_slot_.data()}; }
 
 private:
   struct Range {

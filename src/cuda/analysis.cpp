@@ -77,6 +77,7 @@ public:
       make_factorization();
     } else {
       choose();
+      find_reaches();
       at_once(plans_on_device() ? few_threads() : a_.options.threads,
               {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
                [&] { make_factorization(); }});
@@ -187,6 +188,13 @@ private:
     L_->tile = U_->tile = tile_.shape;
   }
 
+  /// Which a plan of `courier` begins with, where it is not for tiles.
+  void find_reaches()
+  {
+    if (a_.choice.strategy != "courier" || tile_.time > 0) return;
+    for (DeviceTriangle<I>* triangle : {&*L_, &*U_}) triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
+  }
+
   std::vector<std::string> candidates() const
   {
     std::vector<std::string> names = {"level_order", "cusparse"};
@@ -234,6 +242,7 @@ private:
     auto& solver = a_.solver;
     a_.choice.strategy = name;
     const auto begin = Clock::now();
+    find_reaches();
     at_once(a_.options.threads,
             {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); }});
     solver[lower]->refresh(v.lower.data(), v.inverse_pivot.data(), nullptr);
@@ -270,6 +279,8 @@ private:
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
     f.longest = std::max(L_->longest(), U_->longest());
     f.tiled_time = tile_.time;
+    f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)
+                                                    : may_plan_courier_on_device<T, T>(*L_);
     f.regular = tile_.time > 0 || reaches_regularly(rows_of(*L_), true);
     const bool no_question = tile_.time > 0 || !may_merge(f.rows, f.levels);  // nothing is faster than tiles
     if (no_question || !could_pay_to_merge(f)) return f;

@@ -14,12 +14,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/courier_cut.hpp"
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
 #include "courier.hpp"
 #include "courier_compute.cuh"
 #include "courier_mail.cuh"
 #include "courier_tiles.cuh"
+#include "ghost_plan.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -375,6 +377,28 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triang
   return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
 }
 
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const CourierPlan<I>& plan, GhostArrays<I> arrays, bool unit,
+                                                     const CourierRule& rule)
+{
+  auto tiles = std::make_unique<TileSet<T, Number<T>, V, I>>(plan, std::move(arrays));
+  return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
+}
+
+/// Nothing where the device cannot make the plan, or rows have no room for ghosts.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  if (!may_plan_ghosts(triangle, rule)) return nullptr;
+  std::size_t page_bytes = 0;
+  with_ghosts(ghost_near[size_of_ghosts(triangle.longest(), rule)],
+              [&](auto near) { page_bytes = sizeof(GhostPage<Number<V>, near>); });
+  CourierPlan<I> frame;
+  GhostArrays<I> arrays;
+  if (!make_ghost_plan(triangle, rule, page_bytes, &frame, &arrays)) return nullptr;
+  return make_with_ghosts<T, V>(frame, std::move(arrays), triangle.unit, rule);
+}
+
 }  // namespace
 
 template <class T, class V, class I> TileChoice choose_courier_tile(const Grid<I>& grid)
@@ -383,26 +407,30 @@ template <class T, class V, class I> TileChoice choose_courier_tile(const Grid<I
   return choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors);
 }
 
+template <class T, class V, class I> bool may_plan_courier_on_device(const DeviceTriangle<I>& triangle)
+{
+  return may_plan_ghosts(triangle, rule_of_device<T, V>());
+}
+
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
   const CourierRule rule = make_rule<T, V>(triangle, options);
   if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
+  if (auto solver = make_on_device<T, V>(triangle, rule)) return solver;
   const CourierPlan<I> plan = make_plan<T, V>(triangle, rule);
   if (!plan.has_ghosts) return std::make_unique<MailSolver<T, V, I>>(triangle, plan);
-  std::unique_ptr<DeviceSolver<T, I>> solver;
-  with_ghosts(plan.near, [&](auto near) {
-    auto arrays = GhostArrays<I>::template upload<GhostPage<Number<V>, near>>(plan);
-    auto tiles = std::make_unique<TileSet<T, Number<T>, V, I>>(plan, std::move(arrays));
-    solver = std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, nullptr);
-  });
-  return solver;
+  GhostArrays<I> arrays;
+  with_ghosts(plan.near,
+              [&](auto near) { arrays = GhostArrays<I>::template upload<GhostPage<Number<V>, near>>(plan); });
+  return make_with_ghosts<T, V>(plan, std::move(arrays), triangle.unit, rule);
 }
 
 #define INSTANTIATE(T, V, I)                                                                        \
   template std::unique_ptr<DeviceSolver<T, I>> make_courier<T, V, I>(const DeviceTriangle<I>&, \
                                                             const SolverOptions&); \
-  template TileChoice choose_courier_tile<T, V, I>(const Grid<I>&);
+  template TileChoice choose_courier_tile<T, V, I>(const Grid<I>&);                                 \
+  template bool may_plan_courier_on_device<T, V, I>(const DeviceTriangle<I>&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -38,6 +38,7 @@ public:
   DevicePattern<I> on_device = {};                 ///< or empty
   const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr
   Grid<I> grid = {};    ///< no star's where nobody looked
+  std::int64_t reach = -1;  ///< typical_reach(); -1: nobody looked
   TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
 
   /// Its pattern in host memory, where that is known.

@@ -152,6 +152,16 @@ TEST(Auto, takes_tiles_of_a_grid_for_a_few_applies_on_one_thread)
   EXPECT_EQ(choose_strategy(input).strategy, "courier");
 }
 
+/// So are other plans for short rows.
+TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
+{
+  ChoiceInput input = on_device(884736, 666, 13, 50);
+  input.nnz = 22600000;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  input.courier_on_device = true;
+  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+}
+
 TEST(Auto, merges_levels_on_a_device_where_that_pays)
 {
   ChoiceInput input = on_device(100000, 3000, 5, 50);

@@ -3,15 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "../core/patterns.hpp"
 #include "../watchdog.hpp"
+#include "core/courier_cut.hpp"
+#include "core/row_reach.hpp"
 #include "core/star_plan.hpp"
-#include "cuda/courier_arrays.cuh"
 #include "cuda/factor_pattern.hpp"
+#include "cuda/ghost_plan.cuh"
 #include "cuda/levels.hpp"
 #include "cuda/merge_plan.hpp"
 #include "syncfree/cuda.hpp"
@@ -214,6 +217,68 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
       other.column[T.row_begin[last]] += lower ? 1 : -1;
       EXPECT_FALSE(fill_star_arrays<Page>(star, OnDevice<I>(other).view(), &made)) << "a row reads somebody else";
     }
+}
+
+/// Plans for parts of planes, runs of lines and runs of rows; of one size of page, for all rows are short enough for it.
+template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower, const CourierRule& rule)
+{
+  LevelSets<I> levels;
+  CourierPlan<I> truth;
+  ASSERT_TRUE(make_level_sets(T.view(), lower, &levels).ok());
+  ASSERT_TRUE(make_courier_plan(T.view(), lower, levels, rule, &truth).ok());
+  const OnDevice<I> there(T);
+  const DeviceLevels<I> device_levels = upload(levels);
+  DeviceTriangle<I> triangle(lower, there.view(), longest_of(T.view(), 1), true);
+  triangle.device_levels = &device_levels;
+  triangle.grid = find_grid(T.view(), lower);
+  triangle.reach = typical_reach(T.view(), lower);
+  CourierPlan<I> frame;
+  GhostArrays<I> made;
+  const int near = ghost_near[size_of_ghosts(triangle.longest(), rule)];
+  const auto compare = [&](auto size) {
+    using Page = GhostPage<double, size>;
+    const bool planned = make_ghost_plan(triangle, rule, sizeof(Page), &frame, &made);
+    ASSERT_EQ(planned, truth.has_ghosts);
+    if (!planned) return;
+    const auto brought = GhostArrays<I>::template upload<Page>(truth);
+    EXPECT_EQ(frame.warps, truth.warps);
+    EXPECT_EQ(frame.slots, truth.slots);
+    EXPECT_EQ(frame.mails, truth.mails);
+    EXPECT_EQ(frame.most_ghosts, truth.most_ghosts);
+    const auto blocks = host(made.block);
+    ASSERT_EQ(blocks.size(), truth.block.size());
+    for (std::size_t t = 0; t < blocks.size(); ++t)
+      EXPECT_EQ(std::memcmp(&blocks[t], &truth.block[t], sizeof(RowBlock)), 0) << "block " << t;
+    EXPECT_EQ(host(made.source), host(brought.source));
+    EXPECT_EQ(host(made.row), host(brought.row));
+    EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
+    EXPECT_EQ(fields<Page>(made.page), fields<Page>(brought.page));
+  };
+  ASSERT_GT(near, 0);
+  if (near == ghost_near[0]) compare(std::integral_constant<int, ghost_near[0]>());
+  else if (near == ghost_near[1]) compare(std::integral_constant<int, ghost_near[1]>());
+  else compare(std::integral_constant<int, ghost_near[2]>());
+}
+
+TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
+{
+  using I = TypeParam;
+  CourierRule by_itself, short_runs, narrow_steps, parts_of_planes, no_room;
+  short_runs.rows = 37;
+  narrow_steps.warps = 1;
+  parts_of_planes.ghost_slots[2] = 230;
+  no_room.ghost_slots[0] = no_room.ghost_slots[1] = no_room.ghost_slots[2] = 40;
+  for (const bool lower : {true, false}) {
+    const std::vector<OwnedPattern<I>> triangles = {
+        stencil_triangle<I>(13, 11, 9, true, lower), stencil_triangle<I>(60, 45, 1, true, lower),
+        random_deep_triangle<I>(8, 300, 1, lower), random_triangle<I>(11, 400, 1, lower)};
+    for (std::size_t t = 0; t < triangles.size(); ++t)
+      for (const CourierRule& rule : {by_itself, short_runs, narrow_steps, parts_of_planes, no_room}) {
+        SCOPED_TRACE(testing::Message() << "triangle " << t << (lower ? " lower" : " upper"));
+        ASSERT_LE(longest_of(triangles[t].view(), 1), ghost_near[ghost_sizes - 1]);
+        compare_ghost_plans(triangles[t], lower, rule);
+      }
+  }
 }
 
 /// With rules that end groups for one reason each.

@@ -1,0 +1,59 @@
+#pragma once
+
+/// A set of rows for each of several tiles, open addressing.
+
+#include <type_traits>
+
+#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Each row with the least of the places from which it is read, and a number. Rows are put in by one kernel and found by
+/// later ones.
+template <class I> struct RowTables {
+  I* row;           ///< -1: nothing
+  unsigned *first, *number;
+  unsigned* count;  ///< by tile
+  unsigned size;    ///< of each, a power of two
+  unsigned most;    ///< rows in each, less than half of it
+  unsigned* full;   ///< raised where there are more
+
+  /// By any thread; does nothing from when a table is full.
+  __device__ void add(std::size_t tile, I wanted, unsigned place) const
+  {
+    const std::size_t begin = tile * size;
+    unsigned at = home_of(wanted);
+    for (unsigned turn = 0; turn < size && look_at(full) == 0; ++turn, at = (at + 1) & (size - 1)) {
+      const I seen = claim(row + begin + at, wanted);
+      if (seen != I(-1) && seen != wanted) continue;
+      atomicMin(first + begin + at, place);
+      if (seen == I(-1) && atomicAdd(count + tile, 1u) >= most) raise(full);
+      return;
+    }
+  }
+
+  /// Of a row that is there.
+  __device__ std::size_t place_of(std::size_t tile, I wanted) const
+  {
+    unsigned at = home_of(wanted);
+    while (row[tile * size + at] != wanted) at = (at + 1) & (size - 1);
+    return tile * size + at;
+  }
+
+private:
+  __device__ unsigned home_of(I wanted) const
+  {
+    return static_cast<unsigned>(static_cast<unsigned long long>(wanted) * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
+  }
+
+  /// What stood there: -1, and then `wanted` stands there now, or a row.
+  static __device__ I claim(I* place, I wanted)
+  {
+    using Word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;
+    const Word nothing = ~Word(0);
+    return static_cast<I>(atomicCAS(reinterpret_cast<Word*>(place), nothing, static_cast<Word>(wanted)));
+  }
+};
+
+}  // namespace syncfree::cuda
