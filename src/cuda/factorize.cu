@@ -1,7 +1,8 @@
 /// Row i of the factor:
 ///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p) that are in row i
 /// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. Where rows are short w lives in
-/// shared memory (factorize_staged.cuh), else in the factor's own arrays, a warp a row.
+/// shared memory (factorize_staged.cuh), else entries are made each for itself (factorize_entries.cuh) or, where that
+/// takes too much memory or a pivot asks for a remedy, in the factor's own arrays, a warp a row.
 
 #include "factorize.hpp"
 
@@ -13,6 +14,7 @@
 
 #include "core/instantiate.hpp"
 #include "factor_row.cuh"
+#include "factorize_entries.cuh"
 #include "factorize_pivots.cuh"
 #include "factorize_staged.cuh"
 #include "syncfree/schedule.hpp"
@@ -181,7 +183,7 @@ template <class T> unsigned long long bits(T v)
 template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
                                                bool single)
-    : pattern_(pattern), levels_(levels), single_(single), slots_(pattern, sizeof(T)), counter_(1), top_(1),
+    : pattern_(pattern), levels_(levels), single_(single), slots_(pattern, sizeof(T)), counter_(2), top_(1),
       outcome_(1), described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
       inverse_pivot_(pattern.n)
 {
@@ -190,6 +192,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
     const Granularity granularity = granularity_of(L.n, L.nnz, levels.count, pattern.counts.most_lower);
     against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
   } else {
+    lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
     ready_ = DeviceArray<unsigned>(pattern.n);
   }
   ready_.fill(0, nullptr);
@@ -262,6 +265,28 @@ template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t
   return outcome;
 }
 
+/// False where that is not possible, or rows have to be looked at in turn.
+template <class T, class I>
+bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream)
+{
+  const DevicePivotRule device_rule(rule, 0);
+  if (!lists_.made() || device_rule.repairs) return false;
+  DevicePivotRule rule_of_entries = device_rule;  // sums are known when all entries are
+  rule_of_entries.sums = false;
+  if (device_rule.sums) rule_of_entries.zero_pivot = 0;
+  begin_attempt(stream);
+  for (DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) v->fill(0xff, stream);
+  factorize_entries<T, I><<<blocks_for(lists_.view().places, entry_threads), entry_threads, 0, stream>>>(
+      view(), lists_.view(), numbers(value), rule_of_entries, counter_.data() + 1, outcome_.data());
+  check_launch("factorize_entries");
+  if (device_rule.sums) {
+    test_pivots<T, I><<<blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream>>>(
+        view(), device_rule, outcome_.data());
+    check_launch("test_pivots");
+  }
+  return look(stream).failure == Outcome::none;
+}
+
 /// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
 bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream)
@@ -306,7 +331,11 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
   ShiftLoop shifts(pattern_.kind, rule, top);
   const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
                                                        inverse_pivot_.data(), stream);
-  if (by_loop || find_pivots(A.value, rule, stream)) {
+  const auto round_all = [&] {
+    for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
+  };
+  if (by_loop || find_pivots(A.value, rule, stream) || factor_by_entries(A.value, rule, stream)) {
+    if (single_) round_all();
     *report = shifts.report(0);
     return {};
   }
@@ -319,8 +348,7 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
       return status;
     } else if (!shifts.retry_to_refine()) {
       *report = shifts.report(repaired);
-      if (single_)
-        for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
+      if (single_) round_all();
       return status;
     }
   }

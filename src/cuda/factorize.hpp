@@ -12,6 +12,7 @@
 #include "solver.hpp"
 #include "syncfree/cuda/device.hpp"
 #include "syncfree/factor.hpp"
+#include "update_lists.hpp"
 #include "update_slots.hpp"
 
 namespace syncfree::cuda {
@@ -65,13 +66,15 @@ public:
   std::size_t value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
   std::size_t plan_bytes() const
   {
-    return A_begin_.bytes() + A_column_.bytes() + ready_.bytes() + slots_.bytes() + (loop_ ? loop_->bytes() : 0);
+    return A_begin_.bytes() + A_column_.bytes() + ready_.bytes() + slots_.bytes() + lists_.bytes() +
+           (loop_ ? loop_->bytes() : 0);
   }
 
 private:
   FactorView<T, I> view() const;
   void begin_attempt(cudaStream_t stream);
   Outcome look(cudaStream_t stream) const;
+  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream);
   bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream);
   Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, int* repaired);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
@@ -82,8 +85,9 @@ private:
   DeviceArray<I> A_begin_, A_column_;  ///< for positive_definite; may be made when first needed
   UpdateSlots<I> slots_;               ///< made where rows are short
   std::size_t against_crowding_ = 0;
-  DeviceArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row
-  DeviceArray<unsigned long long> counter_, top_;
+  UpdateLists<I> lists_;               ///< made where they are long
+  DeviceArray<unsigned> ready_;        ///< else: number of the attempt that has finished the row
+  DeviceArray<unsigned long long> counter_, top_;  ///< counters: of attempts, and of launches entry by entry
   DeviceArray<Outcome> outcome_;
   DeviceArray<double> described_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <random>
 #include <tuple>
@@ -418,6 +419,49 @@ TEST(Device, factors_of_grids_are_those_of_the_host)
           rule.shift = shift;
           if (change.others != 1) rule.zero_pivot = 0;
           expect_factor_of_host(A, symbolic, {"courier", 2}, rule);
+        }
+}
+
+/// A grid with some rows that every third row meets, and they it.
+OwnedCsr<double, I> with_hubs(const OwnedCsr<double, I>& grid, const std::vector<I>& hubs)
+{
+  std::vector<std::map<I, double>> rows(grid.n);
+  for (I i = 0; i < grid.n; ++i)
+    for (I k = grid.row_begin[i]; k < grid.row_begin[i + 1]; ++k) rows[i][grid.column[k]] = grid.value[k];
+  for (const I hub : hubs)
+    for (I i = hub % 3; i < grid.n; i += 3)
+      if (i != hub) rows[i][hub] = rows[hub][i] = -0.01 * (1 + i % 7);
+  for (const I hub : hubs) rows[hub][hub] += 40;
+  OwnedCsr<double, I> A;
+  A.n = grid.n;
+  A.row_begin = {0};
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) A.column.push_back(column), A.value.push_back(value);
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+/// Entry by entry, and what asks for a remedy row by row.
+TEST(Device, factors_with_long_rows_are_those_of_the_host)
+{
+  const auto good = with_hubs(make_poisson<double, I>(12, 11, 10), {5, 700, 1317, 1318, 1319});
+  for (const Kind kind : {Kind::ilu, Kind::icc})
+    for (const Shift shift : {Shift::none, Shift::inblocks, Shift::nonzero, Shift::positive_definite})
+      for (const double pivot : {1.0, 0.0, -1.0, std::nan("")})
+        for (const I row : {I(700), I(30)}) {
+          if (short_run() && row == 30) continue;
+          SCOPED_TRACE(testing::Message() << "icc " << (kind == Kind::icc) << ", shift " << static_cast<int>(shift)
+                                          << ", row " << row << " times " << pivot);
+          auto A = good;
+          for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+            if (A.column[k] == row) A.value[k] *= pivot;
+          SymbolicOptions<I> symbolic;
+          symbolic.kind = kind;
+          PivotRule rule;
+          rule.shift = shift;
+          rule.shift_amount = 0.5;
+          expect_factor_of_host(A, symbolic, {"level_order", 2}, rule);
         }
 }
 
