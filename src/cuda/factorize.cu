@@ -170,6 +170,15 @@ template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
   check_launch("round_to_single");
 }
 
+/// memory_against_crowding() for factorize_entries().
+template <class I> std::size_t memory_against_entries(const DeviceFactorPattern<I>& pattern, I levels)
+{
+  const DevicePattern<I> L = pattern.lower(), U = pattern.upper();
+  const Granularity granularity = granularity_of(L.n, L.nnz, levels, pattern.counts.most_lower);
+  const double entries = 1 + (static_cast<double>(L.nnz) + static_cast<double>(U.nnz)) / std::max<double>(1, L.n);
+  return memory_against_crowding(granularity, static_cast<int>(entries), entry_threads);
+}
+
 template <class T> unsigned long long bits(T v)
 {
   const auto wide = static_cast<double>(v);
@@ -193,6 +202,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
     against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
   } else {
     lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
+    against_crowding_ = memory_against_entries(pattern, levels.count);
     ready_ = DeviceArray<unsigned>(pattern.n);
   }
   ready_.fill(0, nullptr);
@@ -276,7 +286,9 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
   begin_attempt(stream);
   for (DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) v->fill(0xff, stream);
-  factorize_entries<T, I><<<blocks_for(lists_.view().places, entry_threads), entry_threads, 0, stream>>>(
+  allow_shared_memory(factorize_entries<T, I>, against_crowding_);
+  const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
+  factorize_entries<T, I><<<blocks, entry_threads, against_crowding_, stream>>>(
       view(), lists_.view(), numbers(value), rule_of_entries, counter_.data() + 1, outcome_.data());
   check_launch("factorize_entries");
   if (device_rule.sums) {

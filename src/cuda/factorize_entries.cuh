@@ -46,14 +46,16 @@ public:
 
 private:
   static constexpr unsigned all = ~0u;
-  static constexpr int together = 4;  ///< terms that a lane takes at once
+  static constexpr int together = 4;   ///< terms that a lane takes at once with the others of its warp
+  static constexpr int alone = 8;      ///< by itself
+  static constexpr int many = 128;    ///< are too many for one lane
   static __device__ N look(N* numbers, I k) { return Mail::poll(reinterpret_cast<Word*>(numbers) + Mail::words * k); }
   static __device__ void publish(N* numbers, I k, const N& v)
   {
     Mail::publish(reinterpret_cast<Word*>(numbers) + Mail::words * k, v);
   }
 
-  __device__ bool is_long() const { return end_ - next_ > 16; }
+  __device__ bool is_long() const { return end_ - next_ > many; }
 
   /// Returns false where a factor has not arrived.
   __device__ bool term(std::size_t t, N* v) const
@@ -68,12 +70,12 @@ private:
   __device__ void go_on()
   {
     for (bool there = true; there && next_ < end_;) {
-      N v[together];
-      bool arrived[together];
+      N v[alone];
+      bool arrived[alone];
 #pragma unroll
-      for (int e = 0; e < together; ++e) arrived[e] = next_ + e < end_ && term(next_ + e, &v[e]);
+      for (int e = 0; e < alone; ++e) arrived[e] = next_ + e < end_ && term(next_ + e, &v[e]);
 #pragma unroll
-      for (int e = 0; e < together; ++e) {
+      for (int e = 0; e < alone; ++e) {
         there = there && arrived[e];
         if (!there) continue;
         sum_ -= v[e];
