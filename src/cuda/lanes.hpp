@@ -57,13 +57,14 @@ inline int choose_lanes_of_whole_rows(const Granularity& g) { return g.longest >
 /// Entries that one row may keep where long rows are split.
 inline int longest_row(int lanes) { return lanes == 1 ? 32 : lanes == 32 ? 512 : 128; }
 
-/// body(an integral constant) for one of the four.
+/// body(an integral constant) for one of the five.
 template <class Body> void with_lanes(int lanes, Body body)
 {
   switch (lanes) {
     case 1: return body(std::integral_constant<int, 1>());
     case 4: return body(std::integral_constant<int, 4>());
     case 8: return body(std::integral_constant<int, 8>());
+    case 16: return body(std::integral_constant<int, 16>());
     default: return body(std::integral_constant<int, 32>());
   }
 }
