@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests on a machine with an NVIDIA GPU, without a network. Ends with `N passed, N failed[, N skipped]`.
 #
-#   bash config/gpu-test.sh [PART...]     build battery sanitizers petsc harness conformance; without a PART all of them
+#   bash config/gpu-test.sh [PART...]     build battery random sanitizers petsc harness conformance; without a PART all
+#                                         of them
 #
 # Each part takes less than nine minutes; all but build need that one. PETSc is that of PETSC_DIR, else an archive
 # petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to
@@ -51,7 +52,7 @@ sanitize() {
   local tests='Device.solves_rows*:Device.a_clean*:DeviceColumns*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
   export SYNCFREE_SHORT=1
   if [ "$tool" = racecheck ]; then
-    tests=$tests:Device.factors*:Analyses/0.merge*
+    tests=$tests:Device.factors*:Analyses/0.merge*:Analyses/0.plan*
     compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
       --gtest_filter="$tests" >$report 2>&1
     python3 config/racecheck.py tests/cuda/racecheck.txt $report || { tail -n 5 $report; return 1; }
@@ -60,6 +61,18 @@ sanitize() {
     compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests" || return 1
   fi
   echo "RESULT 1 0 0"
+}
+
+# Random matrices for five minutes, by two programs that load the device for each other.
+solve_random_matrices() {
+  local seed status=0
+  for seed in 1 2; do
+    SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-300} SYNCFREE_SEED=$seed "$folder/cuda_tests" \
+      --gtest_filter='RandomMatrices.*' >"build/log/random-$seed.txt" 2>&1 &
+  done
+  for seed in 1 2; do wait -n || status=1; done
+  cat build/log/random-[12].txt
+  [ $status = 0 ] && echo "RESULT 2 0 0"
 }
 
 # part NAME COMMAND...: as a stage of test.sh
@@ -83,13 +96,14 @@ run_part() {
       part battery python3 config/gtest.py "$folder/cuda_tests"
       part allocation python3 config/gtest.py "$folder/cuda_allocation_tests"
       ;;
+    random) part random bash "$0" --random ;;
     sanitizers) for tool in memcheck initcheck synccheck racecheck; do part "$tool" bash "$0" --sanitize $tool; done ;;
     petsc) PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests" ;;
     harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;
     conformance)
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
-    *) die "no part $1; there are build battery sanitizers petsc harness conformance" ;;
+    *) die "no part $1; there are build battery random sanitizers petsc harness conformance" ;;
   esac
 }
 
@@ -100,8 +114,9 @@ export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH
 export SYNCFREE_TEST_OPTIONS="-options_left 0 $on_device"
 case ${1:-} in
   --make) make_all; exit ;;
+  --random) solve_random_matrices; exit ;;
   --sanitize) sanitize "$2"; exit ;;
 esac
-[ $# != 0 ] || set -- build battery sanitizers petsc harness conformance
+[ $# != 0 ] || set -- build battery random sanitizers petsc harness conformance
 for name in "$@"; do run_part "$name"; done
 print_result $passed $failed $skipped

@@ -117,7 +117,8 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan
   return pages;
 }
 
-int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest, int most)
+int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
+              int most)
 {
   double sum = 0;
   for (std::size_t t = 0; t < block.size(); ++t) sum += static_cast<double>(block[t].rows) / levels[t];

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How a triangle is cut into the blocks of courier_plan.hpp, from little that is known of it, so that plans that are made
-/// here and on a device begin alike.
+/// How a triangle is cut into the blocks of courier_plan.hpp, from little that is known of it, so that plans that are
+/// made here and on a device begin alike.
 
 #include "courier_plan.hpp"
 
@@ -36,6 +36,7 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan
 
 /// Warps for so many levels and rows of the widest level in each block: for twice the mean width, because levels begin
 /// and end narrow, and not for more than there is.
-int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest, int most);
+int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
+              int most);
 
 }  // namespace syncfree

@@ -192,7 +192,8 @@ private:
   void find_reaches()
   {
     if (a_.choice.strategy != "courier" || tile_.time > 0) return;
-    for (DeviceTriangle<I>* triangle : {&*L_, &*U_}) triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
+    for (DeviceTriangle<I>* triangle : {&*L_, &*U_})
+      triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
   }
 
   std::vector<std::string> candidates() const

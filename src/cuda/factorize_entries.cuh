@@ -46,8 +46,8 @@ public:
 
 private:
   static constexpr unsigned all = ~0u;
-  static constexpr int together = 4;   ///< terms that a lane takes at once with the others of its warp
-  static constexpr int alone = 8;      ///< by itself
+  static constexpr int together = 4;  ///< terms that a lane takes at once with the others of its warp
+  static constexpr int alone = 8;     ///< by itself
   static constexpr int many = 128;    ///< are too many for one lane
   static __device__ N look(N* numbers, I k) { return Mail::poll(reinterpret_cast<Word*>(numbers) + Mail::words * k); }
   static __device__ void publish(N* numbers, I k, const N& v)
@@ -135,8 +135,8 @@ private:
 };
 
 /// owns       a lane owns one entry of L or U or a pivot
-/// waits      for the factors of its terms, and for the pivot of an entry of L; all lanes of a warp in one loop, so they
-///            may wait for each other
+/// waits      for the factors of its terms, and for the pivot of an entry of L; all lanes of a warp in one loop, so
+///            they may wait for each other
 /// publishes  each number, its own flag
 /// order      relaxed: the number itself is the message (ready.cuh); all are unset before the launch
 /// progress   what an entry is made of has an earlier place, so an earlier ticket, or a lane of the same block; every

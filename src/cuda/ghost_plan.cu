@@ -375,8 +375,8 @@ private:
     SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, size, key.data(), key_.data(), row.data(), row_.data(), n, 0,
                                                   bits));
     const DeviceArray<char> scratch(size);
-    SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(scratch.data(), size, key.data(), key_.data(), row.data(), row_.data(),
-                                                  n, 0, bits));
+    SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(scratch.data(), size, key.data(), key_.data(), row.data(),
+                                                  row_.data(), n, 0, bits));
   }
 
   void read_reports() { reports_.read(report_.data(), 0, report_.size(), nullptr); }

@@ -9,8 +9,8 @@
 
 namespace syncfree::cuda {
 
-/// Each row with the least of the places from which it is read, and a number. Rows are put in by one kernel and found by
-/// later ones.
+/// Each row with the least of the places from which it is read, and a number. Rows are put in by one kernel and found
+/// by later ones.
 template <class I> struct RowTables {
   I* row;           ///< -1: nothing
   unsigned *first, *number;

@@ -104,6 +104,7 @@ public:
       check_launch("fill_matrix");
     }
     if (!b_) return analyse();
+    if (value_.empty()) return;  // cuSPARSE takes no update without numbers
     SYNCFREE_CUSPARSE(cusparseSpSV_updateMatrix(handle_, solve_, value_.data(), CUSPARSE_SPSV_UPDATE_GENERAL));
     if constexpr (CusparseColumns<T>::takes_new_numbers)
       for (auto& c : columns_) c->update(value_.data());

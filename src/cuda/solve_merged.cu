@@ -132,8 +132,8 @@ private:
   DeviceArray<V> p_, r_;
 };
 
-/// 1, 4, 8, 16 or 32 lanes for rows of so many entries, as measured on an H200: of ten factors of 34 to 180 entries a row
-/// sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38.
+/// 1, 4, 8, 16 or 32 lanes for rows of so many entries, as measured on an H200: for ten factors of 34 to 180 entries a
+/// row sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38.
 inline int choose_lanes_of_merged(double entries)
 {
   return entries <= 3 ? 1 : entries <= 8 ? 4 : entries <= 24 ? 8 : entries <= 256 ? 16 : 32;

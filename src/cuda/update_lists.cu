@@ -244,7 +244,8 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   work.read(&looks, 0, 1, nullptr);
   if (looks > much_work + work_of_entry * places) return;
   DeviceArray<std::size_t> begin(places + 1);
-  find_terms<I, false><<<blocks, threads_a_block>>>(F, places, index.data(), row.data(), begin.data(), nullptr, nullptr);
+  find_terms<I, false><<<blocks, threads_a_block>>>(F, places, index.data(), row.data(), begin.data(), nullptr,
+                                                    nullptr);
   check_launch("find_terms");
   const std::size_t terms = add_up_and_read(begin), factor = places * (number_bytes + sizeof(I));
   if (terms * 2 * sizeof(I) > std::max(enough_memory, 2 * factor)) return;

@@ -2,8 +2,8 @@
 
 /// What each entry of a factor is made of, found once for a pattern.
 ///
-/// Entry (i, q) is a_iq less the sum of l_ip u_pq over p in L(i) with q in U(p), times the inverse pivot of q where it is
-/// L's. Entries stand row by row in level order, ascending in a row, so what an entry is made of stands before it.
+/// Entry (i, q) is a_iq less the sum of l_ip u_pq over p in L(i) with q in U(p), times the inverse pivot of q where it
+/// is L's. Entries stand row by row in level order, ascending in a row, so what an entry is made of stands before it.
 
 #include <cstddef>
 

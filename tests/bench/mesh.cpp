@@ -1,6 +1,7 @@
 /// Linear finite elements for  -div grad u + u  on tetrahedra between random points, in units in which points are about
-/// one apart, rows in reverse Cuthill-McKee, space-filling or random order. The corners of the cube around the points are held at zero, so the
-/// matrix is positive definite. Obtuse angles give positive entries off the diagonal, as on every mesh of the kind.
+/// one apart; rows in reverse Cuthill-McKee order, along a space-filling curve or in random order. The corners of the
+/// cube around the points are held at zero, so the matrix is positive definite. Obtuse angles give positive entries off
+/// the diagonal, as on every mesh of the kind.
 
 #include <algorithm>
 #include <array>

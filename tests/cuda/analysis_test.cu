@@ -219,7 +219,7 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
     }
 }
 
-/// Plans for parts of planes, runs of lines and runs of rows; of one size of page, for all rows are short enough for it.
+/// Plans for parts of planes, runs of lines and runs of rows.
 template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower, const CourierRule& rule)
 {
   LevelSets<I> levels;

@@ -265,6 +265,22 @@ TEST(Device, trials_choose_among_strategies_that_solve_rightly)
   }
 }
 
+TEST(Device, every_strategy_takes_new_numbers_of_a_matrix_without_neighbours)
+{
+  for (const I n : {1, 300})
+    for (const std::string& strategy : device_strategies()) {
+      SCOPED_TRACE(testing::Message() << n << " rows, " << strategy);
+      auto A = random_band(n, 0, 1, 0, 3);
+      const auto p = analysed(A, strategy);
+      for (double& v : A.value) v *= 2;
+      ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+      const auto b = random_vector<double>(A.n, 5);
+      const DeviceVector from(b), to(A.n);
+      solve(*p, from, to, A.n);
+      expect_near(to.get(), solution(A, b));
+    }
+}
+
 /// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
 TEST(Device, captured_solves_can_be_replayed)
 {
@@ -450,7 +466,7 @@ TEST(Device, factors_with_long_rows_are_those_of_the_host)
     for (const Shift shift : {Shift::none, Shift::inblocks, Shift::nonzero, Shift::positive_definite})
       for (const double pivot : {1.0, 0.0, -1.0, std::nan("")})
         for (const I row : {I(700), I(30)}) {
-          if (short_run() && row == 30) continue;
+          if (short_run() && (row == 30 || pivot == -1)) continue;
           SCOPED_TRACE(testing::Message() << "icc " << (kind == Kind::icc) << ", shift " << static_cast<int>(shift)
                                           << ", row " << row << " times " << pivot);
           auto A = good;

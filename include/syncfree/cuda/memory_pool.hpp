@@ -1,8 +1,8 @@
 #pragma once
 
-/// Memory of the device for arrays that come and go: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and an
-/// analysis makes more than a hundred arrays. A pool of CUDA's keeps what was freed. What is idle is at most a
-/// 32nd of the device's memory at rest, and cudaMalloc() gets it where it finds no other.
+/// Memory of the device for arrays that come and go: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and
+/// an analysis makes more than a hundred arrays. A pool of CUDA's keeps what was freed. What is idle is at most a 32nd
+/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other.
 
 #include <cuda_runtime_api.h>
 
