@@ -263,6 +263,7 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
 
 /// Rows that a forecast looks at, in how many places, and the width of levels from which on it looks at none.
 constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_of_sample = 8;
+constexpr std::int64_t longest_merged = 2048;  ///< entries of a row
 
 template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRun>& levels)
 {
@@ -289,9 +290,10 @@ template <class I> FoundGroups merge_runs(const Task<I>& task, std::vector<Run<I
 
 }  // namespace
 
-bool may_merge(std::int64_t rows, std::int64_t levels)
+bool may_merge(std::int64_t rows, std::int64_t levels, std::int64_t longest)
 {
-  return rows > 0 && static_cast<double>(rows) <= static_cast<double>(widest) * static_cast<double>(levels);
+  const double most = static_cast<double>(widest) * static_cast<double>(levels);
+  return rows > 0 && longest <= longest_merged && static_cast<double>(rows) <= most;
 }
 
 template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule)

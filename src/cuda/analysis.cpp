@@ -170,6 +170,9 @@ private:
     triangle->device_levels = levels;
   }
 
+  /// Of both triangles.
+  std::int64_t longest() const { return std::max(L_->longest(), U_->longest()); }
+
   /// Only looks at the grid, which may be found not to be one.
   void choose_tiles()
   {
@@ -200,7 +203,7 @@ private:
   {
     std::vector<std::string> names = {"level_order", "cusparse"};
     if (tile_.time > 0 || reaches_regularly(rows_of(*L_), true)) names.push_back("courier");
-    if (may_merge(L_->n(), a_.levels.lower)) names.push_back("merged");
+    if (may_merge(L_->n(), a_.levels.lower, longest())) names.push_back("merged");
     return names;
   }
 
@@ -278,12 +281,12 @@ private:
     f.nnz = static_cast<std::int64_t>(L_->nnz()) + U_->nnz();
     f.levels = a_.levels.lower;
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
-    f.longest = std::max(L_->longest(), U_->longest());
+    f.longest = longest();
     f.tiled_time = tile_.time;
     f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)
                                                     : may_plan_courier_on_device<T, T>(*L_);
     f.regular = tile_.time > 0 || reaches_regularly(rows_of(*L_), true);
-    const bool no_question = tile_.time > 0 || !may_merge(f.rows, f.levels);  // nothing is faster than tiles
+    const bool no_question = tile_.time > 0 || !may_merge(f.rows, f.levels, f.longest);  // nothing is faster than tiles
     if (no_question || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;

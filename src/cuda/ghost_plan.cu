@@ -349,6 +349,7 @@ private:
     line_tile_ = DeviceArray<std::uint32_t>(lines.tile, tiling_.lines());
     line_slot_ = DeviceArray<std::uint32_t>(lines.slot, tiling_.lines());
     reports_ = DeviceArray<TileReport>(report_.size());
+    reports_.fill(0, nullptr);
     return true;
   }
 

@@ -86,6 +86,15 @@ TEST(MergePlans, read_what_paths_inside_the_group_lead_to)
     }
 }
 
+TEST(MergePlans, are_worth_the_look_where_levels_are_narrow_and_rows_not_too_long)
+{
+  EXPECT_TRUE(may_merge(100000, 1000));
+  EXPECT_TRUE(may_merge(100000, 1000, 500));
+  EXPECT_FALSE(may_merge(100000, 1000, 50000)) << "a row that reads so many others of its group";
+  EXPECT_FALSE(may_merge(100000, 10));
+  EXPECT_FALSE(may_merge(0, 0));
+}
+
 TEST(MergePlans, are_the_triangle_itself_where_nothing_may_merge)
 {
   const auto T = triangle(true, 5);
