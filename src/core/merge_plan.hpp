@@ -70,8 +70,8 @@ struct MergeForecast {
   std::int64_t longest = 0;
 };
 
-/// Are levels narrow enough for merging to be worth the look, and is a row short enough, if that is known? The plan takes
-/// 0.1 ms and more for each row that reads some hundred others of its group, one after the other.
+/// Are levels narrow enough for merging to be worth the look, and is the longest row short enough, if that is known? A
+/// plan takes 0.1 ms and more for each row that reads some hundred others of its group, one after the other.
 bool may_merge(std::int64_t rows, std::int64_t levels, std::int64_t longest = 0);
 
 /// The same for a triangle that has no plan yet, from a few runs of its levels; all zeros where merging is
