@@ -2,99 +2,136 @@
 
 #include "split_rows.hpp"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "instantiate.hpp"
+#include "parallel.hpp"
 
 namespace syncfree {
 namespace {
 
-template <class I> struct Entry {
-  I column, source;
+/// Of a row or of all rows before one.
+struct Sizes {
+  std::int64_t rows = 0, entries = 0;
 };
 
-/// Takes the rows in the order of a serial solve and numbers new ones in that order.
+/// The new rows of each row follow each other in the order of a serial solve, the row itself last. How many they are,
+/// and their entries, follows from its length, so each is made by itself.
 template <class I> class Splitter {
 public:
-  Splitter(PatternView<I> T, I most, SplitRows<I>* out) : T_(T), most_(most), out_(out), place_(T.n) {}
-
-  void add_row(I i)
+  Splitter(PatternView<I> T, bool lower, I most, int threads)
+      : T_(T), lower_(lower), most_(most), threads_(threads), before_(static_cast<std::size_t>(T.n) + 1)
   {
-    entries_.clear();
-    for (I k = T_.row_begin[i]; k < T_.row_begin[i + 1]; ++k) entries_.push_back({place_[T_.column[k]], k});
-    while (entries_.size() > static_cast<std::size_t>(most_)) gather_in_partial_rows();
-    place_[i] = append(i, entries_.data(), entries_.size());
+    for (I step = 0; step < T.n; ++step) {
+      const Sizes own = sizes_of(T.row_begin[row_at(step) + 1] - T.row_begin[row_at(step)]);
+      before_[step + 1] = {before_[step].rows + own.rows, before_[step].entries + own.entries};
+    }
+  }
+
+  SplitRows<I> run()
+  {
+    const Sizes all = before_[T_.n];
+    made_.row = Array<I>(static_cast<std::size_t>(all.rows));
+    made_.row_begin = Array<I>(static_cast<std::size_t>(all.rows) + 1);
+    made_.column = Array<I>(static_cast<std::size_t>(all.entries));
+    made_.source = Array<I>(static_cast<std::size_t>(all.entries));
+    made_.row_begin[all.rows] = static_cast<I>(all.entries);
+    for_parts(threads_, parts_of(T_.n), [this](std::size_t part) {
+      std::vector<Entry> entries;
+      for (I step = first_of_part<I>(part); step < end_of_part(part, T_.n); ++step) split(step, &entries);
+    });
+    return std::move(made_);
   }
 
 private:
-  /// The entries become those of partial rows, as few and as equal as can be.
-  void gather_in_partial_rows()
+  struct Entry {
+    I column, source;
+  };
+
+  I row_at(I step) const { return lower_ ? step : T_.n - 1 - step; }
+
+  std::size_t parts_for(std::size_t entries) const
   {
-    const std::size_t count = entries_.size(), most = static_cast<std::size_t>(most_);
-    const std::size_t parts = (count + most - 1) / most;
-    std::vector<Entry<I>> kept;
-    for (std::size_t part = 0; part < parts; ++part) {
-      const std::size_t from = count * part / parts, to = count * (part + 1) / parts;
-      kept.push_back({append(I(-1), entries_.data() + from, to - from), I(-1)});
-    }
-    entries_ = std::move(kept);
+    return (entries + static_cast<std::size_t>(most_) - 1) / static_cast<std::size_t>(most_);
   }
 
-  I append(I row, const Entry<I>* entry, std::size_t count)
+  Sizes sizes_of(I length) const
   {
-    for (std::size_t e = 0; e < count; ++e) {
-      out_->column.push_back(entry[e].column);
-      out_->source.push_back(entry[e].source);
+    Sizes own = {1, length};
+    for (auto left = static_cast<std::size_t>(length); left > static_cast<std::size_t>(most_);) {
+      left = parts_for(left);
+      own.rows += static_cast<std::int64_t>(left);
+      own.entries += static_cast<std::int64_t>(left);
     }
-    out_->row_begin.push_back(static_cast<I>(out_->column.size()));
-    out_->row.push_back(row);
-    return static_cast<I>(out_->row.size() - 1);
+    return own;
+  }
+
+  /// New row `place` in the order of a serial solve; ascending rows turn that round in an upper triangle.
+  I name_of(std::int64_t place) const
+  {
+    return static_cast<I>(lower_ ? place : before_[T_.n].rows - 1 - place);
+  }
+
+  void split(I step, std::vector<Entry>* entries)
+  {
+    const I i = row_at(step);
+    Sizes at = before_[step];
+    entries->clear();
+    for (I k = T_.row_begin[i]; k < T_.row_begin[i + 1]; ++k) {
+      const I column = T_.column[k];
+      entries->push_back({name_of(before_[row_at(column) + 1].rows - 1), k});
+    }
+    while (entries->size() > static_cast<std::size_t>(most_)) gather_in_partial_rows(entries, &at);
+    put(i, entries->data(), entries->size(), &at);
+  }
+
+  /// The entries become those of partial rows, as few and as equal as can be.
+  void gather_in_partial_rows(std::vector<Entry>* entries, Sizes* at)
+  {
+    const std::size_t count = entries->size(), parts = parts_for(count);
+    std::vector<Entry> kept;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t from = count * part / parts, to = count * (part + 1) / parts;
+      kept.push_back({name_of(at->rows), I(-1)});
+      put(I(-1), entries->data() + from, to - from, at);
+    }
+    *entries = std::move(kept);
+  }
+
+  void put(I row, const Entry* entry, std::size_t count, Sizes* at)
+  {
+    const I name = name_of(at->rows);
+    const std::int64_t behind = at->entries + static_cast<std::int64_t>(count);
+    const std::int64_t begin = lower_ ? at->entries : before_[T_.n].entries - behind;
+    made_.row[name] = row;
+    made_.row_begin[name] = static_cast<I>(begin);
+    for (std::size_t e = 0; e < count; ++e) {
+      made_.column[begin + static_cast<std::int64_t>(e)] = entry[e].column;
+      made_.source[begin + static_cast<std::int64_t>(e)] = entry[e].source;
+    }
+    *at = {at->rows + 1, behind};
   }
 
   PatternView<I> T_;
+  bool lower_;
   I most_;
-  SplitRows<I>* out_;
-  std::vector<I> place_;  ///< of a row that was added
-  std::vector<Entry<I>> entries_;
+  int threads_;
+  std::vector<Sizes> before_;  ///< by step of a serial solve; all behind the last
+  SplitRows<I> made_;
 };
-
-/// From the order of an upper triangle's serial solve, last row first, to ascending rows.
-template <class I> void turn_round(SplitRows<I>* rows)
-{
-  const I n = static_cast<I>(rows->row.size());
-  SplitRows<I> turned;
-  turned.row.assign(rows->row.rbegin(), rows->row.rend());
-  turned.row_begin = {0};
-  for (I r = n - 1; r >= 0; --r) {
-    for (I k = rows->row_begin[r]; k < rows->row_begin[r + 1]; ++k) {
-      turned.column.push_back(n - 1 - rows->column[k]);
-      turned.source.push_back(rows->source[k]);
-    }
-    turned.row_begin.push_back(static_cast<I>(turned.column.size()));
-  }
-  *rows = std::move(turned);
-}
 
 }  // namespace
 
-template <class I> Status split_long_rows(PatternView<I> T, bool lower, I most, SplitRows<I>* out)
+template <class I> Status split_long_rows(PatternView<I> T, bool lower, I most, SplitRows<I>* out, int threads)
 try {
-  SplitRows<I> rows;
-  rows.row_begin = {0};
-  rows.column.reserve(T.nnz());
-  rows.source.reserve(T.nnz());
-  Splitter<I> splitter(T, most, &rows);
-  for (I step = 0; step < T.n; ++step) splitter.add_row(lower ? step : T.n - 1 - step);
-  if (!lower) turn_round(&rows);
-  *out = std::move(rows);
+  *out = Splitter<I>(T, lower, most, threads).run();
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }
 
-#define INSTANTIATE(I) template Status split_long_rows<I>(PatternView<I>, bool, I, SplitRows<I>*);
+#define INSTANTIATE(I) template Status split_long_rows<I>(PatternView<I>, bool, I, SplitRows<I>*, int);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

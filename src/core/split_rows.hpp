@@ -6,8 +6,7 @@
 /// it was given. The row itself keeps one entry -1 for each of its partial rows: b_i - sum_p (-1) x_p. The order of the
 /// additions depends on the pattern only.
 
-#include <vector>
-
+#include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 #include "syncfree/status.hpp"
 
@@ -18,7 +17,7 @@ namespace syncfree {
 ///   column  of a row in no order
 ///   source  by entry: the triangle's entry, or -1 for the number -1
 template <class I> struct SplitRows {
-  std::vector<I> row, row_begin, column, source;
+  Array<I> row, row_begin, column, source;
   PatternView<I> view() const { return {static_cast<I>(row.size()), row_begin.data(), column.data()}; }
 };
 
@@ -26,7 +25,8 @@ template <class I> struct SplitRows {
 ///   T       strictly lower (lower = true) or strictly upper pattern
 ///   most    at least 2
 ///   errors  out_of_memory
-///   cost    O(nnz), serial
-template <class I> Status split_long_rows(PatternView<I> T, bool lower, I most, SplitRows<I>* out);
+///   cost    O(nnz) on so many threads, on which the result does not depend
+template <class I>
+Status split_long_rows(PatternView<I> T, bool lower, I most, SplitRows<I>* out, int threads = 1);
 
 }  // namespace syncfree

@@ -290,7 +290,10 @@ void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, c
 
 template <class T, class V, class I, template <class> class Box> class LevelOrderSolver : public DeviceSolver<T, I> {
 public:
-  explicit LevelOrderSolver(const DeviceTriangle<I>& triangle) : LevelOrderSolver(triangle, granularity_of(triangle)) {}
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, int threads)
+      : LevelOrderSolver(triangle, granularity_of(triangle), threads)
+  {
+  }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
@@ -330,10 +333,10 @@ private:
   /// Flags are looked at once for one column.
   static constexpr bool has_chunks = std::is_same_v<Box<Number<T>>, ValueBox<Number<T>>>;
 
-  LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity)
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
       : lanes_(choose_lanes(granularity)),
         against_crowding_(memory_against_crowding(granularity, lanes_, level_order_threads)),
-        triangle_(store(triangle, granularity)), partial_rows_(triangle_.n() - triangle.n()),
+        triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
         counter_(1)
   {
@@ -342,11 +345,12 @@ private:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity) const
+  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads) const
   {
     if (granularity.longest <= 2 * longest_row(lanes_)) return {triangle, level_order(triangle), true};
     SplitRows<I> split;
-    const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split);
+    const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split,
+                                          threads);
     if (!status.ok()) throw Failure{status};
     if (triangle.source)
       for (I& source : split.source)

@@ -8,9 +8,10 @@
 namespace syncfree::cuda {
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_csr_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
+std::unique_ptr<DeviceSolver<T, I>> make_csr_level_order(const DeviceTriangle<I>& triangle,
+                                                             const SolverOptions& options)
 {
-  return std::make_unique<LevelOrderSolver<T, V, I, FlagBox>>(triangle);
+  return std::make_unique<LevelOrderSolver<T, V, I, FlagBox>>(triangle, options.threads);
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

@@ -79,6 +79,28 @@ TEST(SplitRows, keep_no_row_longer_than_asked_and_wait_for_earlier_rows_only)
   }
 }
 
+/// In parts of rows, of which some are long.
+TEST(SplitRows, do_not_depend_on_threads)
+{
+  for (const bool lower : {true, false}) {
+    std::vector<std::vector<I>> rows(50000);
+    for (I i = 0; i < 50000; ++i) {
+      const I reach = i % 10007 == 0 ? 4000 : 3;
+      for (I k = lower ? std::max(0, i - reach) : i + 1; k < (lower ? i : std::min(50000, i + 1 + reach)); ++k)
+        rows[i].push_back(k);
+    }
+    const OwnedPattern<I> T = pattern_of(rows);
+    SplitRows<I> one, four;
+    ASSERT_TRUE(split_long_rows(T.view(), lower, I(30), &one).ok());
+    ASSERT_TRUE(split_long_rows(T.view(), lower, I(30), &four, 4).ok());
+    EXPECT_EQ(one.row, four.row);
+    EXPECT_EQ(one.row_begin, four.row_begin);
+    EXPECT_EQ(one.column, four.column);
+    EXPECT_EQ(one.source, four.source);
+    EXPECT_GT(one.row.size(), 50000u);
+  }
+}
+
 TEST(SplitRows, of_an_empty_triangle_are_none)
 {
   SplitRows<I> split;
