@@ -191,12 +191,13 @@ private:
     L_->tile = U_->tile = tile_.shape;
   }
 
-  /// Which a plan of `courier` begins with, where it is not for tiles.
+  /// Which a plan of `courier` begins with, where it is not for the tiles of a star.
   void find_reaches()
   {
-    if (a_.choice.strategy != "courier" || tile_.time > 0) return;
+    if (a_.choice.strategy != "courier") return;
     for (DeviceTriangle<I>* triangle : {&*L_, &*U_})
-      triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
+      if (tile_.time == 0 || !triangle->grid.star)
+        triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
   }
 
   std::vector<std::string> candidates() const

@@ -201,7 +201,11 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
     const Granularity granularity = granularity_of(L.n, L.nnz, levels.count, pattern.counts.most_lower);
     against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
   } else {
-    lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
+    try {
+      lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;  // row by row it goes with less
+    }
     against_crowding_ = memory_against_entries(pattern, levels.count);
     ready_ = DeviceArray<unsigned>(pattern.n);
   }

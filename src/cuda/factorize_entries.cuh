@@ -49,11 +49,9 @@ private:
   static constexpr int together = 4;  ///< terms that a lane takes at once with the others of its warp
   static constexpr int alone = 8;     ///< by itself
   static constexpr int many = 128;    ///< are too many for one lane
-  static __device__ N look(N* numbers, I k) { return Mail::poll(reinterpret_cast<Word*>(numbers) + Mail::words * k); }
-  static __device__ void publish(N* numbers, I k, const N& v)
-  {
-    Mail::publish(reinterpret_cast<Word*>(numbers) + Mail::words * k, v);
-  }
+  static __device__ Word* place_of(N* numbers, I k) { return reinterpret_cast<Word*>(numbers + k); }
+  static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
+  static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
 
   __device__ bool is_long() const { return end_ - next_ > many; }
 

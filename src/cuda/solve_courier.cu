@@ -385,7 +385,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const CourierPlan<I>& plan,
   return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
 }
 
-/// Nothing where the device cannot make the plan, or rows have no room for ghosts.
+/// Nothing where the device cannot make the plan or has no memory for it, or rows have no room for ghosts.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const CourierRule& rule)
 {
@@ -395,7 +395,12 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& tria
               [&](auto near) { page_bytes = sizeof(GhostPage<Number<V>, near>); });
   CourierPlan<I> frame;
   GhostArrays<I> arrays;
-  if (!make_ghost_plan(triangle, rule, page_bytes, &frame, &arrays)) return nullptr;
+  try {
+    if (!make_ghost_plan(triangle, rule, page_bytes, &frame, &arrays)) return nullptr;
+  } catch (const Failure& failure) {
+    if (failure.status.code != Code::out_of_memory) throw;
+    return nullptr;
+  }
   return make_with_ghosts<T, V>(frame, std::move(arrays), triangle.unit, rule);
 }
 

@@ -226,7 +226,7 @@ private:
   /// Launches are counted by their blocks, and other groups may mean another number of those.
   void begin_count()
   {
-    SYNCFREE_CUDA(cudaDeviceSynchronize());
+    SYNCFREE_CUDA(MemoryPool::wait_for_device());
     memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
     columns_ = ValueLaunches<T>(triangle_.n());
     counter_.fill(0, nullptr);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "core/instantiate.hpp"
@@ -224,7 +225,7 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   const DevicePattern<I> L = pattern.lower(), U = pattern.upper();
   const std::size_t n = static_cast<std::size_t>(pattern.n);
   const std::size_t places = n + static_cast<std::size_t>(L.nnz) + static_cast<std::size_t>(U.nnz);
-  if (n == 0 || U.nnz == 0) return;
+  if (n == 0 || U.nnz == 0 || places > static_cast<std::size_t>(std::numeric_limits<I>::max())) return;
   const Columns<I> columns(U);
   const Factor<I> F = {L, U, pattern.kind == Kind::ilu, columns.view()};
   const DeviceArray<I> place(n + 1);
@@ -248,7 +249,8 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
                                                     nullptr);
   check_launch("find_terms");
   const std::size_t terms = add_up_and_read(begin), factor = places * (number_bytes + sizeof(I));
-  if (terms * 2 * sizeof(I) > std::max(enough_memory, 2 * factor)) return;
+  const std::size_t of_places = places * (2 * sizeof(I) + sizeof(std::size_t));
+  if (of_places + terms * 2 * sizeof(I) > std::max(enough_memory, 4 * factor)) return;
   lower_ = DeviceArray<I>(terms), upper_ = DeviceArray<I>(terms);
   find_terms<I, true><<<blocks, threads_a_block>>>(F, places, index.data(), row.data(), begin.data(), lower_.data(),
                                                    upper_.data());

@@ -31,7 +31,7 @@ template <class I> class UpdateLists {
 public:
   UpdateLists() = default;
 
-  /// Makes nothing where that took too long, or the lists more memory than two factors and 256 MB. On the null stream;
+  /// Makes nothing where that took too long, or the lists more memory than four factors and 256 MB. On the null stream;
   /// throws Failure.
   UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, std::size_t number_bytes);
 

@@ -151,7 +151,7 @@ double backward_error(const Cuda& p, const std::vector<double>& b, const std::ve
       all += std::abs(values.lower[k]) * size[L.column[k]];
     }
     if (!std::isfinite(rest)) return std::numeric_limits<double>::infinity();
-    if (all > 0) worst = std::max(worst, std::abs(rest) / all);
+    if (rest != 0) worst = std::max(worst, std::abs(rest) / all);
   }
   return worst;
 }

@@ -30,7 +30,7 @@ public:
   }
 
   /// While one lives, threads that want to free memory wait: the device must not be waited for while a stream is
-  /// recorded, by whichever thread.
+  /// recorded, by whichever thread. A program that records solves itself must not make or destroy others meanwhile.
   class Keeping {
     std::lock_guard<std::mutex> lock_{mutex()};
     static std::mutex& mutex()
@@ -39,6 +39,13 @@ public:
       return all;
     }
   };
+
+  /// cudaDeviceSynchronize(), when nobody here records.
+  static cudaError_t wait_for_device()
+  {
+    const Keeping all;
+    return cudaDeviceSynchronize();
+  }
 
   /// May be used in any stream on return.
   cudaError_t allocate(void** memory, std::size_t bytes)
@@ -50,24 +57,29 @@ public:
       (void)cudaMemPoolTrimTo(pool_, 0);
       error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
     }
-    if (error == cudaSuccess) error = cudaStreamSynchronize(stream_);
-    if (error == cudaSuccess) count(static_cast<std::int64_t>(bytes));
+    if (error != cudaSuccess) return error;
+    count(static_cast<std::int64_t>(bytes));
+    error = cudaStreamSynchronize(stream_);
+    if (error != cudaSuccess) free(*memory, bytes);
     return error;
   }
 
-  /// Waits for what still uses it, as cudaFree() does.
+  /// Waits for what still uses it, as cudaFree() does, on whichever device the caller is.
   void free(void* memory, std::size_t bytes)
   {
     if (pool_) {
-      const Keeping others;
-      (void)cudaDeviceSynchronize();
+      int current = device_;
+      (void)cudaGetDevice(&current);
+      if (current != device_) (void)cudaSetDevice(device_);
+      if (wait_for_device() != cudaSuccess) (void)cudaGetLastError();
+      if (current != device_) (void)cudaSetDevice(current);
       count(-static_cast<std::int64_t>(bytes));
     }
     (void)cudaFree(memory);
   }
 
 private:
-  explicit MemoryPool(int device)
+  explicit MemoryPool(int device) : device_(device)
   {
     int supported = 0;
     std::size_t free = 0, total = 0;
@@ -98,6 +110,7 @@ private:
     (void)cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
   }
 
+  const int device_;
   cudaMemPool_t pool_ = nullptr;   ///< nullptr: the device has none
   cudaStream_t stream_ = nullptr;  ///< never at work
   std::mutex mutex_;
