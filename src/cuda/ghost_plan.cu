@@ -3,7 +3,6 @@
 #include "ghost_plan.cuh"
 
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_radix_sort.cuh>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include "core/courier_cut.hpp"
 #include "core/instantiate.hpp"
 #include "row_table.cuh"
+#include "sort.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -356,11 +356,6 @@ private:
   void sort_rows()
   {
     const std::size_t n = depth_.size();
-    const auto bits_of = [](std::size_t numbers) {
-      int bits = 1;
-      while (numbers >> bits) ++bits;
-      return bits;
-    };
     const int depth_bits = bits_of(static_cast<std::size_t>(triangle_.device_levels->count));
     const int bits = depth_bits + bits_of(report_.size());
     const DeviceArray<Key> key(n);
@@ -372,12 +367,7 @@ private:
     make_keys<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(
         lines, depth_.data(), static_cast<unsigned>(depth_bits), key.data(), row.data());
     check_launch("make_keys");
-    std::size_t size = 0;
-    SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, size, key.data(), key_.data(), row.data(), row_.data(), n, 0,
-                                                  bits));
-    const DeviceArray<char> scratch(size);
-    SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(scratch.data(), size, key.data(), key_.data(), row.data(),
-                                                  row_.data(), n, 0, bits));
+    sort_pairs(key.data(), key_, row, row_, bits);
   }
 
   void read_reports() { reports_.read(report_.data(), 0, report_.size(), nullptr); }

@@ -3,12 +3,11 @@
 
 #include "levels.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include <algorithm>
 
 #include "core/instantiate.hpp"
 #include "flag.cuh"
+#include "sort.cuh"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -135,14 +134,7 @@ template <class I> void sort_by_level(const DeviceArray<unsigned>& level, Device
   out->row = DeviceArray<I>(n);
   number_rows<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, row.data());
   check_launch("number_rows");
-  int bits = 1;
-  while (bits < 32 && n >> bits) ++bits;
-  std::size_t size = 0;
-  SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, size, level.data(), sorted.data(), row.data(),
-                                                out->row.data(), n, 0, bits));
-  const DeviceArray<char> scratch(size);
-  SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(scratch.data(), size, level.data(), sorted.data(), row.data(),
-                                                out->row.data(), n, 0, bits));
+  sort_pairs(level.data(), sorted, row, out->row, bits_of(n));
   unsigned count;
   sorted.read(&count, n - 1, 1, nullptr);
   out->count = static_cast<I>(count);

@@ -2,8 +2,6 @@
 
 #include "update_lists.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,6 +10,7 @@
 #include "core/instantiate.hpp"
 #include "find.cuh"
 #include "scan.cuh"
+#include "sort.cuh"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -63,14 +62,7 @@ public:
     name_entries<I><<<blocks_for(32 * static_cast<std::size_t>(U.n), threads_a_block), threads_a_block>>>(
         U, row_of.data(), entry.data());
     check_launch("name_entries");
-    int bits = 1;
-    while (static_cast<std::uint64_t>(U.n) >> bits) ++bits;
-    std::size_t size = 0;
-    SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, size, U.column, column.data(), entry.data(), entry_.data(),
-                                                  nnz, 0, bits));
-    const DeviceArray<char> scratch(size);
-    SYNCFREE_CUDA(cub::DeviceRadixSort::SortPairs(scratch.data(), size, U.column, column.data(), entry.data(),
-                                                  entry_.data(), nnz, 0, bits));
+    sort_pairs(U.column, column, entry, entry_, bits_of(static_cast<std::uint64_t>(U.n)));
     find_column_begins<I><<<blocks_for(begin_.size(), threads_a_block), threads_a_block>>>(U.n, U.nnz, column.data(),
                                                                                            begin_.data());
     check_launch("find_column_begins");
