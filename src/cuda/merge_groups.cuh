@@ -86,72 +86,107 @@ template <class I> struct KnownGroup {
   }
 };
 
-constexpr unsigned window = 128;  ///< words that a warp puts together at once
+/// A warp puts together a window of a row's words at once: so many for each lane. Where there are more warps than rows,
+/// windows are small.
+constexpr unsigned wide_window = 4, narrow_window = 1;
 
-/// By a warp: use(w, bits) with lane k's word w + k of a row, for all words: what it reads outside its group, then
-/// inside.
-///   scratch  `window` words in shared memory
-template <class I, class Group, class Use>
-__device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow shape, std::uint32_t* scratch, Use use)
+/// The windows of a level's rows, one after the other.
+struct Windows {
+  unsigned words;   ///< of a row
+  unsigned lane;    ///< words of a lane
+  unsigned row;     ///< windows of a row
+
+  __device__ Windows(BitRow shape, std::uint64_t rows, unsigned warps)
+      : words(shape.outside + static_cast<unsigned>(shape.inside)),
+        lane(rows * ((words + 31) / 32) <= 2 * warps ? narrow_window : wide_window), row((words - 1) / (32 * lane) + 1)
+  {
+  }
+  __device__ unsigned first_word(std::uint64_t at) const { return static_cast<unsigned>(at % row) * 32 * lane; }
+};
+
+/// By a warp: use(w, bits) with lane k's word w + k of a row, for the words of a window from `first` on: what it reads
+/// outside its group, then inside.
+///   batch    words of a lane
+///   scratch  32 * wide_window words in shared memory
+template <unsigned batch, class I, class Group, class Use>
+__device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow shape, unsigned first,
+                      std::uint32_t* scratch, Use use)
 {
-  constexpr unsigned all = ~0u, batch = window / 32, rows = 4;  // words of a lane, rows whose words are on their way
+  constexpr unsigned all = ~0u, window = 32 * batch, rows = batch == 1 ? 8 : 4;  // rows whose words are on their way
   const unsigned lane = threadIdx.x % 32, words = shape.outside + static_cast<unsigned>(shape.inside);
-  for (unsigned first = 0; first < words; first += window) {
-    for (unsigned w = lane; w < window; w += 32) scratch[w] = 0;
-    __syncwarp();
-    const auto set = [&](unsigned number) {
-      const unsigned w = number / 32 - first;
-      if (w < window) set_bits(scratch + w, 1u << number % 32);
-    };
-    if (lane == 0) set(32u * shape.outside + static_cast<unsigned>(own - group.first));
-    std::uint32_t bits[batch] = {};
-    for (I chunk = row.begin; chunk < row.end; chunk += 32) {
-      const I k = chunk + static_cast<I>(lane);
-      const bool is_entry = k < row.end;
-      const I other = is_entry ? row[k] : own;
-      const bool reads = is_entry && other >= group.first;
-      if (is_entry && !reads) set(group.number_of(other));
-      const BitRow theirs = reads ? group.row_of(other) : BitRow();
-      const unsigned counts = theirs.outside | static_cast<unsigned>(theirs.inside) << 16;
-      for (unsigned rest = __ballot_sync(all, reads); rest;) {
-        std::uint32_t word[rows][batch];
+  for (unsigned w = lane; w < window; w += 32) scratch[w] = 0;
+  __syncwarp();
+  const auto set = [&](unsigned number) {
+    const unsigned w = number / 32 - first;
+    if (w < window) set_bits(scratch + w, 1u << number % 32);
+  };
+  if (lane == 0) set(32u * shape.outside + static_cast<unsigned>(own - group.first));
+  std::uint32_t bits[batch] = {};
+  for (I chunk = row.begin; chunk < row.end; chunk += 32) {
+    const I k = chunk + static_cast<I>(lane);
+    const bool is_entry = k < row.end;
+    const I other = is_entry ? row[k] : own;
+    const bool reads = is_entry && other >= group.first;
+    if (is_entry && !reads && first < shape.outside) set(group.number_of(other));
+    const BitRow theirs = reads ? group.row_of(other) : BitRow();
+    const unsigned counts = theirs.outside | static_cast<unsigned>(theirs.inside) << 16;
+    for (unsigned rest = __ballot_sync(all, reads); rest;) {
+      std::uint32_t word[rows][batch];
 #pragma unroll
-        for (unsigned r = 0; r < rows; ++r) {
-          const int from = rest ? __ffs(rest) - 1 : 0;
-          const unsigned at = __shfl_sync(all, theirs.at, from), shared_counts = __shfl_sync(all, counts, from);
-          const unsigned outside = rest ? shared_counts & 0xffff : 0, inside = rest ? shared_counts >> 16 : 0;
-          rest &= rest - 1;
+      for (unsigned r = 0; r < rows; ++r) {
+        const int from = rest ? __ffs(rest) - 1 : 0;
+        const unsigned at = __shfl_sync(all, theirs.at, from), shared_counts = __shfl_sync(all, counts, from);
+        const unsigned outside = rest ? shared_counts & 0xffff : 0, inside = rest ? shared_counts >> 16 : 0;
+        rest &= rest - 1;
 #pragma unroll
-          for (unsigned u = 0; u < batch; ++u) {
-            const unsigned w = first + 32 * u + lane;
-            const bool is_outside = w < shape.outside;
-            const unsigned v = is_outside ? w : w - shape.outside;
-            word[r][u] = v < (is_outside ? outside : inside) ? group.bits[at + v + (is_outside ? 0 : outside)] : 0;
-            if (first + 32 * (u + 1) >= words) break;
-          }
+        for (unsigned u = 0; u < batch; ++u) {
+          const unsigned w = first + 32 * u + lane;
+          const bool is_outside = w < shape.outside;
+          const unsigned v = is_outside ? w : w - shape.outside;
+          word[r][u] = v < (is_outside ? outside : inside) ? group.bits[at + v + (is_outside ? 0 : outside)] : 0;
+          if (first + 32 * (u + 1) >= words) break;
         }
-#pragma unroll
-        for (unsigned r = 0; r < rows; ++r)
-#pragma unroll
-          for (unsigned u = 0; u < batch; ++u) {
-            bits[u] |= word[r][u];
-            if (first + 32 * (u + 1) >= words) break;
-          }
       }
-    }
-    __syncwarp();
 #pragma unroll
-    for (unsigned u = 0; u < batch; ++u)
-      if (first + 32 * u < words) use(first + 32 * u, bits[u] | scratch[32 * u + lane]);
-    __syncwarp();
+      for (unsigned r = 0; r < rows; ++r)
+#pragma unroll
+        for (unsigned u = 0; u < batch; ++u) {
+          bits[u] |= word[r][u];
+          if (first + 32 * (u + 1) >= words) break;
+        }
+    }
+  }
+  __syncwarp();
+#pragma unroll
+  for (unsigned u = 0; u < batch; ++u)
+    if (first + 32 * u < words) use(first + 32 * u, bits[u] | scratch[32 * u + lane]);
+  __syncwarp();
+}
+
+/// By a team, a window a warp: use(own, w, bits) as above for the words of the rows first..last - 1.
+template <class I, class Team, class Group, class Use>
+__device__ void unite_level(const LevelledView<I>& T, const Team& team, const Group& group, I first, I last,
+                            BitRow shape, Use use)
+{
+  __shared__ std::uint32_t scratch[choosing_threads / 32][32 * wide_window];
+  const auto rows = static_cast<std::uint64_t>(last - first);
+  const Windows windows(shape, rows, team.warps());
+  for (std::uint64_t at = team.warp(); at < rows * windows.row; at += team.warps()) {
+    const I own = first + static_cast<I>(at / windows.row);
+    const unsigned word = windows.first_word(at);
+    const RowReads<I> row(T, own);
+    const auto use_words = [&](unsigned w, std::uint32_t bits) { use(own, w, bits); };
+    std::uint32_t* const mine = scratch[threadIdx.x / 32];
+    if (windows.lane == narrow_window) unite<narrow_window>(row, group, own, shape, word, mine, use_words);
+    else unite<wide_window>(row, group, own, shape, word, mine, use_words);
   }
 }
 
-/// What the blocks of a run count together: numbers given so far, entries of the level at hand (in turn), plain and
-/// made, and those of the longest row.
+/// What the blocks of a run count together: numbers given so far, and entries of the level at hand (in turn), plain and
+/// made.
 struct RunState {
   unsigned next;
-  unsigned long long plain[2], made[2], longest;
+  unsigned long long plain[2], made[2];
 };
 
 /// What decides where groups end, and what it is found in: by run, n numbers and `words` words of bits.
@@ -174,24 +209,24 @@ template <class I> struct GroupedRows {
   I *p_count, *r_count;
 };
 
-/// span and words are those of the group that needs most, row is the most entries of a row (of levels that were only
-/// tried, too).
+/// span and words are those of the group that needs most.
 struct RunReport {
   RunCounts counts;
-  std::int64_t span = 0, words = 0, row = 0;
+  std::int64_t span = 0, words = 0;
   std::int64_t gave_up = 0;
 };
 
 /// What a level's rows read outside the group gets numbers, if it has none yet; state->plain[turn] grows by the level's
-/// entries.
+/// entries. The rows' counts begin at 0.
 template <class I>
 __device__ void number_outside(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first,
-                               I last, RunState* state, int turn)
+                               I last, const GroupedRows<I>& out, RunState* state, int turn)
 {
   unsigned long long entries = 0;
   for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps())) {
     const RowReads<I> row(T, own);
     entries += 1 + static_cast<unsigned long long>(row.end - row.begin);
+    if (threadIdx.x % 32 == 0) out.p_count[own] = out.r_count[own] = 0;
     for (I k = row.begin + static_cast<I>(threadIdx.x % 32); k < row.end; k += 32) {
       const I other = row[k];
       if (other >= group.first) continue;
@@ -209,28 +244,20 @@ template <class I>
 __device__ void make_bits(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first, I last,
                           std::uint32_t at, BitRow shape, const GroupedRows<I>& out, RunState* state, int turn)
 {
-  __shared__ std::uint32_t scratch[choosing_threads / 32][window];
   const unsigned lane = threadIdx.x % 32, words = shape.outside + static_cast<unsigned>(shape.inside);
   unsigned long long entries = 0;
-  unsigned most = 0;
-  for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps())) {
-    const RowReads<I> row(T, own);
+  unite_level(T, team, group, first, last, shape, [&](I own, unsigned w, std::uint32_t bits) {
     const std::uint32_t begin = at + static_cast<std::uint32_t>(own - first) * words;
-    unsigned r = 0, p = 0;
-    unite(row, group, own, shape, scratch[threadIdx.x / 32], [&](unsigned w, std::uint32_t some) {
-      if (w + lane < words) group.bits[begin + w + lane] = some;
-      (w + lane < shape.outside ? r : p) += __popc(some);
-    });
-    r = __reduce_add_sync(~0u, r);
-    p = __reduce_add_sync(~0u, p);
-    if (lane != 0) continue;
-    group.row[own] = {begin, shape.outside, shape.inside};
-    out.r_count[own] = static_cast<I>(r);
-    out.p_count[own] = static_cast<I>(p);
+    if (w + lane < words) group.bits[begin + w + lane] = bits;
+    if (w + lane == 0) group.row[own] = {begin, shape.outside, shape.inside};
+    const unsigned count = __popc(bits);
+    const bool is_outside = w + lane < shape.outside;
+    const unsigned r = __reduce_add_sync(~0u, is_outside ? count : 0), p = __reduce_add_sync(~0u, count) - r;
     entries += r + p;
-    most = max(most, r + p);
-  }
-  if (lane == 0 && entries) add_to(state->made + turn, entries), raise_to(&state->longest, most);
+    if (lane == 0 && r) add_to(out.r_count + own, static_cast<I>(r));
+    if (lane == 0 && p) add_to(out.p_count + own, static_cast<I>(p));
+  });
+  if (lane == 0 && entries) add_to(state->made + turn, entries);
 }
 
 /// owns       a cluster of blocks owns a run of levels, a warp a row of each
@@ -269,7 +296,7 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
         used = 0, group_levels = 0;
         ++report.counts.groups;
       }
-      number_outside(T, team, group, first, last, &state, turn);
+      number_outside(T, team, group, first, last, out, &state, turn);
       team.meet();
       numbers = look_at(&state.next);
       const auto alone = static_cast<std::int64_t>(look_at(state.plain + turn));
@@ -301,7 +328,6 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
     }
     report.counts.longest = max(report.counts.longest, ++group_levels);
   }
-  report.row = static_cast<std::int64_t>(look_at(&state.longest));
   if (team.thread() == 0) reports[team.number] = report;
 }
 
@@ -376,6 +402,30 @@ template <class Put> __device__ void put_bits(std::uint32_t bits, unsigned first
   *at += __shfl_sync(~0u, end, 31);
 }
 
+/// The columns of a row of P and R from its bits; by a warp.
+///   outside   places by number
+template <class I>
+__device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint32_t* outside,
+                             const MergedColumns<I>& out)
+{
+  const BitRow row = group.row_of(own);
+  const unsigned lane = threadIdx.x % 32;
+  const I r_begin = out.r_begin[own], p_begin = out.p_begin[own];
+  unsigned r = 0, p = 0;
+  for (unsigned w = 0; w < row.outside; w += 32)
+    put_bits(w + lane < row.outside ? group.bits[row.at + w + lane] : 0, 32 * (w + lane), &r,
+             [&](unsigned k, unsigned number) {
+               const I to = r_begin + static_cast<I>(k);
+               out.r[to] = static_cast<I>(outside[number]);
+               if (out.r_local) out.r_local[to] = static_cast<std::uint16_t>(number);
+             });
+  for (unsigned w = 0; w < row.inside; w += 32)
+    put_bits(w + lane < row.inside ? group.bits[row.at + row.outside + w + lane] : 0, 32 * (w + lane), &p,
+             [&](unsigned k, unsigned number) {
+               out.p[p_begin + static_cast<I>(k)] = group.first + static_cast<I>(number);
+             });
+}
+
 /// owns       a cluster of blocks owns a group, and the next but as many as there are clusters; a warp a row
 /// waits      for its own cluster between levels
 /// publishes  columns of P and R to the launches behind this one
@@ -388,7 +438,6 @@ __global__ void __launch_bounds__(filling_threads)
 fill_groups(LevelledView<I> T, I groups, const I* group_begin, const I* group_level, FillingMemory memory,
             std::uint32_t* all_memory, unsigned blocks, MergedColumns<I> out)
 {
-  __shared__ std::uint32_t scratch[filling_threads / 32][window];
   const Team team(blocks);
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t* const marks = all_memory + team.number * memory.words(blocks);
@@ -410,29 +459,17 @@ fill_groups(LevelledView<I> T, I groups, const I* group_begin, const I* group_le
     const BitRow shape = {0, static_cast<std::uint16_t>((span + 31) / 32),
                           static_cast<std::uint16_t>((static_cast<std::uint64_t>(last - first) + 31) / 32)};
     const KnownGroup<I> group = {first, shape, marks, rank, bits};
+    const unsigned all_words = shape.outside + static_cast<unsigned>(shape.inside);
     for (I level = group_level[g]; T.level_begin[level] < last; ++level) {
-      const I end = T.level_begin[level + 1];
-      for (I own = T.level_begin[level] + static_cast<I>(team.warp()); own < end; own += static_cast<I>(team.warps())) {
-        const RowReads<I> row(T, own);
-        const std::uint32_t begin = group.row_of(own).at;
-        unsigned r = 0, p = 0;
-        unite(row, group, own, shape, scratch[threadIdx.x / 32], [&](unsigned w, std::uint32_t some) {
-          const bool is_outside = w + lane < shape.outside;
-          if (w + lane < shape.outside + static_cast<unsigned>(shape.inside)) bits[begin + w + lane] = some;
-          if (w < shape.outside)
-            put_bits(is_outside ? some : 0, 32 * (w + lane), &r, [&](unsigned k, unsigned number) {
-              const I to = out.r_begin[own] + static_cast<I>(k);
-              out.r[to] = static_cast<I>(outside[number]);
-              if (out.r_local) out.r_local[to] = static_cast<std::uint16_t>(number);
-            });
-          if (w + 32 > shape.outside)
-            put_bits(is_outside ? 0 : some, 32 * (w + lane - shape.outside), &p, [&](unsigned k, unsigned number) {
-              out.p[out.p_begin[own] + static_cast<I>(k)] = first + static_cast<I>(number);
-            });
-        });
-      }
+      unite_level(T, team, group, T.level_begin[level], T.level_begin[level + 1], shape,
+                  [&](I own, unsigned w, std::uint32_t some) {
+                    if (w + lane < all_words) bits[group.row_of(own).at + w + lane] = some;
+                  });
       team.meet();
     }
+    for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps()))
+      name_columns(group, own, outside, out);
+    team.meet();
   }
 }
 

@@ -10,6 +10,7 @@
 /// growth max_i sum_k |p_ik| / |d_k| says how much at most: while it is small the backward error is. Where it is not,
 /// the backward error is measured, on a right-hand side whose solution is known to be of ordinary size.
 
+#include "merge_steps.cuh"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
 
@@ -18,26 +19,12 @@ namespace syncfree::cuda {
 /// A plan (merge_plan.hpp) of n places and its numbers. `p_place` names P's columns, `p_row` the same as rows of the
 /// triangle.
 ///   r_local  nullptr where there is none
-///   span     of a row's numbers in shared memory
 template <class V, class I> struct MergedView {
   I n;
-  const unsigned* depth;
-  const I *group, *group_begin, *group_level, *level_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
+  const I *group, *group_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
   const std::uint16_t* r_local;
-  std::uint32_t span;
   Number<V>*p, *r;
 };
-
-/// The first of the ascending begin..end - 1 that is not below `place`.
-template <class I> __device__ I find_place(const I* column, I begin, I end, I place)
-{
-  while (begin < end) {
-    const I middle = begin + (end - begin) / 2;
-    if (column[middle] < place) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
-}
 
 /// Where the rows of P and R of a place stand.
 template <class I> struct MergedRow {
@@ -57,14 +44,28 @@ template <class I> struct MergedRow {
   __device__ I entry(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
 };
 
-/// Where a row has its numbers in shared memory: each column that its group knows has a slot, found without a search.
-template <class N, class V, class I> class LocalSlots {
+/// Where the warps that make a row have it, in bytes of shared memory: columns, then a tray of numbers for each warp.
+struct TrayMemory {
+  unsigned warps;
+  std::size_t columns, tray;
+
+  SYNCFREE_HD std::size_t bytes() const { return columns + warps * tray; }
+  static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+};
+
+/// Where a row's numbers are in a tray: each column that its group knows has a slot, found without a search.
+template <class V, class I> class LocalSlots {
 public:
-  __device__ LocalSlots(const MergedView<V, I>& M, I place, const MergedRow<I>&, N* memory, int, int)
-      : M_(M), value_(memory), first_(M.group_begin[M.group[place]]), rows_(M.group_begin[M.group[place] + 1] - first_)
+  __device__ LocalSlots(const MergedView<V, I>& M, I place, const MergedRow<I>&, void*, unsigned, unsigned)
+      : M_(M), first_(M.group_begin[M.group[place]]), rows_(M.group_begin[M.group[place] + 1] - first_)
   {
   }
-  __device__ N& at(std::uint32_t slot) const { return value_[slot]; }
+  ///   span  of the plan's groups
+  template <class N> static TrayMemory memory(std::int64_t span, std::int64_t)
+  {
+    return {1, 0, TrayMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
+  }
+
   __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
   {
     const I k = row.entry(e);
@@ -74,25 +75,26 @@ public:
 
 private:
   const MergedView<V, I>& M_;
-  N* value_;
   I first_, rows_;
 };
 
 /// The same where a group knows too many columns: entry e of the row has slot e, and its columns are searched.
-template <class N, class V, class I> class FoundSlots {
+template <class V, class I> class FoundSlots {
 public:
-  __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, N* memory, int lane, int lanes)
-      : M_(M), column_(reinterpret_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.size())
+  __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
+                        unsigned threads)
+      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.size())
   {
-    value_ = reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory) + columns_bytes(size_));
-    for (I e = static_cast<I>(lane); e < size_; e += static_cast<I>(lanes))
+    for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
       column_[e] = own.in_p(e) ? M.p_place[own.entry(e)] : M.r_place[own.entry(e)];
   }
-  /// Of a row of so many entries.
-  static SYNCFREE_HD std::size_t columns_bytes(I entries) { return (entries * sizeof(I) + 15) / 16 * 16; }
-  static std::size_t bytes(I entries) { return columns_bytes(entries) + (entries * sizeof(N) + 15) / 16 * 16; }
+  ///   row  entries of the longest
+  template <class N> static TrayMemory memory(std::int64_t, std::int64_t row)
+  {
+    const auto entries = static_cast<std::size_t>(row);
+    return {1, TrayMemory::whole(entries * sizeof(I)), TrayMemory::whole(entries * sizeof(N))};
+  }
 
-  __device__ N& at(std::uint32_t slot) const { return value_[slot]; }
   __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
   {
     const I k = row.entry(e);
@@ -105,42 +107,47 @@ public:
 private:
   const MergedView<V, I>& M_;
   I* column_;
-  N* value_;
   I ps_, size_;
 };
 
-/// A place's numbers of P and R while `lanes` threads change them, in shared memory.
-template <class N, class V, class I, int lanes, template <class, class, class> class Slots> class RowInMemory {
+/// A place's numbers of P and R while warps change them, each in a tray of its own; what they find is added up at the
+/// end, tray by tray.
+template <class T, class V, class I, template <class, class> class Slots> class RowInTrays {
 public:
-  using Number = syncfree::cuda::Number<V>;
-  static constexpr int batch = 2;  ///< entries of the next row that a thread has in flight
+  using N = Number<T>;
+  static constexpr int batch = 2;             ///< entries of another row that a lane loads at once
+  static constexpr I trip = 32 * batch;       ///< entries that a warp loads at once
   struct Part {
-    Number value[batch];
+    Number<V> value[batch];
     std::uint32_t slot[batch];
   };
 
-  __device__ RowInMemory(const MergedView<V, I>& M, I place, N* memory)
-      : M_(M), own_(MergedRow<I>::of(M, place)), slots_(M, place, own_, memory, lane(), lanes)
+  ///   thread  of those that make the row
+  __device__ RowInTrays(const MergedView<V, I>& M, I place, const TrayMemory& memory, unsigned char* at, unsigned thread)
+      : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
+        slots_(M, place, own_, at, thread, threads())
   {
-    for (I e = lane(); e < own_.size(); e += lanes) slots_.at(slots_.of_own(own_, e)) = N(number(own_, e));
-    sync();
+    for_own([&](I e, std::uint32_t slot) {
+      tray(0)[slot] = N(number(own_, e));
+      for (unsigned w = 1; w < memory_.warps; ++w) tray(w)[slot] = N(0);
+    });
+    meet();
   }
 
-  static __device__ void sync()
+  /// Entries begin..end - 1 of P become 0.
+  __device__ void clear(I begin, I end) const
   {
-    if (lanes == 32) __syncwarp();
-    else __syncthreads();
+    for (I k = begin + static_cast<I>(thread_); k < end; k += threads())
+      tray(0)[slots_.of_own(own_, k - own_.p)] = N(0);
+    meet();
   }
 
-  /// Entry k of P becomes 0.
-  __device__ void clear(I k) const { slots_.at(slots_.of_own(own_, k - own_.p)) = N(0); }
-
-  __device__ Part load(const MergedRow<I>& row, I from = 0) const
+  __device__ Part load(const MergedRow<I>& row, I from) const
   {
     Part part;
 #pragma unroll
     for (int b = 0; b < batch; ++b) {
-      const I e = from + lane() + b * lanes;
+      const I e = from + lane() + b * 32;
       const bool live = e < row.size();
       part.slot[b] = live ? slots_.of(row, e) : ~0u;
       if (live) part.value[b] = number(row, e);
@@ -148,68 +155,53 @@ public:
     return part;
   }
 
-  /// Subtracts factor times a row of which `part` is the beginning.
-  __device__ void subtract(const N& factor, const MergedRow<I>& row, Part part) const
+  /// Subtracts factor times a part of a row; by a warp.
+  __device__ void subtract(const N& factor, const Part& part) const
   {
-    for (I from = 0; from < row.size(); from += batch * lanes) {
-      if (from > 0) part = load(row, from);
+    N* const own = tray(thread_ / 32);
 #pragma unroll
-      for (int b = 0; b < batch; ++b)
-        if (part.slot[b] != ~0u) slots_.at(part.slot[b]) -= product(factor, N(part.value[b]));
-    }
-    sync();
+    for (int b = 0; b < batch; ++b)
+      if (part.slot[b] != ~0u) own[part.slot[b]] -= product(factor, N(part.value[b]));
+    __syncwarp();
   }
 
-  /// To the plan's arrays.
+  /// To the plan's arrays. Afterwards the memory is free.
   __device__ void store() const
   {
-    for (I e = lane(); e < own_.size(); e += lanes) number(own_, e) = Number(slots_.at(slots_.of_own(own_, e)));
-    sync();
+    meet();
+    for_own([&](I e, std::uint32_t slot) {
+      N sum = tray(0)[slot];
+      for (unsigned w = 1; w < memory_.warps; ++w) sum += tray(w)[slot];
+      number(own_, e) = Number<V>(sum);
+    });
+    meet();
   }
 
 private:
-  static __device__ int lane() { return static_cast<int>(threadIdx.x % lanes); }
-  __device__ Number& number(const MergedRow<I>& row, I e) const
+  static __device__ I lane() { return static_cast<I>(threadIdx.x % 32); }
+  __device__ I threads() const { return static_cast<I>(32 * memory_.warps); }
+  __device__ N* tray(unsigned warp) const { return reinterpret_cast<N*>(tray_ + warp * memory_.tray); }
+  /// Several warps that make a row are all of their block.
+  __device__ void meet() const
+  {
+    if (memory_.warps == 1) __syncwarp();
+    else __syncthreads();
+  }
+  template <class Use> __device__ void for_own(Use use) const
+  {
+    for (I e = static_cast<I>(thread_); e < own_.size(); e += threads()) use(e, slots_.of_own(own_, e));
+  }
+  __device__ Number<V>& number(const MergedRow<I>& row, I e) const
   {
     return row.in_p(e) ? M_.p[row.entry(e)] : M_.r[row.entry(e)];
   }
 
   const MergedView<V, I>& M_;
+  const TrayMemory& memory_;
+  unsigned thread_;
   MergedRow<I> own_;
-  Slots<N, V, I> slots_;
-};
-template <class N, class V, class I, int lanes> using SlottedRow = RowInMemory<N, V, I, lanes, LocalSlots>;
-template <class N, class V, class I, int lanes> using FoundRow = RowInMemory<N, V, I, lanes, FoundSlots>;
-
-/// The same where rows are too long for that: in global memory, by a warp.
-template <class N, class V, class I, int lanes> class SearchedRow {
-public:
-  struct Part {};
-
-  __device__ SearchedRow(const MergedView<V, I>& M, I place, N*) : M_(M), own_(MergedRow<I>::of(M, place)) {}
-
-  static __device__ void sync() { __syncwarp(); }
-  __device__ void clear(I k) const { M_.p[k] = Number<V>(0); }
-  __device__ Part load(const MergedRow<I>&) const { return {}; }
-  __device__ void subtract(const N& factor, const MergedRow<I>& row, Part) const
-  {
-    for (I j = row.p + lane(); j < row.p_end; j += 32) {
-      Number<V>& v = M_.p[find_place(M_.p_place, own_.p, own_.p_end, M_.p_place[j])];
-      v = Number<V>(N(v) - product(factor, N(M_.p[j])));
-    }
-    for (I j = row.r + lane(); j < row.r_end; j += 32) {
-      Number<V>& v = M_.r[find_place(M_.r_place, own_.r, own_.r_end, M_.r_place[j])];
-      v = Number<V>(N(v) - product(factor, N(M_.r[j])));
-    }
-    sync();
-  }
-  __device__ void store() const {}
-
-private:
-  static __device__ I lane() { return static_cast<I>(threadIdx.x % 32); }
-
-  const MergedView<V, I>& M_;
-  MergedRow<I> own_;
+  unsigned char* tray_;
+  Slots<V, I> slots_;
 };
 
 /// The rows as they are in the triangle, with their diagonal divided out; a warp a row.
@@ -233,75 +225,72 @@ template <class T, class V, class I> __global__ void begin_rows(StoredView<V, I>
   }
 }
 
-/// What a row of P names in the first block of its pair: entries begin..end - 1, none where it stands in that itself.
-template <class I> struct ReadBlock {
-  I begin = 0, end = 0;
+/// The rows that a lane of a warp each has found, part by part.
+template <class N, class I> struct RowParts {
+  unsigned rest;         ///< lanes whose rows are still to come
+  MergedRow<I> row = {}; ///< the one at hand
+  N factor = N(0);
+  I from = 0;            ///< where the part at hand begins
 
-  template <class V> __device__ ReadBlock(const MergedView<V, I>& M, I place, int step)
+  __device__ bool more(I trip) const { return rest || from + trip < row.size(); }
+  ///   theirs, own_factor  of this lane
+  __device__ void advance(I trip, const MergedRow<I>& theirs, const N& own_factor)
   {
-    const unsigned depth = M.depth[place] - 1, block = depth >> step;
-    if (block % 2 == 0) return;
-    const I level = M.group_level[M.group[place]] + static_cast<I>((block - 1) << step);
-    const I first = M.p_begin[place], last = M.p_begin[place + 1];
-    begin = find_place(M.p_place, first, last, M.level_begin[level]);
-    end = find_place(M.p_place, begin, last, M.level_begin[level + (I(1) << step)]);
+    from += trip;
+    if (from < row.size() || !rest) return;
+    const int lane = __ffs(rest) - 1;
+    rest &= rest - 1;
+    row = theirs.of_lane(lane), factor = of_lane(own_factor, lane), from = 0;
   }
 };
 
-/// Puts in what a row reads of the block before its own.
-template <class T, class V, class I, template <class, class, class, int> class Row, int lanes>
-__device__ void put_in(const MergedView<V, I>& M, const ReadBlock<I>& reads, I place, Number<T>* slots)
+/// Puts in what a row reads of the block before its own; each of its warps takes every so manieth entry.
+template <class T, class V, class I, template <class, class> class Slots>
+__device__ void put_in(const MergedView<V, I>& M, const BlockReads<I>& reads, const TrayMemory& memory,
+                       unsigned char* at, unsigned thread)
 {
   using N = Number<T>;
-  constexpr int flight = 4;  // rows that are on their way at once
-  const Row<N, V, I, lanes> row(M, place, slots);
-  /* each warp looks at 32 entries at once */
-  for (I chunk = reads.begin; chunk < reads.end; chunk += 32) {
-    const I k = chunk + static_cast<I>(threadIdx.x % 32);
+  using Row = RowInTrays<T, V, I, Slots>;
+  constexpr int flight = 4;  // parts that are on their way at once
+  const Row row(M, reads.place, memory, at, thread);
+  row.clear(reads.begin, reads.end);
+  const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
+  for (I chunk = reads.begin + warp; chunk < reads.end; chunk += 32 * warps) {
+    const I k = chunk + lane * warps;
     const bool inside = k < reads.end;
-    const I other = inside ? M.p_place[k] : place;
     const N value = inside ? N(M.p[k]) : N(0);
-    const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, other) : MergedRow<I>();
-    row.sync();
-    if (inside && threadIdx.x % lanes < 32) row.clear(k);
-    row.sync();
-    for (unsigned rest = __ballot_sync(~0u, inside); rest;) {
-      MergedRow<I> now[flight];
-      typename Row<N, V, I, lanes>::Part part[flight];
-      int from[flight];
+    const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, M.p_place[k]) : MergedRow<I>();
+    RowParts<N, I> parts{__ballot_sync(~0u, inside)};
+    while (parts.more(Row::trip)) {
+      typename Row::Part part[flight];
+      N factor[flight];
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        from[f] = rest ? __ffs(rest) - 1 : -1;
-        rest &= rest - 1;
-        if (from[f] >= 0) now[f] = theirs.of_lane(from[f]), part[f] = row.load(now[f]);
+        parts.advance(Row::trip, theirs, value);
+        part[f] = row.load(parts.row, parts.from), factor[f] = parts.factor;
       }
 #pragma unroll
-      for (int f = 0; f < flight; ++f)
-        if (from[f] >= 0) row.subtract(of_lane(value, from[f]), now[f], part[f]);
+      for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f]);
     }
   }
   row.store();
 }
 
-/// owns       `lanes` threads own the row of P and of R of one place after the other
+/// owns       `memory.warps` warps own the row of P and of R of one place after the other
 /// waits      for nobody: what a row reads was made by launches before this one
 /// publishes  its rows to the launches behind this one
 /// order      that of the stream
-/// progress   no waits
-/// result     reproducible: rows are put in one after the other
+/// progress   no waits but barriers
+/// result     reproducible: a warp puts in its rows one after the other, and warps are added up in order
 /// source     level merging, design notes 8; inverting a triangle block by block: Higham 2002, 14.2
-template <class T, class V, class I, template <class, class, class, int> class Row, int lanes>
-__global__ void merge_blocks(MergedView<V, I> M, int step)
+template <class T, class V, class I, template <class, class> class Slots>
+__global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, TrayMemory memory)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const std::size_t rows = blockDim.x / lanes, own = threadIdx.x / lanes;
-  Number<T>* const slots = reinterpret_cast<Number<T>*>(shared) + own * M.span;
-  const std::size_t stride = gridDim.x * rows;
-  for (std::size_t at = blockIdx.x * rows + own; at < static_cast<std::size_t>(M.n); at += stride) {
-    const I place = static_cast<I>(at);
-    const ReadBlock<I> reads(M, place, step);
-    if (reads.begin < reads.end) put_in<T, V, I, Row, lanes>(M, reads, place, slots);
-  }
+  const unsigned threads = 32 * memory.warps, own = threadIdx.x / threads;
+  const std::size_t rows = blockDim.x / threads, stride = gridDim.x * rows;
+  for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
+    put_in<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
 }
 
 /// *growth = max over rows of sum_k |p_ik| / |d_k|, as the bits of a double; a warp a row.

@@ -81,7 +81,6 @@ public:
       made.longest = std::max(made.longest, run.longest);
     }
     made.span = span_;
-    made.longest_row = longest_row_;
     number_all(before, &made);
     made.p_column = DeviceArray<I>(static_cast<std::size_t>(add_up_and_read(p_, stream_.get())));
     made.r_column = DeviceArray<I>(static_cast<std::size_t>(add_up_and_read(r_, stream_.get())));
@@ -132,13 +131,12 @@ private:
     std::vector<RunReport> reports(runs_.size());
     reports_.read(reports.data(), 0, reports.size(), stream_.get());
     std::vector<RunCounts> counts;
-    span_ = words_of_group_ = longest_row_ = 0;
+    span_ = words_of_group_ = 0;
     for (const RunReport& report : reports) {
       if (report.gave_up || report.words > most_words) throw GaveUp();
       counts.push_back(report.counts);
       span_ = std::max(span_, report.span);
       words_of_group_ = std::max(words_of_group_, report.words);
-      longest_row_ = std::max(longest_row_, report.row);
     }
     return counts;
   }
@@ -179,7 +177,7 @@ private:
   Stream stream_;  ///< the plans of L and of U may be under way at once
   std::vector<LevelRun> runs_;
   FoundGroups found_;
-  std::int64_t span_ = 0, words_of_group_ = 0, longest_row_ = 0;
+  std::int64_t span_ = 0, words_of_group_ = 0;
   DeviceArray<LevelRun> runs_there_;
   DeviceArray<I> place_, level_begin_, group_;
   DeviceArray<unsigned> depth_;
@@ -243,10 +241,6 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
   made.groups = plan.groups;
   made.span = plan.span;
   if (!depth.empty()) made.longest = *std::max_element(depth.begin(), depth.end());
-  for (std::size_t i = 0; i < depth.size(); ++i) {
-    const auto entries = (plan.p_begin[i + 1] - plan.p_begin[i]) + (plan.r_begin[i + 1] - plan.r_begin[i]);
-    made.longest_row = std::max<std::int64_t>(made.longest_row, entries);
-  }
   made.depth = DeviceArray<unsigned>(depth);
   made.group = DeviceArray<I>(plan.group);
   made.group_begin = DeviceArray<I>(plan.group_begin);

@@ -14,13 +14,12 @@ namespace syncfree::cuda {
 
 /// MergePlan in device memory, without what the triangle's levels say.
 ///   longest      levels of the longest group; 0 without a plan
-///   longest_row  no row of P and R together has more entries
 ///   depth        as there, but from 1 on
 ///   group_level  by group: its first level
 ///   level_begin  places where levels begin
 template <class I> struct DeviceMergePlan {
   I groups = 0;
-  std::int64_t span = 0, longest = 0, longest_row = 0;
+  std::int64_t span = 0, longest = 0;
   DeviceArray<unsigned> depth;
   DeviceArray<I> group, group_begin, group_level, level_begin, p_begin, p_column, r_begin, r_column;
   DeviceArray<std::uint16_t> r_local;

@@ -39,6 +39,7 @@ public:
       if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
       const Status status = make_analysis({A, on_device, symbolic}, made.get());
       if (status.ok()) analysis_ = std::move(made);
+      SYNCFREE_CUDA(MemoryPool::wait_for_device());  // the analysis had streams of its own
       return status;
     });
   }

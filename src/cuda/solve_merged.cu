@@ -32,9 +32,18 @@ template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
   explicit MergedRows(DeviceMergePlan<I> plan)
-      : plan_(std::move(plan)), p_(plan_.p_column.size()), r_(plan_.r_column.size())
+      : plan_(std::move(plan)), steps_(plan_), p_(plan_.p_column.size()), r_(plan_.r_column.size())
   {
+    /* what the steps know is not kept twice */
+    plan_.depth = DeviceArray<unsigned>();
+    plan_.group_level = DeviceArray<I>();
+    plan_.level_begin = DeviceArray<I>();
+    allow_shared_memory(merge_blocks<T, V, I, LocalSlots>, block_bytes());
+    allow_shared_memory(merge_blocks<T, V, I, FoundSlots>, block_bytes());
   }
+
+  /// Has the longest row room where it is to be made?
+  bool fit() const { return steps_.count() == 0 || found_slots().bytes() <= block_bytes(); }
 
   /// P's columns as rows of the triangle, which are `row` by place.
   void find_rows(const I* row)
@@ -47,22 +56,13 @@ public:
   void make_numbers(const StoredView<V, I>& A, unsigned long long* growth, cudaStream_t stream) const
   {
     const unsigned warps = blocks_for(rows() * 32, 128);
-    begin_rows<T, V, I><<<warps, 128, 0, stream>>>(A, view(0));
+    begin_rows<T, V, I><<<warps, 128, 0, stream>>>(A, view());
     check_launch("begin_rows");
-    const bool long_rows = entries() > least_long_row * static_cast<double>(rows());
-    const bool have_slots = !plan_.r_local.empty() || plan_.r_column.empty();
-    const std::size_t slots = have_slots ? static_cast<std::size_t>(plan_.span) * sizeof(T) : ~std::size_t(0);
-    const std::size_t found = FoundSlots<Number<T>, V, I>::bytes(static_cast<I>(plan_.longest_row));
-    if (slots > row_bytes && found <= row_bytes) {
-      if (long_rows) put_together<FoundRow, 128>(found, stream);
-      else put_together<FoundRow, 32>(found, stream);
-    } else if (slots <= block_bytes()) {
-      if (long_rows) put_together<SlottedRow, 128>(slots, stream);
-      else put_together<SlottedRow, 32>(slots, stream);
-    } else {
-      put_together<SearchedRow, 32>(0, stream);
+    for (int step = 0; step < steps_.count(); ++step) {
+      if (has_local_slots()) put_in<LocalSlots>(step, local_slots(), stream);
+      else put_in<FoundSlots>(step, found_slots(), stream);
     }
-    measure_growth<T, V, I><<<warps, 128, 0, stream>>>(A, view(0), growth);
+    measure_growth<T, V, I><<<warps, 128, 0, stream>>>(A, view(), growth);
     check_launch("measure_growth");
   }
 
@@ -76,58 +76,53 @@ public:
   double entries() const { return static_cast<double>(p_.size() + r_.size()); }
   std::size_t plan_bytes() const
   {
-    return plan_.depth.bytes() + plan_.group.bytes() + plan_.group_begin.bytes() + plan_.group_level.bytes() +
-           plan_.level_begin.bytes() + plan_.p_begin.bytes() + plan_.p_column.bytes() + p_row_.bytes() +
-           plan_.r_begin.bytes() + plan_.r_column.bytes() + plan_.r_local.bytes();
+    return plan_.group.bytes() + plan_.group_begin.bytes() + steps_.bytes() + plan_.p_begin.bytes() +
+           plan_.p_column.bytes() + p_row_.bytes() + plan_.r_begin.bytes() + plan_.r_column.bytes() +
+           plan_.r_local.bytes();
   }
   std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  static constexpr double least_long_row = 64;  ///< mean entries of rows that are made by 128 threads
-  /// Bytes that a block may use, and those of a row that leaves room for eight others on a multiprocessor.
+  static constexpr std::size_t tray_bytes = 12 << 10;  ///< of sixteen trays in the memory of a block
+
+  /// Bytes that a block may use.
   static std::size_t block_bytes()
   {
     return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
   }
-  static constexpr std::size_t row_bytes = 24 << 10;
-
-  std::size_t rows() const { return plan_.group.size(); }
-  MergedView<V, I> view(std::uint32_t span) const
+  TrayMemory local_slots() const { return LocalSlots<V, I>::template memory<Number<T>>(plan_.span, 0); }
+  TrayMemory found_slots() const { return FoundSlots<V, I>::template memory<Number<T>>(0, steps_.longest_row()); }
+  bool has_local_slots() const
   {
-    return {static_cast<I>(rows()),
-            plan_.depth.data(),
-            plan_.group.data(),
-            plan_.group_begin.data(),
-            plan_.group_level.data(),
-            plan_.level_begin.data(),
-            plan_.p_begin.data(),
-            plan_.p_column.data(),
-            p_row_.data(),
-            plan_.r_begin.data(),
-            plan_.r_column.data(),
-            plan_.r_local.data(),
-            span,
-            numbers(p_.data()),
-            numbers(r_.data())};
+    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().tray <= tray_bytes;
   }
 
-  ///   bytes   of a row in shared memory
-  template <template <class, class, class, int> class Row, int lanes>
-  void put_together(std::size_t bytes, cudaStream_t stream) const
+  std::size_t rows() const { return plan_.group.size(); }
+  MergedView<V, I> view() const
   {
-    const auto span = static_cast<std::uint32_t>(bytes / sizeof(T));
-    if (bytes) allow_shared_memory(merge_blocks<T, V, I, Row, lanes>, block_bytes());
-    std::size_t together = lanes == 128 ? 1 : 4;
-    if (bytes) together = std::clamp<std::size_t>((48 << 10) / bytes, 1, together);
-    const auto most = static_cast<unsigned>(32 * device_attribute(cudaDevAttrMultiProcessorCount));
-    const unsigned blocks = std::min(blocks_for(rows(), static_cast<unsigned>(together)), most);
-    const auto threads = static_cast<unsigned>(together) * lanes;
-    for (int step = 0; std::int64_t(1) << step < plan_.longest; ++step)
-      merge_blocks<T, V, I, Row, lanes><<<blocks, threads, together * bytes, stream>>>(view(span), step);
+    return {static_cast<I>(rows()), plan_.group.data(),    plan_.group_begin.data(), plan_.p_begin.data(),
+            plan_.p_column.data(),  p_row_.data(),         plan_.r_begin.data(),     plan_.r_column.data(),
+            plan_.r_local.data(),   numbers(p_.data()),    numbers(r_.data())};
+  }
+
+  /// By blocks of one row's warps, or of some rows of a warp each.
+  template <template <class, class> class Slots> void put_in(int step, TrayMemory memory, cudaStream_t stream) const
+  {
+    const std::size_t count = steps_.rows(step);
+    if (count == 0) return;
+    const std::size_t most = 32 * static_cast<std::size_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+    memory.warps = steps_.warps(step, most);
+    while (memory.warps > 1 && memory.bytes() > block_bytes()) memory.warps /= 2;
+    const std::size_t rows = memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.bytes(), 1, 4);
+    const auto blocks = static_cast<unsigned>(std::min((count + rows - 1) / rows, most));
+    const auto threads = static_cast<unsigned>(32 * rows * memory.warps);
+    merge_blocks<T, V, I, Slots>
+        <<<blocks, threads, rows * memory.bytes(), stream>>>(view(), steps_.reads(step), count, memory);
     check_launch("merge_blocks");
   }
 
   DeviceMergePlan<I> plan_;
+  MergeSteps<I> steps_;
   DeviceArray<I> p_row_;
   DeviceArray<V> p_, r_;
 };
@@ -211,6 +206,10 @@ private:
     const DevicePattern<I> pattern = {A.n, entries, A.begin, A.column};
     if (!make_merge_plan<I>({pattern, nullptr, level_begin_}, rule_, &made)) made = plan_on_host();
     merged_ = MergedRows<T, V, I>(std::move(made));
+    if (!merged_.fit()) {
+      rule_.most_levels = 1;
+      return plan();
+    }
     merged_.find_rows(A.row);
     Granularity g;
     g.rows_a_level = static_cast<double>(A.n) / static_cast<double>(merged_.groups());

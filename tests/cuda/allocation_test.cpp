@@ -1,5 +1,5 @@
 /// Memory of the device: the k-th array finds none, for every k; then the bytes are named, nothing is left behind, and
-/// the object can be used again. cudaMallocFromPoolAsync and cudaFree are replaced for the whole program.
+/// the object can be used again. cudaMallocFromPoolAsync and cudaFreeAsync are replaced for the whole program.
 
 #include <dlfcn.h>
 
@@ -7,6 +7,7 @@
 
 #include "../battery.hpp"
 #include "device_support.hpp"
+#include "syncfree/cuda/memory_pool.hpp"
 
 namespace {
 
@@ -36,15 +37,21 @@ extern "C" cudaError_t cudaMallocFromPoolAsync(void** place, std::size_t bytes, 
   return error;
 }
 
-extern "C" cudaError_t cudaFree(void* place)
+extern "C" cudaError_t cudaFreeAsync(void* place, cudaStream_t stream)
 {
-  static const auto real = next_of<cudaError_t(void*)>("cudaFree");
+  static const auto real = next_of<cudaError_t(void*, cudaStream_t)>("cudaFreeAsync");
   live.erase(place);
-  return real(place);
+  return real(place, stream);
 }
 
 namespace syncfree {
 namespace {
+
+std::size_t arrays_left()
+{
+  cuda::MemoryPool::of_device()->free_left();
+  return live.size();
+}
 
 /// A whole life: analysis, refresh, solves with host memory of L U and of its transpose.
 Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
@@ -65,7 +72,7 @@ TEST(Allocation, the_kth_that_fails_is_reported_and_leaks_nothing)
     SCOPED_TRACE(strategy);
     failing = -1;
     ASSERT_EQ(use(*make_cuda_preconditioner<double, I>(), A, strategy).message(), "success");
-    const std::size_t before = live.size();
+    const std::size_t before = arrays_left();
     for (int k = 0, failures = 1; failures; ++k) {
       auto p = make_cuda_preconditioner<double, I>();
       made = 0;
@@ -86,7 +93,7 @@ TEST(Allocation, the_kth_that_fails_is_reported_and_leaks_nothing)
         EXPECT_EQ(use(*p, A, strategy).message(), "success") << k;
       }
       p.reset();
-      ASSERT_EQ(live.size(), before) << "after the failure of number " << k;
+      ASSERT_EQ(arrays_left(), before) << "after the failure of number " << k;
     }
   }
 }
@@ -95,7 +102,7 @@ TEST(Allocation, of_sweeps_that_fails_is_reported_and_sweeps_allocate_nothing)
 {
   const auto A = random_band(600, 3, 90, 0, 3);
   std::vector<double> b(A.n, 1), x(A.n);
-  const std::size_t before = live.size();
+  const std::size_t before = arrays_left();
   for (const std::string strategy : {"auto", "csc_sync_free", "merged"}) {
     SCOPED_TRACE(strategy);
     const auto relaxation = make_cuda_relaxation<double, I>();
@@ -117,7 +124,7 @@ TEST(Allocation, of_sweeps_that_fails_is_reported_and_sweeps_allocate_nothing)
     EXPECT_TRUE(relaxation->relax(Sweep::backward, false, 2, b.data(), x.data()).ok());
     EXPECT_EQ(made, 0);
   }
-  EXPECT_EQ(live.size(), before);
+  EXPECT_EQ(arrays_left(), before);
 }
 
 TEST(Allocation, solves_and_refreshes_allocate_nothing_the_second_time)
@@ -143,7 +150,7 @@ TEST(Allocation, of_several_columns_that_fails_is_reported_and_fewer_columns_all
   std::vector<double> numbers(static_cast<std::size_t>(n) * most, 1);
   for (const std::string& strategy : device_strategies()) {
     SCOPED_TRACE(strategy);
-    const std::size_t before = live.size();
+    const std::size_t before = arrays_left();
     {
       const DeviceVector b(numbers), x(numbers.size());
       for (int k = 0, failures = 1; failures; ++k) {
@@ -169,7 +176,7 @@ TEST(Allocation, of_several_columns_that_fails_is_reported_and_fewer_columns_all
         EXPECT_EQ(made, 0);
       }
     }
-    EXPECT_EQ(live.size(), before);
+    EXPECT_EQ(arrays_left(), before);
   }
 }
 

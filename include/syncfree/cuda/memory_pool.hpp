@@ -2,14 +2,17 @@
 
 /// Memory of the device for arrays that come and go: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and
 /// an analysis makes more than a hundred arrays. A pool of CUDA's keeps what was freed. What is idle is at most a 32nd
-/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other.
+/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other. Who frees would have to wait for
+/// the kernels that still use the array; small arrays are kept until there are many, and then one wait does for all.
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace syncfree::cuda {
 
@@ -54,6 +57,7 @@ public:
     cudaError_t error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
     if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
       (void)cudaGetLastError();
+      free_left();
       (void)cudaMemPoolTrimTo(pool_, 0);
       error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
     }
@@ -64,21 +68,49 @@ public:
     return error;
   }
 
-  /// Waits for what still uses it, as cudaFree() does, on whichever device the caller is.
+  /// Kernels may still use it. On whichever device the caller is.
   void free(void* memory, std::size_t bytes)
   {
-    if (pool_) {
-      int current = device_;
-      (void)cudaGetDevice(&current);
-      if (current != device_) (void)cudaSetDevice(device_);
-      if (wait_for_device() != cudaSuccess) (void)cudaGetLastError();
-      if (current != device_) (void)cudaSetDevice(current);
-      count(-static_cast<std::int64_t>(bytes));
+    if (!pool_) return (void)cudaFree(memory);
+    Batch full;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      left_.add({memory, bytes});
+      if (left_.is_full()) full = std::exchange(left_, Batch());
     }
-    (void)cudaFree(memory);
+    free(full);
+  }
+
+  /// Waits for the device, and then nothing that was freed is kept from others.
+  void free_left()
+  {
+    Batch all;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      all = std::exchange(left_, Batch());
+    }
+    free(all);
   }
 
 private:
+  struct Piece {
+    void* memory;
+    std::size_t bytes;
+  };
+  /// Freed, and perhaps still in use.
+  struct Batch {
+    static constexpr std::size_t most = 64, most_bytes = 32 << 20;
+    std::array<Piece, most> piece;
+    std::size_t count = 0, bytes = 0;
+
+    void add(const Piece& freed)
+    {
+      piece[count++] = freed;
+      bytes += freed.bytes;
+    }
+    bool is_full() const { return count == most || bytes >= most_bytes; }
+  };
+
   explicit MemoryPool(int device) : device_(device)
   {
     int supported = 0;
@@ -99,6 +131,18 @@ private:
     count(0);
   }
 
+  void free(const Batch& batch)
+  {
+    if (batch.count == 0) return;
+    int current = device_;
+    (void)cudaGetDevice(&current);
+    if (current != device_) (void)cudaSetDevice(device_);
+    if (wait_for_device() != cudaSuccess) (void)cudaGetLastError();
+    for (std::size_t k = 0; k < batch.count; ++k) (void)cudaFreeAsync(batch.piece[k].memory, stream_);
+    if (current != device_) (void)cudaSetDevice(current);
+    count(-static_cast<std::int64_t>(batch.bytes));
+  }
+
   /// CUDA keeps what is used and what `kept_` leaves, which is set anew when it has come to be far off.
   void count(std::int64_t bytes)
   {
@@ -114,6 +158,7 @@ private:
   cudaMemPool_t pool_ = nullptr;   ///< nullptr: the device has none
   cudaStream_t stream_ = nullptr;  ///< never at work
   std::mutex mutex_;
+  Batch left_;
   std::int64_t used_ = 0, kept_ = -1, spare_ = 0;
 };
 

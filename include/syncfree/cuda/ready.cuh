@@ -548,21 +548,21 @@ inline __device__ void raise_to(unsigned long long* place, unsigned long long v)
 {
   Shared<unsigned long long>(*place).fetch_max(v, ::cuda::memory_order_relaxed);
 }
-inline __device__ void add_to(unsigned long long* place, unsigned long long v)
+template <class N> __device__ void add_to(N* place, N v)
 {
-  Shared<unsigned long long>(*place).fetch_add(v, ::cuda::memory_order_relaxed);
+  Shared<N>(*place).fetch_add(v, ::cuda::memory_order_relaxed);
 }
-inline __device__ void add_to(int* place, int v) { Shared<int>(*place).fetch_add(v, ::cuda::memory_order_relaxed); }
 inline __device__ void set_bits(unsigned* word, unsigned bits)
 {
   Shared<unsigned>(*word).fetch_or(bits, ::cuda::memory_order_relaxed);
 }
 
-/// The next of the numbers that are given out from *next on, each once.
-inline __device__ unsigned take_number(unsigned* next)
+/// The next of the numbers that are given out from *next on, each once; the first of the next `count`.
+inline __device__ unsigned take_numbers(unsigned* next, unsigned count)
 {
-  return Shared<unsigned>(*next).fetch_add(1, ::cuda::memory_order_relaxed);
+  return Shared<unsigned>(*next).fetch_add(count, ::cuda::memory_order_relaxed);
 }
+inline __device__ unsigned take_number(unsigned* next) { return take_numbers(next, 1); }
 /// Makes *place `v` where it is still what was `seen` there; true for one of those who try at once.
 inline __device__ bool replace(unsigned* place, unsigned seen, unsigned v)
 {
