@@ -33,15 +33,16 @@ public:
   {
     factored_ = false;
     analysis_.reset();
-    return calls_.run([&] {
+    const Status status = calls_.run([&] {
       auto made = std::make_unique<Analysis<T, I>>();
       made->options = options;
       if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
       const Status status = make_analysis({A, on_device, symbolic}, made.get());
       if (status.ok()) analysis_ = std::move(made);
-      SYNCFREE_CUDA(MemoryPool::wait_for_device());  // the analysis had streams of its own
       return status;
     });
+    const Status ended = calls_.run(end_of_analysis);
+    return status.ok() ? ended : status;
   }
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
@@ -165,6 +166,13 @@ public:
 
 private:
   static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
+
+  /// Waits for the analysis's own streams, and for what it no longer needs to be everybody's again.
+  static Status end_of_analysis()
+  {
+    if (MemoryPool* pool = MemoryPool::of_device()) SYNCFREE_CUDA(pool->free_left());
+    return {};
+  }
 
   void prepare_transposes()
   {

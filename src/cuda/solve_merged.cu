@@ -215,7 +215,7 @@ private:
     g.rows_a_level = static_cast<double>(A.n) / static_cast<double>(merged_.groups());
     g.entries_a_row = merged_.entries() / static_cast<double>(A.n);
     lanes_ = choose_lanes_of_merged(g.entries_a_row);
-    against_crowding_ = memory_against_crowding(g, lanes_, level_order_threads);
+    against_crowding_ = memory_against_crowding_of_merged(g, lanes_, level_order_threads);
     with_lanes(lanes_, [&](auto lanes) {
       allow_shared_memory(one_column<lanes>(), against_crowding_);
     });

@@ -57,7 +57,7 @@ public:
     cudaError_t error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
     if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
       (void)cudaGetLastError();
-      free_left();
+      (void)free_left();
       (void)cudaMemPoolTrimTo(pool_, 0);
       error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
     }
@@ -78,18 +78,18 @@ public:
       left_.add({memory, bytes});
       if (left_.is_full()) full = std::exchange(left_, Batch());
     }
-    free(full);
+    if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
   }
 
   /// Waits for the device, and then nothing that was freed is kept from others.
-  void free_left()
+  cudaError_t free_left()
   {
     Batch all;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       all = std::exchange(left_, Batch());
     }
-    free(all);
+    return free(all);
   }
 
 private:
@@ -131,16 +131,17 @@ private:
     count(0);
   }
 
-  void free(const Batch& batch)
+  /// cudaDeviceSynchronize()'s error.
+  cudaError_t free(const Batch& batch)
   {
-    if (batch.count == 0) return;
     int current = device_;
     (void)cudaGetDevice(&current);
     if (current != device_) (void)cudaSetDevice(device_);
-    if (wait_for_device() != cudaSuccess) (void)cudaGetLastError();
+    const cudaError_t error = wait_for_device();
     for (std::size_t k = 0; k < batch.count; ++k) (void)cudaFreeAsync(batch.piece[k].memory, stream_);
     if (current != device_) (void)cudaSetDevice(current);
     count(-static_cast<std::int64_t>(batch.bytes));
+    return error;
   }
 
   /// CUDA keeps what is used and what `kept_` leaves, which is set anew when it has come to be far off.
