@@ -123,7 +123,8 @@ public:
   };
 
   ///   thread  of those that make the row
-  __device__ RowInTrays(const MergedView<V, I>& M, I place, const TrayMemory& memory, unsigned char* at, unsigned thread)
+  __device__ RowInTrays(const MergedView<V, I>& M, I place, const TrayMemory& memory, unsigned char* at,
+                        unsigned thread)
       : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
         slots_(M, place, own_, at, thread, threads())
   {
