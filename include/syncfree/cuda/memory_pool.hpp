@@ -140,7 +140,7 @@ private:
     const cudaError_t error = wait_for_device();
     for (std::size_t k = 0; k < batch.count; ++k) (void)cudaFreeAsync(batch.piece[k].memory, stream_);
     if (current != device_) (void)cudaSetDevice(current);
-    count(-static_cast<std::int64_t>(batch.bytes));
+    if (batch.count > 0) count(-static_cast<std::int64_t>(batch.bytes));
     return error;
   }
 
