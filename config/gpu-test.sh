@@ -49,7 +49,7 @@ make_all() {
 # What racecheck reports is compared with the hand-overs that are meant.
 sanitize() {
   local tool=$1 report=build/log/racecheck-report.txt
-  local tests='Device.solves_rows*:Device.a_clean*:DeviceColumns*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
+  local tests='Device.solves_*:Device.a_clean*:DeviceColumns*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
   export SYNCFREE_SHORT=1
   if [ "$tool" = racecheck ]; then
     tests=$tests:Device.factors*:Analyses/0.merge*:Analyses/0.plan*

@@ -143,6 +143,22 @@ Pattern grid_pattern(std::int64_t x, std::int64_t y, std::int64_t z)
   return rows;
 }
 
+/// Points on a grid with three unknowns, every `odd`-th with two, and all that are around them in a box.
+Pattern nodes_pattern(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t odd)
+{
+  std::vector<std::int64_t> first{0};
+  for (std::int64_t p = 0; p < x * y * z; ++p) first.push_back(first.back() + (p % odd == odd - 1 ? 2 : 3));
+  Pattern rows(first.back());
+  for (std::int64_t p = 0; p < x * y * z; ++p)
+    for (std::int64_t q = 0; q <= p; ++q) {
+      const bool near = p % x - q % x <= 1 && q % x - p % x <= 1 && p / x % y - q / x % y <= 1 &&
+                        q / x % y - p / x % y <= 1 && p / (x * y) - q / (x * y) <= 1;
+      for (std::int64_t i = first[p]; near && i < first[p + 1]; ++i)
+        for (std::int64_t j = first[q]; j < first[q + 1]; ++j) add_symmetric(&rows, i, j);
+    }
+  return rows;
+}
+
 void sort_rows(Pattern* rows)
 {
   for (auto& row : *rows) {
@@ -228,6 +244,7 @@ Pattern pattern_of(const std::string& name)
   if (name == "poisson_ilu0") return grid_pattern(12, 11, 10);
   if (name == "random_wide") return random_pattern(2000, 5, 2000);
   if (name == "random_band") return random_pattern(1500, 10, 60);
+  if (name == "nodes") return nodes_pattern(7, 5, 4, 6);
   if (name == "power_law") return power_law_pattern(2000);
   if (name == "growth") return growth_pattern(160);
   if (name == "growth_overflow") return growth_pattern(3000);
@@ -257,6 +274,7 @@ const std::vector<BatteryEntry>& battery()
       {"poisson_ilu0", "the factor of a PDE: regular levels that grow and shrink"},
       {"random_wide", "reads anywhere: few levels, far waits"},
       {"random_band", "many entries near the diagonal: many levels"},
+      {"nodes", "rows that read the same, two or three of them at each point of a mesh"},
       {"power_law", "a few very long rows and columns"},
       {"growth", "bidiagonal, multiplier 2: errors grow as fast as the solution"},
       {"growth_overflow", "the same until it overflows: infinities in the middle of a solve", true, true, true, false},

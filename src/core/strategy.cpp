@@ -64,17 +64,20 @@ struct DeviceTimes {
   double apply, plan;
 };
 
+/// Fitted to 54 factors and a dozen grids. A node's rows share what they read and what they wait for.
 static DeviceTimes level_order_times(const ChoiceInput& f)
 {
-  const double bytes = 12 * static_cast<double>(f.nnz) / 2;
-  return {"level_order", 2 * (8 + 0.62 * static_cast<double>(f.levels) + bytes / 1.7e6), 0};
+  const auto entries = static_cast<double>(f.nnz) / 2;
+  const double rows = 0.54 * static_cast<double>(f.levels) + 12 * entries / 0.75e6;
+  const double nodes = 0.62 * static_cast<double>(f.node_levels) + (8 + 4.0 / std::max(f.node_size, 1)) * entries / 1.3e6;
+  return {"level_order", 2 * (2.5 + (f.node_size > 0 ? nodes : rows)), 0};
 }
 
 static DeviceTimes courier_times(const ChoiceInput& f)
 {
   const auto entries_of_both = static_cast<double>(f.nnz);
-  const double on_device = 2000 + 2e-4 * entries_of_both;
-  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, on_device};
+  const double on_device = 2000 + 2e-4 * entries_of_both, tiles = 500 + 2e-4 * entries_of_both;
+  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, tiles};
   const double on_host = 0.048 * entries_of_both / std::clamp(f.threads, 1, 12) + 0.03 * std::min(entries_of_both, 8e5);
   const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
   const double step = entries <= 5 ? 0.09 : f.longest <= ghost_near[ghost_sizes - 1] ? 0.17 : 0.25;
@@ -85,27 +88,36 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), f.courier_on_device ? on_device : on_host};
 }
 
-/// Of an apply, and of each entry in it.
-static constexpr double merged_start = 5, merged_entry = 2.3e-5;
-
-static double merged_plan_time(double entries, std::int64_t longest)
+static double total(const ChoiceInput& f, const DeviceTimes& t)
 {
-  return 2500 + 0.0013 * entries + 5 * static_cast<double>(longest);
+  return static_cast<double>(f.expected_applies) * t.apply + t.plan;
+}
+
+/// Of an apply, and of each entry in it.
+static constexpr double merged_start = 5, merged_entry = 2e-5;
+
+/// Runs of 64 levels are planned side by side, the rows of one run one behind the other.
+static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
+{
+  const double rows_of_run = static_cast<double>(f.rows) * std::min(1.0, 64 / static_cast<double>(f.levels));
+  return 1160 + 0.001 * entries + 19 * static_cast<double>(longest) + 0.08 * rows_of_run;
 }
 
 static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
-  return {"merged", merged_start + (0.6 + 0.007 * length) * groups + merged_entry * entries,
-          merged_plan_time(entries, f.merged_longest)};
+  return {"merged", merged_start + (0.5 + 0.005 * length) * groups + merged_entry * entries,
+          merged_plan_time(f, entries, f.merged_longest)};
 }
 
 bool could_pay_to_merge(const ChoiceInput& f)
 {
-  const double applies = static_cast<double>(f.expected_applies), entries = static_cast<double>(f.nnz);
-  const double least = merged_start + merged_entry * entries;
-  return merged_plan_time(entries, 2) + applies * least < applies * level_order_times(f).apply;
+  constexpr double look = 800;
+  const auto entries = static_cast<double>(f.nnz);
+  const DeviceTimes least = {"merged", merged_start + merged_entry * entries, merged_plan_time(f, entries, 2)};
+  const double others = total(f, level_order_times(f));
+  return look + total(f, least) < (f.tiled_time > 0 ? std::min(others, total(f, courier_times(f))) : others);
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.
@@ -123,11 +135,9 @@ static Choice choose_on_device(const ChoiceInput& f)
 {
   const DeviceTimes plain = level_order_times(f);
   if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "the device"};
-  const double applies = static_cast<double>(f.expected_applies);
-  const auto total = [applies](const DeviceTimes& t) { return applies * t.apply + t.plan; };
   DeviceTimes best = plain;
   const auto consider = [&](const DeviceTimes& other) {
-    if (total(other) < total(best)) best = other;
+    if (total(f, other) < total(f, best)) best = other;
   };
   if (suits_courier(f)) consider(courier_times(f));
   if (f.merged_groups > 0) consider(merged_times(f));

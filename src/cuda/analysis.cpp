@@ -72,6 +72,7 @@ public:
     a_.row_order = DeviceArray<I>(a_.made.row_order);
     a_.column_order = DeviceArray<I>(a_.made.column_order);
     if (!a_.made.natural()) a_.work = DeviceArray<T>(task_.A.n);
+    find_both_nodes();
     if (is_auto() && a_.options.trials && task_.A.n > 0) {
       choose_by_trials();
       make_factorization();
@@ -168,6 +169,21 @@ private:
     const bool found = find_levels(triangle->on_device, triangle->lower, triangle->grid, levels);
     if (!found) *levels = upload(triangle->levels());
     triangle->device_levels = levels;
+  }
+
+  /// For `level_order`, unless it is not worth the time or rows are so long that they are split.
+  void find_both_nodes()
+  {
+    constexpr std::int64_t longest_row = 256;
+    const bool wanted = is_auto() ? a_.options.expected_applies > 0 : a_.options.strategy == "level_order";
+    if (!wanted || L_->n() == 0 || L_->grid.star || longest() > longest_row) return;
+    find_nodes_of(&*L_, &lower_nodes_);
+    find_nodes_of(&*U_, &upper_nodes_);
+  }
+
+  void find_nodes_of(DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
+  {
+    if (find_nodes(triangle->on_device, triangle->lower, nodes)) triangle->nodes = nodes;
   }
 
   /// Of both triangles.
@@ -272,7 +288,7 @@ private:
     if (is_auto()) a_.choice = choose_strategy(features());
   }
 
-  ChoiceInput features() const
+  ChoiceInput features()
   {
     ChoiceInput f;
     f.on_device = true;
@@ -283,12 +299,15 @@ private:
     f.levels = a_.levels.lower;
     if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
     f.longest = longest();
+    if (L_->nodes && U_->nodes) {
+      f.node_size = std::min(L_->nodes->size, U_->nodes->size);
+      f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
+    }
     f.tiled_time = tile_.time;
     f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)
                                                     : may_plan_courier_on_device<T, T>(*L_);
     f.regular = tile_.time > 0 || reaches_regularly(rows_of(*L_), true);
-    const bool no_question = tile_.time > 0 || !may_merge(f.rows, f.levels, f.longest);  // nothing is faster than tiles
-    if (no_question || !could_pay_to_merge(f)) return f;
+    if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
     f.merged_entries = merged.entries;
@@ -296,14 +315,24 @@ private:
     return f;
   }
 
-  /// Of L; nothing where the device gives up.
-  MergeForecast foresee_merging() const
+  /// Of L; nothing where the device gives up. What is found is for the plans; of U, too, where that takes no longer.
+  MergeForecast foresee_merging()
   {
-    MergeForecast merged;
-    const std::vector<I> level_begin = level_begins(*L_);
-    const MergeRule rule = rule_of<T, I>(a_.options);
-    const bool known = forecast_merge<I>({L_->on_device, a_.lower_levels.row.data(), level_begin}, rule, &merged);
-    return known ? merged : MergeForecast();
+    MergeForecast of_L, of_U;
+    bool known = false;
+    begin_merging(&*L_, &lower_merging_);
+    begin_merging(&*U_, &upper_merging_);
+    std::vector<std::function<void()>> looks = {[&] { known = lower_merging_->forecast(&of_L); }};
+    if (a_.options.threads > 1) looks.push_back([&] { (void)upper_merging_->forecast(&of_U); });
+    at_once(a_.options.threads, looks);
+    return known ? of_L : MergeForecast();
+  }
+
+  void begin_merging(DeviceTriangle<I>* triangle, std::optional<Merging<I>>* merging)
+  {
+    const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options) : rule_of<T, I>(a_.options);
+    merging->emplace(triangle->on_device, triangle->device_levels->row.data(), level_begins(*triangle), rule);
+    triangle->merging = &**merging;
   }
 
   void make_factorization()
@@ -321,6 +350,8 @@ private:
   bool was_split_ = false;
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
+  DeviceNodes<I> lower_nodes_, upper_nodes_;
+  std::optional<Merging<I>> lower_merging_, upper_merging_;  ///< where `auto` has looked
   DeviceArray<I> A_begin_, A_column_;  ///< for the factorization, or empty
   TileChoice tile_;
 };

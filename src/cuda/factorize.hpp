@@ -31,7 +31,7 @@ template <class T, class I> class DeviceFactorization {
 public:
   ///   pattern  must outlive this
   ///   levels   of L; must outlive this
-  ///   single   numbers are rounded to single precision; those that do not fit are failures
+  ///   single   numbers are rounded to single precision, if they have another; those that do not fit are failures
   DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, bool single);
 
   /// Pivots may be found by a solver of L, made for the same pattern, where nothing else is updated: with

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "syncfree/csr.hpp"
@@ -74,24 +75,44 @@ template <class Body> void with_lanes(int lanes, Body body)
   }
 }
 
-/// Bytes of shared memory for a block, of which a multiprocessor then takes so many and no more.
-inline std::size_t memory_for_blocks(int blocks)
+/// Bytes of shared memory that keep a second block off a multiprocessor.
+inline std::size_t memory_of_one_block()
 {
-  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / (blocks + 1);
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / 2;
 }
 
-/// Bytes that keep a second block of `threads` off a multiprocessor where eight levels fit without: who waits for a
-/// later level only disturbs. 0 where more blocks are of use.
+/// The same for blocks of `threads` where eight levels fit without a second one, else 0: who waits for a later level
+/// only disturbs.
 inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int threads)
 {
-  return eight_levels_fit(g, lanes, threads) ? memory_for_blocks(1) : 0;
+  return eight_levels_fit(g, lanes, threads) ? memory_of_one_block() : 0;
 }
 
-/// The same for levels that were merged, where a third block is kept off if six fit without. Two did better than one,
-/// three and more by 5 to 22 % for six factors of 43 to 180 entries a row, and worse where less than six fitted.
-inline std::size_t memory_against_crowding_of_merged(const Granularity& g, int lanes, int threads)
+constexpr int level_order_threads = 256;  ///< of a block, at most
+
+/// Blocks of a kernel whose rows are sorted by level.
+struct LevelOrderBlocks {
+  unsigned threads = level_order_threads;
+  std::size_t shared_bytes = 0;  ///< of each; 0: as many on a multiprocessor as there is room for
+
+  std::string describe() const
+  {
+    return shared_bytes > 0 ? ", one block of " + std::to_string(threads) + " threads a multiprocessor" : "";
+  }
+};
+
+/// Levels that have to be on the device at once.
+constexpr double enough_levels = 8;
+/// The same of groups of merged levels; fewer where a row is more than its lanes look at at once.
+inline double enough_groups(const Granularity& g, int lanes) { return g.entries_a_row > 4 * lanes ? 2.6 : 3; }
+
+/// The fewest threads on each multiprocessor with which so many levels are on the device, 128 or 256 in one block, else
+/// as many as there is room for: for thirteen factors, timed with 64 to 512 and all, mostly the fastest.
+inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough)
 {
-  return levels_that_fit(g, lanes, 2 * threads) >= 6 ? memory_for_blocks(2) : 0;
+  for (const int threads : {128, level_order_threads})
+    if (levels_that_fit(g, lanes, threads) >= enough) return {static_cast<unsigned>(threads), memory_of_one_block()};
+  return {};
 }
 
 /// Lets launches of a kernel ask for so much shared memory. The limit belongs to the kernel, not to a launch: above the

@@ -102,7 +102,6 @@ private:
   unsigned launch_;
 };
 
-constexpr int level_order_threads = 256;
 constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 
 /// Rows for each chunk of columns stand side by side.
@@ -191,7 +190,7 @@ template <class V, class I> struct MergedSide {
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.
 ///
-/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block 256 / lanes of them, which
+/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block as many as it has room for, which
 ///            follow each other in level order, those of a row's chunks side by side
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
@@ -212,7 +211,7 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
   constexpr int step = level_order_batch * lanes;
   const Turn turn = take_turn(counter);
   const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), turn.launch);
-  const std::size_t own = turn.place * (level_order_threads / lanes) + threadIdx.x / lanes;
+  const std::size_t own = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
   std::size_t place = own;
   Chunk chunk;
   if constexpr (many) {
@@ -323,7 +322,7 @@ public:
   {
     std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
     if (partial_rows_ > 0) text += ", " + std::to_string(partial_rows_) + " partial rows";
-    return against_crowding_ > 0 ? text + ", one block a multiprocessor" : text;
+    return text + blocks_.describe();
   }
 
   std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
@@ -335,12 +334,12 @@ private:
 
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
       : lanes_(choose_lanes(granularity)),
-        against_crowding_(memory_against_crowding(granularity, lanes_, level_order_threads)),
+        blocks_(choose_blocks(granularity, lanes_, enough_levels)),
         triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
         counter_(1)
   {
-    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), against_crowding_); });
+    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes); });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -370,8 +369,8 @@ private:
 
   template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    launch(one_column<lanes>(), {blocks, level_order_threads, against_crowding_, stream, overlaps}, triangle_.view(),
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+    launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, triangle_.view(),
            OwnSide<V, I>(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
            Output<Number<T>>{numbers(x)}, 1u, conjugate);
   }
@@ -383,7 +382,7 @@ private:
 
   const bool overlaps_ = launches_can_overlap();
   int lanes_;
-  std::size_t against_crowding_;
+  LevelOrderBlocks blocks_;
   StoredTriangle<T, V, I> triangle_;
   I partial_rows_;
   typename Box<Number<T>>::Memory memory_;

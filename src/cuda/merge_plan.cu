@@ -198,33 +198,79 @@ template <class I> bool is_too_large(const DevicePattern<I>& T)
 
 }  // namespace
 
+template <class I> class Merging<I>::Work {
+public:
+  Work(LevelledPattern<I> triangle, const MergeRule& rule) : triangle_(std::move(triangle)), rule_(rule) {}
+
+  const LevelledPattern<I>& triangle() const { return triangle_; }
+  MergeForecast forecast()
+  {
+    look();
+    return forecast_;
+  }
+  DeviceMergePlan<I> plan()
+  {
+    look();
+    if (!groups_) choose(cut_into_runs(triangle_.level_begin, rule_));
+    DeviceMergePlan<I> made = groups_->plan();
+    groups_.reset();
+    return made;
+  }
+
+private:
+  /// At all levels, or where they are many at a sample, which says how small groups have to be.
+  void look()
+  {
+    if (looked_) return;
+    std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
+    const bool all = sample.empty();
+    const double hop = choose(all ? cut_into_runs(triangle_.level_begin, rule_) : std::move(sample));
+    forecast_ = groups_->forecast();
+    looked_ = true;
+    if (all) return;
+    groups_.reset();
+    rule_.hop = hop;
+  }
+
+  double choose(std::vector<LevelRun> runs)
+  {
+    groups_ = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
+    return groups_->choose();
+  }
+
+  LevelledPattern<I> triangle_;
+  MergeRule rule_;
+  bool looked_ = false;
+  MergeForecast forecast_;
+  std::unique_ptr<ChosenGroups<I>> groups_;  ///< of all levels, or none
+};
+
 template <class I>
-bool forecast_merge(const LevelledPattern<I>& triangle, const MergeRule& rule, MergeForecast* out)
+Merging<I>::Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule)
+    : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin)}, rule))
+{
+}
+template <class I> Merging<I>::Merging(Merging&&) noexcept = default;
+template <class I> Merging<I>::~Merging() = default;
+
+template <class I>
+bool Merging<I>::forecast(MergeForecast* out)
 try {
   *out = {};
-  const auto levels = static_cast<std::int64_t>(triangle.level_begin.size()) - 1;
-  if (!may_merge(triangle.T.n, levels)) return true;
+  const LevelledPattern<I>& triangle = work_->triangle();
+  if (!may_merge(triangle.T.n, static_cast<std::int64_t>(triangle.level_begin.size()) - 1)) return true;
   if (is_too_large(triangle.T)) return false;
-  std::vector<LevelRun> runs = sample_of_runs(triangle.level_begin);
-  if (runs.empty()) runs = cut_into_runs(triangle.level_begin, rule);
-  ChosenGroups<I> groups(triangle, std::move(runs), rule);
-  groups.choose();
-  *out = groups.forecast();
+  *out = work_->forecast();
   return true;
 } catch (const GaveUp&) {
   return false;
 }
 
 template <class I>
-bool make_merge_plan(const LevelledPattern<I>& triangle, const MergeRule& rule, DeviceMergePlan<I>* out)
+bool Merging<I>::plan(DeviceMergePlan<I>* out)
 try {
-  if (triangle.T.n == 0 || is_too_large(triangle.T)) return false;
-  const auto sample = sample_of_runs(triangle.level_begin);
-  MergeRule near = rule;
-  if (!sample.empty()) near.hop = ChosenGroups<I>(triangle, sample, rule).choose();
-  ChosenGroups<I> groups(triangle, cut_into_runs(triangle.level_begin, rule), near);
-  groups.choose();
-  *out = groups.plan();
+  if (work_->triangle().T.n == 0 || is_too_large(work_->triangle().T)) return false;
+  *out = work_->plan();
   return true;
 } catch (const GaveUp&) {
   return false;
@@ -254,9 +300,8 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
   return made;
 }
 
-#define INSTANTIATE(I)                                                                                      \
-  template bool forecast_merge<I>(const LevelledPattern<I>&, const MergeRule&, MergeForecast*);           \
-  template bool make_merge_plan<I>(const LevelledPattern<I>&, const MergeRule&, DeviceMergePlan<I>*);     \
+#define INSTANTIATE(I)        \
+  template class Merging<I>; \
   template DeviceMergePlan<I> upload<I>(const MergePlan<I>&, const std::vector<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -4,6 +4,7 @@
 /// std::bad_alloc.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/merge_plan.hpp"
@@ -31,17 +32,30 @@ template <class I> struct DeviceMergePlan {
 template <class I> struct LevelledPattern {
   DevicePattern<I> T;
   const I* row;
-  const std::vector<I>& level_begin;
+  std::vector<I> level_begin;
 
   double plain_entries() const { return static_cast<double>(T.nnz) + static_cast<double>(T.n); }
 };
 
-/// As of a plan on the host, and with the same result. Both return false where the device gives up, because the plan
-/// takes more memory than it is worth.
-template <class I>
-bool forecast_merge(const LevelledPattern<I>& triangle, const MergeRule& rule, MergeForecast* out);
-template <class I>
-bool make_merge_plan(const LevelledPattern<I>& triangle, const MergeRule& rule, DeviceMergePlan<I>* out);
+/// What merging a triangle's levels comes to: first a forecast, perhaps, then the plan, which goes on from what the
+/// forecast has found. Both as of a plan on the host, and with the same result.
+template <class I> class Merging {
+public:
+  ///   row  stays where it is, as the triangle's pattern does
+  Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule);
+  Merging(Merging&&) noexcept;
+  ~Merging();
+
+  /// All zeros where merging is not worth the look. Returns false, as plan() does, where the device gives up, because
+  /// the plan takes more memory than it is worth.
+  bool forecast(MergeForecast* out);
+  /// Only once.
+  bool plan(DeviceMergePlan<I>* out);
+
+private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
 
 /// Where levels begin, in host memory.
 template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle)

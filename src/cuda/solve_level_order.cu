@@ -1,13 +1,16 @@
-/// Strategy `level_order`: rows sorted by level, every number its own flag (level_order.cuh).
+/// Strategy `level_order`: rows sorted by level, every number its own flag (level_order.cuh); nodes where the triangle
+/// has them (solve_nodes.cu).
 
 #include "core/instantiate.hpp"
 #include "level_order.cuh"
+#include "node_solver.hpp"
 
 namespace syncfree::cuda {
 
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
+  if (triangle.nodes) return make_node_solver<T, V, I>(triangle);
   return std::make_unique<LevelOrderSolver<T, V, I, ValueBox>>(triangle, options.threads);
 }
 

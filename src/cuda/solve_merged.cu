@@ -142,7 +142,8 @@ public:
         triangle_(triangle, level_order(triangle), true), memory_(0), columns_(0), work_(triangle.n()), counter_(1),
         reports_(2)
   {
-    plan();
+    if (triangle.merging) plan(triangle.merging);
+    else plan();
   }
 
   bool solves_in_place() const override { return false; }
@@ -187,7 +188,7 @@ public:
                                merged_.entries() / static_cast<double>(entries_));
     length += std::snprintf(text + length, sizeof text - length, ", growth %.1e", growth_);
     if (error_ >= 0) std::snprintf(text + length, sizeof text - length, ", backward error %.1e", error_);
-    return text;
+    return text + blocks_.describe();
   }
 
   std::size_t plan_bytes() const override
@@ -201,24 +202,28 @@ private:
   void plan()
   {
     const StoredView<V, I> A = triangle_.view();
-    DeviceMergePlan<I> made;
     const auto entries = static_cast<I>(entries_ - static_cast<std::size_t>(A.n));
-    const DevicePattern<I> pattern = {A.n, entries, A.begin, A.column};
-    if (!make_merge_plan<I>({pattern, nullptr, level_begin_}, rule_, &made)) made = plan_on_host();
+    Merging<I> merging({A.n, entries, A.begin, A.column}, nullptr, level_begin_, rule_);
+    plan(&merging);
+  }
+
+  void plan(Merging<I>* merging)
+  {
+    DeviceMergePlan<I> made;
+    if (!merging->plan(&made)) made = plan_on_host();
     merged_ = MergedRows<T, V, I>(std::move(made));
     if (!merged_.fit()) {
       rule_.most_levels = 1;
       return plan();
     }
-    merged_.find_rows(A.row);
+    merged_.find_rows(triangle_.view().row);
+    const auto n = static_cast<double>(triangle_.n());
     Granularity g;
-    g.rows_a_level = static_cast<double>(A.n) / static_cast<double>(merged_.groups());
-    g.entries_a_row = merged_.entries() / static_cast<double>(A.n);
+    g.rows_a_level = n / static_cast<double>(merged_.groups());
+    g.entries_a_row = merged_.entries() / n;
     lanes_ = choose_lanes_of_merged(g.entries_a_row);
-    against_crowding_ = memory_against_crowding_of_merged(g, lanes_, level_order_threads);
-    with_lanes(lanes_, [&](auto lanes) {
-      allow_shared_memory(one_column<lanes>(), against_crowding_);
-    });
+    blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
+    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes); });
     begin_count();
   }
 
@@ -290,8 +295,8 @@ private:
 
   template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, level_order_threads);
-    launch(one_column<lanes>(), {blocks, level_order_threads, against_crowding_, stream, overlaps}, rest(),
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+    launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, rest(),
            merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
            Output<Number<T>>{numbers(x)}, 1u, conjugate);
   }
@@ -312,7 +317,7 @@ private:
   DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
   const bool overlaps_ = launches_can_overlap();
   int lanes_ = 1;
-  std::size_t against_crowding_ = 0;
+  LevelOrderBlocks blocks_;
   double growth_ = 0, error_ = -1;  ///< error -1: not measured
 };
 

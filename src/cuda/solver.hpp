@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/strategy_list.hpp"
-#include "levels.hpp"
+#include "nodes.hpp"
 #include "pattern.hpp"
 #include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
@@ -15,6 +15,8 @@
 #include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
+
+template <class I> class Merging;
 
 /// A triangle that a solver is made for. Patterns and levels that are wanted in host memory are copied or found when
 /// they are first asked for.
@@ -37,6 +39,8 @@ public:
   const I* source = nullptr;
   DevicePattern<I> on_device = {};                 ///< or empty
   const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr
+  const DeviceNodes<I>* nodes = nullptr;           ///< nullptr: none, or nobody looked
+  Merging<I>* merging = nullptr;                   ///< for a plan of `merged`, or nullptr
   Grid<I> grid = {};    ///< no star's where nobody looked
   std::int64_t reach = -1;  ///< typical_reach(); -1: nobody looked
   TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle

@@ -142,6 +142,36 @@ TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
   EXPECT_FALSE(could_pay_to_merge(wide)) << "its entries alone take half of an apply";
 }
 
+/// A grid so small that its tiles have little to do at once.
+TEST(Auto, looks_at_merging_beside_tiles_where_both_are_slow)
+{
+  ChoiceInput small = on_device(2500, 99, 2, 1000), large = on_device(2146689, 385, 3, 1000);
+  small.nnz = 9800;
+  small.tiled_time = 16;
+  large.tiled_time = 90;
+  EXPECT_TRUE(could_pay_to_merge(small));
+  EXPECT_FALSE(could_pay_to_merge(large)) << "its entries alone take longer";
+  small.expected_applies = 50;
+  EXPECT_FALSE(could_pay_to_merge(small));
+}
+
+/// Elasticity with three unknowns at each point: a third of the levels, and of what is read.
+TEST(Auto, knows_what_nodes_are_worth)
+{
+  ChoiceInput input = on_device(331776, 990, 41, 50);
+  input.nnz = 26000000;
+  input.regular = false;
+  input.merged_groups = 250;
+  input.merged_entries = 14500000;
+  input.merged_longest = 12;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  input.expected_applies = 1000;
+  EXPECT_EQ(choose_strategy(input).strategy, "merged");
+  input.node_size = 3;
+  input.node_levels = 330;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+}
+
 /// Tiles are filled on the device, whatever its host.
 TEST(Auto, takes_tiles_of_a_grid_for_a_few_applies_on_one_thread)
 {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "cuda/ghost_plan.cuh"
 #include "cuda/levels.hpp"
 #include "cuda/merge_plan.hpp"
+#include "cuda/nodes.hpp"
 #include "syncfree/cuda.hpp"
 
 namespace syncfree::cuda {
@@ -177,6 +179,129 @@ TYPED_TEST(Analyses, find_the_levels_of_the_host)
   }
 }
 
+/// A line of points, of which point p has unknowns[p modulo their number]; coupled with those up to `reach` away.
+template <class I> OwnedPattern<I> points(I count, const std::vector<I>& unknowns, I reach)
+{
+  std::vector<I> first{0};
+  for (I p = 0; p < count; ++p) first.push_back(first.back() + unknowns[p % unknowns.size()]);
+  std::vector<std::vector<I>> rows(first.back());
+  for (I p = 0; p < count; ++p)
+    for (I i = first[p]; i < first[p + 1]; ++i)
+      for (I j = first[std::max<I>(0, p - reach)]; j < first[std::min(count, p + reach + 1)]; ++j)
+        if (p % 5 || j < first[p + 1] || j >= first[std::min(count, p + 2)]) rows[i].push_back(j);
+  return pattern_of(rows);
+}
+
+/// Nodes as nodes.hpp says, by brute force.
+template <class I> struct NodesOfHost {
+  int size = 0;
+  std::vector<I> first, before, level_begin, row;
+
+  NodesOfHost(const PatternView<I>& T, bool lower)
+  {
+    const I n = T.n;
+    const auto row_of = [&](I s) { return lower ? s : n - 1 - s; };
+    const auto reads = [&](I s) {
+      return std::set<I>(T.column + T.row_begin[row_of(s)], T.column + T.row_begin[row_of(s) + 1]);
+    };
+    std::vector<I> place(n);  // in its run
+    std::set<I> last;
+    for (I s = 0; s < n; ++s) {
+      const std::set<I> own = reads(s);
+      if (s > 0) last.insert(row_of(s - 1));
+      place[s] = s > 0 && own == last ? place[s - 1] + 1 : 0;
+      last = own;
+    }
+    for (int try_size = largest_node; try_size > 1 && size == 0; --try_size)
+      if (try_size * std::count_if(place.begin(), place.end(), [=](I p) { return p % try_size == 0; }) <= 1.25 * n)
+        size = try_size;
+    if (size == 0) return;
+    for (I s = 0; s < n; ++s) {
+      before.push_back(static_cast<I>(first.size()));
+      if (place[s] % size == 0) first.push_back(s);
+    }
+    const I count = static_cast<I>(first.size());
+    before.push_back(count);
+    first.push_back(n);
+    std::vector<std::vector<I>> levels;
+    std::vector<I> level(count);
+    for (I v = 0; v < count; ++v) {
+      for (const I j : reads(first[v])) level[v] = std::max(level[v], level[before[row_of(j) + 1] - 1] + 1);
+      if (level[v] == static_cast<I>(levels.size())) levels.emplace_back();
+      levels[level[v]].push_back(v);
+    }
+    for (const auto& one : levels) {
+      level_begin.push_back(static_cast<I>(row.size()));
+      row.insert(row.end(), one.begin(), one.end());
+    }
+    level_begin.push_back(count);
+  }
+};
+
+/// Every entry of T is there once, for the rows that it is between, and the nearest comes last.
+template <class I> void expect_all_entries(const PatternView<I>& T, bool lower, const DeviceNodes<I>& nodes,
+                                           const NodeRows<I>& there)
+{
+  const auto row = host(there.row), begin = host(there.begin), column = host(there.column), source = host(there.source),
+             inner = host(there.inner);
+  std::vector<int> seen(T.nnz());
+  const auto see = [&](I entry, I own, I read) {
+    EXPECT_EQ(entry < 0, own < 0);
+    if (entry < 0 || own < 0) return;
+    EXPECT_TRUE(T.row_begin[own] <= entry && entry < T.row_begin[own + 1]) << own;
+    EXPECT_EQ(T.column[entry], read);
+    ++seen[entry];
+  };
+  ASSERT_EQ(begin.size(), static_cast<std::size_t>(nodes.count) + 1);
+  for (I r = 0; r < nodes.count; ++r) {
+    const I* own = row.data() + r * nodes.size;
+    for (I k = begin[r]; k < begin[r + 1]; ++k) {
+      EXPECT_TRUE(k == begin[r] || (row[column[k]] > row[column[k - 1]]) == lower);
+      for (int p = 0; p < nodes.size; ++p) see(source[k * nodes.size + p], own[p], row[column[k]]);
+    }
+    const I* entry = inner.data() + r * pairs_of(nodes.size);
+    for (int p = 1; p < nodes.size; ++p)
+      for (int q = 0; q < p; ++q) see(*entry++, own[p], own[q]);
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), T.nnz());
+}
+
+TYPED_TEST(Analyses, find_nodes)
+{
+  using I = TypeParam;
+  const std::vector<std::pair<OwnedPattern<I>, int>> cases = {
+    {points<I>(300, {3}, 2), 3},    {points<I>(300, {2}, 3), 2},          {points<I>(90, {6}, 2), 3},
+    {points<I>(200, {4}, 2), 2},    {points<I>(200, {3, 3, 2, 3}, 2), 3}, {points<I>(200, {1, 2, 3}, 2), 0},
+    {points<I>(70, {5, 7, 9}, 1), 3}, {points<I>(1, {100}, 0), 3},        {points<I>(1, {2}, 0), 2},
+    {points<I>(500, {1}, 1), 0},    {points<I>(1, {1}, 0), 0}};
+  for (const auto& [A, size] : cases) {
+    FactorPattern<I> made;
+    ASSERT_TRUE(make_factor_pattern(A.view(), {}, &made).ok());
+    for (const bool lower : {true, false}) {
+      SCOPED_TRACE(testing::Message() << A.n << " rows, nodes of " << size << (lower ? ", lower" : ", upper"));
+      const PatternView<I> T = lower ? made.lower() : made.upper();
+      const NodesOfHost<I> truth(T, lower);
+      EXPECT_EQ(truth.size, size);
+      OwnedPattern<I> copy;
+      copy.n = T.n;
+      copy.row_begin.assign(T.row_begin, T.row_begin + T.n + 1);
+      copy.column.assign(T.column, T.column + T.nnz());
+      const OnDevice<I> there(copy);
+      for (const std::uint64_t patience : {patient, std::uint64_t(1)}) {
+        DeviceNodes<I> nodes;
+        ASSERT_EQ(find_nodes(there.view(), lower, &nodes, patience), size > 0);
+        EXPECT_EQ(nodes.size, size);
+        if (size == 0) continue;
+        EXPECT_EQ(host(nodes.first), truth.first);
+        EXPECT_EQ(host(nodes.before), truth.before);
+        EXPECT_EQ(host(nodes.levels.row), truth.row);
+        EXPECT_EQ(host(nodes.levels.begin), truth.level_begin);
+        expect_all_entries(T, lower, nodes, order_nodes(there.view(), lower, nodes));
+      }
+    }
+  }
+}
+
 /// On a chain the device would take far longer than the host.
 TYPED_TEST(Analyses, give_up_where_a_chain_is_long)
 {
@@ -301,7 +426,8 @@ std::vector<MergeRule> merge_rules()
   return rules;
 }
 
-template <class I> void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const MergeRule& rule)
+template <class I>
+void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const MergeRule& rule, bool looks_first)
 {
   LevelSets<I> levels;
   ASSERT_TRUE(make_level_sets(T.view(), lower, &levels).ok());
@@ -310,7 +436,10 @@ template <class I> void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bo
   const OnDevice<I> there(T);
   const DeviceArray<I> row(levels.row);
   DeviceMergePlan<I> made;
-  ASSERT_TRUE(make_merge_plan<I>({there.view(), row.data(), levels.level_begin}, rule, &made));
+  Merging<I> merging(there.view(), row.data(), levels.level_begin, rule);
+  MergeForecast foreseen, expected;
+  if (looks_first) ASSERT_TRUE(merging.forecast(&foreseen));
+  ASSERT_TRUE(merging.plan(&made));
   const DeviceMergePlan<I> brought = upload(truth, levels.level_begin);
   EXPECT_EQ(made.groups, truth.groups);
   EXPECT_EQ(made.span, truth.span);
@@ -325,9 +454,8 @@ template <class I> void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bo
   EXPECT_EQ(host(made.r_begin), host(brought.r_begin));
   EXPECT_EQ(host(made.r_column), host(brought.r_column));
   EXPECT_EQ(host(made.r_local), host(brought.r_local));
-  MergeForecast foreseen, expected;
+  if (!looks_first) return;
   ASSERT_TRUE(forecast_merge(T.view(), levels, rule, &expected).ok());
-  ASSERT_TRUE(forecast_merge<I>({there.view(), row.data(), levels.level_begin}, rule, &foreseen));
   EXPECT_EQ(foreseen.groups, expected.groups);
   EXPECT_EQ(foreseen.entries, expected.entries);
   EXPECT_EQ(foreseen.longest, expected.longest);
@@ -345,7 +473,8 @@ TYPED_TEST(Analyses, merge_levels_as_the_host_does)
       for (const MergeRule& rule : merge_rules()) {
         SCOPED_TRACE(std::to_string(t) + (lower ? " lower, hop " : " upper, hop ") + std::to_string(rule.hop) +
                      ", entry " + std::to_string(rule.entry) + ", levels " + std::to_string(rule.most_levels));
-        expect_the_plan_of_the_host(triangles[t], lower, rule);
+        for (const bool looks_first : {true, false})
+          expect_the_plan_of_the_host(triangles[t], lower, rule, looks_first);
         if (testing::Test::HasFailure()) return;
       }
   }
@@ -364,7 +493,7 @@ TYPED_TEST(Analyses, merge_levels_with_long_rows)
   }
   MergeRule rule;
   rule.entry = 1e-6, rule.most_fill = 1000;
-  expect_the_plan_of_the_host(pattern_of(rows), true, rule);
+  expect_the_plan_of_the_host(pattern_of(rows), true, rule, true);
 }
 
 TYPED_TEST(Analyses, have_the_fingerprints_of_the_host)

@@ -90,6 +90,16 @@ TEST(DeviceColumns, are_solved_as_one_by_one)
   }
 }
 
+TEST(DeviceColumns, of_nodes_are_solved_as_one_by_one)
+{
+  for (const auto& [unknowns, reach] : {std::pair<I, I>{2, 3}, {3, 9}, {3, 40}}) {
+    const auto A = line_of_points(short_run() ? 60 : 700, unknowns, reach);
+    const auto p = analysed(A);
+    EXPECT_NE(p->summarize().plan.find("nodes"), std::string::npos);
+    compare_all(*p, A, some_counts());
+  }
+}
+
 TEST(DeviceColumns, of_grids_are_solved_as_one_by_one)
 {
   struct Grid {
@@ -110,11 +120,8 @@ template <class T> class DeviceColumnsOf : public testing::Test {};
 using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(DeviceColumnsOf, Scalars);
 
-/// Numbers of 4, 8 and 16 bytes have other words and chunks, those of the factor in single storage other pages.
-TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
+template <class T> void expect_as_one_by_one(const OwnedCsr<T, I>& A)
 {
-  using T = TypeParam;
-  const auto A = short_run() ? make_poisson<T, I>(9, 8, 7) : make_poisson<T, I>(33, 32, 31);
   const I n = A.n, count = 11;
   const DeviceVectorOf<T> b(random_vector<T>(static_cast<std::size_t>(n) * count, 5));
   for (const char* strategy : {"courier", "level_order", "merged", "cusparse"})
@@ -139,6 +146,14 @@ TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
         }
         EXPECT_LE(error, 20 * std::numeric_limits<real_t<T>>::epsilon() * size);
       }
+}
+
+/// Numbers of 4, 8 and 16 bytes have other words and chunks, those of the factor in single storage other pages.
+TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
+{
+  using T = TypeParam;
+  expect_as_one_by_one(short_run() ? make_poisson<T, I>(9, 8, 7) : make_poisson<T, I>(33, 32, 31));
+  expect_as_one_by_one(make_battery_matrix<T, I>("nodes"));
 }
 
 /// One column of many has what is no number; its neighbours do not see it, nor does the next solve.

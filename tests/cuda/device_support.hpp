@@ -76,6 +76,24 @@ inline OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint
   return A;
 }
 
+/// A line of points with so many unknowns each, coupled with those up to `reach` away.
+inline OwnedCsr<double, I> line_of_points(I points, I unknowns, I reach)
+{
+  const I n = points * unknowns;
+  const auto value = random_vector<double>(static_cast<std::size_t>(n) * unknowns * (2 * reach + 1), 3);
+  OwnedCsr<double, I> A;
+  A.n = n;
+  for (I i = 0; i < n; ++i) {
+    const I p = i / unknowns, first = std::max(0, p - reach), last = std::min(points - 1, p + reach);
+    for (I j = first * unknowns; j < (last + 1) * unknowns; ++j) {
+      A.column.push_back(j);
+      A.value.push_back(i == j ? unknowns * (2 * reach + 1) : value[A.value.size()]);
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
 inline std::vector<std::string> device_strategies(bool only_reproducible = false)
 {
   std::vector<std::string> names;

@@ -80,6 +80,27 @@ TEST(Device, solves_rows_of_every_length)
   }
 }
 
+/// With 8 and 16 lanes a node, and more entries than a node's lanes hold at once.
+TEST(Device, solves_nodes_of_every_size)
+{
+  for (const auto& [unknowns, reach, size] : {std::tuple<I, I, int>{2, 2, 2}, {2, 50, 2}, {3, 1, 3}, {3, 9, 3},
+                                              {3, 70, 3}, {4, 3, 2}, {5, 5, 3}, {6, 4, 3}, {9, 20, 3}}) {
+    const auto A = line_of_points(short_run() ? 40 : 400, unknowns, reach);
+    SCOPED_TRACE(testing::Message() << unknowns << " unknowns, reach " << reach);
+    const auto b = random_vector<double>(A.n, 5);
+    const auto truth = solution(A, b);
+    const auto p = analysed(A);
+    EXPECT_NE(p->summarize().plan.find("nodes of " + std::to_string(size)), std::string::npos) << p->summarize().plan;
+    const DeviceVector from(b), to(A.n);
+    for (int round = 0; round < 3; ++round) {
+      solve(*p, from, to, A.n);
+      expect_near(to.get(), truth);
+    }
+    solve(*p, from, from, A.n);
+    expect_near(from.get(), truth);
+  }
+}
+
 /// Each kernel of the block algorithms, and what the view says of it.
 TEST(Device, block_algorithms_use_the_kernels_of_their_table)
 {
@@ -325,8 +346,8 @@ TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
 {
   const auto narrow = random_band(20000, 2, 30, 0, 3), wide = random_band(600000, 1, 599999, 0, 4);
   const auto p = analysed(narrow), q = analysed(wide);
-  EXPECT_NE(p->summarize().plan.find("one block a multiprocessor"), std::string::npos) << p->summarize().plan;
-  EXPECT_EQ(q->summarize().plan.find("one block a multiprocessor"), std::string::npos) << q->summarize().plan;
+  EXPECT_NE(p->summarize().plan.find("threads a multiprocessor"), std::string::npos) << p->summarize().plan;
+  EXPECT_EQ(q->summarize().plan.find("threads a multiprocessor"), std::string::npos) << q->summarize().plan;
   const auto b = random_vector<double>(narrow.n, 5), c = random_vector<double>(wide.n, 6);
   const DeviceVector b_device(b), c_device(c), x(narrow.n), y(wide.n);
   for (int round = 0; round < 2; ++round) {

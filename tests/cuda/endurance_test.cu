@@ -1,4 +1,7 @@
-/// A hundred thousand solves, and solves beside work that holds the device.
+/// A hundred thousand solves or, with SYNCFREE_ROUNDS, another number of them, by all strategies or the one that
+/// SYNCFREE_STRATEGY names, and solves beside work that holds the device.
+
+#include <cstdlib>
 
 #include "device_support.hpp"
 
@@ -12,27 +15,36 @@ __global__ void count_differences(I n, const long long* x, const long long* y, u
   if (i < n && x[i] != y[i]) atomicAdd(different, 1ull);
 }
 
-TEST(Endurance, a_hundred_thousand_solves_are_bitwise_equal)
+std::vector<std::string> asked_strategies()
 {
-  const auto A = random_band(1000, 3, 900, 0, 3);
+  const char* one = std::getenv("SYNCFREE_STRATEGY");
+  return one ? std::vector<std::string>{one} : device_strategies(true);
+}
+
+/// Solves with that matrix differ in so many places from the first.
+unsigned long long differences(const OwnedCsr<double, I>& A, const std::string& strategy, long rounds)
+{
   const unsigned blocks = static_cast<unsigned>(A.n + 255) / 256;
-  unsigned long long* different = nullptr;
-  CUDA(cudaMalloc(&different, sizeof *different));
-  for (const std::string& strategy : device_strategies(true)) {
-    const auto p = analysed(A, strategy);
-    const DeviceVector b(random_vector<double>(A.n, 5)), first(A.n), x(A.n);
-    const auto bits = [](const DeviceVector& v) { return reinterpret_cast<const long long*>(v.data()); };
-    CUDA(cudaMemset(different, 0, sizeof *different));
-    solve(*p, b, first, A.n);
-    for (int round = 0; round < 100000; ++round) {
-      solve(*p, b, x, A.n);
-      count_differences<<<blocks, 256>>>(A.n, bits(x), bits(first), different);
-    }
-    unsigned long long found = ~0ull;
-    CUDA(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
-    EXPECT_EQ(found, 0u) << strategy;
+  DeviceVectorOf<unsigned long long> different(std::vector<unsigned long long>{0});
+  const auto p = analysed(A, strategy);
+  const DeviceVector b(random_vector<double>(A.n, 5)), first(A.n), x(A.n);
+  const auto bits = [](const DeviceVector& v) { return reinterpret_cast<const long long*>(v.data()); };
+  solve(*p, b, first, A.n);
+  for (long round = 0; round < rounds; ++round) {
+    solve(*p, b, x, A.n);
+    count_differences<<<blocks, 256>>>(A.n, bits(x), bits(first), different.data());
   }
-  CUDA(cudaFree(different));
+  return different.get().front();
+}
+
+TEST(Endurance, many_solves_are_bitwise_equal)
+{
+  const char* asked = std::getenv("SYNCFREE_ROUNDS");
+  const long rounds = asked ? std::atol(asked) : 100000;
+  ASSERT_GT(rounds, 0);
+  for (const std::string& strategy : asked_strategies())
+    EXPECT_EQ(differences(random_band(1000, 3, 900, 0, 3), strategy, rounds), 0u) << strategy;
+  EXPECT_EQ(differences(line_of_points(300, 3, 3), "level_order", rounds), 0u) << "nodes";
 }
 
 /// Holds its multiprocessor for so many clock ticks.

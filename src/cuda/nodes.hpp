@@ -1,0 +1,47 @@
+#pragma once
+
+/// Nodes of a triangle: rows that follow each other in the order of a serial solve, each of which reads what the one
+/// before it reads, and that one. They come from points of a mesh with several unknowns. On the null stream; has
+/// happened on return. Throws Failure and std::bad_alloc.
+
+#include "levels.hpp"
+
+namespace syncfree::cuda {
+
+/// A step is a row's place in that order.
+///   size    rows of a node at most; 0: nodes are not worth it
+///   first   by node: its first step; then n
+///   before  by step: nodes that begin before it; then count
+///   levels  of nodes
+template <class I> struct DeviceNodes {
+  int size = 0;
+  I count = 0;
+  DeviceArray<I> first, before;
+  DeviceLevels<I> levels;
+};
+
+/// Rows of a node at most.
+constexpr int largest_node = 3;
+
+/// The largest nodes of which, all taken to be full, there are not many more rows than the triangle has. Returns false
+/// where even the smallest are too many.
+///   patience  as of find_levels(); behind it the host finds the levels, which are the same
+template <class I>
+bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, std::uint64_t patience = 0);
+
+/// The nodes by level, each with room for `size` rows; row p of the node at place r has place r * size + p.
+///   row     by place: the triangle's, or -1
+///   begin   by node: its entries, which are those of its first row; then their number
+///   column  by entry: the place of the row that is read; the nearest comes last
+///   source  by entry, and row of its node: the entry of the triangle, or -1
+///   inner   by node, and pair p > q of its rows in the order (1, 0), (2, 0), (2, 1): the entry by which p reads q, or -1
+template <class I> struct NodeRows {
+  DeviceArray<I> row, begin, column, source, inner;
+};
+
+/// Pairs of rows of a node.
+constexpr int pairs_of(int size) { return size * (size - 1) / 2; }
+
+template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceNodes<I>& nodes);
+
+}  // namespace syncfree::cuda
