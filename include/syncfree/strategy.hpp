@@ -52,8 +52,8 @@ struct ChoiceInput {
   std::int64_t expected_applies = 50;
 };
 
-/// Could `merged` pay for its plan, if nobody waited and it had no more entries than the triangles? Only then its
-/// numbers are worth to be found.
+/// Could `merged` pay for its plan and for the look at it, if nobody waited and it had hardly more entries than the
+/// triangles? Only then its numbers are worth to be found.
 bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {

@@ -69,7 +69,8 @@ static DeviceTimes level_order_times(const ChoiceInput& f)
 {
   const auto entries = static_cast<double>(f.nnz) / 2;
   const double rows = 0.54 * static_cast<double>(f.levels) + 12 * entries / 0.75e6;
-  const double nodes = 0.62 * static_cast<double>(f.node_levels) + (8 + 4.0 / std::max(f.node_size, 1)) * entries / 1.3e6;
+  const double bytes = 8 + 4.0 / std::max(f.node_size, 1);
+  const double nodes = 0.62 * static_cast<double>(f.node_levels) + bytes * entries / 1.3e6;
   return {"level_order", 2 * (2.5 + (f.node_size > 0 ? nodes : rows)), 0};
 }
 
@@ -113,8 +114,8 @@ static DeviceTimes merged_times(const ChoiceInput& f)
 
 bool could_pay_to_merge(const ChoiceInput& f)
 {
-  constexpr double look = 800;
-  const auto entries = static_cast<double>(f.nnz);
+  constexpr double look = 800, least_fill = 1.1;
+  const double entries = least_fill * static_cast<double>(f.nnz);
   const DeviceTimes least = {"merged", merged_start + merged_entry * entries, merged_plan_time(f, entries, 2)};
   const double others = total(f, level_order_times(f));
   return look + total(f, least) < (f.tiled_time > 0 ? std::min(others, total(f, courier_times(f))) : others);

@@ -190,8 +190,8 @@ template <class V, class I> struct MergedSide {
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.
 ///
-/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block as many as it has room for, which
-///            follow each other in level order, those of a row's chunks side by side
+/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block as many as it
+///            has room for, which follow each other in level order, those of a row's chunks side by side
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
 /// publishes  the row's number, and what the next launch needs at its place

@@ -34,7 +34,8 @@ bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, std:
 ///   begin   by node: its entries, which are those of its first row; then their number
 ///   column  by entry: the place of the row that is read; the nearest comes last
 ///   source  by entry, and row of its node: the entry of the triangle, or -1
-///   inner   by node, and pair p > q of its rows in the order (1, 0), (2, 0), (2, 1): the entry by which p reads q, or -1
+///   inner   by node, and pair of its rows in the order (1, 0), (2, 0), (2, 1): the entry by which one reads the other,
+///           or -1
 template <class I> struct NodeRows {
   DeviceArray<I> row, begin, column, source, inner;
 };

@@ -255,9 +255,10 @@ public:
     using N = Bundle<T>;
     with_size(nodes_.size(), [&](auto size) {
       columns_.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x) {
+        constexpr unsigned threads = level_order_threads;
         launch(solve_nodes_in_level_order<N, V, I, size, lanes_of_columns, true>,
-               {blocks(lanes_of_columns * chunks, level_order_threads), level_order_threads, 0, stream, false}, nodes_.view(), mailbox,
-               counter, b, x, chunks, conjugate);
+               {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, false}, nodes_.view(), mailbox, counter,
+               b, x, chunks, conjugate);
       });
     });
   }
