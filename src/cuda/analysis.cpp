@@ -286,6 +286,7 @@ private:
     take_tiles();
     a_.choice = {a_.options.strategy, "forced"};
     if (is_auto()) a_.choice = choose_strategy(features());
+    if (a_.choice.strategy != "merged") drop_merging();
   }
 
   ChoiceInput features()
@@ -333,6 +334,13 @@ private:
     const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options) : rule_of<T, I>(a_.options);
     merging->emplace(triangle->on_device, triangle->device_levels->row.data(), level_begins(*triangle), rule);
     triangle->merging = &**merging;
+  }
+
+  void drop_merging()
+  {
+    L_->merging = U_->merging = nullptr;
+    lower_merging_.reset();
+    upper_merging_.reset();
   }
 
   void make_factorization()

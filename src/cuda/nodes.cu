@@ -2,7 +2,9 @@
 
 #include "nodes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/instantiate.hpp"
 #include "scan.cuh"
@@ -207,7 +209,8 @@ bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, std:
 {
   const Steps<I> steps = {T, lower};
   const std::size_t n = T.n;
-  if (n == 0 || static_cast<std::uint64_t>(n) >= ~0u) return false;
+  constexpr std::uint64_t most = std::numeric_limits<I>::max();  // places are more than rows
+  if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return false;
   DeviceArray<I> runs_before(n + 1);
   find_runs<I><<<blocks_of(n + 1), threads_a_block>>>(steps, runs_before.data());
   check_launch("find_runs");
