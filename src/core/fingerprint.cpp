@@ -2,7 +2,7 @@
 
 #include "syncfree/fingerprint.hpp"
 
-#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "instantiate.hpp"
@@ -13,13 +13,13 @@ namespace syncfree {
 
 template <class I> Fingerprint fingerprint(const I* numbers, std::size_t count, int threads)
 {
-  constexpr std::size_t together = 64;
-  std::vector<Fingerprint> part(fingerprint_parts(count));
-  for_parts(threads, (part.size() + together - 1) / together, [&](std::size_t t) {
-    for (std::size_t p = t * together; p < std::min(part.size(), (t + 1) * together); ++p)
-      part[p] = mix_part(numbers, count, p);
+  std::vector<Fingerprint> block(fingerprint_blocks(count));
+  for_parts(threads, block.size(), [&](std::size_t b) {
+    std::array<Fingerprint, parts_together> part;
+    for (std::size_t p = 0; p < parts_together; ++p) part[p] = mix_part(numbers, count, b * parts_together + p);
+    block[b] = mix_block(part.data());
   });
-  return join_parts(part.data(), count);
+  return join_blocks(block.data(), count);
 }
 
 template <class I> Fingerprint fingerprint(PatternView<I> A, int threads)

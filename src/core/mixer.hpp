@@ -1,7 +1,7 @@
 #pragma once
 
 /// How a fingerprint is made: multiplications by odd numbers and shifts, as in the usual hashes; parts of the numbers
-/// on their own, on the host or on a device, then the parts one after the other.
+/// on their own, on the host or on a device, then the parts of a block one after the other, and then the blocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,17 +32,22 @@ private:
   std::uint64_t low_ = 0x243f6a8885a308d3u, high_ = 0x13198a2e03707344u;
 };
 
-constexpr std::size_t fingerprint_part = 1 << 10;  ///< numbers
+constexpr std::size_t fingerprint_part = 1 << 7;  ///< numbers
+constexpr std::size_t parts_together = 1 << 6;    ///< of which one is made
 
 inline std::size_t fingerprint_parts(std::size_t count) { return (count + fingerprint_part - 1) / fingerprint_part; }
+inline std::size_t fingerprint_blocks(std::size_t count)
+{
+  return (fingerprint_parts(count) + parts_together - 1) / parts_together;
+}
 
-/// Of one part of `count` numbers in all.
+/// Of one part of `count` numbers in all; of none, where it begins behind them.
 template <class I> SYNCFREE_HD Fingerprint mix_part(const I* numbers, std::size_t count, std::size_t part)
 {
   std::size_t k = part * fingerprint_part;
   const std::size_t end = k + fingerprint_part < count ? k + fingerprint_part : count;
   Mixer mixer;
-  mixer.add(end - k);
+  mixer.add(k < end ? end - k : 0);
   if (sizeof(I) == 4)
     for (; k + 1 < end; k += 2)
       mixer.add(static_cast<std::uint32_t>(numbers[k]) |
@@ -51,12 +56,20 @@ template <class I> SYNCFREE_HD Fingerprint mix_part(const I* numbers, std::size_
   return mixer.result();
 }
 
-/// Of all parts.
-inline Fingerprint join_parts(const Fingerprint* part, std::size_t count)
+/// Of a block's parts, parts_together of them.
+SYNCFREE_HD inline Fingerprint mix_block(const Fingerprint* part)
+{
+  Mixer mixer;
+  for (std::size_t p = 0; p < parts_together; ++p) mixer.add(part[p]);
+  return mixer.result();
+}
+
+/// Of all blocks.
+inline Fingerprint join_blocks(const Fingerprint* block, std::size_t count)
 {
   Mixer all;
   all.add(count);
-  for (std::size_t p = 0; p < fingerprint_parts(count); ++p) all.add(part[p]);
+  for (std::size_t b = 0; b < fingerprint_blocks(count); ++b) all.add(block[b]);
   return all.result();
 }
 

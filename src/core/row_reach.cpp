@@ -16,8 +16,9 @@ namespace {
 /// nobody are left out.
 template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower)
 {
+  constexpr std::int64_t sample = 512;
   std::vector<double> reach;
-  for_sample(A.n, [&](I row) {
+  const auto look = [&](I row) {
     std::int64_t longest = 0, sum = 0, count = 0;
     const auto distance = [&](I k) { return std::abs(static_cast<std::int64_t>(row) - A.column[k]); };
     for_side(A, lower, row, [&](I k) { longest = std::max<std::int64_t>(longest, distance(k)); });
@@ -25,7 +26,8 @@ template <class I> std::vector<double> find_reaches(const PatternView<I>& A, boo
       if (2 * distance(k) >= longest) sum += distance(k), ++count;
     });
     if (count > 0) reach.push_back(static_cast<double>(sum) / static_cast<double>(count));
-  });
+  };
+  for_sample(A.n, look, sample);
   return reach;
 }
 

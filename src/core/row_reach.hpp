@@ -24,10 +24,9 @@ template <class I> I longest_of(const PatternView<I>& T, int threads)
   return *std::max_element(longest.begin(), longest.end());
 }
 
-/// look(row) for some of n rows, where a choice needs no more.
-template <class I, class Look> void for_sample(I n, Look look)
+/// look(row) for about `sample` of n rows, where a choice needs no more.
+template <class I, class Look> void for_sample(I n, Look look, std::int64_t sample = 4096)
 {
-  constexpr std::int64_t sample = 4096;
   const I stride = static_cast<I>(n / sample) | 1;  // odd, so as not to follow a side of a grid
   for (I row = stride / 2; row < n; row += stride) look(row);
 }

@@ -3,22 +3,23 @@
 #include "tiling.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <limits>
-#include <map>
 #include <queue>
 #include <tuple>
 #include <utility>
 
 #include "instantiate.hpp"
+#include "mixer.hpp"
 
 namespace syncfree {
 namespace {
 
-constexpr std::int64_t sample = 512;       ///< rows that are looked at
-constexpr double least_part = 0.3;         ///< of them that have to look alike
-constexpr std::int64_t longest_run = 512;  ///< rows
+constexpr std::int64_t few = 64, sample = 512;  ///< rows that are looked at
+constexpr double least_part = 0.3;              ///< of them that have to look alike
+constexpr std::int64_t longest_run = 512;       ///< rows
 
 /// How far the entries of a row are away, ascending.
 template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row)
@@ -29,17 +30,50 @@ template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool low
   return distance;
 }
 
-/// Those of most rows; nothing where rows differ.
+/// A row and what stands for the distances of its entries.
+template <class I> struct Look {
+  std::uint64_t distances;
+  I row;
+
+  bool operator<(const Look& other) const
+  {
+    return std::tie(distances, row) < std::tie(other.distances, other.row);
+  }
+};
+
+/// About so many rows.
+template <class I> std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, std::int64_t count)
+{
+  std::vector<Look<I>> looks;
+  const I stride = static_cast<I>(A.n / count) | 1;  // odd, so as not to follow a side of a grid
+  for (I row = stride / 2; row < A.n; row += stride) {
+    Mixer distances;
+    for_side(A, lower, row, [&](I k) { distances.add(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
+    looks.push_back({distances.result().low, row});
+  }
+  return looks;
+}
+
+/// The first of the largest set of rows with the same distances, and which part of all they are.
+template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
+{
+  std::sort(looks.begin(), looks.end());
+  std::size_t most = 0, times = 0;
+  for (std::size_t first = 0, k = 0; k < looks.size(); ++k) {
+    if (looks[k].distances != looks[first].distances) first = k;
+    if (k + 1 - first > times) most = first, times = k + 1 - first;
+  }
+  if (times == 0) return {0, 0.0};
+  return {looks[most].row, static_cast<double>(times) / static_cast<double>(looks.size())};
+}
+
+/// Those of most rows; nothing where rows differ, which mostly few rows tell.
 template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower)
 {
-  std::map<std::vector<I>, std::int64_t> times;
-  const I stride = static_cast<I>(A.n / sample) | 1;  // odd, so as not to follow a side of a grid
-  std::int64_t rows = 0;
-  for (I row = stride / 2; row < A.n; row += stride, ++rows) ++times[distances_of(A, lower, row)];
-  const auto most = std::max_element(times.begin(), times.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == times.end() || static_cast<double>(most->second) < least_part * static_cast<double>(rows)) return {};
-  return most->first;
+  if (most_alike(look_at_rows(A, lower, few)).second < least_part / 2) return {};
+  const auto [row, part] = most_alike(look_at_rows(A, lower, sample));
+  if (part < least_part) return {};
+  return distances_of(A, lower, row);
 }
 
 /// Distances side by side are one step along an axis and its neighbours: the first and the last of each.

@@ -20,6 +20,7 @@
 #include "make_solver.hpp"
 #include "merge_plan.hpp"
 #include "merge_rule.hpp"
+#include "stream.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -157,8 +158,9 @@ private:
 
   void find_both_levels()
   {
-    find_levels_of(&*L_, &a_.lower_levels);
-    find_levels_of(&*U_, &upper_levels_);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles are there
+    at_once(few_threads(), {[&] { find_levels_of(&*L_, &a_.lower_levels); },
+                            [&] { find_levels_of(&*U_, &upper_levels_); }});
     a_.levels = {a_.lower_levels.count, upper_levels_.count};
   }
 
@@ -166,7 +168,8 @@ private:
   {
     triangle->grid = find_grid(rows_of(*triangle), triangle->lower);
     if (triangle->n() == 0) return;
-    const bool found = find_levels(triangle->on_device, triangle->lower, triangle->grid, levels);
+    const Stream own;
+    const bool found = find_levels(triangle->on_device, triangle->lower, triangle->grid, levels, own.get());
     if (!found) *levels = upload(triangle->levels());
     triangle->device_levels = levels;
   }
@@ -177,13 +180,13 @@ private:
     constexpr std::int64_t longest_row = 256;
     const bool wanted = is_auto() ? a_.options.expected_applies > 0 : a_.options.strategy == "level_order";
     if (!wanted || L_->n() == 0 || L_->grid.star || longest() > longest_row) return;
-    find_nodes_of(&*L_, &lower_nodes_);
-    find_nodes_of(&*U_, &upper_nodes_);
+    at_once(few_threads(), {[&] { find_nodes_of(&*L_, &lower_nodes_); }, [&] { find_nodes_of(&*U_, &upper_nodes_); }});
   }
 
   void find_nodes_of(DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
   {
-    if (find_nodes(triangle->on_device, triangle->lower, nodes)) triangle->nodes = nodes;
+    const Stream own;
+    if (find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) triangle->nodes = nodes;
   }
 
   /// Of both triangles.

@@ -193,7 +193,7 @@ template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
                                                bool single)
     : pattern_(pattern), levels_(levels), single_(single && !std::is_same_v<T, single_t<T>>),
-      slots_(pattern, sizeof(T)), counter_(2), top_(1), outcome_(1), described_(2),
+      slots_(pattern, levels.count, sizeof(T)), counter_(2), top_(1), outcome_(1), described_(2),
       lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()), inverse_pivot_(pattern.n)
 {
   if (slots_.made()) {

@@ -1,4 +1,4 @@
-/// The fingerprint of a pattern in device memory: a thread mixes a part.
+/// The fingerprint of a pattern in device memory: a thread mixes a part, and one of a block all of the block's.
 
 #include "syncfree/fingerprint.hpp"
 
@@ -14,23 +14,33 @@ namespace syncfree {
 namespace cuda {
 namespace {
 
-constexpr int threads_a_block = 64;
-
-template <class I> __global__ void mix_parts(const I* numbers, std::size_t count, std::size_t parts, Fingerprint* part)
+/// A block of threads each.
+template <class I>
+__global__ void __launch_bounds__(parts_together) mix_blocks(const I* numbers, std::size_t count, Fingerprint* block)
 {
-  const std::size_t p = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (p < parts) part[p] = mix_part(numbers, count, p);
+  __shared__ Fingerprint part[parts_together];
+  part[threadIdx.x] = mix_part(numbers, count, blockIdx.x * parts_together + threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x == 0) block[blockIdx.x] = mix_block(part);
 }
 
-template <class I> Fingerprint fingerprint_of(const I* numbers, std::size_t count, cudaStream_t stream)
+template <class I> void mix(const I* numbers, std::size_t count, Fingerprint* block, cudaStream_t stream)
 {
-  std::vector<Fingerprint> part(fingerprint_parts(count));
-  const DeviceArray<Fingerprint> mixed(part.size());
-  mix_parts<I><<<blocks_for(part.size(), threads_a_block), threads_a_block, 0, stream>>>(numbers, count, part.size(),
-                                                                                         mixed.data());
-  check_launch("mix_parts");
-  mixed.read(part.data(), 0, part.size(), stream);
-  return join_parts(part.data(), count);
+  const auto blocks = static_cast<unsigned>(fingerprint_blocks(count));
+  if (blocks == 0) return;
+  mix_blocks<I><<<blocks, parts_together, 0, stream>>>(numbers, count, block);
+  check_launch("mix_blocks");
+}
+
+template <class I> Fingerprint fingerprint_of(const PatternView<I>& A, std::size_t nnz, cudaStream_t stream)
+{
+  const std::size_t offsets = static_cast<std::size_t>(A.n) + (A.n > 0), first = fingerprint_blocks(offsets);
+  std::vector<Fingerprint> block(first + fingerprint_blocks(nnz));
+  const DeviceArray<Fingerprint> mixed(block.size());
+  mix(A.row_begin, offsets, mixed.data(), stream);
+  mix(A.column, nnz, mixed.data() + first, stream);
+  mixed.read(block.data(), 0, block.size(), stream);
+  return join_pattern(join_blocks(block.data(), offsets), join_blocks(block.data() + first, nnz));
 }
 
 }  // namespace
@@ -39,10 +49,7 @@ template <class I> Fingerprint fingerprint_of(const I* numbers, std::size_t coun
 template <class I>
 Status fingerprint_there(PatternView<I> on_device, I nnz, void* stream, Fingerprint* out)
 try {
-  const auto on = static_cast<cudaStream_t>(stream);
-  const std::size_t offsets = static_cast<std::size_t>(on_device.n) + (on_device.n > 0);
-  *out = join_pattern(cuda::fingerprint_of(on_device.row_begin, offsets, on),
-                      cuda::fingerprint_of(on_device.column, static_cast<std::size_t>(nnz), on));
+  *out = cuda::fingerprint_of(on_device, static_cast<std::size_t>(nnz), static_cast<cudaStream_t>(stream));
   return {};
 } catch (const cuda::Failure& failure) {
   return failure.status;

@@ -13,21 +13,21 @@ inline __device__ void raise(unsigned* flag)
   if (look_at(flag) == 0) tell(flag, 1);
 }
 
-/// On the null stream.
 class Flag {
 public:
-  Flag() : word_(1) { word_.fill(0, nullptr); }
+  explicit Flag(cudaStream_t stream = nullptr) : word_(1), stream_(stream) { word_.fill(0, stream); }
   unsigned* data() const { return word_.data(); }
   /// Waits.
   bool is_raised() const
   {
     unsigned word;
-    word_.read(&word, 0, 1, nullptr);
+    word_.read(&word, 0, 1, stream_);
     return word != 0;
   }
 
 private:
   DeviceArray<unsigned> word_;
+  cudaStream_t stream_;
 };
 
 }  // namespace syncfree::cuda

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "syncfree/csr.hpp"
 #include "syncfree/cuda/device.hpp"
@@ -115,12 +118,20 @@ inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double en
   return {};
 }
 
-/// Lets launches of a kernel ask for so much shared memory. The limit belongs to the kernel, not to a launch: above the
-/// 48 KiB that need no leave all who use a kernel must ask for the same.
+/// Lets launches of a kernel on the device at hand ask for so much shared memory. The limit belongs to the kernel, not
+/// to a launch, and only grows; 48 KiB need no leave. CUDA takes some 10 us to hear of it.
 template <class Kernel> void allow_shared_memory(Kernel kernel, std::size_t bytes)
 {
-  if (bytes > (48 << 10))
-    SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  static std::mutex& mutex = *new std::mutex;
+  static auto& allowed = *new std::map<std::pair<int, Kernel>, std::size_t>;
+  if (bytes <= (48 << 10)) return;
+  int device;
+  SYNCFREE_CUDA(cudaGetDevice(&device));
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::size_t& most = allowed[{device, kernel}];
+  if (most >= bytes) return;
+  SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  most = bytes;
 }
 
 }  // namespace syncfree::cuda

@@ -101,47 +101,48 @@ template <class I> __global__ void find_begins(std::size_t n, const unsigned* le
 
 /// False where the guess is wrong.
 template <class I>
-bool guess(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, const DeviceArray<unsigned>& level)
+bool guess(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, const DeviceArray<unsigned>& level,
+           cudaStream_t stream)
 {
   if (!grid.may_have_levels(T.n)) return false;
-  const Flag wrong;
-  take_levels_of_grid<I><<<blocks_for(T.n, threads_a_block), threads_a_block>>>(T, lower, grid, level.data(),
-                                                                                wrong.data());
+  const Flag wrong(stream);
+  take_levels_of_grid<I><<<blocks_for(T.n, threads_a_block), threads_a_block, 0, stream>>>(T, lower, grid, level.data(),
+                                                                                           wrong.data());
   check_launch("take_levels_of_grid");
   return !wrong.is_raised();
 }
 
 /// False where it takes too long.
 template <class I>
-bool wait_for_levels(const DevicePattern<I>& T, bool lower, std::uint64_t patience, DeviceArray<unsigned>& level)
+bool wait_for_levels(const DevicePattern<I>& T, bool lower, std::uint64_t patience, DeviceArray<unsigned>& level,
+                     cudaStream_t stream)
 {
   DeviceArray<unsigned long long> counter(1);
-  const Flag late;
-  counter.fill(0, nullptr);
-  level.fill(0, nullptr);
-  find_levels_by_waiting<I><<<blocks_for(T.n, threads_a_block), threads_a_block>>>(T, lower, level.data(),
-                                                                                   counter.data(), patience,
-                                                                                   late.data());
+  const Flag late(stream);
+  counter.fill(0, stream);
+  level.fill(0, stream);
+  find_levels_by_waiting<I><<<blocks_for(T.n, threads_a_block), threads_a_block, 0, stream>>>(
+      T, lower, level.data(), counter.data(), patience, late.data());
   check_launch("find_levels_by_waiting");
   return !late.is_raised();
 }
 
-template <class I> void sort_by_level(const DeviceArray<unsigned>& level, DeviceLevels<I>* out)
+template <class I> void sort_by_level(const DeviceArray<unsigned>& level, DeviceLevels<I>* out, cudaStream_t stream)
 {
   const std::size_t n = level.size();
   const DeviceArray<unsigned> sorted(n);
   const DeviceArray<I> row(n);
   out->row = DeviceArray<I>(n);
-  number_rows<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, row.data());
+  number_rows<I><<<blocks_for(n, threads_a_block), threads_a_block, 0, stream>>>(n, row.data());
   check_launch("number_rows");
-  sort_pairs(level.data(), sorted, row, out->row, bits_of(n));
+  sort_pairs(level.data(), sorted, row, out->row, bits_of(n), stream);
   unsigned count;
-  sorted.read(&count, n - 1, 1, nullptr);
+  sorted.read(&count, n - 1, 1, stream);
   out->count = static_cast<I>(count);
   out->begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
-  find_begins<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, sorted.data(), out->begin.data());
+  find_begins<I><<<blocks_for(n, threads_a_block), threads_a_block, 0, stream>>>(n, sorted.data(), out->begin.data());
   check_launch("find_begins");
-  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  SYNCFREE_CUDA(cudaStreamSynchronize(stream));
 }
 
 /// About what a pass on the host takes.
@@ -154,13 +155,14 @@ template <class I> std::uint64_t patience_for(const DevicePattern<I>& T)
 
 template <class I>
 bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
-                 std::uint64_t patience)
+                 cudaStream_t stream, std::uint64_t patience)
 {
   if (T.n == 0 || static_cast<std::uint64_t>(T.n) >= ~0u) return false;
   DeviceArray<unsigned> level(T.n);
-  if (!guess(T, lower, grid, level) && !wait_for_levels(T, lower, patience ? patience : patience_for(T), level))
+  if (!guess(T, lower, grid, level, stream) &&
+      !wait_for_levels(T, lower, patience ? patience : patience_for(T), level, stream))
     return false;
-  sort_by_level(level, out);
+  sort_by_level(level, out, stream);
   return true;
 }
 
@@ -181,7 +183,8 @@ template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
 }
 
 #define INSTANTIATE(I)                                                                                      \
-  template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, std::uint64_t); \
+  template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, cudaStream_t, \
+                               std::uint64_t);                                                             \
   template DeviceLevels<I> upload<I>(const LevelSets<I>&);                                                  \
   template LevelSets<I> download<I>(const DeviceLevels<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

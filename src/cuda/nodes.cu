@@ -167,14 +167,15 @@ __global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, con
 unsigned blocks_of(std::size_t threads) { return blocks_for(threads, threads_a_block); }
 
 /// The largest of those that are few enough, or 0.
-template <class I> int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceArray<I>& run)
+template <class I>
+int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceArray<I>& run, cudaStream_t stream)
 {
   DeviceArray<unsigned> counts(largest_node - 1);
-  counts.fill(0, nullptr);
-  count_nodes<I><<<blocks_of(n), threads_a_block>>>(n, runs_before.data(), run.data(), counts.data());
+  counts.fill(0, stream);
+  count_nodes<I><<<blocks_of(n), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data(), counts.data());
   check_launch("count_nodes");
   std::array<unsigned, largest_node - 1> nodes;
-  counts.read(nodes.data(), 0, nodes.size(), nullptr);
+  counts.read(nodes.data(), 0, nodes.size(), stream);
   for (int size = largest_node; size > 1; --size)
     if (static_cast<double>(nodes[size - 2]) * size <= most_padding * static_cast<double>(n)) return size;
   return 0;
@@ -186,51 +187,52 @@ template <class I> NodesOf<I> view(const DeviceNodes<I>& nodes)
 }
 
 /// Where the device would take long the host finds them.
-template <class I> void find_levels_of_nodes(const Steps<I>& steps, std::uint64_t patience, DeviceNodes<I>* nodes)
+template <class I>
+void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint64_t patience, DeviceNodes<I>* nodes)
 {
   const std::size_t count = nodes->count;
   const unsigned blocks = blocks_of(32 * (count + 1));
   const DeviceArray<I> begin(count + 1);
-  read_nodes<I><<<blocks, threads_a_block>>>(steps, view(*nodes), begin.data(), nullptr);
+  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), begin.data(), nullptr);
   check_launch("read_nodes");
-  const I entries = add_up_and_read(begin);
+  const I entries = add_up_and_read(begin, stream);
   const DeviceArray<I> column(static_cast<std::size_t>(entries));
-  read_nodes<I><<<blocks, threads_a_block>>>(steps, view(*nodes), begin.data(), column.data());
+  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), begin.data(), column.data());
   check_launch("read_nodes");
   const DevicePattern<I> read = {nodes->count, entries, begin.data(), column.data()};
-  if (find_levels<I>(read, true, {}, &nodes->levels, patience)) return;
+  if (find_levels<I>(read, true, {}, &nodes->levels, stream, patience)) return;
   nodes->levels = upload(DeviceTriangle<I>(true, read, -1, true).levels());
 }
 
 }  // namespace
 
 template <class I>
-bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, std::uint64_t patience)
+bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, cudaStream_t stream, std::uint64_t patience)
 {
   const Steps<I> steps = {T, lower};
   const std::size_t n = T.n;
   constexpr std::uint64_t most = std::numeric_limits<I>::max();  // places are more than rows
   if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return false;
   DeviceArray<I> runs_before(n + 1);
-  find_runs<I><<<blocks_of(n + 1), threads_a_block>>>(steps, runs_before.data());
+  find_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(steps, runs_before.data());
   check_launch("find_runs");
-  const I runs = add_up_and_read(runs_before);
+  const I runs = add_up_and_read(runs_before, stream);
   if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
   const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
-  list_begins<I><<<blocks_of(n + 1), threads_a_block>>>(n, runs_before.data(), run.data());
+  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data());
   check_launch("list_begins");
   DeviceNodes<I> nodes;
-  nodes.size = choose_size(n, runs_before, run);
+  nodes.size = choose_size(n, runs_before, run, stream);
   if (nodes.size == 0) return false;
   nodes.before = DeviceArray<I>(n + 1);
-  cut_runs<I><<<blocks_of(n + 1), threads_a_block>>>(n, runs_before.data(), run.data(), nodes.size,
+  cut_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data(), nodes.size,
                                                         nodes.before.data());
   check_launch("cut_runs");
-  nodes.count = add_up_and_read(nodes.before);
+  nodes.count = add_up_and_read(nodes.before, stream);
   nodes.first = DeviceArray<I>(static_cast<std::size_t>(nodes.count) + 1);
-  list_begins<I><<<blocks_of(n + 1), threads_a_block>>>(n, nodes.before.data(), nodes.first.data());
+  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, nodes.before.data(), nodes.first.data());
   check_launch("list_begins");
-  find_levels_of_nodes(steps, patience, &nodes);
+  find_levels_of_nodes(steps, stream, patience, &nodes);
   *out = std::move(nodes);
   return true;
 }
@@ -259,7 +261,8 @@ template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower
 }
 
 #define INSTANTIATE(I)                                                                           \
-  template bool find_nodes<I>(const DevicePattern<I>&, bool, DeviceNodes<I>*, std::uint64_t);  \
+  template bool find_nodes<I>(const DevicePattern<I>&, bool, DeviceNodes<I>*, cudaStream_t,    \
+                              std::uint64_t);                                                  \
   template NodeRows<I> order_nodes<I>(const DevicePattern<I>&, bool, const DeviceNodes<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

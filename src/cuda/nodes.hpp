@@ -1,8 +1,8 @@
 #pragma once
 
 /// Nodes of a triangle: rows that follow each other in the order of a serial solve, each of which reads what the one
-/// before it reads, and that one. They come from points of a mesh with several unknowns. On the null stream; has
-/// happened on return. Throws Failure and std::bad_alloc.
+/// before it reads, and that one. They come from points of a mesh with several unknowns. What is made has been made on
+/// return. Throws Failure and std::bad_alloc.
 
 #include "levels.hpp"
 
@@ -25,9 +25,11 @@ constexpr int largest_node = 3;
 
 /// The largest nodes of which, all taken to be full, there are not many more rows than the triangle has. Returns false
 /// where even the smallest are too many.
+///   stream    in which the triangle is ready
 ///   patience  as of find_levels(); behind it the host finds the levels, which are the same
 template <class I>
-bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, std::uint64_t patience = 0);
+bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, cudaStream_t stream = nullptr,
+                std::uint64_t patience = 0);
 
 /// The nodes by level, each with room for `size` rows; row p of the node at place r has place r * size + p.
 ///   row     by place: the triangle's, or -1
@@ -43,6 +45,7 @@ template <class I> struct NodeRows {
 /// Pairs of rows of a node.
 constexpr int pairs_of(int size) { return size * (size - 1) / 2; }
 
+/// On the null stream.
 template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceNodes<I>& nodes);
 
 }  // namespace syncfree::cuda

@@ -5,12 +5,14 @@
 /// transposed solve is the solve itself.
 
 #include <algorithm>
+#include <initializer_list>
 #include <new>
 #include <type_traits>
 
 #include "analysis.hpp"
 #include "calls.hpp"
 #include "core/instantiate.hpp"
+#include "stream.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/strategy.hpp"
 #include "vectors.hpp"
@@ -56,8 +58,7 @@ public:
       a.bad_root = -2;
       A.value = calls_.values(&a.copies, A.value, a.nnz);
       const Status status = a.factorization->run(A, rule, stream(), &a.pivots);
-      for (int which = 0; status.ok() && which < 4; ++which)
-        if (a.solver[which]) refresh_solver(static_cast<Which>(which));
+      if (status.ok()) refresh_solvers();
       factored_ = status.ok();
       return status;
     });
@@ -183,11 +184,36 @@ private:
     refresh_solver(lower_transposed);
   }
 
+  /// L's and U's beside each other where that is worth it.
+  void refresh_solvers()
+  {
+    const auto& solver = analysis_->solver;
+    if (!solver[lower]->refreshes_slowly()) return refresh_in_turn({lower, upper, lower_transposed, upper_transposed});
+    const Branch beside(stream());
+    solver[lower]->begin_refresh(numbers(lower), inverse_pivot(), stream());
+    solver[upper]->begin_refresh(numbers(upper), inverse_pivot(), beside.get());
+    solver[lower]->end_refresh(stream());
+    solver[upper]->end_refresh(beside.get());
+    beside.join();
+    refresh_in_turn({lower_transposed, upper_transposed});
+  }
+
+  void refresh_in_turn(std::initializer_list<Which> some)
+  {
+    for (const Which which : some)
+      if (analysis_->solver[which]) refresh_solver(which);
+  }
+
   void refresh_solver(Which which)
   {
+    analysis_->solver[which]->refresh(numbers(which), inverse_pivot(), stream());
+  }
+
+  /// Of the factor that this solver solves with.
+  const T* numbers(Which which) const
+  {
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
-    const bool of_L = which == lower || which == lower_transposed;
-    analysis_->solver[which]->refresh((of_L ? f.lower() : f.upper()).data(), f.inverse_pivot().data(), stream());
+    return (which == lower || which == lower_transposed ? f.lower() : f.upper()).data();
   }
 
   void run(Which which, const T* b, T* x, bool conjugate)

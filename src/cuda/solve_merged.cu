@@ -169,12 +169,23 @@ public:
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
+    begin_refresh(value, inverse_diagonal, stream);
+    end_refresh(stream);
+  }
+  bool refreshes_slowly() const override { return true; }
+  void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
     triangle_.refresh(value, inverse_diagonal, stream);
     make_numbers(stream);
+  }
+  void end_refresh(cudaStream_t stream) override
+  {
+    growth_ = report(0, stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
       plan();
       make_numbers(stream);
+      growth_ = report(0, stream);
     }
   }
 
@@ -259,7 +270,6 @@ private:
   {
     reports_.fill(0, stream);
     merged_.make_numbers(triangle_.view(), reports_.data(), stream);
-    growth_ = report(0, stream);
     error_ = -1;
   }
 

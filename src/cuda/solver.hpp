@@ -113,6 +113,15 @@ public:
   ///   inverse_diagonal  n numbers, not read where the diagonal is 1
   virtual void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) = 0;
 
+  /// refresh() in two parts, so that L's and U's may be under way at once in two streams: the second one waits, and
+  /// looks at what came out. Worth it where refreshes_slowly().
+  virtual bool refreshes_slowly() const { return false; }
+  virtual void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  {
+    refresh(value, inverse_diagonal, stream);
+  }
+  virtual void end_refresh(cudaStream_t stream) { (void)stream; }
+
   /// One line on the plan for people, or nothing.
   virtual std::string describe() const { return {}; }
 

@@ -18,15 +18,15 @@ inline int bits_of(std::uint64_t most)
   return bits;
 }
 
-/// By the low `bits` of keys, of equal ones in the order in which they stand, on the null stream. Throws Failure.
+/// By the low `bits` of keys, of equal ones in the order in which they stand. Throws Failure.
 ///   key  as many as the arrays hold
 template <class K, class V>
 void sort_pairs(const K* key, const DeviceArray<K>& sorted_key, const DeviceArray<V>& value,
-                const DeviceArray<V>& sorted_value, int bits)
+                const DeviceArray<V>& sorted_value, int bits, cudaStream_t stream = nullptr)
 {
   const auto sort = [&](void* scratch, std::size_t& size) {
     return cub::DeviceRadixSort::SortPairs(scratch, size, key, sorted_key.data(), value.data(), sorted_value.data(),
-                                           value.size(), 0, bits);
+                                           value.size(), 0, bits, stream);
   };
   std::size_t size = 0;
   SYNCFREE_CUDA(sort(nullptr, size));

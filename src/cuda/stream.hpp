@@ -1,22 +1,101 @@
 #pragma once
 
-/// A stream of one's own, which waits for no other.
+/// A stream of one's own, which waits for no other. To make one waits for what the device does, so those that are not
+/// in use any more are kept.
+
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
 
 #include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 
+/// By device, for as long as the process lives.
+class IdleStreams {
+public:
+  static IdleStreams& all()
+  {
+    static IdleStreams& streams = *new IdleStreams;
+    return streams;
+  }
+
+  cudaStream_t take(int device)
+  {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      std::vector<cudaStream_t>& idle = idle_[device];
+      if (!idle.empty()) {
+        const cudaStream_t stream = idle.back();
+        idle.pop_back();
+        return stream;
+      }
+    }
+    cudaStream_t stream;
+    SYNCFREE_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+  }
+
+  void put(int device, cudaStream_t stream) noexcept
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_[device].push_back(stream);
+  } catch (const std::bad_alloc&) {
+    (void)cudaStreamDestroy(stream);
+  }
+
+private:
+  IdleStreams() = default;
+
+  std::mutex mutex_;
+  std::map<int, std::vector<cudaStream_t>> idle_;
+};
+
 class Stream {
 public:
-  Stream() { SYNCFREE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  Stream() : device_(device_at_hand()), stream_(IdleStreams::all().take(device_)) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() { (void)cudaStreamDestroy(stream_); }
+  ~Stream() { IdleStreams::all().put(device_, stream_); }
   cudaStream_t get() const { return stream_; }
   void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
 
 private:
-  cudaStream_t stream_ = nullptr;
+  static int device_at_hand()
+  {
+    int device;
+    SYNCFREE_CUDA(cudaGetDevice(&device));
+    return device;
+  }
+
+  int device_;
+  cudaStream_t stream_;
+};
+
+/// Goes on from where another stream is, beside it, until that waits in join().
+class Branch {
+public:
+  explicit Branch(cudaStream_t trunk) : trunk_(trunk)
+  {
+    SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+    follow(trunk_, own_.get());
+  }
+  Branch(const Branch&) = delete;
+  ~Branch() { (void)cudaEventDestroy(event_); }
+  cudaStream_t get() const { return own_.get(); }
+  void join() const { follow(own_.get(), trunk_); }
+
+private:
+  void follow(cudaStream_t first, cudaStream_t second) const
+  {
+    SYNCFREE_CUDA(cudaEventRecord(event_, first));
+    SYNCFREE_CUDA(cudaStreamWaitEvent(second, event_, 0));
+  }
+
+  Stream own_;
+  cudaStream_t trunk_;
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace syncfree::cuda

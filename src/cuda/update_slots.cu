@@ -8,6 +8,7 @@
 #include "core/instantiate.hpp"
 #include "find.cuh"
 #include "flag.cuh"
+#include "lanes.hpp"
 #include "scan.cuh"
 
 namespace syncfree::cuda {
@@ -61,8 +62,10 @@ __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, cons
   }
 }
 
-int choose_lanes(double entries_of_U_a_row)
+/// A warp, as long as the device has one for each row of a level; else about as many as a row of U has entries.
+int choose_lanes_of_factor(const Granularity& g, double entries_of_U_a_row)
 {
+  if (levels_that_fit(g, 32, 256) >= 1) return 32;
   for (const int lanes : {4, 8, 16})
     if (entries_of_U_a_row <= lanes) return lanes;
   return 32;
@@ -70,13 +73,15 @@ int choose_lanes(double entries_of_U_a_row)
 
 }  // namespace
 
-template <class I> UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, std::size_t number_bytes)
+template <class I>
+UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, I levels, std::size_t number_bytes)
 {
   const DevicePattern<I> lower = pattern.lower(), upper = pattern.upper();
   const std::size_t n = static_cast<std::size_t>(pattern.n);
   const std::int64_t lowers = pattern.counts.most_lower, entries = pattern.counts.most;
   if (n == 0 || entries > no_slot) return;
-  const int lanes = choose_lanes(static_cast<double>(upper.nnz) / static_cast<double>(n));
+  const Granularity granularity = granularity_of(lower.n, lower.nnz, levels, lowers);
+  const int lanes = choose_lanes_of_factor(granularity, static_cast<double>(upper.nnz) / static_cast<double>(n));
   const std::size_t row_bytes = static_cast<std::size_t>(entries) * number_bytes +
                                 3 * static_cast<std::size_t>(lowers) * sizeof(I);
   if (threads_a_block / lanes * row_bytes > most_shared_memory) return;

@@ -29,8 +29,9 @@ public:
   UpdateSlots() = default;
 
   /// Makes nothing where a row has more than 255 entries or the table would be larger than two factors. Throws Failure.
+  ///   levels        of L
   ///   number_bytes  of a number
-  UpdateSlots(const DeviceFactorPattern<I>& pattern, std::size_t number_bytes);
+  UpdateSlots(const DeviceFactorPattern<I>& pattern, I levels, std::size_t number_bytes);
 
   bool made() const { return lanes_ > 0; }
   /// Is no entry but the diagonal's ever updated? So it is where no three rows are all neighbours, as on a star's grid.
@@ -40,7 +41,7 @@ public:
 
 private:
   bool only_pivots_ = false;
-  int lanes_ = 0;  ///< that share a row: about as many as a row of U has entries
+  int lanes_ = 0;  ///< that share a row
   int lowers_ = 0, entries_ = 0;
   DeviceArray<unsigned char> slot_;
   DeviceArray<std::size_t> begin_;

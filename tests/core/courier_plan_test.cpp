@@ -44,6 +44,15 @@ struct Planned {
     }
     return -1;
   }
+  /// Places that the runs of a block have, without those that two of them have.
+  std::size_t slots(const RowBlock& block) const
+  {
+    std::set<std::uint32_t> all;
+    for (std::uint32_t r = 0; r < block.runs; ++r)
+      for (std::uint32_t k = 0; k < plan.run[block.first_run + r].rows; ++k)
+        all.insert(plan.run[block.first_run + r].slot + k);
+    return all.size();
+  }
   static std::int64_t position(const RowBlock& block, std::uint32_t p) { return block.first_page * courier_page + p; }
   /// The block of each row, which is in one of them only.
   std::vector<std::size_t> owners() const
@@ -137,6 +146,7 @@ TEST(CourierPlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
         EXPECT_LE(p.plan.slots, rule.most_slots);
       }
       EXPECT_LE(block.rows, p.plan.slots);
+      EXPECT_EQ(p.slots(block), block.rows) << "each row has a place of its own";
       EXPECT_LE(block.ghosts, p.plan.most_ghosts);
     }
   });

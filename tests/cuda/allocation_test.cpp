@@ -49,7 +49,7 @@ namespace {
 
 std::size_t arrays_left()
 {
-  cuda::MemoryPool::of_device()->free_left();
+  cuda::MemoryPool::of_device()->keep_at_most(0);  // from now on each comes from CUDA
   return live.size();
 }
 

@@ -169,7 +169,7 @@ TYPED_TEST(Analyses, find_the_levels_of_the_host)
       wrong.next_line += 1;
       for (const Grid<I>& grid : {find_grid(A.view(), lower), Grid<I>(), wrong}) {
         DeviceLevels<I> levels;
-        ASSERT_TRUE(find_levels(there.view(), lower, grid, &levels, patient));
+        ASSERT_TRUE(find_levels(there.view(), lower, grid, &levels, nullptr, patient));
         const LevelSets<I> found = download(levels);
         EXPECT_EQ(found.count, truth.count);
         EXPECT_EQ(plain(found.row), plain(truth.row));
@@ -289,7 +289,7 @@ TYPED_TEST(Analyses, find_nodes)
       const OnDevice<I> there(copy);
       for (const std::uint64_t patience : {patient, std::uint64_t(1)}) {
         DeviceNodes<I> nodes;
-        ASSERT_EQ(find_nodes(there.view(), lower, &nodes, patience), size > 0);
+        ASSERT_EQ(find_nodes(there.view(), lower, &nodes, nullptr, patience), size > 0);
         EXPECT_EQ(nodes.size, size);
         if (size == 0) continue;
         EXPECT_EQ(host(nodes.first), truth.first);
@@ -310,7 +310,7 @@ TYPED_TEST(Analyses, give_up_where_a_chain_is_long)
   for (I i = 1; i < 200000; ++i) rows[i].push_back(i - 1);
   const OnDevice<I> chain(pattern_of(rows));
   DeviceLevels<I> levels;
-  EXPECT_FALSE(find_levels(chain.view(), true, Grid<I>(), &levels, 1'000'000));
+  EXPECT_FALSE(find_levels(chain.view(), true, Grid<I>(), &levels, nullptr, 1'000'000));
 }
 
 TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)

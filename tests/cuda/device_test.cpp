@@ -85,7 +85,7 @@ TEST(Device, solves_nodes_of_every_size)
 {
   for (const auto& [unknowns, reach, size] : {std::tuple<I, I, int>{2, 2, 2}, {2, 50, 2}, {3, 1, 3}, {3, 9, 3},
                                               {3, 70, 3}, {4, 3, 2}, {5, 5, 3}, {6, 4, 3}, {9, 20, 3}}) {
-    const auto A = line_of_points(short_run() ? 40 : 400, unknowns, reach);
+    const auto A = line_of_points(short_run() ? 160 : 400, unknowns, reach);
     SCOPED_TRACE(testing::Message() << unknowns << " unknowns, reach " << reach);
     const auto b = random_vector<double>(A.n, 5);
     const auto truth = solution(A, b);

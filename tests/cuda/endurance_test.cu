@@ -42,9 +42,10 @@ TEST(Endurance, many_solves_are_bitwise_equal)
   const char* asked = std::getenv("SYNCFREE_ROUNDS");
   const long rounds = asked ? std::atol(asked) : 100000;
   ASSERT_GT(rounds, 0);
-  for (const std::string& strategy : asked_strategies())
+  for (const std::string& strategy : asked_strategies()) {
     EXPECT_EQ(differences(random_band(1000, 3, 900, 0, 3), strategy, rounds), 0u) << strategy;
-  EXPECT_EQ(differences(line_of_points(300, 3, 3), "level_order", rounds), 0u) << "nodes";
+    if (strategy == "level_order") EXPECT_EQ(differences(line_of_points(30, 3, 3), strategy, rounds), 0u) << "nodes";
+  }
 }
 
 /// Holds its multiprocessor for so many clock ticks.

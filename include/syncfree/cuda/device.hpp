@@ -5,10 +5,12 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "syncfree/cuda/landing_places.hpp"
 #include "syncfree/cuda/memory_pool.hpp"
 #include "syncfree/status.hpp"
 
@@ -39,6 +41,29 @@ inline int device_attribute(cudaDeviceAttr attribute)
 
 /// Of a kernel that was launched just now.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+/// A copy of device memory in host memory; waits, but holds nobody up. Throws Failure.
+inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
+{
+  const auto copy = [&](void* place) {
+    SYNCFREE_CUDA(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream));
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  };
+  struct Landing {
+    void* place;
+    ~Landing()
+    {
+      if (place) LandingPlaces::all().put(place);
+    }
+  };
+  const Landing landing = {bytes <= LandingPlaces::bytes_of_place ? LandingPlaces::all().take() : nullptr};
+  if (!landing.place) {
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+    return copy(to);
+  }
+  copy(landing.place);
+  std::memcpy(to, landing.place, bytes);
+}
 
 /// An array of the device, without values at first. Throws Failure(out_of_memory) that names the bytes.
 template <class V> class DeviceArray {
@@ -86,9 +111,7 @@ public:
   /// To host memory; waits.
   void read(V* to, std::size_t first, std::size_t count, cudaStream_t stream) const
   {
-    if (count == 0) return;
-    SYNCFREE_CUDA(cudaMemcpyAsync(to, data_ + first, count * sizeof(V), cudaMemcpyDeviceToHost, stream));
-    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+    if (count > 0) read_bytes(to, data_ + first, count * sizeof(V), stream);
   }
 
 private:

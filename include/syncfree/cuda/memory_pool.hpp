@@ -2,17 +2,21 @@
 
 /// Memory of the device for arrays that come and go: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and
 /// an analysis makes more than a hundred arrays. A pool of CUDA's keeps what was freed. What is idle is at most a 32nd
-/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other. Who frees would have to wait for
-/// the kernels that still use the array; small arrays are kept until there are many, and then one wait does for all.
+/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other; small arrays, 64 MB and a 1024th
+/// of the memory at most, are not even given to that pool. Who frees would have to wait for the kernels that still use
+/// the array; so arrays are left until there are many, and then one wait does for all.
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
+
+#include "syncfree/cuda/kept_pieces.hpp"
 
 namespace syncfree::cuda {
 
@@ -54,15 +58,16 @@ public:
   cudaError_t allocate(void** memory, std::size_t bytes)
   {
     if (!pool_) return cudaMalloc(memory, bytes);
-    cudaError_t error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
+    const std::size_t capacity = KeptPieces::capacity_for(bytes);
+    if ((*memory = take_kept(capacity)) != nullptr) return cudaSuccess;
+    cudaError_t error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
     if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
       (void)cudaGetLastError();
-      (void)free_left();
-      (void)cudaMemPoolTrimTo(pool_, 0);
-      error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream_);
+      (void)give_back();
+      error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
     }
     if (error != cudaSuccess) return error;
-    count(static_cast<std::int64_t>(bytes));
+    count(static_cast<std::int64_t>(capacity));
     error = cudaStreamSynchronize(stream_);
     if (error != cudaSuccess) free(*memory, bytes);
     return error;
@@ -75,13 +80,13 @@ public:
     Batch full;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      left_.add({memory, bytes});
-      if (left_.is_full()) full = std::exchange(left_, Batch());
+      left_.add({memory, KeptPieces::capacity_for(bytes)});
+      if (left_.is_full(most_left_)) full = std::exchange(left_, Batch());
     }
     if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
   }
 
-  /// Waits for the device, and then nothing that was freed is kept from others.
+  /// Waits for the device; what was freed can be had again.
   cudaError_t free_left()
   {
     Batch all;
@@ -92,14 +97,40 @@ public:
     return free(all);
   }
 
+  /// All that is idle goes to CUDA, for others. Waits for the device.
+  cudaError_t give_back()
+  {
+    const cudaError_t error = free_left();
+    if (!pool_) return error;
+    std::size_t bytes;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      bytes = kept_.empty([&](void* piece) { (void)cudaFreeAsync(piece, stream_); });
+    }
+    count(-static_cast<std::int64_t>(bytes));
+    (void)cudaMemPoolTrimTo(pool_, 0);
+    return error;
+  }
+
+  /// Of small pieces, from CUDA's pool. With 0 each array comes from there, for tools that follow them.
+  void keep_at_most(std::size_t bytes)
+  {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      kept_.keep_at_most(bytes);
+    }
+    (void)give_back();
+  }
+
 private:
+  static constexpr std::size_t most_kept = 64 << 20, least_left = 32 << 20;  ///< bytes
   struct Piece {
     void* memory;
     std::size_t bytes;
   };
   /// Freed, and perhaps still in use.
   struct Batch {
-    static constexpr std::size_t most = 64, most_bytes = 32 << 20;
+    static constexpr std::size_t most = 64;
     std::array<Piece, most> piece;
     std::size_t count = 0, bytes = 0;
 
@@ -108,20 +139,28 @@ private:
       piece[count++] = freed;
       bytes += freed.bytes;
     }
-    bool is_full() const { return count == most || bytes >= most_bytes; }
+    bool is_full(std::size_t most_bytes) const { return count == most || bytes >= most_bytes; }
   };
 
-  explicit MemoryPool(int device) : device_(device)
+  /// Bytes of the device at hand; 0 where that cannot be told.
+  static std::size_t memory_of_device()
+  {
+    std::size_t free = 0, total = 0;
+    return cudaMemGetInfo(&free, &total) == cudaSuccess ? total : 0;
+  }
+
+  explicit MemoryPool(int device) : MemoryPool(device, memory_of_device()) {}
+
+  MemoryPool(int device, std::size_t total)
+      : device_(device), most_left_(std::max(least_left, total / 512)), kept_(std::min(most_kept, total / 1024))
   {
     int supported = 0;
-    std::size_t free = 0, total = 0;
     (void)cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device);
     cudaMemPoolProps of = {};
     of.allocType = cudaMemAllocationTypePinned;
     of.location.type = cudaMemLocationTypeDevice;
     of.location.id = device;
-    if (!supported || cudaMemGetInfo(&free, &total) != cudaSuccess ||
-        cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess ||
+    if (!supported || total == 0 || cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess ||
         cudaMemPoolCreate(&pool_, &of) != cudaSuccess) {
       pool_ = nullptr;
       (void)cudaGetLastError();
@@ -138,29 +177,48 @@ private:
     (void)cudaGetDevice(&current);
     if (current != device_) (void)cudaSetDevice(device_);
     const cudaError_t error = wait_for_device();
-    for (std::size_t k = 0; k < batch.count; ++k) (void)cudaFreeAsync(batch.piece[k].memory, stream_);
+    std::size_t bytes = 0;
+    for (std::size_t k = 0; k < batch.count; ++k)
+      if (!keep(batch.piece[k])) {
+        (void)cudaFreeAsync(batch.piece[k].memory, stream_);
+        bytes += batch.piece[k].bytes;
+      }
     if (current != device_) (void)cudaSetDevice(current);
-    if (batch.count > 0) count(-static_cast<std::int64_t>(batch.bytes));
+    if (bytes > 0) count(-static_cast<std::int64_t>(bytes));
     return error;
   }
 
-  /// CUDA keeps what is used and what `kept_` leaves, which is set anew when it has come to be far off.
+  void* take_kept(std::size_t capacity)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return kept_.take(capacity);
+  }
+
+  bool keep(const Piece& idle)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return kept_.put(idle.memory, idle.bytes);
+  }
+
+  /// CUDA keeps what is used and what `threshold_` leaves, which is set anew when it has come to be far off.
   void count(std::int64_t bytes)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     used_ += bytes;
-    if (used_ <= kept_ && kept_ <= used_ + spare_) return;
-    kept_ = used_ + spare_ / 2;
-    auto threshold = static_cast<std::uint64_t>(kept_);
+    if (used_ <= threshold_ && threshold_ <= used_ + spare_) return;
+    threshold_ = used_ + spare_ / 2;
+    auto threshold = static_cast<std::uint64_t>(threshold_);
     (void)cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
   }
 
   const int device_;
+  const std::size_t most_left_;    ///< bytes
   cudaMemPool_t pool_ = nullptr;   ///< nullptr: the device has none
   cudaStream_t stream_ = nullptr;  ///< never at work
   std::mutex mutex_;
   Batch left_;
-  std::int64_t used_ = 0, kept_ = -1, spare_ = 0;
+  KeptPieces kept_;
+  std::int64_t used_ = 0, threshold_ = -1, spare_ = 0;  ///< bytes; what is kept counts as used
 };
 
 }  // namespace syncfree::cuda

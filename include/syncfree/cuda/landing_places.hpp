@@ -1,0 +1,59 @@
+#pragma once
+
+/// Host memory that the device can write to by itself, for few bytes each: a copy to other memory waits inside CUDA,
+/// takes 8 us more on an H200, and meanwhile no other thread gets into CUDA.
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+namespace syncfree::cuda {
+
+/// Lives as long as the process, for all devices.
+class LandingPlaces {
+public:
+  static constexpr std::size_t bytes_of_place = 4096;
+
+  static LandingPlaces& all()
+  {
+    static LandingPlaces& places = *new LandingPlaces;
+    return places;
+  }
+
+  /// nullptr where all are taken, or there are none.
+  void* take()
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!tried_) make();
+    return count_ > 0 ? free_[--count_] : nullptr;
+  }
+
+  void put(void* place)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_[count_++] = place;
+  }
+
+private:
+  LandingPlaces() = default;
+
+  void make()
+  {
+    tried_ = true;
+    void* memory = nullptr;
+    if (cudaHostAlloc(&memory, free_.size() * bytes_of_place, cudaHostAllocPortable) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return;
+    }
+    for (; count_ < free_.size(); ++count_) free_[count_] = static_cast<char*>(memory) + count_ * bytes_of_place;
+  }
+
+  std::mutex mutex_;
+  bool tried_ = false;
+  std::array<void*, 16> free_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace syncfree::cuda
