@@ -4,10 +4,11 @@
 #   bash config/gpu-test.sh [PART...]     build battery random sanitizers petsc harness conformance; without a PART all
 #                                         of them
 #
-# Each part takes less than nine minutes; all but build need that one. PETSc is that of PETSC_DIR, else an archive
-# petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to
-# /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's
-# harness put matrices and vectors on the device.
+# Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
+# synccheck, racecheck-analyses, -solves, -factors, -columns, -grids, -scalars. All parts but build need that one. PETSc
+# is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default:
+# device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder
+# googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -45,21 +46,36 @@ make_all() {
   make_googletest && build_gpu "$targets" && echo "RESULT 1 0 0"
 }
 
-# Battery of small matrices: each tool costs ten to a hundred times as much. Pending leaks are CUDA's own.
-# What racecheck reports is compared with the hand-overs that are meant.
+# Battery of small matrices: each tool costs ten to a hundred times as much, racecheck most, so its tests come in
+# groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are meant.
+solved='Device.solves_*:Device.a_clean*'
+factored='Device.factors*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
+race_groups=(analyses solves factors columns grids scalars)
+race_tests() {
+  case $1 in
+    analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
+    solves) echo "$solved" ;;
+    factors) echo "$factored" ;;
+    columns) echo 'DeviceColumns.are*:DeviceColumns.of_nodes*:DeviceColumns.do*' ;;
+    grids) echo 'DeviceColumns.of_grids*' ;;
+    scalars) echo 'DeviceColumnsOf/1.*' ;;
+  esac
+}
+
+check_races() {
+  local report=build/log/racecheck-$1-report.txt
+  compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
+    --gtest_filter="$(race_tests "$1")" >"$report" 2>&1
+  python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
+}
+
 sanitize() {
-  local tool=$1 report=build/log/racecheck-report.txt
-  local tests='Device.solves_*:Device.a_clean*:DeviceColumns*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
+  local tool=$1 tests="$solved:$factored:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
   export SYNCFREE_SHORT=1
-  if [ "$tool" = racecheck ]; then
-    tests=$tests:Device.factors*:Analyses/0.merge*:Analyses/0.plan*
-    compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
-      --gtest_filter="$tests" >$report 2>&1
-    python3 config/racecheck.py tests/cuda/racecheck.txt $report || { tail -n 5 $report; return 1; }
-  else
-    tests=$tests:Device.factors*:Analyses/0.*:PreconditionerTest/1.*
-    compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests" || return 1
-  fi
+  case $tool in
+    racecheck-*) check_races "${tool#racecheck-}" || return 1 ;;
+    *) compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests" || return 1 ;;
+  esac
   echo "RESULT 1 0 0"
 }
 
@@ -97,13 +113,14 @@ run_part() {
       part allocation python3 config/gtest.py "$folder/cuda_allocation_tests"
       ;;
     random) part random bash "$0" --random ;;
-    sanitizers) for tool in memcheck initcheck synccheck racecheck; do part "$tool" bash "$0" --sanitize $tool; done ;;
+    sanitizers) for tool in memcheck initcheck synccheck "${race_groups[@]/#/racecheck-}"; do run_part "$tool"; done ;;
+    memcheck | initcheck | synccheck | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
     petsc) PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests" ;;
     harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;
     conformance)
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
-    *) die "no part $1; there are build battery random sanitizers petsc harness conformance" ;;
+    *) die "no part $1; there are build battery random sanitizers petsc harness conformance, and tools" ;;
   esac
 }
 

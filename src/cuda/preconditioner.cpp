@@ -43,7 +43,7 @@ public:
       if (status.ok()) analysis_ = std::move(made);
       return status;
     });
-    const Status ended = calls_.run(end_of_analysis);
+    const Status ended = calls_.run([&] { return end_analysis(status.ok()); });
     return status.ok() ? ended : status;
   }
 
@@ -168,10 +168,11 @@ public:
 private:
   static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
 
-  /// Waits for the analysis's own streams, and for what it no longer needs to be everybody's again.
-  static Status end_of_analysis()
+  /// Waits for the analysis's own streams, and for what it no longer needs to be free again; after a failure, which may
+  /// have been for lack of memory, for everybody.
+  static Status end_analysis(bool succeeded)
   {
-    if (MemoryPool* pool = MemoryPool::of_device()) SYNCFREE_CUDA(pool->free_left());
+    if (MemoryPool* pool = MemoryPool::of_device()) SYNCFREE_CUDA(succeeded ? pool->free_left() : pool->give_back());
     return {};
   }
 

@@ -108,6 +108,7 @@ public:
       bytes = kept_.empty([&](void* piece) { (void)cudaFreeAsync(piece, stream_); });
     }
     count(-static_cast<std::int64_t>(bytes));
+    (void)cudaStreamSynchronize(stream_);  // then all has been freed
     (void)cudaMemPoolTrimTo(pool_, 0);
     return error;
   }
