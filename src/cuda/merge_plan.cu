@@ -222,6 +222,7 @@ private:
   void look()
   {
     if (looked_) return;
+    if (gave_up_) throw GaveUp();
     std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
     const bool all = sample.empty();
     const double hop = choose(all ? cut_into_runs(triangle_.level_begin, rule_) : std::move(sample));
@@ -234,13 +235,18 @@ private:
 
   double choose(std::vector<LevelRun> runs)
   {
-    groups_ = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
-    return groups_->choose();
+    groups_.reset();
+    gave_up_ = true;
+    auto groups = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
+    const double hop = groups->choose();
+    gave_up_ = false;
+    groups_ = std::move(groups);
+    return hop;
   }
 
   LevelledPattern<I> triangle_;
   MergeRule rule_;
-  bool looked_ = false;
+  bool looked_ = false, gave_up_ = false;
   MergeForecast forecast_;
   std::unique_ptr<ChosenGroups<I>> groups_;  ///< of all levels, or none
 };

@@ -181,8 +181,13 @@ private:
     Analysis<T, I>& a = *analysis_;
     if (a.solver[lower_transposed]) return;
     make_transposes(&a);
-    refresh_solver(upper_transposed);
-    refresh_solver(lower_transposed);
+    try {
+      refresh_in_turn({upper_transposed, lower_transposed});
+    } catch (...) {
+      a.solver[upper_transposed].reset();
+      a.solver[lower_transposed].reset();
+      throw;
+    }
   }
 
   /// L's and U's beside each other where that is worth it.
@@ -190,7 +195,7 @@ private:
   {
     const auto& solver = analysis_->solver;
     if (!solver[lower]->refreshes_slowly()) return refresh_in_turn({lower, upper, lower_transposed, upper_transposed});
-    const Branch beside(stream());
+    Branch beside(stream());
     solver[lower]->begin_refresh(numbers(lower), inverse_pivot(), stream());
     solver[upper]->begin_refresh(numbers(upper), inverse_pivot(), beside.get());
     solver[lower]->end_refresh(stream());

@@ -176,6 +176,7 @@ public:
   void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     triangle_.refresh(value, inverse_diagonal, stream);
+    if (!planned_) plan();
     make_numbers(stream);
   }
   void end_refresh(cudaStream_t stream) override
@@ -218,8 +219,10 @@ private:
     plan(&merging);
   }
 
+  /// Who fails half-way plans again before the next refresh.
   void plan(Merging<I>* merging)
   {
+    planned_ = false;
     DeviceMergePlan<I> made;
     if (!merging->plan(&made)) made = plan_on_host();
     merged_ = MergedRows<T, V, I>(std::move(made));
@@ -236,12 +239,14 @@ private:
     blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
     with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes); });
     begin_count();
+    planned_ = true;
   }
 
   /// Launches are counted by their blocks, and other groups may mean another number of those.
   void begin_count()
   {
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
+    memory_ = typename ValueBox<Number<T>>::Memory(0);  // first: there may be no room for two
     memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
     columns_ = ValueLaunches<T>(triangle_.n());
     counter_.fill(0, nullptr);
@@ -328,6 +333,7 @@ private:
   const bool overlaps_ = launches_can_overlap();
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
+  bool planned_ = false;
   double growth_ = 0, error_ = -1;  ///< error -1: not measured
 };
 

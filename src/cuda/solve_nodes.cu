@@ -185,6 +185,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
     rhs[p] = row >= 0 ? load_row<N>(b, row) : N(0);
     sum[p] = N(0);
   }
+  __syncwarp();  // x may be b, of which all of the node's lanes have read all rows
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
   for (Spin spin(own_row); !__all_sync(~0u, done); spin.turn()) {

@@ -73,29 +73,44 @@ private:
   cudaStream_t stream_;
 };
 
-/// Goes on from where another stream is, beside it, until that waits in join().
+/// Goes on from where another stream is, beside it, until that waits in join() or where the branch ends.
 class Branch {
 public:
-  explicit Branch(cudaStream_t trunk) : trunk_(trunk)
-  {
-    SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
-    follow(trunk_, own_.get());
-  }
+  explicit Branch(cudaStream_t trunk) : trunk_(trunk) { follow(trunk_, own_.get()); }
   Branch(const Branch&) = delete;
-  ~Branch() { (void)cudaEventDestroy(event_); }
+  ~Branch()
+  {
+    if (joined_) return;
+    try {
+      join();
+    } catch (const Failure&) {
+    }
+  }
   cudaStream_t get() const { return own_.get(); }
-  void join() const { follow(own_.get(), trunk_); }
+  void join()
+  {
+    joined_ = true;
+    follow(own_.get(), trunk_);
+  }
 
 private:
+  struct Event {
+    cudaEvent_t event = nullptr;
+    Event() { SYNCFREE_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)); }
+    Event(const Event&) = delete;
+    ~Event() { (void)cudaEventDestroy(event); }
+  };
+
   void follow(cudaStream_t first, cudaStream_t second) const
   {
-    SYNCFREE_CUDA(cudaEventRecord(event_, first));
-    SYNCFREE_CUDA(cudaStreamWaitEvent(second, event_, 0));
+    SYNCFREE_CUDA(cudaEventRecord(passed_.event, first));
+    SYNCFREE_CUDA(cudaStreamWaitEvent(second, passed_.event, 0));
   }
 
   Stream own_;
+  Event passed_;
   cudaStream_t trunk_;
-  cudaEvent_t event_ = nullptr;
+  bool joined_ = false;
 };
 
 }  // namespace syncfree::cuda

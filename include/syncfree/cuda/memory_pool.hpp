@@ -184,8 +184,11 @@ private:
         (void)cudaFreeAsync(batch.piece[k].memory, stream_);
         bytes += batch.piece[k].bytes;
       }
+    if (bytes > 0) {
+      (void)cudaStreamSynchronize(stream_);  // else others find no memory that CUDA has not yet seen freed
+      count(-static_cast<std::int64_t>(bytes));
+    }
     if (current != device_) (void)cudaSetDevice(current);
-    if (bytes > 0) count(-static_cast<std::int64_t>(bytes));
     return error;
   }
 
