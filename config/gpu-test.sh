@@ -5,8 +5,8 @@
 #                                         of them
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck, racecheck-analyses, -solves, -factors, -columns, -grids, -scalars. All parts but build need that one. PETSc
-# is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default:
+# synccheck, racecheck-analyses, -solves, -factors, -columns, -grids, -scalars-0 to -3. All parts but build need that
+# one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default:
 # device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder
 # googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
@@ -50,7 +50,7 @@ make_all() {
 # groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are meant.
 solved='Device.solves_*:Device.a_clean*'
 factored='Device.factors*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-race_groups=(analyses solves factors columns grids scalars)
+race_groups=(analyses solves factors columns grids scalars-0 scalars-1 scalars-2 scalars-3)
 race_tests() {
   case $1 in
     analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
@@ -58,14 +58,16 @@ race_tests() {
     factors) echo "$factored" ;;
     columns) echo 'DeviceColumns.are*:DeviceColumns.of_nodes*:DeviceColumns.do*' ;;
     grids) echo 'DeviceColumns.of_grids*' ;;
-    scalars) echo 'DeviceColumnsOf/1.*' ;;
+    scalars-[0-3]) echo "DeviceColumnsOf/${1#scalars-}.*" ;;
   esac
 }
 
 check_races() {
-  local report=build/log/racecheck-$1-report.txt
+  local report=build/log/racecheck-$1-report.txt tests
+  tests=$(race_tests "$1")
+  [ -n "$tests" ] || die "no group $1 of racecheck; there are ${race_groups[*]}"
   compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
-    --gtest_filter="$(race_tests "$1")" >"$report" 2>&1
+    --gtest_filter="$tests" >"$report" 2>&1
   python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
 }
 
@@ -120,7 +122,10 @@ run_part() {
     conformance)
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
-    *) die "no part $1; there are build battery random sanitizers petsc harness conformance, and tools" ;;
+    *)
+      die "no part $1; there are build battery random sanitizers petsc harness conformance, and of the sanitizers" \
+        "memcheck initcheck synccheck ${race_groups[*]/#/racecheck-}"
+      ;;
   esac
 }
 

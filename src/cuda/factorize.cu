@@ -170,11 +170,17 @@ template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
   check_launch("round_to_single");
 }
 
+template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pattern, I levels)
+{
+  const DevicePattern<I> L = pattern.lower();
+  return granularity_of(L.n, L.nnz, levels, pattern.counts.most_lower);
+}
+
 /// memory_against_crowding() for factorize_entries().
-template <class I> std::size_t memory_against_entries(const DeviceFactorPattern<I>& pattern, I levels)
+template <class I>
+std::size_t memory_against_entries(const DeviceFactorPattern<I>& pattern, const Granularity& granularity)
 {
   const DevicePattern<I> L = pattern.lower(), U = pattern.upper();
-  const Granularity granularity = granularity_of(L.n, L.nnz, levels, pattern.counts.most_lower);
   const double entries = 1 + (static_cast<double>(L.nnz) + static_cast<double>(U.nnz)) / std::max<double>(1, L.n);
   return memory_against_crowding(granularity, static_cast<int>(entries), entry_threads);
 }
@@ -193,12 +199,12 @@ template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
                                                bool single)
     : pattern_(pattern), levels_(levels), single_(single && !std::is_same_v<T, single_t<T>>),
-      slots_(pattern, levels.count, sizeof(T)), counter_(2), top_(1), outcome_(1), described_(2),
-      lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()), inverse_pivot_(pattern.n)
+      slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(2), top_(1), outcome_(1),
+      described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
+      inverse_pivot_(pattern.n)
 {
+  const Granularity granularity = granularity_of_L(pattern, levels.count);
   if (slots_.made()) {
-    const DevicePattern<I> L = pattern.lower();
-    const Granularity granularity = granularity_of(L.n, L.nnz, levels.count, pattern.counts.most_lower);
     against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
   } else {
     try {
@@ -206,7 +212,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;  // row by row it goes with less
     }
-    against_crowding_ = memory_against_entries(pattern, levels.count);
+    against_crowding_ = memory_against_entries(pattern, granularity);
     ready_ = DeviceArray<unsigned>(pattern.n);
   }
   ready_.fill(0, nullptr);

@@ -8,7 +8,6 @@
 #include "core/instantiate.hpp"
 #include "find.cuh"
 #include "flag.cuh"
-#include "lanes.hpp"
 #include "scan.cuh"
 
 namespace syncfree::cuda {
@@ -63,9 +62,9 @@ __global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, cons
 }
 
 /// A warp, as long as the device has one for each row of a level; else about as many as a row of U has entries.
-int choose_lanes_of_factor(const Granularity& g, double entries_of_U_a_row)
+int choose_lanes_of_factor(const Granularity& of_L, double entries_of_U_a_row)
 {
-  if (levels_that_fit(g, 32, 256) >= 1) return 32;
+  if (levels_that_fit(of_L, 32, threads_a_block) >= 1) return 32;
   for (const int lanes : {4, 8, 16})
     if (entries_of_U_a_row <= lanes) return lanes;
   return 32;
@@ -74,14 +73,13 @@ int choose_lanes_of_factor(const Granularity& g, double entries_of_U_a_row)
 }  // namespace
 
 template <class I>
-UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, I levels, std::size_t number_bytes)
+UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granularity& of_L, std::size_t number_bytes)
 {
   const DevicePattern<I> lower = pattern.lower(), upper = pattern.upper();
   const std::size_t n = static_cast<std::size_t>(pattern.n);
   const std::int64_t lowers = pattern.counts.most_lower, entries = pattern.counts.most;
   if (n == 0 || entries > no_slot) return;
-  const Granularity granularity = granularity_of(lower.n, lower.nnz, levels, lowers);
-  const int lanes = choose_lanes_of_factor(granularity, static_cast<double>(upper.nnz) / static_cast<double>(n));
+  const int lanes = choose_lanes_of_factor(of_L, static_cast<double>(upper.nnz) / static_cast<double>(n));
   const std::size_t row_bytes = static_cast<std::size_t>(entries) * number_bytes +
                                 3 * static_cast<std::size_t>(lowers) * sizeof(I);
   if (threads_a_block / lanes * row_bytes > most_shared_memory) return;

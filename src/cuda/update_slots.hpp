@@ -6,6 +6,7 @@
 /// entry (p, q) of U in turn there is one byte, the slot of (i, q), or `no_slot` where row i has no such entry.
 
 #include "factor_pattern.hpp"
+#include "lanes.hpp"
 #include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
@@ -29,9 +30,8 @@ public:
   UpdateSlots() = default;
 
   /// Makes nothing where a row has more than 255 entries or the table would be larger than two factors. Throws Failure.
-  ///   levels        of L
   ///   number_bytes  of a number
-  UpdateSlots(const DeviceFactorPattern<I>& pattern, I levels, std::size_t number_bytes);
+  UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granularity& of_L, std::size_t number_bytes);
 
   bool made() const { return lanes_ > 0; }
   /// Is no entry but the diagonal's ever updated? So it is where no three rows are all neighbours, as on a star's grid.

@@ -47,9 +47,11 @@ extern "C" cudaError_t cudaFreeAsync(void* place, cudaStream_t stream)
 namespace syncfree {
 namespace {
 
+[[maybe_unused]] const testing::Environment* const followed = testing::AddGlobalTestEnvironment(new FollowedMemory);
+
 std::size_t arrays_left()
 {
-  cuda::MemoryPool::of_device()->keep_at_most(0);  // from now on each comes from CUDA
+  cuda::MemoryPool::of_device()->free_left();
   return live.size();
 }
 

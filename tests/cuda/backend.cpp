@@ -1,24 +1,15 @@
 #include "../preconditioner/backend.hpp"
 
-#include <gtest/gtest.h>
-
 #include "../watchdog.hpp"
 #include "core/instantiate.hpp"
-#include "syncfree/cuda.hpp"
-#include "syncfree/cuda/memory_pool.hpp"
+#include "device_support.hpp"
 
 namespace syncfree {
 namespace {
 
-/// Under a sanitizer, which then sees where each array ends.
-class FollowedMemory : public testing::Environment {
-  void SetUp() override
-  {
-    cuda::MemoryPool* pool = short_run() ? cuda::MemoryPool::of_device() : nullptr;
-    if (pool) pool->keep_at_most(0);
-  }
-};
-[[maybe_unused]] const testing::Environment* const followed = testing::AddGlobalTestEnvironment(new FollowedMemory);
+/// By a sanitizer.
+[[maybe_unused]] const testing::Environment* const followed =
+  short_run() ? testing::AddGlobalTestEnvironment(new FollowedMemory) : nullptr;
 
 }  // namespace
 

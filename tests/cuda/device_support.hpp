@@ -10,6 +10,7 @@
 
 #include "../oracle.hpp"
 #include "syncfree/cuda.hpp"
+#include "syncfree/cuda/memory_pool.hpp"
 #include "syncfree/strategy.hpp"
 
 namespace syncfree {
@@ -18,6 +19,14 @@ using I = std::int32_t;
 using Cuda = CudaPreconditioner<double, I>;
 
 #define CUDA(call) ASSERT_EQ(call, cudaSuccess)
+
+/// Each array comes from CUDA, for who follows them there or looks where they end.
+class FollowedMemory : public testing::Environment {
+  void SetUp() override
+  {
+    if (cuda::MemoryPool* pool = cuda::MemoryPool::of_device()) pool->keep_at_most(0);
+  }
+};
 
 /// A vector of the device; poisoned unless it has values. What fills it has ended when it is used in any stream.
 template <class T> class DeviceVectorOf {

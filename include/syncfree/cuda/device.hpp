@@ -45,24 +45,12 @@ inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel)
 /// A copy of device memory in host memory; waits, but holds nobody up. Throws Failure.
 inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
 {
-  const auto copy = [&](void* place) {
-    SYNCFREE_CUDA(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream));
-    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-  };
-  struct Landing {
-    void* place;
-    ~Landing()
-    {
-      if (place) LandingPlaces::all().put(place);
-    }
-  };
-  const Landing landing = {bytes <= LandingPlaces::bytes_of_place ? LandingPlaces::all().take() : nullptr};
-  if (!landing.place) {
-    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-    return copy(to);
-  }
-  copy(landing.place);
-  std::memcpy(to, landing.place, bytes);
+  const Landing landing(bytes);
+  if (!landing.place()) SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  void* const place = landing.place() ? landing.place() : to;
+  SYNCFREE_CUDA(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream));
+  SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  if (landing.place()) std::memcpy(to, landing.place(), bytes);
 }
 
 /// An array of the device, without values at first. Throws Failure(out_of_memory) that names the bytes.
@@ -136,10 +124,10 @@ template <class V> DeviceArray<V> copy_of(const V* from, std::size_t size)
 }
 template <class V> DeviceArray<V> copy_of(const DeviceArray<V>& from) { return copy_of(from.data(), from.size()); }
 
-/// Waits.
+/// On the null stream; waits.
 template <class V> void copy_to_host(V* to, const V* from, std::size_t count)
 {
-  if (count) SYNCFREE_CUDA(cudaMemcpy(to, from, count * sizeof(V), cudaMemcpyDeviceToHost));
+  if (count > 0) read_bytes(to, from, count * sizeof(V), nullptr);
 }
 
 /// Blocks of `threads` for so many threads, at least one.

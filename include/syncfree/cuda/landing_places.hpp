@@ -56,4 +56,22 @@ private:
   std::size_t count_ = 0;
 };
 
+/// One of them, for as long as it lives, or none.
+class Landing {
+public:
+  explicit Landing(std::size_t bytes)
+      : place_(bytes <= LandingPlaces::bytes_of_place ? LandingPlaces::all().take() : nullptr)
+  {
+  }
+  Landing(const Landing&) = delete;
+  ~Landing()
+  {
+    if (place_) LandingPlaces::all().put(place_);
+  }
+  void* place() const { return place_; }
+
+private:
+  void* place_;
+};
+
 }  // namespace syncfree::cuda
