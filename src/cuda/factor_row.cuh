@@ -52,11 +52,12 @@ inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row
 }
 
 /// Tests the pivot of row i and repairs or reports it. Returns its inverse, or a pivot that failed as it is.
+///   inverse     1 / pivot
 ///   row_sum     of the moduli off the diagonal
 ///   all_finite  the row's other numbers
 template <class T, class I>
-__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, const DevicePivotRule& rule,
-                                  double row_sum, bool all_finite, Outcome* outcome)
+__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, Number<T> inverse,
+                                  const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
 {
   using N = Number<T>;
   using R = decltype(real_of(N(0)));
@@ -73,8 +74,8 @@ __device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivo
       return pivot;
     }
     add_to(&outcome->repaired, 1);
+    inverse = N(1) / pivot;
   }
-  const N inverse = N(1) / pivot;
   if (!fits(F, inverse) || (F.single && Single(inverse) == Single(0))) lower_to(&outcome->failure, key + 1);
   return inverse;
 }

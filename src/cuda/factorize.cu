@@ -83,7 +83,8 @@ public:
   /// By lane 0.
   __device__ void finish(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
   {
-    F_.inverse_pivot[i_] = finish_pivot(F_, i_, F_.inverse_pivot[i_], rule, row_sum, all_finite, outcome);
+    const N pivot = F_.inverse_pivot[i_];
+    F_.inverse_pivot[i_] = finish_pivot(F_, i_, pivot, N(1) / pivot, rule, row_sum, all_finite, outcome);
   }
 
 private:

@@ -113,7 +113,7 @@ private:
       if (!Mail::arrived(inverse)) return;
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
-      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, rule, 0, true, outcome));
+      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
     }
     done_ = true;
   }
