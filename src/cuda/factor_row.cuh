@@ -41,6 +41,13 @@ template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, cons
   return F.single ? finite(Number<single_t<T>>(v)) : finite(v);
 }
 
+/// The same of an inverse, which must not become zero either.
+template <class T, class I> __device__ bool inverse_fits(const FactorView<T, I>& F, const Number<T>& inverse)
+{
+  using Single = Number<single_t<T>>;
+  return fits(F, inverse) && !(F.single && Single(inverse) == Single(0));
+}
+
 template <class N> __device__ double pivot_size(const N& pivot, const DevicePivotRule& rule)
 {
   return rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
@@ -51,17 +58,24 @@ inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row
   return rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot;
 }
 
-/// Tests the pivot of row i and repairs or reports it. Returns its inverse, or a pivot that failed as it is.
-///   inverse     1 / pivot
+/// May a pivot be used as it is?
+template <class T, class I>
+__device__ bool is_good_pivot(const FactorView<T, I>& F, const Number<T>& pivot, const Number<T>& inverse,
+                              const DevicePivotRule& rule, double row_sum)
+{
+  return pivot_size(pivot, rule) > pivot_tolerance(rule, row_sum) && finite(pivot) && inverse_fits(F, inverse);
+}
+
+/// Repairs or reports a pivot of row i that may not be used as it is, or whose row is not finite. Returns the inverse, or
+/// a pivot that failed as it is.
 ///   row_sum     of the moduli off the diagonal
 ///   all_finite  the row's other numbers
 template <class T, class I>
-__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, Number<T> inverse,
-                                  const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+__device__ Number<T> mend_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, const DevicePivotRule& rule,
+                                double row_sum, bool all_finite, Outcome* outcome)
 {
   using N = Number<T>;
   using R = decltype(real_of(N(0)));
-  using Single = Number<single_t<T>>;
   const unsigned long long key = 2 * static_cast<unsigned long long>(i);
   if (!all_finite || !finite(pivot)) {
     lower_to(&outcome->failure, key + 1);
@@ -74,10 +88,20 @@ __device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, Number<T> pivo
       return pivot;
     }
     add_to(&outcome->repaired, 1);
-    inverse = N(1) / pivot;
   }
-  if (!fits(F, inverse) || (F.single && Single(inverse) == Single(0))) lower_to(&outcome->failure, key + 1);
+  const N inverse = N(1) / pivot;
+  if (!inverse_fits(F, inverse)) lower_to(&outcome->failure, key + 1);
   return inverse;
+}
+
+/// The same for any pivot.
+///   inverse  1 / pivot, which nearly always is the result: who is in a hurry makes it early
+template <class T, class I>
+__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, const Number<T>& pivot, const Number<T>& inverse,
+                                  const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+{
+  if (all_finite && is_good_pivot(F, pivot, inverse, rule, row_sum)) return inverse;
+  return mend_pivot(F, i, pivot, rule, row_sum, all_finite, outcome);
 }
 
 }  // namespace syncfree::cuda

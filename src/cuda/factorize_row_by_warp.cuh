@@ -30,14 +30,14 @@ public:
   using Base::Base;
 
   /// Eliminates; then pivot and row of U are published.
-  __device__ void run(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void run(Outcome* outcome)
   {
 #pragma unroll
     for (int e = 0; e < staged_window; ++e) take(&window_[e]);
     for (;;) {
 #pragma unroll
       for (int e = 0; e < staged_window; ++e) {
-        if (window_[e].k < 0) return this->finish(true, rule, outcome);
+        if (window_[e].k < 0) return this->finish(true, outcome);
         apply(e);
         take(&window_[e]);
       }
@@ -56,9 +56,9 @@ private:
     piece->first = chunk_ == 0;
     piece->place = upper_begin_[k_] + j;
     piece->slot = has_entry ? S_.slot[slots_ + static_cast<std::size_t>(j)] : no_slot;
-    piece->u = has_entry ? this->look_for_upper(piece->place) : N(0);
-    piece->inverse = piece->first ? this->look_for_inverse(k_) : N(0);
-    piece->partner = piece->first && !lu ? this->look_for_partner(k_) : N(0);
+    piece->u = has_entry ? Mail::poll(this->upper_at(piece->place)) : N(0);
+    piece->inverse = Mail::poll(this->inverse_at(k_));
+    if (!lu) piece->partner = Mail::poll(this->partner_at(k_));
     this->pass_piece();
   }
 
@@ -66,9 +66,9 @@ private:
   __device__ void look(Piece<N, I>* piece)
   {
     if (piece->k < 0) return;
-    if (piece->slot != no_slot && !Mail::arrived(piece->u)) piece->u = this->look_for_upper(piece->place);
-    if (!Mail::arrived(piece->inverse)) piece->inverse = this->look_for_inverse(piece->k);
-    if (!lu && !Mail::arrived(piece->partner)) piece->partner = this->look_for_partner(piece->k);
+    if (piece->slot != no_slot && !Mail::arrived(piece->u)) piece->u = Mail::poll(this->upper_at(piece->place));
+    if (!Mail::arrived(piece->inverse)) piece->inverse = Mail::poll(this->inverse_at(piece->k));
+    if (!lu && !Mail::arrived(piece->partner)) piece->partner = Mail::poll(this->partner_at(piece->k));
   }
 
   __device__ bool is_there(const Piece<N, I>& piece) const
@@ -81,8 +81,16 @@ private:
   /// there, the others may be, too.
   __device__ void wait_for(int e)
   {
-    if (is_there(window_[e])) return;
-    for (Spin spin(i_); !is_there(window_[e]); spin.turn()) look(&window_[e]);
+    Piece<N, I>& piece = window_[e];
+    if (is_there(piece)) return;
+    auto* const inverse = this->inverse_at(piece.k);
+    auto* const u = piece.slot != no_slot ? this->upper_at(piece.place) : inverse;
+    auto* const partner = lu ? inverse : this->partner_at(piece.k);
+    for (Spin spin(i_); !is_there(piece); spin.turn()) {
+      piece.u = Mail::poll(u);
+      piece.inverse = Mail::poll(inverse);
+      if (!lu) piece.partner = Mail::poll(partner);
+    }
 #pragma unroll
     for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
   }
@@ -97,7 +105,7 @@ private:
     if (piece.first) factor_ = product(lu ? left : piece.partner, piece.inverse);
     if (counts) w_[piece.slot] = old - product(factor_, piece.u);
     __syncwarp();
-    if (piece.first && lane_ == 0) this->keep_factor(piece.k);
+    if (piece.first) this->keep_factor(piece.k);
   }
 
   Piece<N, I> window_[staged_window];
@@ -121,9 +129,9 @@ factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, De
   const Turn turn = take_turn(counter);
   const std::size_t place = turn.place * (staged_threads / 32) + threadIdx.x / 32;
   if (place >= static_cast<std::size_t>(F.n)) return;
-  StagedRowOfWarp<T, I, lu> row(F, S, F.order[place], memory);
-  row.load(A, rule.shift);
-  row.run(rule, outcome);
+  StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[place], memory);
+  row.load(A);
+  row.run(outcome);
 }
 
 }  // namespace syncfree::cuda

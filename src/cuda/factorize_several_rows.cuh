@@ -41,14 +41,14 @@ template <class T, class I, int lanes> class StagedRowOfSeveral : public StagedR
 
 public:
   ///   place   of the row in level order; from n on there is none
-  __device__ StagedRowOfSeveral(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t place,
-                                unsigned char* memory)
-      : Base(F, S, F.order[is_place(F, place) ? place : 0], memory), done_(!is_place(F, place))
+  __device__ StagedRowOfSeveral(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule,
+                                std::size_t place, unsigned char* memory)
+      : Base(F, S, rule, F.order[is_place(F, place) ? place : 0], memory), done_(!is_place(F, place))
   {
   }
 
   /// Eliminates; then pivot and row of U are published.
-  __device__ void run(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void run(Outcome* outcome)
   {
     take();
     advance();
@@ -58,7 +58,7 @@ public:
       if (!__any_sync(all, complete)) continue;
       update(complete);
       const bool finishes = complete && next_.k[0] == none;
-      if (__any_sync(all, finishes)) this->finish(finishes, rule, outcome);
+      if (__any_sync(all, finishes)) this->finish(finishes, outcome);
       done_ = done_ || finishes;
       if (complete && !finishes) advance();
     }
@@ -108,9 +108,9 @@ private:
     for (int e = 0; e < staged_batch; ++e) {
       PieceNumbers<N>& number = number_[e];
       const I k = static_cast<I>(now_.k[e]);
-      if (!Mail::arrived(number.u)) number.u = this->look_for_upper(now_.u[e]);
-      if (!Mail::arrived(number.inverse)) number.inverse = this->look_for_inverse(k);
-      if (!Mail::arrived(number.partner)) number.partner = this->look_for_partner(k);
+      if (!Mail::arrived(number.u)) number.u = Mail::poll(this->upper_at(now_.u[e]));
+      if (!Mail::arrived(number.inverse)) number.inverse = Mail::poll(this->inverse_at(k));
+      if (!Mail::arrived(number.partner)) number.partner = Mail::poll(this->partner_at(k));
     }
     bool there = true;
 #pragma unroll
@@ -128,7 +128,7 @@ private:
       if (!__any_sync(all, mine && now_.k[e] != none)) break;
       if (mine && now_.first[e]) {
         factor_ = product(F_.lu ? w_[now_.k[e]] : number_[e].partner, number_[e].inverse);
-        if (lane_ == 0) this->keep_factor(static_cast<I>(now_.k[e]));
+        this->keep_factor(static_cast<I>(now_.k[e]));
       }
       if (mine && now_.slot[e] != no_slot) w_[now_.slot[e]] -= product(factor_, number_[e].u);
       __syncwarp();
@@ -159,9 +159,9 @@ factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, D
   extern __shared__ __align__(16) unsigned char memory[];
   const Turn turn = take_turn(counter);
   const std::size_t place = turn.place * (staged_threads / lanes) + threadIdx.x / lanes;
-  StagedRowOfSeveral<T, I, lanes> row(F, S, place, memory);
-  row.load(A, rule.shift);
-  row.run(rule, outcome);
+  StagedRowOfSeveral<T, I, lanes> row(F, S, rule, place, memory);
+  row.load(A);
+  row.run(outcome);
 }
 
 }  // namespace syncfree::cuda

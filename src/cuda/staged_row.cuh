@@ -23,8 +23,9 @@ public:
 
   /// i       the row
   /// memory  of the block, for all its rows
-  __device__ StagedRow(const FactorView<T, I>& F, const SlotsView<I>& S, I i, unsigned char* memory)
-      : F_(F), S_(S), i_(i), lane_(threadIdx.x % lanes), group_(group_of(lanes))
+  __device__ StagedRow(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule, I i,
+                       unsigned char* memory)
+      : F_(F), S_(S), rule_(rule), i_(i), lane_(threadIdx.x % lanes), group_(group_of(lanes))
   {
     const std::size_t groups = staged_threads / lanes, group = threadIdx.x / lanes;
     w_ = reinterpret_cast<N*>(memory) + group * S.entries;
@@ -37,7 +38,7 @@ public:
   }
 
   /// Numbers of A, and what is to be known of the rows of U.
-  __device__ void load(const N* A, double shift)
+  __device__ void load(const N* A)
   {
     for (I k = lane_; k < lowers_; k += lanes) {
       const I p = F_.lower_column[lower_ + k];
@@ -48,7 +49,7 @@ public:
     }
     for (I j = lane_; j < uppers_; j += lanes) w_[lowers_ + 1 + j] = entry(A, F_.upper_source[upper_ + j]);
     using R = decltype(real_of(N(0)));
-    if (lane_ == 0) w_[lowers_] = entry(A, F_.diagonal_source[i_]) + N(static_cast<R>(shift));
+    if (lane_ == 0) w_[lowers_] = entry(A, F_.diagonal_source[i_]) + N(static_cast<R>(rule_.shift));
     __syncwarp();
   }
 
@@ -70,44 +71,38 @@ protected:
     ++k_;
   }
 
-  __device__ N look_for_upper(I place) const { return Mail::poll(words(F_.upper) + Mail::words * place); }
+  __device__ Word* upper_at(I place) const { return words(F_.upper) + Mail::words * place; }
   /// Of the row that entry k of L belongs to.
-  __device__ N look_for_inverse(I k) const
-  {
-    return Mail::poll(words(F_.inverse_pivot) + Mail::words * pivot_row_[k]);
-  }
-  __device__ N look_for_partner(I k) const { return look_for_upper(S_.partner[lower_ + k]); }
+  __device__ Word* inverse_at(I k) const { return words(F_.inverse_pivot) + Mail::words * pivot_row_[k]; }
+  __device__ Word* partner_at(I k) const { return upper_at(S_.partner[lower_ + k]); }
 
-  /// Entry k of L is factor_. By lane 0.
+  /// Entry k of L is factor_. By all lanes of the row.
   __device__ void keep_factor(I k)
   {
+    good_ = good_ & fits(F_, factor_);
+    if (lane_ > 0) return;
     F_.lower[lower_ + k] = factor_;
-    if (F_.lu) total_ += size_of(factor_);
-    good_ = good_ && fits(F_, factor_);
+    if (F_.lu && rule_.sums) total_ += size_of(factor_);
   }
 
   /// Publishes the row of U and the inverted pivot, whatever they are. By all lanes; `mine`: this one's row is finished.
-  __device__ void finish(bool mine, const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void finish(bool mine, Outcome* outcome)
   {
     const N pivot = w_[lowers_];
-    for (I j = lane_; mine && j < uppers_; j += lanes) {
-      const N u = w_[lowers_ + 1 + j];
-      Mail::publish(words(F_.upper) + Mail::words * (upper_ + j), u);
-      total_ += size_of(u);
-      good_ = good_ && fits(F_, u);
-    }
+    publish_upper(mine);
     const N inverse = N(1) / pivot;
     const bool good = (__ballot_sync(all, !good_) & group_) == 0;
     double total = total_;
-    if (rule.sums)
+    if (rule_.sums)
       for (int offset = lanes / 2; offset; offset /= 2) total += __shfl_xor_sync(all, total, offset);
     if (!mine || lane_ > 0) return;
     Mail::publish(words(F_.inverse_pivot) + Mail::words * i_,
-                  finish_pivot(F_, i_, pivot, inverse, rule, total, good, outcome));
+                  finish_pivot(F_, i_, pivot, inverse, rule_, total, good, outcome));
   }
 
   const FactorView<T, I>& F_;
   const SlotsView<I>& S_;
+  const DevicePivotRule& rule_;
   I i_;
   int lane_;
   unsigned group_;
@@ -117,10 +112,21 @@ protected:
   I k_ = 0, chunk_ = 0;  ///< where the next piece begins
   std::size_t slots_;    ///< of row k_ of U
   N factor_{0};          ///< l_ip
-  double total_ = 0;     ///< of this lane: moduli off the diagonal
+  double total_ = 0;     ///< of this lane: moduli off the diagonal, if the rule asks for them
   bool good_ = true;     ///< of this lane: all numbers can be stored
 
 private:
+  __device__ void publish_upper(bool mine)
+  {
+#pragma unroll 1
+    for (I j = lane_; mine && j < uppers_; j += lanes) {
+      const N u = w_[lowers_ + 1 + j];
+      Mail::publish(upper_at(upper_ + j), u);
+      good_ = good_ & fits(F_, u);
+      if (rule_.sums) total_ += size_of(u);
+    }
+  }
+
   static __device__ Word* words(N* numbers) { return reinterpret_cast<Word*>(numbers); }
 };
 
