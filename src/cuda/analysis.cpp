@@ -20,6 +20,7 @@
 #include "make_solver.hpp"
 #include "merge_plan.hpp"
 #include "merge_rule.hpp"
+#include "refresh_pair.hpp"
 #include "stream.hpp"
 
 namespace syncfree::cuda {
@@ -269,8 +270,10 @@ private:
     find_reaches();
     at_once(a_.options.threads,
             {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); }});
-    solver[lower]->refresh(v.lower.data(), v.inverse_pivot.data(), nullptr);
-    solver[upper]->refresh(v.upper.data(), v.inverse_pivot.data(), nullptr);
+    const RefreshOfPair<T, I> refresh(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
+                                      v.inverse_pivot.data(), nullptr);
+    refresh.begin();
+    refresh.end();
     Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
     for (int round = 0; round < 3; ++round) {
       constexpr int applies = 4;

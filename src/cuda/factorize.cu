@@ -159,6 +159,22 @@ __global__ void find_dominance(I n, const I* begin, const I* column, const Numbe
   if (sum > 0) raise_to(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
 }
 
+/// Numbers that are their own flags, before an attempt.
+template <class T> struct UnsetNumbers {
+  int count = 0;
+  Number<T>* v[3];
+  std::size_t size[3];
+};
+
+template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome* outcome)
+{
+  using Mail = Mailbox<Number<T>>;
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k == 0) *outcome = {Outcome::none, 0};
+  for (int i = 0; i < unset.count; ++i)
+    if (k < unset.size[i]) Mail::clear(reinterpret_cast<typename Mail::word*>(unset.v[i]) + Mail::words * k);
+}
+
 template <class T> __global__ void round_to_single(std::size_t count, Number<T>* v)
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -223,22 +239,21 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
 
 template <class T, class I>
 Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
-                                          int* repaired)
+                                          const Sequel& sequel, int* repaired)
 {
-  begin_attempt(stream);
   const DevicePivotRule device_rule(rule, shift);
   if (slots_.made()) {
-    upper_.fill(0xff, stream);
-    inverse_pivot_.fill(0xff, stream);
+    begin_attempt({&upper_, &inverse_pivot_}, stream);
     factorize_staged(view(), slots_.view(), against_crowding_, numbers(value), device_rule, counter_.data(),
                      outcome_.data(), stream);
   } else {
+    begin_attempt({}, stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
     factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view(), numbers(value), device_rule, ready_.data(),
                                                             ++attempts_, counter_.data(), outcome_.data());
     check_launch("factorize");
   }
-  const Outcome outcome = look(stream);
+  const Outcome outcome = look(stream, sequel);
   *repaired = outcome.repaired;
   if (outcome.failure == Outcome::none) return {};
   const auto row = static_cast<I>(outcome.failure / 2);
@@ -273,14 +288,25 @@ template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::view() c
   };
 }
 
-template <class T, class I> void DeviceFactorization<T, I>::begin_attempt(cudaStream_t stream)
+template <class T, class I>
+void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<T>*> unset, cudaStream_t stream)
 {
-  const Outcome outcome = {Outcome::none, 0};
-  SYNCFREE_CUDA(cudaMemcpyAsync(outcome_.data(), &outcome, sizeof outcome, cudaMemcpyHostToDevice, stream));
+  UnsetNumbers<T> numbers;
+  std::size_t most = 1;
+  for (DeviceArray<T>* v : unset) {
+    numbers.v[numbers.count] = syncfree::cuda::numbers(v->data());
+    numbers.size[numbers.count++] = v->size();
+    most = std::max(most, v->size());
+  }
+  start_attempt<T><<<blocks_for(most, 256), 256, 0, stream>>>(numbers, outcome_.data());
+  check_launch("start_attempt");
 }
 
-template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t stream) const
+/// Rounding must come before the sequel.
+template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& sequel)
 {
+  has_sequel_ = sequel && !single_;
+  if (has_sequel_) sequel();
   Outcome outcome;
   outcome_.read(&outcome, 0, 1, stream);
   return outcome;
@@ -288,15 +314,15 @@ template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t
 
 /// False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
-bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream)
+bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream,
+                                                  const Sequel& sequel)
 {
   const DevicePivotRule device_rule(rule, 0);
   if (!lists_.made() || device_rule.repairs) return false;
   DevicePivotRule rule_of_entries = device_rule;  // sums are known when all entries are
   rule_of_entries.sums = false;
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
-  begin_attempt(stream);
-  for (DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) v->fill(0xff, stream);
+  begin_attempt({&lower_, &upper_, &inverse_pivot_}, stream);
   allow_shared_memory(factorize_entries<T, I>, against_crowding_);
   const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
   factorize_entries<T, I><<<blocks, entry_threads, against_crowding_, stream>>>(
@@ -307,15 +333,16 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
         view(), device_rule, outcome_.data());
     check_launch("test_pivots");
   }
-  return look(stream).failure == Outcome::none;
+  return look(stream, sequel).failure == Outcome::none;
 }
 
 /// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
-bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream)
+bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream,
+                                            const Sequel& sequel)
 {
   if (!solver_of_L_) return false;
-  begin_attempt(stream);
+  begin_attempt({}, stream);
   const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
   prepare_pivots<T, I><<<blocks_for(std::max(n, lowers), 256), 256, 0, stream>>>(
       view(), slots_.view().partner, lowers, numbers(value), outcome_.data());
@@ -325,7 +352,7 @@ bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rul
   finish_rows<T, I><<<blocks_for(n, 256), 256, 0, stream>>>(view(), slots_.view().partner, numbers(value),
                                                             DevicePivotRule(rule, 0), outcome_.data());
   check_launch("finish_rows");
-  return look(stream).failure == Outcome::none;
+  return look(stream, sequel).failure == Outcome::none;
 }
 
 template <class T, class I>
@@ -348,31 +375,31 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
 
 template <class T, class I>
 Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream,
-                                      PivotReport* report)
+                                      PivotReport* report, const Sequel& sequel)
 {
+  has_sequel_ = false;
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   ShiftLoop shifts(pattern_.kind, rule, top);
   const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
                                                        inverse_pivot_.data(), stream);
-  const auto round_all = [&] {
-    for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
+  const auto succeed = [&](int repaired) {
+    if (single_)
+      for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
+    if (!has_sequel_) sequel();
+    *report = shifts.report(repaired);
+    return Status();
   };
-  if (by_loop || find_pivots(A.value, rule, stream) || factor_by_entries(A.value, rule, stream)) {
-    if (single_) round_all();
-    *report = shifts.report(0);
-    return {};
-  }
-  for (;;) {
+  if (by_loop || find_pivots(A.value, rule, stream, sequel) || factor_by_entries(A.value, rule, stream, sequel))
+    return succeed(0);
+  for (bool first = true;; first = false) {
     int repaired = 0;
-    const Status status = attempt(A.value, rule, shifts.amount(), stream, &repaired);
+    const Status status = attempt(A.value, rule, shifts.amount(), stream, first ? sequel : Sequel(), &repaired);
     if (status.code == Code::zero_pivot) {
       if (!shifts.retry_after_failure(status.tolerance)) return status;
     } else if (!status.ok()) {
       return status;
     } else if (!shifts.retry_to_refine()) {
-      *report = shifts.report(repaired);
-      if (single_) round_all();
-      return status;
+      return succeed(repaired);
     }
   }
 }

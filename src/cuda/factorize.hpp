@@ -3,6 +3,8 @@
 /// Numeric incomplete factorization on the device; the mathematics and the rules are those of core/pivot.hpp and of
 /// the host's factorize.hpp, and so are the numbers but for rounding.
 
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 
@@ -52,11 +54,17 @@ public:
   /// What can do without pivot rules is done by this one; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
 
+  /// What follows a factor.
+  using Sequel = std::function<void()>;
+
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
   ///   report  [out] what the pivot rule did
+  ///   sequel  puts into the stream's queue what needs the factor; called before it is known whether the first attempt
+  ///           has succeeded, and again behind a later one that has
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
-  Status run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream, PivotReport* report);
+  Status run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream, PivotReport* report,
+             const Sequel& sequel);
 
   /// n, nnz(L), nnz(U) numbers in the pattern's order; valid after a successful run.
   const DeviceArray<T>& lower() const { return lower_; }
@@ -72,11 +80,12 @@ public:
 
 private:
   FactorView<T, I> view() const;
-  void begin_attempt(cudaStream_t stream);
-  Outcome look(cudaStream_t stream) const;
-  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream);
-  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream);
-  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, int* repaired);
+  void begin_attempt(std::initializer_list<DeviceArray<T>*> unset, cudaStream_t stream);
+  Outcome look(cudaStream_t stream, const Sequel& sequel);
+  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& sequel);
+  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& sequel);
+  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, const Sequel& sequel,
+                 int* repaired);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
   const DeviceFactorPattern<I>& pattern_;
@@ -92,6 +101,7 @@ private:
   DeviceArray<double> described_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;
   unsigned attempts_ = 0;
+  bool has_sequel_ = false;  ///< of the last attempt
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
 };

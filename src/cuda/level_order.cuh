@@ -317,6 +317,7 @@ public:
   {
     triangle_.refresh(value, inverse_diagonal, stream);
   }
+  bool refreshes_by_waiting() const override { return false; }
 
   std::string describe() const override
   {

@@ -12,7 +12,7 @@
 #include "analysis.hpp"
 #include "calls.hpp"
 #include "core/instantiate.hpp"
-#include "stream.hpp"
+#include "refresh_pair.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/strategy.hpp"
 #include "vectors.hpp"
@@ -57,8 +57,14 @@ public:
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
       a.bad_root = -2;
       A.value = calls_.values(&a.copies, A.value, a.nnz);
-      const Status status = a.factorization->run(A, rule, stream(), &a.pivots);
-      if (status.ok()) refresh_solvers();
+      const DeviceFactorization<T, I>& f = *a.factorization;
+      const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), f.lower().data(), f.upper().data(),
+                                        f.inverse_pivot().data(), stream());
+      const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { solvers.begin(); });
+      if (status.ok()) {
+        solvers.end();
+        refresh_in_turn({lower_transposed, upper_transposed});
+      }
       factored_ = status.ok();
       return status;
     });
@@ -188,20 +194,6 @@ private:
       a.solver[lower_transposed].reset();
       throw;
     }
-  }
-
-  /// L's and U's beside each other where that is worth it.
-  void refresh_solvers()
-  {
-    const auto& solver = analysis_->solver;
-    if (!solver[lower]->refreshes_slowly()) return refresh_in_turn({lower, upper, lower_transposed, upper_transposed});
-    Branch beside(stream());
-    solver[lower]->begin_refresh(numbers(lower), inverse_pivot(), stream());
-    solver[upper]->begin_refresh(numbers(upper), inverse_pivot(), beside.get());
-    solver[lower]->end_refresh(stream());
-    solver[upper]->end_refresh(beside.get());
-    beside.join();
-    refresh_in_turn({lower_transposed, upper_transposed});
   }
 
   void refresh_in_turn(std::initializer_list<Which> some)

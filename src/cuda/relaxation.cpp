@@ -5,6 +5,7 @@
 #include "analysis.hpp"
 #include "calls.hpp"
 #include "core/instantiate.hpp"
+#include "refresh_pair.hpp"
 #include "syncfree/cuda.hpp"
 #include "sweep_values.hpp"
 
@@ -53,8 +54,10 @@ public:
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const I bad = values_->refresh(value, omega, shift, least, calls_.stream());
-      a.solver[lower]->refresh(values_->lower(), values_->inverse_pivot(), calls_.stream());
-      a.solver[upper]->refresh(values_->upper(), values_->inverse_pivot(), calls_.stream());
+      const RefreshOfPair<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(), values_->upper(),
+                                        values_->inverse_pivot(), calls_.stream());
+      refresh.begin();
+      refresh.end();
       has_numbers_ = true;
       return bad < 0 ? Status() : failed(Code::zero_pivot, bad);
     });

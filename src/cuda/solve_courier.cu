@@ -299,6 +299,7 @@ public:
     tiles_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
     if (wide_) wide_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
   }
+  bool refreshes_by_waiting() const override { return false; }
 
   bool solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {

@@ -170,7 +170,7 @@ public:
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     begin_refresh(value, inverse_diagonal, stream);
-    end_refresh(stream);
+    end_refresh(value, inverse_diagonal, stream);
   }
   bool refreshes_slowly() const override { return true; }
   void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -179,7 +179,7 @@ public:
     if (!planned_) plan();
     make_numbers(stream);
   }
-  void end_refresh(cudaStream_t stream) override
+  void end_refresh(const T*, const T*, cudaStream_t stream) override
   {
     growth_ = report(0, stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {

@@ -268,6 +268,7 @@ public:
   {
     nodes_.refresh(value, inverse_diagonal, stream);
   }
+  bool refreshes_by_waiting() const override { return false; }
 
   std::string describe() const override
   {

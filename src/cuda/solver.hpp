@@ -113,14 +113,20 @@ public:
   ///   inverse_diagonal  n numbers, not read where the diagonal is 1
   virtual void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) = 0;
 
-  /// refresh() in two parts, so that L's and U's may be under way at once in two streams: the second one waits, and
-  /// looks at what came out. Worth it where refreshes_slowly().
-  virtual bool refreshes_slowly() const { return false; }
+  /// refresh() in two parts. What needs no waiting belongs to the first one, which may come behind a factorization whose
+  /// outcome is not known yet, and again without a second one if that has failed.
   virtual void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    refresh(value, inverse_diagonal, stream);
+    if (!refreshes_by_waiting()) refresh(value, inverse_diagonal, stream);
   }
-  virtual void end_refresh(cudaStream_t stream) { (void)stream; }
+  virtual void end_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  {
+    if (refreshes_by_waiting()) refresh(value, inverse_diagonal, stream);
+  }
+  /// May refresh() wait, or does it mind numbers that are not finite?
+  virtual bool refreshes_by_waiting() const { return true; }
+  /// Is the first part so long that L's and U's should be under way beside each other?
+  virtual bool refreshes_slowly() const { return false; }
 
   /// One line on the plan for people, or nothing.
   virtual std::string describe() const { return {}; }

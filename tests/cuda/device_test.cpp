@@ -413,6 +413,44 @@ void expect_factor_of_host(const OwnedCsr<double, I>& A, const SymbolicOptions<I
   expect_host_numbers(*ours, *host);
 }
 
+/// What follows a factor is begun before it is known to be one: solves must be those of the last that was.
+TEST(Device, solves_with_the_last_factor_that_was_one)
+{
+  const auto good = make_poisson<double, I>(12, 11, 10);
+  const auto b = random_vector<double>(good.n, 5);
+  const auto times = [&](double pivot) {
+    auto A = good;
+    for (I k = A.row_begin[600]; k < A.row_begin[601]; ++k)
+      if (A.column[k] == 600) A.value[k] *= pivot;
+    return A;
+  };
+  const auto broken = times(std::nan("")), flat = times(0);
+  PivotRule rule;
+  rule.shift = Shift::nonzero;
+  const auto host = make_host_preconditioner<double, I>();
+  ASSERT_TRUE(host->analyse(flat.pattern(), {}, {}).ok());
+  ASSERT_TRUE(host->refresh(flat.view(), rule).ok());
+  ASSERT_GT(host->summarize().pivots.shifts, 0);
+  std::vector<double> shifted(good.n);
+  ASSERT_TRUE(host->solve(Operation::none, b.data(), shifted.data(), {}).ok());
+  for (const char* strategy : {"level_order", "merged", "courier", "cusparse"}) {
+    SCOPED_TRACE(strategy);
+    const auto p = analysed(good, strategy);
+    const DeviceVector from(b), to(good.n);
+    solve(*p, from, to, good.n);
+    const auto first = to.get();
+    p->use(Memory::host, nullptr);
+    EXPECT_FALSE(p->refresh(broken.view(), {}).ok());
+    ASSERT_TRUE(p->refresh(flat.view(), rule).ok());
+    solve(*p, from, to, good.n);
+    expect_near(to.get(), shifted);
+    p->use(Memory::host, nullptr);
+    ASSERT_TRUE(p->refresh(good.view(), {}).ok());
+    solve(*p, from, to, good.n);
+    expect_near(to.get(), first);
+  }
+}
+
 /// The strategy `loop` makes ILU(0) by a sync-free loop, and leaves to others what that cannot do.
 TEST(Device, factors_of_loops_are_those_of_the_host)
 {
