@@ -66,8 +66,8 @@ __device__ bool is_good_pivot(const FactorView<T, I>& F, const Number<T>& pivot,
   return pivot_size(pivot, rule) > pivot_tolerance(rule, row_sum) && finite(pivot) && inverse_fits(F, inverse);
 }
 
-/// Repairs or reports a pivot of row i that may not be used as it is, or whose row is not finite. Returns the inverse, or
-/// a pivot that failed as it is.
+/// Repairs or reports a pivot of row i that may not be used as it is, or whose row is not finite. Returns the inverse,
+/// or a pivot that failed as it is.
 ///   row_sum     of the moduli off the diagonal
 ///   all_finite  the row's other numbers
 template <class T, class I>

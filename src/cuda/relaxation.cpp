@@ -54,8 +54,8 @@ public:
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const I bad = values_->refresh(value, omega, shift, least, calls_.stream());
-      const RefreshOfPair<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(), values_->upper(),
-                                        values_->inverse_pivot(), calls_.stream());
+      const RefreshOfPair<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(),
+                                        values_->upper(), values_->inverse_pivot(), calls_.stream());
       refresh.begin();
       refresh.end();
       has_numbers_ = true;

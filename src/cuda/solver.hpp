@@ -113,8 +113,8 @@ public:
   ///   inverse_diagonal  n numbers, not read where the diagonal is 1
   virtual void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) = 0;
 
-  /// refresh() in two parts. What needs no waiting belongs to the first one, which may come behind a factorization whose
-  /// outcome is not known yet, and again without a second one if that has failed.
+  /// refresh() in two parts. What needs no waiting belongs to the first one, which may come behind a factorization
+  /// whose outcome is not known yet, and again without a second one if that has failed.
   virtual void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     if (!refreshes_by_waiting()) refresh(value, inverse_diagonal, stream);

@@ -85,7 +85,8 @@ protected:
     if (F_.lu && rule_.sums) total_ += size_of(factor_);
   }
 
-  /// Publishes the row of U and the inverted pivot, whatever they are. By all lanes; `mine`: this one's row is finished.
+  /// Publishes the row of U and the inverted pivot, whatever they are. By all lanes; `mine`: this one's row is
+  /// finished.
   __device__ void finish(bool mine, Outcome* outcome)
   {
     const N pivot = w_[lowers_];
