@@ -317,7 +317,7 @@ template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& le
 {
   const std::int64_t count = static_cast<std::int64_t>(level_begin.size()) - 1, n = level_begin.back();
   const std::int64_t size = std::max(least_levels_of_sample, sample * count / (samples * n));
-  if (samples * size >= count) return {};
+  if (2 * samples * size >= count) return {};
   std::vector<LevelRun> runs;
   for (std::int64_t s = 0; s < samples; ++s) {
     const std::int64_t first = (2 * s + 1) * count / (2 * samples) - size / 2;

@@ -58,7 +58,7 @@ struct GroupTimes {
 /// All levels, in runs of about equal numbers of rows.
 template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
 
-/// Some levels from the begin, the middle and the end; none where that would be all.
+/// Some levels from the begin, the middle and the end; none where that would be half of all or more.
 template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin);
 
 /// Entries of the whole plan, of which these runs are a part.
