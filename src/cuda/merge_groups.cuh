@@ -183,10 +183,10 @@ __device__ void unite_level(const LevelledView<I>& T, const Team& team, const Gr
 }
 
 /// What the blocks of a run count together: numbers given so far, and entries of the level at hand (in turn), plain and
-/// made. Words of 32 bits, which a block's own memory can add to at once.
+/// made.
 struct RunState {
   unsigned next;
-  unsigned plain[2], made[2];
+  unsigned long long plain[2], made[2];
 };
 
 /// What decides where groups end, and what it is found in: by run, n numbers and `words` words of bits.
@@ -216,56 +216,26 @@ struct RunReport {
   std::int64_t gave_up = 0;
 };
 
-/// By a warp: the places that its lanes bring get numbers, if they have none yet; nullptr: a lane brings none.
-inline __device__ void give_numbers(unsigned* number, unsigned base, unsigned* next)
-{
-  bool is_new = false;
-  if (number) {
-    const unsigned seen = look_at(number);
-    is_new = seen <= base && replace(number, seen, ~0u);
-  }
-  const unsigned all_new = __ballot_sync(~0u, is_new), lane = threadIdx.x % 32;
-  if (!all_new) return;
-  unsigned begin = lane == 0 ? take_numbers(next, static_cast<unsigned>(__popc(all_new))) : 0;
-  begin = __shfl_sync(~0u, begin, 0);
-  if (is_new) tell(number, 1 + begin + static_cast<unsigned>(__popc(all_new & ((1u << lane) - 1))));
-}
-
-/// What a level's rows read outside the group gets numbers; state->plain[turn] grows by the level's entries. The rows'
-/// counts begin at 0. `lanes` lanes of a warp look at a row.
-template <unsigned lanes, class I>
-__device__ void number_outside(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first,
-                               I last, const GroupedRows<I>& out, RunState* state, int turn)
-{
-  constexpr unsigned rows = 32 / lanes;
-  const unsigned lane = threadIdx.x % 32;
-  unsigned entries = 0;
-  for (I some = first + static_cast<I>(team.warp() * rows); some < last; some += static_cast<I>(team.warps() * rows)) {
-    const I own = some + static_cast<I>(lane / lanes);
-    const bool is_row = own < last;
-    const RowReads<I> row(T, is_row ? own : some);
-    const I end = is_row ? row.end : row.begin;
-    if (is_row && lane % lanes == 0) {
-      out.p_count[own] = out.r_count[own] = 0;
-      entries += 1 + static_cast<unsigned>(end - row.begin);
-    }
-    I k = row.begin + static_cast<I>(lane % lanes);
-    for (; __any_sync(~0u, k < end); k += static_cast<I>(lanes)) {
-      const I other = k < end ? row[k] : group.first;
-      give_numbers(other < group.first ? group.number + other : nullptr, group.base, &state->next);
-    }
-  }
-  entries = __reduce_add_sync(~0u, entries);
-  if (lane == 0 && entries) add_to(state->plain + turn, entries);
-}
-
-/// By as many lanes a row as there are for all rows at once, 32 or 8.
+/// What a level's rows read outside the group gets numbers, if it has none yet; state->plain[turn] grows by the level's
+/// entries. The rows' counts begin at 0.
 template <class I>
 __device__ void number_outside(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first,
                                I last, const GroupedRows<I>& out, RunState* state, int turn)
 {
-  if (last - first <= static_cast<I>(team.warps())) number_outside<32>(T, team, group, first, last, out, state, turn);
-  else number_outside<8>(T, team, group, first, last, out, state, turn);
+  unsigned long long entries = 0;
+  for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps())) {
+    const RowReads<I> row(T, own);
+    entries += 1 + static_cast<unsigned long long>(row.end - row.begin);
+    if (threadIdx.x % 32 == 0) out.p_count[own] = out.r_count[own] = 0;
+    for (I k = row.begin + static_cast<I>(threadIdx.x % 32); k < row.end; k += 32) {
+      const I other = row[k];
+      if (other >= group.first) continue;
+      unsigned* const number = group.number + other;
+      const unsigned seen = look_at(number);
+      if (seen <= group.base && replace(number, seen, ~0u)) tell(number, 1 + take_number(&state->next));
+    }
+  }
+  if (threadIdx.x % 32 == 0 && entries) add_to(state->plain + turn, entries);
 }
 
 /// The bits of a level's rows; state->made[turn] grows by their entries of P and R.
@@ -275,7 +245,7 @@ __device__ void make_bits(const LevelledView<I>& T, const Team& team, const Grow
                           std::uint32_t at, BitRow shape, const GroupedRows<I>& out, RunState* state, int turn)
 {
   const unsigned lane = threadIdx.x % 32, words = shape.outside + static_cast<unsigned>(shape.inside);
-  unsigned entries = 0;
+  unsigned long long entries = 0;
   unite_level(T, team, group, first, last, shape, [&](I own, unsigned w, std::uint32_t bits) {
     const std::uint32_t begin = at + static_cast<std::uint32_t>(own - first) * words;
     if (w + lane < words) group.bits[begin + w + lane] = bits;

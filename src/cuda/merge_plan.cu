@@ -190,10 +190,10 @@ private:
   unsigned blocks_;  ///< of a run
 };
 
-/// Places and entries are counted in 32 bits here.
+/// Places are 32-bit numbers here.
 template <class I> bool is_too_large(const DevicePattern<I>& T)
 {
-  return static_cast<std::uint64_t>(T.n) + static_cast<std::uint64_t>(T.nnz) >= ~0u;
+  return static_cast<std::uint64_t>(T.n) >= ~0u || static_cast<std::uint64_t>(T.nnz) >= ~0u;
 }
 
 }  // namespace
