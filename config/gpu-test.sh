@@ -5,10 +5,10 @@
 #                                         of them
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck, racecheck-analyses, -solves, -factors, -columns, -grids, -scalars-0 to -3. All parts but build need that
-# one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default:
-# device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder
-# googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
+# synccheck, racecheck-analyses, -solves, -factors, -shifts, -loops, -columns, -grids, -scalars-0 to -3. All parts but
+# build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in
+# CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source
+# in a folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -49,13 +49,17 @@ make_all() {
 # Battery of small matrices: each tool costs ten to a hundred times as much, racecheck most, so its tests come in
 # groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are meant.
 solved='Device.solves_*:Device.a_clean*'
-factored='Device.factors*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-race_groups=(analyses solves factors columns grids scalars-0 scalars-1 scalars-2 scalars-3)
+factored='Device.factors_of_grids*:Device.factors_with*'
+shifted='Device.factors_and*'
+looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
+race_groups=(analyses solves factors shifts loops columns grids scalars-0 scalars-1 scalars-2 scalars-3)
 race_tests() {
   case $1 in
     analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
     solves) echo "$solved" ;;
     factors) echo "$factored" ;;
+    shifts) echo "$shifted" ;;
+    loops) echo "$looped" ;;
     columns) echo 'DeviceColumns.are*:DeviceColumns.of_nodes*:DeviceColumns.do*' ;;
     grids) echo 'DeviceColumns.of_grids*' ;;
     scalars-[0-3]) echo "DeviceColumnsOf/${1#scalars-}.*" ;;
@@ -72,7 +76,7 @@ check_races() {
 }
 
 sanitize() {
-  local tool=$1 tests="$solved:$factored:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
+  local tool=$1 tests="$solved:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
   export SYNCFREE_SHORT=1
   case $tool in
     racecheck-*) check_races "${tool#racecheck-}" || return 1 ;;
