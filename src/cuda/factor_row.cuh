@@ -2,6 +2,8 @@
 
 /// What the kernels of the factorization share: the factor as they see it, and what happens to a pivot.
 
+#include <cstddef>
+
 #include "core/pivot.hpp"
 #include "factorize.hpp"
 #include "find.cuh"
@@ -32,6 +34,12 @@ struct DevicePivotRule {
   {
   }
 };
+
+/// Where number k hands itself over.
+template <class N> __device__ typename Mailbox<N>::word* place_of(N* numbers, std::size_t k)
+{
+  return reinterpret_cast<typename Mailbox<N>::word*>(numbers + k);
+}
 
 template <class N, class I> __device__ N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
 

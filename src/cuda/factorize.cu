@@ -168,11 +168,10 @@ template <class T> struct UnsetNumbers {
 
 template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome* outcome)
 {
-  using Mail = Mailbox<Number<T>>;
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k == 0) *outcome = {Outcome::none, 0};
   for (int i = 0; i < unset.count; ++i)
-    if (k < unset.size[i]) Mail::clear(reinterpret_cast<typename Mail::word*>(unset.v[i]) + Mail::words * k);
+    if (k < unset.size[i]) Mailbox<Number<T>>::clear(place_of(unset.v[i], k));
 }
 
 template <class T> __global__ void round_to_single(std::size_t count, Number<T>* v)
@@ -239,7 +238,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
 
 template <class T, class I>
 Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
-                                          const Sequel& sequel, int* repaired)
+                                          const Sequel& early, int* repaired)
 {
   const DevicePivotRule device_rule(rule, shift);
   if (slots_.made()) {
@@ -253,7 +252,7 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
                                                             ++attempts_, counter_.data(), outcome_.data());
     check_launch("factorize");
   }
-  const Outcome outcome = look(stream, sequel);
+  const Outcome outcome = look(stream, early);
   *repaired = outcome.repaired;
   if (outcome.failure == Outcome::none) return {};
   const auto row = static_cast<I>(outcome.failure / 2);
@@ -302,11 +301,10 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
   check_launch("start_attempt");
 }
 
-/// Rounding must come before the sequel.
-template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& sequel)
+template <class T, class I>
+Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& early) const
 {
-  has_sequel_ = sequel && !single_;
-  if (has_sequel_) sequel();
+  early();
   Outcome outcome;
   outcome_.read(&outcome, 0, 1, stream);
   return outcome;
@@ -315,7 +313,7 @@ template <class T, class I> Outcome DeviceFactorization<T, I>::look(cudaStream_t
 /// False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
 bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream,
-                                                  const Sequel& sequel)
+                                                  const Sequel& early)
 {
   const DevicePivotRule device_rule(rule, 0);
   if (!lists_.made() || device_rule.repairs) return false;
@@ -333,13 +331,13 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
         view(), device_rule, outcome_.data());
     check_launch("test_pivots");
   }
-  return look(stream, sequel).failure == Outcome::none;
+  return look(stream, early).failure == Outcome::none;
 }
 
 /// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
 bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream,
-                                            const Sequel& sequel)
+                                            const Sequel& early)
 {
   if (!solver_of_L_) return false;
   begin_attempt({}, stream);
@@ -352,7 +350,7 @@ bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rul
   finish_rows<T, I><<<blocks_for(n, 256), 256, 0, stream>>>(view(), slots_.view().partner, numbers(value),
                                                             DevicePivotRule(rule, 0), outcome_.data());
   check_launch("finish_rows");
-  return look(stream, sequel).failure == Outcome::none;
+  return look(stream, early).failure == Outcome::none;
 }
 
 template <class T, class I>
@@ -377,23 +375,28 @@ template <class T, class I>
 Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream,
                                       PivotReport* report, const Sequel& sequel)
 {
-  has_sequel_ = false;
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   ShiftLoop shifts(pattern_.kind, rule, top);
   const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
                                                        inverse_pivot_.data(), stream);
+  bool hoped = false, begun = false;  // the sequel was begun early: at all, behind the attempt at hand
+  const Sequel early = [&] {
+    begun = !hoped && !single_;
+    hoped = true;
+    if (begun) sequel();
+  };
   const auto succeed = [&](int repaired) {
     if (single_)
       for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
-    if (!has_sequel_) sequel();
+    if (!begun) sequel();
     *report = shifts.report(repaired);
     return Status();
   };
-  if (by_loop || find_pivots(A.value, rule, stream, sequel) || factor_by_entries(A.value, rule, stream, sequel))
+  if (by_loop || find_pivots(A.value, rule, stream, early) || factor_by_entries(A.value, rule, stream, early))
     return succeed(0);
-  for (bool first = true;; first = false) {
+  for (;;) {
     int repaired = 0;
-    const Status status = attempt(A.value, rule, shifts.amount(), stream, first ? sequel : Sequel(), &repaired);
+    const Status status = attempt(A.value, rule, shifts.amount(), stream, early, &repaired);
     if (status.code == Code::zero_pivot) {
       if (!shifts.retry_after_failure(status.tolerance)) return status;
     } else if (!status.ok()) {

@@ -60,8 +60,9 @@ public:
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
   ///   report  [out] what the pivot rule did
-  ///   sequel  puts into the stream's queue what needs the factor; called before it is known whether the first attempt
-  ///           has succeeded, and again behind a later one that has
+  ///   sequel  puts into the stream's queue what needs the factor. It is called before it is known whether the first
+  ///           attempt has succeeded, unless numbers have to be rounded first or a loop makes the factor, and behind a
+  ///           success that it was not called for. If the run fails, what it has made is of no use
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
   Status run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream, PivotReport* report,
              const Sequel& sequel);
@@ -81,10 +82,11 @@ public:
 private:
   FactorView<T, I> view() const;
   void begin_attempt(std::initializer_list<DeviceArray<T>*> unset, cudaStream_t stream);
-  Outcome look(cudaStream_t stream, const Sequel& sequel);
-  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& sequel);
-  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& sequel);
-  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, const Sequel& sequel,
+  /// early: called first, while the device is at work.
+  Outcome look(cudaStream_t stream, const Sequel& early) const;
+  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& early);
+  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& early);
+  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, const Sequel& early,
                  int* repaired);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
@@ -101,7 +103,6 @@ private:
   DeviceArray<double> described_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;
   unsigned attempts_ = 0;
-  bool has_sequel_ = false;  ///< of the last attempt
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
 };

@@ -15,7 +15,6 @@ template <class T, class I> class FactorEntry {
 public:
   using N = Number<T>;
   using Mail = Mailbox<N>;
-  using Word = typename Mail::word;
 
   /// place: from S.places on there is none
   __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t place, const N* A)
@@ -49,7 +48,6 @@ private:
   static constexpr int together = 4;  ///< terms that a lane takes at once with the others of its warp
   static constexpr int alone = 8;     ///< by itself
   static constexpr int many = 128;    ///< are too many for one lane
-  static __device__ Word* place_of(N* numbers, I k) { return reinterpret_cast<Word*>(numbers + k); }
   static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
   static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
 

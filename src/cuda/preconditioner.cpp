@@ -57,9 +57,8 @@ public:
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
       a.bad_root = -2;
       A.value = calls_.values(&a.copies, A.value, a.nnz);
-      const DeviceFactorization<T, I>& f = *a.factorization;
-      const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), f.lower().data(),
-                                        f.upper().data(), f.inverse_pivot().data(), stream());
+      const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
+                                        inverse_pivot(), stream());
       const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { solvers.begin(); });
       if (status.ok()) {
         solvers.end();

@@ -176,11 +176,14 @@ public:
   void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     triangle_.refresh(value, inverse_diagonal, stream);
-    if (!planned_) plan();
-    make_numbers(stream);
+    if (planned_) make_numbers(stream);
   }
   void end_refresh(const T*, const T*, cudaStream_t stream) override
   {
+    if (!planned_) {
+      plan();
+      make_numbers(stream);
+    }
     growth_ = report(0, stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;

@@ -71,9 +71,9 @@ protected:
     ++k_;
   }
 
-  __device__ Word* upper_at(I place) const { return words(F_.upper) + Mail::words * place; }
+  __device__ Word* upper_at(I place) const { return place_of(F_.upper, static_cast<std::size_t>(place)); }
   /// Of the row that entry k of L belongs to.
-  __device__ Word* inverse_at(I k) const { return words(F_.inverse_pivot) + Mail::words * pivot_row_[k]; }
+  __device__ Word* inverse_at(I k) const { return inverse_of(pivot_row_[k]); }
   __device__ Word* partner_at(I k) const { return upper_at(S_.partner[lower_ + k]); }
 
   /// Entry k of L is factor_. By all lanes of the row.
@@ -97,8 +97,7 @@ protected:
     if (rule_.sums)
       for (int offset = lanes / 2; offset; offset /= 2) total += __shfl_xor_sync(all, total, offset);
     if (!mine || lane_ > 0) return;
-    Mail::publish(words(F_.inverse_pivot) + Mail::words * i_,
-                  finish_pivot(F_, i_, pivot, inverse, rule_, total, good, outcome));
+    Mail::publish(inverse_of(i_), finish_pivot(F_, i_, pivot, inverse, rule_, total, good, outcome));
   }
 
   const FactorView<T, I>& F_;
@@ -128,7 +127,7 @@ private:
     }
   }
 
-  static __device__ Word* words(N* numbers) { return reinterpret_cast<Word*>(numbers); }
+  __device__ Word* inverse_of(I row) const { return place_of(F_.inverse_pivot, static_cast<std::size_t>(row)); }
 };
 
 }  // namespace syncfree::cuda
