@@ -43,6 +43,7 @@ struct ChoiceInput {
   std::int64_t rows = 0, levels = 0, longest = 0;
   int node_size = 0;             ///< rows of the nodes that `level_order` solves; 0: it solves rows
   std::int64_t node_levels = 0;  ///< of nodes
+  bool courier_of_nodes = false;  ///< does `courier` solve them by planes or lines of a grid?
   bool regular = false;  ///< rows reach equally far, as on a grid
   double tiled_time = 0;  ///< microseconds of the lower triangle by tiles of a grid; 0: there are none
   bool courier_on_device = false;  ///< rows are short enough for plans of `courier` that are made there

@@ -11,16 +11,17 @@
 namespace syncfree {
 namespace {
 
-/// Rows of one level that keep a block busy: measured on an H200 for rows of few and of many entries.
+/// Rows of one level that keep a block busy: measured on an H200 for rows of few and of many entries, and for nodes.
 constexpr double rows_a_step = 16, long_rows_a_step = 1.5, long_row = 16;
+constexpr double nodes_a_step = 4;
 
 /// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
 /// of reaches, or a reach a whole number of blocks.
-template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t most)
+template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t most, const CourierRule& rule)
 {
   const double n = static_cast<double>(T.rows), width = n / static_cast<double>(T.levels);
   const bool is_long = static_cast<double>(T.entries) > long_row * n;
-  const double busy = width / (is_long ? long_rows_a_step : rows_a_step);
+  const double busy = width / (is_long ? long_rows_a_step : rule.of_nodes() ? nodes_a_step : rows_a_step);
   const auto wanted = std::max<std::int64_t>(1, static_cast<std::int64_t>(n / std::max(1.0, busy)));
   const std::int64_t rows = std::min(most, wanted), reach = T.reach;
   if (reach == 0) return rows;
@@ -47,7 +48,7 @@ std::int64_t most_rows_of_run(std::int64_t reach, int size, const CourierRule& r
 template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const CourierRule& rule)
 {
   const std::int64_t most = most_rows_of_run(T.reach, size, rule);
-  const std::int64_t rows = std::min(most, rule.rows > 0 ? rule.rows : choose_rows(T, most));
+  const std::int64_t rows = std::min(most, rule.rows > 0 ? rule.rows : choose_rows(T, most, rule));
   Grid<I> grid = T.grid;
   grid.lines *= grid.planes, grid.planes = 1;
   const std::int64_t lines = rows / grid.line;
@@ -60,7 +61,8 @@ template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const
 }
 
 /// Where a plane and what it reads of the plane before have no room: parts of planes, which read little more than
-/// there is of them. No tiles where that is not so, or no such part has room.
+/// there is of them. No tiles where that is not so, or no such part has room. Of nodes, which are few and keep more
+/// lanes busy, whole planes, too.
 template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const CourierRule& rule)
 {
   constexpr std::int64_t most_parts = 8;
@@ -71,7 +73,7 @@ template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const Co
     Tiling<I> tiling(T.rows, T.lower, grid, {grid.line, lines, 1});
     const std::int64_t slots = tiling.most_slots();
     if (slots > std::min(rule.most_slots, courier_most_slots) || slots + 1 + ghosts > rule.ghost_slots[size]) continue;
-    return parts > 1 ? std::move(tiling) : Tiling<I>();
+    return parts > 1 || rule.of_nodes() ? std::move(tiling) : Tiling<I>();
   }
   return {};
 }
@@ -118,12 +120,13 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan
 }
 
 int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
-              int most)
+              int most, int rows_a_warp)
 {
   double sum = 0;
   for (std::size_t t = 0; t < block.size(); ++t) sum += static_cast<double>(block[t].rows) / levels[t];
   const double mean = sum / std::max<double>(1, static_cast<double>(block.size()));
-  return std::clamp(static_cast<int>((std::min(2 * mean, static_cast<double>(widest)) + 31) / 32), 1, most);
+  const double rows = std::min(2 * mean, static_cast<double>(widest));
+  return std::clamp(static_cast<int>((rows + rows_a_warp - 1) / rows_a_warp), 1, most);
 }
 
 #define INSTANTIATE(I)                                                                  \

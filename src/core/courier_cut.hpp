@@ -37,6 +37,6 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan
 /// Warps for so many levels and rows of the widest level in each block: for twice the mean width, because levels begin
 /// and end narrow, and not for more than there is.
 int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
-              int most);
+              int most, int rows_a_warp);
 
 }  // namespace syncfree

@@ -55,7 +55,7 @@ public:
     if (!plan_.has_ghosts) plan_.near = rule_.near ? rule_.near : choose_near();
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
-    if (plan_.has_ghosts) plan_.warps = std::min(plan_.warps, ghost_warps(plan_.near));
+    if (plan_.has_ghosts) plan_.warps = std::min(plan_.warps, rule_.most_warps_with_ghosts(plan_.near));
     plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
     plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * courier_fields);
     for_blocks([this](std::size_t t) {
@@ -172,13 +172,14 @@ private:
     });
     const bool is_long = !plan_.has_ghosts && plan_.near == rule_.most_near;
     const std::uint32_t all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
-    return warps_for(plan_.block, levels, all, is_long ? rule_.most_warps_of_long : rule_.most_warps);
+    const int most = is_long ? rule_.most_warps_of_long : rule_.most_warps;
+    return warps_for(plan_.block, levels, all, most, rule_.rows_a_warp);
   }
 
   void make_steps(RowBlock& block, Part<I>* part)
   {
     const I* row = plan_.row.data() + first(block);
-    const std::uint32_t most = 32 * static_cast<std::uint32_t>(plan_.warps);
+    const std::uint32_t most = static_cast<std::uint32_t>(rule_.rows_a_warp * plan_.warps);
     std::uint32_t begin = 0;
     for (std::uint32_t p = 1; p <= block.rows; ++p) {
       if (p < block.rows && depth_[row[p]] == depth_[row[begin]] && p - begin < most) continue;
@@ -201,7 +202,7 @@ private:
   void choose_near_entries(std::size_t t)
   {
     const RowBlock& block = plan_.block[t];
-    bool in_order = true;
+    bool in_order = true, next_only = true;
     for (std::int64_t at = first(block); at < first(block) + block.pages * courier_page; ++at) {
       const I row = plan_.row[at];
       NearEntries near;
@@ -216,10 +217,12 @@ private:
         if (out >= 0) want(T_.column[out]);
         if (!is_own) want(column);
         in_order = in_order && place.tile <= t;
+        next_only = next_only && (is_own || place.tile + 1 == t);
       }
       write_near(at, near, count);
     }
     if (!in_order) suits_.store(false, unordered);
+    if (!next_only) is_chain_.store(false, unordered);
   }
 
   void want(I row) { wanted_[row].store(1, unordered); }
@@ -264,6 +267,7 @@ private:
       block.first_mail = plan_.mails;
       plan_.mails += block.mails;
     }
+    plan_.is_chain = plan_.has_ghosts && plan_.block.size() > 1 && is_chain_.load(unordered);
     for_blocks([this](std::size_t t) {
       const RowBlock& block = plan_.block[t];
       std::uint32_t place = block.first_mail;
@@ -271,6 +275,9 @@ private:
         const I row = plan_.row[at];
         mail_[row] = wanted_[row].load(unordered) ? place++ : courier_no_mail;
       }
+      if (!plan_.is_chain || t + 1 == plan_.block.size()) return;
+      place = block.first_mail;
+      for (const I row : part_[t + 1].ghosts.rows()) mail_[row] = place++;
     });
   }
 
@@ -422,7 +429,7 @@ private:
   Array<I> depth_;
   int size_ = 0;                   ///< of ghost_near
   bool has_tiles_ = false;
-  std::atomic<bool> suits_{true};
+  std::atomic<bool> suits_{true}, is_chain_{true};
   std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does somebody read it by mail?
   Array<std::uint32_t> mail_;                       ///< by row: place in the mailbox
   std::vector<Part<I>> part_;                       ///< by block

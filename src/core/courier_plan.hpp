@@ -46,7 +46,7 @@ struct CourierRule {
   std::int64_t rows = 0;           ///< of a block; 0: by the triangle
   int near = 0;                    ///< 2, 4, 8 or 16; 0: by the triangle
   int most_near = 16;
-  int warps = 0;                   ///< a step has at most 32 rows for each; 0: by the triangle
+  int warps = 0;                   ///< a step has at most rows_a_warp rows for each; 0: by the triangle
   int most_warps = 8;
   int most_warps_of_long = 8;      ///< where `near` is most_near; with ghosts ghost_warps() is the limit
   int threads = 1;                 ///< that make the plan, which does not depend on them
@@ -54,6 +54,10 @@ struct CourierRule {
   std::int64_t ghost_slots[ghost_sizes] = {0xfff0, 0xfff0, 0xfff0};  ///< by size, with ghosts; 0: none
   bool tiles = true;               ///< where there is a grid, and ghosts
   TileShape shape = {};            ///< of a tile; no cells: by the triangle
+  int rows_a_warp = 32;            ///< of a step; less for nodes, each of which takes several lanes
+
+  bool of_nodes() const { return rows_a_warp < 32; }
+  int most_warps_with_ghosts(int of_near) const { return of_nodes() ? most_warps : ghost_warps(of_near); }
 };
 
 /// One block; firsts count in the arrays of the plan. `width` is that of the first steps.
@@ -79,8 +83,10 @@ struct RowBlock {
 /// of its group's next step where it begins, from this step's begin on (9 bits), and its width less 1, and then the
 /// row's place among its block's mail, or courier_no_ghost.
 ///   ghost_place  by ghost, in the order in which a block's rows read them: place in the mailbox
+/// Blocks are a chain where each has ghosts of the block before and of no other. Then mail is numbered as it is read:
+/// ghost k of a block is mail k of the block before.
 template <class I> struct CourierPlan {
-  bool has_ghosts = false;
+  bool has_ghosts = false, is_chain = false;
   int near = 2, warps = 1, far_lanes = 1;
   std::uint32_t slots = 0;  ///< of a block, at most
   std::uint32_t most_ghosts = 0;  ///< of a block

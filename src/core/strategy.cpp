@@ -74,8 +74,17 @@ static DeviceTimes level_order_times(const ChoiceInput& f)
   return {"level_order", 2 * (2.5 + (f.node_size > 0 ? nodes : rows)), 0};
 }
 
+/// Fitted to grids of 24^3, 41^3 and 48^3 nodes of three rows; lanes of a node are the square of its rows.
+static DeviceTimes courier_times_of_nodes(const ChoiceInput& f)
+{
+  const double size = std::max(f.node_size, 1), nodes = static_cast<double>(f.rows) / size;
+  const double solve = 10 + 0.24 * static_cast<double>(f.node_levels) + 1.65e-3 / 9 * size * size * nodes;
+  return {"courier", 2 * solve, 700 + 5e-5 * static_cast<double>(f.nnz)};
+}
+
 static DeviceTimes courier_times(const ChoiceInput& f)
 {
+  if (f.courier_of_nodes) return courier_times_of_nodes(f);
   const auto entries_of_both = static_cast<double>(f.nnz);
   const double on_device = 2000 + 2e-4 * entries_of_both, tiles = 500 + 2e-4 * entries_of_both;
   if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, tiles};
@@ -85,7 +94,7 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
   const double blocks = std::max(n / 16384, std::max(1.0, busy));
   /* the chain goes from block to block; those that do not run at once follow each other closely */
-  const double hops = 1.2 * std::min(blocks, 132.0) + 0.15 * std::max(blocks - 132, 0.0);
+  const double hops = 0.8 * std::min(blocks, 132.0) + 0.15 * std::max(blocks - 132, 0.0);
   return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), f.courier_on_device ? on_device : on_host};
 }
 
@@ -118,7 +127,8 @@ bool could_pay_to_merge(const ChoiceInput& f)
   const double entries = least_fill * static_cast<double>(f.nnz);
   const DeviceTimes least = {"merged", merged_start + merged_entry * entries, merged_plan_time(f, entries, 2)};
   const double others = total(f, level_order_times(f));
-  return look + total(f, least) < (f.tiled_time > 0 ? std::min(others, total(f, courier_times(f))) : others);
+  const bool is_sure = f.tiled_time > 0 || f.courier_of_nodes;
+  return look + total(f, least) < (is_sure ? std::min(others, total(f, courier_times(f))) : others);
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.

@@ -21,12 +21,13 @@ constexpr std::int64_t few = 64, sample = 512;  ///< rows that are looked at
 constexpr double least_part = 0.3;              ///< of them that have to look alike
 constexpr std::int64_t longest_run = 512;       ///< rows
 
-/// How far the entries of a row are away, ascending.
-template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row)
+/// How far the entries of a node's first row are away, in nodes of so many rows, ascending.
+template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row, I node)
 {
   std::vector<I> distance;
-  for_side(A, lower, row, [&](I k) { distance.push_back(std::abs(row - A.column[k])); });
+  for_side(A, lower, row, [&](I k) { distance.push_back((std::abs(row - A.column[k]) + node - 1) / node); });
   std::sort(distance.begin(), distance.end());
+  distance.erase(std::unique(distance.begin(), distance.end()), distance.end());
   return distance;
 }
 
@@ -41,12 +42,14 @@ template <class I> struct Look {
   }
 };
 
-/// About so many rows.
-template <class I> std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, std::int64_t count)
+/// About so many rows, each the first of its node.
+template <class I>
+std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, std::int64_t count)
 {
   std::vector<Look<I>> looks;
   const I stride = static_cast<I>(A.n / count) | 1;  // odd, so as not to follow a side of a grid
-  for (I row = stride / 2; row < A.n; row += stride) {
+  for (I looked_at = stride / 2; looked_at < A.n; looked_at += stride) {
+    const I row = lower ? looked_at - looked_at % node : looked_at + (A.n - 1 - looked_at) % node;
     Mixer distances;
     for_side(A, lower, row, [&](I k) { distances.add(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
     looks.push_back({distances.result().low, row});
@@ -68,12 +71,12 @@ template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
 }
 
 /// Those of most rows; nothing where rows differ, which mostly few rows tell.
-template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower)
+template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower, I node)
 {
-  if (most_alike(look_at_rows(A, lower, few)).second < least_part / 2) return {};
-  const auto [row, part] = most_alike(look_at_rows(A, lower, sample));
+  if (most_alike(look_at_rows(A, lower, node, few)).second < least_part / 2) return {};
+  const auto [row, part] = most_alike(look_at_rows(A, lower, node, sample));
   if (part < least_part) return {};
-  return distances_of(A, lower, row);
+  return distances_of(A, lower, row, node);
 }
 
 /// Distances side by side are one step along an axis and its neighbours: the first and the last of each.
@@ -222,21 +225,22 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most)
 
 }  // namespace
 
-template <class I> Grid<I> find_grid(PatternView<I> A, bool lower)
+template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node)
 {
+  const I cells = A.n / node;
   Grid<I> grid;
-  grid.line = A.n;
-  const std::vector<I> distance = typical_distances(A, lower);
+  grid.line = cells;
+  const std::vector<I> distance = typical_distances(A, lower, node);
   const auto cluster = clusters_of(distance);
   if (cluster.size() < 2 || cluster[0].first != 1) return grid;
   const I line = static_cast<I>((static_cast<std::int64_t>(cluster[1].first) + cluster[1].second) / 2);
   const bool solid = cluster.size() > 2;
   const I plane = solid ? static_cast<I>((static_cast<std::int64_t>(cluster[2].first) + cluster.back().second) / 2) : 0;
-  if (line < 2 || (solid && (plane % line != 0 || A.n % plane != 0))) return grid;
+  if (line < 2 || (solid && (plane % line != 0 || cells % plane != 0))) return grid;
   grid.line = line;
-  grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(A.n) + line - 1) / line);
-  grid.planes = solid ? A.n / plane : 1;
-  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && A.n % line == 0;
+  grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(cells) + line - 1) / line);
+  grid.planes = solid ? cells / plane : 1;
+  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && cells % line == 0;
   guess_levels(distance, &grid);
   return grid;
 }
@@ -331,7 +335,7 @@ template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
 }
 
 #define INSTANTIATE(I)                                                            \
-  template Grid<I> find_grid<I>(PatternView<I>, bool);                            \
+  template Grid<I> find_grid<I>(PatternView<I>, bool, I);                          \
   template TileChoice choose_tile<I>(const Grid<I>&, std::int64_t, int);           \
   template std::vector<std::uint32_t> tiles_by_begin<I>(const Grid<I>&, const TileShape&); \
   template class Tiling<I>;

@@ -36,7 +36,8 @@ template <class I> struct Grid {
 
 /// The grid of one triangle of A, which may be all that A has. Looks at a few rows: the grid is a guess, of which
 /// nothing but time may depend.
-template <class I> Grid<I> find_grid(PatternView<I> A, bool lower);
+///   node  so many rows in the order of a serial solve are one cell
+template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node = 1);
 
 /// Takes next_line and next_plane from the levels of rows in the middle; find_grid() guesses them.
 ///   depth_of(row)  its level

@@ -95,7 +95,8 @@ private:
   /// To wait for the device.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
   bool plans_on_device() const { return a_.choice.strategy == "level_order" || tile_.time > 0; }
-  bool is_auto() const { return a_.options.strategy == "auto"; }
+  bool is_auto() const { return asks_for("auto"); }
+  bool asks_for(const char* strategy) const { return a_.options.strategy == strategy; }
 
   bool may_split() const
   {
@@ -175,11 +176,11 @@ private:
     triangle->device_levels = levels;
   }
 
-  /// For `level_order`, unless it is not worth the time or rows are so long that they are split.
+  /// For `level_order` and `courier`, unless it is not worth the time or rows are so long that they are split.
   void find_both_nodes()
   {
     constexpr std::int64_t longest_row = 256;
-    const bool wanted = is_auto() ? a_.options.expected_applies > 0 : a_.options.strategy == "level_order";
+    const bool wanted = is_auto() ? a_.options.expected_applies > 0 : asks_for("level_order") || asks_for("courier");
     if (!wanted || L_->n() == 0 || L_->grid.star || longest() > longest_row) return;
     at_once(few_threads(), {[&] { find_nodes_of(&*L_, &lower_nodes_); }, [&] { find_nodes_of(&*U_, &upper_nodes_); }});
   }
@@ -187,7 +188,9 @@ private:
   void find_nodes_of(DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
   {
     const Stream own;
-    if (find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) triangle->nodes = nodes;
+    if (!find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) return;
+    triangle->nodes = nodes;
+    triangle->grid_of_nodes = find_grid(rows_of(*triangle), triangle->lower, static_cast<I>(nodes->size));
   }
 
   /// Of both triangles.
@@ -309,6 +312,10 @@ private:
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
       f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
+      const auto has_lines = [](const DeviceTriangle<I>& t) {
+        return has_nodes_for_courier(t) && t.grid_of_nodes.lines > 1;
+      };
+      f.courier_of_nodes = has_lines(*L_) && has_lines(*U_);
     }
     f.tiled_time = tile_.time;
     f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)

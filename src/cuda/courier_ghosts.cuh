@@ -7,7 +7,7 @@
 
 namespace syncfree::cuda {
 
-template <class V> struct GhostView {
+struct GhostView {
   const RowBlock* block;
   const RowRun* run;
   const unsigned char* page;  ///< GhostPage, one after the other
@@ -17,6 +17,7 @@ template <class V> struct GhostView {
   int depth;                         ///< pages in shared memory
   int warps;                         ///< of each of the groups that compute
   unsigned blocks;
+  unsigned cluster;                          ///< blocks of one, that hand ghosts on to each other; 1: by mail only
 };
 
 constexpr int ghost_pollers = 12;  ///< warps
@@ -32,13 +33,15 @@ template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) =
 /// pairs.
 template <class M, int near> struct GhostPage {
   static constexpr int units = CourierPlan<int>::units_of(near, true), pairs = (near + 1) / 2;
+  static constexpr int positions = courier_page;
   uint4 unit[units][courier_page];
   Pair<M> pair[pairs][courier_page];
 };
 
 /// What a block keeps in shared memory; the ring holds `depth` pages.
-template <class N, class M, int near> struct GhostMemory {
-  using Page = GhostPage<M, near>;
+template <class N, class P> struct GhostMemory {
+  using number = N;
+  using Page = P;
   N* x;  ///< by slot: the right-hand side, then the number; behind them a zero and the ghosts
   Page* ring;
   Gate *full, *empty;  ///< by page
@@ -59,6 +62,17 @@ template <class N, class M, int near> struct GhostMemory {
     empty = full + depth;
     arrived = reinterpret_cast<Progress*>(empty + depth);
   }
+
+  /// By all threads; then a __syncthreads().
+  __device__ void start(int depth) const
+  {
+    if (threadIdx.x < static_cast<unsigned>(depth)) {
+      full[threadIdx.x].make(1);
+      empty[threadIdx.x].make(1);
+      gates_are_made();
+    }
+    if (threadIdx.x == 0) arrived->start();
+  }
 };
 
 /// Goes round the ring, page by page.
@@ -75,13 +89,11 @@ struct RingPlace {
 };
 
 /// The warp that streams pages into the ring.
-template <class N, class V, int near> class Streaming {
-  using M = Number<V>;
-  using Memory = GhostMemory<N, M, near>;
+template <class Memory> class Streaming {
   using Page = typename Memory::Page;
 
 public:
-  __device__ Streaming(const GhostView<V>& A, const RowBlock& block, const Memory& memory)
+  __device__ Streaming(const GhostView& A, const RowBlock& block, const Memory& memory)
       : A_(A), block_(block), memory_(memory)
   {
   }
@@ -117,7 +129,7 @@ private:
   }
 #endif
 
-  const GhostView<V>& A_;
+  const GhostView& A_;
   const RowBlock& block_;
   const Memory& memory_;
 };
@@ -132,18 +144,19 @@ template <class Memory> __device__ void announce_pages(const Memory& memory, std
   }
 }
 
-/// A warp that fetches ghosts in the order in which they are read, 32 at a time.
-template <class N, class Box>
-__device__ void fetch_ghosts(const std::uint32_t* place, std::uint32_t count, N* ghost, const Box& box,
-                             unsigned poller, long long first_row)
+/// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
+///   place_of(k)  of number k in the mailbox
+template <int pollers, class N, class Box, class PlaceOf>
+__device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, N* ghost, const Box& box, unsigned poller,
+                             long long first_row)
 {
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
-  std::uint32_t next = k < count ? place[k] : 0;
-  for (std::uint32_t first = poller * 32; first < count; first += ghost_pollers * 32) {
+  std::uint32_t next = k < count ? place_of(k) : 0;
+  for (std::uint32_t first = poller * 32; first < count; first += pollers * 32) {
     const std::uint32_t at = next, own = k;
     bool missing = own < count;
-    k += ghost_pollers * 32;
-    if (k < count) next = place[k];
+    k += pollers * 32;
+    if (k < count) next = place_of(k);
     for (Spin spin(first_row); __any_sync(~0u, missing); spin.turn()) {
       if (!missing) continue;
       const auto seen = box.look(at);
@@ -154,73 +167,45 @@ __device__ void fetch_ghosts(const std::uint32_t* place, std::uint32_t count, N*
   }
 }
 
-/// A warp that computes: a lane a row. Groups of warps take a step each in turn; while one computes, the others get all
-/// ready that their next steps do not have to wait for. `inverts`: a number is the inverse of what it would be.
-template <class N, class V, int near, bool inverts, class Box> class Walking {
-  using M = Number<V>;
-  using Memory = GhostMemory<N, M, near>;
-  using Page = typename Memory::Page;
-
+/// Where a block puts the numbers that others read, by their places among its mail: its mailbox, or, in a chain, the
+/// ghosts of the next block of the cluster.
+template <class N, bool chain> class Outlet {
 public:
-  __device__ Walking(const GhostView<V>& A, const RowBlock& block, const Memory& memory, const Box& box, bool conjugate)
-      : memory_(memory), box_(box), first_row_(block.first_row), first_mail_(block.first_mail),
-        group_(threadIdx.x / (32 * A.warps)), me_(threadIdx.x - group_ * 32 * A.warps), threads_(64 * A.warps),
-        cells_(A.depth * courier_page), conjugate_(conjugate), depth_(A.depth)
-  {
-    begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
-    width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
-    static_assert(courier_groups == 3);
-    advance(begin_);
-  }
+  using Mail = Mailbox<N>;
+  explicit __device__ Outlet(typename Mail::word* first) : first_(first) {}
 
-  __device__ void run(std::uint32_t steps)
+  __device__ void put_if(bool wanted, std::uint32_t mail, const N& v) const
   {
-    const unsigned ours = 1 + group_, next = group_ + 1 == courier_groups ? 1 : ours + 1;
-    if (next == 1) signal(next, threads_);  // the first step waits for none
-    for (std::uint32_t s = group_; s < steps; s += courier_groups) {
-      prepare();
-      meet(ours, threads_);
-      const N result = compute();
-      if (s + 1 < steps) signal(next, threads_);
-      const std::uint32_t mail = last_ >> 16;
-      box_.put_if(me_ < width_ && mail != courier_no_ghost, first_mail_ + mail, result);
-      if (threadIdx.x == 0) leave_pages();
-      const std::uint32_t on = last_ & 511;
-      begin_ += on;
-      advance(on);
-      width_ = 1 + (last_ >> 9 & 127);
-    }
+    auto* place = first_ + static_cast<std::size_t>(Mail::words) * mail;
+    if constexpr (chain) Mail::publish_anywhere_if(wanted, place, v);
+    else Mail::publish_if(wanted, place, v);
   }
 
 private:
-  static constexpr auto number_bytes = static_cast<std::uint32_t>(sizeof(N));
+  typename Mail::word* const first_;
+};
 
-  __device__ N* number_at(std::uint32_t place) const
-  {
-    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
-  }
+/// A row, or several of one node, and the lanes of a warp that compute with it: what Walking asks of them.
+///   position_of(thread)  of the step's positions, the one that a group's thread works on
+///   read(page, cell)     what the plan says of the position, and what does not depend on the step before
+///   compute(mine, spin)  the lane's number, put in its slot where it is `mine`
+///   put_if(...)          hands it on to others
+///   last()               the plan's word on steps and mail
+///
+/// One row, by one lane. `inverts`: a number is the inverse of what it would be.
+template <class Memory, class V, int near, bool inverts> class GhostRow {
+  using N = typename Memory::number;
+  using M = Number<V>;
+  using Page = typename Memory::Page;
 
-  __device__ void advance(std::uint32_t positions)
-  {
-    for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
-  }
+public:
+  __device__ GhostRow(const Memory& memory, bool conjugate) : memory_(memory), conjugate_(conjugate) {}
 
-  /// Behind the barrier of a step nobody reads what the plan says of the steps before it.
-  __device__ void leave_pages()
-  {
-    for (; left_ + courier_page <= begin_; left_ += courier_page, leaving_.advance(depth_))
-      memory_.empty[leaving_.page].arrive();
-  }
+  static __device__ unsigned position_of(unsigned thread) { return thread; }
+  __device__ std::uint32_t last() const { return last_; }
 
-  /// Reads what the plan says of the row and what of it does not depend on the step before.
-  __device__ void prepare()
+  __device__ void read(const Page& page, std::uint32_t cell)
   {
-    for (Spin spin(first_row_); arrived_ < begin_ + width_; spin.turn())
-      arrived_ = memory_.arrived->count() * courier_page;
-    std::uint32_t cell = cell_ + min(me_, width_ - 1);
-    if (cell >= cells_) cell -= cells_;
-    const Page& page = memory_.ring[cell / courier_page];
-    cell %= courier_page;
     std::uint32_t word[4 * Page::units];
 #pragma unroll
     for (int u = 0; u < Page::units; ++u) {
@@ -239,6 +224,32 @@ private:
     start_ = right_side();
   }
 
+  __device__ N compute(bool mine, Spin spin)
+  {
+    N number[near];
+#pragma unroll
+    for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    N result = finish(number);
+    const bool ordinary = is_ordinary(result);
+    Tray<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
+    if (mine && !ordinary) result = compute_again(spin);
+    return result;
+  }
+
+  template <class Outlet>
+  __device__ void put_if(bool wanted, const Outlet& outlet, std::uint32_t mail, const N& result) const
+  {
+    outlet.put_if(wanted, mail, result);
+  }
+
+private:
+  static constexpr auto number_bytes = static_cast<std::uint32_t>(sizeof(N));
+
+  __device__ N* number_at(std::uint32_t place) const
+  {
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+  }
+
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
   __device__ N right_side() const { return is_scaled_before<N, M> ? scaled(*number_at(own_)) : *number_at(own_); }
@@ -254,24 +265,11 @@ private:
     else return is_scaled_before<N, M> ? sum : scaled(sum);
   }
 
-  __device__ N compute()
-  {
-    N number[near];
-#pragma unroll
-    for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
-    N result = finish(number);
-    const bool mine = me_ < width_, ordinary = is_ordinary(result);
-    Tray<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
-    if (mine && !ordinary) result = compute_again();
-    return result;
-  }
-
   /// Where a result is NaN or infinite: it may be for a ghost that has not arrived.
-  __device__ N compute_again()
+  __device__ N compute_again(Spin spin)
   {
     N number[near];
-    bool complete = false;
-    for (Spin spin(first_row_); !complete; spin.turn()) {
+    for (bool complete = false; !complete; spin.turn()) {
       complete = true;
 #pragma unroll
       for (int j = 0; j < near; ++j) {
@@ -285,20 +283,83 @@ private:
   }
 
   const Memory& memory_;
-  const Box& box_;
+  const bool conjugate_;
+  std::uint32_t own_, slot_[near], last_;
+  Pair<M> pair_[Page::pairs];
+  N start_;
+};
+
+/// A warp that computes. Groups of warps take a step each in turn; while one computes, the others get all ready that
+/// their next steps do not have to wait for.
+template <class Memory, class Row, class Outlet> class Walking {
+  using N = typename Memory::number;
+  static constexpr std::uint32_t positions_a_page = Memory::Page::positions;
+
+public:
+  __device__ Walking(const GhostView& A, const RowBlock& block, const Memory& memory, const Outlet& outlet,
+                     bool conjugate)
+      : memory_(memory), outlet_(outlet), row_(memory, conjugate), first_row_(block.first_row),
+        group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
+        threads_(64 * A.warps), cells_(A.depth * positions_a_page), depth_(A.depth)
+  {
+    begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
+    width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
+    static_assert(courier_groups == 3);
+    advance(begin_);
+  }
+
+  __device__ void run(std::uint32_t steps)
+  {
+    const unsigned ours = 1 + group_, next = group_ + 1 == courier_groups ? 1 : ours + 1;
+    if (next == 1) signal(next, threads_);  // the first step waits for none
+    for (std::uint32_t s = group_; s < steps; s += courier_groups) {
+      prepare();
+      meet(ours, threads_);
+      const N result = row_.compute(me_ < width_, Spin(first_row_));
+      if (s + 1 < steps) signal(next, threads_);
+      const std::uint32_t last = row_.last(), mail = last >> 16;
+      row_.put_if(me_ < width_ && mail != courier_no_ghost, outlet_, mail, result);
+      if (threadIdx.x == 0) leave_pages();
+      const std::uint32_t on = last & 511;
+      begin_ += on;
+      advance(on);
+      width_ = 1 + (last >> 9 & 127);
+    }
+  }
+
+private:
+  __device__ void advance(std::uint32_t positions)
+  {
+    for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
+  }
+
+  /// Behind the barrier of a step nobody reads what the plan says of the steps before it.
+  __device__ void leave_pages()
+  {
+    for (; left_ + positions_a_page <= begin_; left_ += positions_a_page, leaving_.advance(depth_))
+      memory_.empty[leaving_.page].arrive();
+  }
+
+  __device__ void prepare()
+  {
+    for (Spin spin(first_row_); arrived_ < begin_ + width_; spin.turn())
+      arrived_ = memory_.arrived->count() * positions_a_page;
+    std::uint32_t cell = cell_ + min(me_, width_ - 1);
+    if (cell >= cells_) cell -= cells_;
+    row_.read(memory_.ring[cell / positions_a_page], cell % positions_a_page);
+  }
+
+  const Memory& memory_;
+  const Outlet outlet_;
+  Row row_;
   const long long first_row_;
-  const std::uint32_t first_mail_;
   const unsigned group_, me_, threads_;
   const std::uint32_t cells_;
-  const bool conjugate_;
   const std::uint32_t depth_;
   std::uint32_t begin_ = 0, width_ = 0;   ///< of the step at hand: positions
   std::uint32_t cell_ = 0;                ///< of its first position
   std::uint32_t arrived_ = 0, left_ = 0;  ///< positions of pages that are known to be there, and that nobody will read
   RingPlace leaving_;                     ///< the page behind the latter
-  std::uint32_t own_, slot_[near], last_;
-  Pair<M> pair_[Page::pairs];
-  N start_;
 };
 
 /// The pairs of all pages: thread k makes pair k of `count`.

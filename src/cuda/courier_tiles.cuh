@@ -8,29 +8,38 @@
 #include <type_traits>
 #include <utility>
 
+#include "cluster.cuh"
 #include "courier_arrays.cuh"
 #include "launch.hpp"
 #include "level_order.cuh"
 
 namespace syncfree::cuda {
 
-/// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run.
-template <class View, class Copy> __device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
+/// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run. Of nodes, each of
+/// which is `size` rows, all rows.
+template <int size = 1, class View, class Copy>
+__device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
 {
   const RowRun* run = A.run + block.first_run;
   for (std::uint32_t r = threadIdx.x / 32; r < block.runs; r += blockDim.x / 32) {
     const RowRun own = run[r];
-    for (std::uint32_t k = threadIdx.x % 32; k < own.rows; k += 32) copy(own.slot + k, own.first_row + k);
+    for (std::uint32_t k = threadIdx.x % 32; k < own.rows * size; k += 32)
+      copy(own.slot * size + k, own.first_row * size + k);
   }
 }
+
+/// The tiles of a star are no chain.
+constexpr bool may_be_chain(int near) { return near != star_near; }
 
 /// owns       a block owns a tile or a run of rows, of `many` columns for one chunk; one lane of a computing warp a row
 ///            of each step
 /// waits      computing lanes for ghosts of their row, and for pages; polling warps for mail of earlier blocks; the
 ///            streaming thread for positions that nobody will read
 /// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
-///            in the next launch's mailbox
-/// order      mail and ghosts are their own flags (relaxed; device, block): a result that is NaN or infinite may have
+///            in the next launch's mailbox. In a chain all but the last block of a cluster put the ghosts of the next
+///            block where it reads them, and only the first polls; a block has not ended as long as a ghost is missing
+/// order      mail and ghosts are their own flags (relaxed; device, block); a cluster's blocks meet when ghosts are
+///            cleared, before anybody puts one: a result that is NaN or infinite may have
 ///            come from a ghost that was not there, and is computed again when all are. Steps: named barriers, each
 ///            signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of which one
 ///            thread tells the others with release, which they acquire; and an mbarrier when the first thread, behind
@@ -42,11 +51,13 @@ template <class View, class Copy> __device__ void for_rows(const View& A, const 
 /// source     design notes 10; no publication known
 template <class N, class V, int near, bool inverts, bool many>
 __global__ void __launch_bounds__(ghost_threads<near>, 1)
-solve_tiles(GhostView<V> A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x,
+solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x,
             bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const Turn turn = take_turn(counter);
+  constexpr bool chain = !many && may_be_chain(near);
+  const unsigned cluster = chain ? A.cluster : 1, rank = cluster > 1 ? rank_in_cluster() : 0;
+  const Turn turn = take_turn(counter, cluster);
   unsigned tile = static_cast<unsigned>(turn.place), chunks = 1, chunk = 0;
   if constexpr (many) {
     chunks = gridDim.x / A.blocks;
@@ -55,15 +66,12 @@ solve_tiles(GhostView<V> A, typename ValueBox<N>::View mailbox, unsigned long lo
     b = b.chunk(chunk, columns_of<N>);
     x = x.chunk(chunk, columns_of<N>);
   }
+  if (chain && tile >= A.blocks) return meet_cluster(cluster);
   const RowBlock block = A.block[tile];
   const ValueBox<N> box(mailbox, std::size_t{A.mails} * chunks, turn.launch, std::size_t{A.mails} * chunk);
-  const GhostMemory<N, Number<V>, near> memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
-  if (threadIdx.x < static_cast<unsigned>(A.depth)) {
-    memory.full[threadIdx.x].make(1);
-    memory.empty[threadIdx.x].make(1);
-    gates_are_made();
-  }
-  if (threadIdx.x == 0) memory.arrived->start();
+  using Memory = GhostMemory<N, GhostPage<Number<V>, near>>;
+  const Memory memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
+  memory.start(A.depth);
   if (threadIdx.x == 0) memory.x[A.slots] = N(0);
   N* ghost = memory.x + A.slots + 1;
   for (std::uint32_t k = threadIdx.x; k < block.ghosts; k += blockDim.x) Tray<N>::clear(ghost + k);
@@ -72,21 +80,32 @@ solve_tiles(GhostView<V> A, typename ValueBox<N>::View mailbox, unsigned long lo
   let_next_start();
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
-  __syncthreads();
+  meet_cluster(cluster);
   const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
   if (warp < computing) {
-    Walking<N, V, near, inverts, ValueBox<N>>(A, block, memory, box, conjugate).run(block.steps);
+    const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
+    auto* outlet = box.at(block.first_mail);
+    if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
+    using Row = GhostRow<Memory, V, near, inverts>;
+    Walking<Memory, Row, Outlet<N, chain>>(A, block, memory, Outlet<N, chain>(outlet), conjugate).run(block.steps);
   } else if (warp == computing) {
-    Streaming<N, V, near>(A, block, memory).run();
+    Streaming<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
     if (threadIdx.x % 32 == 0) announce_pages(memory, block.pages, A.depth, Spin(block.first_row));
-  } else {
-    fetch_ghosts(A.ghost_place + block.first_ghost, block.ghosts, ghost, box, warp - computing - 2, block.first_row);
+  } else if (rank == 0) {
+    const std::uint32_t* place = A.ghost_place + block.first_ghost;
+    fetch_ghosts<ghost_pollers>([place](std::uint32_t k) { return place[k]; }, block.ghosts, ghost, box,
+                                warp - computing - 2, block.first_row);
   }
   __syncwarp();
   __syncthreads();
   __syncthreads();
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
+}
+
+inline std::string in_clusters(unsigned blocks)
+{
+  return blocks > 1 ? ", in clusters of " + std::to_string(blocks) : "";
 }
 
 /// What a block may use; the rest is for the ticket and the compiler.
@@ -126,10 +145,11 @@ template <class T, class N, class V, class I> class TileSet {
 public:
   TileSet(const CourierPlan<I>& plan, GhostArrays<I> arrays)
       : near_(plan.near), warps_(plan.warps), rows_(most_rows_of(plan)), slots_(plan.slots),
-        most_ghosts_(plan.most_ghosts), mails_(plan.mails), arrays_(std::move(arrays)), run_(plan.run)
+        most_ghosts_(plan.most_ghosts), mails_(plan.mails), is_chain_(plan.is_chain),
+        arrays_(std::move(arrays)), run_(plan.run)
   {
     with_ghosts(near_, [&](auto near) {
-      using Memory = GhostMemory<N, Number<V>, near>;
+      using Memory = GhostMemory<N, GhostPage<Number<V>, near>>;
       const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_, most = memory_of_block();
       while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > most) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
@@ -151,16 +171,24 @@ public:
     });
   }
 
+  /// For launches of one chunk by that kernel.
+  template <class Kernel> void take_clusters(Kernel kernel)
+  {
+    if (is_chain_ && may_be_chain(near_))
+      cluster_ = most_blocks_of_cluster(kernel, LaunchPlace{1, threads(), memory_, nullptr, false});
+  }
+
   /// `kernel` is a solve_tiles() with so many near entries.
   template <class Kernel, class Mail>
   void launch(Kernel kernel, unsigned chunks, const Mail& mailbox, unsigned long long* counter, const Input<N>& b,
               const Output<N>& x, bool conjugate, cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
-    const GhostView<V> view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
-                               mails_, slots_, most_ghosts_, depth_, warps_, blocks};
-    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers));
-    const LaunchPlace place = {blocks * chunks, threads, memory_, stream, overlaps};
+    const unsigned cluster = chunks == 1 ? cluster_ : 1;
+    const GhostView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
+                               mails_, slots_, most_ghosts_, depth_, warps_, blocks, cluster};
+    const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
+    const LaunchPlace place = {grid, threads(), memory_, stream, overlaps, cluster};
     cuda::launch(kernel, place, view, mailbox, counter, b, x, conjugate);
   }
 
@@ -168,7 +196,7 @@ public:
   {
     return std::to_string(arrays_.block.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
            std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
-           (warps_ == 1 ? " warp" : " warps") + " for a step";
+           (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
   }
 
   std::size_t plan_bytes() const
@@ -181,9 +209,13 @@ public:
 private:
   static constexpr int most_depth = 16;
 
+  unsigned threads() const { return static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers)); }
+
   int near_, warps_, depth_ = most_depth;
+  unsigned cluster_ = 1;
   std::size_t memory_ = 0;
   std::uint32_t rows_, slots_, most_ghosts_, mails_;
+  bool is_chain_;
   GhostArrays<I> arrays_;
   DeviceArray<RowRun> run_;
 };
@@ -210,7 +242,7 @@ std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& tria
 template <class T, class V, class I> CourierRule rule_of_several(const Grid<I>& grid, CourierRule rule)
 {
   using N = Bundle<T>;
-  using Memory = GhostMemory<N, Number<V>, star_near>;
+  using Memory = GhostMemory<N, GhostPage<Number<V>, star_near>>;
   const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts(star_near));
   rule.ghost_slots[0] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
   rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;

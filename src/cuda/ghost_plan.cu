@@ -146,15 +146,18 @@ template <class I, class Look> __device__ void for_ghosts(const Planning<I>& pla
 
 ///   wanted  by row, raised where another tile reads it
 ///   later   raised where a tile reads a later one
+///   far     raised where it reads another one than that before it
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned* later)
+collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned* later, unsigned* far)
 {
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
     for_ghosts(plan, tile, p, [&](I column, unsigned place) {
       raise(wanted + column);
-      if (plan.tiles.place_of(column).tile > tile) raise(later);
+      const auto other = plan.tiles.place_of(column).tile;
+      if (other > tile) raise(later);
+      if (other + 1 != tile) raise(far);
       ghosts.add(tile, column, place);
     });
 }
@@ -187,6 +190,17 @@ number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wa
     mail[row_at(p)] = is_wanted(p) ? number : courier_no_mail;
   });
   if (threadIdx.x == 0) report[tile].ghosts = ghosts_here, report[tile].mails = mails;
+}
+
+/// The mail of a chain's blocks as the next block reads it.
+template <class I>
+__global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTables<I> ghosts, std::uint32_t* mail)
+{
+  const std::size_t tile = blockIdx.x;
+  for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
+    const I row = ghosts.row[tile * ghosts.size + k];
+    if (row >= 0) mail[row] = ghosts.number[tile * ghosts.size + k];
+  }
 }
 
 /// Where the arrays of a plan are, and what all positions share.
@@ -305,7 +319,7 @@ public:
     if (!cut_rows(&plan)) return false;
     sort_rows();
     make_steps(&plan);
-    if (!collect(plan)) return false;
+    if (!collect(frame)) return false;
     take_reports(&plan);
     fill(plan, page_bytes, arrays);
     return true;
@@ -383,17 +397,19 @@ private:
       levels.push_back(report.levels);
       widest = std::max<std::uint32_t>(widest, report.widest);
     }
-    plan->warps = rule_.warps ? rule_.warps : warps_for(plan->block, levels, widest, rule_.most_warps);
-    plan->warps = std::min(plan->warps, ghost_warps(plan->near));
+    plan->warps = rule_.warps;
+    if (!plan->warps) plan->warps = warps_for(plan->block, levels, widest, rule_.most_warps, rule_.rows_a_warp);
+    plan->warps = std::min(plan->warps, rule_.most_warps_with_ghosts(plan->near));
     step_begin_ = DeviceArray<unsigned>(depth_.size());
-    cut_steps<I><<<tiles(), threads_a_block>>>(view_, static_cast<unsigned>(32 * plan->warps), step_begin_.data(),
-                                               reports_.data());
+    cut_steps<I><<<tiles(), threads_a_block>>>(view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
+                                               step_begin_.data(), reports_.data());
     check_launch("cut_steps");
   }
 
   /// False where blocks wait for later blocks or have too many ghosts.
-  bool collect(const CourierPlan<I>& plan)
+  bool collect(CourierPlan<I>* out)
   {
+    CourierPlan<I>& plan = *out;
     const std::int64_t room = rule_.ghost_slots[size_] - 1 - plan.slots;
     if (room < 0) return false;
     std::int64_t rows = 0;
@@ -405,17 +421,23 @@ private:
     table_first_ = DeviceArray<unsigned>(all), table_number_ = DeviceArray<unsigned>(all);
     mail_ = DeviceArray<std::uint32_t>(depth_.size());
     DeviceArray<unsigned> count(report_.size()), wanted(depth_.size());
-    const Flag full, later;
+    const Flag full, later, far;
     table_row_.fill(0xff, nullptr), table_first_.fill(0xff, nullptr);
     count.fill(0, nullptr), wanted.fill(0, nullptr);
     table_.row = table_row_.data(), table_.first = table_first_.data(), table_.number = table_number_.data();
     table_.count = count.data(), table_.full = full.data();
-    collect_ghosts<I><<<parts(), threads_a_block>>>(view_, table_, wanted.data(), later.data());
+    collect_ghosts<I><<<parts(), threads_a_block>>>(view_, table_, wanted.data(), later.data(),
+                                                    far.data());
     check_launch("collect_ghosts");
     if (full.is_raised() || later.is_raised()) return false;
     number_ghosts_and_mail<I><<<tiles(), threads_a_block>>>(view_, table_, wanted.data(), mail_.data(),
                                                             reports_.data());
     check_launch("number_ghosts_and_mail");
+    plan.is_chain = plan.block.size() > 1 && !far.is_raised();
+    if (plan.is_chain) {
+      number_mail_as_ghosts<I><<<parts(), threads_a_block>>>(table_, mail_.data());
+      check_launch("number_mail_as_ghosts");
+    }
     read_reports();
     return true;
   }

@@ -15,49 +15,63 @@ struct LaunchPlace {
   std::size_t shared_bytes;
   cudaStream_t stream;
   bool overlaps;
+  unsigned cluster = 1;  ///< blocks of one, which divides `blocks`
 };
-
-/// Blocks that run at the same time and meet (ready.cuh, meet_cluster()): from compute capability 9.0 on up to 8.
-inline unsigned most_blocks_of_cluster()
-{
-  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 8 : 1;
-}
-
-/// In clusters of so many blocks, of which `blocks` is a multiple.
-template <class... Parameters, class... Arguments>
-void launch_clusters(void (*kernel)(Parameters...), unsigned cluster, unsigned blocks, unsigned threads,
-                     cudaStream_t stream, Arguments... arguments)
-{
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = cluster;
-  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = cluster > 1 ? 1 : 0;
-  SYNCFREE_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
-}
 
 /// From compute capability 9.0 on.
 inline bool launches_can_overlap() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9; }
+inline bool launches_have_clusters() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9; }
+
+/// A place as CUDA wants to have it.
+struct LaunchConfig {
+  cudaLaunchAttribute attribute[2] = {};
+  cudaLaunchConfig_t config = {};
+
+  explicit LaunchConfig(const LaunchPlace& place)
+  {
+    config.gridDim = dim3(place.blocks);
+    config.blockDim = dim3(place.threads);
+    config.dynamicSmemBytes = place.shared_bytes;
+    config.stream = place.stream;
+    config.attrs = attribute;
+    if (place.overlaps) {
+      cudaLaunchAttribute& overlap = attribute[config.numAttrs++];
+      overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      overlap.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (place.cluster > 1) {
+      cudaLaunchAttribute& cluster = attribute[config.numAttrs++];
+      cluster.id = cudaLaunchAttributeClusterDimension;
+      cluster.val.clusterDim.x = place.cluster;
+      cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    }
+  }
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+};
 
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const LaunchPlace& place, Arguments... arguments)
 {
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(place.blocks);
-  config.blockDim = dim3(place.threads);
-  config.dynamicSmemBytes = place.shared_bytes;
-  config.stream = place.stream;
-  config.attrs = &attribute;
-  config.numAttrs = place.overlaps ? 1 : 0;
-  SYNCFREE_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
+  const LaunchConfig made(place);
+  SYNCFREE_CUDA(cudaLaunchKernelEx(&made.config, kernel, static_cast<Parameters>(arguments)...));
+}
+
+/// Blocks of a cluster, which run at the same time and meet (ready.cuh, meet_cluster()): at most, where they are small.
+inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }
+
+/// The same for blocks as large as that place's.
+template <class... Parameters>
+unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place)
+{
+  for (place.cluster = most_blocks_of_cluster(); place.cluster > 1; place.cluster /= 2) {
+    place.blocks = place.cluster;
+    int clusters = 0;
+    const LaunchConfig tried(place);
+    if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &tried.config) == cudaSuccess && clusters > 0) break;
+    (void)cudaGetLastError();
+  }
+  return place.cluster;
 }
 
 }  // namespace syncfree::cuda

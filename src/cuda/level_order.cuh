@@ -57,6 +57,7 @@ public:
   {
     Mail::publish_if(wanted, mail_ + Mail::words * place, v);
   }
+  __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
 
 private:
   View mail_, next_;

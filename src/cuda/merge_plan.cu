@@ -126,8 +126,9 @@ private:
     state_.fill(0, stream_.get());
     reports_.fill(0, stream_.get());
     const GroupedRows<I> rows = {group_.data(), depth_.data(), p_.data(), r_.data()};
-    launch_clusters(choose_groups<I>, blocks_, blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads,
-                    stream_.get(), view(), runs_there_.data(), search, rows, reports_.data());
+    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get(), false,
+                               blocks_};
+    launch(choose_groups<I>, place, view(), runs_there_.data(), search, rows, reports_.data());
     std::vector<RunReport> reports(runs_.size());
     reports_.read(reports.data(), 0, reports.size(), stream_.get());
     std::vector<RunCounts> counts;
@@ -167,8 +168,8 @@ private:
     const DeviceArray<std::uint32_t> scratch(teams * memory.words(team));
     const MergedColumns<I> columns = {p_.data(), r_.data(), made.p_column.data(), made.r_column.data(),
                                       made.r_local.data()};
-    launch_clusters(fill_groups<I>, team, blocks, filling_threads, stream_.get(), view(), made.groups,
-                    made.group_begin.data(), made.group_level.data(), memory, scratch.data(), team, columns);
+    launch(fill_groups<I>, {blocks, filling_threads, 0, stream_.get(), false, team}, view(), made.groups,
+           made.group_begin.data(), made.group_level.data(), memory, scratch.data(), team, columns);
     stream_.wait();
   }
 

@@ -192,14 +192,15 @@ void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint6
 {
   const std::size_t count = nodes->count;
   const unsigned blocks = blocks_of(32 * (count + 1));
-  const DeviceArray<I> begin(count + 1);
-  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), begin.data(), nullptr);
+  nodes->begin = DeviceArray<I>(count + 1);
+  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), nodes->begin.data(), nullptr);
   check_launch("read_nodes");
-  const I entries = add_up_and_read(begin, stream);
-  const DeviceArray<I> column(static_cast<std::size_t>(entries));
-  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), begin.data(), column.data());
+  nodes->entries = add_up_and_read(nodes->begin, stream);
+  nodes->column = DeviceArray<I>(static_cast<std::size_t>(nodes->entries));
+  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), nodes->begin.data(),
+                                                        nodes->column.data());
   check_launch("read_nodes");
-  const DevicePattern<I> read = {nodes->count, entries, begin.data(), column.data()};
+  const DevicePattern<I> read = nodes->pattern();
   if (find_levels<I>(read, true, {}, &nodes->levels, stream, patience)) return;
   nodes->levels = upload(DeviceTriangle<I>(true, read, -1, true).levels());
 }

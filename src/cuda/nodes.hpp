@@ -12,12 +12,15 @@ namespace syncfree::cuda {
 ///   size    rows of a node at most; 0: nodes are not worth it
 ///   first   by node: its first step; then n
 ///   before  by step: nodes that begin before it; then count
+///   begin, column  by node, of which there are count + 1: the nodes that it reads, the nearest last
 ///   levels  of nodes
 template <class I> struct DeviceNodes {
   int size = 0;
-  I count = 0;
-  DeviceArray<I> first, before;
+  I count = 0, entries = 0;
+  DeviceArray<I> first, before, begin, column;
   DeviceLevels<I> levels;
+
+  DevicePattern<I> pattern() const { return {count, entries, begin.data(), column.data()}; }
 };
 
 /// Rows of a node at most.

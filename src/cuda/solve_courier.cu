@@ -117,7 +117,7 @@ template <class T, class V> CourierRule rule_of_device()
   rule.most_slots = numbers_that_fit<CourierMemory<N, M, 4>, N>(least_depth);
   for (int s = 0; s < ghost_sizes; ++s)
     with_ghosts(ghost_near[s], [&](auto near) {
-      const std::int64_t fit = numbers_that_fit<GhostMemory<N, M, near>, N>(least_depth_with_ghosts(near));
+      const std::int64_t fit = numbers_that_fit<GhostMemory<N, GhostPage<M, near>>, N>(least_depth_with_ghosts(near));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -259,6 +259,7 @@ public:
     if (star && columns_of<Bundle<T>> > 1) star_ = *star;
     with_ghosts(tiles_->near(), [&](auto near) {
       allow_shared_memory(solve_tiles<N, V, near, false, false>, memory_of_block());
+      tiles_->take_clusters(solve_tiles<N, V, near, false, false>);
       if constexpr (can_invert<T, V, near>)
         allow_shared_memory(solve_tiles<N, V, near, true, false>, memory_of_block());
     });
@@ -423,6 +424,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triang
 {
   const CourierRule rule = make_rule<T, V>(triangle, options);
   if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
+  if (auto solver = make_courier_of_nodes<T, V>(triangle, rule)) return solver;
   if (auto solver = make_on_device<T, V>(triangle, rule)) return solver;
   const CourierPlan<I> plan = make_plan<T, V>(triangle, rule);
   if (!plan.has_ghosts) return std::make_unique<MailSolver<T, V, I>>(triangle, plan);

@@ -42,6 +42,7 @@ public:
   const DeviceNodes<I>* nodes = nullptr;           ///< nullptr: none, or nobody looked
   Merging<I>* merging = nullptr;                   ///< for a plan of `merged`, or nullptr
   Grid<I> grid = {};    ///< no star's where nobody looked
+  Grid<I> grid_of_nodes = {};
   std::int64_t reach = -1;  ///< typical_reach(); -1: nobody looked
   TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
 

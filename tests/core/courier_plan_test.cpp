@@ -310,6 +310,33 @@ TEST(CourierPlans, number_ghosts_as_they_are_read)
   }
 }
 
+/// Where each block reads the one before it and no other, mail is numbered as the next block's ghosts.
+TEST(CourierPlans, of_chains_number_mail_as_it_is_read)
+{
+  CourierRule lines, parts, few;
+  lines.rows = 3 * 20;
+  parts.rows = 12;
+  few.rows_a_warp = 3;
+  for (const bool lower : {true, false}) {
+    const OwnedPattern<I> box = stencil_triangle<I>(20, 12, 1, true, lower);
+    for (const CourierRule& rule : {lines, few}) {
+      const Planned p(box, lower, rule);
+      ASSERT_TRUE(p.plan.is_chain);
+      for (std::size_t t = 1; t < p.plan.block.size(); ++t) {
+        const RowBlock &own = p.plan.block[t], &before = p.plan.block[t - 1];
+        ASSERT_GT(own.ghosts, 0u);
+        EXPECT_EQ(own.ghosts, before.mails);
+        for (std::uint32_t g = 0; g < own.ghosts; ++g)
+          EXPECT_EQ(p.plan.ghost_place[own.first_ghost + g], before.first_mail + g);
+      }
+      for (const RowBlock& block : p.plan.block) EXPECT_LE(block.width[1], rule.rows_a_warp * p.plan.warps);
+    }
+    EXPECT_FALSE(Planned(box, lower, parts).plan.is_chain) << "a block reads several";
+    EXPECT_FALSE(Planned(box, lower, CourierRule{1000, 240}).plan.is_chain) << "alone";
+    EXPECT_FALSE(Planned(odd_star(20, 12, 15, lower), lower, tile_rules()[2]).plan.is_chain) << "tiles";
+  }
+}
+
 /// By arithmetic, where the tile has neighbours all around, as by looking at all rows.
 TEST(CourierPlans, of_stars_are_those_of_other_triangles)
 {

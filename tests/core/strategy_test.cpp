@@ -170,6 +170,11 @@ TEST(Auto, knows_what_nodes_are_worth)
   input.node_size = 3;
   input.node_levels = 330;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  input.regular = input.courier_of_nodes = true;
+  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+  input.expected_applies = 10;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  EXPECT_FALSE(could_pay_to_merge(input));
 }
 
 /// Tiles are filled on the device, whatever its host.

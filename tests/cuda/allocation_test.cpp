@@ -67,37 +67,47 @@ Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
   return status;
 }
 
+/// Lets one allocation after the other fail.
+void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy)
+{
+  SCOPED_TRACE(strategy);
+  failing = -1;
+  ASSERT_EQ(use(*make_cuda_preconditioner<double, I>(), A, strategy).message(), "success");
+  const std::size_t before = arrays_left();
+  for (int k = 0, failures = 1; failures; ++k) {
+    auto p = make_cuda_preconditioner<double, I>();
+    made = 0;
+    failing = k;
+    const Status status = use(*p, A, strategy);
+    failures = made > k;
+    if (failures && strategy == "courier" && status.ok()) {
+      /* the plan was made on the host */
+    } else if (failures) {
+      EXPECT_EQ(status.code, Code::out_of_memory) << k << ": " << status.message();
+      EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
+    } else {
+      EXPECT_GT(k, 10) << "hardly anything was allocated";
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    failing = -1;
+    if (failures) {
+      EXPECT_EQ(use(*p, A, strategy).message(), "success") << k;
+    }
+    p.reset();
+    ASSERT_EQ(arrays_left(), before) << "after the failure of number " << k;
+  }
+}
+
 TEST(Allocation, the_kth_that_fails_is_reported_and_leaks_nothing)
 {
   const auto A = random_band(600, 3, 90, 0, 3);
-  for (const std::string& strategy : device_strategies()) {
-    SCOPED_TRACE(strategy);
-    failing = -1;
-    ASSERT_EQ(use(*make_cuda_preconditioner<double, I>(), A, strategy).message(), "success");
-    const std::size_t before = arrays_left();
-    for (int k = 0, failures = 1; failures; ++k) {
-      auto p = make_cuda_preconditioner<double, I>();
-      made = 0;
-      failing = k;
-      const Status status = use(*p, A, strategy);
-      failures = made > k;
-      if (failures && strategy == "courier" && status.ok()) {
-        /* the plan was made on the host */
-      } else if (failures) {
-        EXPECT_EQ(status.code, Code::out_of_memory) << k << ": " << status.message();
-        EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
-      } else {
-        EXPECT_GT(k, 10) << "hardly anything was allocated";
-        EXPECT_TRUE(status.ok()) << status.message();
-      }
-      failing = -1;
-      if (failures) {
-        EXPECT_EQ(use(*p, A, strategy).message(), "success") << k;
-      }
-      p.reset();
-      ASSERT_EQ(arrays_left(), before) << "after the failure of number " << k;
-    }
-  }
+  for (const std::string& strategy : device_strategies()) expect_reports(A, strategy);
+}
+
+TEST(Allocation, of_nodes_that_fails_is_reported_and_leaks_nothing)
+{
+  const auto A = line_of_points(100, 3, 3);
+  for (const char* strategy : {"level_order", "courier"}) expect_reports(A, strategy);
 }
 
 TEST(Allocation, of_sweeps_that_fails_is_reported_and_sweeps_allocate_nothing)

@@ -378,6 +378,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
     EXPECT_EQ(frame.slots, truth.slots);
     EXPECT_EQ(frame.mails, truth.mails);
     EXPECT_EQ(frame.most_ghosts, truth.most_ghosts);
+    EXPECT_EQ(frame.is_chain, truth.is_chain);
     const auto blocks = host(made.block);
     ASSERT_EQ(blocks.size(), truth.block.size());
     for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(members(blocks[t]), members(truth.block[t])) << t;
@@ -395,9 +396,10 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
 TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
 {
   using I = TypeParam;
-  CourierRule by_itself, short_runs, narrow_steps, parts_of_planes, no_room;
+  CourierRule by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room;
   short_runs.rows = 37;
   narrow_steps.warps = 1;
+  of_nodes.rows_a_warp = 3;
   parts_of_planes.ghost_slots[2] = 230;
   no_room.ghost_slots[0] = no_room.ghost_slots[1] = no_room.ghost_slots[2] = 40;
   for (const bool lower : {true, false}) {
@@ -405,7 +407,7 @@ TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
         stencil_triangle<I>(13, 11, 9, true, lower), stencil_triangle<I>(60, 45, 1, true, lower),
         random_deep_triangle<I>(8, 300, 1, lower), random_triangle<I>(11, 400, 1, lower)};
     for (std::size_t t = 0; t < triangles.size(); ++t)
-      for (const CourierRule& rule : {by_itself, short_runs, narrow_steps, parts_of_planes, no_room}) {
+      for (const CourierRule& rule : {by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room}) {
         SCOPED_TRACE(testing::Message() << "triangle " << t << (lower ? " lower" : " upper"));
         ASSERT_LE(longest_of(triangles[t].view(), 1), ghost_near[ghost_sizes - 1]);
         compare_ghost_plans(triangles[t], lower, rule);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "../oracle.hpp"
@@ -103,6 +104,32 @@ inline OwnedCsr<double, I> line_of_points(I points, I unknowns, I reach)
   return A;
 }
 
+/// Points of an x by y by z grid with so many unknowns each, coupled with all points around; dominant by rows.
+inline OwnedCsr<double, I> box_of_points(I x, I y, I z, I unknowns)
+{
+  OwnedCsr<double, I> A;
+  A.n = x * y * z * unknowns;
+  const auto value = random_vector<double>(static_cast<std::size_t>(A.n) * unknowns * 27, 3);
+  const auto for_near = [](I at, I size, auto body) {
+    for (I other = std::max(0, at - 1); other <= std::min(size - 1, at + 1); ++other) body(other);
+  };
+  for (I i = 0; i < A.n; ++i) {
+    const I p = i / unknowns;
+    for_near(p / (x * y), z, [&](I c) {
+      for_near(p / x % y, y, [&](I b) {
+        for_near(p % x, x, [&](I a) {
+          for (I u = 0; u < unknowns; ++u) {
+            A.column.push_back(((c * y + b) * x + a) * unknowns + u);
+            A.value.push_back(A.column.back() == i ? unknowns * 27 : value[A.value.size()]);
+          }
+        });
+      });
+    });
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
 inline std::vector<std::string> device_strategies(bool only_reproducible = false)
 {
   std::vector<std::string> names;
@@ -118,6 +145,24 @@ inline std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::s
   EXPECT_EQ(p->analyse(A.pattern(), {}, {strategy, 1, false, blocks}).message(), "success");
   EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   return p;
+}
+
+/// The solution with L and U of the oracle.
+inline std::vector<double> solution(const OwnedCsr<double, I>& A, const std::vector<double>& b)
+{
+  const auto F = oracle_ilu0(A);
+  const auto y = oracle_solve<double>(take_triangle<double>(F, true, true).view(), b.data(), false);
+  return oracle_solve<double>(take_triangle<double>(F, false, false).view(), y.x.data(), false).x;
+}
+
+inline void expect_near(const std::vector<double>& x, const std::vector<double>& truth)
+{
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    error = std::max(error, std::isfinite(x[i]) ? std::abs(x[i] - truth[i]) : 1e300);
+    size = std::max(size, std::abs(truth[i]));
+  }
+  EXPECT_LE(error, 1e-12 * size);
 }
 
 inline void solve(Cuda& p, const DeviceVector& b, const DeviceVector& x, I n, cudaStream_t stream = nullptr)

@@ -31,24 +31,6 @@ OwnedCsr<double, I> long_chain(I n)
   return A;
 }
 
-/// The solution with L and U of the oracle.
-std::vector<double> solution(const OwnedCsr<double, I>& A, const std::vector<double>& b)
-{
-  const auto F = oracle_ilu0(A);
-  const auto y = oracle_solve<double>(take_triangle<double>(F, true, true).view(), b.data(), false);
-  return oracle_solve<double>(take_triangle<double>(F, false, false).view(), y.x.data(), false).x;
-}
-
-void expect_near(const std::vector<double>& x, const std::vector<double>& truth)
-{
-  double error = 0, size = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    error = std::max(error, std::isfinite(x[i]) ? std::abs(x[i] - truth[i]) : 1e300);
-    size = std::max(size, std::abs(truth[i]));
-  }
-  EXPECT_LE(error, 1e-12 * size);
-}
-
 TEST(Device, there_is_one_that_runs_this_library)
 {
   std::string why;
@@ -135,63 +117,6 @@ TEST(Device, runs_are_bitwise_equal)
     for (int round = 0; round < 100; ++round) {
       solve(*p, b, x, A.n);
       ASSERT_EQ(x.get(), first) << strategy << round;
-    }
-  }
-}
-
-/// Blocks that start when others have ended; the host waits for each solve, or for none.
-TEST(Device, courier_runs_more_blocks_than_there_are_multiprocessors)
-{
-  const auto A = random_band(150000, 3, 700, 0, 3);
-  const auto p = make_cuda_preconditioner<double, I>();
-  const BlockOptions blocks{"h200", 300};
-  ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 1, false, blocks}).message(), "success");
-  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-  EXPECT_NE(p->summarize().plan.find("500 blocks of 300 rows"), std::string::npos) << p->summarize().plan;
-  const auto b = random_vector<double>(A.n, 5);
-  const DeviceVector from(b), to(A.n);
-  solve(*p, from, to, A.n);
-  const std::vector<double> first = to.get();
-  expect_near(first, solution(A, b));
-  for (const bool waits : {true, false})
-    for (int round = 0; round < 1000; ++round) {
-      solve(*p, from, to, A.n);
-      if (waits) {
-        CUDA(cudaDeviceSynchronize());
-      }
-    }
-  EXPECT_EQ(to.get(), first);
-}
-
-/// Tiles along all axes, some that begin when others have ended, and what is not a number in between.
-TEST(Device, courier_solves_grids_by_tiles)
-{
-  struct Grid {
-    I x, y, z;
-  };
-  for (Grid g : {Grid{13, 12, 11}, Grid{33, 32, 31}, Grid{9, 190, 190}, Grid{301, 200, 1}, Grid{2000, 9, 9}}) {
-    if (short_run() && g.x * g.y * g.z > 2000) continue;
-    SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z);
-    const auto A = make_poisson<double, I>(g.x, g.y, g.z);
-    const auto p = make_cuda_preconditioner<double, I>();
-    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
-    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-    EXPECT_NE(p->summarize().plan.find(" ghosts"), std::string::npos) << p->summarize().plan;
-    EXPECT_EQ(p->summarize().plan.find(" 0 ghosts"), std::string::npos) << p->summarize().plan;
-    const auto b = random_vector<double>(A.n, 5);
-    auto bad = b;
-    bad[A.n / 3] = std::nan("");
-    const DeviceVector from(b), of_nan(bad), to(A.n);
-    solve(*p, from, to, A.n);
-    const auto first = to.get();
-    expect_near(first, solution(A, b));
-    for (int round = 0; round < (short_run() ? 2 : 20); ++round) {
-      solve(*p, of_nan, to, A.n);
-      const auto x = to.get();
-      EXPECT_FALSE(std::isfinite(x[A.n / 3]));
-      EXPECT_FALSE(std::isfinite(x[0])) << "all rows before it read it through U";
-      solve(*p, from, to, A.n);
-      EXPECT_EQ(to.get(), first);
     }
   }
 }

@@ -65,6 +65,20 @@ inline __device__ void store_if(bool wanted, unsigned* place, unsigned word)
                : "memory");
 }
 
+/// The same where the place may be in shared memory of a block of the cluster.
+inline __device__ void store_anywhere_if(bool wanted, unsigned long long* place, unsigned long long word)
+{
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.u64 [%0], %1; }" ::"l"(place), "l"(word),
+               "r"(static_cast<unsigned>(wanted))
+               : "memory");
+}
+inline __device__ void store_anywhere_if(bool wanted, unsigned* place, unsigned word)
+{
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.u32 [%0], %1; }" ::"l"(place), "r"(word),
+               "r"(static_cast<unsigned>(wanted))
+               : "memory");
+}
+
 template <class T> using Shared = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 
 /// The word of a real number, and the NaN that means "not there yet". but_unset() makes another NaN of that one.
@@ -109,6 +123,11 @@ template <class T> struct Mailbox {
   {
     store_if(wanted, place, Word<T>::but_unset(v));
   }
+  /// And where the place may be one of a Tray in a block of the cluster.
+  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
+  {
+    store_anywhere_if(wanted, place, Word<T>::but_unset(v));
+  }
   /// For the next solve; nobody reads the place in this one.
   static __device__ void clear(word* place) { *place = Word<T>::unset; }
 };
@@ -131,6 +150,11 @@ template <class R> struct Mailbox<::cuda::std::complex<R>> {
   {
     part::publish_if(wanted, place, v.real());
     part::publish_if(wanted, place + 1, v.imag());
+  }
+  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
+  {
+    part::publish_anywhere_if(wanted, place, v.real());
+    part::publish_anywhere_if(wanted, place + 1, v.imag());
   }
   static __device__ void clear(word* place)
   {
@@ -321,13 +345,20 @@ struct Turn {
   unsigned long long launch;  ///< from 0 on
 };
 
+/// The next of the numbers that are given out from *next on, each once; the first of the next `count`.
+template <class W> __device__ W take_numbers(W* next, W count)
+{
+  return Shared<W>(*next).fetch_add(count, ::cuda::memory_order_relaxed);
+}
+template <class W> __device__ W take_number(W* next) { return take_numbers(next, W(1)); }
+
 /// Called by all threads of a block. Tickets replace the order in which blocks are dispatched, which nobody promises.
 /// The counter is never set back: each launch of `gridDim.x` blocks takes as many tickets.
 ///   counter  0 before the first launch; launches with one counter run one after the other, with equal grids
 inline __device__ Turn take_turn(unsigned long long* counter)
 {
   __shared__ unsigned long long ticket;
-  if (threadIdx.x == 0) ticket = Shared<unsigned long long>(*counter).fetch_add(1, ::cuda::memory_order_relaxed);
+  if (threadIdx.x == 0) ticket = take_number(counter);
   __syncthreads();
   return {ticket % gridDim.x, ticket / gridDim.x};
 }
@@ -557,12 +588,6 @@ inline __device__ void set_bits(unsigned* word, unsigned bits)
   Shared<unsigned>(*word).fetch_or(bits, ::cuda::memory_order_relaxed);
 }
 
-/// The next of the numbers that are given out from *next on, each once; the first of the next `count`.
-inline __device__ unsigned take_numbers(unsigned* next, unsigned count)
-{
-  return Shared<unsigned>(*next).fetch_add(count, ::cuda::memory_order_relaxed);
-}
-inline __device__ unsigned take_number(unsigned* next) { return take_numbers(next, 1); }
 /// Makes *place `v` where it is still what was `seen` there; true for one of those who try at once.
 inline __device__ bool replace(unsigned* place, unsigned seen, unsigned v)
 {

@@ -1,0 +1,44 @@
+#pragma once
+
+/// What blocks of a cluster (launch.hpp) have in common; how they wait for each other is in ready.cuh.
+
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Which block of its cluster this one is.
+inline __device__ unsigned rank_in_cluster()
+{
+  unsigned rank = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return rank;
+}
+
+/// The same place in the shared memory of that block of the cluster, which must not have ended.
+template <class T> __device__ T* place_in_cluster(T* shared, [[maybe_unused]] unsigned rank)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  T* there;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(shared), "r"(rank));
+  return there;
+#else
+  return shared;
+#endif
+}
+
+/// take_turn() where a cluster of `blocks` blocks, which divides the grid, takes one ticket: its blocks' places follow
+/// each other by rank. All blocks must meet_cluster() again before one of them ends.
+inline __device__ Turn take_turn(unsigned long long* counter, unsigned blocks)
+{
+  if (blocks == 1) return take_turn(counter);
+  __shared__ unsigned long long ticket;
+  const unsigned rank = rank_in_cluster(), clusters = gridDim.x / blocks;
+  if (rank == 0 && threadIdx.x == 0) ticket = take_number(counter);
+  meet_cluster(blocks);
+  const unsigned long long taken = *place_in_cluster(&ticket, 0);
+  return {taken % clusters * blocks + rank, taken / clusters};
+}
+
+}  // namespace syncfree::cuda
