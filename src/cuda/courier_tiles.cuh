@@ -178,13 +178,15 @@ public:
       cluster_ = most_blocks_of_cluster(kernel, LaunchPlace{1, threads(), memory_, nullptr, false});
   }
 
+  unsigned cluster() const { return cluster_; }
+
   /// `kernel` is a solve_tiles() with so many near entries.
+  ///   cluster  1 for one of many columns
   template <class Kernel, class Mail>
-  void launch(Kernel kernel, unsigned chunks, const Mail& mailbox, unsigned long long* counter, const Input<N>& b,
-              const Output<N>& x, bool conjugate, cudaStream_t stream, bool overlaps) const
+  void launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox, unsigned long long* counter,
+              const Input<N>& b, const Output<N>& x, bool conjugate, cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
-    const unsigned cluster = chunks == 1 ? cluster_ : 1;
     const GhostView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
                                mails_, slots_, most_ghosts_, depth_, warps_, blocks, cluster};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;

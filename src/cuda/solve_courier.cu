@@ -337,8 +337,8 @@ private:
   template <class Kernel>
   void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
-    tiles_->launch(kernel, 1, mailbox_.view(), counter_.data(), Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate,
-                   stream, overlaps);
+    tiles_->launch(kernel, 1, tiles_->cluster(), mailbox_.view(), counter_.data(), Input<N>{numbers(b)},
+                   Output<N>{numbers(x)}, conjugate, stream, overlaps);
   }
 
   template <class Part, class Set, class Launches>
@@ -350,7 +350,7 @@ private:
         const auto kernel = solve_tiles<Part, V, near, false, true>;
         allow_shared_memory(kernel, memory_of_block());
         launches.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x) {
-          tiles.launch(kernel, chunks, mailbox, counter, b, x, conjugate, stream, false);
+          tiles.launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, false);
         });
       }
     });
