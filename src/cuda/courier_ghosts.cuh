@@ -185,6 +185,18 @@ private:
   typename Mail::word* const first_;
 };
 
+/// What a page says of a position but its numbers, two fields a word.
+template <class Page>
+__device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell,
+                                            std::uint32_t (&word)[4 * Page::units])
+{
+#pragma unroll
+  for (int u = 0; u < Page::units; ++u) {
+    const uint4 unit = page.unit[u][cell];
+    word[4 * u] = unit.x, word[4 * u + 1] = unit.y, word[4 * u + 2] = unit.z, word[4 * u + 3] = unit.w;
+  }
+}
+
 /// A row, or several of one node, and the lanes of a warp that compute with it: what Walking asks of them.
 ///   position_of(thread)  of the step's positions, the one that a group's thread works on
 ///   read(page, cell)     what the plan says of the position, and what does not depend on the step before
@@ -207,11 +219,7 @@ public:
   __device__ void read(const Page& page, std::uint32_t cell)
   {
     std::uint32_t word[4 * Page::units];
-#pragma unroll
-    for (int u = 0; u < Page::units; ++u) {
-      const uint4 unit = page.unit[u][cell];
-      word[4 * u] = unit.x, word[4 * u + 1] = unit.y, word[4 * u + 2] = unit.z, word[4 * u + 3] = unit.w;
-    }
+    read_fields(page, cell, word);
 #pragma unroll
     for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell];
     own_ = (word[0] & 0xffff) * number_bytes;

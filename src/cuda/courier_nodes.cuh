@@ -54,11 +54,7 @@ public:
   __device__ __forceinline__ void read(const Page& page, std::uint32_t cell)
   {
     std::uint32_t word[4 * Page::units];
-#pragma unroll
-    for (int u = 0; u < Page::units; ++u) {
-      const uint4 unit = page.unit[u][cell];
-      word[4 * u] = unit.x, word[4 * u + 1] = unit.y, word[4 * u + 2] = unit.z, word[4 * u + 3] = unit.w;
-    }
+    read_fields(page, cell, word);
 #pragma unroll
     for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell * lanes + lane_];
     own_ = (word[0] & 0xffff) * node_bytes + row() * number_bytes;
