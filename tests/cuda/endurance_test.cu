@@ -43,8 +43,13 @@ TEST(Endurance, many_solves_are_bitwise_equal)
   const long rounds = asked ? std::atol(asked) : 100000;
   ASSERT_GT(rounds, 0);
   for (const std::string& strategy : asked_strategies()) {
-    EXPECT_EQ(differences(random_band(1000, 3, 900, 0, 3), strategy, rounds), 0u) << strategy;
+    SCOPED_TRACE(strategy);
+    EXPECT_EQ(differences(random_band(1000, 3, 900, 0, 3), strategy, rounds), 0u);
     if (strategy == "level_order") EXPECT_EQ(differences(line_of_points(300, 3, 3), strategy, rounds), 0u) << "nodes";
+    if (strategy == "courier") {
+      EXPECT_EQ(differences(box_of_points(12, 12, 20, 1), strategy, rounds), 0u) << "chain";
+      EXPECT_EQ(differences(box_of_points(6, 7, 16, 3), strategy, rounds), 0u) << "chain of nodes";
+    }
   }
 }
 
