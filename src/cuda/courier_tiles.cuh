@@ -122,8 +122,9 @@ template <class Body> void with_ghosts(int near, Body body)
   return body(std::integral_constant<int, ghost_near[2]>());
 }
 
-/// With ghosts four steps must fit, which are of 64 rows where rows are long; more hide how far memory is.
-constexpr int least_depth_with_ghosts(int near) { return 2 * ghost_warps(near); }
+/// Four steps must fit wherever their first page begins. They are of 64 rows where rows are long, for which three pages
+/// do; with wider steps more pages hide how far memory is.
+constexpr int least_depth_with_ghosts(int near) { return ghost_warps(near) > 2 ? 8 : 3; }
 
 /// Numbers that fit beside a ring of `depth` pages.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
