@@ -9,6 +9,15 @@
 
 namespace syncfree::cuda {
 
+/// Of a page on the device, which may be a part of one of the plan's.
+struct PageShape {
+  std::size_t bytes;
+  int positions;
+
+  template <class Page> static PageShape of() { return {sizeof(Page), Page::positions}; }
+  std::size_t parts() const { return static_cast<std::size_t>(courier_page / positions); }
+};
+
 /// Arrays as in CourierPlan. Pages have fields; refresh() brings the numbers.
 template <class I> struct GhostArrays {
   DeviceArray<RowBlock> block;
@@ -17,21 +26,25 @@ template <class I> struct GhostArrays {
   DeviceArray<std::uint32_t> ghost_place;
 
   GhostArrays() = default;
-  GhostArrays(std::size_t pages, std::size_t page_bytes, int pairs, std::size_t ghosts)
-      : page(pages * page_bytes), source(pages * courier_page * 2 * static_cast<std::size_t>(pairs)),
+  ///   pages  of the plan
+  GhostArrays(std::size_t pages, const PageShape& shape, int pairs, std::size_t ghosts)
+      : page(pages * shape.parts() * shape.bytes), source(pages * courier_page * 2 * static_cast<std::size_t>(pairs)),
         row(pages * courier_page), ghost_place(ghosts)
   {
   }
 
   template <class Page> static GhostArrays upload(const CourierPlan<I>& plan)
   {
-    constexpr std::size_t units = sizeof(Page::unit);
-    const std::size_t pages = plan.row.size() / courier_page;
+    const std::size_t pages = plan.row.size() / courier_page, parts = PageShape::of<Page>().parts();
     GhostArrays arrays;
     arrays.block = DeviceArray<RowBlock>(plan.block);
-    arrays.page = DeviceArray<unsigned char>(pages * sizeof(Page));
-    SYNCFREE_CUDA(cudaMemcpy2D(arrays.page.data(), sizeof(Page), plan.index.data(), units, units, pages,
-                               cudaMemcpyHostToDevice));
+    arrays.page = DeviceArray<unsigned char>(pages * parts * sizeof(Page));
+    constexpr std::size_t width = sizeof(uint4) * Page::positions, all = sizeof(uint4) * courier_page * Page::units;
+    const auto* field = reinterpret_cast<const unsigned char*>(plan.index.data());
+    for (int u = 0; u < Page::units; ++u)
+      for (std::size_t part = 0; part < parts; ++part, field += width)
+        SYNCFREE_CUDA(cudaMemcpy2D(arrays.page.data() + part * sizeof(Page) + static_cast<std::size_t>(u) * width,
+                                   parts * sizeof(Page), field, all, width, pages, cudaMemcpyHostToDevice));
     arrays.source = DeviceArray<I>(plan.source), arrays.row = DeviceArray<I>(plan.row);
     arrays.ghost_place = DeviceArray<std::uint32_t>(plan.ghost_place);
     return arrays;
@@ -67,7 +80,7 @@ fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page,
 template <class Page, class I>
 bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostArrays<I>* out)
 {
-  GhostArrays<I> arrays(static_cast<std::size_t>(star.pages), sizeof(Page), (star_near + 1) / 2,
+  GhostArrays<I> arrays(static_cast<std::size_t>(star.pages), PageShape::of<Page>(), (star_near + 1) / 2,
                         static_cast<std::size_t>(star.ghosts));
   const DeviceArray<RowBlock> block(star.frame.block);
   const DeviceArray<StarPlace> place(star.tables.place);

@@ -29,14 +29,24 @@ constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + gho
 /// what the user asked to be rounded.
 template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) == sizeof(M);
 
-/// All that is said of 128 positions, copied at once: units of fields, then a row's near entries and its scale in
-/// pairs.
+/// All that is said of some positions, copied at once: units of fields, then a row's near entries and its scale in
+/// pairs. Pages of the plan are cut in two where rows are long, so that the ring follows the steps more closely.
 template <class M, int near> struct GhostPage {
   static constexpr int units = CourierPlan<int>::units_of(near, true), pairs = (near + 1) / 2;
-  static constexpr int positions = courier_page;
-  uint4 unit[units][courier_page];
-  Pair<M> pair[pairs][courier_page];
+  static constexpr int positions = near > ghost_near[1] ? courier_page / 2 : courier_page;
+  uint4 unit[units][positions];
+  Pair<M> pair[pairs][positions];
 };
+
+/// What positions of a block are on pages of P.
+template <class P> __device__ std::int64_t first_page_of(const RowBlock& block)
+{
+  return block.first_page * (courier_page / P::positions);
+}
+template <class P> __device__ std::uint32_t pages_of(const RowBlock& block)
+{
+  return (block.rows + P::positions - 1) / P::positions;
+}
 
 /// What a block keeps in shared memory; the ring holds `depth` pages.
 template <class N, class P> struct GhostMemory {
@@ -88,7 +98,7 @@ struct RingPlace {
   }
 };
 
-/// The warp that streams pages into the ring.
+/// The warp that streams pages into the ring. Pages behind the ring are on their way to the L2 meanwhile.
 template <class Memory> class Streaming {
   using Page = typename Memory::Page;
 
@@ -103,14 +113,18 @@ public:
     const bool first = threadIdx.x % 32 == 0;
     if (copies_by_itself && !first) return;
     RingPlace at;
-    const Page* from = reinterpret_cast<const Page*>(A_.page) + block_.first_page;
-    for (std::uint32_t q = 0; q < block_.pages; ++q, ++from, at.advance(A_.depth)) {
-      if (q >= static_cast<std::uint32_t>(A_.depth)) memory_.empty[at.page].wait(~at.round & 1, Spin(block_.first_row));
+    const Page* from = reinterpret_cast<const Page*>(A_.page) + first_page_of<Page>(block_);
+    const std::uint32_t depth = A_.depth, pages = pages_of<Page>(block_), ahead = depth + pages_ahead;
+    for (std::uint32_t q = 0; q < pages; ++q, ++from, at.advance(depth)) {
+      if (q >= depth) memory_.empty[at.page].wait(~at.round & 1, Spin(block_.first_row));
       copy(memory_.full[at.page], memory_.ring + at.page, from);
+      if (q + ahead < pages) fetch_to_cache(from + ahead);
     }
   }
 
 private:
+  static constexpr std::uint32_t pages_ahead = 4;
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   static constexpr bool copies_by_itself = true;
   static __device__ void copy(Gate& gate, Page* to, const Page* from)
@@ -118,7 +132,12 @@ private:
     gate.arrive_with(sizeof(Page));
     gate.copy(to, from, sizeof(Page));
   }
+  static __device__ void fetch_to_cache(const Page* from)
+  {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(static_cast<unsigned>(sizeof(Page))));
+  }
 #else
+  static __device__ void fetch_to_cache(const Page*) {}
   static constexpr bool copies_by_itself = false;
   static __device__ void copy(Gate& gate, Page* to, const Page* from)
   {
@@ -135,11 +154,12 @@ private:
 };
 
 /// By one thread: tells who computes of the pages that have come, which is less work for them than to look at gates.
-template <class Memory> __device__ void announce_pages(const Memory& memory, std::uint32_t pages, int depth, Spin spin)
+template <class Memory> __device__ void announce_pages(const Memory& memory, const RowBlock& block, int depth)
 {
+  const std::uint32_t pages = pages_of<typename Memory::Page>(block);
   RingPlace at;
   for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
-    memory.full[at.page].wait(at.round, spin);
+    memory.full[at.page].wait(at.round, Spin(block.first_row));
     memory.arrived->tell(++q);
   }
 }
@@ -377,7 +397,7 @@ __global__ void fill_pairs(std::size_t count, const I* source, const I* row, con
 {
   using N = Number<T>;
   using M = Number<V>;
-  constexpr int pairs = GhostPage<M, near>::pairs;
+  constexpr int pairs = GhostPage<M, near>::pairs, positions = GhostPage<M, near>::positions;
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
   const std::size_t q = k / courier_page / pairs, own = q * courier_page + k % courier_page;
@@ -386,7 +406,8 @@ __global__ void fill_pairs(std::size_t count, const I* source, const I* row, con
   const auto scaled = [&](I entry) {
     return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
   };
-  page[q].pair[j][k % courier_page] = {scaled(source[2 * k]), j + 1 == pairs ? M(scale) : scaled(source[2 * k + 1])};
+  page[own / positions].pair[j][own % positions] = {scaled(source[2 * k]),
+                                                    j + 1 == pairs ? M(scale) : scaled(source[2 * k + 1])};
 }
 
 }  // namespace syncfree::cuda

@@ -208,7 +208,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   } else if (warp == computing) {
     Streaming<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_pages(memory, block.pages, A.depth, Spin(block.first_row));
+    if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
   } else if (rank == 0) {
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
     fetch_ghosts<node_pollers>([place](std::uint32_t k) { return place[k / size] * size + k % size; },

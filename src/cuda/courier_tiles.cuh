@@ -91,7 +91,7 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
   } else if (warp == computing) {
     Streaming<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_pages(memory, block.pages, A.depth, Spin(block.first_row));
+    if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
   } else if (rank == 0) {
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
     fetch_ghosts<ghost_pollers>([place](std::uint32_t k) { return place[k]; }, block.ghosts, ghost, box,
@@ -122,9 +122,9 @@ template <class Body> void with_ghosts(int near, Body body)
   return body(std::integral_constant<int, ghost_near[2]>());
 }
 
-/// Four steps must fit wherever their first page begins. They are of 64 rows where rows are long, for which three pages
-/// do; with wider steps more pages hide how far memory is.
-constexpr int least_depth_with_ghosts(int near) { return ghost_warps(near) > 2 ? 8 : 3; }
+/// Four steps must fit wherever their first page begins. They are of 64 rows where rows are long, and so are pages,
+/// of which five do; with wider steps more pages hide how far memory is.
+constexpr int least_depth_with_ghosts(int near) { return ghost_warps(near) > 2 ? 8 : 5; }
 
 /// Numbers that fit beside a ring of `depth` pages.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
@@ -152,6 +152,7 @@ public:
     with_ghosts(near_, [&](auto near) {
       using Memory = GhostMemory<N, GhostPage<Number<V>, near>>;
       const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_, most = memory_of_block();
+      depth_ = most_depth * (courier_page / Memory::Page::positions);
       while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > most) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
     });
@@ -210,11 +211,11 @@ public:
   std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
 
 private:
-  static constexpr int most_depth = 16;
+  static constexpr int most_depth = 16;  ///< in pages of the plan
 
   unsigned threads() const { return static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers)); }
 
-  int near_, warps_, depth_ = most_depth;
+  int near_, warps_, depth_ = 0;
   unsigned cluster_ = 1;
   std::size_t memory_ = 0;
   std::uint32_t rows_, slots_, most_ghosts_, mails_;

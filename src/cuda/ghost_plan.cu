@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTabl
 template <class I> struct PlanArrays {
   const RowBlock* block;
   unsigned char* page;
-  std::size_t page_bytes;
+  PageShape shape;
   I *source, *row;
   std::uint32_t* ghost_place;
   int near;
@@ -270,9 +270,10 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
       entries.add(k, depth[column], own ? place.slot : to.slots + 1 + ghosts.number[ghosts.place_of(tile, column)]);
     }
     const std::size_t page = block.first_page + p / courier_page, cell = p % courier_page;
-    auto* field = reinterpret_cast<std::uint16_t*>(to.page + page * to.page_bytes);
+    const std::size_t positions = to.shape.positions, at = page * courier_page + cell;
+    auto* field = reinterpret_cast<std::uint16_t*>(to.page + at / positions * to.shape.bytes);
     const auto set = [&](int f, std::uint32_t v) {
-      field[(static_cast<std::size_t>(f / courier_fields) * courier_page + cell) * courier_fields +
+      field[(static_cast<std::size_t>(f / courier_fields) * positions + at % positions) * courier_fields +
             static_cast<std::size_t>(f % courier_fields)] = static_cast<std::uint16_t>(v);
     };
     const int last = units * courier_fields - 1;
@@ -286,7 +287,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
     for (int j = 0; j < 2 * pairs; ++j)
       to.source[((page * pairs + static_cast<std::size_t>(j) / 2) * courier_page + cell) * 2 + j % 2] =
           j < entries.count ? entries.entry[j] : I(-1);
-    to.row[page * courier_page + cell] = row;
+    to.row[at] = row;
   }
 }
 
@@ -312,7 +313,7 @@ public:
   {
   }
 
-  bool run(std::size_t page_bytes, CourierPlan<I>* frame, GhostArrays<I>* arrays)
+  bool run(const PageShape& shape, CourierPlan<I>* frame, GhostArrays<I>* arrays)
   {
     CourierPlan<I>& plan = *frame;
     find_depth();
@@ -321,7 +322,7 @@ public:
     make_steps(&plan);
     if (!collect(frame)) return false;
     take_reports(&plan);
-    fill(plan, page_bytes, arrays);
+    fill(plan, shape, arrays);
     return true;
   }
 
@@ -461,11 +462,11 @@ private:
     }
   }
 
-  void fill(const CourierPlan<I>& plan, std::size_t page_bytes, GhostArrays<I>* out)
+  void fill(const CourierPlan<I>& plan, const PageShape& shape, GhostArrays<I>* out)
   {
-    GhostArrays<I> arrays(pages_, page_bytes, plan.pairs(), static_cast<std::size_t>(ghosts_));
+    GhostArrays<I> arrays(pages_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
     arrays.block = DeviceArray<RowBlock>(plan.block);
-    const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), page_bytes, arrays.source.data(),
+    const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), shape, arrays.source.data(),
                               arrays.row.data(), arrays.ghost_place.data(), plan.near, plan.slots};
     fill_positions<I><<<parts(), threads_a_block>>>(view_, table_, depth_.data(), step_begin_.data(), mail_.data(), to);
     check_launch("fill_positions");
@@ -505,15 +506,15 @@ template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const
 }
 
 template <class I>
-bool make_ghost_plan(const DeviceTriangle<I>& triangle, const CourierRule& rule, std::size_t page_bytes,
+bool make_ghost_plan(const DeviceTriangle<I>& triangle, const CourierRule& rule, const PageShape& shape,
                      CourierPlan<I>* frame, GhostArrays<I>* arrays)
 {
-  return GhostPlanner<I>(triangle, rule).run(page_bytes, frame, arrays);
+  return GhostPlanner<I>(triangle, rule).run(shape, frame, arrays);
 }
 
 #define INSTANTIATE(I)                                                                                     \
   template bool may_plan_ghosts<I>(const DeviceTriangle<I>&, const CourierRule&);                          \
-  template bool make_ghost_plan<I>(const DeviceTriangle<I>&, const CourierRule&, std::size_t, CourierPlan<I>*, \
+  template bool make_ghost_plan<I>(const DeviceTriangle<I>&, const CourierRule&, const PageShape&, CourierPlan<I>*, \
                                    GhostArrays<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

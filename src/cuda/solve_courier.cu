@@ -392,13 +392,13 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const CourierRule& rule)
 {
   if (!may_plan_ghosts(triangle, rule)) return nullptr;
-  std::size_t page_bytes = 0;
+  PageShape shape = {};
   with_ghosts(ghost_near[size_of_ghosts(triangle.longest(), rule)],
-              [&](auto near) { page_bytes = sizeof(GhostPage<Number<V>, near>); });
+              [&](auto near) { shape = PageShape::of<GhostPage<Number<V>, near>>(); });
   CourierPlan<I> frame;
   GhostArrays<I> arrays;
   try {
-    if (!make_ghost_plan(triangle, rule, page_bytes, &frame, &arrays)) return nullptr;
+    if (!make_ghost_plan(triangle, rule, shape, &frame, &arrays)) return nullptr;
   } catch (const Failure& failure) {
     if (failure.status.code != Code::out_of_memory) throw;
     return nullptr;

@@ -109,14 +109,14 @@ public:
       : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
         most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), mails_(plan.mails),
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
-        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, run_(plan.run), node_(std::move(arrays.row)),
+        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)), run_(plan.run),
+        node_(std::move(arrays.row)),
         ghost_place_(std::move(arrays.ghost_place)), mailbox_(std::size_t{mails_} * size_), counter_(1),
         columns_(std::size_t{mails_} * size_)
   {
     counter_.fill(0, nullptr);
     with_size(size_, [&](auto size) {
       make_pages<size>(triangle, arrays);
-      take_blocks<size>(plan.block);
       take_memory<size>(plan.is_chain);
     });
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -187,16 +187,6 @@ private:
       count, nodes, reinterpret_cast<const uint4*>(from.page.data()), from.source.data(), node_.data(),
       pages_of<size>(), sources());
     check_launch("spread_nodes");
-  }
-
-  template <int size> void take_blocks(std::vector<RowBlock> block)
-  {
-    constexpr unsigned positions = NodePage<M, size>::positions;
-    for (RowBlock& b : block) {
-      b.first_page *= courier_page / positions;
-      b.pages = (b.rows + positions - 1) / positions;
-    }
-    block_ = DeviceArray<RowBlock>(block);
   }
 
   template <int size> void take_memory(bool is_chain)
@@ -298,14 +288,14 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I>& triangle, const CourierRule& rule)
 {
   if (!has_nodes_for_courier(triangle)) return nullptr;
-  constexpr std::size_t page_bytes = sizeof(NodePage<Number<V>, 2>::unit) / NodePage<Number<V>, 2>::positions *
-                                     courier_page;
+  using Page = NodePage<Number<V>, 2>;
+  constexpr PageShape fields = {sizeof(Page::unit) / Page::positions * courier_page, courier_page};
   const DeviceTriangle<I> nodes = triangle_of(triangle);
   const CourierRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);
   CourierPlan<I> frame;
   GhostArrays<I> arrays;
   try {
-    if (!make_ghost_plan(nodes, own, page_bytes, &frame, &arrays)) return nullptr;
+    if (!make_ghost_plan(nodes, own, fields, &frame, &arrays)) return nullptr;
     return std::make_unique<TilesOfNodes<T, V, I>>(triangle, frame, std::move(arrays));
   } catch (const Failure& failure) {
     if (failure.status.code != Code::out_of_memory) throw;

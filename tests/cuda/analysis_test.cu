@@ -370,7 +370,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
   const int near = ghost_near[size_of_ghosts(triangle.longest(), rule)];
   const auto compare = [&](auto size) {
     using Page = GhostPage<double, size>;
-    const bool planned = make_ghost_plan(triangle, rule, sizeof(Page), &frame, &made);
+    const bool planned = make_ghost_plan(triangle, rule, PageShape::of<Page>(), &frame, &made);
     ASSERT_EQ(planned, truth.has_ghosts);
     if (!planned) return;
     const auto brought = GhostArrays<I>::template upload<Page>(truth);
@@ -423,7 +423,7 @@ std::vector<MergeRule> merge_rules()
   rules[2].hop = 0;
   rules[3].most_levels = 10, rules[3].most_fill = 100, rules[3].run_levels = 1000;
   rules[4].most_fill = 1.5;
-  rules[5].entry = 2e-3, rules[5].run_levels = 32;
+  rules[5].entry = 2e-3, rules[5].run_levels = 32, rules[5].wanted_runs = 5;
   rules[6].entry = 1e-7, rules[6].most_fill = 50;
   return rules;
 }
