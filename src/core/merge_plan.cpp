@@ -299,7 +299,8 @@ bool may_merge(std::int64_t rows, std::int64_t levels, std::int64_t longest)
 template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule)
 {
   const auto levels = static_cast<std::int64_t>(level_begin.size()) - 1;
-  const std::int64_t count = std::clamp<std::int64_t>(levels / rule.run_levels, 1, most_runs);
+  const std::int64_t wanted = std::min(rule.wanted_runs, 2 * levels / rule.run_levels);
+  const std::int64_t count = std::clamp<std::int64_t>(std::max(levels / rule.run_levels, wanted), 1, most_runs);
   std::vector<LevelRun> runs;
   std::int64_t first = 0;
   for (std::int64_t r = 1; r <= count && first < levels; ++r) {

@@ -23,7 +23,7 @@ template <class V, class I> MergeRule rule_of(const SolverOptions& options)
   MergeRule rule;
   rule.most_fill = options.merge_fill;
   rule.entry += entry_of_plan / static_cast<double>(std::max<std::int64_t>(options.expected_applies, 1));
-  if (options.expected_applies < many_applies) rule.run_levels = 64;
+  if (options.expected_applies < many_applies) rule.run_levels = 64, rule.wanted_runs = 6;
   rule.free_entries = static_cast<std::int64_t>((std::size_t(256) << 20) / (2 * sizeof(V) + 2 * sizeof(I)));
   rule.threads = options.threads;
   return rule;

@@ -1,4 +1,5 @@
 #include "core/merge_plan.hpp"
+#include "core/merge_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -128,6 +129,27 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   const Merged limited(T, true, rule);
   EXPECT_LE(limited.plan.entries(), 3u * (999 + 1000));
   EXPECT_LT(limited.plan.groups, 500);
+}
+
+TEST(MergePlans, are_made_in_more_and_shorter_runs_where_levels_are_few)
+{
+  struct Case {
+    I levels;
+    std::int64_t wanted;
+    std::size_t runs;
+  };
+  for (const Case& c : {Case{640, 1, 10}, {640, 6, 10}, {174, 1, 2}, {174, 6, 5}, {174, 3, 3}, {40, 6, 1}, {20, 6, 1}}) {
+    MergeRule rule;
+    rule.run_levels = 64;
+    rule.wanted_runs = c.wanted;
+    std::vector<I> level_begin;
+    for (I level = 0; level <= c.levels; ++level) level_begin.push_back(3 * level);
+    const std::vector<LevelRun> runs = cut_into_runs(level_begin, rule);
+    EXPECT_EQ(runs.size(), c.runs) << c.levels << " levels";
+    EXPECT_EQ(runs.front().first, 0);
+    EXPECT_EQ(runs.back().last, c.levels);
+    for (std::size_t r = 1; r < runs.size(); ++r) EXPECT_EQ(runs[r].first, runs[r - 1].last);
+  }
 }
 
 TEST(MergePlans, do_not_depend_on_the_number_of_threads)
