@@ -15,7 +15,7 @@
 #include "columns.cuh"
 #include "core/split_rows.hpp"
 #include "lanes.hpp"
-#include "launch.hpp"
+#include "overlapping_solver.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
 
@@ -288,20 +288,12 @@ void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, c
   });
 }
 
-template <class T, class V, class I, template <class> class Box> class LevelOrderSolver : public DeviceSolver<T, I> {
+template <class T, class V, class I, template <class> class Box>
+class LevelOrderSolver : public OverlappingSolver<T, I> {
 public:
   LevelOrderSolver(const DeviceTriangle<I>& triangle, int threads)
       : LevelOrderSolver(triangle, granularity_of(triangle), threads)
   {
-  }
-
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, false); });
-  }
-  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
   }
 
   bool takes_columns() const override { return has_chunks; }
@@ -369,12 +361,14 @@ private:
     return solve_in_level_order<Number<T>, V, I, Box, lanes, OwnSide<V, I>, false>;
   }
 
-  template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-    launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, triangle_.view(),
-           OwnSide<V, I>(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
-           Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    with_lanes(lanes_, [&](auto lanes) {
+      const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, triangle_.view(),
+             OwnSide<V, I>(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
   }
 
   template <int lanes> void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
@@ -382,7 +376,6 @@ private:
     solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream);
   }
 
-  const bool overlaps_ = launches_can_overlap();
   int lanes_;
   LevelOrderBlocks blocks_;
   StoredTriangle<T, V, I> triangle_;

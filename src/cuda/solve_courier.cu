@@ -22,6 +22,7 @@
 #include "courier_mail.cuh"
 #include "courier_tiles.cuh"
 #include "ghost_plan.cuh"
+#include "overlapping_solver.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -245,7 +246,7 @@ private:
 template <class T, class V, int near> constexpr bool can_invert = near == star_near && std::is_same_v<T, V>;
 
 /// Rows that read ghosts.
-template <class T, class V, class I> class GhostSolver : public DeviceSolver<T, I> {
+template <class T, class V, class I> class GhostSolver : public OverlappingSolver<T, I> {
   using N = Number<T>;
   using Tiles = TileSet<T, N, V, I>;
   using WideTiles = TileSet<T, Bundle<T>, V, I>;
@@ -265,12 +266,6 @@ public:
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
-
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override { run(b, x, conjugate, stream, false); }
-  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    run(b, x, conjugate, stream, overlaps_);
   }
 
   bool takes_columns() const override { return true; }
@@ -327,7 +322,7 @@ public:
 private:
   using Chunks = ColumnLaunches<T, N, ValueBox>;
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
     with_ghosts(tiles_->near(), [&](auto near) {
       launch_one(solve_tiles<N, V, near, false, false>, b, x, conjugate, stream, overlaps);
@@ -359,7 +354,6 @@ private:
   std::unique_ptr<Tiles> tiles_;
   bool scaled_;
   CourierRule rule_;
-  const bool overlaps_ = launches_can_overlap();
   typename ValueBox<N>::Memory mailbox_;
   DeviceArray<unsigned long long> counter_;
   Chunks chunks_;

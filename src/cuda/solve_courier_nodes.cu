@@ -11,6 +11,7 @@
 #include "courier.hpp"
 #include "courier_nodes.cuh"
 #include "ghost_plan.cuh"
+#include "overlapping_solver.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -99,7 +100,7 @@ __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I>
   if (column == row) page[q].inner[cell][pairs_of(size) + row] = M(scale);
 }
 
-template <class T, class V, class I> class TilesOfNodes : public DeviceSolver<T, I> {
+template <class T, class V, class I> class TilesOfNodes : public OverlappingSolver<T, I> {
   using N = Number<T>;
   using M = Number<V>;
 
@@ -109,8 +110,8 @@ public:
       : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
         most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), mails_(plan.mails),
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
-        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)), run_(plan.run),
-        node_(std::move(arrays.row)),
+        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
+        run_(plan.run), node_(std::move(arrays.row)),
         ghost_place_(std::move(arrays.ghost_place)), mailbox_(std::size_t{mails_} * size_), counter_(1),
         columns_(std::size_t{mails_} * size_)
   {
@@ -120,12 +121,6 @@ public:
       take_memory<size>(plan.is_chain);
     });
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
-
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override { run(b, x, conjugate, stream, false); }
-  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    run(b, x, conjugate, stream, overlaps_);
   }
 
   bool takes_columns() const override { return true; }
@@ -214,7 +209,7 @@ private:
     return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
   }
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
     with_size(size_, [&](auto size) {
       launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster_, stream, overlaps), view(cluster_), order_,
@@ -222,7 +217,6 @@ private:
     });
   }
 
-  const bool overlaps_ = launches_can_overlap();
   int size_;
   bool scaled_;
   int warps_, depth_ = most_depth;

@@ -18,6 +18,7 @@
 #include "merge_numbers.cuh"
 #include "merge_plan.hpp"
 #include "merge_rule.hpp"
+#include "overlapping_solver.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -134,7 +135,7 @@ inline int choose_lanes_of_merged(double entries)
   return entries <= 3 ? 1 : entries <= 8 ? 4 : entries <= 24 ? 8 : entries <= 256 ? 16 : 32;
 }
 
-template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
+template <class T, class V, class I> class MergedSolver : public OverlappingSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
@@ -147,17 +148,6 @@ public:
   }
 
   bool solves_in_place() const override { return false; }
-
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    if (b == x) b = copy(b, stream);
-    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, false); });
-  }
-  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    if (b == x) return solve(b, x, conjugate, stream);
-    with_lanes(lanes_, [&](auto lanes) { run<lanes>(b, x, conjugate, stream, overlaps_); });
-  }
 
   bool takes_columns() const override { return true; }
   void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
@@ -297,7 +287,7 @@ private:
     if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
     const unsigned blocks = blocks_for(triangle_.n(), 128);
     make_test_side<T, V, I><<<blocks, 128, 0, stream>>>(triangle_.view(), numbers(work_.data()));
-    solve(work_.data(), test_.data(), false, stream);
+    this->solve(work_.data(), test_.data(), false, stream);
     measure_backward_error<T, V, I><<<blocks, 128, 0, stream>>>(triangle_.view(), numbers(work_.data()),
                                                                 numbers(test_.data()), reports_.data() + 1);
     check_launch("measure_backward_error");
@@ -311,12 +301,15 @@ private:
     return work_.data();
   }
 
-  template <int lanes> void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-    launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, rest(),
-           merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
-           Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    if (b == x) b = copy(b, stream), overlaps = false;
+    with_lanes(lanes_, [&](auto lanes) {
+      const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, rest(),
+             merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
   }
   template <int lanes> static constexpr auto one_column()
   {
@@ -333,7 +326,6 @@ private:
   ValueLaunches<T> columns_;
   DeviceArray<T> work_, test_;
   DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
-  const bool overlaps_ = launches_can_overlap();
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
   bool planned_ = false;

@@ -8,6 +8,7 @@
 #include "core/instantiate.hpp"
 #include "level_order.cuh"
 #include "nodes.hpp"
+#include "overlapping_solver.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -228,7 +229,7 @@ template <class Body> void with_size(int size, Body body)
   body(std::integral_constant<int, 3>());
 }
 
-template <class T, class V, class I> class NodeSolver : public DeviceSolver<T, I> {
+template <class T, class V, class I> class NodeSolver : public OverlappingSolver<T, I> {
 public:
   explicit NodeSolver(const DeviceTriangle<I>& triangle)
       : nodes_(triangle), granularity_(granularity(nodes_, triangle.nodes->levels.count)),
@@ -242,12 +243,6 @@ public:
     with_kernel([&](auto kernel) { allow_shared_memory(kernel, blocks_.shared_bytes); });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
-
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override { run(b, x, conjugate, stream, false); }
-  void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) override
-  {
-    run(b, x, conjugate, stream, overlaps_);
   }
 
   bool takes_columns() const override { return true; }
@@ -304,7 +299,7 @@ private:
     });
   }
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
     with_kernel([&](auto kernel) {
       const LaunchPlace place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
@@ -314,7 +309,6 @@ private:
     });
   }
 
-  const bool overlaps_ = launches_can_overlap();
   StoredNodes<T, V, I> nodes_;
   Granularity granularity_;
   int lanes_;
