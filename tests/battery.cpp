@@ -245,6 +245,7 @@ Pattern pattern_of(const std::string& name)
   if (name == "random_wide") return random_pattern(2000, 5, 2000);
   if (name == "random_band") return random_pattern(1500, 10, 60);
   if (name == "nodes") return nodes_pattern(7, 5, 4, 6);
+  if (name == "full_nodes") return nodes_pattern(5, 4, 6, 1000);
   if (name == "power_law") return power_law_pattern(2000);
   if (name == "growth") return growth_pattern(160);
   if (name == "growth_overflow") return growth_pattern(3000);
@@ -275,6 +276,7 @@ const std::vector<BatteryEntry>& battery()
       {"random_wide", "reads anywhere: few levels, far waits"},
       {"random_band", "many entries near the diagonal: many levels"},
       {"nodes", "rows that read the same, two or three of them at each point of a mesh"},
+      {"full_nodes", "three at each point of a grid, planes of which wait for the plane before only"},
       {"power_law", "a few very long rows and columns"},
       {"growth", "bidiagonal, multiplier 2: errors grow as fast as the solution"},
       {"growth_overflow", "the same until it overflows: infinities in the middle of a solve", true, true, true, false},

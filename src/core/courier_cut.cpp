@@ -36,12 +36,18 @@ template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t m
   return best ? best : rows;
 }
 
-/// With ghosts less, so that what a run reads before its first row has room, unless that took half of all.
+/// Beside what a run reads before its first row.
+std::int64_t room_of_run(std::int64_t reach, int size, const CourierRule& rule)
+{
+  return rule.ghost_slots[size] - 1 - reach - reach / 32 - 64;
+}
+
+/// With ghosts less, so that these have room, unless that took half of all.
 std::int64_t most_rows_of_run(std::int64_t reach, int size, const CourierRule& rule)
 {
   const std::int64_t most = std::min(rule.most_slots, courier_most_slots);
   if (size < 0) return most;
-  const std::int64_t room = rule.ghost_slots[size] - 1 - reach - reach / 32 - 64;
+  const std::int64_t room = room_of_run(reach, size, rule);
   return 2 * room < most ? most : std::min(most, room);
 }
 
@@ -93,11 +99,13 @@ template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, cons
   if (grid.star && size >= 0) {
     TileShape shape = rule.shape;
     if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
-    if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true};
+    if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true, true};
   }
   Tiling<I> parts = cut_planes(triangle, size, rule);
-  if (parts.count() > 0) return {std::move(parts), false};
-  return {cut_into_runs(triangle, size, rule), false};
+  if (parts.count() > 0) return {std::move(parts), false, true};
+  Tiling<I> runs = cut_into_runs(triangle, size, rule);
+  const bool has_room = size < 0 || runs.most_slots() <= room_of_run(triangle.reach, size, rule);
+  return {std::move(runs), false, has_room};
 }
 
 template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan<I>* plan)

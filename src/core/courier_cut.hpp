@@ -25,6 +25,7 @@ int size_of_ghosts(std::int64_t longest, const CourierRule& rule);
 template <class I> struct CourierCut {
   Tiling<I> tiling;
   bool has_tiles = false;  ///< of a star's grid
+  bool has_room = true;    ///< for the ghosts of blocks, as far as the reach tells
 };
 
 /// Tiles of a star's grid, parts of planes, runs of whole lines, or of rows. Throws std::bad_alloc.

@@ -188,7 +188,13 @@ private:
   void find_nodes_of(DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
   {
     const Stream own;
-    if (!find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) return;
+    try {
+      if (!find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) return;
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+      *nodes = {};
+      return;
+    }
     triangle->nodes = nodes;
     triangle->grid_of_nodes = find_grid(rows_of(*triangle), triangle->lower, static_cast<I>(nodes->size));
   }
@@ -298,6 +304,14 @@ private:
     if (a_.choice.strategy != "merged") drop_merging();
   }
 
+  /// By `courier`, on a grid.
+  bool may_plan_nodes(const DeviceTriangle<I>& triangle) const
+  {
+    if (triangle.grid_of_nodes.lines <= 1) return false;
+    return a_.options.single_storage ? may_plan_courier_of_nodes<T, single_t<T>>(triangle)
+                                     : may_plan_courier_of_nodes<T, T>(triangle);
+  }
+
   ChoiceInput features()
   {
     ChoiceInput f;
@@ -312,10 +326,7 @@ private:
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
       f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
-      const auto has_lines = [](const DeviceTriangle<I>& t) {
-        return has_nodes_for_courier(t) && t.grid_of_nodes.lines > 1;
-      };
-      f.courier_of_nodes = has_lines(*L_) && has_lines(*U_);
+      f.courier_of_nodes = may_plan_nodes(*L_) && may_plan_nodes(*U_);
     }
     f.tiled_time = tile_.time;
     f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)

@@ -16,8 +16,9 @@ template <class T, class V, class I> TileChoice choose_courier_tile(const Grid<I
 /// Will its plan probably be made on the device? Throws Failure.
 template <class T, class V, class I> bool may_plan_courier_on_device(const DeviceTriangle<I>& triangle);
 
-/// Has the triangle nodes for which there is a plan, if there is room? Its nodes are asked for.
-template <class I> bool has_nodes_for_courier(const DeviceTriangle<I>& triangle);
+/// Has the triangle, whose nodes are known, such that there is probably a plan of them? Throws Failure and
+/// std::bad_alloc.
+template <class T, class V, class I> bool may_plan_courier_of_nodes(const DeviceTriangle<I>& triangle);
 
 /// Nothing where it has none or tiles of them have no room. Throws Failure and std::bad_alloc.
 template <class T, class V, class I>

@@ -216,7 +216,6 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   }
   __syncwarp();
   __syncthreads();
-  __syncthreads();
   for_numbers([&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
 }
 

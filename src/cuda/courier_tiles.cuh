@@ -28,7 +28,7 @@ __device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
   }
 }
 
-/// The tiles of a star are no chain.
+/// Not where rows are as short as a star's, whose tiles read more than one other.
 constexpr bool may_be_chain(int near) { return near != star_near; }
 
 /// owns       a block owns a tile or a run of rows, of `many` columns for one chunk; one lane of a computing warp a row
@@ -98,7 +98,6 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
                                 warp - computing - 2, block.first_row);
   }
   __syncwarp();
-  __syncthreads();
   __syncthreads();
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
 }

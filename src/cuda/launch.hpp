@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "syncfree/cuda/device.hpp"
+#include "vectors.hpp"
 
 namespace syncfree::cuda {
 
@@ -18,9 +19,13 @@ struct LaunchPlace {
   unsigned cluster = 1;  ///< blocks of one, which divides `blocks`
 };
 
-/// From compute capability 9.0 on.
-inline bool launches_can_overlap() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9; }
-inline bool launches_have_clusters() { return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9; }
+/// From compute capability 9.0 on, and where kernels were compiled for it: others do not wait for the launch before
+/// theirs, and know of no clusters.
+inline bool launches_can_overlap()
+{
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && architecture_of_kernels() >= 90;
+}
+inline bool launches_have_clusters() { return launches_can_overlap(); }
 
 /// A place as CUDA wants to have it.
 struct LaunchConfig {

@@ -11,7 +11,7 @@
 namespace syncfree::cuda {
 
 /// What an entry costs in the plan and its numbers, microseconds.
-constexpr double entry_of_plan = 0.0008;
+constexpr double entry_of_plan = 0.0015;
 
 /// Up to here short runs are worth what their ends cost.
 constexpr std::int64_t many_applies = 300;

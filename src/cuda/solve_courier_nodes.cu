@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/courier_cut.hpp"
 #include "core/instantiate.hpp"
 #include "courier.hpp"
 #include "courier_nodes.cuh"
@@ -16,7 +17,7 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Steps of four groups must fit, with what their pages hold besides.
+/// Four steps must fit, with what their pages hold besides.
 template <int size> constexpr int least_node_depth = (4 * most_node_warps * nodes_a_warp(size) + 15) / 16 + 1;
 
 template <class Body> void with_size(int size, Body body)
@@ -265,17 +266,30 @@ template <class T, class V> CourierRule rule_of_nodes(int of_size, CourierRule r
     rule.ghost_slots[ghost_sizes - 1] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     rule.rows_a_warp = nodes_a_warp(size);
   });
+  rule.most_slots = std::min(rule.most_slots, rule.ghost_slots[ghost_sizes - 1]);
   rule.most_warps = most_node_warps;
   if (rule.rows > 0) rule.rows = std::max<std::int64_t>(1, rule.rows / of_size);
   return rule;
 }
 
-}  // namespace
-
+/// Nodes for which there is a plan, if there is room.
 template <class I> bool has_nodes_for_courier(const DeviceTriangle<I>& triangle)
 {
   if (!triangle.nodes || triangle.source || !triangle.on_device.row_begin || !are_full(triangle)) return false;
   return triangle.longest() - triangle.nodes->size + 1 <= std::int64_t{node_near} * triangle.nodes->size;
+}
+
+}  // namespace
+
+template <class T, class V, class I> bool may_plan_courier_of_nodes(const DeviceTriangle<I>& triangle)
+{
+  if (!has_nodes_for_courier(triangle)) return false;
+  const DeviceTriangle<I> nodes = triangle_of(triangle);
+  const CourierRule rule = rule_of_nodes<T, V>(triangle.nodes->size, CourierRule());
+  if (!may_plan_ghosts(nodes, rule)) return false;
+  const CutInput<I> in = {nodes.n(),    nodes.nnz(),     nodes.lower, nodes.device_levels->count,
+                          nodes.reach, nodes.longest(), nodes.grid};
+  return cut(in, size_of_ghosts(in.longest, rule), rule).has_room;
 }
 
 template <class T, class V, class I>
@@ -286,6 +300,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I
   constexpr PageShape fields = {sizeof(Page::unit) / Page::positions * courier_page, courier_page};
   const DeviceTriangle<I> nodes = triangle_of(triangle);
   const CourierRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);
+  if (!may_plan_ghosts(nodes, own)) return nullptr;
   CourierPlan<I> frame;
   GhostArrays<I> arrays;
   try {
@@ -297,12 +312,10 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I
   }
 }
 
-#define INSTANTIATE(T, V, I)                                                                                  \
-  template std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&,       \
+#define INSTANTIATE(T, V, I)                                                                            \
+  template bool may_plan_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&);                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&, \
                                                                               const CourierRule&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
-#undef INSTANTIATE
-#define INSTANTIATE(I) template bool has_nodes_for_courier<I>(const DeviceTriangle<I>&);
-SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -92,6 +92,13 @@ cudaError_t check_kernels()
   return error;
 }
 
+int architecture_of_kernels()
+{
+  cudaFuncAttributes attributes;
+  SYNCFREE_CUDA(cudaFuncGetAttributes(&attributes, gather_kernel<double, std::int32_t>));
+  return attributes.ptxVersion;
+}
+
 #define INSTANTIATE(T, I)                                                           \
   template void gather<T, I>(I, const I*, const T*, T*, cudaStream_t);              \
   template void scatter<T, I>(I, const I*, const T*, T*, cudaStream_t);             \

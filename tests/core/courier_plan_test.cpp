@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/courier_cut.hpp"
 #include "core/row_reach.hpp"
 #include "core/star_plan.hpp"
 #include "patterns.hpp"
@@ -406,6 +407,28 @@ TEST(CourierPlans, have_no_ghosts_where_there_is_no_room_for_them)
   EXPECT_LE(p.plan.slots + 1 + p.plan.most_ghosts, p.plan.has_ghosts ? 150u : ~0u);
   std::fill(rule.ghost_slots, rule.ghost_slots + ghost_sizes, 0);
   EXPECT_FALSE(Planned(stencil_triangle<I>(20, 12, 15, false, true), true, rule).plan.has_ghosts);
+}
+
+/// Squares of nodes, with room for 6737 numbers of them or less beside the ring.
+TEST(CourierPlans, know_before_whether_ghosts_of_runs_have_room)
+{
+  for (const I edge : {100, 300, 600, 700, 3000})
+    for (const std::int64_t room : {200, 1276, 6737}) {
+      SCOPED_TRACE(testing::Message() << edge << " x " << edge << " in " << room);
+      CourierRule rule;
+      rule.ghost_slots[0] = rule.ghost_slots[1] = 0;
+      rule.ghost_slots[2] = rule.most_slots = room;
+      rule.rows_a_warp = 3;
+      CutInput<I> in = {edge * edge, 4 * edge * edge, true, 3 * edge, edge, 13, {}};
+      in.grid.line = in.grid.lines = edge;
+      const CourierCut<I> made = cut(in, 2, rule);
+      const std::int64_t numbers = made.tiling.most_slots() + 1 + edge + 1;
+      const std::int64_t left = room - 1 - edge - edge / 32 - 64;
+      EXPECT_EQ(made.has_room, 2 * left >= room) << numbers << " numbers";
+      if (made.has_room) {
+        EXPECT_LE(numbers, room);
+      }
+    }
 }
 
 TEST(CourierPlans, tell_grids_from_meshes)

@@ -106,5 +106,24 @@ TEST(Device, courier_solves_boxes_by_chains)
   }
 }
 
+/// Planes, one a block: less than a cluster, clusters with and without blocks that have nothing to do, and more blocks
+/// than run at once.
+TEST(Device, courier_solves_chains_of_any_length)
+{
+  for (const I unknowns : {1, 3})
+    for (const I planes : {1, 2, 7, 8, 9, 16, 17, 150}) {
+      if (short_run() && planes > 9) continue;
+      SCOPED_TRACE(testing::Message() << planes << " planes, unknowns " << unknowns);
+      const auto A = box_of_points(6, 5, planes, unknowns);
+      const auto p = make_cuda_preconditioner<double, I>();
+      ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2, false, {"h200", 30 * unknowns}}).message(), "success");
+      ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+      const std::string plan = p->summarize().plan;
+      EXPECT_NE(plan.find(std::to_string(planes) + " blocks of 30 "), std::string::npos) << plan;
+      EXPECT_EQ(plan.find("in clusters") != std::string::npos, planes > 1 && clusters_can_be()) << plan;
+      expect_solves_with_nan_between(p.get(), A);
+    }
+}
+
 }  // namespace
 }  // namespace syncfree

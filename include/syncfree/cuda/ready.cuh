@@ -49,6 +49,13 @@ inline __device__ unsigned address_in_block(const void* shared)
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
+/// Scope of who may put a number into this block's shared memory: its cluster, where there are clusters.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define SYNCFREE_NEAR_SCOPE "cluster"
+#else
+#define SYNCFREE_NEAR_SCOPE "cta"
+#endif
+
 /// A relaxed store, without a branch.
 inline __device__ void store_if(bool wanted, unsigned long long* place, unsigned long long word)
 {
@@ -383,13 +390,20 @@ inline __device__ void await_launch_before()
 /// once, or cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for
 /// example.
 template <class T> struct Tray {
+  /// The number may come from another block of the cluster.
   static __device__ T look(const T* place)
   {
     typename Word<T>::type word;
     if constexpr (sizeof(T) == 8)
-      asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(word) : "r"(address_in_block(place)) : "memory");
+      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u64 %0, [%1];"
+                   : "=l"(word)
+                   : "r"(address_in_block(place))
+                   : "memory");
     else
-      asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(word) : "r"(address_in_block(place)) : "memory");
+      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];"
+                   : "=r"(word)
+                   : "r"(address_in_block(place))
+                   : "memory");
     return Word<T>::number(word);
   }
   static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
