@@ -188,13 +188,7 @@ private:
   void find_nodes_of(DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
   {
     const Stream own;
-    try {
-      if (!find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) return;
-    } catch (const Failure& failure) {
-      if (failure.status.code != Code::out_of_memory) throw;
-      *nodes = {};
-      return;
-    }
+    if (!find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) return;
     triangle->nodes = nodes;
     triangle->grid_of_nodes = find_grid(rows_of(*triangle), triangle->lower, static_cast<I>(nodes->size));
   }

@@ -216,6 +216,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   }
   __syncwarp();
   __syncthreads();
+  __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
   for_numbers([&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
 }
 

@@ -99,6 +99,7 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
   }
   __syncwarp();
   __syncthreads();
+  __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
 }
 

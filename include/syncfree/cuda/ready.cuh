@@ -213,19 +213,15 @@ struct alignas(16) Halves {
   static __device__ Halves read(const void* place)
   {
     Halves h;
-    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-                 : "=l"(h.low), "=l"(h.high)
-                 : "l"(__cvta_generic_to_global(place))
-                 : "memory");
+    const auto at = __cvta_generic_to_global(place);
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "l"(at) : "memory");
     return h;
   }
   static __device__ Halves read_shared(const void* place)
   {
     Halves h;
-    asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];"
-                 : "=l"(h.low), "=l"(h.high)
-                 : "r"(address_in_block(place))
-                 : "memory");
+    const unsigned at = address_in_block(place);
+    asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "r"(at) : "memory");
     return h;
   }
   __device__ void write_if(bool wanted, void* place) const
@@ -390,20 +386,14 @@ inline __device__ void await_launch_before()
 /// once, or cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for
 /// example.
 template <class T> struct Tray {
-  /// The number may come from another block of the cluster.
   static __device__ T look(const T* place)
   {
+    const unsigned at = address_in_block(place);
     typename Word<T>::type word;
     if constexpr (sizeof(T) == 8)
-      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u64 %0, [%1];"
-                   : "=l"(word)
-                   : "r"(address_in_block(place))
-                   : "memory");
+      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u64 %0, [%1];" : "=l"(word) : "r"(at) : "memory");
     else
-      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];"
-                   : "=r"(word)
-                   : "r"(address_in_block(place))
-                   : "memory");
+      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
     return Word<T>::number(word);
   }
   static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
@@ -411,16 +401,13 @@ template <class T> struct Tray {
   /// The same of a v that is not NaN, without a branch where not.
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
   {
+    const unsigned at = address_in_block(place), wants = wanted;
     if constexpr (sizeof(T) == 8)
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u64 [%0], %1; }" ::"r"(
-                     address_in_block(place)),
-                   "l"(Word<T>::of(v)), "r"(static_cast<unsigned>(wanted))
-                   : "memory");
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u64 [%0], %1; }" ::"r"(at),
+                   "l"(Word<T>::of(v)), "r"(wants) : "memory");
     else
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u32 [%0], %1; }" ::"r"(
-                     address_in_block(place)),
-                   "r"(Word<T>::of(v)), "r"(static_cast<unsigned>(wanted))
-                   : "memory");
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u32 [%0], %1; }" ::"r"(at),
+                   "r"(Word<T>::of(v)), "r"(wants) : "memory");
   }
   static __device__ void clear(T* place) { store(place, Word<T>::unset); }
 
