@@ -99,10 +99,10 @@ template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, cons
   if (grid.star && size >= 0) {
     TileShape shape = rule.shape;
     if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
-    if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true, true};
+    if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true};
   }
   Tiling<I> parts = cut_planes(triangle, size, rule);
-  if (parts.count() > 0) return {std::move(parts), false, true};
+  if (parts.count() > 0) return {std::move(parts), false};
   Tiling<I> runs = cut_into_runs(triangle, size, rule);
   const bool has_room = size < 0 || runs.most_slots() <= room_of_run(triangle.reach, size, rule);
   return {std::move(runs), false, has_room};

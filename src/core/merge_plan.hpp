@@ -32,7 +32,7 @@ struct MergeRule {
   double most_fill = 4;           ///< entries of all P and R over those of the triangle with its diagonal, at most
   std::int64_t free_entries = 0;  ///< so many are allowed, whatever most_fill says
   std::int64_t run_levels = 128;  ///< at least, of the runs that are planned side by side
-  std::int64_t wanted_runs = 1;   ///< for these runs may be half as long
+  std::int64_t wanted_runs = 1;   ///< so many, if half of run_levels does for each
   int threads = 1;                ///< that make the plan, which does not depend on them
 };
 

@@ -38,7 +38,7 @@ template <class M, int near> struct GhostPage {
   Pair<M> pair[pairs][positions];
 };
 
-/// What positions of a block are on pages of P.
+/// Where a block begins among pages P, and how many it has.
 template <class P> __device__ std::int64_t first_page_of(const RowBlock& block)
 {
   return block.first_page * (courier_page / P::positions);

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/courier_cut.hpp"
 #include "core/instantiate.hpp"

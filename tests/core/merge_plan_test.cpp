@@ -1,5 +1,4 @@
 #include "core/merge_plan.hpp"
-#include "core/merge_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/merge_search.hpp"
 #include "patterns.hpp"
 
 namespace syncfree {
