@@ -15,6 +15,7 @@ namespace syncfree {
 namespace {
 
 constexpr std::int64_t most_runs = 128;
+constexpr double rows_like_a_level = 128;  ///< take as long as it takes to go from level to level
 
 /// Patterns of rows, one after the other; ends count in p and r.
 template <class I> struct Patterns {
@@ -263,6 +264,7 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
 
 /// Rows that a forecast looks at, in how many places, and the width of levels from which on it looks at none.
 constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_of_sample = 8;
+constexpr std::int64_t few_rows = 48000;      ///< that take no longer than a sample on a device
 constexpr std::int64_t longest_merged = 2048;  ///< entries of a row
 
 template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRun>& levels)
@@ -301,15 +303,15 @@ template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& lev
   const auto levels = static_cast<std::int64_t>(level_begin.size()) - 1;
   const std::int64_t wanted = std::min(rule.wanted_runs, 2 * levels / rule.run_levels);
   const std::int64_t count = std::clamp<std::int64_t>(std::max(levels / rule.run_levels, wanted), 1, most_runs);
+  const auto work_before = [&](std::int64_t level) {
+    return static_cast<double>(level) + static_cast<double>(level_begin[level]) / rows_like_a_level;
+  };
   std::vector<LevelRun> runs;
-  std::int64_t first = 0;
-  for (std::int64_t r = 1; r <= count && first < levels; ++r) {
-    const double part = static_cast<double>(r) / static_cast<double>(count);
-    const auto rows = static_cast<I>(part * static_cast<double>(level_begin.back()));
-    const auto end = std::lower_bound(level_begin.begin() + first + 1, level_begin.end(), rows);
-    const std::int64_t last = r == count ? levels : std::min<std::int64_t>(levels, end - level_begin.begin());
+  std::int64_t first = 0, last = 0;
+  for (std::int64_t r = 1; r <= count && first < levels; ++r, first = last) {
+    const double end = work_before(levels) * static_cast<double>(r) / static_cast<double>(count);
+    for (last = first + 1; last < levels && (r == count || work_before(last) < end);) ++last;
     runs.push_back({first, last});
-    first = last;
   }
   return runs;
 }
@@ -317,6 +319,7 @@ template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& lev
 template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin)
 {
   const std::int64_t count = static_cast<std::int64_t>(level_begin.size()) - 1, n = level_begin.back();
+  if (n <= few_rows) return {};
   const std::int64_t size = std::max(least_levels_of_sample, sample * count / (samples * n));
   if (2 * samples * size >= count) return {};
   std::vector<LevelRun> runs;

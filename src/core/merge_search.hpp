@@ -55,10 +55,10 @@ struct GroupTimes {
   }
 };
 
-/// All levels, in runs of about equal numbers of rows.
+/// All levels, in runs that take about equally long.
 template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
 
-/// Some levels from the begin, the middle and the end; none where that would be half of all or more.
+/// Some levels from the begin, the middle and the end; none where that would be half of all or more, or rows are few.
 template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin);
 
 /// Entries of the whole plan, of which these runs are a part.

@@ -14,9 +14,8 @@ namespace {
 
 /// How far the far neighbours of the rows of a sample are: the mean of the entries in the outer half. Rows that read
 /// nobody are left out.
-template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower)
+template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower, std::int64_t sample)
 {
-  constexpr std::int64_t sample = 512;
   std::vector<double> reach;
   const auto look = [&](I row) {
     std::int64_t longest = 0, sum = 0, count = 0;
@@ -43,13 +42,14 @@ double middle_of(std::vector<double> some)
 
 template <class I> std::int64_t typical_reach(const PatternView<I>& A, bool lower)
 {
-  return std::llround(middle_of(find_reaches(A, lower)));
+  return std::llround(middle_of(find_reaches(A, lower, 512)));
 }
 
 template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
 {
   constexpr double most = 0.05, part = 0.7;  // of the reach, and of the rows
-  const std::vector<double> reaches = find_reaches(A, lower);
+  constexpr std::int64_t sample = 128;       // each row is a look at memory that is far away
+  const std::vector<double> reaches = find_reaches(A, lower, sample);
   const double typical = middle_of(reaches);
   const auto is_typical = [typical](double r) { return std::abs(r - typical) <= std::max(1.0, most * typical); };
   const auto count = std::count_if(reaches.begin(), reaches.end(), is_typical);

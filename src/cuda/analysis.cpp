@@ -17,6 +17,7 @@
 #include "core/tiling.hpp"
 #include "core/transpose.hpp"
 #include "courier.hpp"
+#include "lanes.hpp"
 #include "make_solver.hpp"
 #include "merge_plan.hpp"
 #include "merge_rule.hpp"
@@ -68,33 +69,57 @@ public:
     Status status = check_row_offsets(task_.A, a_.options.threads);
     if (!status.ok()) return status;
     a_.nnz = task_.A.nnz();
-    at_once(few_threads(), {[&] { was_split_ = may_split() && split_on_device(); }, [&] { choose_tiles(); }});
+    split_if_possible();
     if (!was_split_) status = make_on_host();
     if (!status.ok()) return status;
     a_.row_order = DeviceArray<I>(a_.made.row_order);
     a_.column_order = DeviceArray<I>(a_.made.column_order);
     if (!a_.made.natural()) a_.work = DeviceArray<T>(task_.A.n);
-    find_both_nodes();
     if (is_auto() && a_.options.trials && task_.A.n > 0) {
       choose_by_trials();
       make_factorization();
     } else {
       choose();
       find_reaches();
-      at_once(plans_on_device() ? few_threads() : a_.options.threads,
+      at_once(threads_of_plans(),
               {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
                [&] { make_factorization(); }});
     }
     if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
     a_.made.drop_triangles();
+    if (a_.choice.strategy != "merged") a_.merging.reset();
+    if (a_.merging) a_.merging->upper_levels = std::move(upper_levels_);
     return {};
   }
 
 private:
-  /// To wait for the device.
+  /// Is a choice to be made that looks at more than levels?
+  bool chooses() const { return is_auto() && a_.options.expected_applies > 0; }
+  bool is_regular()
+  {
+    if (tile_.time > 0) return true;
+    if (!regular_) regular_ = reaches_regularly(rows_of(*L_), true);
+    return *regular_;
+  }
+  /// For work beside the device's.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
-  bool plans_on_device() const { return a_.choice.strategy == "level_order" || tile_.time > 0; }
+  /// Who only queues work for the device does so alone: threads would wait for each other inside CUDA.
+  int threads_of_plans() const
+  {
+    if (tile_.time > 0) return few_threads();
+    if (a_.choice.strategy == "merged" && a_.merging) return 1;
+    const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
+    return in_level_order ? 1 : a_.options.threads;
+  }
+  /// Are long rows split, on the host?
+  static bool splits_rows(const DeviceTriangle<I>& triangle)
+  {
+    if (triangle.nodes || !triangle.device_levels) return false;
+    const I levels = triangle.device_levels->count;
+    const Granularity g = granularity_of(triangle.n(), triangle.nnz(), levels, triangle.longest());
+    return cuda::splits_rows(g, choose_lanes(g));
+  }
   bool is_auto() const { return asks_for("auto"); }
   bool asks_for(const char* strategy) const { return a_.options.strategy == strategy; }
 
@@ -102,6 +127,20 @@ private:
   {
     const SymbolicOptions<I>& s = task_.symbolic;
     return s.levels == 0 && !s.row_order && !s.column_order && task_.A.n > 0;
+  }
+
+  /// On the device, while the host looks for tiles if A may be a star.
+  void split_if_possible()
+  {
+    if (!may_split()) return;
+    const bool may_be_star = wants_tiles() && few_threads() > 1 && a_.nnz / 7 <= task_.A.n;
+    const Grid<I> grid = may_be_star ? find_grid(task_.A, true) : Grid<I>();
+    if (grid.star) {
+      at_once(few_threads(), {[&] { was_split_ = split_on_device(); }, [&] { choose_tiles(grid); }});
+    } else {
+      was_split_ = split_on_device();
+      choose_tiles(grid_of_L_);
+    }
   }
 
   /// False where A has a flaw or IC's pattern is not symmetric.
@@ -117,10 +156,10 @@ private:
       column = DeviceArray<I>(task_.A.column, a_.nnz);
       there = {n, a_.nnz, begin.data(), column.data()};
     }
-    if (!split(a_.made.kind, there, &a_.pattern)) return false;
+    if (!split(a_.made.kind, there, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
     if (a_.made.kind == Kind::icc) keep_rows(there, std::move(begin), std::move(column));
     make_triangles();
-    find_both_levels();
+    find_levels_and_nodes();
     return true;
   }
 
@@ -141,8 +180,9 @@ private:
     make_triangles();
     L_->show(a_.made.lower());
     U_->show(a_.made.upper());
-    find_both_levels();
-    choose_tiles();
+    look_at_rows(L_->pattern(), U_->pattern());
+    find_levels_and_nodes();
+    choose_tiles(grid_of_L_);
     return {};
   }
 
@@ -158,37 +198,58 @@ private:
     return may_split() ? task_.A : triangle.pattern();
   }
 
-  void find_both_levels()
+  /// In host memory. What is found is a guess.
+  void look_at_rows(const PatternView<I>& of_L, const PatternView<I>& of_U)
   {
+    if (of_L.n == 0) return;
+    grid_of_L_ = find_grid(of_L, true), grid_of_U_ = find_grid(of_U, false);
+    if (chooses() && !grid_of_L_.star) regular_ = reaches_regularly(of_L, true);
+  }
+
+  /// Of L and of U beside each other, in streams of their own.
+  void find_levels_and_nodes()
+  {
+    if (L_->n() == 0) return;
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles are there
-    at_once(few_threads(), {[&] { find_levels_of(&*L_, &a_.lower_levels); },
-                            [&] { find_levels_of(&*U_, &upper_levels_); }});
+    const Stream for_L, for_U, for_nodes_of_L, for_nodes_of_U;
+    L_->grid = grid_of_L_, U_->grid = grid_of_U_;
+    LevelSearch<I> of_L(L_->on_device, true, L_->grid, for_L.get()), of_U(U_->on_device, false, U_->grid, for_U.get());
+    std::optional<NodeSearch<I>> nodes_of_L, nodes_of_U;
+    if (wants_nodes()) {
+      nodes_of_L.emplace(L_->on_device, true, for_nodes_of_L.get());
+      nodes_of_U.emplace(U_->on_device, false, for_nodes_of_U.get());
+    }
+    take_levels(&of_L, &of_U);
+    if (!nodes_of_L) return;
+    find_nodes(*nodes_of_L, &*L_, &lower_nodes_);
+    find_nodes(*nodes_of_U, &*U_, &upper_nodes_);
+  }
+
+  void take_levels(LevelSearch<I>* of_L, LevelSearch<I>* of_U)
+  {
+    const bool has_L = of_L->sort(), has_U = of_U->sort();
+    if (has_L) of_L->count();
+    if (has_U) of_U->count();
+    const auto take = [](bool has, LevelSearch<I>* search, const DeviceTriangle<I>& triangle) {
+      return has ? search->take() : upload(triangle.levels());
+    };
+    at_once(has_L || has_U ? 1 : a_.options.threads, {[&] { a_.lower_levels = take(has_L, of_L, *L_); },
+                                                      [&] { upper_levels_ = take(has_U, of_U, *U_); }});
+    L_->device_levels = &a_.lower_levels, U_->device_levels = &upper_levels_;
     a_.levels = {a_.lower_levels.count, upper_levels_.count};
   }
 
-  void find_levels_of(DeviceTriangle<I>* triangle, DeviceLevels<I>* levels)
-  {
-    triangle->grid = find_grid(rows_of(*triangle), triangle->lower);
-    if (triangle->n() == 0) return;
-    const Stream own;
-    const bool found = find_levels(triangle->on_device, triangle->lower, triangle->grid, levels, own.get());
-    if (!found) *levels = upload(triangle->levels());
-    triangle->device_levels = levels;
-  }
-
   /// For `level_order` and `courier`, unless it is not worth the time or rows are so long that they are split.
-  void find_both_nodes()
+  bool wants_nodes() const
   {
     constexpr std::int64_t longest_row = 256;
-    const bool wanted = is_auto() ? a_.options.expected_applies > 0 : asks_for("level_order") || asks_for("courier");
-    if (!wanted || L_->n() == 0 || L_->grid.star || longest() > longest_row) return;
-    at_once(few_threads(), {[&] { find_nodes_of(&*L_, &lower_nodes_); }, [&] { find_nodes_of(&*U_, &upper_nodes_); }});
+    const bool wanted = is_auto() ? chooses() : asks_for("level_order") || asks_for("courier");
+    return wanted && !L_->grid.star && longest() <= longest_row;
   }
 
-  void find_nodes_of(DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
+  void find_nodes(const NodeSearch<I>& search, DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
   {
-    const Stream own;
-    if (!find_nodes(triangle->on_device, triangle->lower, nodes, own.get())) return;
+    if (!search.find(nodes)) return;
     triangle->nodes = nodes;
     triangle->grid_of_nodes = find_grid(rows_of(*triangle), triangle->lower, static_cast<I>(nodes->size));
   }
@@ -196,13 +257,15 @@ private:
   /// Of both triangles.
   std::int64_t longest() const { return std::max(L_->longest(), U_->longest()); }
 
-  /// Only looks at the grid, which may be found not to be one.
-  void choose_tiles()
+  bool wants_tiles() const
   {
-    const bool wanted = is_auto() ? a_.options.expected_applies > 0 : a_.options.strategy == "courier";
-    if (!wanted || a_.options.blocks.least_rows > 0 || !(may_split() || L_)) return;
-    const Grid<I> grid = find_grid(may_split() ? task_.A : L_->pattern(), true);
-    if (!grid.star) return;
+    return (is_auto() ? chooses() : asks_for("courier")) && a_.options.blocks.least_rows == 0;
+  }
+
+  /// Only looks at the grid, which may be found not to be one.
+  void choose_tiles(const Grid<I>& grid)
+  {
+    if (!wants_tiles() || !grid.star) return;
     tile_ = a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
   }
 
@@ -223,10 +286,10 @@ private:
         triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
   }
 
-  std::vector<std::string> candidates() const
+  std::vector<std::string> candidates()
   {
     std::vector<std::string> names = {"level_order", "cusparse"};
-    if (tile_.time > 0 || reaches_regularly(rows_of(*L_), true)) names.push_back("courier");
+    if (is_regular()) names.push_back("courier");
     if (may_merge(L_->n(), a_.levels.lower, longest())) names.push_back("merged");
     return names;
   }
@@ -295,6 +358,7 @@ private:
     take_tiles();
     a_.choice = {a_.options.strategy, "forced"};
     if (is_auto()) a_.choice = choose_strategy(features());
+    if (asks_for("merged") && L_->n() > 0) (void)foresee_merging();
     if (a_.choice.strategy != "merged") drop_merging();
   }
 
@@ -325,7 +389,7 @@ private:
     f.tiled_time = tile_.time;
     f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)
                                                     : may_plan_courier_on_device<T, T>(*L_);
-    f.regular = tile_.time > 0 || reaches_regularly(rows_of(*L_), true);
+    f.regular = is_regular();
     if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
@@ -334,36 +398,43 @@ private:
     return f;
   }
 
-  /// Of L; nothing where the device gives up. What is found is for the plans; of U, too, where that takes no longer.
+  /// What is found is for the plans, too. Meanwhile the factorization is made.
   MergeForecast foresee_merging()
   {
-    MergeForecast of_L, of_U;
-    bool known = false;
-    begin_merging(&*L_, &lower_merging_);
-    begin_merging(&*U_, &upper_merging_);
-    std::vector<std::function<void()>> looks = {[&] { known = lower_merging_->forecast(&of_L); }};
-    if (a_.options.threads > 1) looks.push_back([&] { (void)upper_merging_->forecast(&of_U); });
-    at_once(a_.options.threads, looks);
-    return known ? of_L : MergeForecast();
+    a_.merging = std::make_unique<MergingOfPair<I>>();
+    begin_merging(&*L_, &a_.merging->lower_rows, &a_.merging->lower);
+    begin_merging(&*U_, &a_.merging->upper_rows, &a_.merging->upper);
+    make_factorization();
+    return a_.merging->forecast();
   }
 
-  void begin_merging(DeviceTriangle<I>* triangle, std::optional<Merging<I>>* merging)
+  /// Of rows by level, unless there are so many that to bring them in that order takes longer than to look at a few.
+  void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<Merging<I>>* merging)
   {
+    constexpr I many_rows = 1 << 19;
     const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options) : rule_of<T, I>(a_.options);
-    merging->emplace(triangle->on_device, triangle->device_levels->row.data(), level_begins(*triangle), rule);
+    const I* row = triangle->device_levels->row.data();
+    DevicePattern<I> pattern = triangle->on_device;
+    if (triangle->n() < many_rows) {
+      *rows = permute_rows<I>(pattern, nullptr, row, true, !triangle->lower);
+      triangle->by_level = rows;
+      pattern = {triangle->n(), triangle->nnz(), rows->begin.data(), rows->column.data()};
+      row = nullptr;
+    }
+    merging->emplace(pattern, row, level_begins(*triangle), rule);
+    (*merging)->begin();
     triangle->merging = &**merging;
   }
 
   void drop_merging()
   {
     L_->merging = U_->merging = nullptr;
-    lower_merging_.reset();
-    upper_merging_.reset();
+    if (a_.merging) a_.merging->lower.reset(), a_.merging->upper.reset();
   }
 
   void make_factorization()
   {
-    if (!task_.factorizes) return;
+    if (!task_.factorizes || a_.factorization) return;
     a_.factorization = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels,
                                                                    a_.options.single_storage);
     a_.factorization->take_rows(std::move(A_begin_), std::move(A_column_));
@@ -377,8 +448,9 @@ private:
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
   DeviceNodes<I> lower_nodes_, upper_nodes_;
-  std::optional<Merging<I>> lower_merging_, upper_merging_;  ///< where `auto` has looked
+  std::optional<bool> regular_;
   DeviceArray<I> A_begin_, A_column_;  ///< for the factorization, or empty
+  Grid<I> grid_of_L_ = {}, grid_of_U_ = {};
   TileChoice tile_;
 };
 
@@ -388,6 +460,30 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
 {
   if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
   return Analyser<T, I>(task, a).run();
+}
+
+template <class I> MergeForecast MergingOfPair<I>::forecast()
+{
+  MergeForecast of_L, of_U;
+  const bool known = lower->forecast(&of_L);
+  (void)upper->forecast(&of_U);
+  return known ? of_L : MergeForecast();
+}
+
+template <class I> void MergingOfPair<I>::begin_plans()
+{
+  if (std::exchange(begun, true)) return;
+  lower->begin_groups();
+  upper->begin_groups();
+  lower->begin_columns();
+  upper->begin_columns();
+}
+
+template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshOfPair<T, I>& solvers)
+{
+  if (a->merging) a->merging->begin_plans();
+  solvers.begin();
+  a->merging.reset();
 }
 
 template <class T, class I> void make_transposes(Analysis<T, I>* a)
@@ -449,6 +545,7 @@ template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
 
 #define INSTANTIATE(T, I)                                                      \
   template Status make_analysis<T, I>(const Task<I>&, Analysis<T, I>*); \
+  template void begin_refresh<T, I>(Analysis<T, I>*, const RefreshOfPair<T, I>&); \
   template void make_transposes<T, I>(Analysis<T, I>*);                 \
   template Summary describe<T, I>(const Analysis<T, I>&);               \
   template void fetch_pattern<T, I>(Analysis<T, I>*);

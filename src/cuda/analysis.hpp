@@ -4,11 +4,14 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "calls.hpp"
 #include "factor_pattern.hpp"
 #include "factorize.hpp"
 #include "levels.hpp"
+#include "merge_plan.hpp"
+#include "refresh_pair.hpp"
 #include "solver.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
@@ -16,6 +19,19 @@
 namespace syncfree::cuda {
 
 enum Which { lower, upper, lower_transposed, upper_transposed };
+
+/// What was found of merging L's levels and U's, for the first plans of their solvers; and their rows by level, until
+/// solvers take them.
+template <class I> struct MergingOfPair {
+  PermutedRows<I> lower_rows, upper_rows;
+  DeviceLevels<I> upper_levels;  ///< when the analysis has ended
+  std::optional<Merging<I>> lower, upper;
+
+  bool begun = false;
+
+  MergeForecast forecast();  ///< of L; nothing where the device gives up
+  void begin_plans();        ///< beside each other; only once
+};
 
 /// It does not move, because its parts refer to each other.
 template <class T, class I> struct Analysis {
@@ -27,6 +43,7 @@ template <class T, class I> struct Analysis {
   Choice choice;
   LevelCounts levels;
   std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< where the task asks for one
+  std::unique_ptr<MergingOfPair<I>> merging;                  ///< until solvers that ask for it have planned
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
   DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
@@ -45,6 +62,10 @@ template <class I> struct Task {
 
 /// Reads a->options, fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a);
+
+/// The first part of new numbers for the solvers of L and of U; before the first ones their plans are ended, while the
+/// device is at what is in the queue.
+template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshOfPair<T, I>& solvers);
 
 /// The solvers of the transposed triangles, without numbers.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);

@@ -86,9 +86,14 @@ template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePatte
   }
 }
 
-/// Of all rows: what RowCounts says.
+/// What is found of all rows: RowCounts, entries of L and of U, and whether there is a flaw.
+struct PatternReport {
+  unsigned long long most_lower, most_upper, most, operations, lower, upper;
+  unsigned flawed;
+};
+
 template <class I>
-__global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, unsigned long long* counts)
+__global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, PatternReport* report)
 {
   unsigned long long most_lower = 0, most_upper = 0, most = 0, operations = 0;
   const std::size_t threads = gridDim.x * static_cast<std::size_t>(blockDim.x);
@@ -107,25 +112,39 @@ __global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, unsi
     most = max(most, __shfl_xor_sync(~0u, most, offset));
     operations += __shfl_xor_sync(~0u, operations, offset);
   }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    report->lower = static_cast<unsigned long long>(lower_begin[n]);
+    report->upper = static_cast<unsigned long long>(upper_begin[n]);
+  }
   if (threadIdx.x % 32) return;
-  raise_to(counts, most_lower);
-  raise_to(counts + 1, most_upper);
-  raise_to(counts + 2, most);
-  add_to(counts + 3, operations);
+  raise_to(&report->most_lower, most_lower);
+  raise_to(&report->most_upper, most_upper);
+  raise_to(&report->most, most);
+  add_to(&report->operations, operations);
 }
 
-template <class I> void count(DeviceFactorPattern<I>* p)
+/// Behind what tells of flaws; waits.
+template <class I>
+PatternReport count(DeviceFactorPattern<I>* p, const DeviceArray<PatternReport>& report,
+                    const std::function<void()>& meanwhile = {})
 {
   constexpr unsigned blocks = 1024;
-  DeviceArray<unsigned long long> counts(4);
-  counts.fill(0, nullptr);
   count_rows<I><<<std::min(blocks, blocks_for(p->n, threads_a_block)), threads_a_block>>>(
-      p->n, p->lower_begin.data(), p->upper_begin.data(), counts.data());
+      p->n, p->lower_begin.data(), p->upper_begin.data(), report.data());
   check_launch("count_rows");
-  std::int64_t found[4];
-  static_assert(sizeof found[0] == sizeof(unsigned long long));
-  counts.read(reinterpret_cast<unsigned long long*>(found), 0, 4, nullptr);
-  p->counts = {found[0], found[1], found[2], found[3]};
+  if (meanwhile) meanwhile();
+  PatternReport found;
+  report.read(&found, 0, 1, nullptr);
+  const auto number = [](unsigned long long v) { return static_cast<std::int64_t>(v); };
+  p->counts = {number(found.most_lower), number(found.most_upper), number(found.most), number(found.operations)};
+  return found;
+}
+
+DeviceArray<PatternReport> empty_report()
+{
+  DeviceArray<PatternReport> report(1);
+  report.fill(0, nullptr);
+  return report;
 }
 
 /// Is each row of A that of L, the diagonal and that of U, one after the other? Of IC: does it end in them?
@@ -198,11 +217,12 @@ template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, c
   } else {
     look_up_sources(made, A, &p);
   }
-  count(&p);
+  count(&p, empty_report());
   return p;
 }
 
-template <class I> bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out)
+template <class I>
+bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out, const std::function<void()>& meanwhile)
 {
   if (A.n == 0) return false;
   DeviceFactorPattern<I> p;
@@ -210,15 +230,18 @@ template <class I> bool split(Kind kind, const DevicePattern<I>& A, DeviceFactor
   p.n = A.n;
   p.lower_begin = DeviceArray<I>(static_cast<std::size_t>(A.n) + 1);
   p.upper_begin = DeviceArray<I>(static_cast<std::size_t>(A.n) + 1);
-  const Flag flawed;
+  const DeviceArray<PatternReport> report = empty_report();
   for (const DeviceArray<I>* lengths : {&p.lower_begin, &p.upper_begin})
     SYNCFREE_CUDA(cudaMemsetAsync(lengths->data() + A.n, 0, sizeof(I), nullptr));
   inspect_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
-                                                            flawed.data());
+                                                            &report.data()->flawed);
   check_launch("inspect_rows");
-  if (flawed.is_raised()) return false;
-  p.lower_column = DeviceArray<I>(add_up_and_read(p.lower_begin));
-  p.upper_column = DeviceArray<I>(add_up_and_read(p.upper_begin));
+  add_up(p.lower_begin);
+  add_up(p.upper_begin);
+  const PatternReport found = count(&p, report, meanwhile);
+  if (found.flawed) return false;
+  p.lower_column = DeviceArray<I>(static_cast<std::size_t>(found.lower));
+  p.upper_column = DeviceArray<I>(static_cast<std::size_t>(found.upper));
   make_sources(&p);
   cut_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
                                                         p.lower_column.data(), p.upper_column.data(),
@@ -226,14 +249,13 @@ template <class I> bool split(Kind kind, const DevicePattern<I>& A, DeviceFactor
                                                         p.diagonal_source.data());
   check_launch("cut_rows");
   if (kind == Kind::icc && !is_symmetric(p)) return false;
-  count(&p);
   *out = std::move(p);
   return true;
 }
 
 #define INSTANTIATE(I)                                                                                \
   template DeviceFactorPattern<I> upload<I>(const FactorPattern<I>&, const PatternView<I>&); \
-  template bool split<I>(Kind, const DevicePattern<I>&, DeviceFactorPattern<I>*);
+  template bool split<I>(Kind, const DevicePattern<I>&, DeviceFactorPattern<I>*, const std::function<void()>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -3,6 +3,8 @@
 /// The pattern of a factor in device memory, and where its numbers come from. On the null stream; has happened on
 /// return. Throws Failure and std::bad_alloc.
 
+#include <functional>
+
 #include "pattern.hpp"
 #include "syncfree/factor.hpp"
 
@@ -46,6 +48,9 @@ template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, c
 /// ILU(0) or IC(0) in natural order: rows of A cut in two. Returns false where A's pattern has a flaw, of which
 /// check_pattern() and make_factor_pattern() will tell, or, for IC, is not symmetric.
 ///   A  row offsets ascend from 0 to nnz; nothing is known of the columns
-template <class I> bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out);
+///   meanwhile  work for the host while the device looks at A
+template <class I>
+bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out,
+           const std::function<void()>& meanwhile = {});
 
 }  // namespace syncfree::cuda

@@ -65,6 +65,7 @@ inline int choose_lanes_of_whole_rows(const Granularity& g) { return g.longest >
 
 /// Entries that one row may keep where long rows are split.
 inline int longest_row(int lanes) { return lanes == 1 ? 32 : lanes == 32 ? 512 : 128; }
+inline bool splits_rows(const Granularity& g, int lanes) { return g.longest > 2 * longest_row(lanes); }
 
 /// body(an integral constant) for one of the five.
 template <class Body> void with_lanes(int lanes, Body body)

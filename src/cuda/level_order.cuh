@@ -340,7 +340,7 @@ private:
 
   StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads) const
   {
-    if (granularity.longest <= 2 * longest_row(lanes_)) return {triangle, level_order(triangle), true};
+    if (!splits_rows(granularity, lanes_)) return StoredTriangle<T, V, I>(triangle);
     SplitRows<I> split;
     const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split,
                                           threads);

@@ -4,6 +4,8 @@
 #include "levels.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "core/instantiate.hpp"
 #include "flag.cuh"
@@ -99,70 +101,119 @@ template <class I> __global__ void find_begins(std::size_t n, const unsigned* le
   if (r + 1 == n) begin[level[r]] = static_cast<I>(n);
 }
 
-/// False where the guess is wrong.
-template <class I>
-bool guess(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, const DeviceArray<unsigned>& level,
-           cudaStream_t stream)
-{
-  if (!grid.may_have_levels(T.n)) return false;
-  const Flag wrong(stream);
-  take_levels_of_grid<I><<<blocks_for(T.n, threads_a_block), threads_a_block, 0, stream>>>(T, lower, grid, level.data(),
-                                                                                           wrong.data());
-  check_launch("take_levels_of_grid");
-  return !wrong.is_raised();
-}
-
-/// False where it takes too long.
-template <class I>
-bool wait_for_levels(const DevicePattern<I>& T, bool lower, std::uint64_t patience, DeviceArray<unsigned>& level,
-                     cudaStream_t stream)
-{
-  DeviceArray<unsigned long long> counter(1);
-  const Flag late(stream);
-  counter.fill(0, stream);
-  level.fill(0, stream);
-  find_levels_by_waiting<I><<<blocks_for(T.n, threads_a_block), threads_a_block, 0, stream>>>(
-      T, lower, level.data(), counter.data(), patience, late.data());
-  check_launch("find_levels_by_waiting");
-  return !late.is_raised();
-}
-
-template <class I> void sort_by_level(const DeviceArray<unsigned>& level, DeviceLevels<I>* out, cudaStream_t stream)
-{
-  const std::size_t n = level.size();
-  const DeviceArray<unsigned> sorted(n);
-  const DeviceArray<I> row(n);
-  out->row = DeviceArray<I>(n);
-  number_rows<I><<<blocks_for(n, threads_a_block), threads_a_block, 0, stream>>>(n, row.data());
-  check_launch("number_rows");
-  sort_pairs(level.data(), sorted, row, out->row, bits_of(n), stream);
-  unsigned count;
-  sorted.read(&count, n - 1, 1, stream);
-  out->count = static_cast<I>(count);
-  out->begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
-  find_begins<I><<<blocks_for(n, threads_a_block), threads_a_block, 0, stream>>>(n, sorted.data(), out->begin.data());
-  check_launch("find_begins");
-  SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-}
-
 /// About what a pass on the host takes.
 template <class I> std::uint64_t patience_for(const DevicePattern<I>& T)
 {
   return 500000 + 4 * (static_cast<std::uint64_t>(T.n) + static_cast<std::uint64_t>(T.nnz));
 }
 
+unsigned blocks_of(std::size_t rows) { return blocks_for(rows, threads_a_block); }
+
 }  // namespace
+
+/// What is in the queue or done.
+template <class I> class LevelSearch<I>::Work {
+public:
+  Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience)
+      : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)),
+        can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), flag_(stream), level_(can_ ? T.n : 0),
+        guessed_(can_ && grid.may_have_levels(T.n))
+  {
+    if (guessed_) take_guess();
+    else if (can_) wait_for_levels();
+  }
+
+  bool sort()
+  {
+    if (!can_ || !are_known()) return false;
+    const std::size_t n = level_.size();
+    sorted_ = DeviceArray<unsigned>(n), row_ = DeviceArray<I>(n);
+    levels_.row = DeviceArray<I>(n);
+    number_rows<I><<<blocks_of(n), threads_a_block, 0, stream_>>>(n, row_.data());
+    check_launch("number_rows");
+    sort_pairs(level_.data(), sorted_, row_, levels_.row, bits_of(n), stream_);
+    return true;
+  }
+
+  void count()
+  {
+    const std::size_t n = level_.size();
+    unsigned count;
+    sorted_.read(&count, n - 1, 1, stream_);
+    levels_.count = static_cast<I>(count);
+    levels_.begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
+    find_begins<I><<<blocks_of(n), threads_a_block, 0, stream_>>>(n, sorted_.data(), levels_.begin.data());
+    check_launch("find_begins");
+  }
+
+  DeviceLevels<I> take()
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream_));
+    return std::move(levels_);
+  }
+
+private:
+  void take_guess()
+  {
+    take_levels_of_grid<I><<<blocks_of(level_.size()), threads_a_block, 0, stream_>>>(T_, lower_, grid_, level_.data(),
+                                                                                     flag_.data());
+    check_launch("take_levels_of_grid");
+  }
+
+  void wait_for_levels()
+  {
+    counter_ = DeviceArray<unsigned long long>(1);
+    counter_.fill(0, stream_);
+    level_.fill(0, stream_);
+    find_levels_by_waiting<I><<<blocks_of(level_.size()), threads_a_block, 0, stream_>>>(
+        T_, lower_, level_.data(), counter_.data(), patience_, flag_.data());
+    check_launch("find_levels_by_waiting");
+  }
+
+  /// False where it takes too long.
+  bool are_known()
+  {
+    if (!flag_.is_raised()) return true;
+    if (!guessed_) return false;
+    flag_ = Flag(stream_);
+    wait_for_levels();
+    return !flag_.is_raised();
+  }
+
+  const DevicePattern<I> T_;
+  const bool lower_;
+  const Grid<I> grid_;
+  const cudaStream_t stream_;
+  const std::uint64_t patience_;
+  const bool can_;
+  Flag flag_;  ///< a guess is wrong, or it takes too long
+  DeviceArray<unsigned> level_, sorted_;
+  DeviceArray<unsigned long long> counter_;
+  DeviceArray<I> row_;
+  DeviceLevels<I> levels_;
+  bool guessed_;
+};
+
+template <class I>
+LevelSearch<I>::LevelSearch(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream,
+                            std::uint64_t patience)
+    : work_(std::make_unique<Work>(T, lower, grid, stream, patience))
+{
+}
+template <class I> LevelSearch<I>::LevelSearch(LevelSearch&&) noexcept = default;
+template <class I> LevelSearch<I>::~LevelSearch() = default;
+template <class I> bool LevelSearch<I>::sort() { return work_->sort(); }
+template <class I> void LevelSearch<I>::count() { work_->count(); }
+template <class I> DeviceLevels<I> LevelSearch<I>::take() { return work_->take(); }
 
 template <class I>
 bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
                  cudaStream_t stream, std::uint64_t patience)
 {
-  if (T.n == 0 || static_cast<std::uint64_t>(T.n) >= ~0u) return false;
-  DeviceArray<unsigned> level(T.n);
-  if (!guess(T, lower, grid, level, stream) &&
-      !wait_for_levels(T, lower, patience ? patience : patience_for(T), level, stream))
-    return false;
-  sort_by_level(level, out, stream);
+  LevelSearch<I> search(T, lower, grid, stream, patience);
+  if (!search.sort()) return false;
+  search.count();
+  *out = search.take();
   return true;
 }
 
@@ -183,6 +234,7 @@ template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
 }
 
 #define INSTANTIATE(I)                                                                                      \
+  template class LevelSearch<I>;                                                                            \
   template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, cudaStream_t, \
                                std::uint64_t);                                                             \
   template DeviceLevels<I> upload<I>(const LevelSets<I>&);                                                  \

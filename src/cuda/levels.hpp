@@ -1,8 +1,9 @@
 #pragma once
 
-/// Levels of a triangle, found on the device. Has happened on return. Throws Failure and std::bad_alloc.
+/// Levels of a triangle, found on the device. Throws Failure and std::bad_alloc.
 
 #include <cstdint>
+#include <memory>
 
 #include "core/tiling.hpp"
 #include "pattern.hpp"
@@ -14,6 +15,26 @@ namespace syncfree::cuda {
 template <class I> struct DeviceLevels {
   I count = 0;
   DeviceArray<I> row, begin;
+};
+
+/// A search for the levels of a triangle. It is in the queue when this has been made, sort() waits for the levels and
+/// queues the next part, count() waits for that, and take() for all: so two searches can go on beside each other.
+template <class I> class LevelSearch {
+public:
+  /// As of find_levels().
+  LevelSearch(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream,
+              std::uint64_t patience = 0);
+  LevelSearch(LevelSearch&&) noexcept;
+  ~LevelSearch();
+
+  /// False where the device gives up; then that is all.
+  bool sort();
+  void count();
+  DeviceLevels<I> take();
+
+private:
+  class Work;
+  std::unique_ptr<Work> work_;
 };
 
 /// The same levels as make_level_sets() finds. Returns false where the device gives up, because it would take longer

@@ -1,12 +1,16 @@
-/// What merge_plan.hpp declares: groups are chosen by a block a run of levels, their columns made by a block a group.
+/// What merge_plan.hpp declares: groups are chosen by a cluster of blocks a run of levels, their columns made by one a
+/// group.
 
 #include "merge_plan.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <new>
+#include <utility>
 
 #include "core/instantiate.hpp"
 #include "launch.hpp"
+#include "merge_choice.cuh"
 #include "merge_groups.cuh"
 #include "scan.cuh"
 #include "stream.hpp"
@@ -44,22 +48,32 @@ unsigned blocks_of_team(std::uint64_t teams)
 template <class I> class ChosenGroups {
 public:
   ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRun> runs, const MergeRule& rule)
-      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_),
-        place_(triangle.row ? places_in(triangle.T.n, triangle.row) : DeviceArray<I>()),
-        level_begin_(triangle.level_begin), group_(places()), depth_(places()), p_(places() + 1), r_(places() + 1),
-        number_(numbers()), row_(places()), bits_(runs_.size() * words()), state_(runs_.size()), reports_(runs_.size()),
+      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_, stream_.get()),
+        place_(triangle.row ? places_in(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
+        level_begin_(triangle.level_begin, stream_.get()), group_(places()), depth_(places()), p_(places() + 1),
+        r_(places() + 1), number_(numbers()), row_(places()), bits_(runs_.size() * words()), state_(runs_.size()),
+        reports_(runs_.size()),
         blocks_(choose_blocks())
   {
-    p_.fill(0, nullptr);  // the scans read the last one, too
-    r_.fill(0, nullptr);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    p_.fill(0, stream_.get());  // the scans read the last one, too
+    r_.fill(0, stream_.get());
+  }
+
+  /// Queues the first pass of choose().
+  void begin()
+  {
+    begin_pass(rule_.hop);
+    begun_ = true;
   }
 
   /// Smaller and smaller groups, until there are few enough entries. Returns the hop time that they were made with.
   double choose()
   {
     const auto limit = static_cast<double>(std::numeric_limits<I>::max());
-    const auto merge = [&](double hop) { return this->merge(hop); };
+    const auto merge = [&](double hop) {
+      if (!std::exchange(begun_, false)) begin_pass(hop);
+      return end_pass();
+    };
     found_ = merge_until_few(rule_, triangle_.plain_entries(), limit, merge);
     return found_.hop;
   }
@@ -70,10 +84,10 @@ public:
     return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
   }
 
-  /// Only once, and of runs that are all levels.
-  DeviceMergePlan<I> plan()
+  /// Queues what plan() waits for, when groups have been chosen.
+  void begin_columns()
   {
-    DeviceMergePlan<I> made;
+    DeviceMergePlan<I>& made = made_;
     std::vector<I> before;
     for (const RunCounts& run : found_.counts) {
       before.push_back(made.groups);
@@ -81,11 +95,22 @@ public:
       made.longest = std::max(made.longest, run.longest);
     }
     made.span = span_;
+    add_up(p_, stream_.get());
+    add_up(r_, stream_.get());
     number_all(before, &made);
-    made.p_column = DeviceArray<I>(static_cast<std::size_t>(add_up_and_read(p_, stream_.get())));
-    made.r_column = DeviceArray<I>(static_cast<std::size_t>(add_up_and_read(r_, stream_.get())));
+    made.p_column = DeviceArray<I>(sum_of(p_));
+    made.r_column = DeviceArray<I>(sum_of(r_));
     if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
     fill(made);
+    filled_ = true;
+  }
+
+  /// Only once, and of runs that are all levels.
+  DeviceMergePlan<I> plan()
+  {
+    if (!filled_) begin_columns();
+    stream_.wait();
+    DeviceMergePlan<I> made = std::move(made_);
     made.group = std::move(group_);
     made.depth = std::move(depth_);
     made.level_begin = std::move(level_begin_);
@@ -112,16 +137,20 @@ private:
     return places() > 2 * choosing_threads / 32 * levels ? blocks_of_team(runs_.size()) : 1;
   }
 
+  /// Eight for short rows.
+  unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(places()) ? 8 : 32; }
+
   LevelledView<I> view() const
   {
     return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? place_.data() : nullptr,
             level_begin_.data()};
   }
 
-  std::vector<RunCounts> merge(double hop)
+  void begin_pass(double hop)
   {
     const GroupSearch<I> search = {hop,           rule_.entry,  rule_.most_levels, triangle_.T.n, words(),
-                                   number_.data(), row_.data(), bits_.data(),      state_.data(), blocks_};
+                                   number_.data(), row_.data(), bits_.data(),      state_.data(), blocks_,
+                                   lanes()};
     number_.fill(0, stream_.get());
     state_.fill(0, stream_.get());
     reports_.fill(0, stream_.get());
@@ -129,6 +158,10 @@ private:
     const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get(), false,
                                blocks_};
     launch(choose_groups<I>, place, view(), runs_there_.data(), search, rows, reports_.data());
+  }
+
+  std::vector<RunCounts> end_pass()
+  {
     std::vector<RunReport> reports(runs_.size());
     reports_.read(reports.data(), 0, reports.size(), stream_.get());
     std::vector<RunCounts> counts;
@@ -145,15 +178,21 @@ private:
   void number_all(const std::vector<I>& before, DeviceMergePlan<I>* made)
   {
     const auto groups = static_cast<std::size_t>(made->groups);
-    const DeviceArray<I> before_there(before);
+    const DeviceArray<I> before_there(before, stream_.get());
     made->group_begin = DeviceArray<I>(groups + 1);
     made->group_level = DeviceArray<I>(groups);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     number_groups<I><<<static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get()>>>(
         runs_there_.data(), before_there.data(), level_begin_.data(), depth_.data(), group_.data(),
         made->group_begin.data(), made->group_level.data(), made->groups, triangle_.T.n);
     check_launch("number_groups");
-    stream_.wait();  // before_there ends here
+  }
+
+  /// Of lengths that have been added up.
+  std::size_t sum_of(const DeviceArray<I>& offsets) const
+  {
+    I sum;
+    offsets.read(&sum, offsets.size() - 1, 1, stream_.get());
+    return static_cast<std::size_t>(sum);
   }
 
   void fill(const DeviceMergePlan<I>& made) const
@@ -170,12 +209,11 @@ private:
                                       made.r_local.data()};
     launch(fill_groups<I>, {blocks, filling_threads, 0, stream_.get(), false, team}, view(), made.groups,
            made.group_begin.data(), made.group_level.data(), memory, scratch.data(), team, columns);
-    stream_.wait();
   }
 
   const LevelledPattern<I>& triangle_;
   const MergeRule& rule_;
-  Stream stream_;  ///< the plans of L and of U may be under way at once
+  Stream stream_{Urgency::first};  ///< the plans of L and of U may be under way at once, and the factor
   std::vector<LevelRun> runs_;
   FoundGroups found_;
   std::int64_t span_ = 0, words_of_group_ = 0;
@@ -188,13 +226,21 @@ private:
   DeviceArray<std::uint32_t> bits_;
   DeviceArray<RunState> state_;
   DeviceArray<RunReport> reports_;
-  unsigned blocks_;  ///< of a run
+  unsigned blocks_;      ///< of a run
+  bool begun_ = false;  ///< a pass is in the queue
+  bool filled_ = false;
+  DeviceMergePlan<I> made_;
 };
 
-/// Places are 32-bit numbers here.
+/// Places are 32-bit numbers here, of which each entry takes three at most.
 template <class I> bool is_too_large(const DevicePattern<I>& T)
 {
-  return static_cast<std::uint64_t>(T.n) >= ~0u || static_cast<std::uint64_t>(T.nnz) >= ~0u;
+  return static_cast<std::uint64_t>(T.n) >= ~0u || static_cast<std::uint64_t>(T.nnz) >= ~0u / 4;
+}
+
+template <class I> bool is_worth_a_look(const LevelledPattern<I>& triangle)
+{
+  return may_merge(triangle.T.n, static_cast<std::int64_t>(triangle.level_begin.size()) - 1);
 }
 
 }  // namespace
@@ -204,15 +250,35 @@ public:
   Work(LevelledPattern<I> triangle, const MergeRule& rule) : triangle_(std::move(triangle)), rule_(rule) {}
 
   const LevelledPattern<I>& triangle() const { return triangle_; }
+  void begin()
+  {
+    if (groups_ || looked_) return;
+    std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
+    sampled_ = !sample.empty();
+    make_groups(sampled_ ? std::move(sample) : cut_into_runs(triangle_.level_begin, rule_));
+    groups_->begin();
+  }
   MergeForecast forecast()
   {
     look();
     return forecast_;
   }
-  DeviceMergePlan<I> plan()
+  /// Of all levels, if what was looked at was a sample.
+  void begin_groups()
   {
     look();
-    if (!groups_) choose(cut_into_runs(triangle_.level_begin, rule_));
+    if (groups_) return;
+    make_groups(cut_into_runs(triangle_.level_begin, rule_));
+    groups_->begin();
+  }
+  void begin_columns()
+  {
+    end_groups();
+    groups_->begin_columns();
+  }
+  DeviceMergePlan<I> plan()
+  {
+    end_groups();
     DeviceMergePlan<I> made = groups_->plan();
     groups_.reset();
     return made;
@@ -222,50 +288,72 @@ private:
   /// At all levels, or where they are many at a sample, which says how small groups have to be.
   void look()
   {
-    if (looked_) return;
     if (gave_up_) throw GaveUp();
-    std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
-    const bool all = sample.empty();
-    const double hop = choose(all ? cut_into_runs(triangle_.level_begin, rule_) : std::move(sample));
+    if (looked_) return;
+    begin();
+    const double hop = choose();
     forecast_ = groups_->forecast();
     looked_ = true;
-    if (all) return;
+    if (!sampled_) return;
     groups_.reset();
     rule_.hop = hop;
   }
 
-  double choose(std::vector<LevelRun> runs)
+  void end_groups()
   {
-    groups_.reset();
+    begin_groups();
+    if (sampled_) choose();
+    sampled_ = false;
+  }
+
+  /// Who gives up once does so for good.
+  void make_groups(std::vector<LevelRun> runs)
+  {
     gave_up_ = true;
-    auto groups = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
-    const double hop = groups->choose();
+    groups_ = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
     gave_up_ = false;
+  }
+
+  double choose()
+  {
+    gave_up_ = true;
+    auto groups = std::move(groups_);
+    const double hop = groups->choose();
     groups_ = std::move(groups);
+    gave_up_ = false;
     return hop;
   }
 
   LevelledPattern<I> triangle_;
   MergeRule rule_;
   bool looked_ = false, gave_up_ = false;
+  bool sampled_ = false;  ///< a sample was looked at, and groups of all levels have not been chosen yet
   MergeForecast forecast_;
-  std::unique_ptr<ChosenGroups<I>> groups_;  ///< of all levels, or none
+  std::unique_ptr<ChosenGroups<I>> groups_;  ///< that are looked at; then of all levels, or none
 };
 
 template <class I>
 Merging<I>::Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule)
     : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin)}, rule))
 {
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangle is there
 }
 template <class I> Merging<I>::Merging(Merging&&) noexcept = default;
 template <class I> Merging<I>::~Merging() = default;
+
+template <class I> void Merging<I>::begin()
+try {
+  const LevelledPattern<I>& triangle = work_->triangle();
+  if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin();
+} catch (const GaveUp&) {
+}
 
 template <class I>
 bool Merging<I>::forecast(MergeForecast* out)
 try {
   *out = {};
   const LevelledPattern<I>& triangle = work_->triangle();
-  if (!may_merge(triangle.T.n, static_cast<std::int64_t>(triangle.level_begin.size()) - 1)) return true;
+  if (!is_worth_a_look(triangle)) return true;
   if (is_too_large(triangle.T)) return false;
   *out = work_->forecast();
   return true;
@@ -274,8 +362,31 @@ try {
 }
 
 template <class I>
+template <class Body>
+void Merging<I>::prepare(const Body& body)
+try {
+  if (!failure_ && !is_too_large(work_->triangle().T)) body();
+} catch (const GaveUp&) {
+} catch (const Failure& failure) {
+  failure_ = std::make_unique<Failure>(failure);
+} catch (const std::bad_alloc&) {
+  failure_ = std::make_unique<Failure>(Failure{failed(Code::out_of_memory)});
+}
+
+template <class I> void Merging<I>::begin_groups()
+{
+  prepare([this] { work_->begin_groups(); });
+}
+
+template <class I> void Merging<I>::begin_columns()
+{
+  prepare([this] { work_->begin_columns(); });
+}
+
+template <class I>
 bool Merging<I>::plan(DeviceMergePlan<I>* out)
 try {
+  if (failure_) throw *failure_;
   if (work_->triangle().T.n == 0 || is_too_large(work_->triangle().T)) return false;
   *out = work_->plan();
   return true;
@@ -304,6 +415,7 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
   made.r_begin = DeviceArray<I>(plan.r_begin);
   made.r_column = DeviceArray<I>(plan.r_column);
   made.r_local = DeviceArray<std::uint16_t>(plan.r_local);
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // all have arrived
   return made;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The plans of core/merge_plan.hpp, made on the device and kept there. On the null stream. Throws Failure and
-/// std::bad_alloc.
+/// The plans of core/merge_plan.hpp, made on the device and kept there. In streams of their own, which do not wait for
+/// others. Throws Failure and std::bad_alloc.
 
 #include <cstdint>
 #include <memory>
@@ -46,15 +46,24 @@ public:
   Merging(Merging&&) noexcept;
   ~Merging();
 
+  /// Queues what forecast() waits for first.
+  void begin();
   /// All zeros where merging is not worth the look. Returns false, as plan() does, where the device gives up, because
   /// the plan takes more memory than it is worth.
   bool forecast(MergeForecast* out);
+  /// Each queues a part of what plan() waits for, and does first what has not been done of the parts before. What they
+  /// fail in is thrown by plan().
+  void begin_groups();
+  void begin_columns();
   /// Only once.
   bool plan(DeviceMergePlan<I>* out);
 
 private:
   class Work;
+  template <class Body> void prepare(const Body& body);
+
   std::unique_ptr<Work> work_;
+  std::unique_ptr<Failure> failure_;
 };
 
 /// Where levels begin, in host memory.

@@ -96,8 +96,8 @@ template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, S
 template <class I> class MergeSteps {
 public:
   MergeSteps() = default;
-  /// On the null stream; waits. Throws Failure.
-  explicit MergeSteps(const DeviceMergePlan<I>& plan)
+  /// Waits for the stream. Throws Failure.
+  MergeSteps(const DeviceMergePlan<I>& plan, cudaStream_t stream)
   {
     while (std::int64_t(1) << count_ < plan.longest) ++count_;
     const std::size_t n = plan.group.size();
@@ -105,12 +105,12 @@ public:
                                   plan.group_level.data(), plan.level_begin.data(), plan.p_begin.data(),
                                   plan.p_column.data(),    plan.r_begin.data()};
     DeviceArray<StepCounts> there(1);
-    there.fill(0, nullptr);
+    there.fill(0, stream);
     const unsigned blocks = blocks_for(n, listing_threads);
-    list_reads<I><<<blocks, listing_threads>>>(groups, count_, there.data(), nullptr);
+    list_reads<I><<<blocks, listing_threads, 0, stream>>>(groups, count_, there.data(), nullptr);
     check_launch("list_reads");
     StepCounts counts;
-    there.read(&counts, 0, 1, nullptr);
+    there.read(&counts, 0, 1, stream);
     longest_row_ = static_cast<std::int64_t>(counts.longest);
     for (int step = 0; step < count_; ++step) {
       begin_[step + 1] = begin_[step] + counts.next[step];
@@ -119,10 +119,10 @@ public:
     }
     if (begin_[count_] == 0) return;
     reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
-    there = DeviceArray<StepCounts>(std::vector<StepCounts>{counts});
-    list_reads<I><<<blocks, listing_threads>>>(groups, count_, there.data(), reads_.data());
+    there = DeviceArray<StepCounts>(std::vector<StepCounts>{counts}, stream);
+    list_reads<I><<<blocks, listing_threads, 0, stream>>>(groups, count_, there.data(), reads_.data());
     check_launch("list_reads");
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // `there` ends here
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
 
   int count() const { return count_; }

@@ -208,16 +208,27 @@ void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint6
 }  // namespace
 
 template <class I>
-bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, cudaStream_t stream, std::uint64_t patience)
+NodeSearch<I>::NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream)
+    : T_(T), lower_(lower), stream_(stream)
 {
-  const Steps<I> steps = {T, lower};
   const std::size_t n = T.n;
   constexpr std::uint64_t most = std::numeric_limits<I>::max();  // places are more than rows
-  if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return false;
-  DeviceArray<I> runs_before(n + 1);
-  find_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(steps, runs_before.data());
+  if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return;
+  runs_before_ = DeviceArray<I>(n + 1);
+  find_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(Steps<I>{T, lower}, runs_before_.data());
   check_launch("find_runs");
-  const I runs = add_up_and_read(runs_before, stream);
+  add_up(runs_before_, stream);
+}
+
+template <class I> bool NodeSearch<I>::find(DeviceNodes<I>* out, std::uint64_t patience) const
+{
+  if (runs_before_.empty()) return false;
+  const Steps<I> steps = {T_, lower_};
+  const std::size_t n = T_.n;
+  const cudaStream_t stream = stream_;
+  const DeviceArray<I>& runs_before = runs_before_;
+  I runs;
+  runs_before.read(&runs, n, 1, stream);
   if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
   const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
   list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data());
@@ -262,8 +273,7 @@ template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower
 }
 
 #define INSTANTIATE(I)                                                                           \
-  template bool find_nodes<I>(const DevicePattern<I>&, bool, DeviceNodes<I>*, cudaStream_t,    \
-                              std::uint64_t);                                                  \
+  template class NodeSearch<I>;                                                                \
   template NodeRows<I> order_nodes<I>(const DevicePattern<I>&, bool, const DeviceNodes<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

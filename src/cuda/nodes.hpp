@@ -26,13 +26,23 @@ template <class I> struct DeviceNodes {
 /// Rows of a node at most.
 constexpr int largest_node = 3;
 
-/// The largest nodes of which, all taken to be full, there are not many more rows than the triangle has. Returns false
-/// where even the smallest are too many.
-///   stream    in which the triangle is ready
-///   patience  as of find_levels(); behind it the host finds the levels, which are the same
-template <class I>
-bool find_nodes(const DevicePattern<I>& T, bool lower, DeviceNodes<I>* out, cudaStream_t stream = nullptr,
-                std::uint64_t patience = 0);
+/// A search for the largest nodes of which, all taken to be full, there are not many more rows than the triangle has.
+/// When it has been made, a first look is in the queue.
+template <class I> class NodeSearch {
+public:
+  ///   stream  in which the triangle is ready
+  NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream = nullptr);
+
+  /// Returns false where even the smallest are too many.
+  ///   patience  as of find_levels(); behind it the host finds the levels, which are the same
+  bool find(DeviceNodes<I>* out, std::uint64_t patience = 0) const;
+
+private:
+  DevicePattern<I> T_;
+  bool lower_;
+  cudaStream_t stream_;
+  DeviceArray<I> runs_before_;
+};
 
 /// The nodes by level, each with room for `size` rows; row p of the node at place r has place r * size + p.
 ///   row     by place: the triangle's, or -1

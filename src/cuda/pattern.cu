@@ -62,11 +62,11 @@ template <class I> unsigned warps_for(I rows)
 
 }  // namespace
 
-template <class I> DeviceArray<I> places_in(I n, const I* order)
+template <class I> DeviceArray<I> places_in(I n, const I* order, cudaStream_t stream)
 {
   DeviceArray<I> place(n);
   if (n == 0) return place;
-  invert<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(n, order, place.data());
+  invert<I><<<blocks_for(n, threads_a_block), threads_a_block, 0, stream>>>(n, order, place.data());
   check_launch("invert");
   return place;
 }
@@ -100,7 +100,7 @@ void find_sources_in_order(I n, const I* A_begin, const I* lower_begin, const I*
 }
 
 #define INSTANTIATE(I)                                                                                            \
-  template DeviceArray<I> places_in<I>(I, const I*);                                                              \
+  template DeviceArray<I> places_in<I>(I, const I*, cudaStream_t);                                                \
   template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool, bool);              \
   template void find_sources_in_order<I>(I, const I*, const I*, const I*, I*, I*, I*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

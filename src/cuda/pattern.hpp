@@ -26,8 +26,8 @@ template <class I>
 PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber,
                              bool turn);
 
-/// place[order[r]] = r, on the null stream.
-template <class I> DeviceArray<I> places_in(I n, const I* order);
+/// place[order[r]] = r.
+template <class I> DeviceArray<I> places_in(I n, const I* order, cudaStream_t stream = nullptr);
 
 /// Where the numbers of L, U and the diagonal stand in a matrix whose rows are L, diagonal and U one after the other,
 /// on the null stream.

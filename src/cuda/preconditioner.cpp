@@ -59,7 +59,7 @@ public:
       A.value = calls_.values(&a.copies, A.value, a.nnz);
       const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                         inverse_pivot(), stream());
-      const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { solvers.begin(); });
+      const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
       if (status.ok()) {
         solvers.end();
         refresh_in_turn({lower_transposed, upper_transposed});

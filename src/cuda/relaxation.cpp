@@ -56,7 +56,7 @@ public:
       const I bad = values_->refresh(value, omega, shift, least, calls_.stream());
       const RefreshOfPair<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(),
                                         values_->upper(), values_->inverse_pivot(), calls_.stream());
-      refresh.begin();
+      begin_refresh(&a, refresh);
       refresh.end();
       has_numbers_ = true;
       return bad < 0 ? Status() : failed(Code::zero_pivot, bad);

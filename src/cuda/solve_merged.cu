@@ -10,7 +10,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "core/instantiate.hpp"
@@ -19,6 +22,7 @@
 #include "merge_plan.hpp"
 #include "merge_rule.hpp"
 #include "overlapping_solver.hpp"
+#include "stream.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -32,8 +36,8 @@ template <class R> constexpr double harmless_growth = sizeof(R) == 4 ? 30 : 1e3;
 template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
-  explicit MergedRows(DeviceMergePlan<I> plan)
-      : plan_(std::move(plan)), steps_(plan_), p_(plan_.p_column.size()), r_(plan_.r_column.size())
+  MergedRows(DeviceMergePlan<I> plan, cudaStream_t stream)
+      : plan_(std::move(plan)), steps_(plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size())
   {
     /* what the steps know is not kept twice */
     plan_.depth = DeviceArray<unsigned>();
@@ -47,10 +51,11 @@ public:
   bool fit() const { return steps_.count() == 0 || found_slots().bytes() <= block_bytes(); }
 
   /// P's columns as rows of the triangle, which are `row` by place.
-  void find_rows(const I* row)
+  void find_rows(const I* row, cudaStream_t stream)
   {
     p_row_ = DeviceArray<I>(p_.size());
-    name_rows<<<blocks_for(p_row_.size(), 256), 256>>>(p_row_.size(), row, plan_.p_column.data(), p_row_.data());
+    name_rows<<<blocks_for(p_row_.size(), 256), 256, 0, stream>>>(p_row_.size(), row, plan_.p_column.data(),
+                                                                  p_row_.data());
     check_launch("name_rows");
   }
 
@@ -140,11 +145,12 @@ public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()),
-        triangle_(triangle, level_order(triangle), true), memory_(0), columns_(0), work_(triangle.n()), counter_(1),
-        reports_(2)
+        triangle_(triangle), memory_(triangle.n()), columns_(triangle.n()), work_(triangle.n()), counter_(1),
+        reports_(2), merging_(triangle.merging)
   {
-    if (triangle.merging) plan(triangle.merging);
-    else plan();
+    counter_.fill(0, nullptr);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    if (!merging_) plan();
   }
 
   bool solves_in_place() const override { return false; }
@@ -166,10 +172,13 @@ public:
   void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     triangle_.refresh(value, inverse_diagonal, stream);
+    failure_.reset();
+    if (merging_) plan_meanwhile();
     if (planned_) make_numbers(stream);
   }
   void end_refresh(const T*, const T*, cudaStream_t stream) override
   {
+    if (failure_) throw *failure_;
     if (!planned_) {
       plan();
       make_numbers(stream);
@@ -187,6 +196,7 @@ public:
   {
     char text[160];
     const auto levels = static_cast<long long>(level_begin_.size() - 1);
+    if (!planned_) return std::to_string(levels) + " levels, groups come with the numbers";
     int length = std::snprintf(text, sizeof text, "%lld levels in %lld groups of %lld at most, %.1f times the entries",
                                levels, static_cast<long long>(merged_.groups()),
                                static_cast<long long>(merged_.levels()),
@@ -212,18 +222,29 @@ private:
     plan(&merging);
   }
 
-  /// Who fails half-way plans again before the next refresh.
+  /// While the device is at the factor, whose outcome is to be known before it is told that memory is missing.
+  void plan_meanwhile()
+  try {
+    plan(std::exchange(merging_, nullptr));
+  } catch (const Failure& failure) {
+    failure_ = failure;
+  } catch (const std::bad_alloc&) {
+    failure_ = Failure{failed(Code::out_of_memory)};
+  }
+
+  /// Who fails half-way plans again in the next refresh. In a stream of its own.
   void plan(Merging<I>* merging)
   {
     planned_ = false;
+    const Stream own(Urgency::first);
     DeviceMergePlan<I> made;
     if (!merging->plan(&made)) made = plan_on_host();
-    merged_ = MergedRows<T, V, I>(std::move(made));
+    merged_ = MergedRows<T, V, I>(std::move(made), own.get());
     if (!merged_.fit()) {
       rule_.most_levels = 1;
       return plan();
     }
-    merged_.find_rows(triangle_.view().row);
+    merged_.find_rows(triangle_.view().row, own.get());
     const auto n = static_cast<double>(triangle_.n());
     Granularity g;
     g.rows_a_level = n / static_cast<double>(merged_.groups());
@@ -231,8 +252,9 @@ private:
     lanes_ = choose_lanes_of_merged(g.entries_a_row);
     blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
     with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes); });
-    begin_count();
-    planned_ = true;
+    if (!uncounted_) begin_count();
+    own.wait();
+    uncounted_ = false, planned_ = true;
   }
 
   /// Launches are counted by their blocks, and other groups may mean another number of those.
@@ -328,7 +350,9 @@ private:
   DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
-  bool planned_ = false;
+  Merging<I>* merging_;  ///< for the first plan, or nullptr
+  std::optional<Failure> failure_;
+  bool planned_ = false, uncounted_ = true;  ///< uncounted: no launch yet
   double growth_ = 0, error_ = -1;  ///< error -1: not measured
 };
 

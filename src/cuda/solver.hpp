@@ -41,6 +41,7 @@ public:
   const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr
   const DeviceNodes<I>* nodes = nullptr;           ///< nullptr: none, or nobody looked
   Merging<I>* merging = nullptr;                   ///< for a plan of `merged`, or nullptr
+  PermutedRows<I>* by_level = nullptr;             ///< rows by level, for who needs them first; or nullptr
   Grid<I> grid = {};    ///< no star's where nobody looked
   Grid<I> grid_of_nodes = {};
   std::int64_t reach = -1;  ///< typical_reach(); -1: nobody looked

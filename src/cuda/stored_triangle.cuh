@@ -40,6 +40,12 @@ void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t strea
   check_launch("take_numbers");
 }
 
+/// Rows by level.
+template <class I> DeviceArray<I> level_order(const DeviceTriangle<I>& triangle)
+{
+  return triangle.device_levels ? copy_of(triangle.device_levels->row) : DeviceArray<I>(triangle.levels().row);
+}
+
 /// The triangle's rows in an order of one's own. The entry next to the diagonal stands last in each, in an upper
 /// triangle, too: its number comes last, and until then the others have been dealt with.
 template <class T, class V, class I> class StoredTriangle {
@@ -47,8 +53,16 @@ public:
   ///   order     n rows
   ///   renumber  columns are places in that order, not rows
   StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, bool renumber)
-      : row_(std::move(order)), rows_(permute(triangle, row_.data(), renumber)), value_(triangle.nnz()),
-        inverse_diagonal_(triangle.unit ? 0 : row_.size())
+      : StoredTriangle(triangle, std::move(order), [&](const I* row) { return permute(triangle, row, renumber); })
+  {
+  }
+
+  /// By level, with places for columns. Takes the rows that the triangle may have so.
+  explicit StoredTriangle(const DeviceTriangle<I>& triangle)
+      : StoredTriangle(triangle, level_order(triangle), [&](const I* row) {
+          const bool are_there = triangle.by_level && !triangle.by_level->begin.empty();
+          return are_there ? std::move(*triangle.by_level) : permute(triangle, row, true);
+        })
   {
   }
 
@@ -74,6 +88,13 @@ public:
   std::size_t value_bytes() const { return value_.bytes() + inverse_diagonal_.bytes(); }
 
 private:
+  template <class Rows>
+  StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, const Rows& rows)
+      : row_(std::move(order)), rows_(rows(row_.data())), value_(triangle.nnz()),
+        inverse_diagonal_(triangle.unit ? 0 : row_.size())
+  {
+  }
+
   static PermutedRows<I> permute(const DeviceTriangle<I>& triangle, const I* order, bool renumber)
   {
     const DeviceArray<I> source(triangle.source, triangle.source ? triangle.nnz() : 0);
@@ -96,12 +117,6 @@ template <class I> DeviceArray<I> solve_order(const DeviceTriangle<I>& triangle)
   std::iota(order.begin(), order.end(), I(0));
   if (!triangle.lower) std::reverse(order.begin(), order.end());
   return DeviceArray<I>(order);
-}
-
-/// Rows by level.
-template <class I> DeviceArray<I> level_order(const DeviceTriangle<I>& triangle)
-{
-  return triangle.device_levels ? copy_of(triangle.device_levels->row) : DeviceArray<I>(triangle.levels().row);
 }
 
 template <class I> I count_levels(const DeviceTriangle<I>& triangle)

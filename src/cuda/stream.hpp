@@ -6,13 +6,18 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
 
-/// By device, for as long as the process lives.
+/// What is in a stream of `first` begins before what others have queued and the device has not begun: of a kernel with
+/// more blocks than run at once the rest would be in front.
+enum class Urgency { ordinary, first };
+
+/// By device and urgency, for as long as the process lives.
 class IdleStreams {
 public:
   static IdleStreams& all()
@@ -21,26 +26,29 @@ public:
     return streams;
   }
 
-  cudaStream_t take(int device)
+  cudaStream_t take(int device, Urgency urgency)
   {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      std::vector<cudaStream_t>& idle = idle_[device];
+      std::vector<cudaStream_t>& idle = idle_[{device, urgency}];
       if (!idle.empty()) {
         const cudaStream_t stream = idle.back();
         idle.pop_back();
         return stream;
       }
     }
+    int least, greatest;
     cudaStream_t stream;
-    SYNCFREE_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    SYNCFREE_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    const int priority = urgency == Urgency::first ? greatest : least;
+    SYNCFREE_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
     return stream;
   }
 
-  void put(int device, cudaStream_t stream) noexcept
+  void put(int device, Urgency urgency, cudaStream_t stream) noexcept
   try {
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_[device].push_back(stream);
+    idle_[{device, urgency}].push_back(stream);
   } catch (const std::bad_alloc&) {
     (void)cudaStreamDestroy(stream);
   }
@@ -49,15 +57,18 @@ private:
   IdleStreams() = default;
 
   std::mutex mutex_;
-  std::map<int, std::vector<cudaStream_t>> idle_;
+  std::map<std::pair<int, Urgency>, std::vector<cudaStream_t>> idle_;
 };
 
 class Stream {
 public:
-  Stream() : device_(device_at_hand()), stream_(IdleStreams::all().take(device_)) {}
+  explicit Stream(Urgency urgency = Urgency::ordinary)
+      : device_(device_at_hand()), urgency_(urgency), stream_(IdleStreams::all().take(device_, urgency_))
+  {
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() { IdleStreams::all().put(device_, stream_); }
+  ~Stream() { IdleStreams::all().put(device_, urgency_, stream_); }
   cudaStream_t get() const { return stream_; }
   void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
 
@@ -70,6 +81,7 @@ private:
   }
 
   int device_;
+  Urgency urgency_;
   cudaStream_t stream_;
 };
 

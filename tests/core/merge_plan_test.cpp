@@ -152,6 +152,19 @@ TEST(MergePlans, are_made_in_more_and_shorter_runs_where_levels_are_few)
   }
 }
 
+/// A run takes as long as it has levels, unless these are wide.
+TEST(MergePlans, have_runs_that_take_equally_long)
+{
+  std::vector<I> level_begin = {0};
+  for (I level = 0; level < 600; ++level) level_begin.push_back(level_begin.back() + (level < 30 ? 1000 : 3));
+  MergeRule rule;
+  rule.run_levels = 64;
+  const std::vector<LevelRun> runs = cut_into_runs(level_begin, rule);
+  ASSERT_EQ(runs.size(), 9u);
+  EXPECT_LT(runs.front().last, 30) << "wide levels";
+  for (std::size_t r = 3; r < runs.size(); ++r) EXPECT_LE(runs[r].last - runs[r].first, 95);
+}
+
 TEST(MergePlans, do_not_depend_on_the_number_of_threads)
 {
   const auto T = random_deep_triangle<I>(6, 4000, 3, true);

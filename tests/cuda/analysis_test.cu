@@ -289,7 +289,7 @@ TYPED_TEST(Analyses, find_nodes)
       const OnDevice<I> there(copy);
       for (const std::uint64_t patience : {patient, std::uint64_t(1)}) {
         DeviceNodes<I> nodes;
-        ASSERT_EQ(find_nodes(there.view(), lower, &nodes, nullptr, patience), size > 0);
+        ASSERT_EQ(NodeSearch<I>(there.view(), lower).find(&nodes, patience), size > 0);
         EXPECT_EQ(nodes.size, size);
         if (size == 0) continue;
         EXPECT_EQ(host(nodes.first), truth.first);

@@ -192,6 +192,32 @@ TEST(Device, merged_groups_may_know_many_columns)
   }
 }
 
+/// Which are made beside the factor, also where that fails at first; small triangles are looked at as a whole, others
+/// at a few of their levels first.
+TEST(Device, merged_plans_come_with_the_numbers)
+{
+  if (short_run()) return;  // under a sanitizer
+  for (const I n : {3000, 70000}) {
+    SCOPED_TRACE(n);
+    const auto A = random_band(n, 3, n / 50, 0, 3);
+    const auto b = random_vector<double>(A.n, 5);
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {"merged", 2}).message(), "success");
+    EXPECT_NE(p->summarize().plan.find("groups come with the numbers"), std::string::npos) << p->summarize().plan;
+    auto bad = A;
+    std::fill(bad.value.begin() + bad.row_begin[n / 2], bad.value.begin() + bad.row_begin[n / 2 + 1], 0.0);
+    EXPECT_EQ(p->refresh(bad.view(), PivotRule()).code, Code::zero_pivot);
+    for (int round = 0; round < 2; ++round) {
+      p->use(Memory::host, nullptr);
+      ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+      EXPECT_NE(p->summarize().plan.find(" groups of "), std::string::npos) << p->summarize().plan;
+      const DeviceVector from(b), to(A.n);
+      solve(*p, from, to, A.n);
+      expect_near(to.get(), solution(A, b));
+    }
+  }
+}
+
 TEST(Device, trials_choose_among_strategies_that_solve_rightly)
 {
   for (const auto& A :

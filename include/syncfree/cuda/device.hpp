@@ -76,6 +76,13 @@ public:
     if (size) SYNCFREE_CUDA(cudaMemcpy(data_, from, bytes(), cudaMemcpyHostToDevice));
   }
   template <class A> explicit DeviceArray(const std::vector<V, A>& from) : DeviceArray(from.data(), from.size()) {}
+  /// The same for kernels of that stream, which alone is waited for.
+  template <class A> DeviceArray(const std::vector<V, A>& from, cudaStream_t stream) : DeviceArray(from.size())
+  {
+    if (!size_) return;
+    SYNCFREE_CUDA(cudaMemcpyAsync(data_, from.data(), bytes(), cudaMemcpyHostToDevice, stream));
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  }
   DeviceArray(DeviceArray&& other) noexcept { swap(other); }
   DeviceArray& operator=(DeviceArray&& other) noexcept
   {
