@@ -83,6 +83,33 @@ Matrix stencil(std::int64_t rows, int dimensions, int reach)
   return grid({m, m, dimensions == 3 ? m : 1}, neighbours(dimensions, reach), 1, negative);
 }
 
+bool is_prime(std::int64_t m)
+{
+  for (std::int64_t d = 2; d * d <= m; ++d)
+    if (m % d == 0) return false;
+  return m > 1;
+}
+
+std::int64_t prime_behind(std::int64_t m)
+{
+  while (!is_prime(++m));
+  return m;
+}
+
+/// Edges that nothing divides evenly, of a box that is no cube: 131, 127 and 113 for 1,879,981 rows.
+Offset edges_of_primes(std::int64_t rows)
+{
+  for (std::int64_t m = edge(rows, 3);; ++m) {
+    const std::int64_t y = prime_behind(m), x = prime_behind(y);
+    std::int64_t z = std::max<std::int64_t>(2, 11 * m / 12);
+    while (!is_prime(z)) --z;
+    if (x * y * z >= rows) return {x, y, z};
+  }
+}
+
+Matrix make_7pt_primes(std::int64_t rows) { return grid(edges_of_primes(rows), neighbours(3, 1), 1, negative); }
+Matrix make_27pt_primes(std::int64_t rows) { return grid(edges_of_primes(rows), neighbours(3, 3), 1, negative); }
+
 Matrix make_7pt(std::int64_t rows) { return stencil(rows, 3, 1); }
 Matrix make_27pt(std::int64_t rows) { return stencil(rows, 3, 3); }
 Matrix make_5pt(std::int64_t rows) { return stencil(rows, 2, 1); }
@@ -211,6 +238,8 @@ const std::vector<Generator>& generators()
       {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw, true},
       {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh, true},
       {"chain", "tridiagonal: every row waits for the one before", make_chain, true},
+      {"7pt_primes", "7-point stencil on a box whose edges are primes", make_7pt_primes, false},
+      {"27pt_primes", "27-point stencil on such a box", make_27pt_primes, false},
       {"narrow_band", "30 random neighbours before each row, at most 300 away", make_narrow_band, false},
       {"mesh_on_curve", "mesh, rows along a space-filling curve", make_mesh_on_curve, false},
       {"mesh_at_random", "mesh, rows in random order", make_mesh_at_random, false},
