@@ -243,7 +243,7 @@ private:
   bool wants_nodes() const
   {
     constexpr std::int64_t longest_row = 256;
-    const bool wanted = is_auto() ? chooses() : asks_for("level_order") || asks_for("courier");
+    const bool wanted = chooses() || asks_for("level_order") || asks_for("courier");
     return wanted && !L_->grid.star && longest() <= longest_row;
   }
 
@@ -257,10 +257,7 @@ private:
   /// Of both triangles.
   std::int64_t longest() const { return std::max(L_->longest(), U_->longest()); }
 
-  bool wants_tiles() const
-  {
-    return (is_auto() ? chooses() : asks_for("courier")) && a_.options.blocks.least_rows == 0;
-  }
+  bool wants_tiles() const { return (chooses() || asks_for("courier")) && a_.options.blocks.least_rows == 0; }
 
   /// Only looks at the grid, which may be found not to be one.
   void choose_tiles(const Grid<I>& grid)

@@ -227,8 +227,8 @@ private:
   DeviceArray<RunState> state_;
   DeviceArray<RunReport> reports_;
   unsigned blocks_;      ///< of a run
-  bool begun_ = false;  ///< a pass is in the queue
-  bool filled_ = false;
+  bool begun_ = false;   ///< a pass is in the queue
+  bool filled_ = false;  ///< or columns are
   DeviceMergePlan<I> made_;
 };
 
