@@ -78,6 +78,7 @@ struct Summary {
   std::size_t factor_bytes = 0;     ///< patterns and numbers
   std::size_t plan_bytes = 0;       ///< everything the strategies added
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
+  std::size_t peak_bytes = 0;       ///< at once, from the analysis to the first refresh; 0 where nobody counts
   std::string plan;             ///< one line for people, or nothing
   PivotReport pivots;
 };

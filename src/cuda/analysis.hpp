@@ -3,6 +3,7 @@
 /// Everything that one analysis makes, and how it is made. Throws Failure and std::bad_alloc.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -50,6 +51,8 @@ template <class T, class I> struct Analysis {
   DeviceArray<T> wide_work;                                   ///< n numbers for each of several right-hand sides
   Copies<T> copies;
   PivotReport pivots;
+  std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, those of other preconditioners too
+  std::size_t peak_bytes = 0;      ///< beyond them, up to the first refresh; 0: not yet
   I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
 };
 

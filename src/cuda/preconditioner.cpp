@@ -38,6 +38,7 @@ public:
     const Status status = calls_.run([&] {
       auto made = std::make_unique<Analysis<T, I>>();
       made->options = options;
+      if (MemoryPool* pool = MemoryPool::of_device()) made->memory_before = pool->begin_peak();
       if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
       const Status status = make_analysis({A, on_device, symbolic}, made.get());
       if (status.ok()) analysis_ = std::move(made);
@@ -63,6 +64,7 @@ public:
       if (status.ok()) {
         solvers.end();
         refresh_in_turn({lower_transposed, upper_transposed});
+        if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
       }
       factored_ = status.ok();
       return status;
@@ -131,6 +133,7 @@ public:
     s.factor_bytes += a.factorization->value_bytes();
     s.plan_bytes += a.factorization->plan_bytes();
     s.pivots = a.pivots;
+    s.peak_bytes = a.peak_bytes;
     return s;
   }
 
@@ -179,6 +182,12 @@ private:
   {
     if (MemoryPool* pool = MemoryPool::of_device()) SYNCFREE_CUDA(succeeded ? pool->free_left() : pool->give_back());
     return {};
+  }
+
+  static std::size_t peak_since(std::int64_t before)
+  {
+    MemoryPool* const pool = MemoryPool::of_device();
+    return pool ? static_cast<std::size_t>(std::max<std::int64_t>(pool->peak() - before, 0)) : 0;
   }
 
   void prepare_transposes()

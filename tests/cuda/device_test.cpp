@@ -218,6 +218,24 @@ TEST(Device, merged_plans_come_with_the_numbers)
   }
 }
 
+/// That of the first numbers, and no longer of what comes later.
+TEST(Device, set_ups_tell_how_much_memory_they_had_at_once)
+{
+  const auto A = random_band(20000, 3, 200, 0, 3), other = random_band(50000, 3, 200, 0, 3);
+  for (const char* strategy : {"level_order", "merged", "courier"}) {
+    SCOPED_TRACE(strategy);
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2}).message(), "success");
+    EXPECT_EQ(p->summarize().peak_bytes, 0u);
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    const auto first = p->summarize();
+    EXPECT_GE(first.peak_bytes, first.factor_bytes + first.plan_bytes);
+    const auto q = analysed(other, strategy);
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_EQ(p->summarize().peak_bytes, first.peak_bytes);
+  }
+}
+
 TEST(Device, trials_choose_among_strategies_that_solve_rightly)
 {
   for (const auto& A :

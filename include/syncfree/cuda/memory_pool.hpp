@@ -54,36 +54,38 @@ public:
     return cudaDeviceSynchronize();
   }
 
+  /// Bytes that all arrays have, and from now on the most that they have at once.
+  std::int64_t begin_peak()
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return most_held_ = held_;
+  }
+  std::int64_t peak()
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return most_held_;
+  }
+
   /// May be used in any stream on return.
   cudaError_t allocate(void** memory, std::size_t bytes)
   {
-    if (!pool_) return cudaMalloc(memory, bytes);
-    const std::size_t capacity = KeptPieces::capacity_for(bytes);
-    if ((*memory = take_kept(capacity)) != nullptr) return cudaSuccess;
-    cudaError_t error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
-    if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
-      (void)cudaGetLastError();
-      (void)give_back();
-      error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
-    }
+    const cudaError_t error = pool_ ? allocate_from_pool(memory, bytes) : cudaMalloc(memory, bytes);
     if (error != cudaSuccess) return error;
-    count(static_cast<std::int64_t>(capacity));
-    error = cudaStreamSynchronize(stream_);
-    if (error != cudaSuccess) free(*memory, bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_ += static_cast<std::int64_t>(bytes);
+    most_held_ = std::max(most_held_, held_);
     return error;
   }
 
   /// Kernels may still use it. On whichever device the caller is.
   void free(void* memory, std::size_t bytes)
   {
-    if (!pool_) return (void)cudaFree(memory);
-    Batch full;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      left_.add({memory, KeptPieces::capacity_for(bytes)});
-      if (left_.is_full(most_left_)) full = std::exchange(left_, Batch());
+      held_ -= static_cast<std::int64_t>(bytes);
     }
-    if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
+    if (pool_) return leave(memory, bytes);
+    (void)cudaFree(memory);
   }
 
   /// Waits for the device; what was freed can be had again.
@@ -124,6 +126,34 @@ public:
   }
 
 private:
+  cudaError_t allocate_from_pool(void** memory, std::size_t bytes)
+  {
+    const std::size_t capacity = KeptPieces::capacity_for(bytes);
+    if ((*memory = take_kept(capacity)) != nullptr) return cudaSuccess;
+    cudaError_t error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
+    if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
+      (void)cudaGetLastError();
+      (void)give_back();
+      error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
+    }
+    if (error != cudaSuccess) return error;
+    count(static_cast<std::int64_t>(capacity));
+    error = cudaStreamSynchronize(stream_);
+    if (error != cudaSuccess) leave(*memory, bytes);
+    return error;
+  }
+
+  void leave(void* memory, std::size_t bytes)
+  {
+    Batch full;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      left_.add({memory, KeptPieces::capacity_for(bytes)});
+      if (left_.is_full(most_left_)) full = std::exchange(left_, Batch());
+    }
+    if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
+  }
+
   static constexpr std::size_t most_kept = 64 << 20, least_left = 32 << 20;  ///< bytes
   struct Piece {
     void* memory;
@@ -223,6 +253,7 @@ private:
   Batch left_;
   KeptPieces kept_;
   std::int64_t used_ = 0, threshold_ = -1, spare_ = 0;  ///< bytes; what is kept counts as used
+  std::int64_t held_ = 0, most_held_ = 0;               ///< bytes of arrays
 };
 
 }  // namespace syncfree::cuda
