@@ -116,8 +116,8 @@ template <class I> class LevelSearch<I>::Work {
 public:
   Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience)
       : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)),
-        can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), flag_(stream), level_(can_ ? T.n : 0),
-        guessed_(can_ && grid.may_have_levels(T.n))
+        can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), guessed_(can_ && grid.may_have_levels(T.n)),
+        flag_(stream), level_(can_ ? T.n : 0)
   {
     if (guessed_) take_guess();
     else if (can_) wait_for_levels();
@@ -185,13 +185,12 @@ private:
   const Grid<I> grid_;
   const cudaStream_t stream_;
   const std::uint64_t patience_;
-  const bool can_;
+  const bool can_, guessed_;
   Flag flag_;  ///< a guess is wrong, or it takes too long
   DeviceArray<unsigned> level_, sorted_;
   DeviceArray<unsigned long long> counter_;
   DeviceArray<I> row_;
   DeviceLevels<I> levels_;
-  bool guessed_;
 };
 
 template <class I>

@@ -98,8 +98,8 @@ public:
     add_up(p_, stream_.get());
     add_up(r_, stream_.get());
     number_all(before, &made);
-    made.p_column = DeviceArray<I>(sum_of(p_));
-    made.r_column = DeviceArray<I>(sum_of(r_));
+    made.p_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(p_, stream_.get())));
+    made.r_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(r_, stream_.get())));
     if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
     fill(made);
     filled_ = true;
@@ -185,14 +185,6 @@ private:
         runs_there_.data(), before_there.data(), level_begin_.data(), depth_.data(), group_.data(),
         made->group_begin.data(), made->group_level.data(), made->groups, triangle_.T.n);
     check_launch("number_groups");
-  }
-
-  /// Of lengths that have been added up.
-  std::size_t sum_of(const DeviceArray<I>& offsets) const
-  {
-    I sum;
-    offsets.read(&sum, offsets.size() - 1, 1, stream_.get());
-    return static_cast<std::size_t>(sum);
   }
 
   void fill(const DeviceMergePlan<I>& made) const

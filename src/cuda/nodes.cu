@@ -225,26 +225,23 @@ template <class I> bool NodeSearch<I>::find(DeviceNodes<I>* out, std::uint64_t p
   if (runs_before_.empty()) return false;
   const Steps<I> steps = {T_, lower_};
   const std::size_t n = T_.n;
-  const cudaStream_t stream = stream_;
-  const DeviceArray<I>& runs_before = runs_before_;
-  I runs;
-  runs_before.read(&runs, n, 1, stream);
+  const I runs = read_sum(runs_before_, stream_);
   if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
   const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
-  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data());
+  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream_>>>(n, runs_before_.data(), run.data());
   check_launch("list_begins");
   DeviceNodes<I> nodes;
-  nodes.size = choose_size(n, runs_before, run, stream);
+  nodes.size = choose_size(n, runs_before_, run, stream_);
   if (nodes.size == 0) return false;
   nodes.before = DeviceArray<I>(n + 1);
-  cut_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data(), nodes.size,
+  cut_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream_>>>(n, runs_before_.data(), run.data(), nodes.size,
                                                         nodes.before.data());
   check_launch("cut_runs");
-  nodes.count = add_up_and_read(nodes.before, stream);
+  nodes.count = add_up_and_read(nodes.before, stream_);
   nodes.first = DeviceArray<I>(static_cast<std::size_t>(nodes.count) + 1);
-  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(n, nodes.before.data(), nodes.first.data());
+  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream_>>>(n, nodes.before.data(), nodes.first.data());
   check_launch("list_begins");
-  find_levels_of_nodes(steps, stream, patience, &nodes);
+  find_levels_of_nodes(steps, stream_, patience, &nodes);
   *out = std::move(nodes);
   return true;
 }

@@ -18,13 +18,18 @@ template <class N> void add_up(const DeviceArray<N>& lengths, cudaStream_t strea
   SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, all, all, lengths.size(), stream));
 }
 
-/// The last of them, which is the sum of all lengths if that was 0; waits.
-template <class N> N add_up_and_read(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
+/// Of lengths that have been added up, the last of which was 0: their sum. Waits.
+template <class N> N read_sum(const DeviceArray<N>& offsets, cudaStream_t stream = nullptr)
 {
   N sum = 0;
-  add_up(lengths, stream);
-  lengths.read(&sum, lengths.size() - 1, 1, stream);
+  offsets.read(&sum, offsets.size() - 1, 1, stream);
   return sum;
+}
+
+template <class N> N add_up_and_read(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
+{
+  add_up(lengths, stream);
+  return read_sum(lengths, stream);
 }
 
 }  // namespace syncfree::cuda
