@@ -136,6 +136,13 @@ double Contender::bytes() const
          (static_cast<double>(n) + 1.0) * (2.0 * sizeof(PetscInt) + sizeof(PetscScalar));
 }
 
+double Contender::peak_bytes() const
+{
+  const std::string before = ", set-up ";
+  const std::string text = ours() ? view(pc_) : "";
+  return text.find(before) == std::string::npos ? 0 : 1e6 * std::stod(value_behind(text, before, " "));
+}
+
 std::string Contender::ran() const { return ours() ? strategy_that_ran(pc_) : "PETSc's own"; }
 
 std::string strategy_that_ran(PC pc)

@@ -114,6 +114,9 @@ class Contender {
   /// nz values and columns, and for every row its offset, the place of its diagonal entry and a scalar of solve_work.
   double bytes() const;
 
+  /// The most that the set-up had at once beyond what was there before, where ours says so; else 0.
+  double peak_bytes() const;
+
   /// The strategy that runs, with its reason where `auto` took it.
   std::string ran() const;
 

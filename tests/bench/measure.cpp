@@ -171,6 +171,7 @@ class Comparison {
     r.cg = spread_or_nothing(s.times.cg);
     r.spmv = spread(spmv_);
     r.bytes = contenders_[c].bytes();
+    r.peak_bytes = contenders_[c].peak_bytes();
     r.share = s.times.processor / s.times.wall;
     r.error = s.error;
     r.largest = largest_;

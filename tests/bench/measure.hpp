@@ -71,7 +71,7 @@ struct Result {
   Spread spmv;                   ///< one product with the matrix, the same for all contenders
   Spread cg;                     ///< a product and an application in turn, as in CG; 0 if not timed
   double largest = 0, mean = 0;  ///< of |x_i|, which should be far from the ends of the numbers
-  double bytes = 0;
+  double bytes = 0, peak_bytes = 0;
   double share = 1;   ///< of a core that the calling thread had while it was timed; less where the machine is busy
   double others = 0;  ///< cores that other programs used meanwhile, as a mean
   double error = 0;   ///< the largest |x - y| / |y| of all repetitions, y PETSc's
