@@ -1,4 +1,5 @@
-# The backend `cuda`: target `cuda` where a CUDA compiler is found, as SYNCFREE_CUDA asks:
+# The backend `cuda` where a CUDA compiler is found: target `cuda` for all scalars and indices, and `cuda_plugin` for
+# those of the PETSc at hand, which takes a fifth to compile and to load. As SYNCFREE_CUDA asks:
 #
 #   AUTO   if PETSc has CUDA and a compiler is found; a message says why not
 #   ON     it is an error if there is no compiler
@@ -45,6 +46,35 @@ if(SYNCFREE_CUDA_MISSING AND SYNCFREE_CUDA STREQUAL ON)
   message(FATAL_ERROR "The backend cuda cannot be built: ${SYNCFREE_CUDA_MISSING}")
 endif()
 
+function(add_cuda_backend target)
+  file(GLOB sources CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*.cpp)
+  add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${target} PRIVATE src)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  if(SYNCFREE_SPIN_LIMIT)
+    target_compile_definitions(${target} PRIVATE SYNCFREE_SPIN_LIMIT=100000000)
+  endif()
+  target_link_libraries(${target} PUBLIC core CUDA::cudart CUDA::cusparse)
+endfunction()
+
+# As in core/instantiate.hpp, from petscconf.h.
+function(name_petsc_scalar target)
+  file(STRINGS ${PETSc_CONFIG} config REGEX "define PETSC_USE_(REAL_SINGLE|COMPLEX|64BIT_INDICES)( |$)")
+  set(scalar double)
+  set(index std::int32_t)
+  if(config MATCHES REAL_SINGLE)
+    set(scalar float)
+    target_compile_definitions(${target} PRIVATE SYNCFREE_SCALAR_IS_SINGLE)
+  endif()
+  if(config MATCHES COMPLEX)
+    set(scalar std::complex<${scalar}>)
+  endif()
+  if(config MATCHES 64BIT_INDICES)
+    set(index std::int64_t)
+  endif()
+  target_compile_definitions(${target} PRIVATE SYNCFREE_SCALAR=${scalar} SYNCFREE_INDEX=${index})
+endfunction()
+
 set(SYNCFREE_HAVE_CUDA OFF)
 if(SYNCFREE_CUDA_MISSING)
   message(STATUS "Without the backend cuda: ${SYNCFREE_CUDA_MISSING}")
@@ -52,13 +82,10 @@ else()
   set(SYNCFREE_HAVE_CUDA ON)
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # PETSc's is, and there should be one
-  file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*.cpp)
-  add_library(cuda STATIC ${cuda_sources})
-  target_include_directories(cuda PRIVATE src)
-  target_compile_options(cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-  if(SYNCFREE_SPIN_LIMIT)
-    target_compile_definitions(cuda PRIVATE SYNCFREE_SPIN_LIMIT=100000000)
+  add_cuda_backend(cuda)
+  if(SYNCFREE_PETSC)
+    add_cuda_backend(cuda_plugin)
+    name_petsc_scalar(cuda_plugin)
   endif()
-  target_link_libraries(cuda PUBLIC core CUDA::cudart CUDA::cusparse)
   target_compile_definitions(core PUBLIC SYNCFREE_HAVE_CUDA)
 endif()

@@ -32,8 +32,8 @@ if(SYNCFREE_HAVE_CUDA)
   # PETSc 3.26's CUDA headers want C++20
   set_source_files_properties(plugin/device_cuda.cpp PROPERTIES COMPILE_OPTIONS -std=c++20)
   target_include_directories(plugin_objects PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-  target_link_libraries(syncfree_ilu PRIVATE cuda)
-  set(cuda_objects $<TARGET_OBJECTS:cuda>)
+  target_link_libraries(syncfree_ilu PRIVATE cuda_plugin)
+  set(cuda_objects $<TARGET_OBJECTS:cuda_plugin>)
   set(cuda_libraries ${CUDA_CUDART} ${CUDA_cusparse_LIBRARY}) # what the static archive needs
 endif()
 target_include_directories(syncfree_ilu INTERFACE plugin include)

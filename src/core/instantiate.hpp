@@ -1,9 +1,26 @@
 #pragma once
 
-/// The scalars and indices for which templates are compiled, in one place.
+/// The scalars and indices for which templates are compiled, in one place: all, or SYNCFREE_SCALAR and SYNCFREE_INDEX
+/// where these are defined.
 
 #include <complex>
 #include <cstdint>
+
+#ifdef SYNCFREE_SCALAR
+
+#include "syncfree/scalar.hpp"
+
+#define SYNCFREE_FOR_EACH_INDEX(X) X(SYNCFREE_INDEX)
+#define SYNCFREE_FOR_EACH_SCALAR(X) X(SYNCFREE_SCALAR, SYNCFREE_INDEX)
+#ifdef SYNCFREE_SCALAR_IS_SINGLE
+#define SYNCFREE_FOR_EACH_STORAGE(X) X(SYNCFREE_SCALAR, SYNCFREE_SCALAR, SYNCFREE_INDEX)
+#else
+#define SYNCFREE_FOR_EACH_STORAGE(X)                    \
+  X(SYNCFREE_SCALAR, SYNCFREE_SCALAR, SYNCFREE_INDEX) \
+  X(SYNCFREE_SCALAR, syncfree::single_t<SYNCFREE_SCALAR>, SYNCFREE_INDEX)
+#endif
+
+#else
 
 #define SYNCFREE_FOR_EACH_INDEX(X) \
   X(std::int32_t)                  \
@@ -30,3 +47,5 @@
 #define SYNCFREE_FOR_EACH_STORAGE(X)              \
   SYNCFREE_FOR_EACH_STORAGE_WITH(X, std::int32_t) \
   SYNCFREE_FOR_EACH_STORAGE_WITH(X, std::int64_t)
+
+#endif

@@ -418,7 +418,7 @@ private:
       pattern = {triangle->n(), triangle->nnz(), rows->begin.data(), rows->column.data()};
       row = nullptr;
     }
-    merging->emplace(pattern, row, level_begins(*triangle), rule);
+    merging->emplace(pattern, row, level_begins(*triangle), rule, triangle->longest());
     (*merging)->begin();
     triangle->merging = &**merging;
   }

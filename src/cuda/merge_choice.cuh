@@ -37,12 +37,13 @@ struct RunState {
   LevelCount count[places];
 };
 
-/// What decides where groups end, and what it is found in: by run, n numbers and `words` words of bits.
+/// What decides where groups end, and what it is found in: by run, n numbers and words of bits.
+///   bits_begin  runs + 1 offsets
 template <class I> struct GroupSearch {
   double hop, entry;
   std::int64_t most_levels;
   I n;
-  std::uint32_t words;
+  const std::uint32_t* bits_begin;
   unsigned* number;
   BitRow* row;
   std::uint32_t* bits;
@@ -52,17 +53,23 @@ template <class I> struct GroupSearch {
 };
 
 /// By place: number of the group in its run, depth from 1 on, entries of P and R.
+///   words_before  by level, where a group begins: words of bits of the groups before it in its run
 template <class I> struct GroupedRows {
   I* group;
   unsigned* depth;
   I *p_count, *r_count;
+  std::uint32_t* words_before;
 };
 
-/// span and words are those of the group that needs most.
+/// What a run's groups come to.
+///   span         of the one that has most
+///   words        of bits, when all that rows of a group read outside have numbers
+///   lacks_words  a group took more words than there are while it was looked for
+///   gave_up      or more than can be counted
 struct RunReport {
   RunCounts counts;
   std::int64_t span = 0, words = 0;
-  std::int64_t gave_up = 0;
+  std::int64_t lacks_words = 0, gave_up = 0;
 };
 
 /// What a level's rows read outside the group gets numbers from `given` + 1 on, if it has none yet. The rows' counts
@@ -107,7 +114,8 @@ __device__ void make_bits(const LevelledView<I>& T, const Team& team, const Grow
     if (w + lane == 0) group.row[own] = {begin, shape.outside, shape.inside};
     const unsigned own_bits = __popc(bits);
     const bool is_outside = w + lane < shape.outside;
-    const unsigned r = __reduce_add_sync(~0u, is_outside ? own_bits : 0), p = __reduce_add_sync(~0u, own_bits) - r;
+    const unsigned itself = w == 0, r = __reduce_add_sync(~0u, is_outside ? own_bits : 0);
+    const unsigned p = __reduce_add_sync(~0u, own_bits) - r + itself;
     entries += r + p;
     if (lane == 0 && r) add_to(out.r_count + own, static_cast<I>(r));
     if (lane == 0 && p) add_to(out.p_count + own, static_cast<I>(p));
@@ -144,13 +152,15 @@ template <class I> struct ChoosingStep {
   std::uint32_t at;
   BitRow shape;
   bool begins;
+  std::int64_t words_before;  ///< of the groups before
 };
 
 /// Decides from what was counted. By one thread of each block of a run, all of which decide alike.
 template <class I> class Choosing {
 public:
-  __device__ Choosing(const RunLevels<I>& level_begin, const GroupSearch<I>& search, LevelRun run)
-      : level_begin_(level_begin), most_levels_(search.most_levels), words_of_group_(search.words), run_(run),
+  ///   words  for the bits of a group
+  __device__ Choosing(const RunLevels<I>& level_begin, const GroupSearch<I>& search, LevelRun run, std::uint32_t words)
+      : level_begin_(level_begin), most_levels_(search.most_levels), words_of_group_(words), run_(run),
         times_{search.hop, search.entry}
   {
     step_.known = -1;
@@ -180,15 +190,17 @@ public:
   }
 
 private:
-  __device__ std::int64_t rows_until(std::int64_t level) const
+  /// Rows of the group at hand in front of a level.
+  __device__ std::int64_t rows_before(std::int64_t level) const
   {
-    return static_cast<std::int64_t>(level_begin_[level + 1] - step_.first);
+    return static_cast<std::int64_t>(level_begin_[level] - step_.first);
   }
 
   __device__ void begin_group(std::int64_t level)
   {
     ++report_.counts.groups;
-    used_ = 0, levels_ = 0, fresh_ = true;
+    used_ = 0, levels_ = 0, inside_ = 0, fresh_ = true;
+    step_.words_before = report_.words;
     step_.level = level, step_.begins = true;
     step_.first = level_begin_[level], step_.base = step_.given;
   }
@@ -196,14 +208,15 @@ private:
   __device__ void take_bits(std::int64_t level)
   {
     const std::int64_t rows = level_begin_[level + 1] - level_begin_[level];
-    const std::int64_t outside = (step_.given - step_.base + 31ll) / 32, inside = (rows_until(level) + 31) / 32;
+    const std::int64_t outside = (step_.given - step_.base + 31ll) / 32;
+    const std::int64_t inside = inside_words(rows_before(level));
     step_.level = level, step_.begins = false;
     step_.at = used_;
     step_.shape = {0, static_cast<std::uint16_t>(outside), static_cast<std::uint16_t>(inside)};
     words_ = rows * (outside + inside);
-    if (outside <= 0xffff && inside <= 0xffff && used_ + words_ <= words_of_group_) return;
-    report_.gave_up = 1;
-    step_.level = -1;
+    report_.gave_up = outside > 0xffff || inside > 0xffff;
+    report_.lacks_words = used_ + words_ > words_of_group_;
+    if (report_.gave_up || report_.lacks_words) step_.level = -1;
   }
 
   __device__ void take_level(unsigned numbers, std::int64_t plain, std::int64_t made)
@@ -215,10 +228,10 @@ private:
     report_.counts.entries += made;
     report_.counts.plain += plain;
     report_.counts.longest = max(report_.counts.longest, static_cast<std::int64_t>(levels_));
-    const std::int64_t rows = rows_until(step_.level);
+    const std::int64_t rows = rows_before(step_.level + 1);
     report_.span = max(report_.span, rows + static_cast<std::int64_t>(numbers - step_.base));
-    const std::int64_t words = step_.shape.outside + static_cast<std::int64_t>(step_.shape.inside);
-    report_.words = max(report_.words, rows * words);
+    inside_ += (rows - rows_before(step_.level)) * step_.shape.inside;
+    report_.words = step_.words_before + inside_ + rows * step_.shape.outside;
   }
 
   const RunLevels<I> level_begin_;
@@ -229,8 +242,8 @@ private:
   GroupTimes times_;
   RunReport report_;
   std::uint32_t used_ = 0;
-  unsigned levels_ = 0;     ///< of the group at hand
-  std::int64_t words_ = 0;  ///< of the level at hand
+  unsigned levels_ = 0;                  ///< of the group at hand
+  std::int64_t inside_ = 0, words_ = 0;  ///< inside words of the group at hand, all of the level at hand
   bool fresh_ = true;       ///< it begins its group
 };
 
@@ -256,12 +269,16 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
   RunState& state = team.blocks == 1 ? of_block : search.state[team.number];
   if (threadIdx.x == 0) of_block = RunState();
   __syncthreads();
-  if (threadIdx.x == 0) new (&choosing) Choosing<I>(level_begin, search, run);
+  const std::uint32_t bits_begin = search.bits_begin[team.number];
+  const std::uint32_t words = search.bits_begin[team.number + 1] - bits_begin;
+  if (threadIdx.x == 0) new (&choosing) Choosing<I>(level_begin, search, run, words);
   __syncthreads();
   for (unsigned turn = 0;; ++turn) {
     const ChoosingStep<I> step = choosing.step();
     if (step.known >= 0) {
       const I last = level_begin[step.known + 1];
+      if (team.thread() == 0 && step.depth == 1)
+        out.words_before[step.known] = static_cast<std::uint32_t>(step.words_before);
       for (I place = level_begin[step.known] + static_cast<I>(team.thread()); place < last;
            place += static_cast<I>(team.threads()))
         out.group[place] = step.group, out.depth[place] = step.depth;
@@ -269,7 +286,7 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
     if (step.level < 0) break;
     const std::size_t number = team.number, n = static_cast<std::size_t>(search.n);
     const GrowingGroup<I> group = {step.first, step.base, search.number + number * n, search.row,
-                                   search.bits + number * search.words};
+                                   search.bits + bits_begin};
     LevelCount *own = state.count + turn % RunState::places, *next = state.count + (turn + 1) % RunState::places;
     if (team.thread() == 0) state.count[(turn + 2) % RunState::places] = LevelCount();
     const std::int64_t numbered = step.begins ? step.level : step.level + 1;
@@ -287,26 +304,33 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
   if (team.thread() == 0) reports[team.number] = choosing.report();
 }
 
-/// A block a run: groups of all runs are numbered on, and told where they begin.
-///   before   groups of the runs before
+/// Of the runs before one: groups, and words of bits of those that are filled with it.
+template <class I> struct RunsBefore {
+  I groups;
+  std::uint32_t words;
+};
+
+/// A block a run: groups of all runs are numbered on, and told where they and their words begin.
 template <class I>
-__global__ void number_groups(const LevelRun* runs, const I* before, const I* level_begin, const unsigned* depth,
-                              I* group, I* group_begin, I* group_level, I groups, I n)
+__global__ void number_groups(const LevelRun* runs, const RunsBefore<I>* before, const I* level_begin,
+                              GroupedRows<I> rows, I* group_begin, I* group_level, std::uint32_t* bits_begin, I groups,
+                              I n)
 {
   const LevelRun run = runs[blockIdx.x];
   if (blockIdx.x == 0 && threadIdx.x == 0) group_begin[groups] = n;
   for (std::int64_t level = run.first + threadIdx.x; level < run.last; level += blockDim.x) {
     const I first = level_begin[level];
-    if (depth[first] != 1) continue;
-    const I own = before[blockIdx.x] + group[first];
+    if (rows.depth[first] != 1) continue;
+    const I own = before[blockIdx.x].groups + rows.group[first];
     group_begin[own] = first;
     group_level[own] = static_cast<I>(level);
+    bits_begin[own] = before[blockIdx.x].words + rows.words_before[level];
   }
   __syncthreads();
   const I end = level_begin[run.last];
   const I step = static_cast<I>(blockDim.x);
   for (I place = level_begin[run.first] + static_cast<I>(threadIdx.x); place < end; place += step)
-    group[place] += before[blockIdx.x];
+    rows.group[place] += before[blockIdx.x].groups;
 }
 
 }  // namespace syncfree::cuda

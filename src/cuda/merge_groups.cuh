@@ -47,28 +47,32 @@ template <class I> struct RowReads {
   __device__ I operator[](I k) const { return place ? place[column[k]] : column[k]; }
 };
 
-/// Where a row's bits begin and how many words they are: what it reads outside its group, then inside.
+/// Where a row's bits begin and how many words they are: what it reads outside its group, then inside, where a row always
+/// reads itself and has no bit for that.
 struct alignas(8) BitRow {
   std::uint32_t at;
   std::uint16_t outside, inside;
 };
 
-/// A group that is known, with all rows of one shape.
+/// Words of a row for the rows of its group in front of its level. One at least, so that each row has bits.
+SYNCFREE_HD inline std::int64_t inside_words(std::int64_t rows_before)
+{
+  return rows_before < 32 ? 1 : (rows_before + 31) / 32;
+}
+
+/// A group that is known.
 ///   marks, rank  bits of the places that its rows read outside, and how many stand in front of a word's
 template <class I> struct KnownGroup {
   I first;
-  BitRow shape;
-  const std::uint32_t *marks, *rank, *bits;
+  const std::uint32_t *marks, *rank;
+  BitRow* row;
+  std::uint32_t* bits;
 
   __device__ unsigned number_of(I place) const
   {
     return rank[place / 32] + __popc(marks[place / 32] & ((1u << place % 32) - 1));
   }
-  __device__ BitRow row_of(I place) const
-  {
-    const unsigned words = shape.outside + static_cast<unsigned>(shape.inside);
-    return {static_cast<std::uint32_t>(place - first) * words, shape.outside, shape.inside};
-  }
+  __device__ BitRow row_of(I place) const { return row[place]; }
 };
 
 /// A warp puts together a window of a row's words at once: so many for each lane. Where there are more warps than rows,
@@ -117,14 +121,14 @@ __device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow 
     const unsigned w = number / 32 - first;
     if (w < window) set_bits(scratch + w, 1u << number % 32);
   };
-  if (lane == 0) set(32u * shape.outside + static_cast<unsigned>(own - group.first));
   std::uint32_t bits[batch] = {};
   for (I chunk = row.begin; chunk < row.end; chunk += 32) {
     const I k = chunk + static_cast<I>(lane);
     const bool is_entry = k < row.end;
     const I other = is_entry ? row[k] : own;
     const bool reads = is_entry && other >= group.first;
-    if (is_entry && !reads && first < shape.outside) set(group.number_of(other));
+    if (reads) set(32u * shape.outside + static_cast<unsigned>(other - group.first));
+    else if (is_entry && first < shape.outside) set(group.number_of(other));
     const BitRow theirs = reads ? group.row_of(other) : BitRow();
     const unsigned counts = theirs.outside | static_cast<unsigned>(theirs.inside) << 16;
     for (unsigned rest = __ballot_sync(all, reads); rest;) {
@@ -180,12 +184,22 @@ __device__ void unite_level(const LevelledView<I>& T, const Team& team, const Gr
   }
 }
 
-/// Where a cluster of blocks keeps what it knows of a group: marks and bits together, each block ranks and places for
-/// itself. In words.
-struct FillingMemory {
-  std::uint64_t marks, bits, outside;
+/// What groups are filled in: marks of each cluster of blocks, ranks and places of each of its blocks, and bits of each
+/// group. Sizes are in words.
+///   bits_begin  by group
+template <class I> struct FillingMemory {
+  std::uint64_t marks, outside;
+  std::uint32_t *beside, *bits;
+  const std::uint32_t* bits_begin;
+  BitRow* row;
 
-  SYNCFREE_HD std::uint64_t words(unsigned blocks) const { return marks + bits + blocks * (marks + outside); }
+  SYNCFREE_HD std::uint64_t beside_bits(unsigned blocks) const { return marks + blocks * (marks + outside); }
+};
+
+/// first..last - 1, and by group where it begins and its first level.
+template <class I> struct GroupsToFill {
+  I first, last;
+  const I *begin, *level;
 };
 
 /// Columns of P and R, where the offsets of rows are known.
@@ -251,6 +265,7 @@ __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint3
              [&](unsigned k, unsigned number) {
                out.p[p_begin + static_cast<I>(k)] = group.first + static_cast<I>(number);
              });
+  if (lane == 0) out.p[p_begin + static_cast<I>(p)] = own;
 }
 
 /// owns       a cluster of blocks owns a group, and the next but as many as there are clusters; a warp a row
@@ -262,17 +277,16 @@ __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint3
 /// source     level merging, design notes 8
 template <class I>
 __global__ void __launch_bounds__(filling_threads)
-fill_groups(LevelledView<I> T, I groups, const I* group_begin, const I* group_level, FillingMemory memory,
-            std::uint32_t* all_memory, unsigned blocks, MergedColumns<I> out)
+fill_groups(LevelledView<I> T, GroupsToFill<I> groups, FillingMemory<I> memory, unsigned blocks, MergedColumns<I> out)
 {
   const Team team(blocks);
   const unsigned lane = threadIdx.x % 32;
-  std::uint32_t* const marks = all_memory + team.number * memory.words(blocks);
-  std::uint32_t* const bits = marks + memory.marks;
-  std::uint32_t* const rank = bits + memory.bits + team.rank * (memory.marks + memory.outside);
+  std::uint32_t* const marks = memory.beside + team.number * memory.beside_bits(blocks);
+  std::uint32_t* const rank = marks + memory.marks + team.rank * (memory.marks + memory.outside);
   std::uint32_t* const outside = rank + memory.marks;
-  for (I g = static_cast<I>(team.number); g < groups; g += static_cast<I>(gridDim.x / blocks)) {
-    const I first = group_begin[g], last = group_begin[g + 1];
+  const I step = static_cast<I>(gridDim.x / blocks);
+  for (I g = groups.first + static_cast<I>(team.number); g < groups.last; g += step) {
+    const I first = groups.begin[g], last = groups.begin[g + 1];
     const auto words = static_cast<unsigned>((static_cast<std::uint64_t>(first) + 31) / 32);
     for (unsigned w = team.thread(); w < words; w += team.threads()) marks[w] = 0;
     team.meet();
@@ -283,15 +297,18 @@ fill_groups(LevelledView<I> T, I groups, const I* group_begin, const I* group_le
     }
     team.meet();
     const unsigned span = rank_marks(marks, rank, outside, words);
-    const BitRow shape = {0, static_cast<std::uint16_t>((span + 31) / 32),
-                          static_cast<std::uint16_t>((static_cast<std::uint64_t>(last - first) + 31) / 32)};
-    const KnownGroup<I> group = {first, shape, marks, rank, bits};
-    const unsigned all_words = shape.outside + static_cast<unsigned>(shape.inside);
-    for (I level = group_level[g]; T.level_begin[level] < last; ++level) {
-      unite_level(T, team, group, T.level_begin[level], T.level_begin[level + 1], shape,
-                  [&](I own, unsigned w, std::uint32_t some) {
-                    if (w + lane < all_words) bits[group.row_of(own).at + w + lane] = some;
-                  });
+    const KnownGroup<I> group = {first, marks, rank, memory.row, memory.bits + memory.bits_begin[g]};
+    BitRow shape = {0, static_cast<std::uint16_t>((span + 31) / 32), 0};
+    for (I level = groups.level[g]; T.level_begin[level] < last; ++level) {
+      const I level_first = T.level_begin[level], level_last = T.level_begin[level + 1];
+      shape.inside = static_cast<std::uint16_t>(inside_words(level_first - first));
+      const unsigned of_row = shape.outside + static_cast<unsigned>(shape.inside);
+      unite_level(T, team, group, level_first, level_last, shape, [&](I own, unsigned w, std::uint32_t some) {
+        const std::uint32_t at = shape.at + static_cast<std::uint32_t>(own - level_first) * of_row;
+        if (w + lane < of_row) group.bits[at + w + lane] = some;
+        if (w + lane == 0) group.row[own] = {at, shape.outside, shape.inside};
+      });
+      shape.at += static_cast<std::uint32_t>(level_last - level_first) * of_row;
       team.meet();
     }
     for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps()))

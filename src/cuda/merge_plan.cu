@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "core/instantiate.hpp"
@@ -21,18 +22,27 @@ namespace {
 /// Thrown where a group or the numbers of all runs take too much memory.
 struct GaveUp {};
 
-constexpr std::uint64_t most_number_bytes = 256 << 20, most_filling_bytes = 64 << 20;
-constexpr std::int64_t most_words = 1 << 25, most_words_of_run = 1 << 24;
+constexpr std::uint64_t most_number_bytes = 256 << 20, wanted_filling_words = 1 << 24;
+constexpr std::int64_t most_words = 1 << 25;
 
-/// Words for the bits of one group of a run: what a sixteenth of its rows may take.
+/// Words for the bits of a group of each run, as offsets.
+///   all   that are to be shared out
+///   much  1: as many as a group takes that is all of a run, if its rows are those of a grid or a mesh
 template <class I>
-std::uint32_t words_for(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin)
+std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin,
+                                       std::int64_t all, std::int64_t much)
 {
-  std::int64_t most = 0;
-  for (const LevelRun& run : runs) most = std::max<std::int64_t>(most, level_begin[run.last] - level_begin[run.first]);
-  const auto share = std::min<std::int64_t>(most_words / static_cast<std::int64_t>(runs.size()), most_words_of_run);
-  const std::int64_t words = most < 1 << 20 ? most * (most / 16 + 64) : share;
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(words, 1 << 16, share));
+  constexpr double least = 64;
+  std::vector<double> wanted;
+  for (const LevelRun& run : runs) {
+    const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
+    wanted.push_back(static_cast<double>(much) * rows * (rows / 64 + 48));
+  }
+  const double sum = std::accumulate(wanted.begin(), wanted.end(), 0.0);
+  const double part = std::min(1.0, static_cast<double>(all) / sum);
+  std::vector<std::uint32_t> begin(1, 0);
+  for (const double words : wanted) begin.push_back(begin.back() + static_cast<std::uint32_t>(words * part + least));
+  return begin;
 }
 
 /// Blocks for each of `teams`, so that they fill the device; a power of two.
@@ -44,6 +54,14 @@ unsigned blocks_of_team(std::uint64_t teams)
   return blocks;
 }
 
+/// What groups are looked for in, until they are known.
+///   bits_begin  by run, and the end
+template <class I> struct SearchMemory {
+  DeviceArray<unsigned> number;
+  DeviceArray<std::uint32_t> bits_begin, bits;
+  DeviceArray<RunState> state;
+};
+
 /// The groups of some runs, and what their rows come to.
 template <class I> class ChosenGroups {
 public:
@@ -51,10 +69,12 @@ public:
       : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_, stream_.get()),
         place_(triangle.row ? places_in(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
         level_begin_(triangle.level_begin, stream_.get()), group_(places()), depth_(places()), p_(places() + 1),
-        r_(places() + 1), number_(numbers()), row_(places()), bits_(runs_.size() * words()), state_(runs_.size()),
-        reports_(runs_.size()),
+        r_(places() + 1), words_before_(triangle.level_begin.size()), bit_row_(places()), reports_(runs_.size()),
         blocks_(choose_blocks())
   {
+    search_.number = DeviceArray<unsigned>(numbers());
+    search_.state = DeviceArray<RunState>(runs_.size());
+    make_bits();
     p_.fill(0, stream_.get());  // the scans read the last one, too
     r_.fill(0, stream_.get());
   }
@@ -72,9 +92,15 @@ public:
     const auto limit = static_cast<double>(std::numeric_limits<I>::max());
     const auto merge = [&](double hop) {
       if (!std::exchange(begun_, false)) begin_pass(hop);
-      return end_pass();
+      std::vector<RunCounts> counts;
+      while (!end_pass(&counts)) {
+        make_more_bits();
+        begin_pass(hop);
+      }
+      return counts;
     };
     found_ = merge_until_few(rule_, triangle_.plain_entries(), limit, merge);
+    search_ = {};
     return found_.hop;
   }
 
@@ -88,20 +114,19 @@ public:
   void begin_columns()
   {
     DeviceMergePlan<I>& made = made_;
-    std::vector<I> before;
     for (const RunCounts& run : found_.counts) {
-      before.push_back(made.groups);
       made.groups += static_cast<I>(run.groups);
       made.longest = std::max(made.longest, run.longest);
     }
     made.span = span_;
     add_up(p_, stream_.get());
     add_up(r_, stream_.get());
-    number_all(before, &made);
+    const std::vector<Filling> fillings = divide();
+    const DeviceArray<std::uint32_t> bits_begin = number_all(fillings, &made);
     made.p_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(p_, stream_.get())));
     made.r_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(r_, stream_.get())));
     if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
-    fill(made);
+    fill(fillings, bits_begin);
     filled_ = true;
   }
 
@@ -121,7 +146,29 @@ public:
 
 private:
   std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
-  std::uint32_t words() const { return words_for(runs_, triangle_.level_begin); }
+
+  /// Twelve words for each entry are enough as a rule, but not where a few rows are much longer than others.
+  void make_bits()
+  {
+    constexpr std::int64_t few = 1 << 18;
+    const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
+    const bool has_hubs = static_cast<double>(triangle_.longest) > 16 * mean;
+    const auto usual = static_cast<std::int64_t>((has_hubs ? 48 : 12) * entries);
+    const std::vector<std::uint32_t> begin =
+        share_words(runs_, triangle_.level_begin, std::min(std::max(few, usual) * much_, most_words), much_);
+    search_.bits = {};
+    search_.bits = DeviceArray<std::uint32_t>(begin.back());
+    search_.bits_begin = DeviceArray<std::uint32_t>(begin, stream_.get());
+  }
+
+  /// Throws GaveUp.
+  void make_more_bits()
+  {
+    if (search_.bits.size() >= static_cast<std::size_t>(most_words) / 2) throw GaveUp();
+    much_ *= 4;
+    make_bits();
+  }
+
   /// Throws GaveUp.
   std::size_t numbers() const
   {
@@ -146,61 +193,115 @@ private:
             level_begin_.data()};
   }
 
-  void begin_pass(double hop)
+  GroupedRows<I> grouped_rows()
   {
-    const GroupSearch<I> search = {hop,           rule_.entry,  rule_.most_levels, triangle_.T.n, words(),
-                                   number_.data(), row_.data(), bits_.data(),      state_.data(), blocks_,
-                                   lanes()};
-    number_.fill(0, stream_.get());
-    state_.fill(0, stream_.get());
-    reports_.fill(0, stream_.get());
-    const GroupedRows<I> rows = {group_.data(), depth_.data(), p_.data(), r_.data()};
-    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get(), false,
-                               blocks_};
-    launch(choose_groups<I>, place, view(), runs_there_.data(), search, rows, reports_.data());
+    return {group_.data(), depth_.data(), p_.data(), r_.data(), words_before_.data()};
   }
 
-  std::vector<RunCounts> end_pass()
+  void begin_pass(double hop)
+  {
+    const GroupSearch<I> search = {hop,
+                                   rule_.entry,
+                                   rule_.most_levels,
+                                   triangle_.T.n,
+                                   search_.bits_begin.data(),
+                                   search_.number.data(),
+                                   bit_row_.data(),
+                                   search_.bits.data(),
+                                   search_.state.data(),
+                                   blocks_,
+                                   lanes()};
+    search_.number.fill(0, stream_.get());
+    search_.state.fill(0, stream_.get());
+    reports_.fill(0, stream_.get());
+    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get(), false,
+                               blocks_};
+    launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
+  }
+
+  /// False where a run lacks words.
+  bool end_pass(std::vector<RunCounts>* counts)
   {
     std::vector<RunReport> reports(runs_.size());
     reports_.read(reports.data(), 0, reports.size(), stream_.get());
-    std::vector<RunCounts> counts;
-    span_ = words_of_group_ = 0;
+    counts->clear(), words_.clear();
+    span_ = 0;
+    bool has_all = true;
+    const std::int64_t most = std::max(most_words, static_cast<std::int64_t>(16 * triangle_.plain_entries()));
     for (const RunReport& report : reports) {
-      if (report.gave_up || report.words > most_words) throw GaveUp();
-      counts.push_back(report.counts);
+      if (report.gave_up || report.words > std::min<std::int64_t>(most, ~0u)) throw GaveUp();
+      has_all = has_all && !report.lacks_words;
+      counts->push_back(report.counts);
+      words_.push_back(static_cast<std::uint64_t>(report.words));
       span_ = std::max(span_, report.span);
-      words_of_group_ = std::max(words_of_group_, report.words);
     }
-    return counts;
+    return has_all;
   }
 
-  void number_all(const std::vector<I>& before, DeviceMergePlan<I>* made)
+  /// Runs first..last - 1, whose groups are filled at once in so many words of bits.
+  struct Filling {
+    std::size_t first, last;
+    std::uint64_t words;
+  };
+
+  std::vector<Filling> divide() const
   {
-    const auto groups = static_cast<std::size_t>(made->groups);
-    const DeviceArray<I> before_there(before, stream_.get());
-    made->group_begin = DeviceArray<I>(groups + 1);
-    made->group_level = DeviceArray<I>(groups);
+    std::vector<Filling> all = {{0, 0, 0}};
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      if (all.back().words > 0 && all.back().words + words_[run] > wanted_filling_words) all.push_back({run, run, 0});
+      ++all.back().last;
+      all.back().words += words_[run];
+    }
+    return all;
+  }
+
+  /// Returns where groups' bits begin.
+  DeviceArray<std::uint32_t> number_all(const std::vector<Filling>& fillings, DeviceMergePlan<I>* made)
+  {
+    std::vector<RunsBefore<I>> before;
+    I groups = 0;
+    for (const Filling& filling : fillings) {
+      std::uint64_t words = 0;
+      for (std::size_t run = filling.first; run < filling.last; ++run) {
+        before.push_back({groups, static_cast<std::uint32_t>(words)});
+        groups += static_cast<I>(found_.counts[run].groups);
+        words += words_[run];
+      }
+    }
+    const DeviceArray<RunsBefore<I>> before_there(before, stream_.get());
+    DeviceArray<std::uint32_t> bits_begin(static_cast<std::size_t>(groups));
+    made->group_begin = DeviceArray<I>(static_cast<std::size_t>(groups) + 1);
+    made->group_level = DeviceArray<I>(static_cast<std::size_t>(groups));
     number_groups<I><<<static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get()>>>(
-        runs_there_.data(), before_there.data(), level_begin_.data(), depth_.data(), group_.data(),
-        made->group_begin.data(), made->group_level.data(), made->groups, triangle_.T.n);
+        runs_there_.data(), before_there.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
+        made->group_level.data(), bits_begin.data(), groups, triangle_.T.n);
     check_launch("number_groups");
+    return bits_begin;
   }
 
-  void fill(const DeviceMergePlan<I>& made) const
+  void fill(const std::vector<Filling>& fillings, const DeviceArray<std::uint32_t>& bits_begin)
   {
-    const FillingMemory memory = {places() / 32 + 1, static_cast<std::uint64_t>(words_of_group_),
-                                  static_cast<std::uint64_t>(span_) + 1};
-    const unsigned team = blocks_of_team(static_cast<std::uint64_t>(made.groups) / 2);
+    std::uint64_t words = 0;
+    for (const Filling& filling : fillings) words = std::max(words, filling.words);
+    const auto groups = static_cast<std::uint64_t>(made_.groups);
+    const unsigned team = blocks_of_team(groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-    const std::uint64_t useful = std::min(static_cast<std::uint64_t>(made.groups), 2 * multiprocessors / team);
-    const std::uint64_t teams = std::clamp<std::uint64_t>(most_filling_bytes / (4 * memory.words(team)), 1, useful);
-    const auto blocks = static_cast<unsigned>(team * teams);
-    const DeviceArray<std::uint32_t> scratch(teams * memory.words(team));
-    const MergedColumns<I> columns = {p_.data(), r_.data(), made.p_column.data(), made.r_column.data(),
-                                      made.r_local.data()};
-    launch(fill_groups<I>, {blocks, filling_threads, 0, stream_.get(), false, team}, view(), made.groups,
-           made.group_begin.data(), made.group_level.data(), memory, scratch.data(), team, columns);
+    FillingMemory<I> memory = {places() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
+                               bits_begin.data(), bit_row_.data()};
+    const std::uint64_t useful = std::min(groups, 2 * multiprocessors / team);
+    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_filling_words / memory.beside_bits(team), 1, useful);
+    const DeviceArray<std::uint32_t> beside(teams * memory.beside_bits(team)), bits(words);
+    memory.beside = beside.data(), memory.bits = bits.data();
+    const LaunchPlace place = {static_cast<unsigned>(team * teams), filling_threads, 0, stream_.get(), false, team};
+    const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
+                                      made_.r_local.data()};
+    GroupsToFill<I> at_once = {0, 0, made_.group_begin.data(), made_.group_level.data()};
+    for (const Filling& filling : fillings) {
+      at_once.first = at_once.last;
+      for (std::size_t run = filling.first; run < filling.last; ++run)
+        at_once.last += static_cast<I>(found_.counts[run].groups);
+      launch(fill_groups<I>, place, view(), at_once, memory, team, columns);
+    }
   }
 
   const LevelledPattern<I>& triangle_;
@@ -208,15 +309,16 @@ private:
   Stream stream_{Urgency::first};  ///< the plans of L and of U may be under way at once, and the factor
   std::vector<LevelRun> runs_;
   FoundGroups found_;
-  std::int64_t span_ = 0, words_of_group_ = 0;
+  std::int64_t span_ = 0;
+  std::vector<std::uint64_t> words_;  ///< by run: of its groups' bits
   DeviceArray<LevelRun> runs_there_;
   DeviceArray<I> place_, level_begin_, group_;
   DeviceArray<unsigned> depth_;
   DeviceArray<I> p_, r_;  ///< counts by place, then offsets
-  DeviceArray<unsigned> number_;
-  DeviceArray<BitRow> row_;
-  DeviceArray<std::uint32_t> bits_;
-  DeviceArray<RunState> state_;
+  DeviceArray<std::uint32_t> words_before_;  ///< by level
+  DeviceArray<BitRow> bit_row_;              ///< by place
+  SearchMemory<I> search_;
+  std::int64_t much_ = 1;  ///< of share_words()
   DeviceArray<RunReport> reports_;
   unsigned blocks_;      ///< of a run
   bool begun_ = false;   ///< a pass is in the queue
@@ -325,8 +427,9 @@ private:
 };
 
 template <class I>
-Merging<I>::Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule)
-    : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin)}, rule))
+Merging<I>::Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
+                    std::int64_t longest)
+    : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin), longest}, rule))
 {
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangle is there
 }

@@ -29,10 +29,12 @@ template <class I> struct DeviceMergePlan {
 /// A triangle whose levels are to be merged.
 ///   row          n rows by level, in device memory; nullptr: rows are in that order
 ///   level_begin  offsets into them, in host memory
+///   longest      entries of a row; 0: nobody knows
 template <class I> struct LevelledPattern {
   DevicePattern<I> T;
   const I* row;
   std::vector<I> level_begin;
+  std::int64_t longest;
 
   double plain_entries() const { return static_cast<double>(T.nnz) + static_cast<double>(T.n); }
 };
@@ -42,7 +44,8 @@ template <class I> struct LevelledPattern {
 template <class I> class Merging {
 public:
   ///   row  stays where it is, as the triangle's pattern does
-  Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule);
+  Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
+          std::int64_t longest = 0);
   Merging(Merging&&) noexcept;
   ~Merging();
 
