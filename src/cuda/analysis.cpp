@@ -109,6 +109,7 @@ private:
   {
     if (tile_.time > 0) return few_threads();
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
+    if (a_.choice.strategy == "courier" && may_plan_there(*L_) && may_plan_there(*U_)) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
     return in_level_order ? 1 : a_.options.threads;
   }
@@ -359,12 +360,24 @@ private:
     if (a_.choice.strategy != "merged") drop_merging();
   }
 
+  /// By `courier`, on the device.
+  bool may_plan_rows(const DeviceTriangle<I>& triangle) const
+  {
+    return a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(triangle)
+                                     : may_plan_courier_on_device<T, T>(triangle);
+  }
+
   /// By `courier`, on a grid.
   bool may_plan_nodes(const DeviceTriangle<I>& triangle) const
   {
     if (triangle.grid_of_nodes.lines <= 1) return false;
     return a_.options.single_storage ? may_plan_courier_of_nodes<T, single_t<T>>(triangle)
                                      : may_plan_courier_of_nodes<T, T>(triangle);
+  }
+
+  bool may_plan_there(const DeviceTriangle<I>& triangle) const
+  {
+    return may_plan_nodes(triangle) || may_plan_rows(triangle);
   }
 
   ChoiceInput features()
@@ -384,8 +397,7 @@ private:
       f.courier_of_nodes = may_plan_nodes(*L_) && may_plan_nodes(*U_);
     }
     f.tiled_time = tile_.time;
-    f.courier_on_device = a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(*L_)
-                                                    : may_plan_courier_on_device<T, T>(*L_);
+    f.courier_on_device = may_plan_rows(*L_);
     f.regular = is_regular();
     if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();

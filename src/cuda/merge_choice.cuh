@@ -142,6 +142,7 @@ template <class I> struct RunLevels {
 /// What a run's blocks do between two barriers: the rows of `level` get their bits, unless it only begins a group, and
 /// those of the level behind it their numbers, as if the level belonged to the group; and the rows of `known` get their
 /// group and depth. A level of -1 is none.
+///   words_before  words of the groups before that of `known`
 ///   first, base  of the group at hand
 ///   given        numbers before the step
 ///   at, shape    of the level's bits
@@ -152,7 +153,7 @@ template <class I> struct ChoosingStep {
   std::uint32_t at;
   BitRow shape;
   bool begins;
-  std::int64_t words_before;  ///< of the groups before
+  std::int64_t words_before;
 };
 
 /// Decides from what was counted. By one thread of each block of a run, all of which decide alike.
@@ -200,7 +201,7 @@ private:
   {
     ++report_.counts.groups;
     used_ = 0, levels_ = 0, inside_ = 0, fresh_ = true;
-    step_.words_before = report_.words;
+    words_before_ = report_.words;
     step_.level = level, step_.begins = true;
     step_.first = level_begin_[level], step_.base = step_.given;
   }
@@ -231,7 +232,8 @@ private:
     const std::int64_t rows = rows_before(step_.level + 1);
     report_.span = max(report_.span, rows + static_cast<std::int64_t>(numbers - step_.base));
     inside_ += (rows - rows_before(step_.level)) * step_.shape.inside;
-    report_.words = step_.words_before + inside_ + rows * step_.shape.outside;
+    report_.words = words_before_ + inside_ + rows * step_.shape.outside;
+    step_.words_before = words_before_;
   }
 
   const RunLevels<I> level_begin_;
@@ -244,6 +246,7 @@ private:
   std::uint32_t used_ = 0;
   unsigned levels_ = 0;                  ///< of the group at hand
   std::int64_t inside_ = 0, words_ = 0;  ///< inside words of the group at hand, all of the level at hand
+  std::int64_t words_before_ = 0;        ///< of the groups before
   bool fresh_ = true;       ///< it begins its group
 };
 

@@ -27,21 +27,22 @@ constexpr std::int64_t most_words = 1 << 25;
 
 /// Words for the bits of a group of each run, as offsets.
 ///   all   that are to be shared out
+///   even  a part of them, for all runs alike: rows of hubs may read what stands anywhere
 ///   much  1: as many as a group takes that is all of a run, if its rows are those of a grid or a mesh
 template <class I>
-std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin,
-                                       std::int64_t all, std::int64_t much)
+std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin, double all,
+                                       double even, double much)
 {
   constexpr double least = 64;
+  const double each = least + all * even / static_cast<double>(runs.size());
   std::vector<double> wanted;
   for (const LevelRun& run : runs) {
     const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
-    wanted.push_back(static_cast<double>(much) * rows * (rows / 64 + 48));
+    wanted.push_back(much * rows * (rows / 64 + 48));
   }
-  const double sum = std::accumulate(wanted.begin(), wanted.end(), 0.0);
-  const double part = std::min(1.0, static_cast<double>(all) / sum);
+  const double part = std::min(1.0, all * (1 - even) / std::accumulate(wanted.begin(), wanted.end(), 0.0));
   std::vector<std::uint32_t> begin(1, 0);
-  for (const double words : wanted) begin.push_back(begin.back() + static_cast<std::uint32_t>(words * part + least));
+  for (const double words : wanted) begin.push_back(begin.back() + static_cast<std::uint32_t>(each + words * part));
   return begin;
 }
 
@@ -150,12 +151,12 @@ private:
   /// Twelve words for each entry are enough as a rule, but not where a few rows are much longer than others.
   void make_bits()
   {
-    constexpr std::int64_t few = 1 << 18;
+    constexpr double few = 1 << 18;
     const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
-    const bool has_hubs = static_cast<double>(triangle_.longest) > 16 * mean;
-    const auto usual = static_cast<std::int64_t>((has_hubs ? 48 : 12) * entries);
+    const bool has_hubs = static_cast<double>(triangle_.longest) > 8 * mean;
+    const double all = std::min<double>(most_words, much_ * std::max(few, (has_hubs ? 64 : 12) * entries));
     const std::vector<std::uint32_t> begin =
-        share_words(runs_, triangle_.level_begin, std::min(std::max(few, usual) * much_, most_words), much_);
+        share_words(runs_, triangle_.level_begin, all, has_hubs ? 0.5 : 0.0, much_);
     search_.bits = {};
     search_.bits = DeviceArray<std::uint32_t>(begin.back());
     search_.bits_begin = DeviceArray<std::uint32_t>(begin, stream_.get());
@@ -318,7 +319,7 @@ private:
   DeviceArray<std::uint32_t> words_before_;  ///< by level
   DeviceArray<BitRow> bit_row_;              ///< by place
   SearchMemory<I> search_;
-  std::int64_t much_ = 1;  ///< of share_words()
+  double much_ = 1;  ///< of share_words()
   DeviceArray<RunReport> reports_;
   unsigned blocks_;      ///< of a run
   bool begun_ = false;   ///< a pass is in the queue

@@ -28,37 +28,94 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
   updates[i] = sum;
 }
 
-/// A warp owns one row. `others` is raised where an entry off the diagonal is updated; partners are set where there
-/// are.
-template <class I>
-__global__ void find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin,
-                           unsigned char* slot, I* partner, unsigned* others)
-{
-  const std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
-  if (row >= static_cast<std::size_t>(L.n)) return;
-  const I i = static_cast<I>(row), first = L.row_begin[i], last = L.row_begin[i + 1];
-  const I upper_first = U.row_begin[i], upper_last = U.row_begin[i + 1];
-  std::size_t to = begin[i];
-  for (I k = first; k < last; ++k) {
-    const I p = L.column[k], from = U.row_begin[p], count = U.row_begin[p + 1] - from;
-    for (I j = threadIdx.x % 32; j < count; j += 32) {
-      const I q = U.column[from + j];
-      I found = -1;
-      if (q == i) {
-        found = last - first;
-        partner[k] = from + j;
-      } else if (q > i) {
-        const I place = find(U.column, upper_first, upper_last, q);
-        if (place >= 0) found = last - first + 1 + place - upper_first;
-      } else if (lu) {
-        const I place = find(L.column, k, last, q);
-        if (place >= 0) found = place - first;
-      }
-      if (q != i && found >= 0) raise(others);
-      slot[to + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
-    }
-    to += static_cast<std::size_t>(count);
+/// The columns of a row by slots, in shared memory: those of L, its own, those of U, ascending. By a warp.
+template <class I> class RowOfSlots {
+public:
+  static constexpr int most = no_slot;  ///< entries
+
+  __device__ RowOfSlots(const DevicePattern<I>& L, const DevicePattern<I>& U, I i, I* memory)
+      : column_(memory), row_(i), lowers_(L.row_begin[i + 1] - L.row_begin[i]),
+        entries_(lowers_ + 1 + U.row_begin[i + 1] - U.row_begin[i])
+  {
+    const I lane = static_cast<I>(threadIdx.x % 32), first = L.row_begin[i], upper_first = U.row_begin[i];
+    for (I e = lane; e < lowers_; e += 32) column_[e] = L.column[first + e];
+    for (I e = lane; e < entries_ - lowers_ - 1; e += 32) column_[lowers_ + 1 + e] = U.column[upper_first + e];
+    if (lane == 0) column_[lowers_] = i;
+    __syncwarp();
   }
+
+  __device__ I lowers() const { return lowers_; }
+  __device__ I column(I slot) const { return column_[slot]; }
+  /// Slot of column q, or -1.
+  __device__ I slot_of(I q) const
+  {
+    if (q == row_) return lowers_;
+    return q < row_ ? find(column_, I(0), lowers_, q) : find(column_, lowers_ + 1, entries_, q);
+  }
+
+private:
+  I* column_;
+  I row_, lowers_, entries_;
+};
+
+/// Rows of U that a lane each has looked up: where they begin, their lengths, and the sum of those before.
+template <class I> struct UpdatingRows {
+  I from = 0, count = 0;
+  unsigned before = 0;
+
+  __device__ UpdatingRows(const DevicePattern<I>& U, bool is_there, I p)
+  {
+    if (is_there) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
+    unsigned end = static_cast<unsigned>(count);
+    for (int offset = 1; offset < 32; offset *= 2) {
+      const unsigned more = __shfl_up_sync(~0u, end, offset);
+      if (static_cast<int>(threadIdx.x % 32) >= offset) end += more;
+    }
+    before = end - static_cast<unsigned>(count);
+  }
+  __device__ unsigned sum() const { return __shfl_sync(~0u, before + static_cast<unsigned>(count), 31); }
+};
+
+/// A warp owns one row, `lanes` of its lanes an entry of L. `others` is raised where an entry off the diagonal is
+/// updated; partners are set where there are.
+template <class I, int lanes>
+__global__ void __launch_bounds__(threads_a_block)
+find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin, unsigned char* slot, I* partner,
+           unsigned* others)
+{
+  __shared__ I memory[threads_a_block / 32][RowOfSlots<I>::most];
+  const std::size_t number = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  if (number >= static_cast<std::size_t>(L.n)) return;
+  const I i = static_cast<I>(number), first = L.row_begin[i];
+  const RowOfSlots<I> row(L, U, i, memory[threadIdx.x / 32]);
+  const int lane = threadIdx.x % 32;
+  bool has_others = false;
+  std::size_t to = begin[i];
+  for (I chunk = 0; chunk < row.lowers(); chunk += 32) {
+    const I here = min(I(32), row.lowers() - chunk);
+    const UpdatingRows<I> rows(U, lane < here, lane < here ? row.column(chunk + lane) : 0);
+    for (int turn = 0; turn < here; turn += 32 / lanes) {
+      const int k = turn + lane / lanes;
+      const I from = __shfl_sync(~0u, rows.from, k % 32), count = __shfl_sync(~0u, rows.count, k % 32);
+      const std::size_t at = to + __shfl_sync(~0u, rows.before, k % 32);
+      for (I j = lane % lanes; k < here && j < count; j += lanes) {
+        const I q = U.column[from + j];
+        const I found = q >= i || lu ? row.slot_of(q) : I(-1);
+        if (q == i) partner[first + chunk + k] = from + j;
+        else has_others = has_others || found >= 0;
+        slot[at + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
+      }
+    }
+    to += rows.sum();
+  }
+  if (has_others) raise(others);
+}
+
+template <class I> auto choose_find_slots(double entries_of_U_a_row)
+{
+  if (entries_of_U_a_row <= 4) return find_slots<I, 4>;
+  if (entries_of_U_a_row <= 8) return find_slots<I, 8>;
+  return entries_of_U_a_row <= 16 ? find_slots<I, 16> : find_slots<I, 32>;
 }
 
 /// A warp, as long as the device has one for each row of a level; else about as many as a row of U has entries.
@@ -79,7 +136,8 @@ UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granula
   const std::size_t n = static_cast<std::size_t>(pattern.n);
   const std::int64_t lowers = pattern.counts.most_lower, entries = pattern.counts.most;
   if (n == 0 || entries > no_slot) return;
-  const int lanes = choose_lanes_of_factor(of_L, static_cast<double>(upper.nnz) / static_cast<double>(n));
+  const double of_U_a_row = static_cast<double>(upper.nnz) / static_cast<double>(n);
+  const int lanes = choose_lanes_of_factor(of_L, of_U_a_row);
   const std::size_t row_bytes = static_cast<std::size_t>(entries) * number_bytes +
                                 3 * static_cast<std::size_t>(lowers) * sizeof(I);
   if (threads_a_block / lanes * row_bytes > most_shared_memory) return;
@@ -97,8 +155,9 @@ UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granula
   partner_.fill(0xff, nullptr);
   const Flag others;
   const bool lu = pattern.kind == Kind::ilu;
-  find_slots<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, lu, begin.data(), slot_.data(),
-                                                                          partner_.data(), others.data());
+  const auto find_all = choose_find_slots<I>(of_U_a_row);
+  find_all<<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, lu, begin.data(), slot_.data(),
+                                                                     partner_.data(), others.data());
   check_launch("find_slots");
   only_pivots_ = !others.is_raised();
   if (lu && !only_pivots_) partner_ = DeviceArray<I>();
