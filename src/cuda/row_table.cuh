@@ -1,6 +1,6 @@
 #pragma once
 
-/// A set of rows for each of several tiles, open addressing.
+/// Sets of rows, open addressing.
 
 #include <type_traits>
 
@@ -9,8 +9,22 @@
 
 namespace syncfree::cuda {
 
-/// Each row with the least of the places from which it is read, and a number. Rows are put in by one kernel and found
-/// by later ones.
+/// Where a row's search begins in a table of `size` places, a power of two.
+template <class I> __device__ unsigned home_of(I row, unsigned size)
+{
+  return static_cast<unsigned>(static_cast<unsigned long long>(row) * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
+}
+
+/// What stood there: -1, and then `wanted` stands there now, or a row.
+template <class I> __device__ I claim(I* place, I wanted)
+{
+  using Word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;
+  const Word nothing = ~Word(0);
+  return static_cast<I>(atomicCAS(reinterpret_cast<Word*>(place), nothing, static_cast<Word>(wanted)));
+}
+
+/// A set for each of several tiles, each row with the least of the places from which it is read, and a number. Rows are
+/// put in by one kernel and found by later ones.
 template <class I> struct RowTables {
   I* row;           ///< -1: nothing
   unsigned *first, *number;
@@ -23,7 +37,7 @@ template <class I> struct RowTables {
   __device__ void add(std::size_t tile, I wanted, unsigned place) const
   {
     const std::size_t begin = tile * size;
-    unsigned at = home_of(wanted);
+    unsigned at = home_of(wanted, size);
     for (unsigned turn = 0; turn < size && look_at(full) == 0; ++turn, at = (at + 1) & (size - 1)) {
       const I seen = claim(row + begin + at, wanted);
       if (seen != I(-1) && seen != wanted) continue;
@@ -36,23 +50,9 @@ template <class I> struct RowTables {
   /// Of a row that is there.
   __device__ std::size_t place_of(std::size_t tile, I wanted) const
   {
-    unsigned at = home_of(wanted);
+    unsigned at = home_of(wanted, size);
     while (row[tile * size + at] != wanted) at = (at + 1) & (size - 1);
     return tile * size + at;
-  }
-
-private:
-  __device__ unsigned home_of(I wanted) const
-  {
-    return static_cast<unsigned>(static_cast<unsigned long long>(wanted) * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
-  }
-
-  /// What stood there: -1, and then `wanted` stands there now, or a row.
-  static __device__ I claim(I* place, I wanted)
-  {
-    using Word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;
-    const Word nothing = ~Word(0);
-    return static_cast<I>(atomicCAS(reinterpret_cast<Word*>(place), nothing, static_cast<Word>(wanted)));
   }
 };
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "core/instantiate.hpp"
-#include "find.cuh"
 #include "flag.cuh"
+#include "row_table.cuh"
 #include "scan.cuh"
 
 namespace syncfree::cuda {
@@ -28,34 +28,46 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
   updates[i] = sum;
 }
 
-/// The columns of a row by slots, in shared memory: those of L, its own, those of U, ascending. By a warp.
-template <class I> class RowOfSlots {
-public:
-  static constexpr int most = no_slot;  ///< entries
+/// The slots of a row by column, in shared memory.
+template <class I> struct SlotTable {
+  static constexpr unsigned most = 512;  ///< places, for 255 entries
+  I* column;                             ///< -1: nothing
+  unsigned char* slot;
+  unsigned size = 32;
 
-  __device__ RowOfSlots(const DevicePattern<I>& L, const DevicePattern<I>& U, I i, I* memory)
-      : column_(memory), row_(i), lowers_(L.row_begin[i + 1] - L.row_begin[i]),
-        entries_(lowers_ + 1 + U.row_begin[i + 1] - U.row_begin[i])
+  /// Of row i, without L's entries unless they are updated, too. By a warp.
+  __device__ SlotTable(const DevicePattern<I>& L, const DevicePattern<I>& U, bool lu, I i, I* columns,
+                       unsigned char* slots)
+      : column(columns), slot(slots)
   {
-    const I lane = static_cast<I>(threadIdx.x % 32), first = L.row_begin[i], upper_first = U.row_begin[i];
-    for (I e = lane; e < lowers_; e += 32) column_[e] = L.column[first + e];
-    for (I e = lane; e < entries_ - lowers_ - 1; e += 32) column_[lowers_ + 1 + e] = U.column[upper_first + e];
-    if (lane == 0) column_[lowers_] = i;
+    const I lane = static_cast<I>(threadIdx.x % 32), first = L.row_begin[i], lowers = L.row_begin[i + 1] - first;
+    const I upper_first = U.row_begin[i], uppers = U.row_begin[i + 1] - upper_first;
+    while (size < 2 * static_cast<unsigned>(lowers + 1 + uppers)) size *= 2;
+    for (unsigned at = threadIdx.x % 32; at < size; at += 32) column[at] = -1;
+    __syncwarp();
+    for (I e = lane; lu && e < lowers; e += 32) put(L.column[first + e], e);
+    if (lane == 0) put(i, lowers);
+    for (I e = lane; e < uppers; e += 32) put(U.column[upper_first + e], lowers + 1 + e);
     __syncwarp();
   }
 
-  __device__ I lowers() const { return lowers_; }
-  __device__ I column(I slot) const { return column_[slot]; }
-  /// Slot of column q, or -1.
-  __device__ I slot_of(I q) const
+  /// Or `no_slot`.
+  __device__ unsigned char operator[](I q) const
   {
-    if (q == row_) return lowers_;
-    return q < row_ ? find(column_, I(0), lowers_, q) : find(column_, lowers_ + 1, entries_, q);
+    for (unsigned at = home_of(q, size);; at = (at + 1) & (size - 1)) {
+      const I seen = column[at];
+      if (seen == q) return slot[at];
+      if (seen < 0) return no_slot;
+    }
   }
 
 private:
-  I* column_;
-  I row_, lowers_, entries_;
+  __device__ void put(I q, I number)
+  {
+    unsigned at = home_of(q, size);
+    while (claim(column + at, q) != I(-1)) at = (at + 1) & (size - 1);
+    slot[at] = static_cast<unsigned char>(number);
+  }
 };
 
 /// Rows of U that a lane each has looked up: where they begin, their lengths, and the sum of those before.
@@ -83,27 +95,29 @@ __global__ void __launch_bounds__(threads_a_block)
 find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin, unsigned char* slot, I* partner,
            unsigned* others)
 {
-  __shared__ I memory[threads_a_block / 32][RowOfSlots<I>::most];
+  using Table = SlotTable<I>;
+  __shared__ I columns[threads_a_block / 32][Table::most];
+  __shared__ unsigned char slots[threads_a_block / 32][Table::most];
   const std::size_t number = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (number >= static_cast<std::size_t>(L.n)) return;
-  const I i = static_cast<I>(number), first = L.row_begin[i];
-  const RowOfSlots<I> row(L, U, i, memory[threadIdx.x / 32]);
+  const I i = static_cast<I>(number), first = L.row_begin[i], last = L.row_begin[i + 1];
+  const Table table(L, U, lu, i, columns[threadIdx.x / 32], slots[threadIdx.x / 32]);
   const int lane = threadIdx.x % 32;
   bool has_others = false;
   std::size_t to = begin[i];
-  for (I chunk = 0; chunk < row.lowers(); chunk += 32) {
-    const I here = min(I(32), row.lowers() - chunk);
-    const UpdatingRows<I> rows(U, lane < here, lane < here ? row.column(chunk + lane) : 0);
+  for (I chunk = first; chunk < last; chunk += 32) {
+    const I here = min(I(32), last - chunk);
+    const UpdatingRows<I> rows(U, lane < here, lane < here ? L.column[chunk + lane] : 0);
     for (int turn = 0; turn < here; turn += 32 / lanes) {
       const int k = turn + lane / lanes;
       const I from = __shfl_sync(~0u, rows.from, k % 32), count = __shfl_sync(~0u, rows.count, k % 32);
       const std::size_t at = to + __shfl_sync(~0u, rows.before, k % 32);
       for (I j = lane % lanes; k < here && j < count; j += lanes) {
         const I q = U.column[from + j];
-        const I found = q >= i || lu ? row.slot_of(q) : I(-1);
-        if (q == i) partner[first + chunk + k] = from + j;
-        else has_others = has_others || found >= 0;
-        slot[at + static_cast<std::size_t>(j)] = found < 0 ? no_slot : static_cast<unsigned char>(found);
+        const unsigned char found = table[q];
+        if (q == i) partner[chunk + k] = from + j;
+        else has_others = has_others || found != no_slot;
+        slot[at + static_cast<std::size_t>(j)] = found;
       }
     }
     to += rows.sum();

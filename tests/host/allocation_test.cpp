@@ -95,7 +95,7 @@ std::vector<Case> cases()
 /// A matrix wide enough that two threads share the factorization.
 const OwnedCsr<T, I>& matrix()
 {
-  static const auto A = make_poisson<T, I>(8, 12, 24);
+  static const auto A = short_run() ? make_poisson<T, I>(8, 6, 12) : make_poisson<T, I>(8, 12, 24);
   return A;
 }
 
