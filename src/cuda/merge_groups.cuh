@@ -47,8 +47,7 @@ template <class I> struct RowReads {
   __device__ I operator[](I k) const { return place ? place[column[k]] : column[k]; }
 };
 
-/// Where a row's bits begin and how many words they are: what it reads outside its group, then inside, where a row always
-/// reads itself and has no bit for that.
+/// Where a row's bits begin and how many words they are: what it reads outside its group, then inside, but for itself.
 struct alignas(8) BitRow {
   std::uint32_t at;
   std::uint16_t outside, inside;
