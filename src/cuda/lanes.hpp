@@ -40,16 +40,20 @@ inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
   return levels_that_fit(g, lanes, threads) >= 8;
 }
 
+/// Do so many entries wait for the level at hand that whoever looks for them holds up all others?
+inline bool crowds_levels(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
+
 /// For rows of about the mean length.
 inline int choose_lanes_for_mean(const Granularity& g)
 {
+  if (crowds_levels(g)) return 16;
   if (g.entries_a_row > 16 && g.rows_a_level < 64) return 32;
   if (g.entries_a_row <= 5 || (g.entries_a_row <= 8 && g.rows_a_level >= 2000)) return 1;
   return g.entries_a_row <= 12 && g.rows_a_level < 256 ? 8 : 4;
 }
 
-/// 1, 4, 8 or 32. Few: a warp then holds more rows, and more levels are on the device at once. In narrow levels lanes
-/// are left over, and a level takes as long as its longest row.
+/// 1, 4, 8, 16 or 32. Few: a warp then holds more rows, and more levels are on the device at once. In narrow levels
+/// lanes are left over, and a level takes as long as its longest row.
 inline int choose_lanes(const Granularity& g)
 {
   const auto longest = static_cast<double>(g.longest);
@@ -79,17 +83,17 @@ template <class Body> void with_lanes(int lanes, Body body)
   }
 }
 
-/// Bytes of shared memory that keep a second block off a multiprocessor.
-inline std::size_t memory_of_one_block()
+/// Bytes of shared memory of each block that keep one more than `blocks` off a multiprocessor.
+inline std::size_t memory_of_blocks(unsigned blocks)
 {
-  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / 2;
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / (blocks + 1);
 }
 
 /// The same for blocks of `threads` where eight levels fit without a second one, else 0: who waits for a later level
 /// only disturbs.
 inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int threads)
 {
-  return eight_levels_fit(g, lanes, threads) ? memory_of_one_block() : 0;
+  return eight_levels_fit(g, lanes, threads) ? memory_of_blocks(1) : 0;
 }
 
 constexpr int level_order_threads = 256;  ///< of a block, at most
@@ -97,16 +101,19 @@ constexpr int level_order_threads = 256;  ///< of a block, at most
 /// Blocks of a kernel whose rows are sorted by level.
 struct LevelOrderBlocks {
   unsigned threads = level_order_threads;
-  std::size_t shared_bytes = 0;  ///< of each; 0: as many on a multiprocessor as there is room for
+  unsigned most = 0;  ///< on a multiprocessor; 0: as many as there is room for
 
+  std::size_t shared_bytes() const { return most > 0 ? memory_of_blocks(most) : 0; }
   std::string describe() const
   {
-    return shared_bytes > 0 ? ", one block of " + std::to_string(threads) + " threads a multiprocessor" : "";
+    if (most == 0) return "";
+    const std::string count = most == 1 ? "one block" : std::to_string(most) + " blocks";
+    return ", " + count + " of " + std::to_string(threads) + " threads a multiprocessor";
   }
 };
 
-/// Levels that have to be on the device at once.
-constexpr double enough_levels = 8;
+/// Levels that have to be on the device at once, of rows that do not crowd and of such that do.
+constexpr double enough_levels = 8, enough_crowded_levels = 2;
 /// The same of groups of merged levels; fewer where a row is more than its lanes look at at once.
 inline double enough_groups(const Granularity& g, int lanes) { return g.entries_a_row > 4 * lanes ? 2.6 : 3; }
 
@@ -115,8 +122,19 @@ inline double enough_groups(const Granularity& g, int lanes) { return g.entries_
 inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough)
 {
   for (const int threads : {128, level_order_threads})
-    if (levels_that_fit(g, lanes, threads) >= enough) return {static_cast<unsigned>(threads), memory_of_one_block()};
+    if (levels_that_fit(g, lanes, threads) >= enough) return {static_cast<unsigned>(threads), 1};
   return {};
+}
+
+/// For rows by level, which where they crowd have up to four blocks.
+inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
+{
+  if (!crowds_levels(g)) return choose_blocks(g, lanes, enough_levels);
+  LevelOrderBlocks chosen = choose_blocks(g, lanes, enough_crowded_levels);
+  for (unsigned most = 2; chosen.most == 0 && most <= 4; most *= 2)
+    if (levels_that_fit(g, lanes, level_order_threads * static_cast<int>(most)) >= enough_crowded_levels)
+      chosen.most = most;
+  return chosen;
 }
 
 /// Lets launches of a kernel on the device at hand ask for so much shared memory. The limit belongs to the kernel, not

@@ -6,7 +6,7 @@
 ///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
 ///
 /// Rows are numbered by level, so that what a row reads has an earlier place and neighbours in a level stand side by
-/// side. Each row belongs to 1, 4, 8 or 32 lanes of a warp; a long one is split into partial
+/// side. Each row belongs to 1, 4, 8, 16 or 32 lanes of a warp; a long one is split into partial
 /// rows (core/split_rows.hpp).
 
 #include <cstdint>
@@ -328,12 +328,12 @@ private:
 
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
       : lanes_(choose_lanes(granularity)),
-        blocks_(choose_blocks(granularity, lanes_, enough_levels)),
+        blocks_(choose_blocks_of_levels(granularity, lanes_)),
         triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
         counter_(1)
   {
-    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes); });
+    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes()); });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -365,7 +365,7 @@ private:
   {
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, triangle_.view(),
+      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, triangle_.view(),
              OwnSide<V, I>(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
              Output<Number<T>>{numbers(x)}, 1u, conjugate);
     });

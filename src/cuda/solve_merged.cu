@@ -251,7 +251,7 @@ private:
     g.entries_a_row = merged_.entries() / n;
     lanes_ = choose_lanes_of_merged(g.entries_a_row);
     blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
-    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes); });
+    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes()); });
     if (!uncounted_) begin_count();
     own.wait();
     uncounted_ = false, planned_ = true;
@@ -328,7 +328,7 @@ private:
     if (b == x) b = copy(b, stream), overlaps = false;
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes, stream, overlaps}, rest(),
+      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, rest(),
              merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
              Output<Number<T>>{numbers(x)}, 1u, conjugate);
     });

@@ -240,7 +240,7 @@ public:
                  columns_in_cache(granularity_.rows_a_level * nodes_.size())),
         counter_(1)
   {
-    with_kernel([&](auto kernel) { allow_shared_memory(kernel, blocks_.shared_bytes); });
+    with_kernel([&](auto kernel) { allow_shared_memory(kernel, blocks_.shared_bytes()); });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -303,7 +303,7 @@ private:
   {
     with_kernel([&](auto kernel) {
       const LaunchPlace place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
-                                 blocks_.shared_bytes, stream, overlaps};
+                                 blocks_.shared_bytes(), stream, overlaps};
       launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
              Output<Number<T>>{numbers(x)}, 1u, conjugate);
     });
