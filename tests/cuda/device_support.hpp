@@ -104,6 +104,29 @@ inline OwnedCsr<double, I> line_of_points(I points, I unknowns, I reach)
   return A;
 }
 
+/// Waves of so many rows each, a row coupled with `entries` rows of the wave before and of the wave behind; dominant by
+/// rows.
+inline OwnedCsr<double, I> waves_of_rows(I waves, I length, I entries)
+{
+  const I n = waves * length;
+  const auto value = random_vector<double>(static_cast<std::size_t>(n) * (2 * entries + 1), 3);
+  OwnedCsr<double, I> A;
+  A.n = n;
+  for (I i = 0; i < n; ++i) {
+    std::vector<I> columns = {i};
+    for (const I wave : {i / length - 1, i / length + 1})
+      for (I k = 0; wave >= 0 && wave < waves && k < entries; ++k)
+        columns.push_back(wave * length + (7 * i + 31 * k) % length);
+    std::sort(columns.begin(), columns.end());
+    for (const I j : columns) {
+      A.column.push_back(j);
+      A.value.push_back(i == j ? 2 * entries + 1 : value[A.value.size()]);
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
 /// Points of an x by y by z grid with so many unknowns each, coupled with all points around; dominant by rows.
 inline OwnedCsr<double, I> box_of_points(I x, I y, I z, I unknowns)
 {

@@ -230,6 +230,7 @@ TEST(Device, set_ups_tell_how_much_memory_they_had_at_once)
     ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
     const auto first = p->summarize();
     EXPECT_GE(first.peak_bytes, first.factor_bytes + first.plan_bytes);
+    EXPECT_LE(2 * first.peak_bytes, 5 * (first.factor_bytes + first.plan_bytes));
     const auto q = analysed(other, strategy);
     ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
     EXPECT_EQ(p->summarize().peak_bytes, first.peak_bytes);
@@ -327,6 +328,23 @@ TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
   }
   expect_near(x.get(), solution(narrow, b));
   expect_near(y.get(), solution(wide, c));
+}
+
+/// Who waits for the level at hand must not hold it up: few levels are on the device, in one block or several.
+TEST(Device, long_rows_of_wide_levels_have_sixteen_lanes)
+{
+  for (const I length : {300, 1500, 4100}) {
+    SCOPED_TRACE(length);
+    const auto A = waves_of_rows(12, length, 20);
+    const auto b = random_vector<double>(A.n, 5);
+    const auto p = analysed(A);
+    EXPECT_NE(p->summarize().plan.find("16 lanes a row"), std::string::npos) << p->summarize().plan;
+    const DeviceVector from(b), to(A.n);
+    for (int round = 0; round < 3; ++round) {
+      solve(*p, from, to, A.n);
+      expect_near(to.get(), solution(A, b));
+    }
+  }
 }
 
 TEST(Device, two_instances_run_on_two_streams_at_once)
