@@ -48,7 +48,7 @@ endif()
 
 function(add_cuda_backend target)
   file(GLOB sources CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*.cpp)
-  add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
+  add_library(${target} STATIC ${sources})
   target_include_directories(${target} PRIVATE src)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   if(SYNCFREE_SPIN_LIMIT)
@@ -83,6 +83,7 @@ else()
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # PETSc's is, and there should be one
   add_cuda_backend(cuda)
+  set_target_properties(cuda PROPERTIES EXCLUDE_FROM_ALL ${SYNCFREE_PETSC}) # then only tests need it
   if(SYNCFREE_PETSC)
     add_cuda_backend(cuda_plugin)
     name_petsc_scalar(cuda_plugin)

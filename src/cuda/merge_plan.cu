@@ -33,7 +33,7 @@ template <class I>
 std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin, double all,
                                        double even, double much)
 {
-  constexpr double least = 64;
+  constexpr double least = 64, few = 1 << 14;  // few: all that a run wants, whatever the others do
   const double each = least + all * even / static_cast<double>(runs.size());
   std::vector<double> wanted;
   for (const LevelRun& run : runs) {
@@ -42,7 +42,10 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const 
   }
   const double part = std::min(1.0, all * (1 - even) / std::accumulate(wanted.begin(), wanted.end(), 0.0));
   std::vector<std::uint32_t> begin(1, 0);
-  for (const double words : wanted) begin.push_back(begin.back() + static_cast<std::uint32_t>(each + words * part));
+  for (const double words : wanted) {
+    const double given = each + std::max(words * part, std::min(words, few));
+    begin.push_back(begin.back() + static_cast<std::uint32_t>(given));
+  }
   return begin;
 }
 
@@ -228,7 +231,7 @@ private:
     counts->clear(), words_.clear();
     span_ = 0;
     bool has_all = true;
-    const std::int64_t most = std::max(most_words, static_cast<std::int64_t>(16 * triangle_.plain_entries()));
+    const std::int64_t most = std::max(most_words, static_cast<std::int64_t>(32 * triangle_.plain_entries()));
     for (const RunReport& report : reports) {
       if (report.gave_up || report.words > std::min<std::int64_t>(most, ~0u)) throw GaveUp();
       has_all = has_all && !report.lacks_words;
