@@ -1,5 +1,5 @@
 # The backend `cuda` where a CUDA compiler is found: target `cuda` for all scalars and indices, and `cuda_plugin` for
-# those of the PETSc at hand, which takes a fifth to compile and to load. As SYNCFREE_CUDA asks:
+# those of the PETSc at hand, a quarter of the machine code. As SYNCFREE_CUDA asks:
 #
 #   AUTO   if PETSc has CUDA and a compiler is found; a message says why not
 #   ON     it is an error if there is no compiler

@@ -105,11 +105,11 @@ private:
   /// For work beside the device's.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
   /// Who only queues work for the device does so alone: threads would wait for each other inside CUDA.
-  int threads_of_plans() const
+  int threads_of_plans()
   {
     if (tile_.time > 0) return few_threads();
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
-    if (a_.choice.strategy == "courier" && may_plan_there(*L_) && may_plan_there(*U_)) return 1;
+    if (a_.choice.strategy == "courier" && may_plan_courier_there()) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
     return in_level_order ? 1 : a_.options.threads;
   }
@@ -375,10 +375,14 @@ private:
                                      : may_plan_courier_of_nodes<T, T>(triangle);
   }
 
-  bool may_plan_there(const DeviceTriangle<I>& triangle) const
+  /// The same of both triangles; found once, for it takes a cut.
+  bool may_plan_nodes()
   {
-    return may_plan_nodes(triangle) || may_plan_rows(triangle);
+    if (!plans_nodes_) plans_nodes_ = L_->nodes && U_->nodes && may_plan_nodes(*L_) && may_plan_nodes(*U_);
+    return *plans_nodes_;
   }
+
+  bool may_plan_courier_there() { return (may_plan_rows(*L_) && may_plan_rows(*U_)) || may_plan_nodes(); }
 
   ChoiceInput features()
   {
@@ -394,7 +398,7 @@ private:
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
       f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
-      f.courier_of_nodes = may_plan_nodes(*L_) && may_plan_nodes(*U_);
+      f.courier_of_nodes = may_plan_nodes();
     }
     f.tiled_time = tile_.time;
     f.courier_on_device = may_plan_rows(*L_);
@@ -457,7 +461,7 @@ private:
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
   DeviceNodes<I> lower_nodes_, upper_nodes_;
-  std::optional<bool> regular_;
+  std::optional<bool> regular_, plans_nodes_;
   DeviceArray<I> A_begin_, A_column_;  ///< for the factorization, or empty
   Grid<I> grid_of_L_ = {}, grid_of_U_ = {};
   TileChoice tile_;

@@ -117,24 +117,22 @@ constexpr double enough_levels = 8, enough_crowded_levels = 2;
 /// The same of groups of merged levels; fewer where a row is more than its lanes look at at once.
 inline double enough_groups(const Granularity& g, int lanes) { return g.entries_a_row > 4 * lanes ? 2.6 : 3; }
 
-/// The fewest threads on each multiprocessor with which so many levels are on the device, 128 or 256 in one block, else
-/// as many as there is room for: for thirteen factors, timed with 64 to 512 and all, mostly the fastest.
-inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough)
+/// The fewest threads on each multiprocessor with which so many levels are on the device, 128 or 256 in one block or
+/// 256 in each of up to `most` blocks, else as many as there is room for: for thirteen factors, timed with 64 to 512
+/// and all, one block was mostly the fastest.
+inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough, unsigned most = 1)
 {
-  for (const int threads : {128, level_order_threads})
-    if (levels_that_fit(g, lanes, threads) >= enough) return {static_cast<unsigned>(threads), 1};
+  if (levels_that_fit(g, lanes, 128) >= enough) return {128, 1};
+  for (unsigned blocks = 1; blocks <= most; blocks *= 2)
+    if (levels_that_fit(g, lanes, level_order_threads * static_cast<int>(blocks)) >= enough)
+      return {level_order_threads, blocks};
   return {};
 }
 
-/// For rows by level, which where they crowd have up to four blocks.
+/// For rows by level.
 inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
 {
-  if (!crowds_levels(g)) return choose_blocks(g, lanes, enough_levels);
-  LevelOrderBlocks chosen = choose_blocks(g, lanes, enough_crowded_levels);
-  for (unsigned most = 2; chosen.most == 0 && most <= 4; most *= 2)
-    if (levels_that_fit(g, lanes, level_order_threads * static_cast<int>(most)) >= enough_crowded_levels)
-      chosen.most = most;
-  return chosen;
+  return crowds_levels(g) ? choose_blocks(g, lanes, enough_crowded_levels, 4) : choose_blocks(g, lanes, enough_levels);
 }
 
 /// Lets launches of a kernel on the device at hand ask for so much shared memory. The limit belongs to the kernel, not

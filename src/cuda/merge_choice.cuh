@@ -142,10 +142,10 @@ template <class I> struct RunLevels {
 /// What a run's blocks do between two barriers: the rows of `level` get their bits, unless it only begins a group, and
 /// those of the level behind it their numbers, as if the level belonged to the group; and the rows of `known` get their
 /// group and depth. A level of -1 is none.
+///   first, base   of the group at hand
+///   given         numbers before the step
+///   at, shape     of the level's bits
 ///   words_before  words of the groups before that of `known`
-///   first, base  of the group at hand
-///   given        numbers before the step
-///   at, shape    of the level's bits
 template <class I> struct ChoosingStep {
   std::int64_t level, known;
   I first, group;

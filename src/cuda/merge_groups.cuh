@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "syncfree/cuda/ready.cuh"
+#include "this_thread.cuh"
 
 namespace syncfree::cuda {
 
@@ -231,12 +232,7 @@ __device__ inline unsigned rank_marks(const std::uint32_t* marks, std::uint32_t*
 /// By a warp: put(k, number) for each bit, k from *at on, numbers ascending.
 template <class Put> __device__ void put_bits(std::uint32_t bits, unsigned first_number, unsigned* at, Put put)
 {
-  const unsigned lane = threadIdx.x % 32, own = __popc(bits);
-  unsigned end = own;
-  for (unsigned offset = 1; offset < 32; offset *= 2) {
-    const unsigned before = __shfl_up_sync(~0u, end, offset);
-    if (lane >= offset) end += before;
-  }
+  const unsigned own = __popc(bits), end = sum_up_to_lane(own);
   unsigned k = *at + end - own;
   for (; bits; bits &= bits - 1) put(k++, first_number + __ffs(bits) - 1);
   *at += __shfl_sync(~0u, end, 31);

@@ -9,6 +9,7 @@
 #include "flag.cuh"
 #include "row_table.cuh"
 #include "scan.cuh"
+#include "this_thread.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -78,12 +79,7 @@ template <class I> struct UpdatingRows {
   __device__ UpdatingRows(const DevicePattern<I>& U, bool is_there, I p)
   {
     if (is_there) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
-    unsigned end = static_cast<unsigned>(count);
-    for (int offset = 1; offset < 32; offset *= 2) {
-      const unsigned more = __shfl_up_sync(~0u, end, offset);
-      if (static_cast<int>(threadIdx.x % 32) >= offset) end += more;
-    }
-    before = end - static_cast<unsigned>(count);
+    before = sum_up_to_lane(static_cast<unsigned>(count)) - static_cast<unsigned>(count);
   }
   __device__ unsigned sum() const { return __shfl_sync(~0u, before + static_cast<unsigned>(count), 31); }
 };
@@ -98,7 +94,7 @@ find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* b
   using Table = SlotTable<I>;
   __shared__ I columns[threads_a_block / 32][Table::most];
   __shared__ unsigned char slots[threads_a_block / 32][Table::most];
-  const std::size_t number = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  const std::size_t number = this_thread() / 32;
   if (number >= static_cast<std::size_t>(L.n)) return;
   const I i = static_cast<I>(number), first = L.row_begin[i], last = L.row_begin[i + 1];
   const Table table(L, U, lu, i, columns[threadIdx.x / 32], slots[threadIdx.x / 32]);
