@@ -346,9 +346,11 @@ bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rul
       view(), slots_.view().partner, lowers, numbers(value), outcome_.data());
   check_launch("prepare_pivots");
   T* y = inverse_pivot_.data();
-  if (!solver_of_L_->solve_inverse(lower_.data(), y, y, stream)) return false;
-  finish_rows<T, I><<<blocks_for(n, 256), 256, 0, stream>>>(view(), slots_.view().partner, numbers(value),
-                                                            DevicePivotRule(rule, 0), outcome_.data());
+  solver_of_L_->solve_inverse(lower_.data(), y, y, stream);
+  const bool are_long = lowers > 8 * n;
+  const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
+  finish<<<blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream>>>(view(), slots_.view().partner, numbers(value),
+                                                                    DevicePivotRule(rule, 0), outcome_.data());
   check_launch("finish_rows");
   return look(stream, early).failure == Outcome::none;
 }

@@ -41,7 +41,7 @@ public:
   /// after each run().
   void use(DeviceSolver<T, I>* solver_of_L)
   {
-    if (slots_.only_pivots() && !single_) solver_of_L_ = solver_of_L;
+    if (slots_.only_pivots() && !single_ && solver_of_L && solver_of_L->solves_inverse()) solver_of_L_ = solver_of_L;
   }
 
   /// Row offsets and columns of A, which else are copied from the host when they are first needed.

@@ -11,6 +11,7 @@
 
 #include "factor_row.cuh"
 #include "launch.hpp"
+#include "this_thread.cuh"
 
 namespace syncfree::cuda {
 
@@ -28,7 +29,7 @@ __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t
 {
   using N = Number<T>;
   using R = decltype(real_of(N(0)));
-  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  const std::size_t k = this_thread();
   if (k < static_cast<std::size_t>(F.n)) F.inverse_pivot[k] = entry(A, F.diagonal_source[k]);
   if (k >= lowers) return;
   const I at = partner[k];
@@ -39,35 +40,41 @@ __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t
   F.lower[k] = c;
 }
 
-/// A thread finishes a row: L and U from A and the inverse pivots. *outcome says whether some number is not finite or
-/// some pivot too small.
-template <class T, class I>
+/// `lanes` lanes of a warp finish a row: L and U from A and the inverse pivots. *outcome says whether some number is not
+/// finite or some pivot too small.
+template <class T, class I, int lanes>
 __global__ void finish_rows(FactorView<T, I> F, const I* partner, const Number<T>* A, DevicePivotRule rule,
                             Outcome* outcome)
 {
   using N = Number<T>;
-  const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (row >= static_cast<std::size_t>(F.n)) return;
-  const I i = static_cast<I>(row);
-  N pivot = entry(A, F.diagonal_source[i]);
+  const std::size_t row = this_thread() / lanes;
+  const int lane = threadIdx.x % lanes;
+  const bool live = row < static_cast<std::size_t>(F.n);
+  const I i = live ? static_cast<I>(row) : 0;
+  N lost(0);  // of the pivot
   bool good = true;
   double sum = 0;
-  for (I k = F.lower_begin[i]; k < F.lower_begin[i + 1]; ++k) {
+  for (I k = F.lower_begin[i] + lane; live && k < F.lower_begin[i + 1]; k += lanes) {
     const N y = F.inverse_pivot[F.lower_column[k]];
-    pivot -= product(F.lower[k], y);
+    lost += product(F.lower[k], y);
     const N l = product(lower_entry(F, A, k, partner[k]), y);
     good = good && finite(l);
     if (F.lu) sum += size_of(l);
     F.lower[k] = l;
   }
-  for (I k = F.upper_begin[i]; k < F.upper_begin[i + 1]; ++k) {
+  for (I k = F.upper_begin[i] + lane; live && k < F.upper_begin[i + 1]; k += lanes) {
     const N u = entry(A, F.upper_source[k]);
     good = good && finite(u);
     sum += size_of(u);
     F.upper[k] = u;
   }
+  for (int offset = lanes / 2; offset; offset /= 2) {
+    lost += from_lane(lost, offset);
+    sum += from_lane(sum, offset);
+  }
+  const N pivot = entry(A, F.diagonal_source[i]) - lost;
   const bool is_large = pivot_size(pivot, rule) > pivot_tolerance(rule, sum);
-  if (!good || !is_large || !finite(pivot) || !finite(F.inverse_pivot[i])) lower_to(&outcome->failure, 0);
+  if (live && !(good && is_large && finite(pivot) && finite(F.inverse_pivot[i]))) lower_to(&outcome->failure, 0);
 }
 
 }  // namespace syncfree::cuda

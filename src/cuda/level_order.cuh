@@ -168,6 +168,16 @@ template <class V, class I> struct OwnSide {
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
+  /// From what is left of the right-hand side to the row's number.
+  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale) { return product(left, scale); }
+};
+
+/// The same, and a row's number is the inverse of what is left; parts of rows stay sums.
+template <class V, class I> struct InverseSide : OwnSide<V, I> {
+  template <class N> static __device__ N finish(I row, const N& left, const Entry<N>&)
+  {
+    return row < 0 ? left : N(1) / left;
+  }
 };
 
 /// A row's right-hand side is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
@@ -187,6 +197,7 @@ template <class V, class I> struct MergedSide {
     }
     return sum;
   }
+  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale) { return product(left, scale); }
 };
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.
@@ -258,7 +269,7 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
     N total = sum;
     for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
     if (complete && first) {
-      const N value = product(rhs - total, scale);
+      const N value = side.template finish<N>(row, rhs - total, scale);
       box.put(own, value);
       if (row >= 0) store_row<N>(x, row, value);
     }
@@ -312,6 +323,13 @@ public:
   }
   bool refreshes_by_waiting() const override { return false; }
 
+  bool solves_inverse() const override { return inverts && !triangle_.view().inverse_diagonal; }
+  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  {
+    refresh(c, nullptr, stream);
+    if constexpr (inverts) launch_one<InverseSide<V, I>>(b, y, false, stream, false);
+  }
+
   std::string describe() const override
   {
     std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
@@ -325,6 +343,7 @@ public:
 private:
   /// Flags are looked at once for one column.
   static constexpr bool has_chunks = std::is_same_v<Box<Number<T>>, ValueBox<Number<T>>>;
+  static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
 
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
       : lanes_(choose_lanes(granularity)),
@@ -333,7 +352,10 @@ private:
         memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
         counter_(1)
   {
-    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes()); });
+    with_lanes(lanes_, [&](auto lanes) {
+      allow_shared_memory(one_column<lanes, OwnSide<V, I>>(), blocks_.shared_bytes());
+      if constexpr (inverts) allow_shared_memory(one_column<lanes, InverseSide<V, I>>(), blocks_.shared_bytes());
+    });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -356,17 +378,23 @@ private:
     return stored;
   }
 
-  template <int lanes> static constexpr auto one_column()
+  template <int lanes, class Side> static constexpr auto one_column()
   {
-    return solve_in_level_order<Number<T>, V, I, Box, lanes, OwnSide<V, I>, false>;
+    return solve_in_level_order<Number<T>, V, I, Box, lanes, Side, false>;
   }
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
+    launch_one<OwnSide<V, I>>(b, x, conjugate, stream, overlaps);
+  }
+
+  /// All launches have the same number of blocks, by which they count.
+  template <class Side> void launch_one(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  {
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, triangle_.view(),
-             OwnSide<V, I>(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+      launch(one_column<lanes, Side>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps},
+             triangle_.view(), Side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
              Output<Number<T>>{numbers(x)}, 1u, conjugate);
     });
   }

@@ -297,18 +297,19 @@ public:
   }
   bool refreshes_by_waiting() const override { return false; }
 
-  bool solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  bool solves_inverse() const override
   {
     bool can = false;
-    with_ghosts(tiles_->near(), [&](auto near) {
-      if constexpr (can_invert<T, V, near>) {
-        if (scaled_) return;
-        tiles_->refresh(c, nullptr, stream);
-        launch_one(solve_tiles<N, V, near, true, false>, b, y, false, stream, false);
-        can = true;
-      }
-    });
+    with_ghosts(tiles_->near(), [&](auto near) { can = can_invert<T, V, near> && !scaled_; });
     return can;
+  }
+  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  {
+    tiles_->refresh(c, nullptr, stream);
+    with_ghosts(tiles_->near(), [&](auto near) {
+      if constexpr (can_invert<T, V, near>)
+        launch_one(solve_tiles<N, V, near, true, false>, b, y, false, stream, false);
+    });
   }
 
   std::string describe() const override { return tiles_->describe(); }

@@ -450,7 +450,8 @@ TEST(Device, factors_of_loops_are_those_of_the_host)
       }
 }
 
-/// On a star's grid `courier` finds the pivots by a solve; whatever that cannot do, the other kernels do.
+/// On a grid whose rows update nothing but pivots these are found by a solve; whatever that cannot do, the other kernels
+/// do.
 TEST(Device, factors_of_grids_are_those_of_the_host)
 {
   struct Change {
@@ -476,8 +477,49 @@ TEST(Device, factors_of_grids_are_those_of_the_host)
           PivotRule rule;
           rule.shift = shift;
           if (change.others != 1) rule.zero_pivot = 0;
-          expect_factor_of_host(A, symbolic, {"courier", 2}, rule);
+          for (const char* strategy : {"courier", "level_order"}) {
+            SCOPED_TRACE(strategy);
+            expect_factor_of_host(A, symbolic, {strategy, 2}, rule);
+          }
         }
+}
+
+OwnedCsr<double, I> from_rows(const std::vector<std::map<I, double>>& rows)
+{
+  OwnedCsr<double, I> A;
+  A.n = static_cast<I>(rows.size());
+  A.row_begin = {0};
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) A.column.push_back(column), A.value.push_back(value);
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+/// Long rows that update nothing but pivots: a diagonal block, then `constraints` on it.
+TEST(Device, factors_of_constraints_are_those_of_the_host)
+{
+  constexpr I unknowns = 700, constraints = 500, entries = 40;
+  std::vector<std::map<I, double>> rows(unknowns + constraints);
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> number(-1, 1);
+  for (I i = 0; i < unknowns + constraints; ++i) rows[i][i] = 3 + number(random);
+  for (I i = unknowns; i < unknowns + constraints; ++i)
+    for (I k = 0; k < entries; ++k) {
+      const I column = static_cast<I>(random() % unknowns);
+      rows[i][column] = number(random);
+      rows[column][i] = number(random);
+    }
+  const auto good = from_rows(rows);
+  for (const double pivot : {1.0, 0.0, std::nan("")})
+    for (const Shift shift : {Shift::none, Shift::inblocks, Shift::nonzero}) {
+      SCOPED_TRACE(testing::Message() << "pivot " << pivot << ", shift " << static_cast<int>(shift));
+      auto A = good;
+      if (pivot != 1) A.value[0] = pivot;
+      PivotRule rule;
+      rule.shift = shift;
+      expect_factor_of_host(A, {}, {"level_order", 2}, rule);
+    }
 }
 
 /// A grid with some rows that every third row meets, and they it.
@@ -490,14 +532,7 @@ OwnedCsr<double, I> with_hubs(const OwnedCsr<double, I>& grid, const std::vector
     for (I i = hub % 3; i < grid.n; i += 3)
       if (i != hub) rows[i][hub] = rows[hub][i] = -0.01 * (1 + i % 7);
   for (const I hub : hubs) rows[hub][hub] += 40;
-  OwnedCsr<double, I> A;
-  A.n = grid.n;
-  A.row_begin = {0};
-  for (const auto& row : rows) {
-    for (const auto& [column, value] : row) A.column.push_back(column), A.value.push_back(value);
-    A.row_begin.push_back(static_cast<I>(A.column.size()));
-  }
-  return A;
+  return from_rows(rows);
 }
 
 /// Entry by entry, and what asks for a remedy row by row.
