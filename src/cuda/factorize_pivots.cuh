@@ -40,8 +40,8 @@ __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t
   F.lower[k] = c;
 }
 
-/// `lanes` lanes of a warp finish a row: L and U from A and the inverse pivots. *outcome says whether some number is not
-/// finite or some pivot too small.
+/// `lanes` lanes of a warp finish a row: L and U from A and the inverse pivots. *outcome says whether some number is
+/// not finite or some pivot too small.
 template <class T, class I, int lanes>
 __global__ void finish_rows(FactorView<T, I> F, const I* partner, const Number<T>* A, DevicePivotRule rule,
                             Outcome* outcome)

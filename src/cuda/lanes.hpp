@@ -4,6 +4,7 @@
 /// that is rows a level and entries a row (Su et al. 2020). Thresholds were measured on an H200.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -40,13 +41,15 @@ inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
   return levels_that_fit(g, lanes, threads) >= 8;
 }
 
-/// Do so many entries wait for the level at hand that whoever looks for them holds up all others?
+/// Are the levels so wide, of rows so long, that a look for all that is missing keeps the cache of the device busy?
 inline bool crowds_levels(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
+
+constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 
 /// For rows of about the mean length.
 inline int choose_lanes_for_mean(const Granularity& g)
 {
-  if (crowds_levels(g)) return 16;
+  if (crowds_levels(g)) return g.longest <= 8 * level_order_batch ? 8 : 16;
   if (g.entries_a_row > 16 && g.rows_a_level < 64) return 32;
   if (g.entries_a_row <= 5 || (g.entries_a_row <= 8 && g.rows_a_level >= 2000)) return 1;
   return g.entries_a_row <= 12 && g.rows_a_level < 256 ? 8 : 4;
@@ -112,27 +115,29 @@ struct LevelOrderBlocks {
   }
 };
 
-/// Levels that have to be on the device at once, of rows that do not crowd and of such that do.
-constexpr double enough_levels = 8, enough_crowded_levels = 2;
+/// Levels that have to be on the device at once.
+constexpr double enough_levels = 8;
 /// The same of groups of merged levels; fewer where a row is more than its lanes look at at once.
 inline double enough_groups(const Granularity& g, int lanes) { return g.entries_a_row > 4 * lanes ? 2.6 : 3; }
 
-/// The fewest threads on each multiprocessor with which so many levels are on the device, 128 or 256 in one block or
-/// 256 in each of up to `most` blocks, else as many as there is room for: for thirteen factors, timed with 64 to 512
-/// and all, one block was mostly the fastest.
-inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough, unsigned most = 1)
+/// One block of 128 or 256 threads on each multiprocessor, the fewest with which so many levels are on the device, else
+/// as many as there is room for: for thirteen factors, timed with 64 to 512 and all, one block was mostly the fastest.
+inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough)
 {
-  if (levels_that_fit(g, lanes, 128) >= enough) return {128, 1};
-  for (unsigned blocks = 1; blocks <= most; blocks *= 2)
-    if (levels_that_fit(g, lanes, level_order_threads * static_cast<int>(blocks)) >= enough)
-      return {level_order_threads, blocks};
+  for (const int threads : {128, level_order_threads})
+    if (levels_that_fit(g, lanes, threads) >= enough) return {static_cast<unsigned>(threads), 1};
   return {};
 }
 
-/// For rows by level.
+/// For rows by level. Of levels that crowd two are enough, and one where two are more than a block of 128 threads: four
+/// blocks then, which make room for the next level sooner than one.
 inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
 {
-  return crowds_levels(g) ? choose_blocks(g, lanes, enough_crowded_levels, 4) : choose_blocks(g, lanes, enough_levels);
+  if (!crowds_levels(g)) return choose_blocks(g, lanes, enough_levels);
+  if (levels_that_fit(g, lanes, 128) >= 2) return {128, 1};
+  const double warps = 1 / levels_that_fit(g, lanes, 4 * 32);  // of each block
+  const int most = level_order_threads / 32;
+  return {32 * static_cast<unsigned>(std::clamp(std::round(warps), 1.0, double(most))), 4};
 }
 
 /// Lets launches of a kernel on the device at hand ask for so much shared memory. The limit belongs to the kernel, not

@@ -103,8 +103,6 @@ private:
   unsigned launch_;
 };
 
-constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
-
 /// Rows for each chunk of columns stand side by side.
 struct OneChunk {
   template <class I> __device__ I place_of(I place) const { return place; }
@@ -169,7 +167,10 @@ template <class V, class I> struct OwnSide {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
   /// From what is left of the right-hand side to the row's number.
-  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale) { return product(left, scale); }
+  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale)
+  {
+    return product(left, scale);
+  }
 };
 
 /// The same, and a row's number is the inverse of what is left; parts of rows stay sums.
@@ -197,7 +198,10 @@ template <class V, class I> struct MergedSide {
     }
     return sum;
   }
-  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale) { return product(left, scale); }
+  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale)
+  {
+    return product(left, scale);
+  }
 };
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.

@@ -99,10 +99,13 @@ public:
   }
   virtual bool prepare_columns() { return false; }
 
-  /// Has the plan something for solve_inverse()? y_i = 1 / (b_i - sum_k c_k y_{column_k}) for a triangle with diagonal 1,
-  /// c as the values of refresh(), which must follow before the next solve; y == b is allowed.
+  /// Where solves_inverse(): y_i = 1 / (b_i - sum_k c_k y_{column_k}) for a triangle with diagonal 1, c as the values
+  /// of refresh(), which must follow before the next solve; y == b is allowed.
   virtual bool solves_inverse() const { return false; }
-  virtual void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) { (void)c, (void)b, (void)y, (void)stream; }
+  virtual void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream)
+  {
+    (void)c, (void)b, (void)y, (void)stream;
+  }
 
   /// Does x == b cost nothing?
   virtual bool solves_in_place() const { return true; }

@@ -12,6 +12,7 @@
 #include "../battery.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree {
 namespace {
@@ -330,21 +331,26 @@ TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
   expect_near(y.get(), solution(wide, c));
 }
 
-/// Who waits for the level at hand must not hold it up: few levels are on the device, in one block or several.
-TEST(Device, long_rows_of_wide_levels_have_sixteen_lanes)
+/// Who waits for the level at hand must not hold it up: one look is enough for all of a row, and few levels are on the
+/// device, in one block or several.
+TEST(Device, long_rows_of_wide_levels_are_looked_at_once)
 {
-  for (const I length : {300, 1500, 4100}) {
-    SCOPED_TRACE(length);
-    const auto A = waves_of_rows(12, length, 20);
-    const auto b = random_vector<double>(A.n, 5);
-    const auto p = analysed(A);
-    EXPECT_NE(p->summarize().plan.find("16 lanes a row"), std::string::npos) << p->summarize().plan;
-    const DeviceVector from(b), to(A.n);
-    for (int round = 0; round < 3; ++round) {
-      solve(*p, from, to, A.n);
-      expect_near(to.get(), solution(A, b));
+  const int multiprocessors = cuda::device_attribute(cudaDevAttrMultiProcessorCount);
+  for (const auto& [entries, lanes] : {std::pair<I, I>{20, 8}, {40, 16}})
+    for (const I length : {300, 1500, 4100}) {
+      SCOPED_TRACE(testing::Message() << entries << " entries, levels of " << length);
+      const auto A = waves_of_rows(12, length, entries);
+      const auto b = random_vector<double>(A.n, 5);
+      const auto p = analysed(A);
+      const std::string plan = p->summarize().plan;
+      EXPECT_EQ(plan.rfind(std::to_string(lanes) + " lanes a row", 0), 0u) << plan;
+      EXPECT_EQ(plan.find("4 blocks") != std::string::npos, length * lanes > 64 * multiprocessors) << plan;
+      const DeviceVector from(b), to(A.n);
+      for (int round = 0; round < 3; ++round) {
+        solve(*p, from, to, A.n);
+        expect_near(to.get(), solution(A, b));
+      }
     }
-  }
 }
 
 TEST(Device, two_instances_run_on_two_streams_at_once)
@@ -450,8 +456,7 @@ TEST(Device, factors_of_loops_are_those_of_the_host)
       }
 }
 
-/// On a grid whose rows update nothing but pivots these are found by a solve; whatever that cannot do, the other kernels
-/// do.
+/// On a grid rows update nothing but pivots, which are found by a solve; whatever that cannot do, the other kernels do.
 TEST(Device, factors_of_grids_are_those_of_the_host)
 {
   struct Change {
