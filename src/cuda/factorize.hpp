@@ -36,7 +36,7 @@ public:
   ///   single   numbers are rounded to single precision, if they have another; those that do not fit are failures
   DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, bool single);
 
-  /// Pivots may be found by a solver of L, made for the same pattern, where nothing else is updated: with
+  /// Pivots may be found by a solver of L, made for the same pattern, that can, where nothing else is updated: with
   /// c_ip = a_ip a_pi they are 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). It must outlive this, and is to be refreshed
   /// after each run().
   void use(DeviceSolver<T, I>* solver_of_L)

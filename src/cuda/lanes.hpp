@@ -130,14 +130,15 @@ inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double en
 }
 
 /// For rows by level. Of levels that crowd two are enough, and one where two are more than a block of 128 threads: four
-/// blocks then, which make room for the next level sooner than one.
+/// blocks then, which make room for the next level sooner than one. A level that is more than they hold is not waited
+/// for by others.
 inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
 {
   if (!crowds_levels(g)) return choose_blocks(g, lanes, enough_levels);
   if (levels_that_fit(g, lanes, 128) >= 2) return {128, 1};
-  const double warps = 1 / levels_that_fit(g, lanes, 4 * 32);  // of each block
-  const int most = level_order_threads / 32;
-  return {32 * static_cast<unsigned>(std::clamp(std::round(warps), 1.0, double(most))), 4};
+  const auto threads = 32 * std::llround(1 / levels_that_fit(g, lanes, 4 * 32));  // of each block
+  if (threads > level_order_threads) return {};
+  return {static_cast<unsigned>(threads), 4};
 }
 
 /// Lets launches of a kernel on the device at hand ask for so much shared memory. The limit belongs to the kernel, not

@@ -161,29 +161,21 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
 
 /// A row's right-hand side is its own.
 template <class V, class I> struct OwnSide {
-  static constexpr bool in_parts = false;
+  static constexpr bool in_parts = false, inverts = false;
   template <class N> __device__ N load(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
-  /// From what is left of the right-hand side to the row's number.
-  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale)
-  {
-    return product(left, scale);
-  }
 };
 
-/// The same, and a row's number is the inverse of what is left; parts of rows stay sums.
+/// The same, and a row's number is the inverse of what is left of it; parts of rows stay sums.
 template <class V, class I> struct InverseSide : OwnSide<V, I> {
-  template <class N> static __device__ N finish(I row, const N& left, const Entry<N>&)
-  {
-    return row < 0 ? left : N(1) / left;
-  }
+  static constexpr bool inverts = true;
 };
 
 /// A row's right-hand side is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
 template <class V, class I> struct MergedSide {
-  static constexpr bool in_parts = true;
+  static constexpr bool in_parts = true, inverts = false;
   const I *begin, *row;
   const Number<V>* value;
 
@@ -197,10 +189,6 @@ template <class V, class I> struct MergedSide {
       sum += product(conjugate ? conjugate_of(v) : v, load_row<N>(b, row[k]));
     }
     return sum;
-  }
-  template <class N> static __device__ N finish(I, const N& left, const Entry<N>& scale)
-  {
-    return product(left, scale);
   }
 };
 
@@ -273,7 +261,9 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
     N total = sum;
     for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
     if (complete && first) {
-      const N value = side.template finish<N>(row, rhs - total, scale);
+      N value = product(rhs - total, scale);
+      if constexpr (Side::inverts)
+        if (row >= 0) value = N(1) / value;
       box.put(own, value);
       if (row >= 0) store_row<N>(x, row, value);
     }
