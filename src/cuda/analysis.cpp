@@ -107,7 +107,7 @@ private:
   /// Who only queues work for the device does so alone: threads would wait for each other inside CUDA.
   int threads_of_plans()
   {
-    if (tile_.time > 0) return few_threads();
+    if (tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
     if (a_.choice.strategy == "courier" && may_plan_courier_there()) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
@@ -260,10 +260,18 @@ private:
 
   bool wants_tiles() const { return (chooses() || asks_for("courier")) && a_.options.blocks.least_rows == 0; }
 
-  /// Only looks at the grid, which may be found not to be one.
+  double time_of_lines(const Grid<I>& grid, std::int64_t most) const
+  {
+    return a_.options.single_storage ? time_of_courier_lines<T, single_t<T>>(grid, task_.A.n, most)
+                                     : time_of_courier_lines<T, T>(grid, task_.A.n, most);
+  }
+
+  /// Only looks at the grid, which may be found not to be one. Where its lines will do there is no tile.
   void choose_tiles(const Grid<I>& grid)
   {
     if (!wants_tiles() || !grid.star) return;
+    tile_.time = time_of_lines(grid, grid.planes > 1 ? 3 : 2);
+    if (tile_.time > 0) return;
     tile_ = a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
   }
 
@@ -272,6 +280,8 @@ private:
   {
     const Grid<I>& grid = L_->grid;
     if (!grid.star || static_cast<double>(a_.levels.lower) > grid.levels()) tile_ = {};
+    if (!grid.star && wants_tiles() && static_cast<double>(a_.levels.lower) <= grid.levels())
+      tile_.time = time_of_lines(grid, longest());
     L_->tile = U_->tile = tile_.shape;
   }
 

@@ -24,4 +24,15 @@ template <class T, class V, class I> bool may_plan_courier_of_nodes(const Device
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I>& triangle, const CourierRule& rule);
 
+/// Microseconds on an H100 that a triangle whose grid that seems to be takes by lines, with numbers T stored in V; 0
+/// where it would have none.
+///   longest  entries in a row at most
+template <class T, class V, class I>
+double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest);
+
+/// Nothing where it is no grid whose rows read just their earlier neighbours (line_grid.hpp), or lines have no room.
+/// Throws Failure and std::bad_alloc.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle);
+
 }  // namespace syncfree::cuda

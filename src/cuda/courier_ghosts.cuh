@@ -98,6 +98,31 @@ struct RingPlace {
   }
 };
 
+/// Copies a page to shared memory, by one thread of a warp where pages copy themselves, else by all: one arrival at the
+/// gate, and it stays shut until the page is there. Bytes and addresses are multiples of 16.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+constexpr bool page_copies_itself = true;
+inline __device__ void copy_page(Gate& gate, void* to, const void* from, unsigned bytes)
+{
+  gate.arrive_with(bytes);
+  gate.copy(to, from, bytes);
+}
+inline __device__ void fetch_to_cache(const void* from, unsigned bytes)
+{
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+}
+#else
+constexpr bool page_copies_itself = false;
+inline __device__ void copy_page(Gate& gate, void* to, const void* from, unsigned bytes)
+{
+  for (unsigned k = threadIdx.x % 32; k < bytes / sizeof(uint4); k += 32)
+    static_cast<uint4*>(to)[k] = static_cast<const uint4*>(from)[k];
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) gate.arrive();
+}
+inline __device__ void fetch_to_cache(const void*, unsigned) {}
+#endif
+
 /// The warp that streams pages into the ring. Pages behind the ring are on their way to the L2 meanwhile.
 template <class Memory> class Streaming {
   using Page = typename Memory::Page;
@@ -111,42 +136,19 @@ public:
   __device__ void run()
   {
     const bool first = threadIdx.x % 32 == 0;
-    if (copies_by_itself && !first) return;
+    if (page_copies_itself && !first) return;
     RingPlace at;
     const Page* from = reinterpret_cast<const Page*>(A_.page) + first_page_of<Page>(block_);
     const std::uint32_t depth = A_.depth, pages = pages_of<Page>(block_), ahead = depth + pages_ahead;
     for (std::uint32_t q = 0; q < pages; ++q, ++from, at.advance(depth)) {
       if (q >= depth) memory_.empty[at.page].wait(~at.round & 1, Spin(block_.first_row));
-      copy(memory_.full[at.page], memory_.ring + at.page, from);
-      if (q + ahead < pages) fetch_to_cache(from + ahead);
+      copy_page(memory_.full[at.page], memory_.ring + at.page, from, sizeof(Page));
+      if (q + ahead < pages) fetch_to_cache(from + ahead, sizeof(Page));
     }
   }
 
 private:
   static constexpr std::uint32_t pages_ahead = 4;
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  static constexpr bool copies_by_itself = true;
-  static __device__ void copy(Gate& gate, Page* to, const Page* from)
-  {
-    gate.arrive_with(sizeof(Page));
-    gate.copy(to, from, sizeof(Page));
-  }
-  static __device__ void fetch_to_cache(const Page* from)
-  {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(static_cast<unsigned>(sizeof(Page))));
-  }
-#else
-  static __device__ void fetch_to_cache(const Page*) {}
-  static constexpr bool copies_by_itself = false;
-  static __device__ void copy(Gate& gate, Page* to, const Page* from)
-  {
-    for (unsigned k = threadIdx.x % 32; k < sizeof(Page) / sizeof(uint4); k += 32)
-      reinterpret_cast<uint4*>(to)[k] = reinterpret_cast<const uint4*>(from)[k];
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) gate.arrive();
-  }
-#endif
 
   const GhostView& A_;
   const RowBlock& block_;
@@ -193,6 +195,12 @@ template <class N, bool chain> class Outlet {
 public:
   using Mail = Mailbox<N>;
   explicit __device__ Outlet(typename Mail::word* first) : first_(first) {}
+
+  /// Whose place 0 is this one's place `mail`.
+  __device__ Outlet from(std::uint32_t mail) const
+  {
+    return Outlet(first_ + static_cast<std::size_t>(Mail::words) * mail);
+  }
 
   __device__ void put_if(bool wanted, std::uint32_t mail, const N& v) const
   {

@@ -121,6 +121,62 @@ template <class R> __device__ ::cuda::std::complex<R> of_lane(const ::cuda::std:
   return {__shfl_sync(~0u, v.real(), lane), __shfl_sync(~0u, v.imag(), lane)};
 }
 
+/// What lanes have from others, by words: to put a number together takes who asks for it as long as the words are on
+/// their way.
+template <class R> class FromLane {
+public:
+  FromLane() = default;
+  explicit __device__ FromLane(R v) : word_(v) {}
+  /// From the lane so many before, of each `width` lanes; the first have their own.
+  __device__ FromLane(R v, int before, int width) { word_ = __shfl_up_sync(~0u, v, before, width); }
+  __device__ R number() const { return word_; }
+
+private:
+  R word_;
+};
+template <> class FromLane<double> {
+public:
+  FromLane() = default;
+  explicit __device__ FromLane(double v)
+  {
+    low_ = __double2loint(v);
+    high_ = __double2hiint(v);
+  }
+  __device__ FromLane(double v, int before, int width)
+  {
+    low_ = __shfl_up_sync(~0u, __double2loint(v), before, width);
+    high_ = __shfl_up_sync(~0u, __double2hiint(v), before, width);
+  }
+  __device__ double number() const { return __hiloint2double(high_, low_); }
+
+private:
+  int low_, high_;
+};
+template <class R> class FromLane<Several<R>> {
+public:
+  FromLane() = default;
+  explicit __device__ FromLane(const Several<R>& v)
+  {
+#pragma unroll
+    for (int p = 0; p < v.count; ++p) part_[p] = FromLane<R>(v.part[p]);
+  }
+  __device__ FromLane(const Several<R>& v, int before, int width)
+  {
+#pragma unroll
+    for (int p = 0; p < v.count; ++p) part_[p] = FromLane<R>(v.part[p], before, width);
+  }
+  __device__ Several<R> number() const
+  {
+    Several<R> v;
+#pragma unroll
+    for (int p = 0; p < v.count; ++p) v.part[p] = part_[p].number();
+    return v;
+  }
+
+private:
+  FromLane<R> part_[Several<R>::count];
+};
+
 /// From the first of each `width` lanes.
 template <class R> __device__ R from_first_lane(R v, int width = 32) { return __shfl_sync(~0u, v, 0, width); }
 template <class R>

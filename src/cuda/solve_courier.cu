@@ -418,6 +418,8 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
   const CourierRule rule = make_rule<T, V>(triangle, options);
+  if (rule.rows == 0)
+    if (auto solver = make_courier_of_lines<T, V>(triangle)) return solver;
   if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
   if (auto solver = make_courier_of_nodes<T, V>(triangle, rule)) return solver;
   if (auto solver = make_on_device<T, V>(triangle, rule)) return solver;

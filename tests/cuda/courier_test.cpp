@@ -1,6 +1,9 @@
 /// Strategy `courier` on the device: its tiles, its chains of blocks, and nodes.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "../battery.hpp"
 #include "../watchdog.hpp"
@@ -41,7 +44,7 @@ TEST(Device, courier_runs_more_blocks_than_there_are_multiprocessors)
 }
 
 /// Right solutions, all alike, with what is not a number in between; then in place.
-void expect_solves_with_nan_between(Cuda* p, const OwnedCsr<double, I>& A)
+void expect_solves_with_nan_between(Cuda* p, const OwnedCsr<double, I>& A, double tolerance = 1e-12)
 {
   const auto b = random_vector<double>(A.n, 5);
   auto bad = b;
@@ -49,7 +52,7 @@ void expect_solves_with_nan_between(Cuda* p, const OwnedCsr<double, I>& A)
   const DeviceVector from(b), of_nan(bad), to(A.n);
   solve(*p, from, to, A.n);
   const auto first = to.get();
-  expect_near(first, solution(A, b));
+  expect_near(first, solution(A, b), tolerance);
   for (int round = 0; round < (short_run() ? 2 : 20); ++round) {
     solve(*p, of_nan, to, A.n);
     const auto x = to.get();
@@ -73,11 +76,95 @@ TEST(Device, courier_solves_grids_by_tiles)
     SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z);
     const auto A = make_poisson<double, I>(g.x, g.y, g.z);
     const auto p = make_cuda_preconditioner<double, I>();
-    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2, true}).message(), "success");
     ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
     EXPECT_NE(p->summarize().plan.find(" ghosts"), std::string::npos) << p->summarize().plan;
     EXPECT_EQ(p->summarize().plan.find(" 0 ghosts"), std::string::npos) << p->summarize().plan;
+    expect_solves_with_nan_between(p.get(), A, 1e-6);
+  }
+}
+
+/// A grid whose cells read each other, this many cells and lines and planes away, and back; random entries, dominant.
+struct Stencil {
+  I x, y, z;
+  std::vector<std::array<I, 3>> reach;
+  const char* plan;
+};
+OwnedCsr<double, I> grid_of(const Stencil& s)
+{
+  OwnedCsr<double, I> A;
+  A.n = s.x * s.y * s.z;
+  const auto value = random_vector<double>(static_cast<std::size_t>(A.n) * (2 * s.reach.size() + 1), 3);
+  for (I row = 0; row < A.n; ++row) {
+    const I at[3] = {row % s.x, row / s.x % s.y, row / s.x / s.y};
+    std::vector<I> columns = {row};
+    for (const auto& r : s.reach)
+      for (const I sign : {-1, 1}) {
+        const I x = at[0] + sign * r[0], y = at[1] + sign * r[1], z = at[2] + sign * r[2];
+        if (x >= 0 && x < s.x && y >= 0 && y < s.y && z >= 0 && z < s.z) columns.push_back((z * s.y + y) * s.x + x);
+      }
+    std::sort(columns.begin(), columns.end());
+    for (const I column : columns) {
+      const double v = value[A.value.size()];
+      A.value.push_back(column == row ? 2.0 + static_cast<double>(columns.size()) + v : v);
+      A.column.push_back(column);
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+/// Lines that are lanes, fewer and more than a bundle of them, and what is not a number in between.
+TEST(Device, courier_solves_grids_by_lines)
+{
+  const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  const std::vector<std::array<I, 3>> west = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
+  const std::vector<std::array<I, 3>> east = {{1, 0, 0}, {0, 1, 0}, {-1, 1, 0}};
+  const std::vector<std::array<I, 3>> box = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {-1, 1, 0}};
+  const char *lines = " bundles of 32 lines", *boxes = " bundles of 8 x 4 lines";
+  std::vector<Stencil> all;
+  for (const auto& reach : {cross, west, east, box})
+    for (const auto& side : {std::array<I, 2>{40, 31}, {33, 32}, {61, 97}, {301, 200}, {70, 1100}})
+      all.push_back({side[0], side[1], 1, reach, lines});
+  for (const auto& side : {std::array<I, 3>{13, 12, 11}, {33, 32, 31}, {9, 190, 190}, {64, 17, 40}, {200, 9, 9},
+                           {30, 50, 4}})
+    all.push_back({side[0], side[1], side[2], space, boxes});
+  for (const Stencil& s : all) {
+    if (short_run() && s.x * s.y * s.z > 2000) continue;
+    SCOPED_TRACE(testing::Message() << s.x << " x " << s.y << " x " << s.z << ", " << s.reach.size() << " neighbours");
+    const auto A = grid_of(s);
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_NE(p->summarize().plan.find(s.plan), std::string::npos) << p->summarize().plan;
     expect_solves_with_nan_between(p.get(), A);
+  }
+}
+
+/// A grid with an entry less, or one more, is none.
+TEST(Device, courier_takes_no_grid_with_a_hole_by_lines)
+{
+  const Stencil s = {70, 66, 1, {{1, 0, 0}, {0, 1, 0}}, ""};
+  for (const bool more : {false, true}) {
+    auto A = grid_of(s);
+    OwnedCsr<double, I> B;
+    B.n = A.n;
+    const I row = 70 * 30 + 20, other = more ? row - 72 : row - 1;
+    for (I i = 0; i < A.n; ++i) {
+      for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
+        if (more && i == row && k == A.row_begin[i]) B.column.push_back(other), B.value.push_back(0.5);
+        if (!more && i == row && A.column[k] == other) continue;
+        B.column.push_back(A.column[k]), B.value.push_back(A.value[k]);
+      }
+      B.row_begin.push_back(static_cast<I>(B.column.size()));
+    }
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(B.pattern(), {}, {"courier", 2}).message(), "success");
+    ASSERT_EQ(p->refresh(B.view(), PivotRule()).message(), "success");
+    const auto b = random_vector<double>(B.n, 5);
+    const DeviceVector from(b), to(B.n);
+    solve(*p, from, to, B.n);
+    expect_near(to.get(), solution(B, b));
   }
 }
 

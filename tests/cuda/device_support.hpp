@@ -178,14 +178,14 @@ inline std::vector<double> solution(const OwnedCsr<double, I>& A, const std::vec
   return oracle_solve<double>(take_triangle<double>(F, false, false).view(), y.x.data(), false).x;
 }
 
-inline void expect_near(const std::vector<double>& x, const std::vector<double>& truth)
+inline void expect_near(const std::vector<double>& x, const std::vector<double>& truth, double tolerance = 1e-12)
 {
   double error = 0, size = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     error = std::max(error, std::isfinite(x[i]) ? std::abs(x[i] - truth[i]) : 1e300);
     size = std::max(size, std::abs(truth[i]));
   }
-  EXPECT_LE(error, 1e-12 * size);
+  EXPECT_LE(error, tolerance * size);
 }
 
 inline void solve(Cuda& p, const DeviceVector& b, const DeviceVector& x, I n, cudaStream_t stream = nullptr)

@@ -56,34 +56,31 @@ inline __device__ unsigned address_in_block(const void* shared)
 #define SYNCFREE_NEAR_SCOPE "cta"
 #endif
 
-/// A relaxed store, without a branch.
+/// A relaxed store of one word or of two, where `wanted`, without a branch. P, W: the kinds of registers.
+#define SYNCFREE_STORE_IF(where, P, place, W, word)                                                                  \
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." where " [%0], %1; }" ::P(place), W(word),      \
+               "r"(static_cast<unsigned>(wanted))                                                                    \
+               : "memory")
+#define SYNCFREE_STORE_TWO_IF(where, P, place, low, high)                                                            \
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed." where ".v2.u64 [%0], {%1, %2}; }" ::P(place),  \
+               "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))                                               \
+               : "memory")
 inline __device__ void store_if(bool wanted, unsigned long long* place, unsigned long long word)
 {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.global.u64 [%0], %1; }" ::"l"(
-                 __cvta_generic_to_global(place)),
-               "l"(word), "r"(static_cast<unsigned>(wanted))
-               : "memory");
+  SYNCFREE_STORE_IF("gpu.global.u64", "l", __cvta_generic_to_global(place), "l", word);
 }
 inline __device__ void store_if(bool wanted, unsigned* place, unsigned word)
 {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.global.u32 [%0], %1; }" ::"l"(
-                 __cvta_generic_to_global(place)),
-               "r"(word), "r"(static_cast<unsigned>(wanted))
-               : "memory");
+  SYNCFREE_STORE_IF("gpu.global.u32", "l", __cvta_generic_to_global(place), "r", word);
 }
-
 /// The same where the place may be in shared memory of a block of the cluster.
 inline __device__ void store_anywhere_if(bool wanted, unsigned long long* place, unsigned long long word)
 {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.u64 [%0], %1; }" ::"l"(place), "l"(word),
-               "r"(static_cast<unsigned>(wanted))
-               : "memory");
+  SYNCFREE_STORE_IF("gpu.u64", "l", place, "l", word);
 }
 inline __device__ void store_anywhere_if(bool wanted, unsigned* place, unsigned word)
 {
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.gpu.u32 [%0], %1; }" ::"l"(place), "r"(word),
-               "r"(static_cast<unsigned>(wanted))
-               : "memory");
+  SYNCFREE_STORE_IF("gpu.u32", "l", place, "r", word);
 }
 
 template <class T> using Shared = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
@@ -226,17 +223,15 @@ struct alignas(16) Halves {
   }
   __device__ void write_if(bool wanted, void* place) const
   {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed.gpu.global.v2.u64 [%0], {%1, %2}; }" ::"l"(
-                   __cvta_generic_to_global(place)),
-                 "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))
-                 : "memory");
+    SYNCFREE_STORE_TWO_IF("gpu.global", "l", __cvta_generic_to_global(place), low, high);
+  }
+  __device__ void write_anywhere_if(bool wanted, void* place) const
+  {
+    SYNCFREE_STORE_TWO_IF("gpu", "l", place, low, high);
   }
   __device__ void write_shared_if(bool wanted, void* place) const
   {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed.cta.shared.v2.u64 [%0], {%1, %2}; }" ::"r"(
-                   address_in_block(place)),
-                 "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))
-                 : "memory");
+    SYNCFREE_STORE_TWO_IF("cta.shared", "r", address_in_block(place), low, high);
   }
 };
 
@@ -258,6 +253,10 @@ template <class R> struct Mailbox<Several<R>> {
   static __device__ bool arrived(const T& v) { return all_arrived(v); }
   static __device__ void publish(word* place, const T& v) { publish_if(true, place, v); }
   static __device__ void publish_if(bool wanted, word* place, const T& v) { Halves::of(v).write_if(wanted, place); }
+  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
+  {
+    Halves::of(v).write_anywhere_if(wanted, place);
+  }
   static __device__ void clear(word* place) { *reinterpret_cast<Halves*>(place) = Halves::unset(); }
 };
 
@@ -401,13 +400,9 @@ template <class T> struct Tray {
   /// The same of a v that is not NaN, without a branch where not.
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
   {
-    const unsigned at = address_in_block(place), wants = wanted;
-    if constexpr (sizeof(T) == 8)
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u64 [%0], %1; }" ::"r"(at),
-                   "l"(Word<T>::of(v)), "r"(wants) : "memory");
-    else
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed.cta.shared.u32 [%0], %1; }" ::"r"(at),
-                   "r"(Word<T>::of(v)), "r"(wants) : "memory");
+    const unsigned at = address_in_block(place);
+    if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::of(v));
+    else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::of(v));
   }
   static __device__ void clear(T* place) { store(place, Word<T>::unset); }
 
@@ -509,6 +504,12 @@ public:
   __device__ void wait(unsigned parity, Spin spin) const
   {
     while (!is_open(parity)) spin.turn();
+  }
+
+  /// An arrival when all that this thread has begun to fetch into shared memory (cp.async) is there.
+  __device__ void arrive_when_fetched()
+  {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address_in_block(&word_)) : "memory");
   }
 
   /// An arrival; the gate stays shut until so many bytes have been copied, too. From compute capability 9.0 on.
