@@ -30,8 +30,8 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I
 template <class T, class V, class I>
 double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest);
 
-/// Nothing where it is no grid whose rows read just their earlier neighbours (line_grid.hpp), or lines have no room.
-/// Throws Failure and std::bad_alloc.
+/// Nothing where it is no grid whose rows read just their earlier neighbours (core/line_grid.hpp), or lines have no
+/// room. Throws Failure and std::bad_alloc.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle);
 

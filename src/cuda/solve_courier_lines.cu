@@ -1,5 +1,5 @@
 /// Strategy `courier` by lines: grids of which each row reads just its earlier neighbours, in a plane or in space
-/// (line_grid.hpp, courier_lines.cuh).
+/// (core/line_grid.hpp, courier_lines.cuh).
 
 #include <algorithm>
 #include <memory>

@@ -11,7 +11,7 @@
 
 #include "syncfree/host_device.hpp"
 
-namespace syncfree::cuda {
+namespace syncfree {
 
 /// Which earlier neighbours a cell reads: in a plane those to the west and the south, and on the corners south of it;
 /// in space one along each axis.
@@ -108,4 +108,4 @@ struct BundleCounts {
   }
 };
 
-}  // namespace syncfree::cuda
+}  // namespace syncfree
