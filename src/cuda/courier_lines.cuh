@@ -50,6 +50,11 @@ template <Reads reads> struct LinesBlock {
     from_before = first_mail - mails * (Form::in_space ? A.across : 1);
     from_beside = first_mail - mails;
   }
+  __device__ long long first_row(const LinesView& A) const
+  {
+    const LanePlace first = LineBundle{beside, behind}.lane<reads>(A.grid, 0);
+    return A.grid.row_of(first.serial(A.grid, first.lag));
+  }
   /// Behind a block's first, where bundle w's numbers for the block beside stand.
   __device__ std::size_t side(unsigned w) const
   {
@@ -487,14 +492,14 @@ __device__ void solve_bundle(const LinesView& A, const LinesBlock<reads>& block,
   if (hands_on && in_space) beside = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
   SolvingLines<N, Memory, reads, inverts>(A, memory, w, Outlet<N, true>(next), !is_last || block.has_next,
                                           Outlet<N, true>(beside), has_beside)
-    .run(block.beside);
+    .run(block.first_row(A));
 }
 
 /// What the block's trays get by mail, by one of the warps that poll: a part of its first bundle's stack and a bundle's
 /// side. Of the block beside only where that is in another cluster, which in a plane is where the stack comes from.
 template <Reads reads, class N, class Memory, class Box>
-__device__ void fetch_mail(const LinesBlock<reads>& block, const Memory& memory, const Box& box, unsigned poller,
-                           bool is_first)
+__device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, const Memory& memory, const Box& box,
+                           unsigned poller, bool is_first)
 {
   using Form = LineForm<reads>;
   constexpr unsigned width = Form::stack_width, side = Form::side_width, parts = 2;
@@ -510,10 +515,10 @@ __device__ void fetch_mail(const LinesBlock<reads>& block, const Memory& memory,
                           block.from_beside + block.side(poller), part, parts);
     };
     TrayFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
-    fetch_trays(fetch, box, block.beside);
+    fetch_trays(fetch, box, block.first_row(A));
   } else {
     TrayFetch<N> fetch[] = {of_stack(0), of_stack(1)};
-    fetch_trays(fetch, box, block.beside);
+    fetch_trays(fetch, box, block.first_row(A));
   }
 }
 
@@ -569,7 +574,7 @@ solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long*
   const bool hands_on = rank + 1 < cluster, polls = helper != no_helper && poller < line_pollers<reads>;
   if (threadIdx.x / 32 < block.bundles) solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
   else if (moves) moving.run(b, x);
-  else if (polls) fetch_mail<reads, N>(block, memory, box, poller, rank == 0);
+  else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);
 }
 
 }  // namespace syncfree::cuda
