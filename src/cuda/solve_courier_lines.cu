@@ -311,15 +311,15 @@ private:
 
 template <class T, class V> constexpr bool may_have_lines = std::is_floating_point_v<T> && std::is_same_v<T, V>;
 
-/// Is there, and is what is padded for it no waste?
+/// Is there, and is what is padded for it no waste? In space lines gain less over tiles than in a plane.
 template <class T> bool have_room(const LineGrid& grid, Reads reads, bool scaled)
 {
   constexpr std::int64_t most_steps = 1 << 15, most_rows = 0x7fffffff;
-  constexpr double most_padding = 3;
   bool room = false;
   with_lines(reads, scaled, [&](auto form, auto is_scaled) {
     const BundleCounts counts = BundleCounts::of<form.value>(grid);
     const std::int64_t rows = grid.rows();
+    constexpr double most_padding = LineForm<form.value>::in_space ? 2 : 3;
     if (counts.steps > most_steps || rows > most_rows) return;
     if (counts.cells() > most_padding * static_cast<double>(rows)) return;
     room = LineBlocks<Number<T>, T, form.value, is_scaled.value>(counts, most_slots).bundles > 0;

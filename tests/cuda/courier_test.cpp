@@ -126,8 +126,8 @@ TEST(Device, courier_solves_grids_by_lines)
   for (const auto& reach : {cross, west, east, box})
     for (const auto& side : {std::array<I, 2>{40, 31}, {33, 32}, {61, 97}, {301, 200}, {70, 1100}})
       all.push_back({side[0], side[1], 1, reach, lines});
-  for (const auto& side : {std::array<I, 3>{13, 12, 11}, {33, 32, 31}, {9, 190, 190}, {64, 17, 40}, {200, 9, 9},
-                           {30, 50, 4}})
+  for (const auto& side : {std::array<I, 3>{26, 8, 8}, {30, 16, 4}, {33, 32, 31}, {30, 190, 60}, {64, 17, 40},
+                           {200, 15, 7}, {30, 50, 4}})
     all.push_back({side[0], side[1], side[2], space, boxes});
   for (const Stencil& s : all) {
     if (short_run() && s.x * s.y * s.z > 2000) continue;
