@@ -223,9 +223,9 @@ public:
   std::string describe() const override
   {
     const std::string of = "bundles of " + std::string(reads_ == Reads::space ? "8 x 4" : "32") + " lines";
-    const std::int64_t behind = reads_ == Reads::space ? one_.bundles : 1;
-    const std::string blocks = std::to_string((counts_.bundles() + behind - 1) / behind);
-    return blocks + (behind > 1 ? " blocks of " + std::to_string(behind) + " " : " ") + of + in_clusters(one_.cluster);
+    const std::int64_t bundles = one_.bundles, rows = (counts_.stacked + bundles - 1) / bundles;
+    const std::string blocks = bundles > 1 ? " blocks of " + std::to_string(bundles) + " " : " ";
+    return std::to_string(counts_.across * rows) + blocks + of + in_clusters(one_.cluster);
   }
 
   std::size_t plan_bytes() const override
