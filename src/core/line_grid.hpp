@@ -7,6 +7,7 @@
 /// last lines of bundles before: the stack's are those of the plane before, in space, else of the same plane; in space
 /// the bundle beside hands over lines of the same plane, too.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "syncfree/host_device.hpp"
@@ -41,6 +42,12 @@ template <Reads reads> struct LineForm {
     if (reads == Reads::space) return j == 1 ? south : Neighbour{0, 0, 1};
     if (reads != Reads::box) return j == 1 ? south : south_west;
     return j == 1 ? south_east : j == 2 ? south : south_west;
+  }
+  /// That a block of so many bundles behind each other sends: those of the last to the next block, then of each bundle
+  /// to the block beside.
+  static SYNCFREE_HD std::size_t numbers_sent(std::size_t steps, unsigned bundles)
+  {
+    return steps * (stack_width + bundles * side_width);
   }
   static SYNCFREE_HD int lag_of(int lane) { return lead + skew * (lane % height) + lane / height; }
 };

@@ -28,6 +28,22 @@ template <class E> struct Vectors {
 template <class N> using Input = Vectors<const Entry<N>>;
 template <class N> using Output = Vectors<Entry<N>>;
 
+/// Which chunk of columns a block has, and of how many.
+struct ChunkOfBlock {
+  unsigned chunks = 1, which = 0;
+};
+/// In a launch of `blocks` places for each chunk, where the chunks of a place follow each other: *place becomes that of
+/// its chunk, *b and *x the chunk's columns.
+template <class N>
+__device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* place, Input<N>* b, Output<N>* x)
+{
+  const unsigned chunks = gridDim.x / blocks, which = *place % chunks;
+  *place /= chunks;
+  *b = b->chunk(which, columns_of<N>);
+  *x = x->chunk(which, columns_of<N>);
+  return {chunks, which};
+}
+
 /// A row's number in each column of a chunk; where there are fewer columns than parts the last one fills up.
 template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
 {

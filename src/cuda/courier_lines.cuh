@@ -27,8 +27,7 @@ struct LinesView {
   std::size_t mails;
 };
 
-/// One block: which bundles it has, who is around it, and where in the mailbox stand the numbers that it sends: those
-/// of its last bundle to the next block, then of each bundle to the block beside.
+/// One block: which bundles it has, who is around it, and where in the mailbox stand the numbers that it sends.
 template <Reads reads> struct LinesBlock {
   using Form = LineForm<reads>;
   unsigned beside, behind, bundles;  ///< place of its first bundle, and how many it has
@@ -45,7 +44,7 @@ template <Reads reads> struct LinesBlock {
     has_before = Form::in_space ? row > 0 : beside > 0;
     has_next = Form::in_space ? behind + bundles < A.stacked : beside + 1 < A.across;
     has_beside = Form::in_space && beside > 0;
-    mails = std::size_t{steps} * (Form::stack_width + A.bundles * Form::side_width);
+    mails = Form::numbers_sent(steps, A.bundles);
     first_mail = mails * (std::size_t{row} * A.across + beside);
     from_before = first_mail - mails * (Form::in_space ? A.across : 1);
     from_beside = first_mail - mails;
@@ -56,10 +55,7 @@ template <Reads reads> struct LinesBlock {
     return A.grid.row_of(first.serial(A.grid, first.lag));
   }
   /// Behind a block's first, where bundle w's numbers for the block beside stand.
-  __device__ std::size_t side(unsigned w) const
-  {
-    return std::size_t{steps} * (Form::stack_width + w * Form::side_width);
-  }
+  __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
 };
 
 /// What is said of a chunk of a bundle: entries, and the scale behind them, in pairs.
@@ -545,19 +541,14 @@ solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long*
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
   const Turn turn = take_turn(counter, cluster);
-  unsigned place = static_cast<unsigned>(turn.place) / cluster, chunks = 1, chunk = 0;
-  if constexpr (many) {
-    chunks = gridDim.x / A.blocks;
-    chunk = place % chunks;
-    place /= chunks;
-    b = b.chunk(chunk, columns_of<N>);
-    x = x.chunk(chunk, columns_of<N>);
-  }
+  unsigned place = static_cast<unsigned>(turn.place) / cluster;
+  ChunkOfBlock chunk;
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &place, &b, &x);
   if (A.order) place = A.order[place];
   const unsigned clusters = (A.across + cluster - 1) / cluster, beside = place % clusters * cluster + rank;
   if (beside >= A.across) return meet_cluster(cluster);
   const LinesBlock<reads> block(A, place / clusters, beside);
-  const ValueBox<N> box(mailbox, A.mails * chunks, turn.launch, A.mails * chunk);
+  const ValueBox<N> box(mailbox, A.mails * chunk.chunks, turn.launch, A.mails * chunk.which);
   const Memory memory(shared, A);
   memory.start(block);
   for (std::size_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);

@@ -171,18 +171,12 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
   const Turn turn = take_turn(counter, cluster);
   auto tile = static_cast<unsigned>(turn.place);
-  std::size_t chunks = 1, chunk = 0;
-  if constexpr (many) {
-    chunks = gridDim.x / A.blocks;
-    chunk = tile % chunks;
-    tile /= static_cast<unsigned>(chunks);
-    b = b.chunk(static_cast<unsigned>(chunk), 1);
-    x = x.chunk(static_cast<unsigned>(chunk), 1);
-  }
+  ChunkOfBlock chunk;
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
   if (!many && tile >= A.blocks) return meet_cluster(cluster);
   const RowBlock block = A.block[tile];
   const std::size_t mails = std::size_t{A.mails} * size, first_mail = std::size_t{block.first_mail} * size;
-  const ValueBox<N> box(mailbox, mails * chunks, turn.launch, mails * chunk);
+  const ValueBox<N> box(mailbox, mails * chunk.chunks, turn.launch, mails * chunk.which);
   using Memory = GhostMemory<N, NodePage<Number<V>, size>>;
   const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
   memory.start(A.depth);

@@ -58,17 +58,12 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
   constexpr bool chain = !many && may_be_chain(near);
   const unsigned cluster = chain ? A.cluster : 1, rank = cluster > 1 ? rank_in_cluster() : 0;
   const Turn turn = take_turn(counter, cluster);
-  unsigned tile = static_cast<unsigned>(turn.place), chunks = 1, chunk = 0;
-  if constexpr (many) {
-    chunks = gridDim.x / A.blocks;
-    chunk = tile % chunks;
-    tile /= chunks;
-    b = b.chunk(chunk, columns_of<N>);
-    x = x.chunk(chunk, columns_of<N>);
-  }
+  unsigned tile = static_cast<unsigned>(turn.place);
+  ChunkOfBlock chunk;
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
   if (chain && tile >= A.blocks) return meet_cluster(cluster);
   const RowBlock block = A.block[tile];
-  const ValueBox<N> box(mailbox, std::size_t{A.mails} * chunks, turn.launch, std::size_t{A.mails} * chunk);
+  const ValueBox<N> box(mailbox, std::size_t{A.mails} * chunk.chunks, turn.launch, std::size_t{A.mails} * chunk.which);
   using Memory = GhostMemory<N, GhostPage<Number<V>, near>>;
   const Memory memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
   memory.start(A.depth);

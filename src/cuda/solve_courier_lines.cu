@@ -115,7 +115,7 @@ template <class N, class V, Reads reads, bool scaled> struct LineBlocks {
   {
     using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
     const std::size_t most = memory_of_block();
-    const auto steps = static_cast<unsigned>(std::min<std::int64_t>(counts.steps, 1 << 16));
+    const auto steps = static_cast<unsigned>(counts.steps);
     for (unsigned b = most_bundles<reads>; b > 0 && bundles == 0; --b)
       if (Memory::bytes(b, steps, least_slots) <= most) bundles = b;
     if (bundles == 0) return;
@@ -143,8 +143,10 @@ std::vector<std::uint32_t> clusters_by_begin(unsigned across, unsigned behind, u
 }
 
 /// Has solve_lines() a variant that inverts? For rows that update nothing but pivots.
-template <Reads reads, bool scaled>
-constexpr bool inverts_lines = !scaled && (reads == Reads::cross || reads == Reads::space);
+constexpr bool can_invert_lines(Reads reads, bool scaled)
+{
+  return !scaled && (reads == Reads::cross || reads == Reads::space);
+}
 
 /// Lines with the numbers of the factor.
 template <class T, class I> class LineSolver : public OverlappingSolver<T, I> {
@@ -161,7 +163,7 @@ public:
       counts_ = BundleCounts::of<form.value>(grid_);
       page_ = DeviceArray<unsigned char>(pages() * sizeof(LinePage<N, form.value, scaled.value>));
       allow_shared_memory(solve_lines<N, T, form.value, scaled.value, false, false>, memory_of_block());
-      if constexpr (inverts_lines<form.value, scaled.value>)
+      if constexpr (can_invert_lines(form.value, scaled.value))
         allow_shared_memory(solve_lines<N, T, form.value, scaled.value, true, false>, memory_of_block());
       const LineBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
       const LaunchPlace place = {1, 32 * line_warps<form.value>, made.memory, nullptr, false};
@@ -210,12 +212,12 @@ public:
   }
   bool refreshes_by_waiting() const override { return false; }
 
-  bool solves_inverse() const override { return !scaled_ && (reads_ == Reads::cross || reads_ == Reads::space); }
+  bool solves_inverse() const override { return can_invert_lines(reads_, scaled_); }
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     refresh(c, nullptr, stream);
     with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      if constexpr (inverts_lines<form.value, scaled.value>)
+      if constexpr (can_invert_lines(form.value, scaled.value))
         launch_one(solve_lines<N, T, form.value, scaled.value, true, false>, b, y, stream, false);
     });
   }
@@ -248,15 +250,14 @@ private:
   ///   most  blocks of a cluster
   template <Reads reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
   {
-    using Form = LineForm<reads>;
     Arrangement a;
     const auto across = static_cast<unsigned>(counts_.across), clusters = (across + most - 1) / most;
     const auto behind = (static_cast<unsigned>(counts_.stacked) + made.bundles - 1) / made.bundles;
     a.bundles = made.bundles, a.slots = made.slots, a.memory = made.memory, a.threads = 32 * line_warps<reads>;
     a.cluster = (across + clusters - 1) / clusters;
     a.blocks = clusters * a.cluster * behind;
-    a.mails = static_cast<std::size_t>(counts_.steps) * across * behind *
-              (Form::stack_width + made.bundles * Form::side_width);
+    a.mails = std::size_t{across} * behind *
+              LineForm<reads>::numbers_sent(static_cast<std::size_t>(counts_.steps), made.bundles);
     if (behind > 1) a.order = DeviceArray<std::uint32_t>(clusters_by_begin(clusters, behind, a.cluster, made.bundles));
     return a;
   }
