@@ -148,15 +148,34 @@ private:
   }
 };
 
+/// Warps of a block: those that solve, one for each bundle, then those that move chunks, then those that poll. In a
+/// plane the scheduler of the one that solves, which is every fourth warp's, is left to it.
+template <Reads reads, class N> struct LineWarps {
+  static constexpr bool in_space = LineForm<reads>::in_space, several = columns_of<N> > 1;
+  /// At most. Several columns: a third one slowed the two others down by more than it solved.
+  static constexpr unsigned bundles = !in_space ? 1 : several ? 2 : 4;
+  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< of a bundle
+  static constexpr unsigned pollers = in_space ? 4 : 2;
+  static constexpr unsigned all = in_space ? bundles * (1 + movers) + pollers : 6;
+  static constexpr unsigned none = ~0u;
+
+  /// The how-manieth of those that do not solve a warp is.
+  static __device__ unsigned helper()
+  {
+    const unsigned warp = threadIdx.x / 32;
+    if (in_space) return warp < bundles ? none : warp - bundles;
+    return warp % 4 == 0 ? none : warp / 4 * 3 + warp % 4 - 1;
+  }
+};
+
 /// A warp that moves all chunks of a bundle, or one of two that take turns. The first chunks are fetched at once, and
 /// the others for which the ring has room when the bundle is under way: blocks that wait do not keep the memory from
 /// those that work.
-template <Reads reads> constexpr unsigned line_movers = LineForm<reads>::in_space ? 1 : 2;
 template <class N, class Memory, Reads reads> class MovingLines {
   using Form = LineForm<reads>;
   using Slot = typename Memory::Slot;
   static constexpr int lines_at_once = 32 / chunk_steps, rounds = bundle_lines / lines_at_once;
-  static constexpr unsigned first_chunks = 4, movers = line_movers<reads>;
+  static constexpr unsigned first_chunks = columns_of<N> > 1 ? 6 : 4, movers = LineWarps<reads, N>::movers;
 
 public:
   ///   own  which of a bundle's movers this warp is
@@ -315,7 +334,7 @@ template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
   using M = std::remove_extent_t<decltype(Page::number)>;
-  static constexpr int ahead = 2, group = Form::in_space ? 1 : 4, looks = (group + 1) / 2;
+  static constexpr int ahead = 2, group = !Form::in_space ? 4 : columns_of<N> > 1 ? 2 : 1, looks = (group + 1) / 2;
   static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
   static constexpr bool scaled = Page::numbers > Page::entries;
   static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);
@@ -458,20 +477,6 @@ private:
   FromLane<N> of_lane_[2] = {FromLane<N>(N(0)), FromLane<N>(N(0))};
 };
 
-/// Warps of a block: those that solve, then those that move chunks, then those that poll. In a plane the scheduler of
-/// the one that solves, which is every fourth warp's, is left to it.
-template <Reads reads> constexpr unsigned most_bundles = LineForm<reads>::in_space ? 4 : 1;
-template <Reads reads> constexpr unsigned line_pollers = LineForm<reads>::in_space ? 4 : 2;
-template <Reads reads> constexpr unsigned line_warps = LineForm<reads>::in_space ? 12 : 6;
-constexpr unsigned no_helper = ~0u;
-/// The how-manieth of those that do not solve a warp is.
-template <Reads reads> __device__ unsigned helper_of_lines()
-{
-  const unsigned warp = threadIdx.x / 32;
-  if (LineForm<reads>::in_space) return warp < most_bundles<reads> ? no_helper : warp - most_bundles<reads>;
-  return warp % 4 == 0 ? no_helper : warp / 4 * 3 + warp % 4 - 1;
-}
-
 /// A bundle, by the block's warp of that number. In a cluster the tray of the next block takes the place of mail: in
 /// space that of its side.
 template <Reads reads, bool inverts, class N, class Memory, class Box>
@@ -502,7 +507,7 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
   const bool polls_stack = block.has_before && (Form::in_space || is_first);
   const auto of_stack = [&](unsigned part) {
     return TrayFetch<N>(memory.stack(0), Form::stack_delay * width, polls_stack ? block.steps * width : 0,
-                        block.from_before, parts * poller + part, parts * line_pollers<reads>);
+                        block.from_before, parts * poller + part, parts * LineWarps<reads, N>::pollers);
   };
   if constexpr (Form::in_space) {
     const bool polls_side = block.has_beside && is_first && poller < block.bundles;
@@ -534,7 +539,7 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
 /// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i
 /// source     design notes 10; no publication known
 template <class N, class V, Reads reads, bool scaled, bool inverts, bool many>
-__global__ void __launch_bounds__(32 * line_warps<reads>, 1)
+__global__ void __launch_bounds__(32 * LineWarps<reads, N>::all, 1)
 solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x)
 {
   using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
@@ -553,8 +558,9 @@ solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long*
   memory.start(block);
   for (std::size_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
   meet_cluster(cluster);
-  constexpr unsigned movers = line_movers<reads>;
-  const unsigned helper = helper_of_lines<reads>(), poller = helper - block.bundles * movers;
+  using Warps = LineWarps<reads, N>;
+  constexpr unsigned movers = Warps::movers;
+  const unsigned helper = Warps::helper(), poller = helper - block.bundles * movers;
   const bool moves = helper < block.bundles * movers;
   const unsigned moved = moves ? helper / movers : 0;
   const MovingLines<N, Memory, reads> moving(A, memory, moved, {beside, block.behind + moved}, helper % movers,
@@ -562,7 +568,7 @@ solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long*
   if (moves) moving.begin();
   await_launch_before();
   let_next_start();
-  const bool hands_on = rank + 1 < cluster, polls = helper != no_helper && poller < line_pollers<reads>;
+  const bool hands_on = rank + 1 < cluster, polls = helper != Warps::none && poller < Warps::pollers;
   if (threadIdx.x / 32 < block.bundles) solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
   else if (moves) moving.run(b, x);
   else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);

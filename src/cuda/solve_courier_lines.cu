@@ -108,6 +108,7 @@ constexpr unsigned least_slots = 3, most_slots = 16, slots_of_many = 6;
 
 /// Blocks of bundles and their rings, for numbers N of the kernel.
 template <class N, class V, Reads reads, bool scaled> struct LineBlocks {
+  using Warps = LineWarps<reads, N>;
   unsigned bundles = 0, slots = 0;  ///< of a block, of a ring; none where they have no room
   std::size_t memory = 0;
 
@@ -116,7 +117,7 @@ template <class N, class V, Reads reads, bool scaled> struct LineBlocks {
     using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
     const std::size_t most = memory_of_block();
     const auto steps = static_cast<unsigned>(counts.steps);
-    for (unsigned b = most_bundles<reads>; b > 0 && bundles == 0; --b)
+    for (unsigned b = Warps::bundles; b > 0 && bundles == 0; --b)
       if (Memory::bytes(b, steps, least_slots) <= most) bundles = b;
     if (bundles == 0) return;
     const auto parts = static_cast<unsigned>((counts.stacked + bundles - 1) / bundles);
@@ -166,7 +167,7 @@ public:
       if constexpr (can_invert_lines(form.value, scaled.value))
         allow_shared_memory(solve_lines<N, T, form.value, scaled.value, true, false>, memory_of_block());
       const LineBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
-      const LaunchPlace place = {1, 32 * line_warps<form.value>, made.memory, nullptr, false};
+      const LaunchPlace place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
       const unsigned most = most_blocks_of_cluster(solve_lines<N, T, form.value, scaled.value, false, false>, place);
       one_ = arrange<form.value>(made, most);
     });
@@ -253,7 +254,7 @@ private:
     Arrangement a;
     const auto across = static_cast<unsigned>(counts_.across), clusters = (across + most - 1) / most;
     const auto behind = (static_cast<unsigned>(counts_.stacked) + made.bundles - 1) / made.bundles;
-    a.bundles = made.bundles, a.slots = made.slots, a.memory = made.memory, a.threads = 32 * line_warps<reads>;
+    a.bundles = made.bundles, a.slots = made.slots, a.memory = made.memory, a.threads = 32 * Blocks::Warps::all;
     a.cluster = (across + clusters - 1) / clusters;
     a.blocks = clusters * a.cluster * behind;
     a.mails = std::size_t{across} * behind *
