@@ -158,6 +158,7 @@ template <Reads reads, class N> struct LineWarps {
   static constexpr unsigned pollers = in_space ? 4 : 2;
   static constexpr unsigned all = in_space ? bundles * (1 + movers) + pollers : 6;
   static constexpr unsigned none = ~0u;
+  static_assert(!in_space || bundles <= pollers, "each bundle's side has a warp that polls for it");
 
   /// The how-manieth of those that do not solve a warp is.
   static __device__ unsigned helper()
@@ -168,6 +169,8 @@ template <Reads reads, class N> struct LineWarps {
   }
 };
 
+constexpr unsigned slots_of_many = 6;  ///< of a ring where there are several columns, at most; all are filled at once
+
 /// A warp that moves all chunks of a bundle, or one of two that take turns. The first chunks are fetched at once, and
 /// the others for which the ring has room when the bundle is under way: blocks that wait do not keep the memory from
 /// those that work.
@@ -175,7 +178,8 @@ template <class N, class Memory, Reads reads> class MovingLines {
   using Form = LineForm<reads>;
   using Slot = typename Memory::Slot;
   static constexpr int lines_at_once = 32 / chunk_steps, rounds = bundle_lines / lines_at_once;
-  static constexpr unsigned first_chunks = columns_of<N> > 1 ? 6 : 4, movers = LineWarps<reads, N>::movers;
+  using Warps = LineWarps<reads, N>;
+  static constexpr unsigned first_chunks = Warps::several ? slots_of_many : 4, movers = Warps::movers;
 
 public:
   ///   own  which of a bundle's movers this warp is
@@ -334,7 +338,8 @@ template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
   using M = std::remove_extent_t<decltype(Page::number)>;
-  static constexpr int ahead = 2, group = !Form::in_space ? 4 : columns_of<N> > 1 ? 2 : 1, looks = (group + 1) / 2;
+  static constexpr int ahead = 2, group = !Form::in_space ? 4 : LineWarps<reads, N>::several ? 2 : 1;
+  static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next one's trays are looked at
   static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
   static constexpr bool scaled = Page::numbers > Page::entries;
   static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);

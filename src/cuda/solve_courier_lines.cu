@@ -104,7 +104,7 @@ template <class Body> void with_lines(Reads reads, bool scaled, Body body)
   });
 }
 
-constexpr unsigned least_slots = 3, most_slots = 16, slots_of_many = 6;
+constexpr unsigned least_slots = 3, most_slots = 16;
 
 /// Blocks of bundles and their rings, for numbers N of the kernel.
 template <class N, class V, Reads reads, bool scaled> struct LineBlocks {
