@@ -33,7 +33,7 @@ template <Reads reads> struct LinesBlock {
   unsigned beside, behind, bundles;  ///< place of its first bundle, and how many it has
   bool has_before, has_beside, has_next;  ///< is there a block that its stack comes from, one that its sides come from?
   unsigned steps;
-  std::size_t mails, first_mail;
+  std::size_t first_mail;
   std::size_t from_before, from_beside;  ///< first mails of these
 
   ///   row  of A.across blocks side by side
@@ -44,7 +44,7 @@ template <Reads reads> struct LinesBlock {
     has_before = Form::in_space ? row > 0 : beside > 0;
     has_next = Form::in_space ? behind + bundles < A.stacked : beside + 1 < A.across;
     has_beside = Form::in_space && beside > 0;
-    mails = Form::numbers_sent(steps, A.bundles);
+    const std::size_t mails = Form::numbers_sent(steps, A.bundles);
     first_mail = mails * (std::size_t{row} * A.across + beside);
     from_before = first_mail - mails * (Form::in_space ? A.across : 1);
     from_beside = first_mail - mails;
@@ -532,8 +532,8 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
 ///            of columns; a lane of a solving warp a line, a moving warp chunks of a bundle
 /// waits      solving warps for chunks and for numbers of trays; moving warps for chunks that are solved; polling warps
 ///            for mail of earlier blocks
-/// publishes  the numbers of last lines in the tray of the bundle that reads them, or by mail; clears the block's
-///            places in the next launch's mailbox. In clusters all but the last block put them into the tray of the
+/// publishes  the numbers of last lines in the tray of the bundle that reads them, or by mail, whose places the warps
+///            that poll empty for the next launch. In clusters all but the last block put them into the tray of the
 ///            next one, and only the first polls; a block has not ended as long as a number of its tray is missing
 /// order      mail and trays are their own flags (relaxed; device, block or cluster); a cluster's blocks meet when
 ///            trays are cleared, before anybody puts a number there. Chunks: an mbarrier when page and right-hand sides
@@ -545,7 +545,7 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
 /// source     design notes 10; no publication known
 template <class N, class V, Reads reads, bool scaled, bool inverts, bool many>
 __global__ void __launch_bounds__(32 * LineWarps<reads, N>::all, 1)
-solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x)
+solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x)
 {
   using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -558,10 +558,9 @@ solve_lines(LinesView A, typename ValueBox<N>::View mailbox, unsigned long long*
   const unsigned clusters = (A.across + cluster - 1) / cluster, beside = place % clusters * cluster + rank;
   if (beside >= A.across) return meet_cluster(cluster);
   const LinesBlock<reads> block(A, place / clusters, beside);
-  const ValueBox<N> box(mailbox, A.mails * chunk.chunks, turn.launch, A.mails * chunk.which);
+  const EmptiedBox<N> box(mailbox, A.mails * chunk.which);
   const Memory memory(shared, A);
   memory.start(block);
-  for (std::size_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
   meet_cluster(cluster);
   using Warps = LineWarps<reads, N>;
   constexpr unsigned movers = Warps::movers;

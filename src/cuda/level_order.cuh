@@ -21,23 +21,24 @@
 
 namespace syncfree::cuda {
 
+/// Mailboxes of n places each, for all launches.
+template <class N, int boxes> class MailboxMemory {
+public:
+  explicit MailboxMemory(std::size_t n) : words_(boxes * Mailbox<N>::words * n) { words_.fill(0xff, nullptr); }
+  typename Mailbox<N>::word* view() const { return words_.data(); }
+  std::size_t bytes() const { return words_.bytes(); }
+
+private:
+  DeviceArray<typename Mailbox<N>::word> words_;
+};
+
 /// Hands numbers over that are their own flags. There are two mailboxes of n places, used in turn: while a launch fills
 /// one, each row clears its place in the other for the next.
 template <class N> class ValueBox {
 public:
   using Mail = Mailbox<N>;
   using Look = N;
-
-  /// Memory of all launches.
-  class Memory {
-  public:
-    explicit Memory(std::size_t n) : words_(2 * Mail::words * n) { words_.fill(0xff, nullptr); }
-    typename Mail::word* view() const { return words_.data(); }
-    std::size_t bytes() const { return words_.bytes(); }
-
-  private:
-    DeviceArray<typename Mail::word> words_;
-  };
+  using Memory = MailboxMemory<N, 2>;
   using View = typename Mail::word*;
 
   /// Place 0 is number `first` of the n that there are.
@@ -61,6 +62,28 @@ public:
 
 private:
   View mail_, next_;
+};
+
+/// The same with one mailbox, where each number has one reader, who empties its place for the next launch.
+template <class N> class EmptiedBox {
+public:
+  using Mail = Mailbox<N>;
+  using Memory = MailboxMemory<N, 1>;
+  using View = typename Mail::word*;
+
+  /// Place 0 is number `first` of those that there are.
+  __device__ EmptiedBox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
+  __device__ N look(std::size_t place) const { return Mail::poll(at(place)); }
+  __device__ bool arrived(const N& seen) const { return Mail::arrived(seen); }
+  __device__ N take(std::size_t place, const N& seen) const
+  {
+    Mail::clear(at(place));
+    return seen;
+  }
+  __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
+
+private:
+  View mail_;
 };
 
 /// Hands numbers over with a flag beside each, which then holds the number of the launch, from 1 on.

@@ -171,7 +171,7 @@ public:
       const unsigned most = most_blocks_of_cluster(solve_lines<N, T, form.value, scaled.value, false, false>, place);
       one_ = arrange<form.value>(made, most);
     });
-    mailbox_ = std::make_unique<typename ValueBox<N>::Memory>(one_.mails);
+    mailbox_ = std::make_unique<typename EmptiedBox<N>::Memory>(one_.mails);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -239,8 +239,8 @@ public:
   std::size_t value_bytes() const override { return page_.bytes(); }
 
 private:
-  using Chunks = ColumnLaunches<T, N, ValueBox>;
-  using WideChunks = ColumnLaunches<T, Bundle<T>, ValueBox>;
+  using Chunks = ColumnLaunches<T, N, EmptiedBox>;
+  using WideChunks = ColumnLaunches<T, Bundle<T>, EmptiedBox>;
 
   /// How a kernel's blocks have the bundles.
   struct Arrangement {
@@ -305,7 +305,7 @@ private:
   DeviceArray<I> begin_;
   DeviceArray<unsigned char> page_;
   Arrangement one_, several_;
-  std::unique_ptr<typename ValueBox<N>::Memory> mailbox_;
+  std::unique_ptr<typename EmptiedBox<N>::Memory> mailbox_;
   DeviceArray<unsigned long long> counter_;
   std::unique_ptr<Chunks> chunks_;
   std::unique_ptr<WideChunks> wide_chunks_;

@@ -3,15 +3,17 @@
 
 #include <cstdlib>
 
+#include "../battery.hpp"
 #include "device_support.hpp"
 
 namespace syncfree {
 namespace {
 
 /// *different += the number of places where x and y differ in a bit.
-__global__ void count_differences(I n, const long long* x, const long long* y, unsigned long long* different)
+__global__ void count_differences(std::size_t n, const long long* x, const long long* y,
+                                  unsigned long long* different)
 {
-  const I i = static_cast<I>(blockIdx.x * blockDim.x + threadIdx.x);
+  const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   if (i < n && x[i] != y[i]) atomicAdd(different, 1ull);
 }
 
@@ -21,27 +23,55 @@ std::vector<std::string> asked_strategies()
   return one ? std::vector<std::string>{one} : device_strategies(true);
 }
 
-/// Solves with that matrix differ in so many places from the first.
-unsigned long long differences(const OwnedCsr<double, I>& A, const std::string& strategy, long rounds)
+/// So many solves, of several columns at once, differ in so many places from the first.
+unsigned long long differences(Cuda& p, I n, long rounds, I columns = 1)
 {
-  const unsigned blocks = static_cast<unsigned>(A.n + 255) / 256;
+  const std::size_t numbers = static_cast<std::size_t>(n) * columns;
+  const unsigned blocks = static_cast<unsigned>((numbers + 255) / 256);
   DeviceVectorOf<unsigned long long> different(std::vector<unsigned long long>{0});
-  const auto p = analysed(A, strategy);
-  const DeviceVector b(random_vector<double>(A.n, 5)), first(A.n), x(A.n);
+  const DeviceVector b(random_vector<double>(numbers, 5)), first(numbers), x(numbers);
   const auto bits = [](const DeviceVector& v) { return reinterpret_cast<const long long*>(v.data()); };
-  solve(*p, b, first, A.n);
+  const auto solve_into = [&](const DeviceVector& to) {
+    EXPECT_EQ(p.solve(Operation::none, b.data(), to.data(), {columns, n, n}).message(), "success");
+  };
+  p.use(Memory::device, nullptr);
+  solve_into(first);
   for (long round = 0; round < rounds; ++round) {
-    solve(*p, b, x, A.n);
-    count_differences<<<blocks, 256>>>(A.n, bits(x), bits(first), different.data());
+    solve_into(x);
+    count_differences<<<blocks, 256>>>(numbers, bits(x), bits(first), different.data());
   }
   return different.get().front();
+}
+unsigned long long differences(const OwnedCsr<double, I>& A, const std::string& strategy, long rounds)
+{
+  return differences(*analysed(A, strategy), A.n, rounds);
+}
+
+long asked_rounds()
+{
+  const char* asked = std::getenv("SYNCFREE_ROUNDS");
+  const long rounds = asked ? std::atol(asked) : 100000;
+  EXPECT_GT(rounds, 0);
+  return rounds;
+}
+
+/// In space and in a plane, of several blocks; a tenth of the rounds with several columns.
+TEST(Endurance, many_solves_by_lines_are_bitwise_equal)
+{
+  const long rounds = asked_rounds();
+  for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)}) {
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_NE(p->summarize().plan.find(" lines"), std::string::npos) << p->summarize().plan;
+    EXPECT_EQ(differences(*p, A.n, rounds), 0u) << p->summarize().plan;
+    EXPECT_EQ(differences(*p, A.n, rounds / 10, 5), 0u) << p->summarize().plan << ", several columns";
+  }
 }
 
 TEST(Endurance, many_solves_are_bitwise_equal)
 {
-  const char* asked = std::getenv("SYNCFREE_ROUNDS");
-  const long rounds = asked ? std::atol(asked) : 100000;
-  ASSERT_GT(rounds, 0);
+  const long rounds = asked_rounds();
   for (const std::string& strategy : asked_strategies()) {
     SCOPED_TRACE(strategy);
     EXPECT_EQ(differences(random_band(1000, 3, 900, 0, 3), strategy, rounds), 0u);
