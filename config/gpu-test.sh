@@ -5,8 +5,8 @@
 #                                         of them
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck, racecheck-analyses, -solves, -factors, -shifts, -loops, -columns, -grids, -scalars-0 to -3. All parts but
-# build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in
+# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, factors, shifts, loops, columns, grids,
+# scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in
 # CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its
 # source in a folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
@@ -46,15 +46,16 @@ make_all() {
   make_googletest && build_gpu "$targets" && echo "RESULT 1 0 0"
 }
 
-# Battery of small matrices: each tool costs ten to a hundred times as much, racecheck most, so its tests come in
-# groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are meant.
+# Battery of small matrices: each tool costs ten to a hundred times as much, synccheck and racecheck most, so their
+# tests come in groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are
+# meant.
 solved='Device.solves_*:Device.a_clean*:Device.courier_solves_boxes*:Device.courier_solves_chains*'
 solved="$solved:Device.courier_solves_grids*"
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-race_groups=(analyses solves factors shifts loops columns grids scalars-0 scalars-1 scalars-2 scalars-3)
-race_tests() {
+groups=(analyses solves factors shifts loops columns grids scalars-0 scalars-1 scalars-2 scalars-3)
+tests_of() {
   case $1 in
     analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
     solves) echo "$solved" ;;
@@ -68,25 +69,28 @@ race_tests() {
 }
 
 check_races() {
-  local report=build/log/racecheck-$1-report.txt tests
-  tests=$(race_tests "$1")
-  [ -n "$tests" ] || die "no group $1 of racecheck; there are ${race_groups[*]}"
+  local report=build/log/racecheck-$1-report.txt
   compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
-    --gtest_filter="$tests" >"$report" 2>&1
+    --gtest_filter="$(tests_of "$1")" >"$report" 2>&1
   python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
 }
 
+# with_tool TESTS TOOL [ITS OPTION...]
+with_tool() {
+  local tests=$1
+  shift
+  compute-sanitizer --tool "$@" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests"
+}
+
 sanitize() {
-  local tool=$1 tests="$solved:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*" room=()
+  local tests="$solved:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*" group=${1#*-}
   export SYNCFREE_SHORT=1
-  # mbarriers of a block, of which courier has up to 128; left to itself the tool finds too few, and launches fail then
-  [ "$tool" != synccheck ] || room=(--num-cuda-barriers 256)
-  case $tool in
-    racecheck-*) check_races "${tool#racecheck-}" || return 1 ;;
-    *)
-      compute-sanitizer --tool "$tool" ${room[@]+"${room[@]}"} --error-exitcode 9 "$folder/cuda_tests" \
-        --gtest_filter="$tests" || return 1
-      ;;
+  case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac
+  case $1 in
+    racecheck-*) check_races "$group" || return 1 ;;
+    # mbarriers of a block, of which courier has up to 128; by itself the tool finds too few, and launches fail then
+    synccheck-*) with_tool "$(tests_of "$group")" synccheck --num-cuda-barriers 256 || return 1 ;;
+    *) with_tool "$tests" "$1" || return 1 ;;
   esac
   echo "RESULT 1 0 0"
 }
@@ -125,8 +129,10 @@ run_part() {
       part allocation python3 config/gtest.py "$folder/cuda_allocation_tests"
       ;;
     random) part random bash "$0" --random ;;
-    sanitizers) for tool in memcheck initcheck synccheck "${race_groups[@]/#/racecheck-}"; do run_part "$tool"; done ;;
-    memcheck | initcheck | synccheck | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
+    sanitizers)
+      for tool in memcheck initcheck "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do run_part "$tool"; done
+      ;;
+    memcheck | initcheck | synccheck-* | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
     petsc) PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests" ;;
     harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;
     conformance)
@@ -134,7 +140,7 @@ run_part() {
       ;;
     *)
       die "no part $1; there are build battery random sanitizers petsc harness conformance, and of the sanitizers" \
-        "memcheck initcheck synccheck ${race_groups[*]/#/racecheck-}"
+        "memcheck initcheck ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
       ;;
   esac
 }
