@@ -6,9 +6,10 @@
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
 # synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, factors, shifts, loops, columns, grids,
-# scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in
-# CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its
-# source in a folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
+# scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in
+# one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what
+# CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's harness put matrices and
+# vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
