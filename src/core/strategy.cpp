@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "courier_plan.hpp"
+#include "device_model.hpp"
 #include "strategy_list.hpp"
 
 namespace syncfree {
@@ -57,45 +58,56 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Microseconds on an H200, both triangles: of an application, and of a plan with its part of one refresh. Of `merged`
-/// fitted to 55 factors, where it is off by a fifth; of the others fitted or set by hand, and up to twice or half.
+/// Microseconds, both triangles: of an application, and of a plan with its part of one refresh.
 struct DeviceTimes {
   const char* strategy;
   double apply, plan;
 };
 
-/// Fitted to 54 factors and a dozen grids. A node's rows share what they read and what they wait for.
+static constexpr const DeviceModel& model = device_model;
+
+/// A node's rows share what they read and what they wait for.
 static DeviceTimes level_order_times(const ChoiceInput& f)
 {
   const auto entries = static_cast<double>(f.nnz) / 2;
-  const double rows = 0.54 * static_cast<double>(f.levels) + 12 * entries / 0.75e6;
   const double bytes = 8 + 4.0 / std::max(f.node_size, 1);
-  const double nodes = 0.62 * static_cast<double>(f.node_levels) + bytes * entries / 1.3e6;
-  return {"level_order", 2 * (2.5 + (f.node_size > 0 ? nodes : rows)), 0};
+  const double rows = model.rows_begin + model.rows_level * static_cast<double>(f.levels) + model.rows_entry * entries;
+  const double nodes = model.nodes_begin + model.nodes_level * static_cast<double>(f.node_levels) +
+                       model.nodes_byte * bytes * entries;
+  return {"level_order", 2 * (f.node_size > 0 ? nodes : rows), 0};
 }
 
-/// Fitted to grids of 24^3, 41^3 and 48^3 nodes of three rows; lanes of a node are the square of its rows.
 static DeviceTimes courier_times_of_nodes(const ChoiceInput& f)
 {
   const double size = std::max(f.node_size, 1), nodes = static_cast<double>(f.rows) / size;
-  const double solve = 10 + 0.24 * static_cast<double>(f.node_levels) + 1.65e-3 / 9 * size * size * nodes;
-  return {"courier", 2 * solve, 700 + 5e-5 * static_cast<double>(f.nnz)};
+  const double solve = model.node_blocks_begin + model.node_blocks_level * static_cast<double>(f.node_levels) +
+                       model.node_blocks_lane * size * size * nodes;
+  return {"courier", 2 * solve, model.nodes_plan_begin + model.nodes_plan_entry * static_cast<double>(f.nnz)};
+}
+
+/// The chain goes from block to block; those that do not run at once follow each other closely.
+static double courier_time_of_blocks(const ChoiceInput& f)
+{
+  const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
+  const double step = entries <= 5                                ? model.blocks_short_step
+                      : f.longest <= ghost_near[ghost_sizes - 1] ? model.blocks_step
+                                                                  : model.blocks_long_step;
+  const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
+  const double blocks = std::max(n / 16384, std::max(1.0, busy));
+  const double hops = model.blocks_hop * std::min(blocks, 132.0) + model.blocks_later_hop * std::max(blocks - 132, 0.0);
+  return model.blocks_begin + step * static_cast<double>(f.levels) + hops;
 }
 
 static DeviceTimes courier_times(const ChoiceInput& f)
 {
   if (f.courier_of_nodes) return courier_times_of_nodes(f);
-  const auto entries_of_both = static_cast<double>(f.nnz);
-  const double on_device = 2000 + 2e-4 * entries_of_both, tiles = 500 + 2e-4 * entries_of_both;
-  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, tiles};
-  const double on_host = 0.048 * entries_of_both / std::clamp(f.threads, 1, 12) + 0.03 * std::min(entries_of_both, 8e5);
-  const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
-  const double step = entries <= 5 ? 0.09 : f.longest <= ghost_near[ghost_sizes - 1] ? 0.17 : 0.25;
-  const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
-  const double blocks = std::max(n / 16384, std::max(1.0, busy));
-  /* the chain goes from block to block; those that do not run at once follow each other closely */
-  const double hops = 0.8 * std::min(blocks, 132.0) + 0.15 * std::max(blocks - 132, 0.0);
-  return {"courier", 2 * (10 + step * static_cast<double>(f.levels) + hops), f.courier_on_device ? on_device : on_host};
+  const auto entries = static_cast<double>(f.nnz);
+  if (f.tiled_time > 0)
+    return {"courier", 2 * f.tiled_time, model.tiles_plan_begin + model.tiles_plan_entry * entries};
+  const double on_host = model.host_plan_entry * entries / std::clamp(f.threads, 1, 12) +
+                         model.host_plan_rest * std::min(entries, 8e5);
+  const double on_device = model.plan_begin + model.plan_entry * entries;
+  return {"courier", 2 * courier_time_of_blocks(f), f.courier_on_device ? on_device : on_host};
 }
 
 static double total(const ChoiceInput& f, const DeviceTimes& t)
@@ -103,32 +115,32 @@ static double total(const ChoiceInput& f, const DeviceTimes& t)
   return static_cast<double>(f.expected_applies) * t.apply + t.plan;
 }
 
-/// Of an apply, and of each entry in it.
-static constexpr double merged_start = 5, merged_entry = 2e-5;
-
 /// Runs of 64 levels are planned side by side, the rows of one run one behind the other.
 static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
 {
   const double rows_of_run = static_cast<double>(f.rows) * std::min(1.0, 64 / static_cast<double>(f.levels));
-  return 1160 + 0.001 * entries + 19 * static_cast<double>(longest) + 0.08 * rows_of_run;
+  return model.merged_plan_begin + model.merged_plan_entry * entries +
+         model.merged_plan_level * static_cast<double>(longest) + model.merged_plan_row * rows_of_run;
 }
 
 static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
-  return {"merged", merged_start + (0.5 + 0.005 * length) * groups + merged_entry * entries,
+  const double of_group = model.merged_group + model.merged_length * length;
+  return {"merged", model.merged_begin + of_group * groups + model.merged_entry * entries,
           merged_plan_time(f, entries, f.merged_longest)};
 }
 
 bool could_pay_to_merge(const ChoiceInput& f)
 {
-  constexpr double look = 800, least_fill = 1.1;
+  constexpr double least_fill = 1.1;
   const double entries = least_fill * static_cast<double>(f.nnz);
-  const DeviceTimes least = {"merged", merged_start + merged_entry * entries, merged_plan_time(f, entries, 2)};
+  const DeviceTimes least = {"merged", model.merged_begin + model.merged_entry * entries,
+                             merged_plan_time(f, entries, 2)};
   const double others = total(f, level_order_times(f));
   const bool is_sure = f.tiled_time > 0 || f.courier_of_nodes;
-  return look + total(f, least) < (is_sure ? std::min(others, total(f, courier_times(f))) : others);
+  return model.merged_look + total(f, least) < (is_sure ? std::min(others, total(f, courier_times(f))) : others);
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "device_model.hpp"
 #include "instantiate.hpp"
 #include "mixer.hpp"
 
@@ -120,11 +121,13 @@ std::int64_t gap_of_planes(std::int64_t lines, std::int64_t next_line, std::int6
   return (gap % 32 + 32) % 32;
 }
 
-/// Microseconds on an H200, fitted to 14 grids, tiles and orders (9 %): rows of a level, a hop to another tile, the
-/// begin of a tile, what a multiprocessor does before it takes the next, also for each row, the begin of a solve.
 constexpr std::int64_t most_rows_of_level = 128;
-double step_time(std::int64_t rows) { return rows <= 32 ? 0.08 : rows <= 64 ? 0.117 : rows <= 96 ? 0.15 : 0.18; }
-constexpr double hop_time = 0.5, begin_time = 1.5, end_time = 2, row_time = 6e-4, launch_time = 3.6;
+constexpr const DeviceModel& model = device_model;
+double step_time(std::int64_t rows)
+{
+  if (rows <= 64) return rows <= 32 ? model.tiles_step_32 : model.tiles_step_64;
+  return rows <= 96 ? model.tiles_step_96 : model.tiles_step_128;
+}
 
 /// A solve by tiles of one shape.
 struct TileTimes {
@@ -138,11 +141,11 @@ struct TileTimes {
   {
     step = step_time(std::min({shape.lines * shape.planes, shape.cells * shape.planes, shape.cells * shape.lines}));
     const std::int64_t levels = shape.cells + (shape.lines - 1) * grid.next_line + (shape.planes - 1) * grid.next_plane;
-    length = begin_time + step * static_cast<double>(levels);
-    busy = end_time + row_time * static_cast<double>(shape.cells * shape.lines * shape.planes);
-    next[0] = hop_time + step * static_cast<double>(shape.cells);
-    next[1] = hop_time + step * static_cast<double>(shape.lines * grid.next_line);
-    next[2] = hop_time + step * static_cast<double>(shape.planes * grid.next_plane);
+    length = model.tiles_begin + step * static_cast<double>(levels);
+    busy = model.tiles_end + model.tiles_row * static_cast<double>(shape.cells * shape.lines * shape.planes);
+    next[0] = model.tiles_hop + step * static_cast<double>(shape.cells);
+    next[1] = model.tiles_hop + step * static_cast<double>(shape.lines * grid.next_line);
+    next[2] = model.tiles_hop + step * static_cast<double>(shape.planes * grid.next_plane);
   }
 
   double tiles() const { return static_cast<double>(parts) * static_cast<double>(rows) * static_cast<double>(planes); }
@@ -273,7 +276,7 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
     const double time = times.simulate(multiprocessors, first ? std::numeric_limits<double>::max() : best.time);
     if (first || time < best.time) best = {shape, time};
   }
-  if (best.shape.cells > 0) best.time += launch_time;
+  if (best.shape.cells > 0) best.time += model.tiles_launch;
   return best;
 }
 

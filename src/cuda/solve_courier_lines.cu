@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/device_model.hpp"
 #include "core/instantiate.hpp"
 #include "courier.hpp"
 #include "courier_lines.cuh"
@@ -329,18 +330,19 @@ template <class T> bool have_room(const LineGrid& grid, Reads reads, bool scaled
   return room;
 }
 
-/// Fitted to five grids in space, 32^3 to 200^3, and three in planes, within a fifth: begin and end, steps, from bundle
-/// to bundle, and in space, where memory is what many blocks wait for, rows.
+/// By the model: begin and end, steps, from bundle to bundle, and in space rows.
 double time_of(const LineGrid& grid, Reads reads)
 {
+  constexpr const DeviceModel& model = device_model;
   double time = 0;
   with_reads(reads, [&](auto form) {
     using Form = LineForm<form.value>;
     const BundleCounts counts = BundleCounts::of<form.value>(grid);
     const auto across = static_cast<double>(counts.across - 1), stacked = static_cast<double>(counts.stacked - 1);
     const double steps = static_cast<double>(counts.steps) + across * Form::skew * Form::height + stacked * Form::depth;
-    time = Form::in_space ? 5 + 0.08 * steps + 0.49 * (across + stacked) + 1.2e-5 * static_cast<double>(grid.rows())
-                          : 7 + 0.041 * steps + 0.5 * across;
+    time = Form::in_space ? model.space_begin + model.space_step * steps + model.space_hop * (across + stacked) +
+                              model.space_row * static_cast<double>(grid.rows())
+                          : model.plane_begin + model.plane_step * steps + model.plane_hop * across;
   });
   return time;
 }

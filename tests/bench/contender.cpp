@@ -145,6 +145,13 @@ double Contender::peak_bytes() const
 
 std::string Contender::ran() const { return ours() ? strategy_that_ran(pc_) : "PETSc's own"; }
 
+std::string Contender::plan() const
+{
+  const std::string before = "syncfree plan: ";
+  const std::string text = ours() ? view(pc_) : "";
+  return text.find(before) == std::string::npos ? "" : value_behind(text, before, "\n");
+}
+
 std::string strategy_that_ran(PC pc)
 {
   const std::string text = value_behind(view(pc), "syncfree strategy: ", ", threads");

@@ -119,6 +119,8 @@ class Contender {
 
   /// The strategy that runs, with its reason where `auto` took it.
   std::string ran() const;
+  /// How the view says that it is planned; nothing where it says nothing.
+  std::string plan() const;
 
  private:
   PCOwner create(Mat A) const;

@@ -160,6 +160,7 @@ class Comparison {
     r.lower_nnz = case_.lower_nnz;
     r.setting = contenders_[c].setting();
     r.ran = contenders_[c].ran();
+    r.plan = contenders_[c].plan();
     r.repetitions = static_cast<int>(s.times.apply.size());
     r.shape = contenders_[c].shape();
     r.setup = spread(s.times.setup);

@@ -63,7 +63,7 @@ struct Result {
   std::string matrix;
   std::int64_t n = 0, nnz = 0, lower_nnz = 0;
   Setting setting;
-  std::string ran;
+  std::string ran, plan;
   int repetitions = 0;
   Shape shape;
   Spread setup, destroy, refresh, apply;

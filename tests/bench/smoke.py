@@ -263,6 +263,58 @@ def as_on_a_device(folder):
         expect(words in result.stdout, f"no '{words}' in\n{result.stdout}")
 
 
+def calibrate(csv_file, *options):
+    command = [PYTHON, str(pathlib.Path(__file__).parent / "calibrate.py"), str(csv_file), *map(str, options)]
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
+
+
+def made_up_applications():
+    """By `level_order` 3 us a triangle, 0.4 a level and 2e-5 an entry; by `merged` 6 us, 0.7 a group and 0.01 for each
+    entry of a mean row, 3e-5 an entry; and one of its own kind, ten times as slow."""
+    for k, (n, levels, entries) in enumerate(itertools.product((1e4, 1e5, 7e5), (20, 900, 5000), (2, 5, 13))):
+        row = {"matrix": "made", "n": int(n), "levels": 0, "lower_levels": levels, "lower_nnz": int(n * entries)}
+        us = 2 * (3 + 0.4 * levels + 2e-5 * n * entries)
+        yield {**row, "strategy": "level_order", "plan": "1 lane a row", "apply_ms": us * (10 if k == 4 else 1) / 1e3}
+        groups, fill = 5 + levels // 7, 1.5
+        us = 6 + 2 * groups * (0.7 + 0.01 * fill * entries) + 2 * 3e-5 * fill * n * entries
+        plan = f"{levels} levels in {groups} groups of 9 at most, {fill} times the entries, growth 1.0e+00"
+        yield {**row, "strategy": "merged", "plan": plan, "apply_ms": us / 1e3}
+
+
+def calibration_finds_the_constants_of_made_up_times(bench):
+    made, table = bench.work / "made.csv", bench.work / "device_model.hpp"
+    before = (pathlib.Path(__file__).resolve().parent.parent.parent / "src/core/device_model.hpp").read_text()
+    table.write_text(before)
+    rows = list(made_up_applications())
+    with open(made, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    result = calibrate(made, "--table", table, "--write")
+    expect(result.returncode == 0, result.stdout + result.stderr)
+    truth = {"rows_begin": 3, "rows_level": 0.4, "rows_entry": 2e-5, "merged_begin": 6, "merged_group": 0.7,
+             "merged_length": 0.01, "merged_entry": 3e-5}
+    found = dict(re.findall(r"double (\w+) = ([^;]+);", table.read_text()))
+    for name, value in re.findall(r"double (\w+) = ([^;]+);", before):
+        wanted = truth.get(name)
+        if wanted is None:
+            expect(found[name] == value, f"{name} became {found[name]}")
+        else:
+            expect(abs(float(found[name]) - wanted) <= 0.02 * wanted, f"{name} is {found[name]}, not {wanted}")
+
+
+def calibration_reads_what_the_program_writes(bench):
+    path = bench.work / "renamed.csv"
+    path.write_text(bench.csv.read_text().replace(",serial,", ",level_order,"))
+    result = calibrate(path)
+    count = sum(row["strategy"] == "serial" for row in bench.rows)
+    expect(count > 0 and f"rows: {count} applications" in result.stdout, result.stdout + result.stderr)
+    expect("plan" in bench.rows[0], f"no plan among {list(bench.rows[0])}")
+    result = calibrate(bench.csv)
+    expect(result.returncode != 0 and "no application" in result.stderr, "it says nothing of a file without any")
+
+
 def petscs_memory_is_that_of_the_formula(bench):
     for row in bench.rows:
         if row["contender"] != "petsc":
@@ -388,6 +440,8 @@ TESTS = (
     columns_together_beside_one,
     whole_programs,
     papers,
+    calibration_finds_the_constants_of_made_up_times,
+    calibration_reads_what_the_program_writes,
     petscs_memory_is_that_of_the_formula,
     table_says_what_the_file_says,
     means_are_geometric_and_name_the_worst,

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Times level_order, merged and courier on the GPU of this machine, on generated matrices of many kinds and sizes, and
+# fits the constants of the model by which `auto` chooses, src/core/device_model.hpp. Prints how far the model is off,
+# before and after, and what the constants would become. Some minutes; leaves calibrate.csv in the folder.
+#
+#   bash config/calibrate.sh [--write] [FOLDER]     build/calibrate by default; --write changes the table
+#
+# Builds with the preset cuda if build/gpu has no syncfree_bench.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+. config/setup.sh
+
+write=
+if [ "${1:-}" = --write ]; then write=--write && shift; fi
+out=${1:-build/calibrate}
+mkdir -p "$out" build/log
+if [ ! -x build/gpu/syncfree_bench ]; then
+  find_petsc
+  log=build/log/calibrate.log
+  build_gpu syncfree_bench >$log 2>&1 || { tail -n 30 $log >&2; die "the build failed"; }
+fi
+matrices=7pt:32768,7pt:125000,7pt:512000,7pt:2097152,5pt:90000,5pt:360000,5pt:2096704,9pt:90000,9pt:1048576
+matrices=$matrices,27pt:46656,27pt:262144,27pt:884736,elasticity:24000,elasticity:90000,elasticity:331776
+matrices=$matrices,mesh:50000,mesh:300000,mesh_on_curve:100000,mesh_at_random:100000,banded:50000,banded:200000
+matrices=$matrices,narrow_band:20000,narrow_band:60000,chain:30000,powerlaw:100000,road:100000,beam:30000
+matrices=$matrices,waves8:30000,waves64:60000,waves512:60000
+export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
+build/gpu/syncfree_bench -use_gpu_aware_mpi 0 -bench_mat_type aijcusparse -bench_kinds ilu -bench_threads "$jobs" \
+  -bench_strategies level_order,merged,courier -bench_matrices "$matrices" -bench_time 0.02 -bench_repetitions 3 \
+  -bench_slow 1 -bench_tolerance 1e-9 -bench_csv "$out/calibrate.csv" >"$out/calibrate.txt"
+$python tests/bench/calibrate.py "$out/calibrate.csv" $write

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Fits the constants of the model by which `auto` chooses on a GPU to what syncfree_bench has timed there.
+
+    python3 tests/bench/calibrate.py CSV... [--table src/core/device_model.hpp] [--write]
+
+Takes applications (L and U) by `level_order`, `merged` and `courier` where these were named, and says of each group of
+constants how far the model is off, in the mean and at most, before and after, and what the constants become; --write
+puts them into the table. A group with fewer applications than constants is left as it is, and so are the constants of
+plans, and of tiles and of hops between blocks of rows, which enter in other ways than as factors. The fit makes the
+mean of | log(model / time) | least, so a matrix of its own kind does not spoil the others; no constant becomes
+negative.
+"""
+
+import argparse
+import collections
+import csv
+import math
+import re
+import sys
+
+CONSTANT = re.compile(r"^(  double (\w+) = )([^;]+);", re.M)
+LINES_OF_BUNDLE, CHUNK_STEPS = 32, 8
+MULTIPROCESSORS = 132
+ROUNDS, LEAST_OFF = 30, 0.03  # of a fit
+SHORT_ROWS, SHORTEST_LONG_ROWS = 5, 14  # entries of a triangle
+
+
+class Application:
+    """A row of the CSV file, as the model sees it: entries and levels of a triangle."""
+
+    def __init__(self, fields):
+        self.name, self.n = fields["matrix"], int(fields["n"])
+        self.strategy, self.plan = fields["strategy"], fields.get("plan") or ""
+        self.levels, self.entries = int(fields["lower_levels"]), int(fields["lower_nnz"])
+        self.us = 1e3 * float(fields["apply_ms"])
+
+    @property
+    def rows_of_node(self):
+        found = re.search(r"nodes of (\d) rows", self.plan)
+        return int(found[1]) if found else 0
+
+    @property
+    def node_levels(self):
+        """Rows of a node, which all read each other, are as many levels."""
+        return self.levels / self.rows_of_node
+
+
+def rows(a):
+    if a.strategy != "level_order" or a.rows_of_node:
+        return None
+    return {"rows_begin": 2, "rows_level": 2 * a.levels, "rows_entry": 2 * a.entries}
+
+
+def nodes(a):
+    if a.strategy != "level_order" or not a.rows_of_node:
+        return None
+    bytes_of_all = (8 + 4 / a.rows_of_node) * a.entries
+    return {"nodes_begin": 2, "nodes_level": 2 * a.node_levels, "nodes_byte": 2 * bytes_of_all}
+
+
+def merged(a):
+    if a.strategy != "merged":
+        return None
+    found = re.findall(r"levels in (\d+) groups of \d+ at most, ([\d.]+) times the entries", a.plan)
+    if not found:
+        return None
+    of_both = 2 / len(found)  # L and U may have one text
+    groups = of_both * sum(int(count) for count, _ in found)
+    entries = of_both * sum(float(fill) * a.entries for _, fill in found)
+    length = entries / 2 / a.n
+    return {"merged_begin": 1, "merged_group": groups, "merged_length": length * groups, "merged_entry": entries}
+
+
+def by_lines(a, text, of_grid):
+    if a.strategy != "courier" or text not in a.plan:
+        return None
+    return of_grid(a)
+
+
+def lines_of_space(a):
+    edge = round(a.n ** (1 / 3))
+    if not a.name.startswith("7pt") or edge**3 != a.n:
+        return None
+    across, stacked = math.ceil(edge / 8), math.ceil(edge / 4)
+    steps = math.ceil((10 + edge) / CHUNK_STEPS) * CHUNK_STEPS + 8 * (across - 1) + 4 * (stacked - 1)
+    return {"space_begin": 2, "space_step": 2 * steps, "space_hop": 2 * (across + stacked - 2), "space_row": 2 * a.n}
+
+
+def lines_of_plane(a):
+    edge, skew = math.isqrt(a.n), {"5pt": 1, "9pt": 2}.get(a.name)
+    if not skew or edge**2 != a.n:
+        return None
+    across, last = math.ceil(edge / LINES_OF_BUNDLE), skew - 1 + skew * (LINES_OF_BUNDLE - 1)
+    steps = math.ceil((last + edge) / CHUNK_STEPS) * CHUNK_STEPS + (across - 1) * skew * LINES_OF_BUNDLE
+    return {"plane_begin": 2, "plane_step": 2 * steps, "plane_hop": 2 * (across - 1)}
+
+
+def in_space(a):
+    return by_lines(a, "bundles of 8 x 4 lines", lines_of_space)
+
+
+def in_plane(a):
+    return by_lines(a, "bundles of 32 lines", lines_of_plane)
+
+
+def node_blocks(a):
+    if a.strategy != "courier" or not a.rows_of_node:
+        return None
+    lanes = a.rows_of_node * a.n  # the square of its rows for each node
+    return {"node_blocks_begin": 2, "node_blocks_level": 2 * a.node_levels, "node_blocks_lane": 2 * lanes}
+
+
+def row_blocks(a):
+    """Hops are as the model counts blocks, and fixed. Grids with rows of up to 13 entries can have ghosts."""
+    if a.strategy != "courier" or "bundles of" in a.plan or "tiles" in a.plan or a.rows_of_node:
+        return None
+    mean = a.entries / a.n
+    step = "short_step" if mean <= SHORT_ROWS else "step" if mean < SHORTEST_LONG_ROWS - 1 else "long_step"
+    width = a.n / a.levels
+    blocks = max(a.n / 16384, 1, width / (1.5 if mean > 16 else 16))
+    return {
+        "blocks_begin": 2,
+        f"blocks_{step}": 2 * a.levels,
+        "blocks_hop": 2 * min(blocks, MULTIPROCESSORS),
+        "blocks_later_hop": 2 * max(blocks - MULTIPROCESSORS, 0),
+    }
+
+
+GROUPS = (rows, nodes, merged, in_space, in_plane, node_blocks, row_blocks)
+FIXED = {"blocks_hop", "blocks_later_hop"}
+
+
+def predict(terms, table):
+    return sum(table[name] * amount for name, amount in terms.items())
+
+
+def solve(matrix, right):
+    """A small dense system, by elimination with pivots; None where it is singular."""
+    n = len(right)
+    system = [list(row) + [right[i]] for i, row in enumerate(matrix)]
+    for k in range(n):
+        best = max(range(k, n), key=lambda i: abs(system[i][k]))
+        system[k], system[best] = system[best], system[k]
+        if abs(system[k][k]) < 1e-9:
+            return None
+        for i in range(n):
+            if i != k:
+                factor = system[i][k] / system[k][k]
+                system[i] = [x - factor * y for x, y in zip(system[i], system[k])]
+    return [system[i][n] / system[i][i] for i in range(n)]
+
+
+def least_squares(names, samples, weights, table):
+    """Of (fitted + fixed) / time - 1. Unknowns are in units of the table's constants, so that all are about one."""
+    n = len(names)
+    normal, right = [[0.0] * n for _ in names], [0.0] * n
+    for (terms, time), weight in zip(samples, weights):
+        fixed = sum(table[name] * amount for name, amount in terms.items() if name not in names)
+        row = [table[name] * terms.get(name, 0) / time for name in names]
+        for i in range(n):
+            right[i] += weight * row[i] * (1 - fixed / time)
+            for j in range(n):
+                normal[i][j] += weight * row[i] * row[j]
+    return solve(normal, right)
+
+
+def without_negative(names, samples, weights, table):
+    """The table with constants `names` fitted, of which the most negative one becomes zero until none is; or None."""
+    names, table = list(names), dict(table)
+    while names:
+        found = least_squares(names, samples, weights, table)
+        if found is None:
+            return None
+        if min(found) >= 0:
+            return {**table, **{name: table[name] * x for name, x in zip(names, found)}}
+        table[names.pop(found.index(min(found)))] = 0.0
+    return None
+
+
+def off(samples, table):
+    return [math.log(max(predict(terms, table), 1e-9) / time) for terms, time in samples]
+
+
+def mean_off(samples, table):
+    return sum(map(abs, off(samples, table))) / len(samples)
+
+
+def fit(samples, table):
+    """The table with other constants of this group; None where there are too few applications or nothing is gained.
+    Squares, weighted anew in each round so that they become the absolute values of logarithms."""
+    names = sorted({name for terms, _ in samples for name, amount in terms.items() if amount and name not in FIXED})
+    best = None
+    if len(samples) < len(names):
+        return None
+    weights = [1.0] * len(samples)
+    for _ in range(ROUNDS):
+        new = without_negative(names, samples, weights, table)
+        if new is None:
+            break
+        if mean_off(samples, new) < mean_off(samples, best or table):
+            best = new
+        weights = [max(abs(x), LEAST_OFF) / max(math.expm1(x) ** 2, LEAST_OFF**2) for x in off(samples, new)]
+    return best
+
+
+def error_text(samples, table):
+    most = max(map(abs, off(samples, table)))
+    return f"{100 * math.expm1(mean_off(samples, table)):.0f} % in the mean, {100 * math.expm1(most):.0f} % at most"
+
+
+def read_table(text):
+    return {name: float(value) for _, name, value in CONSTANT.findall(text)}
+
+
+def with_constants(text, table):
+    changed = lambda match: f"{match[1]}{table[match[2]]:.3g};"  # noqa: E731
+    old = read_table(text)
+    return CONSTANT.sub(lambda match: changed(match) if table[match[2]] != old[match[2]] else match[0], text)
+
+
+def read_applications(paths):
+    for path in paths:
+        with open(path, encoding="utf-8", newline="") as file:
+            for fields in csv.DictReader(file):
+                if fields["strategy"] in ("level_order", "merged", "courier") and int(fields["levels"]) == 0:
+                    yield Application(fields)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("csv", nargs="+")
+    parser.add_argument("--table", default="src/core/device_model.hpp")
+    parser.add_argument("--write", action="store_true", help="put the constants into the table")
+    options = parser.parse_args()
+    with open(options.table, encoding="utf-8") as file:
+        text = file.read()
+    table = read_table(text)
+    samples = collections.defaultdict(list)
+    for application in read_applications(options.csv):
+        for group in GROUPS:
+            terms = group(application)
+            if terms:
+                samples[group.__name__].append((terms, application.us))
+    if not samples:
+        sys.exit("error: no application by level_order, merged or courier in these files")
+    for group in GROUPS:
+        of_group = samples[group.__name__]
+        new = fit(of_group, table) if of_group else None
+        if new is None:
+            print(f"{group.__name__}: {len(of_group)} applications, too few to fit; as it was")
+            continue
+        print(f"{group.__name__}: {len(of_group)} applications; the model is off by {error_text(of_group, table)}, "
+              f"fitted by {error_text(of_group, new)}")
+        for name in new:
+            if new[name] != table[name]:
+                print(f"  {name}: {table[name]:.4g} becomes {new[name]:.3g}")
+        table = new
+    if options.write:
+        with open(options.table, "w", encoding="utf-8") as file:
+            file.write(with_constants(text, table))
+
+
+if __name__ == "__main__":
+    main()
