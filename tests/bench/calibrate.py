@@ -185,13 +185,14 @@ def mean_off(samples, table):
     return sum(map(abs, off(samples, table))) / len(samples)
 
 
+def constants_of(samples):
+    return sorted({name for terms, _ in samples for name, amount in terms.items() if amount and name not in FIXED})
+
+
 def fit(samples, table):
-    """The table with other constants of this group; None where there are too few applications or nothing is gained.
-    Squares, weighted anew in each round so that they become the absolute values of logarithms."""
-    names = sorted({name for terms, _ in samples for name, amount in terms.items() if amount and name not in FIXED})
-    best = None
-    if len(samples) < len(names):
-        return None
+    """The table with other constants of this group; None where nothing is gained. Squares, weighted anew in each round
+    so that they become the absolute values of logarithms."""
+    names, best = constants_of(samples), None
     weights = [1.0] * len(samples)
     for _ in range(ROUNDS):
         new = without_negative(names, samples, weights, table)
@@ -245,12 +246,16 @@ def main():
         sys.exit("error: no application by level_order, merged or courier in these files")
     for group in GROUPS:
         of_group = samples[group.__name__]
-        new = fit(of_group, table) if of_group else None
-        if new is None:
-            print(f"{group.__name__}: {len(of_group)} applications, too few to fit; as it was")
+        begin = f"{group.__name__}: {len(of_group)} applications"
+        if not of_group or len(of_group) < len(constants_of(of_group)):
+            print(f"{begin}, too few to fit")
             continue
-        print(f"{group.__name__}: {len(of_group)} applications; the model is off by {error_text(of_group, table)}, "
-              f"fitted by {error_text(of_group, new)}")
+        begin += f"; the model is off by {error_text(of_group, table)}"
+        new = fit(of_group, table)
+        if new is None:
+            print(f"{begin}, and no fit is better")
+            continue
+        print(f"{begin}, fitted by {error_text(of_group, new)}")
         for name in new:
             if new[name] != table[name]:
                 print(f"  {name}: {table[name]:.4g} becomes {new[name]:.3g}")
