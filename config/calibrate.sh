@@ -5,20 +5,18 @@
 #
 #   bash config/calibrate.sh [--write] [FOLDER]     build/calibrate by default; --write changes the table
 #
-# Builds with the preset cuda if build/gpu has no syncfree_bench.
+# With the program of config/gpu-test.sh, which is built where it is not there.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 . config/setup.sh
 
 write=
 if [ "${1:-}" = --write ]; then write=--write && shift; fi
+case ${1:-} in -*) die "no option $1; the head of $0 lists them" ;; esac
 out=${1:-build/calibrate}
-mkdir -p "$out" build/log
-if [ ! -x build/gpu/syncfree_bench ]; then
-  find_petsc
-  log=build/log/calibrate.log
-  build_gpu syncfree_bench >$log 2>&1 || { tail -n 30 $log >&2; die "the build failed"; }
-fi
+[ -n "$(find_device)" ] || die "no NVIDIA GPU here, and what is calibrated is the model of one"
+mkdir -p "$out"
+[ -x build/gpu/syncfree_bench ] || bash config/gpu-test.sh build
 matrices=7pt:32768,7pt:125000,7pt:512000,7pt:2097152,5pt:90000,5pt:360000,5pt:2096704,9pt:90000,9pt:1048576
 matrices=$matrices,27pt:46656,27pt:262144,27pt:884736,elasticity:24000,elasticity:90000,elasticity:331776
 matrices=$matrices,mesh:50000,mesh:300000,mesh_on_curve:100000,mesh_at_random:100000,banded:50000,banded:200000

@@ -69,18 +69,17 @@ tests_of() {
   esac
 }
 
-check_races() {
-  local report=build/log/racecheck-$1-report.txt
-  compute-sanitizer --tool racecheck --kernel-name kns=syncfree --print-limit 100000 "$folder/cuda_tests" \
-    --gtest_filter="$(tests_of "$1")" >"$report" 2>&1
-  python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
-}
-
 # with_tool TESTS TOOL [ITS OPTION...]
 with_tool() {
   local tests=$1
   shift
   compute-sanitizer --tool "$@" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests"
+}
+
+check_races() {
+  local report=build/log/racecheck-$1-report.txt
+  with_tool "$(tests_of "$1")" racecheck --kernel-name kns=syncfree --print-limit 100000 >"$report" 2>&1
+  python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
 }
 
 sanitize() {

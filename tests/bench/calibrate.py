@@ -13,26 +13,29 @@ negative.
 
 import argparse
 import collections
-import csv
 import math
 import re
 import sys
 
+import rows
+
 CONSTANT = re.compile(r"^(  double (\w+) = )([^;]+);", re.M)
+STRATEGIES = ("level_order", "merged", "courier")
 LINES_OF_BUNDLE, CHUNK_STEPS = 32, 8
 MULTIPROCESSORS = 132
+SHORT_ROWS = 5  # entries of a triangle
 ROUNDS, LEAST_OFF = 30, 0.03  # of a fit
-SHORT_ROWS, SHORTEST_LONG_ROWS = 5, 14  # entries of a triangle
 
 
 class Application:
-    """A row of the CSV file, as the model sees it: entries and levels of a triangle."""
+    """L and U of a case by one strategy, as the model sees it: entries and levels of a triangle."""
 
-    def __init__(self, fields):
-        self.name, self.n = fields["matrix"], int(fields["n"])
-        self.strategy, self.plan = fields["strategy"], fields.get("plan") or ""
-        self.levels, self.entries = int(fields["lower_levels"]), int(fields["lower_nnz"])
-        self.us = 1e3 * float(fields["apply_ms"])
+    def __init__(self, case, strategy):
+        row = case.rows[strategy]
+        self.name, self.n, self.strategy = case.matrix, case.n, strategy
+        self.plan = row.fields.get("plan") or ""
+        self.levels, self.entries = case.levels["lower"], case.below
+        self.us = 1e6 * row.seconds("apply")
 
     @property
     def rows_of_node(self):
@@ -45,7 +48,7 @@ class Application:
         return self.levels / self.rows_of_node
 
 
-def rows(a):
+def single_rows(a):
     if a.strategy != "level_order" or a.rows_of_node:
         return None
     return {"rows_begin": 2, "rows_level": 2 * a.levels, "rows_entry": 2 * a.entries}
@@ -71,36 +74,22 @@ def merged(a):
     return {"merged_begin": 1, "merged_group": groups, "merged_length": length * groups, "merged_entry": entries}
 
 
-def by_lines(a, text, of_grid):
-    if a.strategy != "courier" or text not in a.plan:
-        return None
-    return of_grid(a)
-
-
-def lines_of_space(a):
+def in_space(a):
     edge = round(a.n ** (1 / 3))
-    if not a.name.startswith("7pt") or edge**3 != a.n:
+    if a.strategy != "courier" or "bundles of 8 x 4 lines" not in a.plan or edge**3 != a.n:
         return None
     across, stacked = math.ceil(edge / 8), math.ceil(edge / 4)
     steps = math.ceil((10 + edge) / CHUNK_STEPS) * CHUNK_STEPS + 8 * (across - 1) + 4 * (stacked - 1)
     return {"space_begin": 2, "space_step": 2 * steps, "space_hop": 2 * (across + stacked - 2), "space_row": 2 * a.n}
 
 
-def lines_of_plane(a):
+def in_plane(a):
     edge, skew = math.isqrt(a.n), {"5pt": 1, "9pt": 2}.get(a.name)
-    if not skew or edge**2 != a.n:
+    if a.strategy != "courier" or "bundles of 32 lines" not in a.plan or not skew or edge**2 != a.n:
         return None
     across, last = math.ceil(edge / LINES_OF_BUNDLE), skew - 1 + skew * (LINES_OF_BUNDLE - 1)
     steps = math.ceil((last + edge) / CHUNK_STEPS) * CHUNK_STEPS + (across - 1) * skew * LINES_OF_BUNDLE
     return {"plane_begin": 2, "plane_step": 2 * steps, "plane_hop": 2 * (across - 1)}
-
-
-def in_space(a):
-    return by_lines(a, "bundles of 8 x 4 lines", lines_of_space)
-
-
-def in_plane(a):
-    return by_lines(a, "bundles of 32 lines", lines_of_plane)
 
 
 def node_blocks(a):
@@ -111,11 +100,13 @@ def node_blocks(a):
 
 
 def row_blocks(a):
-    """Hops are as the model counts blocks, and fixed. Grids with rows of up to 13 entries can have ghosts."""
-    if a.strategy != "courier" or "bundles of" in a.plan or "tiles" in a.plan or a.rows_of_node:
+    """Hops are as the model counts blocks, and fixed. A star that is not solved by lines is solved by tiles, which have
+    constants of their own; whose rows are short enough for ghosts has them."""
+    is_star = a.name.startswith(("7pt", "5pt"))
+    if a.strategy != "courier" or "bundles of" in a.plan or a.rows_of_node or is_star:
         return None
     mean = a.entries / a.n
-    step = "short_step" if mean <= SHORT_ROWS else "step" if mean < SHORTEST_LONG_ROWS - 1 else "long_step"
+    step = "short_step" if mean <= SHORT_ROWS else "step" if "ghosts" in a.plan else "long_step"
     width = a.n / a.levels
     blocks = max(a.n / 16384, 1, width / (1.5 if mean > 16 else 16))
     return {
@@ -126,7 +117,7 @@ def row_blocks(a):
     }
 
 
-GROUPS = (rows, nodes, merged, in_space, in_plane, node_blocks, row_blocks)
+GROUPS = (single_rows, nodes, merged, in_space, in_plane, node_blocks, row_blocks)
 FIXED = {"blocks_hop", "blocks_later_hop"}
 
 
@@ -151,17 +142,19 @@ def solve(matrix, right):
 
 
 def least_squares(names, samples, weights, table):
-    """Of (fitted + fixed) / time - 1. Unknowns are in units of the table's constants, so that all are about one."""
+    """Of (fitted + fixed) / time - 1: what the constants become. They are in units in which the largest terms are 1."""
     n = len(names)
+    unit = [1 / max(terms.get(name, 0) / time for terms, time in samples) for name in names]
     normal, right = [[0.0] * n for _ in names], [0.0] * n
     for (terms, time), weight in zip(samples, weights):
         fixed = sum(table[name] * amount for name, amount in terms.items() if name not in names)
-        row = [table[name] * terms.get(name, 0) / time for name in names]
+        row = [u * terms.get(name, 0) / time for name, u in zip(names, unit)]
         for i in range(n):
             right[i] += weight * row[i] * (1 - fixed / time)
             for j in range(n):
                 normal[i][j] += weight * row[i] * row[j]
-    return solve(normal, right)
+    found = solve(normal, right)
+    return found and [u * x for u, x in zip(unit, found)]
 
 
 def without_negative(names, samples, weights, table):
@@ -172,7 +165,7 @@ def without_negative(names, samples, weights, table):
         if found is None:
             return None
         if min(found) >= 0:
-            return {**table, **{name: table[name] * x for name, x in zip(names, found)}}
+            return {**table, **dict(zip(names, found))}
         table[names.pop(found.index(min(found)))] = 0.0
     return None
 
@@ -214,17 +207,24 @@ def read_table(text):
 
 
 def with_constants(text, table):
-    changed = lambda match: f"{match[1]}{table[match[2]]:.3g};"  # noqa: E731
+    """The text with a table's constants; those that are as they were are not touched."""
     old = read_table(text)
-    return CONSTANT.sub(lambda match: changed(match) if table[match[2]] != old[match[2]] else match[0], text)
+    return CONSTANT.sub(lambda m: m[0] if table[m[2]] == old[m[2]] else f"{m[1]}{table[m[2]]:.3g};", text)
 
 
-def read_applications(paths):
-    for path in paths:
-        with open(path, encoding="utf-8", newline="") as file:
-            for fields in csv.DictReader(file):
-                if fields["strategy"] in ("level_order", "merged", "courier") and int(fields["levels"]) == 0:
-                    yield Application(fields)
+def read_samples(paths):
+    """Of each group, by its name: the terms of the model and microseconds."""
+    samples = collections.defaultdict(list)
+    for case in rows.read(paths):
+        for strategy in STRATEGIES:
+            if strategy not in case.rows or case.fill or not case.levels["lower"]:
+                continue
+            application = Application(case, strategy)
+            for group in GROUPS:
+                terms = group(application)
+                if terms:
+                    samples[group.__name__].append((terms, application.us))
+    return samples
 
 
 def main():
@@ -235,15 +235,9 @@ def main():
     options = parser.parse_args()
     with open(options.table, encoding="utf-8") as file:
         text = file.read()
-    table = read_table(text)
-    samples = collections.defaultdict(list)
-    for application in read_applications(options.csv):
-        for group in GROUPS:
-            terms = group(application)
-            if terms:
-                samples[group.__name__].append((terms, application.us))
+    table, samples = read_table(text), read_samples(options.csv)
     if not samples:
-        sys.exit("error: no application by level_order, merged or courier in these files")
+        sys.exit(f"error: no application by {', '.join(STRATEGIES)} in {', '.join(options.csv)}")
     for group in GROUPS:
         of_group = samples[group.__name__]
         begin = f"{group.__name__}: {len(of_group)} applications"

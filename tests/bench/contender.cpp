@@ -136,21 +136,21 @@ double Contender::bytes() const
          (static_cast<double>(n) + 1.0) * (2.0 * sizeof(PetscInt) + sizeof(PetscScalar));
 }
 
+std::string Contender::viewed(const std::string& before, const std::string& behind) const
+{
+  const std::string text = ours() ? view(pc_) : "";
+  return text.find(before) == std::string::npos ? "" : value_behind(text, before, behind);
+}
+
 double Contender::peak_bytes() const
 {
-  const std::string before = ", set-up ";
-  const std::string text = ours() ? view(pc_) : "";
-  return text.find(before) == std::string::npos ? 0 : 1e6 * std::stod(value_behind(text, before, " "));
+  const std::string megabytes = viewed(", set-up ", " ");
+  return megabytes.empty() ? 0 : 1e6 * std::stod(megabytes);
 }
 
 std::string Contender::ran() const { return ours() ? strategy_that_ran(pc_) : "PETSc's own"; }
 
-std::string Contender::plan() const
-{
-  const std::string before = "syncfree plan: ";
-  const std::string text = ours() ? view(pc_) : "";
-  return text.find(before) == std::string::npos ? "" : value_behind(text, before, "\n");
-}
+std::string Contender::plan() const { return viewed("syncfree plan: ", "\n"); }
 
 std::string strategy_that_ran(PC pc)
 {

@@ -125,6 +125,8 @@ class Contender {
  private:
   PCOwner create(Mat A) const;
   bool ours() const { return !setting_.strategy.empty(); }
+  /// What our view says between these two words; nothing where it has not the first.
+  std::string viewed(const std::string& before, const std::string& behind) const;
 
   Setting setting_;
   PCOwner pc_;

@@ -10,6 +10,7 @@ hold for ILU(0) and IC(0); with fill they are unknown, None.
 import collections
 import csv
 import math
+import sys
 
 PETSC = "petsc"  # PETSc's own, where a strategy's name is wanted
 PARTS = ("lower", "upper", "apply")
@@ -88,14 +89,20 @@ def rate(amount, seconds):
 
 
 def read(paths):
-    """Cases in the order of the files. Of a strategy that ran with several numbers of threads the largest counts."""
+    """Cases in the order of the files. Of a strategy that ran with several numbers of threads the largest counts. Ends
+    the program where a file is none of syncfree_bench's with applications."""
     cases = collections.OrderedDict()
     for path in paths:
         with open(path, encoding="utf-8", newline="") as file:
-            for fields in csv.DictReader(file):
-                key = tuple(fields[name] for name in ("matrix", "n", "nnz", "kind", "levels", "note"))
-                case = cases.setdefault(key, Case(fields))
-                row = Row(fields)
+            reader = csv.DictReader(file)
+            for fields in reader:
+                try:
+                    key = tuple(fields[name] for name in ("matrix", "n", "nnz", "kind", "levels", "note"))
+                    case = cases.setdefault(key, Case(fields))
+                    row = Row(fields)
+                except (KeyError, ValueError, TypeError) as error:
+                    sys.exit(f"error: {path}, line {reader.line_num}: {type(error).__name__} {error}; wanted is what "
+                             f"syncfree_bench -bench_csv writes of applications, not of columns, solves or symbolic")
                 if row.strategy not in case.rows or row.threads >= case.rows[row.strategy].threads:
                     case.rows[row.strategy] = row
     return list(cases.values())

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
 MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
 STAND_INS = "7pt_primes 27pt_primes narrow_band mesh_on_curve mesh_at_random kkt road hubs dense beam two_rows".split()
@@ -235,8 +236,7 @@ def whole_programs(bench):
 def papers(bench):
     folder = bench.work / "papers"
     command = ["bash", "config/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
-    root = pathlib.Path(__file__).resolve().parent.parent.parent
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=root)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     expect(result.returncode == 0, f"{result.stdout[-2000:]}{result.stderr[-4000:]}")
     for part in ("Liu 2016, table 1", "Liu 2016, table 3", "Liu 2016, figure 4", "Liu 2016, table 4",
                  "Lu 2020, tables 1 and 2", "Lu 2020, figure 4", "Lu 2020, figure 5", "Lu 2020, table 4",
@@ -265,15 +265,14 @@ def as_on_a_device(folder):
 
 def calibrate(csv_file, *options):
     command = [PYTHON, str(pathlib.Path(__file__).parent / "calibrate.py"), str(csv_file), *map(str, options)]
-    root = pathlib.Path(__file__).resolve().parent.parent.parent
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def made_up_applications():
+def made_up_applications(row):
     """By `level_order` 3 us a triangle, 0.4 a level and 2e-5 an entry; by `merged` 6 us, 0.7 a group and 0.01 for each
     entry of a mean row, 3e-5 an entry; and one of its own kind, ten times as slow."""
     for k, (n, levels, entries) in enumerate(itertools.product((1e4, 1e5, 7e5), (20, 900, 5000), (2, 5, 13))):
-        row = {"matrix": "made", "n": int(n), "levels": 0, "lower_levels": levels, "lower_nnz": int(n * entries)}
+        row = {**row, "matrix": f"made{k}", "n": int(n), "lower_levels": levels, "lower_nnz": int(n * entries)}
         us = 2 * (3 + 0.4 * levels + 2e-5 * n * entries)
         yield {**row, "strategy": "level_order", "plan": "1 lane a row", "apply_ms": us * (10 if k == 4 else 1) / 1e3}
         groups, fill = 5 + levels // 7, 1.5
@@ -284,9 +283,9 @@ def made_up_applications():
 
 def calibration_finds_the_constants_of_made_up_times(bench):
     made, table = bench.work / "made.csv", bench.work / "device_model.hpp"
-    before = (pathlib.Path(__file__).resolve().parent.parent.parent / "src/core/device_model.hpp").read_text()
+    before = (ROOT / "src/core/device_model.hpp").read_text()
     table.write_text(before)
-    rows = list(made_up_applications())
+    rows = list(made_up_applications(bench.rows[0]))
     with open(made, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
@@ -309,10 +308,16 @@ def calibration_reads_what_the_program_writes(bench):
     path.write_text(bench.csv.read_text().replace(",serial,", ",level_order,"))
     result = calibrate(path)
     count = sum(row["strategy"] == "serial" for row in bench.rows)
-    expect(count > 0 and f"rows: {count} applications" in result.stdout, result.stdout + result.stderr)
+    expect(count > 0 and f"single_rows: {count} applications" in result.stdout, result.stdout + result.stderr)
     expect("plan" in bench.rows[0], f"no plan among {list(bench.rows[0])}")
     result = calibrate(bench.csv)
     expect(result.returncode != 0 and "no application" in result.stderr, "it says nothing of a file without any")
+    text = path.read_text().splitlines(keepends=True)
+    for line in (text[1].replace("7pt,", "7pt,many,", 1), "7pt,1\n"):
+        path.write_text(text[0] + line)
+        result = calibrate(path)
+        expect(result.returncode != 0 and f"{path}, line 2" in result.stderr, f"of line {line}: {result.stderr}")
+        expect("Traceback" not in result.stderr, result.stderr)
 
 
 def petscs_memory_is_that_of_the_formula(bench):
