@@ -21,7 +21,9 @@ matrices=7pt:32768,7pt:125000,7pt:512000,7pt:2097152,5pt:90000,5pt:360000,5pt:20
 matrices=$matrices,27pt:46656,27pt:262144,27pt:884736,elasticity:24000,elasticity:90000,elasticity:331776
 matrices=$matrices,mesh:50000,mesh:300000,mesh_on_curve:100000,mesh_at_random:100000,banded:50000,banded:200000
 matrices=$matrices,narrow_band:20000,narrow_band:60000,chain:30000,powerlaw:100000,road:100000,beam:30000
-matrices=$matrices,waves8:30000,waves64:60000,waves512:60000
+matrices=$matrices,waves8:30000,waves64:60000,waves512:60000,7pt:1000,7pt:4096,7pt:8000,5pt:900,5pt:2500,5pt:10000
+matrices=$matrices,9pt:2500,9pt:10000,27pt:1000,27pt:8000,elasticity:3000,beam:5000,mesh:2000,mesh:10000,banded:10000
+matrices=$matrices,narrow_band:5000,chain:3000,road:5000,road:20000,mesh_at_random:5000,mesh_on_curve:10000,waves8:10000
 export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
 build/gpu/syncfree_bench -use_gpu_aware_mpi 0 -bench_mat_type aijcusparse -bench_kinds ilu -bench_threads "$jobs" \
   -bench_strategies level_order,merged,courier -bench_matrices "$matrices" -bench_time 0.02 -bench_repetitions 3 \

@@ -47,14 +47,15 @@ struct ChoiceInput {
   bool regular = false;  ///< rows reach equally far, as on a grid
   double tiled_time = 0;  ///< microseconds of the lower triangle by tiles of a grid; 0: there are none
   bool courier_on_device = false;  ///< rows are short enough for plans of `courier` that are made there
-  /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group.
-  double merged_groups = 0, merged_entries = 0;
+  /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, the part of the levels that was
+  /// looked at for that, levels of the longest group.
+  double merged_groups = 0, merged_entries = 0, merged_looked_at = 0;
   std::int64_t merged_longest = 0;
   std::int64_t expected_applies = 50;
 };
 
-/// Could `merged` pay for its plan and for the look at it, if nobody waited and it had hardly more entries than the
-/// triangles? Only then its numbers are worth to be found.
+/// Could `merged` pay for its plan, if its groups were as good as any that were seen? Only then they are worth to be
+/// looked for, which is most of the plan.
 bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {

@@ -1,8 +1,9 @@
 #pragma once
 
 /// What `auto` takes a device to be: the constants of its model, which is in strategy.cpp, tiling.cpp and
-/// cuda/solve_courier_lines.cu. Microseconds on an H200, of one triangle unless they are said to be of both.
-/// `config/calibrate.sh` times a device and fits those of solves, but for tiles. A constant a line, as that wants it.
+/// cuda/solve_courier_lines.cu. Microseconds on an H200, if nothing else is said, of one triangle unless they are said
+/// to be of both. `config/calibrate.sh` times a device and fits those of solves, but for tiles, and of the plan of
+/// `merged`. A constant a line, as that wants it.
 
 namespace syncfree {
 
@@ -12,56 +13,68 @@ struct DeviceModel {
   double rows_level = 0.54;
   double rows_entry = 16e-6;
 
-  /// The same by nodes. An entry has a number, and a column with the others of its node.
-  double nodes_begin = 2.5;
-  double nodes_level = 0.62;
-  double nodes_byte = 7.69e-7;
+  /// The same by nodes: fitted on an H100 to 18 factors. An entry has a number, and a column with the others of its
+  /// node.
+  double nodes_begin = 0;
+  double nodes_level = 0.734;
+  double nodes_byte = 6.54e-7;
 
-  /// `merged`, both triangles: fitted to 55 factors, where it is off by a fifth. Entries are those of groups; for each
-  /// group a part for the mean length of rows.
-  double merged_begin = 5;
-  double merged_group = 0.5;
-  double merged_length = 0.005;
-  double merged_entry = 2e-5;
-  /// Its plan and part of a refresh: of entries, of the levels of the longest group, of the rows of a run; and the look
-  /// at what it would be.
-  double merged_plan_begin = 1160;
-  double merged_plan_entry = 0.001;
-  double merged_plan_level = 19;
-  double merged_plan_row = 0.08;
-  double merged_look = 800;
+  /// `merged`, both triangles: fitted on an H100 to 96 factors with up to 200,000 rows, told of 20 to 1000 applies,
+  /// where it is off by a fifth. Entries are those of groups; for each group a part for the mean length of rows; and
+  /// for each triangle the entries of its longest row.
+  double merged_begin = 5.8;
+  double merged_group = 0.716;
+  double merged_length = 0.0021;
+  double merged_entry = 3.04e-5;
+  double merged_longest_row = 0.005;
+  /// What groups take before they are known, by the root of levels times entries of a triangle: at least, since it
+  /// would be 0.036 in the mean, off by a half.
+  double merged_least = 0.01;
+  /// What its plan adds to a set-up, fitted to those: of entries, of the levels of the longest group; of the square of
+  /// the rows of a run, the middle of those plans of which it is most; and the part of the plan that is left when
+  /// groups have been looked for.
+  double merged_plan_begin = 500;
+  double merged_plan_entry = 2.6e-4;
+  double merged_plan_level = 4.7;
+  double merged_plan_row_squared = 5e-6;
+  double merged_plan_rest = 0.2;
 
-  /// `courier` by blocks of rows: a step with few entries a row, with as many as ghosts may be read, with more; from
-  /// block to block, where they run at once and where they do not.
+  /// `courier` by blocks of rows: a step with few entries a row, and with more; from block to block, where they run at
+  /// once and where they do not. First those with ghosts whose plan is made on the device: fitted on an H100 to 31
+  /// factors, of 886 to 1,000,000 rows.
+  double ghosts_begin = 4.2;
+  double ghosts_short_step = 0.095;
+  double ghosts_step = 0.136;
+  double ghosts_hop = 0.53;
   double blocks_begin = 10;
   double blocks_short_step = 0.09;
-  double blocks_step = 0.17;
   double blocks_long_step = 0.25;
   double blocks_hop = 0.8;
   double blocks_later_hop = 0.15;
 
-  /// `courier` by nodes: fitted to grids of 24^3, 41^3 and 48^3 nodes of three rows; lanes of a node are the square of
-  /// its rows.
-  double node_blocks_begin = 10;
-  double node_blocks_level = 0.24;
-  double node_blocks_lane = 1.833e-4;
+  /// `courier` by nodes: fitted on an H100 to elasticity with 3000 to 331,776 rows and to beams; lanes of a node are
+  /// the square of its rows.
+  double node_blocks_begin = 5.74;
+  double node_blocks_level = 0.3;
+  double node_blocks_lane = 1.59e-4;
 
-  /// `courier` by lines, in space and in a plane: fitted to five grids, 32^3 to 200^3, and to three, within a fifth.
-  /// Steps; from bundle to bundle; and in space, where memory is what many blocks wait for, rows.
-  double space_begin = 5;
-  double space_step = 0.08;
-  double space_hop = 0.49;
-  double space_row = 1.2e-5;
-  double plane_begin = 7;
-  double plane_step = 0.041;
-  double plane_hop = 0.5;
+  /// `courier` by lines, in space and in a plane: fitted on an H100 to six grids, 16^3 to 128^3, and to eight, 30^2 to
+  /// 1448^2, within 5 and 8 %. Steps; from bundle to bundle; and in space, where memory is what many blocks wait for,
+  /// rows.
+  double space_begin = 3.38;
+  double space_step = 0.0954;
+  double space_hop = 0.256;
+  double space_row = 1.4e-5;
+  double plane_begin = 2.33;
+  double plane_step = 0.0475;
+  double plane_hop = 0;
 
   /// Plans of `courier` and their part of a refresh, of entries of both triangles: made on the device, of tiles and
   /// lines, of nodes, and made on the host by one thread, and by the last, which all wait for.
-  double plan_begin = 2000;
-  double plan_entry = 2e-4;
-  double tiles_plan_begin = 500;
-  double tiles_plan_entry = 2e-4;
+  double plan_begin = 450;
+  double plan_entry = 2.5e-4;
+  double tiles_plan_begin = 100;
+  double tiles_plan_entry = 5e-5;
   double nodes_plan_begin = 700;
   double nodes_plan_entry = 5e-5;
   double host_plan_entry = 0.048;

@@ -65,9 +65,10 @@ template <class I> struct MergePlan {
 
 /// What a plan comes to.
 ///   groups, entries  of the whole plan, guessed where only parts of it were made
+///   looked_at        the part of the levels that were looked at
 ///   longest          levels of the longest group
 struct MergeForecast {
-  double groups = 0, entries = 0;
+  double groups = 0, entries = 0, looked_at = 0;
   std::int64_t longest = 0;
 };
 

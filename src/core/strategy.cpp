@@ -3,9 +3,9 @@
 #include "syncfree/strategy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
-#include "courier_plan.hpp"
 #include "device_model.hpp"
 #include "strategy_list.hpp"
 
@@ -58,10 +58,11 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Microseconds, both triangles: of an application, and of a plan with its part of one refresh.
+/// Microseconds, both triangles: of an application, and of a plan with its part of one refresh; and the part of the
+/// plan that nobody has made yet.
 struct DeviceTimes {
   const char* strategy;
-  double apply, plan;
+  double apply, plan, part = 1;
 };
 
 static constexpr const DeviceModel& model = device_model;
@@ -85,17 +86,21 @@ static DeviceTimes courier_times_of_nodes(const ChoiceInput& f)
   return {"courier", 2 * solve, model.nodes_plan_begin + model.nodes_plan_entry * static_cast<double>(f.nnz)};
 }
 
-/// The chain goes from block to block; those that do not run at once follow each other closely.
+/// The chain goes from block to block, which is no more often than from level to level; those that do not run at once
+/// follow each other closely.
 static double courier_time_of_blocks(const ChoiceInput& f)
 {
-  const double n = static_cast<double>(f.rows), entries = static_cast<double>(f.nnz) / 2 / n;
-  const double step = entries <= 5                                ? model.blocks_short_step
-                      : f.longest <= ghost_near[ghost_sizes - 1] ? model.blocks_step
-                                                                  : model.blocks_long_step;
-  const double width = n / static_cast<double>(f.levels), busy = width / (entries > 16 ? 1.5 : 16);
-  const double blocks = std::max(n / 16384, std::max(1.0, busy));
-  const double hops = model.blocks_hop * std::min(blocks, 132.0) + model.blocks_later_hop * std::max(blocks - 132, 0.0);
-  return model.blocks_begin + step * static_cast<double>(f.levels) + hops;
+  const double n = static_cast<double>(f.rows), levels = static_cast<double>(f.levels);
+  const double entries = static_cast<double>(f.nnz) / 2 / n, busy = n / levels / (entries > 16 ? 1.5 : 16);
+  const double blocks = std::max({n / 16384, 1.0, busy}), hops = std::min({blocks, 132.0, levels});
+  const double later = model.blocks_later_hop * std::max(blocks - 132, 0.0);
+  const bool is_short = entries <= 5;
+  if (f.courier_on_device) {
+    const double step = is_short ? model.ghosts_short_step : model.ghosts_step;
+    return model.ghosts_begin + step * levels + model.ghosts_hop * hops + later;
+  }
+  const double step = is_short ? model.blocks_short_step : model.blocks_long_step;
+  return model.blocks_begin + step * levels + model.blocks_hop * hops + later;
 }
 
 static DeviceTimes courier_times(const ChoiceInput& f)
@@ -112,35 +117,43 @@ static DeviceTimes courier_times(const ChoiceInput& f)
 
 static double total(const ChoiceInput& f, const DeviceTimes& t)
 {
-  return static_cast<double>(f.expected_applies) * t.apply + t.plan;
+  return static_cast<double>(f.expected_applies) * t.apply + t.part * t.plan;
 }
 
-/// Runs of 64 levels are planned side by side, the rows of one run one behind the other.
+/// Runs of 64 levels are planned side by side, the rows of one run one behind the other, with bits for all of them.
 static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
 {
   const double rows_of_run = static_cast<double>(f.rows) * std::min(1.0, 64 / static_cast<double>(f.levels));
   return model.merged_plan_begin + model.merged_plan_entry * entries +
-         model.merged_plan_level * static_cast<double>(longest) + model.merged_plan_row * rows_of_run;
+         model.merged_plan_level * static_cast<double>(longest) +
+         model.merged_plan_row_squared * rows_of_run * rows_of_run;
 }
 
+/// Of both triangles, if nobody waited.
+static double merged_time_of_rows(const ChoiceInput& f, double entries)
+{
+  return model.merged_begin + model.merged_entry * entries +
+         2 * model.merged_longest_row * static_cast<double>(f.longest);
+}
+
+/// When its groups are known, which is most of the plan where all levels were looked at.
 static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
   const double of_group = model.merged_group + model.merged_length * length;
-  return {"merged", model.merged_begin + of_group * groups + model.merged_entry * entries,
-          merged_plan_time(f, entries, f.merged_longest)};
+  return {"merged", merged_time_of_rows(f, entries) + of_group * groups, merged_plan_time(f, entries, f.merged_longest),
+          1 - (1 - model.merged_plan_rest) * f.merged_looked_at};
 }
 
-bool could_pay_to_merge(const ChoiceInput& f)
+/// When they are not, at least.
+static DeviceTimes least_merged_times(const ChoiceInput& f)
 {
-  constexpr double least_fill = 1.1;
-  const double entries = least_fill * static_cast<double>(f.nnz);
-  const DeviceTimes least = {"merged", model.merged_begin + model.merged_entry * entries,
-                             merged_plan_time(f, entries, 2)};
-  const double others = total(f, level_order_times(f));
-  const bool is_sure = f.tiled_time > 0 || f.courier_of_nodes;
-  return model.merged_look + total(f, least) < (is_sure ? std::min(others, total(f, courier_times(f))) : others);
+  constexpr double fill = 3;
+  constexpr std::int64_t levels_of_group = 30;
+  const double entries = static_cast<double>(f.nnz) / 2;
+  const double groups = model.merged_least * std::sqrt(static_cast<double>(f.levels) * entries);
+  return {"merged", merged_time_of_rows(f, 0) + groups, merged_plan_time(f, fill * 2 * entries, levels_of_group)};
 }
 
 /// Few levels are done as fast without blocks, and a long row is the work of one thread there.
@@ -152,6 +165,12 @@ static bool suits_courier(const ChoiceInput& f)
   if (!f.regular) return false;
   const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
   return f.levels >= least_levels && static_cast<double>(f.longest) <= longest_row * mean + 8;
+}
+
+bool could_pay_to_merge(const ChoiceInput& f)
+{
+  const double others = total(f, level_order_times(f));
+  return total(f, least_merged_times(f)) < (suits_courier(f) ? std::min(others, total(f, courier_times(f))) : others);
 }
 
 static Choice choose_on_device(const ChoiceInput& f)

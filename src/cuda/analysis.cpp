@@ -417,6 +417,7 @@ private:
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
     f.merged_entries = merged.entries;
+    f.merged_looked_at = merged.looked_at;
     f.merged_longest = merged.longest;
     return f;
   }

@@ -173,11 +173,12 @@ private:
     make_bits();
   }
 
-  /// Throws GaveUp.
+  /// Throws GaveUp where they take more memory than four such triangles.
   std::size_t numbers() const
   {
     const std::size_t all = runs_.size() * places();
-    if (all * sizeof(unsigned) > most_number_bytes) throw GaveUp();
+    const double four_triangles = 4 * (sizeof(double) + sizeof(I)) * triangle_.plain_entries();
+    if (all * sizeof(unsigned) > std::max<double>(most_number_bytes, four_triangles)) throw GaveUp();
     return all;
   }
 

@@ -3,12 +3,12 @@
 
     python3 tests/bench/calibrate.py CSV... [--table src/core/device_model.hpp] [--write]
 
-Takes applications (L and U) by `level_order`, `merged` and `courier` where these were named, and says of each group of
-constants how far the model is off, in the mean and at most, before and after, and what the constants become; --write
-puts them into the table. A group with fewer applications than constants is left as it is, and so are the constants of
-plans, and of tiles and of hops between blocks of rows, which enter in other ways than as factors. The fit makes the
-mean of | log(model / time) | least, so a matrix of its own kind does not spoil the others; no constant becomes
-negative.
+Takes applications (L and U) by `level_order`, `merged` and `courier` where these were named, and what `merged` adds to
+a set-up with `level_order`, and says of each group of constants how far the model is off, in the mean and at most,
+before and after, and what the constants become; --write puts them into the table. A group with fewer times than
+constants is left as it is, and so are the constants of other plans, of plans for wide levels, of long rows, of tiles
+and of blocks of rows that are planned on the host. The fit makes the mean of | log(model / time) | least, so a matrix
+of its own kind does not spoil the others; no constant becomes negative.
 """
 
 import argparse
@@ -24,6 +24,8 @@ STRATEGIES = ("level_order", "merged", "courier")
 LINES_OF_BUNDLE, CHUNK_STEPS = 32, 8
 MULTIPROCESSORS = 132
 SHORT_ROWS = 5  # entries of a triangle
+LEVELS_OF_RUN = 64
+LEAST_PLAN = 100  # us: what is less is hidden behind the factorization
 ROUNDS, LEAST_OFF = 30, 0.03  # of a fit
 
 
@@ -35,7 +37,9 @@ class Application:
         self.name, self.n, self.strategy = case.matrix, case.n, strategy
         self.plan = row.fields.get("plan") or ""
         self.levels, self.entries = case.levels["lower"], case.below
-        self.us = 1e6 * row.seconds("apply")
+        self.us, self.more_us = 1e6 * row.seconds("apply"), None
+        if "level_order" in case.rows:
+            self.more_us = 1e6 * (row.seconds("setup") - case.rows["level_order"].seconds("setup"))
 
     @property
     def rows_of_node(self):
@@ -61,17 +65,37 @@ def nodes(a):
     return {"nodes_begin": 2, "nodes_level": 2 * a.node_levels, "nodes_byte": 2 * bytes_of_all}
 
 
-def merged(a):
-    if a.strategy != "merged":
-        return None
-    found = re.findall(r"levels in (\d+) groups of \d+ at most, ([\d.]+) times the entries", a.plan)
-    if not found:
+def groups_of(a):
+    """Of both triangles: groups of merged levels, entries; and levels of the longest group. None of another plan."""
+    found = re.findall(r"levels in (\d+) groups of (\d+) at most, ([\d.]+) times the entries", a.plan)
+    if a.strategy != "merged" or not found:
         return None
     of_both = 2 / len(found)  # L and U may have one text
-    groups = of_both * sum(int(count) for count, _ in found)
-    entries = of_both * sum(float(fill) * a.entries for _, fill in found)
+    groups = of_both * sum(int(count) for count, _, _ in found)
+    return groups, of_both * sum(float(fill) * a.entries for _, _, fill in found), max(int(m) for _, m, _ in found)
+
+
+def merged(a):
+    found = groups_of(a)
+    if not found:
+        return None
+    groups, entries, _ = found
     length = entries / 2 / a.n
     return {"merged_begin": 1, "merged_group": groups, "merged_length": length * groups, "merged_entry": entries}
+
+
+def merged_plan(a):
+    found = groups_of(a)
+    if not found or a.more_us is None or a.more_us < LEAST_PLAN:
+        return None
+    _, entries, longest = found
+    rows_of_run = a.n * min(1, LEVELS_OF_RUN / a.levels)
+    return {
+        "merged_plan_begin": 1,
+        "merged_plan_entry": entries,
+        "merged_plan_level": longest,
+        "merged_plan_row_squared": rows_of_run**2,
+    }
 
 
 def in_space(a):
@@ -99,26 +123,25 @@ def node_blocks(a):
     return {"node_blocks_begin": 2, "node_blocks_level": 2 * a.node_levels, "node_blocks_lane": 2 * lanes}
 
 
-def row_blocks(a):
-    """Hops are as the model counts blocks, and fixed. A star that is not solved by lines is solved by tiles, which have
-    constants of their own; whose rows are short enough for ghosts has them."""
-    is_star = a.name.startswith(("7pt", "5pt"))
-    if a.strategy != "courier" or "bundles of" in a.plan or a.rows_of_node or is_star:
+def ghost_blocks(a):
+    """`courier` by blocks of rows, planned on the device, as rows are short enough for ghosts in L and in U. A star
+    that is not solved by lines is solved by tiles, which have constants of their own."""
+    has_ghosts = "ghosts" in a.plan and "near entries" not in a.plan
+    if a.strategy != "courier" or not has_ghosts or a.rows_of_node or a.name.startswith(("7pt", "5pt")):
         return None
-    mean = a.entries / a.n
-    step = "short_step" if mean <= SHORT_ROWS else "step" if "ghosts" in a.plan else "long_step"
     width = a.n / a.levels
-    blocks = max(a.n / 16384, 1, width / (1.5 if mean > 16 else 16))
+    blocks = max(a.n / 16384, 1, width / (1.5 if a.entries > 16 * a.n else 16))
+    step = "ghosts_short_step" if a.entries <= SHORT_ROWS * a.n else "ghosts_step"
     return {
-        "blocks_begin": 2,
-        f"blocks_{step}": 2 * a.levels,
-        "blocks_hop": 2 * min(blocks, MULTIPROCESSORS),
+        "ghosts_begin": 2,
+        step: 2 * a.levels,
+        "ghosts_hop": 2 * min(blocks, MULTIPROCESSORS, a.levels),
         "blocks_later_hop": 2 * max(blocks - MULTIPROCESSORS, 0),
     }
 
 
-GROUPS = (single_rows, nodes, merged, in_space, in_plane, node_blocks, row_blocks)
-FIXED = {"blocks_hop", "blocks_later_hop"}
+GROUPS = (single_rows, nodes, merged, merged_plan, in_space, in_plane, node_blocks, ghost_blocks)
+FIXED = {"blocks_later_hop", "merged_plan_row_squared"}
 
 
 def predict(terms, table):
@@ -223,7 +246,8 @@ def read_samples(paths):
             for group in GROUPS:
                 terms = group(application)
                 if terms:
-                    samples[group.__name__].append((terms, application.us))
+                    us = application.more_us if group is merged_plan else application.us
+                    samples[group.__name__].append((terms, us))
     return samples
 
 
@@ -240,7 +264,7 @@ def main():
         sys.exit(f"error: no application by {', '.join(STRATEGIES)} in {', '.join(options.csv)}")
     for group in GROUPS:
         of_group = samples[group.__name__]
-        begin = f"{group.__name__}: {len(of_group)} applications"
+        begin = f"{group.__name__}: {len(of_group)} {'plans' if group is merged_plan else 'applications'}"
         if not of_group or len(of_group) < len(constants_of(of_group)):
             print(f"{begin}, too few to fit")
             continue

@@ -135,7 +135,7 @@ TEST(Trials, are_won_by_who_takes_least_for_plan_and_applies)
 TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
 {
   EXPECT_TRUE(could_pay_to_merge(on_device(100000, 3000, 5, 50)));
-  EXPECT_FALSE(could_pay_to_merge(on_device(100000, 1000, 5, 1)));
+  EXPECT_FALSE(could_pay_to_merge(on_device(100000, 300, 5, 1)));
   EXPECT_FALSE(could_pay_to_merge(on_device(4000000, 300, 5, 50)));
   ChoiceInput wide = on_device(884736, 666, 13, 50);
   wide.nnz = 22600000;
@@ -147,7 +147,7 @@ TEST(Auto, looks_at_merging_beside_tiles_where_both_are_slow)
 {
   ChoiceInput small = on_device(2500, 99, 2, 1000), large = on_device(2146689, 385, 3, 1000);
   small.nnz = 9800;
-  small.tiled_time = 16;
+  small.tiled_time = 8;
   large.tiled_time = 90;
   EXPECT_TRUE(could_pay_to_merge(small));
   EXPECT_FALSE(could_pay_to_merge(large)) << "its entries alone take longer";
@@ -164,6 +164,7 @@ TEST(Auto, knows_what_nodes_are_worth)
   input.merged_groups = 250;
   input.merged_entries = 14500000;
   input.merged_longest = 12;
+  input.expected_applies = 20;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
   input.expected_applies = 1000;
   EXPECT_EQ(choose_strategy(input).strategy, "merged");
@@ -197,19 +198,47 @@ TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
   EXPECT_EQ(choose_strategy(input).strategy, "courier");
 }
 
+ChoiceInput with_groups(std::int64_t levels, double looked_at)
+{
+  ChoiceInput input = on_device(100000, levels, 5, 50);
+  input.regular = false;
+  input.merged_groups = static_cast<double>(levels) / 15;
+  input.merged_entries = 1e6;
+  input.merged_looked_at = looked_at;
+  input.merged_longest = 30;
+  return input;
+}
+
 TEST(Auto, merges_levels_on_a_device_where_that_pays)
 {
-  ChoiceInput input = on_device(100000, 3000, 5, 50);
-  input.regular = false;
-  input.merged_groups = 100;
-  input.merged_entries = 1e6;
-  input.merged_longest = 30;
+  ChoiceInput input = with_groups(500, 0);
   EXPECT_EQ(choose_strategy(input).strategy, "merged");
   input.expected_applies = 1;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "a plan is not paid for by one";
   input.expected_applies = 50;
   input.merged_entries = 1e8;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "too many entries";
+}
+
+/// The look at all levels is most of a plan, that at a few is not.
+TEST(Auto, counts_what_has_still_to_be_planned)
+{
+  ChoiceInput all = with_groups(500, 1), few = with_groups(500, 0.05);
+  all.expected_applies = few.expected_applies = 3;
+  EXPECT_EQ(choose_strategy(all).strategy, "merged");
+  EXPECT_EQ(choose_strategy(few).strategy, "level_order");
+  EXPECT_NE(choose_strategy(all).reason.find("plan of 2.0 ms"), std::string::npos) << choose_strategy(all).reason;
+}
+
+/// A long row is the work of one row's lanes, whatever the groups.
+TEST(Auto, does_not_merge_levels_around_a_row_that_takes_longer)
+{
+  ChoiceInput input = with_groups(40, 1);
+  input.merged_entries = 5e5;
+  input.expected_applies = 1000;
+  EXPECT_EQ(choose_strategy(input).strategy, "merged");
+  input.longest = 2048;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
 }
 
 TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)
