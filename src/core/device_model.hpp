@@ -19,7 +19,7 @@ struct DeviceModel {
   double nodes_level = 0.734;
   double nodes_byte = 6.54e-7;
 
-  /// `merged`, both triangles: fitted on an H100 to 96 factors with up to 200,000 rows, told of 20 to 1000 applies,
+  /// `merged`, both triangles: fitted on an H100 to 114 factors with up to 200,000 rows, told of 20 to 1000 applies,
   /// where it is off by a fifth. Entries are those of groups; for each group a part for the mean length of rows; and
   /// for each triangle the entries of its longest row.
   double merged_begin = 5.8;
@@ -33,7 +33,7 @@ struct DeviceModel {
   /// What its plan adds to a set-up, fitted to those: of entries, of the levels of the longest group; of the square of
   /// the rows of a run, the middle of those plans of which it is most; and the part of the plan that is left when
   /// groups have been looked for.
-  double merged_plan_begin = 500;
+  double merged_plan_begin = 600;
   double merged_plan_entry = 2.6e-4;
   double merged_plan_level = 4.7;
   double merged_plan_row_squared = 5e-6;
@@ -71,8 +71,8 @@ struct DeviceModel {
 
   /// Plans of `courier` and their part of a refresh, of entries of both triangles: made on the device, of tiles and
   /// lines, of nodes, and made on the host by one thread, and by the last, which all wait for.
-  double plan_begin = 450;
-  double plan_entry = 2.5e-4;
+  double plan_begin = 300;
+  double plan_entry = 3e-4;
   double tiles_plan_begin = 100;
   double tiles_plan_entry = 5e-5;
   double nodes_plan_begin = 700;

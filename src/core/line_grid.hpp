@@ -62,6 +62,11 @@ struct LineGrid {
   bool has_south_west = true;  ///< where cells read corners
 
   std::int64_t rows() const { return line * lines * planes; }
+  /// Of a triangle whose cells have all their neighbours; lines have two cells at least.
+  template <Reads reads> std::int64_t levels() const
+  {
+    return line + LineForm<reads>::skew * (lines - 1) + planes - 1;
+  }
   SYNCFREE_HD std::int64_t row_of(std::int64_t serial) const
   {
     return lower ? serial : line * lines * planes - 1 - serial;

@@ -260,17 +260,17 @@ private:
 
   bool wants_tiles() const { return (chooses() || asks_for("courier")) && a_.options.blocks.least_rows == 0; }
 
-  double time_of_lines(const Grid<I>& grid, std::int64_t most) const
+  double time_of_lines(const Grid<I>& grid, std::int64_t most, std::int64_t levels) const
   {
-    return a_.options.single_storage ? time_of_courier_lines<T, single_t<T>>(grid, task_.A.n, most)
-                                     : time_of_courier_lines<T, T>(grid, task_.A.n, most);
+    return a_.options.single_storage ? time_of_courier_lines<T, single_t<T>>(grid, task_.A.n, most, levels)
+                                     : time_of_courier_lines<T, T>(grid, task_.A.n, most, levels);
   }
 
   /// Only looks at the grid, which may be found not to be one. Where its lines will do there is no tile.
   void choose_tiles(const Grid<I>& grid)
   {
     if (!wants_tiles() || !grid.star) return;
-    tile_.time = time_of_lines(grid, grid.planes > 1 ? 3 : 2);
+    tile_.time = time_of_lines(grid, grid.planes > 1 ? 3 : 2, 0);
     if (tile_.time > 0) return;
     tile_ = a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
   }
@@ -279,9 +279,10 @@ private:
   void take_tiles()
   {
     const Grid<I>& grid = L_->grid;
-    if (!grid.star || static_cast<double>(a_.levels.lower) > grid.levels()) tile_ = {};
-    if (!grid.star && wants_tiles() && static_cast<double>(a_.levels.lower) <= grid.levels())
-      tile_.time = time_of_lines(grid, longest());
+    const bool may_be_one = static_cast<double>(a_.levels.lower) <= grid.levels();
+    if (!grid.star || !may_be_one) tile_ = {};
+    const bool by_lines = tile_.shape.cells == 0;
+    if (wants_tiles() && may_be_one && by_lines) tile_.time = time_of_lines(grid, longest(), a_.levels.lower);
     L_->tile = U_->tile = tile_.shape;
   }
 

@@ -367,6 +367,13 @@ std::vector<Reads> forms_of(std::int64_t longest, bool in_space)
   return longest == 4 ? std::vector<Reads>{Reads::box} : std::vector<Reads>{};
 }
 
+std::int64_t levels_of(const LineGrid& grid, Reads reads)
+{
+  std::int64_t levels = 0;
+  with_reads(reads, [&](auto form) { levels = grid.levels<form.value>(); });
+  return levels;
+}
+
 /// The grids that it may be, with what rows read there. Lines are as long as they seem to be or by a cell longer, which
 /// a neighbour on one corner leaves open.
 template <class T, class I>
@@ -387,12 +394,12 @@ std::vector<std::pair<LineGrid, Reads>> grids_like(const Grid<I>& guess, I rows,
 }  // namespace
 
 template <class T, class V, class I>
-double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest)
+double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels)
 {
   if constexpr (may_have_lines<T, V>) {
     if (grid.lines <= 1) return 0;
-    const auto grids = grids_like<T>(grid, rows, longest, true, true);
-    if (!grids.empty()) return time_of(grids.front().first, grids.front().second);
+    for (const auto& [lines, reads] : grids_like<T>(grid, rows, longest, true, true))
+      if (levels == 0 || levels == levels_of(lines, reads)) return time_of(lines, reads);
   }
   return 0;
 }
@@ -418,7 +425,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I
 
 #define INSTANTIATE(T, V, I) \
   template std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines<T, V, I>(const DeviceTriangle<I>&); \
-  template double time_of_courier_lines<T, V, I>(const Grid<I>&, I, std::int64_t);
+  template double time_of_courier_lines<T, V, I>(const Grid<I>&, I, std::int64_t, std::int64_t);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -268,24 +268,29 @@ def calibrate(csv_file, *options):
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def made_up_applications(row):
+def made_up_applications(row, row_squared):
     """By `level_order` 3 us a triangle, 0.4 a level and 2e-5 an entry; by `merged` 6 us, 0.7 a group and 0.01 for each
-    entry of a mean row, 3e-5 an entry; and one of its own kind, ten times as slow."""
+    entry of a mean row, 3e-5 an entry; and one of its own kind, ten times as slow. A plan of `merged` takes 700 us,
+    4e-4 an entry, 12 for a level of its longest group, and what is told for the square of the rows of a run."""
     for k, (n, levels, entries) in enumerate(itertools.product((1e4, 1e5, 7e5), (20, 900, 5000), (2, 5, 13))):
         row = {**row, "matrix": f"made{k}", "n": int(n), "lower_levels": levels, "lower_nnz": int(n * entries)}
+        row["setup_ms"] = 2
         us = 2 * (3 + 0.4 * levels + 2e-5 * n * entries)
         yield {**row, "strategy": "level_order", "plan": "1 lane a row", "apply_ms": us * (10 if k == 4 else 1) / 1e3}
         groups, fill = 5 + levels // 7, 1.5
         us = 6 + 2 * groups * (0.7 + 0.01 * fill * entries) + 2 * 3e-5 * fill * n * entries
-        plan = f"{levels} levels in {groups} groups of 9 at most, {fill} times the entries, growth 1.0e+00"
-        yield {**row, "strategy": "merged", "plan": plan, "apply_ms": us / 1e3}
+        longest = 5 + 7 * (k % 4)
+        more = 700 + 4e-4 * 2 * fill * n * entries + 12 * longest + row_squared * (n * min(1, 64 / levels)) ** 2
+        plan = f"{levels} levels in {groups} groups of {longest} at most, {fill} times the entries, growth 1.0e+00"
+        yield {**row, "strategy": "merged", "plan": plan, "apply_ms": us / 1e3, "setup_ms": 2 + more / 1e3}
 
 
 def calibration_finds_the_constants_of_made_up_times(bench):
     made, table = bench.work / "made.csv", bench.work / "device_model.hpp"
     before = (ROOT / "src/core/device_model.hpp").read_text()
     table.write_text(before)
-    rows = list(made_up_applications(bench.rows[0]))
+    row_squared = float(re.search(r"merged_plan_row_squared = ([^;]+);", before)[1])
+    rows = list(made_up_applications(bench.rows[0], row_squared))
     with open(made, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
@@ -293,7 +298,8 @@ def calibration_finds_the_constants_of_made_up_times(bench):
     result = calibrate(made, "--table", table, "--write")
     expect(result.returncode == 0, result.stdout + result.stderr)
     truth = {"rows_begin": 3, "rows_level": 0.4, "rows_entry": 2e-5, "merged_begin": 6, "merged_group": 0.7,
-             "merged_length": 0.01, "merged_entry": 3e-5}
+             "merged_length": 0.01, "merged_entry": 3e-5, "merged_plan_begin": 700, "merged_plan_entry": 4e-4,
+             "merged_plan_level": 12}
     found = dict(re.findall(r"double (\w+) = ([^;]+);", table.read_text()))
     for name, value in re.findall(r"double (\w+) = ([^;]+);", before):
         wanted = truth.get(name)

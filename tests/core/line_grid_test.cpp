@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -34,6 +35,15 @@ public:
         if (before(cell, j) >= 0) x[cell] -= entry[cell][j] * x[before(cell, j)];
     }
     return x;
+  }
+
+  std::int64_t levels() const
+  {
+    std::vector<std::int64_t> level(entry.size(), 1);
+    for (std::int64_t cell = 0; cell < grid_.rows(); ++cell)
+      for (int j = 0; j < Form::entries; ++j)
+        if (before(cell, j) >= 0) level[cell] = std::max(level[cell], level[before(cell, j)] + 1);
+    return *std::max_element(level.begin(), level.end());
   }
 
 private:
@@ -149,6 +159,25 @@ TEST(LineGrids, bundles_in_space_give_a_serial_solve)
 {
   for (const auto& side : {std::array<std::int64_t, 3>{13, 12, 11}, {8, 8, 4}, {9, 17, 13}, {3, 7, 3}, {30, 9, 2}})
     expect_serial_solve<Reads::space>(side[0], side[1], side[2]);
+}
+
+template <Reads reads> void expect_levels_of_triangle(const LineGrid& grid)
+{
+  EXPECT_EQ(grid.levels<reads>(), Triangle<reads>(grid).levels())
+      << grid.line << " x " << grid.lines << " x " << grid.planes << ", entries " << LineForm<reads>::entries;
+}
+
+/// By which a grid is told from one that lacks neighbours.
+TEST(LineGrids, know_their_levels)
+{
+  for (const auto& side : {std::array<std::int64_t, 2>{40, 31}, {2, 33}, {7, 100}, {100, 2}}) {
+    const LineGrid grid = {side[0], side[1], 1, true};
+    expect_levels_of_triangle<Reads::cross>(grid);
+    expect_levels_of_triangle<Reads::corner>(grid);
+    expect_levels_of_triangle<Reads::box>(grid);
+  }
+  for (const auto& side : {std::array<std::int64_t, 3>{13, 12, 11}, {2, 8, 4}, {9, 1, 13}, {30, 9, 2}})
+    expect_levels_of_triangle<Reads::space>({side[0], side[1], side[2], true});
 }
 
 TEST(LineGrids, rows_of_an_upper_triangle_count_from_the_end)
