@@ -45,17 +45,19 @@ struct ChoiceInput {
   std::int64_t node_levels = 0;  ///< of nodes
   bool courier_of_nodes = false;  ///< does `courier` solve them by planes or lines of a grid?
   bool regular = false;  ///< rows reach equally far, as on a grid
-  double tiled_time = 0;  ///< microseconds of the lower triangle by tiles of a grid; 0: there are none
+  double tiled_time = 0;  ///< microseconds of the lower triangle by tiles or lines of a grid; 0: there are none
+  bool by_lines = false;  ///< that is by lines, which want next to no plan
   bool courier_on_device = false;  ///< rows are short enough for plans of `courier` that are made there
-  /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, the part of the levels that was
-  /// looked at for that, levels of the longest group.
-  double merged_groups = 0, merged_entries = 0, merged_looked_at = 0;
+  /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group; and
+  /// whether all groups are known by that, so that they are not looked for again.
+  double merged_groups = 0, merged_entries = 0;
   std::int64_t merged_longest = 0;
+  bool merged_is_known = false;
   std::int64_t expected_applies = 50;
 };
 
-/// Could `merged` pay for its plan, if its groups were as good as any that were seen? Only then they are worth to be
-/// looked for, which is most of the plan.
+/// Could `merged` pay for its plan, if its groups were as good as the better ones of those seen? Only then they are
+/// worth to be looked for, which is most of the plan.
 bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {

@@ -27,9 +27,9 @@ struct DeviceModel {
   double merged_length = 0.0021;
   double merged_entry = 3.04e-5;
   double merged_longest_row = 0.005;
-  /// What groups take before they are known, by the root of levels times entries of a triangle: at least, since it
-  /// would be 0.036 in the mean, off by a half.
-  double merged_least = 0.01;
+  /// What groups take before they are known, by the root of levels times entries of a triangle, if they are good: a
+  /// quarter of that with 50 applies, and four tenths with 1000, take less; in the mean it is 0.036.
+  double merged_good = 0.01;
   /// What its plan adds to a set-up, fitted to those: of entries, of the levels of the longest group; of the square of
   /// the rows of a run, the middle of those plans of which it is most; and the part of the plan that is left when
   /// groups have been looked for.
@@ -37,7 +37,7 @@ struct DeviceModel {
   double merged_plan_entry = 2.6e-4;
   double merged_plan_level = 4.7;
   double merged_plan_row_squared = 5e-6;
-  double merged_plan_rest = 0.2;
+  double merged_plan_rest = 0.35;
 
   /// `courier` by blocks of rows: a step with few entries a row, and with more; from block to block, where they run at
   /// once and where they do not. First those with ghosts whose plan is made on the device: fitted on an H100 to 31
@@ -69,12 +69,14 @@ struct DeviceModel {
   double plane_step = 0.0475;
   double plane_hop = 0;
 
-  /// Plans of `courier` and their part of a refresh, of entries of both triangles: made on the device, of tiles and
-  /// lines, of nodes, and made on the host by one thread, and by the last, which all wait for.
+  /// Plans of `courier` and their part of a refresh, of entries of both triangles: made on the device, of ghosts and of
+  /// lines (an H100), of tiles, of nodes, and made on the host by one thread, and by the last, which all wait for.
   double plan_begin = 300;
   double plan_entry = 3e-4;
-  double tiles_plan_begin = 100;
-  double tiles_plan_entry = 5e-5;
+  double lines_plan_begin = 100;
+  double lines_plan_entry = 5e-5;
+  double tiles_plan_begin = 500;
+  double tiles_plan_entry = 2e-4;
   double nodes_plan_begin = 700;
   double nodes_plan_entry = 5e-5;
   double host_plan_entry = 0.048;

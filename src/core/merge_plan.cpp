@@ -341,7 +341,7 @@ MergeForecast forecast_of(const std::vector<LevelRun>& runs, const std::vector<R
     sum.longest = std::max(sum.longest, counts[r].longest);
   }
   sum.groups *= levels / std::max(looked_at, 1.0);
-  sum.looked_at = looked_at / std::max(levels, 1.0);
+  sum.of_all = looked_at >= levels;
   sum.entries = scaled_entries(counts, plain);
   return sum;
 }

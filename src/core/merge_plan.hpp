@@ -65,10 +65,11 @@ template <class I> struct MergePlan {
 
 /// What a plan comes to.
 ///   groups, entries  of the whole plan, guessed where only parts of it were made
-///   looked_at        the part of the levels that were looked at
 ///   longest          levels of the longest group
+///   of_all           all levels were looked at
 struct MergeForecast {
-  double groups = 0, entries = 0, looked_at = 0;
+  double groups = 0, entries = 0;
+  bool of_all = false;
   std::int64_t longest = 0;
 };
 

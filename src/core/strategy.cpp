@@ -107,8 +107,9 @@ static DeviceTimes courier_times(const ChoiceInput& f)
 {
   if (f.courier_of_nodes) return courier_times_of_nodes(f);
   const auto entries = static_cast<double>(f.nnz);
-  if (f.tiled_time > 0)
-    return {"courier", 2 * f.tiled_time, model.tiles_plan_begin + model.tiles_plan_entry * entries};
+  const double on_grid = f.by_lines ? model.lines_plan_begin + model.lines_plan_entry * entries
+                                    : model.tiles_plan_begin + model.tiles_plan_entry * entries;
+  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, on_grid};
   const double on_host = model.host_plan_entry * entries / std::clamp(f.threads, 1, 12) +
                          model.host_plan_rest * std::min(entries, 8e5);
   const double on_device = model.plan_begin + model.plan_entry * entries;
@@ -136,23 +137,23 @@ static double merged_time_of_rows(const ChoiceInput& f, double entries)
          2 * model.merged_longest_row * static_cast<double>(f.longest);
 }
 
-/// When its groups are known, which is most of the plan where all levels were looked at.
+/// When its groups have been looked for, or some of them.
 static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
   const double length = f.merged_entries / static_cast<double>(f.rows);
   const double of_group = model.merged_group + model.merged_length * length;
   return {"merged", merged_time_of_rows(f, entries) + of_group * groups, merged_plan_time(f, entries, f.merged_longest),
-          1 - (1 - model.merged_plan_rest) * f.merged_looked_at};
+          f.merged_is_known ? model.merged_plan_rest : 1};
 }
 
-/// When they are not, at least.
-static DeviceTimes least_merged_times(const ChoiceInput& f)
+/// When they have not, if they were as good as the better ones of those seen.
+static DeviceTimes good_merged_times(const ChoiceInput& f)
 {
   constexpr double fill = 3;
   constexpr std::int64_t levels_of_group = 30;
   const double entries = static_cast<double>(f.nnz) / 2;
-  const double groups = model.merged_least * std::sqrt(static_cast<double>(f.levels) * entries);
+  const double groups = model.merged_good * std::sqrt(static_cast<double>(f.levels) * entries);
   return {"merged", merged_time_of_rows(f, 0) + groups, merged_plan_time(f, fill * 2 * entries, levels_of_group)};
 }
 
@@ -170,7 +171,7 @@ static bool suits_courier(const ChoiceInput& f)
 bool could_pay_to_merge(const ChoiceInput& f)
 {
   const double others = total(f, level_order_times(f));
-  return total(f, least_merged_times(f)) < (suits_courier(f) ? std::min(others, total(f, courier_times(f))) : others);
+  return total(f, good_merged_times(f)) < (suits_courier(f) ? std::min(others, total(f, courier_times(f))) : others);
 }
 
 static Choice choose_on_device(const ChoiceInput& f)
@@ -189,7 +190,7 @@ static Choice choose_on_device(const ChoiceInput& f)
                   static_cast<long long>(f.expected_applies), plain.apply);
   else
     std::snprintf(reason, sizeof reason, "a model says %.0f us an apply, %.0f without its plan of %.1f ms", best.apply,
-                  plain.apply, best.plan / 1000);
+                  plain.apply, best.part * best.plan / 1000);
   return {best.strategy, reason};
 }
 

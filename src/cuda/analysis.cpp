@@ -271,18 +271,24 @@ private:
   {
     if (!wants_tiles() || !grid.star) return;
     tile_.time = time_of_lines(grid, grid.planes > 1 ? 3 : 2, 0);
-    if (tile_.time > 0) return;
-    tile_ = a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
+    if (tile_.time == 0) tile_ = find_tile(grid);
+  }
+  TileChoice find_tile(const Grid<I>& grid) const
+  {
+    return a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
   }
 
-  /// If the grid is one.
+  /// If the grid is one. Lines want all of its neighbours, tiles of a star do without some.
   void take_tiles()
   {
     const Grid<I>& grid = L_->grid;
-    const bool may_be_one = static_cast<double>(a_.levels.lower) <= grid.levels();
-    if (!grid.star || !may_be_one) tile_ = {};
-    const bool by_lines = tile_.shape.cells == 0;
-    if (wants_tiles() && may_be_one && by_lines) tile_.time = time_of_lines(grid, longest(), a_.levels.lower);
+    const I levels = a_.levels.lower;
+    const bool is_star = grid.star && static_cast<double>(levels) <= grid.levels();
+    if (!is_star) tile_ = {};
+    if (wants_tiles() && tile_.shape.cells == 0) {
+      tile_.time = a_.levels.upper == levels ? time_of_lines(grid, longest(), levels) : 0;
+      if (tile_.time == 0 && is_star) tile_ = find_tile(grid);
+    }
     L_->tile = U_->tile = tile_.shape;
   }
 
@@ -412,13 +418,14 @@ private:
       f.courier_of_nodes = may_plan_nodes();
     }
     f.tiled_time = tile_.time;
+    f.by_lines = tile_.shape.cells == 0;
     f.courier_on_device = may_plan_rows(*L_);
     f.regular = is_regular();
     if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
     f.merged_entries = merged.entries;
-    f.merged_looked_at = merged.looked_at;
+    f.merged_is_known = merged.of_all;
     f.merged_longest = merged.longest;
     return f;
   }

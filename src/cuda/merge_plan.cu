@@ -22,8 +22,18 @@ namespace {
 /// Thrown where a group or the numbers of all runs take too much memory.
 struct GaveUp {};
 
-constexpr std::uint64_t most_number_bytes = 256 << 20, wanted_filling_words = 1 << 24;
+constexpr std::uint64_t wanted_filling_words = 1 << 24;
 constexpr std::int64_t most_words = 1 << 25;
+
+/// Have the numbers of so many runs, one for each row and run, room? They may take what four such triangles take, and
+/// 256 MB at least, 2 GB at most.
+template <class I> bool have_room(const LevelledPattern<I>& triangle, std::size_t runs)
+{
+  constexpr double least = 256 << 20, most = 8 * least;
+  const double triangles = 4 * (sizeof(double) + sizeof(I)) * triangle.plain_entries();
+  const double bytes = sizeof(unsigned) * static_cast<double>(runs) * static_cast<double>(triangle.T.n);
+  return bytes <= std::clamp(triangles, least, most);
+}
 
 /// Words for the bits of a group of each run, as offsets.
 ///   all   that are to be shared out
@@ -173,13 +183,11 @@ private:
     make_bits();
   }
 
-  /// Throws GaveUp where they take more memory than four such triangles.
+  /// Throws GaveUp.
   std::size_t numbers() const
   {
-    const std::size_t all = runs_.size() * places();
-    const double four_triangles = 4 * (sizeof(double) + sizeof(I)) * triangle_.plain_entries();
-    if (all * sizeof(unsigned) > std::max<double>(most_number_bytes, four_triangles)) throw GaveUp();
-    return all;
+    if (!have_room(triangle_, runs_.size())) throw GaveUp();
+    return runs_.size() * places();
   }
 
   /// One where the levels are as narrow as a block.
@@ -354,7 +362,7 @@ public:
     if (groups_ || looked_) return;
     std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
     sampled_ = !sample.empty();
-    make_groups(sampled_ ? std::move(sample) : cut_into_runs(triangle_.level_begin, rule_));
+    make_groups(sampled_ ? std::move(sample) : all_runs());
     groups_->begin();
   }
   MergeForecast forecast()
@@ -367,7 +375,7 @@ public:
   {
     look();
     if (groups_) return;
-    make_groups(cut_into_runs(triangle_.level_begin, rule_));
+    make_groups(all_runs());
     groups_->begin();
   }
   void begin_columns()
@@ -384,6 +392,18 @@ public:
   }
 
 private:
+  /// In fewer where there is no room for so many.
+  std::vector<LevelRun> all_runs() const
+  {
+    MergeRule rule = rule_;
+    std::vector<LevelRun> runs = cut_into_runs(triangle_.level_begin, rule);
+    while (runs.size() > 1 && !have_room(triangle_, runs.size())) {
+      rule.run_levels *= 2, rule.wanted_runs = 1;
+      runs = cut_into_runs(triangle_.level_begin, rule);
+    }
+    return runs;
+  }
+
   /// At all levels, or where they are many at a sample, which says how small groups have to be.
   void look()
   {

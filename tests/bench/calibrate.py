@@ -36,7 +36,7 @@ class Application:
         row = case.rows[strategy]
         self.name, self.n, self.strategy = case.matrix, case.n, strategy
         self.plan = row.fields.get("plan") or ""
-        self.levels, self.entries = case.levels["lower"], case.below
+        self.levels, self.entries, self.longest = case.levels["lower"], case.below, case.longest
         self.us, self.more_us = 1e6 * row.seconds("apply"), None
         if "level_order" in case.rows:
             self.more_us = 1e6 * (row.seconds("setup") - case.rows["level_order"].seconds("setup"))
@@ -81,7 +81,13 @@ def merged(a):
         return None
     groups, entries, _ = found
     length = entries / 2 / a.n
-    return {"merged_begin": 1, "merged_group": groups, "merged_length": length * groups, "merged_entry": entries}
+    return {
+        "merged_begin": 1,
+        "merged_group": groups,
+        "merged_length": length * groups,
+        "merged_entry": entries,
+        "merged_longest_row": 2 * a.longest,
+    }
 
 
 def merged_plan(a):
@@ -141,7 +147,7 @@ def ghost_blocks(a):
 
 
 GROUPS = (single_rows, nodes, merged, merged_plan, in_space, in_plane, node_blocks, ghost_blocks)
-FIXED = {"blocks_later_hop", "merged_plan_row_squared"}
+FIXED = {"blocks_later_hop", "merged_longest_row", "merged_plan_row_squared"}
 
 
 def predict(terms, table):
@@ -257,7 +263,7 @@ def main():
     parser.add_argument("--table", default="src/core/device_model.hpp")
     parser.add_argument("--write", action="store_true", help="put the constants into the table")
     options = parser.parse_args()
-    with open(options.table, encoding="utf-8") as file:
+    with rows.lines_of(options.table) as file:
         text = file.read()
     table, samples = read_table(text), read_samples(options.csv)
     if not samples:

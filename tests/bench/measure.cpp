@@ -30,18 +30,20 @@ double processor_time()
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-std::int64_t entries_below_diagonal(Mat A)
+/// Entries below the diagonal, and those of the longest row on a side of it.
+void look_at_triangles(Mat A, Case* c)
 {
   PetscInt rows, count;
   const PetscInt* column;
-  std::int64_t below = 0;
   ok(MatGetSize(A, &rows, nullptr));
   for (PetscInt row = 0; row < rows; ++row) {
     ok(MatGetRow(A, row, &count, &column, nullptr));
-    below += std::count_if(column, column + count, [row](PetscInt j) { return j < row; });
+    const std::int64_t below = std::count_if(column, column + count, [row](PetscInt j) { return j < row; });
+    const std::int64_t above = std::count_if(column, column + count, [row](PetscInt j) { return j > row; });
+    c->lower_nnz += below;
+    c->longest = std::max({c->longest, below, above});
     ok(MatRestoreRow(A, row, &count, &column, nullptr));
   }
-  return below;
 }
 
 bool too_long(double seconds, const Effort& effort) { return effort.slow > 0 && seconds > effort.slow; }
@@ -158,6 +160,7 @@ class Comparison {
     r.n = case_.n;
     r.nnz = case_.nnz;
     r.lower_nnz = case_.lower_nnz;
+    r.longest = case_.longest;
     r.setting = contenders_[c].setting();
     r.ran = contenders_[c].ran();
     r.plan = contenders_[c].plan();
@@ -285,7 +288,9 @@ Case describe(const std::string& name, Mat A)
   MatInfo info;
   ok(MatGetSize(A, &n, nullptr));
   ok(MatGetInfo(A, MAT_LOCAL, &info));
-  return {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used), entries_below_diagonal(A)};
+  Case c = {name, A, static_cast<std::int64_t>(n), static_cast<std::int64_t>(info.nz_used)};
+  look_at_triangles(A, &c);
+  return c;
 }
 
 Spread spread(std::vector<double> times)

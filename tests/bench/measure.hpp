@@ -26,6 +26,7 @@ struct Case {
   std::string matrix;
   Mat A = nullptr;
   std::int64_t n = 0, nnz = 0, lower_nnz = 0;  ///< rows, entries, entries below the diagonal
+  std::int64_t longest = 0;                    ///< entries of a row on one side of the diagonal, at most
 };
 
 Case describe(const std::string& matrix, Mat A);
@@ -61,7 +62,7 @@ std::size_t whose_turn(std::size_t turn, int repetition, std::size_t count);
 
 struct Result {
   std::string matrix;
-  std::int64_t n = 0, nnz = 0, lower_nnz = 0;
+  std::int64_t n = 0, nnz = 0, lower_nnz = 0, longest = 0;
   Setting setting;
   std::string ran, plan;
   int repetitions = 0;

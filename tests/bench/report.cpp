@@ -16,7 +16,7 @@ constexpr const char* header =
     "matrix,n,nnz,kind,levels,contender,strategy,threads,ran,repetitions,setup_ms,setup_low_ms,setup_high_ms,"
     "destroy_ms,destroy_low_ms,destroy_high_ms,refresh_ms,refresh_low_ms,refresh_high_ms,apply_ms,apply_low_ms,"
     "apply_high_ms,memory_bytes,petsc_bytes,error,core_share,others_cores,lower_ms,upper_ms,spmv_ms,cg_ms,"
-    "lower_levels,upper_levels,rows_a_level,entries_a_row,lower_nnz,largest,mean,peak_bytes,plan";
+    "lower_levels,upper_levels,rows_a_level,entries_a_row,lower_nnz,longest,largest,mean,peak_bytes,plan";
 
 std::string title(const Result& r) { return bench::title(r.matrix, r.setting); }
 
@@ -33,7 +33,8 @@ void print_parts(FILE* file, const Result& r)
   const Shape& s = r.shape;
   for (const std::int64_t count : {s.lower_levels, s.upper_levels}) print_or_nothing(file, static_cast<double>(count));
   for (const double value : {s.rows_a_level, s.entries_a_row}) print_or_nothing(file, value);
-  std::fprintf(file, ",%lld,%.3e,%.3e", static_cast<long long>(r.lower_nnz), r.largest, r.mean);
+  for (const std::int64_t count : {r.lower_nnz, r.longest}) std::fprintf(file, ",%lld", static_cast<long long>(count));
+  std::fprintf(file, ",%.3e,%.3e", r.largest, r.mean);
   print_or_nothing(file, r.peak_bytes);
   std::fprintf(file, ",%s", csv_field(r.plan).c_str());
 }

@@ -41,6 +41,7 @@ class Case:
         number = lambda name: int(fields[name] or 0)  # noqa: E731
         self.matrix, self.kind, self.fill = fields["matrix"], fields["kind"], int(fields["levels"])
         self.n, self.nnz, self.below = number("n"), number("nnz"), number("lower_nnz")
+        self.longest = int(fields.get("longest") or 0)  # of a triangle's rows; older files have none
         self.levels = {"lower": number("lower_levels"), "upper": number("upper_levels")}
         self.scalar, self.index = number("scalar_bytes"), number("index_bytes")
         self.note, self.spmv = fields["note"], float(fields["spmv_ms"]) / 1e3
@@ -88,12 +89,20 @@ def rate(amount, seconds):
     return amount / seconds / 1e9 if amount and seconds else None
 
 
+def lines_of(path):
+    """The file, open for reading; ends the program where it cannot be."""
+    try:
+        return open(path, encoding="utf-8", newline="")
+    except OSError as error:
+        sys.exit(f"error: {path} cannot be read: {error.strerror}")
+
+
 def read(paths):
     """Cases in the order of the files. Of a strategy that ran with several numbers of threads the largest counts. Ends
     the program where a file is none of syncfree_bench's with applications."""
     cases = collections.OrderedDict()
     for path in paths:
-        with open(path, encoding="utf-8", newline="") as file:
+        with lines_of(path) as file:
             reader = csv.DictReader(file)
             for fields in reader:
                 try:
@@ -112,7 +121,7 @@ def origin(paths):
     """Machines and commits of the files, as text."""
     found = []
     for path in paths:
-        with open(path, encoding="utf-8", newline="") as file:
+        with lines_of(path) as file:
             found += [f"{f['machine'] or 'unknown'}, commit {f['commit'] or 'unknown'}" for f in csv.DictReader(file)]
     return "; ".join(dict.fromkeys(found))
 

@@ -123,6 +123,8 @@ def levels_are_those_of_the_pattern(bench):
         found[row["matrix"]] = (int(row["n"]), int(row["lower_levels"]), int(row["upper_levels"]))
         sides = 1 if row["matrix"] == "dense" else 2
         expect(sides * int(row["lower_nnz"]) == int(row["nnz"]) - int(row["n"]), f"entries below the diagonal: {row}")
+        mean = int(row["lower_nnz"]) / int(row["n"])
+        expect(mean <= int(row["longest"]) < int(row["n"]), f"the longest row of {row}")
         a_level, a_row = float(row["rows_a_level"]), float(row["entries_a_row"])
         levels = int(row["lower_levels"]) + int(row["upper_levels"])
         expect(abs(a_level * levels / (2 * int(row["n"])) - 1) < 1e-2 and a_row > 0, f"granularity of {row}")
@@ -268,17 +270,18 @@ def calibrate(csv_file, *options):
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def made_up_applications(row, row_squared):
+def made_up_applications(row, row_squared, longest_row):
     """By `level_order` 3 us a triangle, 0.4 a level and 2e-5 an entry; by `merged` 6 us, 0.7 a group and 0.01 for each
     entry of a mean row, 3e-5 an entry; and one of its own kind, ten times as slow. A plan of `merged` takes 700 us,
-    4e-4 an entry, 12 for a level of its longest group, and what is told for the square of the rows of a run."""
+    4e-4 an entry, 12 for a level of its longest group. The square of the rows of a run and entries of the longest row
+    take what is told."""
     for k, (n, levels, entries) in enumerate(itertools.product((1e4, 1e5, 7e5), (20, 900, 5000), (2, 5, 13))):
         row = {**row, "matrix": f"made{k}", "n": int(n), "lower_levels": levels, "lower_nnz": int(n * entries)}
-        row["setup_ms"] = 2
+        row["setup_ms"], row["longest"] = 2, 17
         us = 2 * (3 + 0.4 * levels + 2e-5 * n * entries)
         yield {**row, "strategy": "level_order", "plan": "1 lane a row", "apply_ms": us * (10 if k == 4 else 1) / 1e3}
         groups, fill = 5 + levels // 7, 1.5
-        us = 6 + 2 * groups * (0.7 + 0.01 * fill * entries) + 2 * 3e-5 * fill * n * entries
+        us = 6 + 2 * groups * (0.7 + 0.01 * fill * entries) + 2 * 3e-5 * fill * n * entries + 2 * 17 * longest_row
         longest = 5 + 7 * (k % 4)
         more = 700 + 4e-4 * 2 * fill * n * entries + 12 * longest + row_squared * (n * min(1, 64 / levels)) ** 2
         plan = f"{levels} levels in {groups} groups of {longest} at most, {fill} times the entries, growth 1.0e+00"
@@ -289,8 +292,9 @@ def calibration_finds_the_constants_of_made_up_times(bench):
     made, table = bench.work / "made.csv", bench.work / "device_model.hpp"
     before = (ROOT / "src/core/device_model.hpp").read_text()
     table.write_text(before)
-    row_squared = float(re.search(r"merged_plan_row_squared = ([^;]+);", before)[1])
-    rows = list(made_up_applications(bench.rows[0], row_squared))
+    told = [float(re.search(rf"{name} = ([^;]+);", before)[1])
+            for name in ("merged_plan_row_squared", "merged_longest_row")]
+    rows = list(made_up_applications(bench.rows[0], *told))
     with open(made, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
@@ -324,6 +328,9 @@ def calibration_reads_what_the_program_writes(bench):
         result = calibrate(path)
         expect(result.returncode != 0 and f"{path}, line 2" in result.stderr, f"of line {line}: {result.stderr}")
         expect("Traceback" not in result.stderr, result.stderr)
+    result = calibrate(bench.work / "absent.csv")
+    expect(result.returncode != 0 and "absent.csv cannot be read" in result.stderr, result.stderr)
+    expect("Traceback" not in result.stderr, result.stderr)
 
 
 def petscs_memory_is_that_of_the_formula(bench):

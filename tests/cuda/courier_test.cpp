@@ -168,6 +168,47 @@ TEST(Device, courier_takes_no_grid_with_a_hole_by_lines)
   }
 }
 
+/// Rows on the edge of a plane that know only themselves, as boundary values do.
+OwnedCsr<double, I> with_boundary(const OwnedCsr<double, I>& A, I x, I y)
+{
+  OwnedCsr<double, I> B;
+  B.n = A.n;
+  for (I row = 0; row < A.n; ++row) {
+    const bool inside = row % x > 0 && row % x < x - 1 && row / x > 0 && row / x < y - 1;
+    for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+      if (inside || A.column[k] == row) B.column.push_back(A.column[k]), B.value.push_back(A.value[k]);
+    B.row_begin.push_back(static_cast<I>(B.column.size()));
+  }
+  return B;
+}
+
+/// Told of many applies; a grid that lacks neighbours has no lines.
+TEST(Device, auto_solves_whole_grids_by_lines)
+{
+  SolverOptions options = {"auto", 2};
+  options.expected_applies = 1000;
+  const auto expect_solves = [&](const OwnedCsr<double, I>& A, bool by_lines) {
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    const Summary found = p->summarize();
+    EXPECT_EQ(found.plan.find(" bundles of ") != std::string::npos, by_lines) << found.strategy << ", " << found.plan;
+    const auto b = random_vector<double>(A.n, 5);
+    const DeviceVector from(b), to(A.n);
+    solve(*p, from, to, A.n);
+    expect_near(to.get(), solution(A, b));
+  };
+  constexpr std::array<I, 3> west = {1, 0, 0}, south = {0, 1, 0}, south_west = {1, 1, 0}, south_east = {-1, 1, 0};
+  const std::vector<std::vector<std::array<I, 3>>> all = {
+      {west, south}, {west, south, south_west}, {west, south, south_east}, {west, south, south_west, south_east}};
+  for (const auto& reach : all) {
+    SCOPED_TRACE(testing::Message() << reach.size() << " neighbours");
+    expect_solves(grid_of({301, 200, 1, reach, ""}), true);
+  }
+  expect_solves(grid_of({40, 38, 36, {west, south, {0, 0, 1}}, ""}), true);
+  expect_solves(with_boundary(grid_of({300, 200, 1, all.front(), ""}), 300, 200), false);
+}
+
 /// Planes or parts of them, rows or nodes of two and three rows, and what is not a number in between. Where each block
 /// reads the one before it and no other, clusters of blocks hand their numbers on.
 TEST(Device, courier_solves_boxes_by_chains)
