@@ -27,8 +27,8 @@ struct DeviceModel {
   double merged_length = 0.0021;
   double merged_entry = 3.04e-5;
   double merged_longest_row = 0.005;
-  /// What groups take before they are known, by the root of levels times entries of a triangle, if they are good: a
-  /// quarter of that with 50 applies, and four tenths with 1000, take less; in the mean it is 0.036.
+  /// What groups take before they are known, by the root of levels times entries of a triangle, if they are good: of 91
+  /// factors a fifth take less with 50 applies, four tenths of 55 with 1000; in the mean they take 0.016 and 0.013.
   double merged_good = 0.01;
   /// What its plan adds to a set-up, fitted to those: of entries, of the levels of the longest group; of the square of
   /// the rows of a run, the middle of those plans of which it is most; and the part of the plan that is left when

@@ -107,9 +107,10 @@ private:
   /// Who only queues work for the device does so alone: threads would wait for each other inside CUDA.
   int threads_of_plans()
   {
-    if (tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
+    const bool by_courier = a_.choice.strategy == "courier";
+    if (by_courier && tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
-    if (a_.choice.strategy == "courier" && may_plan_courier_there()) return 1;
+    if (by_courier && may_plan_courier_there()) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
     return in_level_order ? 1 : a_.options.threads;
   }
@@ -283,9 +284,10 @@ private:
   {
     const Grid<I>& grid = L_->grid;
     const I levels = a_.levels.lower;
-    const bool is_star = grid.star && static_cast<double>(levels) <= grid.levels();
-    if (!is_star) tile_ = {};
+    const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels();
+    if (!may_be_star) tile_ = {};
     if (wants_tiles() && tile_.shape.cells == 0) {
+      const bool is_star = may_be_star && longest() <= (grid.planes > 1 ? 3 : 2);
       tile_.time = a_.levels.upper == levels ? time_of_lines(grid, longest(), levels) : 0;
       if (tile_.time == 0 && is_star) tile_ = find_tile(grid);
     }
@@ -419,7 +421,7 @@ private:
     }
     f.tiled_time = tile_.time;
     f.by_lines = tile_.shape.cells == 0;
-    f.courier_on_device = may_plan_rows(*L_);
+    f.courier_on_device = may_plan_rows(*L_) && !L_->grid.star;
     f.regular = is_regular();
     if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();

@@ -25,14 +25,14 @@ struct GaveUp {};
 constexpr std::uint64_t wanted_filling_words = 1 << 24;
 constexpr std::int64_t most_words = 1 << 25;
 
-/// Have the numbers of so many runs, one for each row and run, room? They may take what four such triangles take, and
-/// 256 MB at least, 2 GB at most.
-template <class I> bool have_room(const LevelledPattern<I>& triangle, std::size_t runs)
+/// How many runs have room for their numbers, one for each row and run: these may take what four such triangles take,
+/// and 256 MB at least, 2 GB at most.
+template <class I> std::size_t runs_with_room(const LevelledPattern<I>& triangle)
 {
   constexpr double least = 256 << 20, most = 8 * least;
   const double triangles = 4 * (sizeof(double) + sizeof(I)) * triangle.plain_entries();
-  const double bytes = sizeof(unsigned) * static_cast<double>(runs) * static_cast<double>(triangle.T.n);
-  return bytes <= std::clamp(triangles, least, most);
+  const double of_run = sizeof(unsigned) * std::max(1.0, static_cast<double>(triangle.T.n));
+  return static_cast<std::size_t>(std::clamp(triangles, least, most) / of_run);
 }
 
 /// Words for the bits of a group of each run, as offsets.
@@ -186,7 +186,7 @@ private:
   /// Throws GaveUp.
   std::size_t numbers() const
   {
-    if (!have_room(triangle_, runs_.size())) throw GaveUp();
+    if (runs_.size() > runs_with_room(triangle_)) throw GaveUp();
     return runs_.size() * places();
   }
 
@@ -392,16 +392,16 @@ public:
   }
 
 private:
-  /// In fewer where there is no room for so many.
+  /// No more than have room.
   std::vector<LevelRun> all_runs() const
   {
+    const std::size_t room = std::max<std::size_t>(runs_with_room(triangle_), 1);
+    std::vector<LevelRun> runs = cut_into_runs(triangle_.level_begin, rule_);
+    if (runs.size() <= room) return runs;
     MergeRule rule = rule_;
-    std::vector<LevelRun> runs = cut_into_runs(triangle_.level_begin, rule);
-    while (runs.size() > 1 && !have_room(triangle_, runs.size())) {
-      rule.run_levels *= 2, rule.wanted_runs = 1;
-      runs = cut_into_runs(triangle_.level_begin, rule);
-    }
-    return runs;
+    rule.run_levels = static_cast<std::int64_t>(triangle_.level_begin.size() / room + 1);
+    rule.wanted_runs = 1;
+    return cut_into_runs(triangle_.level_begin, rule);
   }
 
   /// At all levels, or where they are many at a sample, which says how small groups have to be.

@@ -40,7 +40,8 @@ template <class I> struct LevelledPattern {
 };
 
 /// What merging a triangle's levels comes to: first a forecast, perhaps, then the plan, which goes on from what the
-/// forecast has found. Both as of a plan on the host, and with the same result.
+/// forecast has found. Both as of a plan on the host, and with the same result, but where it has no room for so many
+/// runs of levels.
 template <class I> class Merging {
 public:
   ///   row  stays where it is, as the triangle's pattern does
