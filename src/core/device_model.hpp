@@ -71,8 +71,8 @@ struct DeviceModel {
 
   /// Plans of `courier` and their part of a refresh, of entries of both triangles: made on the device, of ghosts and of
   /// lines (an H100), of tiles, of nodes, and made on the host by one thread, and by the last, which all wait for.
-  double plan_begin = 300;
-  double plan_entry = 3e-4;
+  double ghosts_plan_begin = 300;
+  double ghosts_plan_entry = 3e-4;
   double lines_plan_begin = 100;
   double lines_plan_entry = 5e-5;
   double tiles_plan_begin = 500;

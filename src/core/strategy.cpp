@@ -107,12 +107,14 @@ static DeviceTimes courier_times(const ChoiceInput& f)
 {
   if (f.courier_of_nodes) return courier_times_of_nodes(f);
   const auto entries = static_cast<double>(f.nnz);
-  const double on_grid = f.by_lines ? model.lines_plan_begin + model.lines_plan_entry * entries
-                                    : model.tiles_plan_begin + model.tiles_plan_entry * entries;
-  if (f.tiled_time > 0) return {"courier", 2 * f.tiled_time, on_grid};
+  if (f.tiled_time > 0) {
+    const double lines = model.lines_plan_begin + model.lines_plan_entry * entries;
+    const double tiles = model.tiles_plan_begin + model.tiles_plan_entry * entries;
+    return {"courier", 2 * f.tiled_time, f.by_lines ? lines : tiles};
+  }
   const double on_host = model.host_plan_entry * entries / std::clamp(f.threads, 1, 12) +
                          model.host_plan_rest * std::min(entries, 8e5);
-  const double on_device = model.plan_begin + model.plan_entry * entries;
+  const double on_device = model.ghosts_plan_begin + model.ghosts_plan_entry * entries;
   return {"courier", 2 * courier_time_of_blocks(f), f.courier_on_device ? on_device : on_host};
 }
 

@@ -271,9 +271,10 @@ private:
   void choose_tiles(const Grid<I>& grid)
   {
     if (!wants_tiles() || !grid.star) return;
-    tile_.time = time_of_lines(grid, grid.planes > 1 ? 3 : 2, 0);
+    tile_.time = time_of_lines(grid, longest_of_star(grid), 0);
     if (tile_.time == 0) tile_ = find_tile(grid);
   }
+  static std::int64_t longest_of_star(const Grid<I>& grid) { return grid.planes > 1 ? 3 : 2; }
   TileChoice find_tile(const Grid<I>& grid) const
   {
     return a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
@@ -287,7 +288,7 @@ private:
     const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels();
     if (!may_be_star) tile_ = {};
     if (wants_tiles() && tile_.shape.cells == 0) {
-      const bool is_star = may_be_star && longest() <= (grid.planes > 1 ? 3 : 2);
+      const bool is_star = may_be_star && longest() <= longest_of_star(grid);
       tile_.time = a_.levels.upper == levels ? time_of_lines(grid, longest(), levels) : 0;
       if (tile_.time == 0 && is_star) tile_ = find_tile(grid);
     }

@@ -263,7 +263,7 @@ def main():
     parser.add_argument("--table", default="src/core/device_model.hpp")
     parser.add_argument("--write", action="store_true", help="put the constants into the table")
     options = parser.parse_args()
-    with rows.lines_of(options.table) as file:
+    with rows.open_text(options.table) as file:
         text = file.read()
     table, samples = read_table(text), read_samples(options.csv)
     if not samples:

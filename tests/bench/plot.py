@@ -15,18 +15,19 @@ import sys
 
 import matplotlib
 
+from rows import PETSC, open_text
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of a backend without a screen)
 
 EVENTS = (("setup", "set-up"), ("refresh", "refresh"), ("apply", "apply"))
-PETSC = "petsc"
 
 
 def read(paths):
     """{kind: {(matrix, rows): {contender: row}}}; the last of equal rows counts."""
     groups = collections.defaultdict(lambda: collections.defaultdict(dict))
     for path in paths:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open_text(path) as file:
             for row in csv.DictReader(file):
                 kind = row["kind"] if row["levels"] == "0" else f"{row['kind']}({row['levels']})"
                 groups[kind][row["matrix"], int(row["n"])][row["contender"]] = row

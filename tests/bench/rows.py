@@ -89,7 +89,7 @@ def rate(amount, seconds):
     return amount / seconds / 1e9 if amount and seconds else None
 
 
-def lines_of(path):
+def open_text(path):
     """The file, open for reading; ends the program where it cannot be."""
     try:
         return open(path, encoding="utf-8", newline="")
@@ -102,7 +102,7 @@ def read(paths):
     the program where a file is none of syncfree_bench's with applications."""
     cases = collections.OrderedDict()
     for path in paths:
-        with lines_of(path) as file:
+        with open_text(path) as file:
             reader = csv.DictReader(file)
             for fields in reader:
                 try:
@@ -121,7 +121,7 @@ def origin(paths):
     """Machines and commits of the files, as text."""
     found = []
     for path in paths:
-        with lines_of(path) as file:
+        with open_text(path) as file:
             found += [f"{f['machine'] or 'unknown'}, commit {f['commit'] or 'unknown'}" for f in csv.DictReader(file)]
     return "; ".join(dict.fromkeys(found))
 

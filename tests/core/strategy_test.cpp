@@ -198,6 +198,16 @@ TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
   EXPECT_EQ(choose_strategy(input).strategy, "courier");
 }
 
+/// Lines of a grid want hardly a plan.
+TEST(Auto, takes_lines_for_fewer_applies_than_tiles)
+{
+  ChoiceInput input = on_device(2146689, 385, 3, 2);
+  input.tiled_time = 100;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  input.by_lines = true;
+  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+}
+
 ChoiceInput with_groups(std::int64_t levels, bool known)
 {
   ChoiceInput input = on_device(100000, levels, 5, 50);
