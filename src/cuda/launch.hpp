@@ -65,11 +65,16 @@ void launch(void (*kernel)(Parameters...), const LaunchPlace& place, Arguments..
 /// Blocks of a cluster, which run at the same time and meet (ready.cuh, meet_cluster()): at most, where they are small.
 inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }
 
-/// The same for blocks as large as that place's.
+/// The same for blocks as large as that place's, `most` at most: more than 8 are not had everywhere. Only what a kernel
+/// was asked for here may it be launched with.
 template <class... Parameters>
-unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place)
+unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place,
+                                unsigned most = most_blocks_of_cluster())
 {
-  for (place.cluster = most_blocks_of_cluster(); place.cluster > 1; place.cluster /= 2) {
+  if (!launches_have_clusters()) return 1;
+  if (most > most_blocks_of_cluster())
+    SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  for (place.cluster = most; place.cluster > 1; place.cluster /= 2) {
     place.blocks = place.cluster;
     int clusters = 0;
     const LaunchConfig tried(place);

@@ -259,7 +259,7 @@ private:
 /// result     reproducible: which number a place gets is not, but how many there are is
 /// source     level merging, design notes 8
 template <class I>
-__global__ void __launch_bounds__(choosing_threads)
+__global__ void __launch_bounds__(merging_threads)
 choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, GroupedRows<I> out, RunReport* reports)
 {
   __shared__ RunState of_block;

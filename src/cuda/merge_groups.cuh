@@ -13,7 +13,7 @@
 
 namespace syncfree::cuda {
 
-constexpr int choosing_threads = 1024, filling_threads = 512;
+constexpr int merging_threads = 1024;  ///< of a block that makes a plan
 
 /// The threads of a cluster of blocks.
 struct Team {
@@ -173,7 +173,7 @@ template <class I, class Team, class Group, class Use>
 __device__ void unite_level(const LevelledView<I>& T, const Team& team, const Group& group, I first, I last,
                             BitRow shape, Use use)
 {
-  __shared__ std::uint32_t scratch[choosing_threads / 32][32 * wide_window];
+  __shared__ std::uint32_t scratch[merging_threads / 32][32 * wide_window];
   std::uint32_t* const mine = scratch[threadIdx.x / 32];
   for (Windows at(shape, static_cast<unsigned>(last - first), team.warp(), team.warps()); at.is_there(); at.advance()) {
     const I own = first + static_cast<I>(at.row());
@@ -214,9 +214,9 @@ template <class I> struct MergedColumns {
 __device__ inline unsigned rank_marks(const std::uint32_t* marks, std::uint32_t* rank, std::uint32_t* outside,
                                       unsigned words)
 {
-  using Scan = cub::BlockScan<unsigned, filling_threads>;
+  using Scan = cub::BlockScan<unsigned, merging_threads>;
   __shared__ typename Scan::TempStorage scratch;
-  const unsigned part = (words + filling_threads - 1) / filling_threads;
+  const unsigned part = (words + merging_threads - 1) / merging_threads;
   const unsigned begin = min(threadIdx.x * part, words), end = min(begin + part, words);
   unsigned count = 0, all;
   for (unsigned w = begin; w < end; ++w) count += __popc(marks[w]);
@@ -271,7 +271,7 @@ __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint3
 /// result     reproducible
 /// source     level merging, design notes 8
 template <class I>
-__global__ void __launch_bounds__(filling_threads)
+__global__ void __launch_bounds__(merging_threads)
 fill_groups(LevelledView<I> T, GroupsToFill<I> groups, FillingMemory<I> memory, unsigned blocks, MergedColumns<I> out)
 {
   const Team team(blocks);

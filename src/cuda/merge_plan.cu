@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <new>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/instantiate.hpp"
@@ -22,7 +25,7 @@ namespace {
 /// Thrown where a group or the numbers of all runs take too much memory.
 struct GaveUp {};
 
-constexpr std::uint64_t wanted_filling_words = 1 << 24;
+constexpr std::uint64_t wanted_words = 1 << 24;  ///< for all groups that are found or filled at once
 constexpr std::int64_t most_words = 1 << 25;
 
 /// How many runs have room for their numbers, one for each row and run: these may take what four such triangles take,
@@ -48,7 +51,7 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const 
   std::vector<double> wanted;
   for (const LevelRun& run : runs) {
     const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
-    wanted.push_back(much * rows * (rows / 64 + 48));
+    wanted.push_back(much * rows * (rows / 32 + 96));
   }
   const double part = std::min(1.0, all * (1 - even) / std::accumulate(wanted.begin(), wanted.end(), 0.0));
   std::vector<std::uint32_t> begin(1, 0);
@@ -59,10 +62,29 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const 
   return begin;
 }
 
-/// Blocks for each of `teams`, so that they fill the device; a power of two.
-unsigned blocks_of_team(std::uint64_t teams)
+/// Does a kernel run in such clusters here? Not every device has large ones. Asked once of a kernel and a device, for
+/// that takes longer than a launch.
+template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters...), unsigned blocks)
 {
+  using Key = std::tuple<const void*, unsigned, int>;
+  static std::mutex mutex;
+  static std::map<Key, bool> known;
+  int device = 0;
+  SYNCFREE_CUDA(cudaGetDevice(&device));
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, device), false);
+  const LaunchPlace place = {blocks, merging_threads, 0, nullptr, false};
+  if (is_new) at->second = most_blocks_of_cluster(kernel, place, blocks) == blocks;
+  return at->second;
+}
+
+/// Blocks for each of `teams`, so that they fill the device; a power of two. Large clusters where there is room for
+/// those of both triangles.
+template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters...), std::uint64_t teams)
+{
+  constexpr unsigned large = 16;
   const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  if (2 * large * teams <= multiprocessors && runs_in_clusters(kernel, large)) return large;
   unsigned blocks = most_blocks_of_cluster();
   while (blocks > 1 && blocks * teams > multiprocessors) blocks /= 2;
   return blocks;
@@ -161,13 +183,14 @@ public:
 private:
   std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
 
-  /// Twelve words for each entry are enough as a rule, but not where a few rows are much longer than others.
+  /// Twelve words for each entry are enough for all but small triangles, and where a few rows are much longer than
+  /// others.
   void make_bits()
   {
-    constexpr double few = 1 << 18;
     const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
     const bool has_hubs = static_cast<double>(triangle_.longest) > 8 * mean;
-    const double all = std::min<double>(most_words, much_ * std::max(few, (has_hubs ? 64 : 12) * entries));
+    const double by_entries = (has_hubs ? 64 : 12) * entries;
+    const double all = std::min<double>(most_words, much_ * std::max<double>(wanted_words, by_entries));
     const std::vector<std::uint32_t> begin =
         share_words(runs_, triangle_.level_begin, all, has_hubs ? 0.5 : 0.0, much_);
     search_.bits = {};
@@ -194,7 +217,8 @@ private:
   unsigned choose_blocks() const
   {
     const std::size_t levels = triangle_.level_begin.size() - 1;
-    return places() > 2 * choosing_threads / 32 * levels ? blocks_of_team(runs_.size()) : 1;
+    const bool is_wide = places() > 2 * merging_threads / 32 * levels;
+    return is_wide ? blocks_of_team(choose_groups<I>, runs_.size()) : 1;
   }
 
   /// Eight for short rows.
@@ -227,7 +251,7 @@ private:
     search_.number.fill(0, stream_.get());
     search_.state.fill(0, stream_.get());
     reports_.fill(0, stream_.get());
-    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get(), false,
+    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false,
                                blocks_};
     launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
   }
@@ -261,7 +285,7 @@ private:
   {
     std::vector<Filling> all = {{0, 0, 0}};
     for (std::size_t run = 0; run < runs_.size(); ++run) {
-      if (all.back().words > 0 && all.back().words + words_[run] > wanted_filling_words) all.push_back({run, run, 0});
+      if (all.back().words > 0 && all.back().words + words_[run] > wanted_words) all.push_back({run, run, 0});
       ++all.back().last;
       all.back().words += words_[run];
     }
@@ -285,7 +309,7 @@ private:
     DeviceArray<std::uint32_t> bits_begin(static_cast<std::size_t>(groups));
     made->group_begin = DeviceArray<I>(static_cast<std::size_t>(groups) + 1);
     made->group_level = DeviceArray<I>(static_cast<std::size_t>(groups));
-    number_groups<I><<<static_cast<unsigned>(runs_.size()), choosing_threads, 0, stream_.get()>>>(
+    number_groups<I><<<static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get()>>>(
         runs_there_.data(), before_there.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
         made->group_level.data(), bits_begin.data(), groups, triangle_.T.n);
     check_launch("number_groups");
@@ -297,15 +321,15 @@ private:
     std::uint64_t words = 0;
     for (const Filling& filling : fillings) words = std::max(words, filling.words);
     const auto groups = static_cast<std::uint64_t>(made_.groups);
-    const unsigned team = blocks_of_team(groups / 2);
+    const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
     FillingMemory<I> memory = {places() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
                                bits_begin.data(), bit_row_.data()};
-    const std::uint64_t useful = std::min(groups, 2 * multiprocessors / team);
-    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_filling_words / memory.beside_bits(team), 1, useful);
+    const std::uint64_t useful = std::min(groups, std::max<std::uint64_t>(multiprocessors / team, 1));
+    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.beside_bits(team), 1, useful);
     const DeviceArray<std::uint32_t> beside(teams * memory.beside_bits(team)), bits(words);
     memory.beside = beside.data(), memory.bits = bits.data();
-    const LaunchPlace place = {static_cast<unsigned>(team * teams), filling_threads, 0, stream_.get(), false, team};
+    const LaunchPlace place = {static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
     const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
                                       made_.r_local.data()};
     GroupsToFill<I> at_once = {0, 0, made_.group_begin.data(), made_.group_level.data()};

@@ -438,6 +438,22 @@ TEST(CourierPlans, tell_grids_from_meshes)
   EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view(), true));
 }
 
+/// Of 64 rows in a hundred on the line before, and of ten on the one before that.
+TEST(CourierPlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_further)
+{
+  constexpr I m = 80, n = 80 * m;
+  for (const bool further : {false, true}) {
+    std::vector<std::vector<I>> rows(n);
+    for (I p = 1; p < n; ++p) {
+      const I draw = p * 37 % 100;
+      if (further && draw >= 90 && p >= 2 * m) rows[p].push_back(p - 2 * m);
+      if (draw < 64 && p >= m) rows[p].push_back(p - m);
+      rows[p].push_back(p - 1);
+    }
+    EXPECT_EQ(reaches_regularly(pattern_of(rows).view(), true), !further);
+  }
+}
+
 /// Threads change nothing.
 TEST(CourierPlans, are_the_same_on_several_threads)
 {
