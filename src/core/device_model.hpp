@@ -8,10 +8,10 @@
 namespace syncfree {
 
 struct DeviceModel {
-  /// `level_order`: fitted to 54 factors and a dozen grids.
-  double rows_begin = 2.5;
-  double rows_level = 0.54;
-  double rows_entry = 16e-6;
+  /// `level_order`: fitted on an H200 to 91 factors, where it is off by a seventh.
+  double rows_begin = 0.3;
+  double rows_level = 0.544;
+  double rows_entry = 2e-5;
 
   /// The same by nodes: fitted on an H100 to 18 factors. An entry has a number, and a column with the others of its
   /// node.
@@ -19,17 +19,16 @@ struct DeviceModel {
   double nodes_level = 0.734;
   double nodes_byte = 6.54e-7;
 
-  /// `merged`, both triangles: fitted on an H100 to 114 factors with up to 200,000 rows, told of 20 to 1000 applies,
-  /// where it is off by a fifth. Entries are those of groups; for each group a part for the mean length of rows; and
-  /// for each triangle the entries of its longest row.
-  double merged_begin = 5.8;
-  double merged_group = 0.716;
-  double merged_length = 0.0021;
-  double merged_entry = 3.04e-5;
+  /// `merged`, both triangles: fitted on an H200 to 104 factors, where it is off by a seventh. Entries are those of
+  /// groups; for each group a part for the mean length of rows; and for each triangle the entries of its longest row.
+  double merged_begin = 3.1;
+  double merged_group = 0.572;
+  double merged_length = 0.0038;
+  double merged_entry = 3.4e-5;
   double merged_longest_row = 0.005;
   /// What groups take before they are known, by the root of levels times entries of a triangle, if they are good: of 91
-  /// factors a fifth take less with 50 applies, four tenths of 55 with 1000; in the mean they take 0.016 and 0.013.
-  double merged_good = 0.01;
+  /// factors a fifth take less with 50 applies, four tenths of 55 with 1000; in the mean they take 0.013 and 0.01.
+  double merged_good = 0.008;
   /// What its plan adds to a set-up, fitted on an H200 to 121 plans with up to 2,000,000 rows, told of 50 and of 1000
   /// applies, where it is off by two fifths: of entries, of the levels of the longest group, of the square of the rows
   /// of a run; and the part of the plan that is left when groups have been looked for.

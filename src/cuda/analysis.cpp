@@ -556,9 +556,11 @@ template <class T, class I> Summary describe(const Analysis<T, I>& a)
   for (int which = 0; which < 4; ++which)
     if (const auto& solver = a.solver[which])
       (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
+  if (a.pair) s.plan_bytes += a.pair->bytes();
   s.plan = a.solver[lower]->describe();
   const std::string other = a.solver[upper]->describe();
   if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
+  if (a.pair) s.plan += "; both in one launch";
   return s;
 }
 

@@ -46,6 +46,7 @@ template <class T, class I> struct Analysis {
   std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< where the task asks for one
   std::unique_ptr<MergingOfPair<I>> merging;                  ///< until solvers that ask for it have planned
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
+  std::unique_ptr<PairSolver<T>> pair;  ///< of L's and U's in the natural order, where one launch is faster than two
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
   DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
   DeviceArray<T> wide_work;                                   ///< n numbers for each of several right-hand sides

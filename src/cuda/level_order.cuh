@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "columns.cuh"
-#include "core/split_rows.hpp"
 #include "lanes.hpp"
 #include "overlapping_solver.hpp"
 #include "stored_triangle.cuh"
@@ -189,6 +188,14 @@ template <class V, class I> struct OwnSide {
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
+  /// Of numbers that come by way of a box, by row.
+  template <class N, int lanes, class Box> __device__ N await(std::size_t, I row, int lane, const Box& b, bool) const
+  {
+    if (lane != 0 || row < 0) return N(0);
+    auto seen = b.look(row);
+    for (Spin spin(row); !b.arrived(seen); spin.turn()) seen = b.look(row);
+    return b.take(row, seen);
+  }
 };
 
 /// The same, and a row's number is the inverse of what is left of it; parts of rows stay sums.
@@ -213,59 +220,52 @@ template <class V, class I> struct MergedSide {
     }
     return sum;
   }
+  /// The same of numbers that come by way of a box, by row.
+  template <class N, int lanes, class Box>
+  __device__ N await(std::size_t place, I own, int lane, const Box& b, bool conjugate) const
+  {
+    constexpr int step = level_order_batch * lanes;
+    N sum(0);
+    Batch<N, Number<V>, I, Box, lanes, OneChunk> now, ahead;
+    const I end = begin[place + 1];
+    I k = begin[place] + lane;
+    now.load(row, value, k, end, OneChunk());
+    for (; k < end; k += step) {
+      ahead.load(row, value, k + step, end, OneChunk());
+      for (Spin spin(own); !now.poll(b);) spin.turn();
+      sum += now.dot(b, conjugate);
+      now = ahead;
+    }
+    return sum;
+  }
 };
 
-/// Numbers of b are read behind the launch in front, everything else before: it may still be running.
-///
-/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block as many as it
-///            has room for, which follow each other in level order, those of a row's chunks side by side
-/// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
-///            one warp may depend on each other
-/// publishes  the row's number, and what the next launch needs at its place
-/// order      ValueBox: relaxed, the number itself is the message, and mailboxes are cleared one launch ahead. FlagBox:
-///            release by the row's first lane; relaxed polls, then one acquire for all of a batch (ready.cuh)
-/// progress   rows of earlier places belong to blocks with earlier tickets, or to this warp or block
-/// result     reproducible: the order of additions depends on the row only
-/// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
-///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
-template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
-__global__ void __launch_bounds__(level_order_threads)
-solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, unsigned long long* counter,
-                     Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
+/// By the lanes of a row; a warp calls it as a whole.
+///   place, own  of the row, and of its number in the box
+///   begin       begin(live, row, lane), behind which numbers of b may be read: the lane's part of the right-hand side
+///   end         end(row, number) by the first lane
+template <class N, class V, class I, class Box, int lanes, class Side, class Chunk, class Begin, class End>
+__device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t place, std::size_t own, Chunk chunk,
+                          bool conjugate, Begin begin, End end_row)
 {
   using E = Entry<N>;
-  using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
   constexpr int step = level_order_batch * lanes;
-  const Turn turn = take_turn(counter);
-  const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), turn.launch);
-  const std::size_t own = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
-  std::size_t place = own;
-  Chunk chunk;
-  if constexpr (many) {
-    place = own / chunks;
-    chunk = {static_cast<unsigned>(own - place * chunks), chunks};
-    b = b.chunk(chunk.which, columns_of<N>);
-    x = x.chunk(chunk.which, columns_of<N>);
-  }
   const int lane = threadIdx.x % lanes;
   const bool first = lane == 0;
   const bool live = place < static_cast<std::size_t>(L.n);
   I k = live ? L.begin[place] + lane : 0;
   const I end = live ? L.begin[place + 1] : 0;
   const I row = live ? L.row[place] : 0;
-  N rhs(0), sum(0);
+  N sum(0);
   E scale(1);
-  Batch<N, Number<V>, I, Box<N>, lanes, Chunk> now, ahead;
+  Batch<N, Number<V>, I, Box, lanes, Chunk> now, ahead;
   now.load(L.column, L.value, k, end, chunk);
   ahead.load(L.column, L.value, k + step, end, chunk);
   if (live && first) {
     if (L.inverse_diagonal) scale = E(L.inverse_diagonal[place]);
     if (conjugate) scale = conjugate_of(scale);
-    box.prepare(own);
   }
-  await_launch_before();
-  let_next_start();
-  if (live) rhs = side.template load<N>(place, row, lane, lanes, b, conjugate);
+  N rhs = begin(live, row, lane);
   if (Side::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
@@ -288,10 +288,99 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
       if constexpr (Side::inverts)
         if (row >= 0) value = N(1) / value;
       box.put(own, value);
-      if (row >= 0) store_row<N>(x, row, value);
+      if (row >= 0) end_row(row, value);
     }
     done = done || complete;
   }
+}
+
+/// Numbers of b are read behind the launch in front, everything else before: it may still be running.
+///
+/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block as many as it
+///            has room for, which follow each other in level order, those of a row's chunks side by side
+/// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
+///            one warp may depend on each other
+/// publishes  the row's number, and what the next launch needs at its place
+/// order      ValueBox: relaxed, the number itself is the message, and mailboxes are cleared one launch ahead. FlagBox:
+///            release by the row's first lane; relaxed polls, then one acquire for all of a batch (ready.cuh)
+/// progress   rows of earlier places belong to blocks with earlier tickets, or to this warp or block
+/// result     reproducible: the order of additions depends on the row only
+/// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
+///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
+template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
+__global__ void __launch_bounds__(level_order_threads)
+solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, unsigned long long* counter,
+                     Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
+{
+  using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
+  const Turn turn = take_turn(counter);
+  const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), turn.launch);
+  const std::size_t own = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
+  std::size_t place = own;
+  Chunk chunk;
+  if constexpr (many) {
+    place = own / chunks;
+    chunk = {static_cast<unsigned>(own - place * chunks), chunks};
+    b = b.chunk(chunk.which, columns_of<N>);
+    x = x.chunk(chunk.which, columns_of<N>);
+  }
+  const auto begin = [&](bool live, I row, int lane) {
+    if (live && lane == 0) box.prepare(own);
+    await_launch_before();
+    let_next_start();
+    return live ? side.template load<N>(place, row, lane, lanes, b, conjugate) : N(0);
+  };
+  solve_row<N, V, I, Box<N>, lanes, Side>(L, box, place, own, chunk, conjugate, begin,
+                                          [&](I row, const N& value) { store_row<N>(x, row, value); });
+}
+
+/// What a triangle's launch reads, and how many numbers b and x have.
+template <class V, class I, class Side> struct LevelOrderRows {
+  StoredView<V, I> rows;
+  Side side;
+  I n;
+};
+
+/// U behind L in one launch, whose first blocks have L's rows. It may begin before the launch in front has ended, which
+/// may be one of its own: mailboxes are cleared when that has.
+///
+/// owns       as above
+/// waits      U's rows also for numbers of L, each lane for its own
+/// publishes  L's rows their number for U, too, by row
+/// order      as above with ValueBox
+/// progress   L's rows belong to blocks with earlier tickets than those of U
+/// result     as above; each number as by a launch for L and one for U with so many lanes
+/// source     no publication known
+///   memory  for n numbers between L and U, and one for each row of both
+template <class N, class V, class I, int lanes, class Side>
+__global__ void __launch_bounds__(level_order_threads)
+solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Side> U, unsigned blocks_of_L,
+                          typename ValueBox<N>::View memory, unsigned long long* counter, Input<N> b, Output<N> x,
+                          bool conjugate)
+{
+  using Box = ValueBox<N>;
+  const Turn turn = take_turn(counter);
+  const bool is_L = turn.place < blocks_of_L;
+  const auto n = static_cast<std::size_t>(L.n), rows_of_L = static_cast<std::size_t>(L.rows.n);
+  const std::size_t all = n + rows_of_L + static_cast<std::size_t>(U.rows.n);
+  const Box between(memory, all, turn.launch), box(memory, all, turn.launch, is_L ? n : n + rows_of_L);
+  const std::size_t block = turn.place - (is_L ? 0 : blocks_of_L);
+  const std::size_t place = block * (blockDim.x / lanes) + threadIdx.x / lanes;
+  const StoredView<V, I> A = is_L ? L.rows : U.rows;
+  const auto begin = [&](bool live, I row, int lane) {
+    await_launch_before();
+    let_next_start();
+    if (!live) return N(0);
+    if (lane == 0) box.prepare(place);
+    if (!is_L) return U.side.template await<N, lanes>(place, row, lane, between, conjugate);
+    if (lane == 0 && row >= 0) between.prepare(row);
+    return L.side.template load<N>(place, row, lane, lanes, b, conjugate);
+  };
+  const auto end = [&](I row, const N& value) {
+    if (is_L) between.put(row, value);
+    else store_row<N>(x, row, value);
+  };
+  solve_row<N, V, I, Box, lanes, Side>(A, box, place, place, OneChunk(), conjugate, begin, end);
 }
 
 template <class T> using ValueLaunches = ColumnLaunches<T, Bundle<T>, ValueBox>;
@@ -315,119 +404,5 @@ void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, c
            L, side, mailbox, counter, b, x, chunks, conjugate);
   });
 }
-
-template <class T, class V, class I, template <class> class Box>
-class LevelOrderSolver : public OverlappingSolver<T, I> {
-public:
-  LevelOrderSolver(const DeviceTriangle<I>& triangle, int threads)
-      : LevelOrderSolver(triangle, granularity_of(triangle), threads)
-  {
-  }
-
-  bool takes_columns() const override { return has_chunks; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
-  {
-    if constexpr (has_chunks) {
-      with_lanes(lanes_, [&](auto lanes) { run_columns<lanes>(v, conjugate, stream); });
-    } else {
-      DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
-    }
-  }
-
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
-  {
-    triangle_.refresh(value, inverse_diagonal, stream);
-  }
-  bool refreshes_by_waiting() const override { return false; }
-
-  bool solves_inverse() const override { return inverts && !triangle_.view().inverse_diagonal; }
-  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
-  {
-    refresh(c, nullptr, stream);
-    if constexpr (inverts) launch_one<InverseSide<V, I>>(b, y, false, stream, false);
-  }
-
-  std::string describe() const override
-  {
-    std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
-    if (partial_rows_ > 0) text += ", " + std::to_string(partial_rows_) + " partial rows";
-    return text + blocks_.describe();
-  }
-
-  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
-
-private:
-  /// Flags are looked at once for one column.
-  static constexpr bool has_chunks = std::is_same_v<Box<Number<T>>, ValueBox<Number<T>>>;
-  static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
-
-  LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
-      : lanes_(choose_lanes(granularity)),
-        blocks_(choose_blocks_of_levels(granularity, lanes_)),
-        triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
-        memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
-        counter_(1)
-  {
-    with_lanes(lanes_, [&](auto lanes) {
-      allow_shared_memory(one_column<lanes, OwnSide<V, I>>(), blocks_.shared_bytes());
-      if constexpr (inverts) allow_shared_memory(one_column<lanes, InverseSide<V, I>>(), blocks_.shared_bytes());
-    });
-    counter_.fill(0, nullptr);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-  }
-
-  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads) const
-  {
-    if (!splits_rows(granularity, lanes_)) return StoredTriangle<T, V, I>(triangle);
-    SplitRows<I> split;
-    const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split,
-                                          threads);
-    if (!status.ok()) throw Failure{status};
-    if (triangle.source)
-      for (I& source : split.source)
-        if (source >= 0) source = triangle.source[source];
-    const DeviceTriangle<I> parts(triangle.lower, split.view(), split.source.data(), triangle.unit);
-    StoredTriangle<T, V, I> stored(parts, level_order(parts), true);
-    Array<I> names = parts.levels().row;
-    for (I& row : names) row = split.row[row];
-    stored.name_rows(names);
-    return stored;
-  }
-
-  template <int lanes, class Side> static constexpr auto one_column()
-  {
-    return solve_in_level_order<Number<T>, V, I, Box, lanes, Side, false>;
-  }
-
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
-  {
-    launch_one<OwnSide<V, I>>(b, x, conjugate, stream, overlaps);
-  }
-
-  /// All launches have the same number of blocks, by which they count.
-  template <class Side> void launch_one(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
-  {
-    with_lanes(lanes_, [&](auto lanes) {
-      const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-      launch(one_column<lanes, Side>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps},
-             triangle_.view(), Side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
-             Output<Number<T>>{numbers(x)}, 1u, conjugate);
-    });
-  }
-
-  template <int lanes> void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
-  {
-    solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream);
-  }
-
-  int lanes_;
-  LevelOrderBlocks blocks_;
-  StoredTriangle<T, V, I> triangle_;
-  I partial_rows_;
-  typename Box<Number<T>>::Memory memory_;
-  ValueLaunches<T> columns_;
-  DeviceArray<unsigned long long> counter_;
-};
 
 }  // namespace syncfree::cuda

@@ -63,6 +63,7 @@ public:
       const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
       if (status.ok()) {
         solvers.end();
+        pair_solvers();
         refresh_in_turn({lower_transposed, upper_transposed});
         if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
       }
@@ -190,6 +191,14 @@ private:
     return pool ? static_cast<std::size_t>(std::max<std::int64_t>(pool->peak() - before, 0)) : 0;
   }
 
+  void pair_solvers()
+  {
+    Analysis<T, I>& a = *analysis_;
+    if (!natural() || (a.pair && a.pair->refresh())) return;
+    a.pair.reset();
+    a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
+  }
+
   void prepare_transposes()
   {
     Analysis<T, I>& a = *analysis_;
@@ -236,6 +245,7 @@ private:
   void both(Which first, Which second, const T* b, T* x, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
+    if (first == lower && a.pair) return a.pair->solve(b, x, conjugate, stream());
     if (natural()) {
       T* y = a.solver[second]->solves_in_place() ? x : a.work.data();
       run(first, b, y, conjugate);

@@ -1,9 +1,9 @@
 /// Strategy `csr_level_order`: Su et al. 2020 as far as it goes without giving up the flag beside each number. Rows are
 /// sorted by level, entries are loaded before the wait, and the parallel granularity decides between a thread and more
-/// lanes a row (level_order.cuh).
+/// lanes a row (level_order_solver.cuh).
 
 #include "core/instantiate.hpp"
-#include "level_order.cuh"
+#include "level_order_solver.cuh"
 
 namespace syncfree::cuda {
 

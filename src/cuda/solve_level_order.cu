@@ -1,8 +1,8 @@
-/// Strategy `level_order`: rows sorted by level, every number its own flag (level_order.cuh); nodes where the triangle
-/// has them (solve_nodes.cu).
+/// Strategy `level_order`: rows sorted by level, every number its own flag (level_order_solver.cuh); nodes where the
+/// triangle has them (solve_nodes.cu).
 
 #include "core/instantiate.hpp"
-#include "level_order.cuh"
+#include "level_order_solver.cuh"
 #include "node_solver.hpp"
 
 namespace syncfree::cuda {

@@ -21,7 +21,7 @@
 #include "merge_numbers.cuh"
 #include "merge_plan.hpp"
 #include "merge_rule.hpp"
-#include "overlapping_solver.hpp"
+#include "pair_of_rows.cuh"
 #include "stream.hpp"
 
 namespace syncfree::cuda {
@@ -147,7 +147,7 @@ inline int choose_lanes_of_merged(const Granularity& g)
   return lanes;
 }
 
-template <class T, class V, class I> class MergedSolver : public OverlappingSolver<T, I> {
+template <class T, class V, class I> class MergedSolver : public RowsSolver<T, V, I, MergedSide<V, I>> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
@@ -212,6 +212,14 @@ public:
     if (error_ >= 0) std::snprintf(text + length, sizeof text - length, ", backward error %.1e", error_);
     return text + blocks_.describe();
   }
+
+  LevelOrderRows<V, I, MergedSide<V, I>> rows_by_level() const override
+  {
+    return {rest(), merged_.side(), triangle_.n()};
+  }
+  RowsShape shape() const override { return {lanes_, blocks_}; }
+  /// To look for all that a long row reads takes longer than to read it, and who looks while levels are wide disturbs.
+  bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
 
   std::size_t plan_bytes() const override
   {

@@ -78,6 +78,21 @@ template <class T> struct DeviceColumns {
   int count;
 };
 
+/// L and U in one launch. Throws Failure.
+template <class T> class PairSolver {
+public:
+  virtual ~PairSolver() = default;
+
+  /// To be called when both solvers have new numbers; false where their plans have become others than those that this
+  /// was made for.
+  virtual bool refresh() = 0;
+
+  /// x = U^-1 L^-1 b, n > 0; x and b must not overlap. Allocates nothing, waits for nothing.
+  virtual void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
+
+  virtual std::size_t bytes() const = 0;
+};
+
 /// As TriangularSolver, with device pointers. Throws Failure.
 template <class T, class I> class DeviceSolver {
 public:
@@ -88,6 +103,14 @@ public:
 
   /// The same right behind a solve() by another of these solvers in the same stream, with which it may overlap.
   virtual void solve_next(const T* b, T* x, bool conjugate, cudaStream_t stream) { solve(b, x, conjugate, stream); }
+
+  /// This solver behind another one in one launch, which has no numbers yet; nothing where two are as fast. Both must
+  /// outlive it.
+  virtual std::unique_ptr<PairSolver<T>> pair_behind(const DeviceSolver& first) const
+  {
+    (void)first;
+    return nullptr;
+  }
 
   /// Is solve_columns() more than one solve() after the other? It gives the same numbers to rounding; x == b is allowed
   /// where solves_in_place(). Behind a prepare_columns(); that returns true where refresh() must follow.

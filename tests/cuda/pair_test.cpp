@@ -1,0 +1,140 @@
+/// L and U in one launch, which is what small factors have.
+
+#include <cstring>
+#include <numeric>
+
+#include "device_support.hpp"
+
+namespace syncfree {
+namespace {
+
+bool has_pair(const Cuda& p) { return p.summarize().plan.find("both in one launch") != std::string::npos; }
+
+/// U^-1 L^-1 b by a launch for each.
+std::vector<double> by_halves(Cuda& p, const DeviceVector& b, I n)
+{
+  const DeviceVector y(n), x(n);
+  EXPECT_EQ(p.solve_forward_half(b.data(), y.data()).message(), "success");
+  EXPECT_EQ(p.solve_backward_half(y.data(), x.data()).message(), "success");
+  return x.get();
+}
+
+struct Case {
+  OwnedCsr<double, I> A, other;  ///< of one pattern
+  const char* strategy;
+};
+std::vector<Case> small_factors()
+{
+  std::vector<Case> all;
+  for (const I n : {1, 2, 33, 1000, 5000})
+    for (const char* strategy : {"merged", "level_order"})
+      all.push_back({random_band(n, 1, n, 0, 3), random_band(n, 1, n, 0, 4), strategy});
+  for (const I entries : {3, 12})
+    all.push_back({random_band(2000, entries, 300, 0, 3), random_band(2000, entries, 300, 0, 4), "merged"});
+  all.push_back({waves_of_rows(6, 3000, 4), waves_of_rows(6, 3000, 4), "level_order"});
+  return all;
+}
+
+/// Many right behind each other, with new numbers between them.
+TEST(DevicePair, is_its_halves_one_behind_the_other)
+{
+  for (const auto& [A, other, strategy] : small_factors()) {
+    SCOPED_TRACE(testing::Message() << A.n << " rows by " << strategy);
+    const auto p = analysed(A, strategy);
+    const auto b = random_vector<double>(A.n, 5), c = random_vector<double>(A.n, 6);
+    const DeviceVector from(b), from_other(c), x(A.n), z(A.n);
+    for (const auto* matrix : {&A, &other, &A}) {
+      p->use(Memory::host, nullptr);
+      ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
+      ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+      p->use(Memory::device, nullptr);
+      for (int round = 0; round < 20; ++round) {
+        ASSERT_EQ(p->solve(Operation::none, from.data(), x.data(), {1, A.n, A.n}).message(), "success");
+        ASSERT_EQ(p->solve(Operation::none, from_other.data(), z.data(), {1, A.n, A.n}).message(), "success");
+      }
+      const auto found = x.get(), found_other = z.get();
+      expect_near(found, by_halves(*p, from, A.n));
+      expect_near(found_other, by_halves(*p, from_other, A.n));
+      expect_near(found, solution(*matrix, b));
+      ASSERT_EQ(p->solve(Operation::none, from.data(), x.data(), {1, A.n, A.n}).message(), "success");
+      EXPECT_EQ(x.get(), found);
+    }
+  }
+}
+
+TEST(DevicePair, passes_on_what_is_not_a_number_and_forgets_it)
+{
+  for (const char* strategy : {"merged", "level_order"}) {
+    const auto A = random_band(1000, 1, 1000, 0, 3);
+    const auto p = analysed(A, strategy);
+    ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+    for (const std::uint64_t bits : {0xffffffffffffffffull, 0x7ff0000000000000ull}) {
+      const auto b = random_vector<double>(A.n, 5);
+      auto bad = b;
+      std::memcpy(&bad[A.n / 2], &bits, sizeof bits);
+      const DeviceVector from(bad), clean(b), x(A.n);
+      solve(*p, from, x, A.n);
+      EXPECT_FALSE(std::isfinite(x.get()[A.n / 2]));
+      solve(*p, clean, x, A.n);
+      expect_near(x.get(), solution(A, b));
+    }
+  }
+}
+
+/// A capture that comes behind new numbers, in which a copy stands in front of the solve.
+TEST(DevicePair, can_be_captured_behind_a_copy)
+{
+  const auto A = random_band(1000, 1, 1000, 0, 3), B = random_band(1000, 1, 1000, 0, 4);
+  const auto b = random_vector<double>(A.n, 5);
+  const DeviceVector original(b), from(A.n), x(A.n);
+  cudaStream_t stream;
+  CUDA(cudaStreamCreate(&stream));
+  for (const char* strategy : {"merged", "level_order"})
+    for (const bool solved : {false, true}) {
+      SCOPED_TRACE(testing::Message() << strategy << (solved ? ", solved before" : ""));
+      const auto p = analysed(A, strategy);
+      ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+      if (solved) solve(*p, original, x, A.n, stream);
+      cudaGraph_t graph;
+      cudaGraphExec_t executable;
+      CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+      for (int k = 0; k < 3; ++k) {
+        CUDA(cudaMemcpyAsync(from.data(), original.data(), A.n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
+        solve(*p, from, x, A.n, stream);
+      }
+      CUDA(cudaStreamEndCapture(stream, &graph));
+      CUDA(cudaGraphInstantiate(&executable, graph, 0));
+      CUDA(cudaGraphDestroy(graph));
+      for (const auto* matrix : {&A, &B}) {
+        p->use(Memory::host, stream);
+        ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
+        for (int round = 0; round < 3; ++round) {
+          CUDA(cudaMemsetAsync(x.data(), 0xfe, A.n * sizeof(double), stream));
+          CUDA(cudaGraphLaunch(executable, stream));
+          expect_near(x.get(), solution(*matrix, b));
+        }
+      }
+      CUDA(cudaGraphExecDestroy(executable));
+    }
+  CUDA(cudaStreamDestroy(stream));
+}
+
+TEST(DevicePair, is_left_to_small_factors_in_the_natural_order)
+{
+  std::vector<I> order(1000);
+  std::iota(order.rbegin(), order.rend(), I(0));
+  SymbolicOptions<I> ordered;
+  ordered.row_order = ordered.column_order = order.data();
+  const auto A = random_band(1000, 1, 1000, 0, 3);
+  const auto p = make_cuda_preconditioner<double, I>();
+  p->use(Memory::host, nullptr);
+  ASSERT_EQ(p->analyse(A.pattern(), ordered, {"merged", 1}).message(), "success");
+  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  EXPECT_FALSE(has_pair(*p));
+  EXPECT_FALSE(has_pair(*analysed(random_band(2000, 1, 2000, 1500, 3), "merged"))) << "a long row";
+  EXPECT_FALSE(has_pair(*analysed(random_band(2000, 3, 30, 0, 3), "level_order"))) << "many levels";
+  EXPECT_FALSE(has_pair(*analysed(random_band(1000, 1, 1000, 0, 3), "csr_level_order"))) << "flags";
+}
+
+}  // namespace
+}  // namespace syncfree
