@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "../watchdog.hpp"
 #include "device_support.hpp"
 
 namespace syncfree {
@@ -26,7 +27,7 @@ struct Case {
 std::vector<Case> small_factors()
 {
   std::vector<Case> all;
-  for (const I n : {1, 2, 33, 1000, 5000})
+  for (const I n : {1, 33, 1000, 5000})
     for (const char* strategy : {"merged", "level_order"})
       all.push_back({random_band(n, 1, n, 0, 3), random_band(n, 1, n, 0, 4), strategy});
   for (const I entries : {3, 12})
@@ -38,7 +39,9 @@ std::vector<Case> small_factors()
 /// Many right behind each other, with new numbers between them.
 TEST(DevicePair, is_its_halves_one_behind_the_other)
 {
+  const int rounds = short_run() ? 2 : 20;
   for (const auto& [A, other, strategy] : small_factors()) {
+    if (short_run() && A.n > 1000) continue;
     SCOPED_TRACE(testing::Message() << A.n << " rows by " << strategy);
     const auto p = analysed(A, strategy);
     const auto b = random_vector<double>(A.n, 5), c = random_vector<double>(A.n, 6);
@@ -48,7 +51,7 @@ TEST(DevicePair, is_its_halves_one_behind_the_other)
       ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
       ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
       p->use(Memory::device, nullptr);
-      for (int round = 0; round < 20; ++round) {
+      for (int round = 0; round < rounds; ++round) {
         ASSERT_EQ(p->solve(Operation::none, from.data(), x.data(), {1, A.n, A.n}).message(), "success");
         ASSERT_EQ(p->solve(Operation::none, from_other.data(), z.data(), {1, A.n, A.n}).message(), "success");
       }
