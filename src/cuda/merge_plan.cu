@@ -48,16 +48,17 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const 
 {
   constexpr double least = 64, few = 1 << 14;  // few: all that a run wants, whatever the others do
   const double each = least + all * even / static_cast<double>(runs.size());
-  std::vector<double> wanted;
+  std::vector<double> wanted, most;  // most: with a bit for every place in front of a row's level
   for (const LevelRun& run : runs) {
     const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
     wanted.push_back(much * rows * (rows / 32 + 96));
+    most.push_back(rows * (static_cast<double>(level_begin[run.last]) / 32 + 2));
   }
   const double part = std::min(1.0, all * (1 - even) / std::accumulate(wanted.begin(), wanted.end(), 0.0));
   std::vector<std::uint32_t> begin(1, 0);
-  for (const double words : wanted) {
-    const double given = each + std::max(words * part, std::min(words, few));
-    begin.push_back(begin.back() + static_cast<std::uint32_t>(given));
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const double given = each + std::max(wanted[r] * part, std::min(wanted[r], few));
+    begin.push_back(begin.back() + static_cast<std::uint32_t>(std::min(given, most[r])));
   }
   return begin;
 }
