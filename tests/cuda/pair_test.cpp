@@ -41,7 +41,7 @@ TEST(DevicePair, is_its_halves_one_behind_the_other)
 {
   const int rounds = short_run() ? 2 : 20;
   for (const auto& [A, other, strategy] : small_factors()) {
-    if (short_run() && A.n > 1000) continue;
+    if (short_run() && A.n > 33) continue;
     SCOPED_TRACE(testing::Message() << A.n << " rows by " << strategy);
     const auto p = analysed(A, strategy);
     const auto b = random_vector<double>(A.n, 5), c = random_vector<double>(A.n, 6);
@@ -67,8 +67,9 @@ TEST(DevicePair, is_its_halves_one_behind_the_other)
 
 TEST(DevicePair, passes_on_what_is_not_a_number_and_forgets_it)
 {
+  const I n = short_run() ? 100 : 1000;
   for (const char* strategy : {"merged", "level_order"}) {
-    const auto A = random_band(1000, 1, 1000, 0, 3);
+    const auto A = random_band(n, 1, n, 0, 3);
     const auto p = analysed(A, strategy);
     ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
     for (const std::uint64_t bits : {0xffffffffffffffffull, 0x7ff0000000000000ull}) {
@@ -87,7 +88,8 @@ TEST(DevicePair, passes_on_what_is_not_a_number_and_forgets_it)
 /// A capture that comes behind new numbers, in which a copy stands in front of the solve.
 TEST(DevicePair, can_be_captured_behind_a_copy)
 {
-  const auto A = random_band(1000, 1, 1000, 0, 3), B = random_band(1000, 1, 1000, 0, 4);
+  const I n = short_run() ? 100 : 1000;
+  const auto A = random_band(n, 1, n, 0, 3), B = random_band(n, 1, n, 0, 4);
   const auto b = random_vector<double>(A.n, 5);
   const DeviceVector original(b), from(A.n), x(A.n);
   cudaStream_t stream;
