@@ -13,17 +13,21 @@
 
 namespace syncfree::cuda {
 
-/// Vectors side by side: column c begins at at + c * leading. E: an entry, or a const one.
+/// Vectors side by side: column c begins at at + c * leading. Interleaved ones: a chunk begins where its first column
+/// does, and its columns stand beside each other in each row, as one number of the kernel. E: an entry, or a const one.
 template <class E> struct Vectors {
   E* at;
   std::size_t leading = 0;
   int count = 1;
+  unsigned row_step = 1;  ///< from a row to the next; more than 1: interleaved
 
   __device__ Vectors chunk(unsigned which, int columns) const
   {
     const int first = static_cast<int>(which) * columns;
-    return {at + static_cast<std::size_t>(first) * leading, leading, count - first};
+    return {at + static_cast<std::size_t>(first) * leading, leading, count - first, row_step};
   }
+  __device__ bool interleaved() const { return row_step > 1; }
+  template <class I> __device__ E* row(I row) const { return at + static_cast<std::size_t>(row) * row_step; }
 };
 template <class N> using Input = Vectors<const Entry<N>>;
 template <class N> using Output = Vectors<Entry<N>>;
@@ -50,6 +54,7 @@ template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
   if constexpr (columns_of<N> == 1) {
     return b.at[row];
   } else {
+    if (b.interleaved()) return *reinterpret_cast<const N*>(b.row(row));
     N v;
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c) v.part[c] = b.at[min(c, b.count - 1) * b.leading + row];
@@ -60,11 +65,26 @@ template <class N, class I> __device__ void store_row(const Output<N>& x, I row,
 {
   if constexpr (columns_of<N> == 1) {
     x.at[row] = v;
+  } else if (x.interleaved()) {
+    *reinterpret_cast<N*>(x.row(row)) = v;
   } else {
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c)
       if (c < x.count) x.at[c * x.leading + row] = v.part[c];
   }
+}
+
+/// body(v) with a row step that the compiler knows; v stands in columns or in chunks.
+template <class N, class E, class Body> __device__ void with_known_step(Vectors<E> v, Body body)
+{
+  if constexpr (columns_of<N> > 1) {
+    if (v.interleaved()) {
+      v.row_step = columns_of<N>;
+      return body(v);
+    }
+  }
+  v.row_step = 1;
+  body(v);
 }
 
 /// Several<real>; complex numbers go one column at a time.
@@ -79,6 +99,9 @@ template <> struct BundleOf<double> {
 };
 template <class T> using Bundle = typename BundleOf<Number<T>>::type;
 
+/// For kernels of which a number has the columns of a Bundle.
+template <class T> Interleaving interleaving_of(bool whole_rows) { return {columns_of<Bundle<T>>, whole_rows}; }
+
 /// What launches with several columns share. Box is a mailbox for numbers N; each number of blocks has one of its own,
 /// and a counter (ready.cuh, take_turn()), so a launch has 1, 2, 4, 8 or 16 chunks.
 template <class T, class N, template <class> class Box> class ColumnLaunches {
@@ -89,8 +112,9 @@ public:
   {
   }
 
-  /// launch(chunks, view of the mailbox, counter, b, x) until all columns are done.
-  template <class Launch> void run(const DeviceColumns<T>& v, Launch launch)
+  /// launch(chunks, view of the mailbox, counter, b, x, does it overlap?) until all columns are done. The first launch
+  /// overlaps with the one in front where that may be; others do not, as they may have its mailbox.
+  template <class Launch> void run(const DeviceColumns<T>& v, bool overlaps, Launch launch)
   {
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
       const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
@@ -98,8 +122,9 @@ public:
       const Place& place = at(&size);
       const int count = std::min(v.count - first, columns_of<N> << size);
       launch(1u << size, place.mailbox.view(), place.counter.data(),
-             Input<N>{numbers(v.b) + first * v.b_leading, v.b_leading, count},
-             Output<N>{numbers(v.x) + first * v.x_leading, v.x_leading, count});
+             Input<N>{numbers(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
+             Output<N>{numbers(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
+             overlaps && first == 0);
     }
   }
 

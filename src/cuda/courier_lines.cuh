@@ -259,9 +259,11 @@ private:
 
   __device__ void fetch_cells(unsigned q, unsigned slot, const Input<N>& b) const
   {
-    for_cells(q, slot, [&](int row, N* cell, auto is_one) {
-      if (is_one) fetch_row(cell, b, row);
-      else *cell = outside_;
+    with_known_step<N>(b, [&](const Input<N>& from) {
+      for_cells(q, slot, [&](int row, N* cell, auto is_one) {
+        if (is_one) fetch_row(cell, from, row);
+        else *cell = outside_;
+      });
     });
     full(slot).arrive_when_fetched();
     __syncwarp();
@@ -270,8 +272,10 @@ private:
 
   __device__ void store_cells(unsigned q, unsigned slot, const Output<N>& x) const
   {
-    for_cells(q, slot, [&](int row, const N* cell, auto is_one) {
-      if (is_one) store_row<N>(x, row, *cell);
+    with_known_step<N>(x, [&](const Output<N>& to) {
+      for_cells(q, slot, [&](int row, const N* cell, auto is_one) {
+        if (is_one) store_row<N>(to, row, *cell);
+      });
     });
   }
 
@@ -338,7 +342,7 @@ template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
   using M = std::remove_extent_t<decltype(Page::number)>;
-  static constexpr int ahead = 2, group = !Form::in_space ? 4 : LineWarps<reads, N>::several ? 2 : 1;
+  static constexpr int ahead = 2, group = !Form::in_space || LineWarps<reads, N>::several ? 4 : 1;
   static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next one's trays are looked at
   static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
   static constexpr bool scaled = Page::numbers > Page::entries;

@@ -395,13 +395,14 @@ inline double columns_in_cache(double rows_a_level)
 
 template <class T, class V, class I, int lanes, class Side>
 void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, const DeviceColumns<T>& v,
-                                  ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream)
+                                  ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream, bool overlaps)
 {
   using N = Bundle<T>;
-  launches->run(v, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x) {
+  launches->run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x,
+                                 bool overlap) {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(L.n) * chunks * lanes, level_order_threads);
-    launch(solve_in_level_order<N, V, I, ValueBox, lanes, Side, true>, {blocks, level_order_threads, 0, stream, false},
-           L, side, mailbox, counter, b, x, chunks, conjugate);
+    launch(solve_in_level_order<N, V, I, ValueBox, lanes, Side, true>,
+           {blocks, level_order_threads, 0, stream, overlap}, L, side, mailbox, counter, b, x, chunks, conjugate);
   });
 }
 

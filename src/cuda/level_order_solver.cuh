@@ -21,14 +21,7 @@ public:
   }
 
   bool takes_columns() const override { return has_chunks; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
-  {
-    if constexpr (has_chunks) {
-      with_lanes(lanes_, [&](auto lanes) { run_columns<lanes>(v, conjugate, stream); });
-    } else {
-      DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
-    }
-  }
+  Interleaving interleaving() const override { return has_chunks ? interleaving_of<T>(true) : Interleaving(); }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
@@ -120,9 +113,16 @@ private:
     });
   }
 
-  template <int lanes> void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream);
+    if constexpr (has_chunks) {
+      with_lanes(lanes_, [&](auto lanes) {
+        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream,
+                                                     overlaps);
+      });
+    } else {
+      DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
+    }
   }
 
   double levels_;

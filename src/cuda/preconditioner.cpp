@@ -274,23 +274,45 @@ private:
     auto &before = *a.solver[first], &behind = *a.solver[second];
     const std::size_t rows = static_cast<std::size_t>(n());
     T* x = v.x;
+    if (natural() && both_interleaved(v, &before, &behind, conjugate)) return;
     if (natural() && behind.solves_in_place()) {
       before.solve_columns(v, conjugate, stream());
-      return behind.solve_columns({x, x, v.x_leading, v.x_leading, v.count}, conjugate, stream());
+      return behind.solve_columns_next({x, x, v.x_leading, v.x_leading, v.count}, conjugate, stream());
     }
     if (a.wide_work.size() < rows * v.count) a.wide_work = DeviceArray<T>(rows * v.count);
     T* work = a.wide_work.data();
     if (natural()) {
       before.solve_columns({v.b, work, v.b_leading, rows, v.count}, conjugate, stream());
-      return behind.solve_columns({work, x, rows, v.x_leading, v.count}, conjugate, stream());
+      return behind.solve_columns_next({work, x, rows, v.x_leading, v.count}, conjugate, stream());
     }
     const bool whole = first == lower;
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream());
     before.solve_columns({work, x, rows, v.x_leading, v.count}, conjugate, stream());
-    behind.solve_columns({x, work, v.x_leading, rows, v.count}, conjugate, stream());
+    behind.solve_columns_next({x, work, v.x_leading, rows, v.count}, conjugate, stream());
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
+  }
+
+  /// By way of interleaved numbers, where both solvers like these and there is memory for them.
+  bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* before, DeviceSolver<T, I>* behind,
+                        bool conjugate)
+  {
+    const Interleaving between = before->interleaving();
+    if (between.columns == 1 || !(between == behind->interleaving())) return false;
+    const auto columns = static_cast<unsigned>((v.count + between.columns - 1) / between.columns * between.columns);
+    const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
+    const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
+    DeviceArray<T>& work = analysis_->wide_work;
+    try {
+      if (work.size() < rows * columns) work = DeviceArray<T>(rows * columns);
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+      return false;
+    }
+    before->solve_columns({v.b, work.data(), v.b_leading, leading, v.count, 1, step}, conjugate, stream());
+    behind->solve_columns_next({work.data(), v.x, leading, v.x_leading, v.count, step, 1}, conjugate, stream());
+    return true;
   }
 
   /// body(b, x) with device pointers.

@@ -269,11 +269,7 @@ public:
   }
 
   bool takes_columns() const override { return true; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
-  {
-    if (wide_) return run_chunks<Bundle<T>>(*wide_, wide_chunks_, v, conjugate, stream);
-    run_chunks<N>(*tiles_, chunks_, v, conjugate, stream);
-  }
+  Interleaving interleaving() const override { return wide_ ? interleaving_of<T>(false) : Interleaving(); }
 
   /// Without memory for tiles of their own columns go one by one through the chunks of one launch.
   bool prepare_columns() override
@@ -330,6 +326,12 @@ private:
     });
   }
 
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    if (wide_) return run_chunks<Bundle<T>>(*wide_, wide_chunks_, v, conjugate, stream, overlaps);
+    run_chunks<N>(*tiles_, chunks_, v, conjugate, stream, overlaps);
+  }
+
   template <class Kernel>
   void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
@@ -339,14 +341,15 @@ private:
 
   template <class Part, class Set, class Launches>
   static void run_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, bool conjugate,
-                         cudaStream_t stream)
+                         cudaStream_t stream, bool overlaps)
   {
     with_ghosts(tiles.near(), [&](auto near) {
       if constexpr (columns_of<Part> == 1 || near == star_near) {
         const auto kernel = solve_tiles<Part, V, near, false, true>;
         allow_shared_memory(kernel, memory_of_block());
-        launches.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x) {
-          tiles.launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, false);
+        launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
+                                      bool overlap) {
+          tiles.launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, overlap);
         });
       }
     });

@@ -191,15 +191,7 @@ public:
     });
     return false;
   }
-  void solve_columns(const DeviceColumns<T>& v, bool, cudaStream_t stream) override
-  {
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      const auto wide = solve_lines<Bundle<T>, T, form.value, scaled.value, false, true>;
-      const auto narrow = solve_lines<N, T, form.value, scaled.value, false, true>;
-      if (wide_chunks_) run_chunks<Bundle<T>>(wide, *wide_chunks_, v, stream);
-      else run_chunks<N>(narrow, *chunks_, v, stream);
-    });
-  }
+  Interleaving interleaving() const override { return wide_chunks_ ? interleaving_of<T>(false) : Interleaving(); }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
@@ -275,16 +267,26 @@ private:
       launch_one(solve_lines<N, T, form.value, scaled.value, false, false>, b, x, stream, overlaps);
     });
   }
+  void run_columns(const DeviceColumns<T>& v, bool, cudaStream_t stream, bool overlaps) override
+  {
+    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
+      const auto wide = solve_lines<Bundle<T>, T, form.value, scaled.value, false, true>;
+      const auto narrow = solve_lines<N, T, form.value, scaled.value, false, true>;
+      if (wide_chunks_) run_chunks<Bundle<T>>(wide, *wide_chunks_, v, stream, overlaps);
+      else run_chunks<N>(narrow, *chunks_, v, stream, overlaps);
+    });
+  }
   template <class Kernel> void launch_one(Kernel kernel, const T* b, T* x, cudaStream_t stream, bool overlaps)
   {
     launch(kernel, one_, 1, mailbox_->view(), counter_.data(), Input<N>{numbers(b)}, Output<N>{numbers(x)},
            stream, overlaps);
   }
   template <class K, class Kernel, class Launches>
-  void run_chunks(Kernel kernel, Launches& launches, const DeviceColumns<T>& v, cudaStream_t stream)
+  void run_chunks(Kernel kernel, Launches& launches, const DeviceColumns<T>& v, cudaStream_t stream, bool overlaps)
   {
-    launches.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b, const Output<K>& x) {
-      launch(kernel, several_, chunks, mailbox, counter, b, x, stream, false);
+    launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b, const Output<K>& x,
+                                  bool overlap) {
+      launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap);
     });
   }
 

@@ -124,15 +124,6 @@ public:
   }
 
   bool takes_columns() const override { return true; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
-  {
-    columns_.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x) {
-      with_size(size_, [&](auto size) {
-        launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, false), view(1), order_, mailbox,
-               counter, b, x, conjugate);
-      });
-    });
-  }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
@@ -214,6 +205,17 @@ private:
     with_size(size_, [&](auto size) {
       launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster_, stream, overlaps), view(cluster_), order_,
              mailbox_.view(), counter_.data(), Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate);
+    });
+  }
+
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x,
+                                  bool overlap) {
+      with_size(size_, [&](auto size) {
+        launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, overlap), view(1), order_, mailbox,
+               counter, b, x, conjugate);
+      });
     });
   }
 

@@ -163,12 +163,7 @@ public:
   bool solves_in_place() const override { return false; }
 
   bool takes_columns() const override { return true; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
-  {
-    with_lanes(lanes_, [&](auto lanes) {
-      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, conjugate, stream);
-    });
-  }
+  Interleaving interleaving() const override { return interleaving_of<T>(true); }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
@@ -347,6 +342,12 @@ private:
       launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, rest(),
              merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
              Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
+  }
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    with_lanes(lanes_, [&](auto lanes) {
+      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, conjugate, stream, overlaps);
     });
   }
   template <int lanes> static constexpr auto one_column()

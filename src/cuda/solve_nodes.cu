@@ -246,18 +246,7 @@ public:
   }
 
   bool takes_columns() const override { return true; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
-  {
-    using N = Bundle<T>;
-    with_size(nodes_.size(), [&](auto size) {
-      columns_.run(v, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x) {
-        constexpr unsigned threads = level_order_threads;
-        launch(solve_nodes_in_level_order<N, V, I, size, lanes_of_columns, true>,
-               {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, false}, nodes_.view(), mailbox, counter,
-               b, x, chunks, conjugate);
-      });
-    });
-  }
+  Interleaving interleaving() const override { return interleaving_of<T>(true); }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
@@ -306,6 +295,20 @@ private:
                                  blocks_.shared_bytes(), stream, overlaps};
       launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
              Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
+  }
+
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    using N = Bundle<T>;
+    with_size(nodes_.size(), [&](auto size) {
+      columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
+                                    const Output<N>& x, bool overlap) {
+        constexpr unsigned threads = level_order_threads;
+        launch(solve_nodes_in_level_order<N, V, I, size, lanes_of_columns, true>,
+               {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, overlap}, nodes_.view(), mailbox,
+               counter, b, x, chunks, conjugate);
+      });
     });
   }
 

@@ -70,12 +70,23 @@ private:
   mutable LevelSets<I> levels_;
 };
 
-/// Vectors side by side: column c of b begins at b + c * b_leading.
+/// Vectors side by side: column c of b begins at b + c * b_leading, and row i of it is i * b_row_step numbers further.
+/// Steps of more than 1 are for interleaved vectors only.
 template <class T> struct DeviceColumns {
   const T* b;
   T* x;
   std::size_t b_leading, x_leading;
   int count;
+  unsigned b_row_step = 1, x_row_step = 1;
+};
+
+/// Vectors of which each row has `columns` columns beside each other, chunk after chunk of these, or all chunks of a
+/// row beside each other. 1: columns stand apart.
+struct Interleaving {
+  int columns = 1;
+  bool whole_rows = false;
+
+  bool operator==(const Interleaving& o) const { return columns == o.columns && whole_rows == o.whole_rows; }
 };
 
 /// L and U in one launch. Throws Failure.
@@ -120,7 +131,13 @@ public:
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       solve(v.b + c * v.b_leading, v.x + c * v.x_leading, conjugate, stream);
   }
+  virtual void solve_columns_next(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
+  {
+    solve_columns(v, conjugate, stream);
+  }
   virtual bool prepare_columns() { return false; }
+  /// What is best between two solvers that both say so, for which x != b. Behind a prepare_columns().
+  virtual Interleaving interleaving() const { return {}; }
 
   /// Where solves_inverse(): y_i = 1 / (b_i - sum_k c_k y_{column_k}) for a triangle with diagonal 1, c as the values
   /// of refresh(), which must follow before the next solve; y == b is allowed.
