@@ -50,6 +50,7 @@ template <class T, class I> struct Analysis {
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
   DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
   DeviceArray<T> wide_work;                                   ///< n numbers for each of several right-hand sides
+  bool interleaves = true;  ///< false: there was no memory for interleaved numbers between L and U
   Copies<T> copies;
   PivotReport pivots;
   std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, those of other preconditioners too

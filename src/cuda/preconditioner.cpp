@@ -298,20 +298,22 @@ private:
   bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* before, DeviceSolver<T, I>* behind,
                         bool conjugate)
   {
+    Analysis<T, I>& a = *analysis_;
     const Interleaving between = before->interleaving();
-    if (between.columns == 1 || !(between == behind->interleaving())) return false;
+    if (!a.interleaves || between.columns == 1 || !(between == behind->interleaving())) return false;
     const auto columns = static_cast<unsigned>((v.count + between.columns - 1) / between.columns * between.columns);
     const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
     const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
-    DeviceArray<T>& work = analysis_->wide_work;
     try {
-      if (work.size() < rows * columns) work = DeviceArray<T>(rows * columns);
+      if (a.wide_work.size() < rows * columns) a.wide_work = DeviceArray<T>(rows * columns);
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;
+      a.interleaves = false;
       return false;
     }
-    before->solve_columns({v.b, work.data(), v.b_leading, leading, v.count, 1, step}, conjugate, stream());
-    behind->solve_columns_next({work.data(), v.x, leading, v.x_leading, v.count, step, 1}, conjugate, stream());
+    T* y = a.wide_work.data();
+    before->solve_columns({v.b, y, v.b_leading, leading, v.count, 1, step}, conjugate, stream());
+    behind->solve_columns_next({y, v.x, leading, v.x_leading, v.count, step, 1}, conjugate, stream());
     return true;
   }
 
