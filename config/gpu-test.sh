@@ -5,8 +5,8 @@
 #                                         of them
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, pairs, factors, shifts, loops, columns,
-# grids, scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an archive
+# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, planes, pairs, factors, shifts, loops,
+# columns, grids, scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an archive
 # petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to
 # /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's
 # harness put matrices and vectors on the device.
@@ -52,14 +52,16 @@ make_all() {
 # meant.
 solved='Device.solves_*:Device.a_clean*:Device.courier_solves_boxes*:Device.courier_solves_chains*'
 solved="$solved:Device.courier_solves_grids*"
+laid='Device.courier_lays*'
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-groups=(analyses solves pairs factors shifts loops columns grids scalars-0 scalars-1 scalars-2 scalars-3)
+groups=(analyses solves planes pairs factors shifts loops columns grids scalars-0 scalars-1 scalars-2 scalars-3)
 tests_of() {
   case $1 in
     analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
     solves) echo "$solved" ;;
+    planes) echo "$laid" ;;
     pairs) echo 'DevicePair.*' ;;
     factors) echo "$factored" ;;
     shifts) echo "$shifted" ;;
@@ -84,7 +86,7 @@ check_races() {
 }
 
 sanitize() {
-  local tests="$solved:DevicePair.*:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
+  local tests="$solved:$laid:DevicePair.*:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
   local group=${1#*-}
   export SYNCFREE_SHORT=1
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac

@@ -66,6 +66,17 @@ template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const
   return {T.rows, T.lower, grid, {grid.line, lines}};
 }
 
+/// Whole planes where two beside each other have no room, or leave little for what is streamed. No tiles elsewhere.
+template <class I> CourierCut<I> cut_overlaid(const CutInput<I>& T, int size, const CourierRule& rule)
+{
+  const Grid<I>& grid = T.grid;
+  const std::int64_t plane = static_cast<std::int64_t>(grid.line) * grid.lines;
+  if (size < 0 || !may_be_overlaid(ghost_near[size])) return {};
+  if (grid.planes < 2 || rule.rows > 0 || rule.of_nodes()) return {};
+  if (2 * plane <= std::min(rule.plane_slots, rule.ghost_slots[size]) || plane >= rule.overlay_slots) return {};
+  return {{T.rows, T.lower, grid, {grid.line, grid.lines, 1}}, false, true, true};
+}
+
 /// Where a plane and what it reads of the plane before have no room: parts of planes, which read little more than
 /// there is of them. No tiles where that is not so, or no such part has room. Of nodes, which are few and keep more
 /// lanes busy, whole planes, too.
@@ -101,6 +112,8 @@ template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, cons
     if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
     if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true};
   }
+  CourierCut<I> planes = cut_overlaid(triangle, size, rule);
+  if (planes.overlaid) return planes;
   Tiling<I> parts = cut_planes(triangle, size, rule);
   if (parts.count() > 0) return {std::move(parts), false};
   Tiling<I> runs = cut_into_runs(triangle, size, rule);
@@ -118,7 +131,11 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan
     block.first_run = tiling.runs_begin()[t];
     block.runs = static_cast<std::uint32_t>(tiling.runs_begin()[t + 1] - block.first_run);
     block.first_row = plan->run[block.first_run].first_row;
-    for (std::uint32_t r = 0; r < block.runs; ++r) block.rows += plan->run[block.first_run + r].rows;
+    for (std::uint32_t r = 0; r < block.runs; ++r) {
+      const RowRun& run = plan->run[block.first_run + r];
+      block.first_row = std::min(block.first_row, run.first_row);
+      block.rows += run.rows;
+    }
     block.first_page = pages;
     block.pages = (block.rows + courier_page - 1) / courier_page;
     pages += block.pages;

@@ -26,9 +26,10 @@ template <class I> struct CourierCut {
   Tiling<I> tiling;
   bool has_tiles = false;  ///< of a star's grid
   bool has_room = true;    ///< for the ghosts of blocks, as far as the reach tells
+  bool overlaid = false;   ///< numbers are to take the slots of ghosts
 };
 
-/// Tiles of a star's grid, parts of planes, runs of whole lines, or of rows. Throws std::bad_alloc.
+/// Tiles of a star's grid, planes, parts of planes, runs of whole lines, or of rows. Throws std::bad_alloc.
 ///   size  size_of_ghosts()
 template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, const CourierRule& rule);
 

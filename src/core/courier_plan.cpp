@@ -42,6 +42,7 @@ public:
   /// False where blocks wait for later blocks or have too many ghosts; the plan is of no use then.
   bool suits() const { return suits_.load(unordered); }
   bool has_tiles() const { return has_tiles_; }
+  bool is_overlaid() const { return overlaid_; }
 
   Status run()
   {
@@ -54,6 +55,7 @@ public:
     part_.resize(plan_.block.size());
     if (!plan_.has_ghosts) plan_.near = rule_.near ? rule_.near : choose_near();
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
+    if (overlaid_) find_overlay();
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
     if (plan_.has_ghosts) plan_.warps = std::min(plan_.warps, rule_.most_warps_with_ghosts(plan_.near));
     plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
@@ -96,6 +98,7 @@ private:
     CourierCut<I> made = cut(in, size_, rule_);
     tiling_ = std::move(made.tiling);
     has_tiles_ = made.has_tiles;
+    overlaid_ = made.overlaid;
     plan_.row = Array<I>(static_cast<std::size_t>(take_blocks(tiling_, &plan_)) * courier_page);
   }
 
@@ -114,7 +117,39 @@ private:
       ghosts += plan_.block[t].ghosts;
     }
     plan_.ghost_place.resize(static_cast<std::size_t>(ghosts));
-    if (std::int64_t{plan_.slots} + 1 + plan_.most_ghosts > rule_.ghost_slots[size_]) suits_ = false;
+    if (plan_.numbers() > (overlaid_ ? rule_.overlay_slots : rule_.ghost_slots[size_])) suits_ = false;
+    if (overlaid_ && !is_chain_.load(unordered)) suits_ = false;
+  }
+
+  /// The least distance with which a ghost's slot is taken behind the levels of all rows that read it.
+  void find_overlay()
+  {
+    plan_.position = Array<std::uint16_t>(T_.n);
+    std::uint32_t most = 0;
+    for (const RowBlock& block : plan_.block) {
+      most = std::max(most, block.rows);
+      for (std::uint32_t p = 0; p < block.rows; ++p)
+        plan_.position[plan_.row[first(block) + p]] = static_cast<std::uint16_t>(p);
+    }
+    std::atomic<std::uint32_t> distance{1};
+    for_blocks([&](std::size_t t) {
+      std::uint32_t own = distance_in(t), seen = distance.load(unordered);
+      while (seen < own && !distance.compare_exchange_weak(seen, own, unordered)) {}
+    });
+    plan_.lay_over(distance.load(unordered), most);
+  }
+  std::uint32_t distance_in(std::size_t t) const
+  {
+    const RowBlock& block = plan_.block[t];
+    const I* row = plan_.row.data() + first(block);
+    std::int64_t most = 1;
+    for (std::uint32_t end = block.rows, p = end; p-- > 0;) {
+      if (depth_[row[p]] != depth_[row[end - 1]]) end = p + 1;
+      for (I k = T_.row_begin[row[p]]; k < T_.row_begin[row[p] + 1]; ++k)
+        if (tiling_.place_of(T_.column[k]).tile != t)
+          most = std::max(most, std::int64_t{end} - plan_.position[T_.column[k]]);
+    }
+    return static_cast<std::uint32_t>(most);
   }
 
   /// The least number for which few rows have more recent entries in their block.
@@ -211,15 +246,18 @@ private:
         const I column = T_.column[k];
         const RowPlace place = tiling_.place_of(column);
         const bool is_own = place.tile == t;
-        NearEntry entry = {k, depth_[column], place.slot};
-        if (!is_own && plan_.has_ghosts) entry.slot = plan_.slots + 1 + part_[t].ghosts.add(column);
+        NearEntry entry = {k, depth_[column], overlaid_ ? plan_.position[column] : place.slot};
+        if (!is_own && plan_.has_ghosts) {
+          const std::uint32_t number = part_[t].ghosts.add(column);
+          entry.slot = plan_.first_ghost_slot() + (overlaid_ ? plan_.position[column] : number);
+        }
         const I out = is_own || plan_.has_ghosts ? keep(&near, &count, entry) : k;
         if (out >= 0) want(T_.column[out]);
         if (!is_own) want(column);
         in_order = in_order && place.tile <= t;
         next_only = next_only && (is_own || place.tile + 1 == t);
       }
-      write_near(at, near, count);
+      write_near(block, at, near, count);
     }
     if (!in_order) suits_.store(false, unordered);
     if (!next_only) is_chain_.store(false, unordered);
@@ -243,13 +281,18 @@ private:
     return out;
   }
 
-  void write_near(std::int64_t at, const NearEntries& near, int count)
+  std::uint32_t own_field(const RowBlock& block, I row) const
   {
-    const I row = plan_.row[at];
+    if (overlaid_) return row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row);
+    return row < 0 ? plan_.zero_slot() : tiling_.place_of(row).slot;
+  }
+
+  void write_near(const RowBlock& block, std::int64_t at, const NearEntries& near, int count)
+  {
     std::array<std::uint16_t, 32> field = {};
-    field[0] = static_cast<std::uint16_t>(row < 0 ? plan_.slots : tiling_.place_of(row).slot);
+    field[0] = static_cast<std::uint16_t>(own_field(block, plan_.row[at]));
     for (int j = 0; j < plan_.near; ++j)
-      field[j + 1] = static_cast<std::uint16_t>(j < count ? near[j].slot : plan_.slots);
+      field[j + 1] = static_cast<std::uint16_t>(j < count ? near[j].slot : plan_.zero_slot());
     for (int u = 0; u < plan_.units(); ++u)
       std::copy_n(&field[u * courier_fields], courier_fields, &plan_.index[plan_.field_place(at, u * courier_fields)]);
     for (int j = 0; j < 2 * plan_.pairs(); ++j)
@@ -261,7 +304,7 @@ private:
     for_blocks([this](std::size_t t) {
       RowBlock& block = plan_.block[t];
       for (std::int64_t at = first(block); at < first(block) + block.rows; ++at)
-        block.mails += wanted_[plan_.row[at]].load(unordered);
+        block.mails += overlaid_ || wanted_[plan_.row[at]].load(unordered);
     });
     for (RowBlock& block : plan_.block) {
       block.first_mail = plan_.mails;
@@ -273,9 +316,11 @@ private:
       std::uint32_t place = block.first_mail;
       for (std::int64_t at = first(block); at < first(block) + block.rows; ++at) {
         const I row = plan_.row[at];
-        mail_[row] = wanted_[row].load(unordered) ? place++ : courier_no_mail;
+        const bool wanted = wanted_[row].load(unordered);
+        mail_[row] = wanted ? place : courier_no_mail;
+        place += wanted || overlaid_;
       }
-      if (!plan_.is_chain || t + 1 == plan_.block.size()) return;
+      if (!plan_.is_chain || overlaid_ || t + 1 == plan_.block.size()) return;
       place = block.first_mail;
       for (const I row : part_[t + 1].ghosts.rows()) mail_[row] = place++;
     });
@@ -428,7 +473,7 @@ private:
   Tiling<I> tiling_;
   Array<I> depth_;
   int size_ = 0;                   ///< of ghost_near
-  bool has_tiles_ = false;
+  bool has_tiles_ = false, overlaid_ = false;
   std::atomic<bool> suits_{true}, is_chain_{true};
   std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does somebody read it by mail?
   Array<std::uint32_t> mail_;                       ///< by row: place in the mailbox
@@ -443,7 +488,7 @@ Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& level
 try {
   if (static_cast<std::uint64_t>(T.n) >= courier_no_mail)
     return failed(Code::invalid_argument, "courier takes less than 2^32 rows; take level_order");
-  /* the best first: tiles with ghosts, then runs with ghosts, then mail, which always suits */
+  /* the best first: tiles with ghosts, planes over each other, runs with ghosts, then mail, which always suits */
   CourierRule now = rule;
   now.threads = worthwhile_threads(T.nnz() + static_cast<std::int64_t>(T.n), rule.threads);
   CourierPlan<I> by_arithmetic;
@@ -457,6 +502,10 @@ try {
     const Status status = planner.run();
     if (status.ok() && planner.suits()) *out = std::move(plan);
     if (!status.ok() || planner.suits()) return status;
+    if (planner.is_overlaid()) {
+      now.overlay_slots = 0;
+      continue;
+    }
     if (!planner.has_tiles()) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
     now.tiles = !planner.has_tiles();
   }

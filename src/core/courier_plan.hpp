@@ -10,6 +10,9 @@
 ///
 /// Where rows are short and there is room, the numbers of other blocks are read in shared memory, too: each has a slot
 /// behind those of the block's own rows, its ghost, and is fetched once for all who read it. Then all entries are near.
+/// Planes that have no room beside the plane before them, which they read, are laid over it: numbers stand in the order
+/// of steps, those of ghosts, too, so many slots further that a row's number takes the slot of a ghost that rows of
+/// earlier levels were the last to read.
 ///
 /// Positions count a block's rows in the order of its steps. What is said of a position is kept in pages of 128
 /// positions, so that it can be streamed; the last page of a block ends in positions without a row.
@@ -40,6 +43,8 @@ constexpr int ghost_sizes = 3;
 constexpr int ghost_near[ghost_sizes] = {3, 5, 13};
 /// Warps of a group, at most.
 constexpr int ghost_warps(int near) { return near > ghost_near[1] ? 2 : 4; }
+/// May numbers of rows that long take slots of ghosts? Blocks of shorter ones have room.
+constexpr bool may_be_overlaid(int near) { return near == ghost_near[ghost_sizes - 1]; }
 
 struct CourierRule {
   std::int64_t most_slots = 16384;  ///< of a block, at most courier_most_slots
@@ -55,12 +60,14 @@ struct CourierRule {
   bool tiles = true;               ///< where there is a grid, and ghosts
   TileShape shape = {};            ///< of a tile; no cells: by the triangle
   int rows_a_warp = 32;            ///< of a step; less for nodes, each of which takes several lanes
+  std::int64_t plane_slots = 0xfff0;    ///< of two planes, beside each other, that have room
+  std::int64_t overlay_slots = 0xfff0;  ///< where numbers take slots of ghosts; 0: none
 
   bool of_nodes() const { return rows_a_warp < 32; }
   int most_warps_with_ghosts(int of_near) const { return of_nodes() ? most_warps : ghost_warps(of_near); }
 };
 
-/// One block; firsts count in the arrays of the plan. `width` is that of the first steps.
+/// One block; firsts count in the arrays of the plan, but for its least row. `width` is that of the first steps.
 struct RowBlock {
   std::int64_t first_row = 0, first_run = 0, first_page = 0, first_step = 0, first_bundle = 0, first_ghost = 0;
   std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, bundles = 0, first_mail = 0, mails = 0, ghosts = 0;
@@ -85,10 +92,15 @@ struct RowBlock {
 ///   ghost_place  by ghost, in the order in which a block's rows read them: place in the mailbox
 /// Blocks are a chain where each has ghosts of the block before and of no other. Then mail is numbered as it is read:
 /// ghost k of a block is mail k of the block before.
+/// With an overlay, in a chain, the number of a block's position p has slot p, is mail p of the block and has slot
+/// p + overlay where it is a ghost. The slot of zero comes behind all these. Where the row's slot else is, there is how
+/// far it is behind the block's least row; a block's rows follow each other.
+///   position  by row, in its block
 template <class I> struct CourierPlan {
   bool has_ghosts = false, is_chain = false;
   int near = 2, warps = 1, far_lanes = 1;
   std::uint32_t slots = 0;  ///< of a block, at most
+  std::uint32_t overlay = 0;  ///< 0: ghosts keep their slots
   std::uint32_t most_ghosts = 0;  ///< of a block
   std::uint32_t mails = 0;
   std::vector<RowBlock> block;
@@ -100,6 +112,19 @@ template <class I> struct CourierPlan {
   Array<std::uint32_t> far_place;
   Array<I> far_source;
   std::vector<std::uint32_t> ghost_place;
+  Array<std::uint16_t> position;
+
+  std::uint32_t zero_slot() const { return overlay ? overlay + slots : slots; }
+  std::uint32_t first_ghost_slot() const { return overlay ? overlay : slots + 1; }
+  std::uint32_t ghost_slot(const RowBlock& own, std::uint32_t k) const
+  {
+    if (!overlay) return first_ghost_slot() + k;
+    return first_ghost_slot() + ghost_place[own.first_ghost + k] - (&own - 1)->first_mail;
+  }
+  /// Slots of a block, of all kinds.
+  std::uint32_t numbers() const { return zero_slot() + 1 + (overlay ? 0 : most_ghosts); }
+  /// As so many rows in each block can have it.
+  void lay_over(std::uint32_t distance, std::uint32_t rows) { overlay = distance, slots = rows; }
 
   /// Where fields and near entries of a position stand; positions of all blocks, page after page.
   static constexpr int units_of(int near, bool has_ghosts = false)
@@ -118,6 +143,7 @@ template <class I> struct CourierPlan {
     const std::int64_t pair = position / courier_page * pairs() + j / 2;
     return (pair * courier_page + position % courier_page) * 2 + j % 2;
   }
+  /// Without an overlay.
   std::uint16_t own_slot(std::int64_t position) const
   {
     const std::uint16_t own = index[field_place(position, 0)];
@@ -152,7 +178,7 @@ template <class I> struct CourierPlan {
     const std::size_t words = step_end.size() + bundle_begin.size() + bundle_position.size() + far_place.size() +
                               ghost_place.size();
     return block.size() * sizeof(RowBlock) + run.size() * sizeof(RowRun) + words * 4 +
-           index.size() * 2 + (source.size() + row.size() + far_source.size()) * sizeof(I);
+           (index.size() + position.size()) * 2 + (source.size() + row.size() + far_source.size()) * sizeof(I);
   }
 };
 

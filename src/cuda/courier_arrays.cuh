@@ -24,6 +24,7 @@ template <class I> struct GhostArrays {
   DeviceArray<unsigned char> page;
   DeviceArray<I> source, row;
   DeviceArray<std::uint32_t> ghost_place;
+  DeviceArray<std::uint16_t> position;
 
   GhostArrays() = default;
   ///   pages  of the plan
@@ -47,6 +48,7 @@ template <class I> struct GhostArrays {
                                    parts * sizeof(Page), field, all, width, pages, cudaMemcpyHostToDevice));
     arrays.source = DeviceArray<I>(plan.source), arrays.row = DeviceArray<I>(plan.row);
     arrays.ghost_place = DeviceArray<std::uint32_t>(plan.ghost_place);
+    arrays.position = DeviceArray<std::uint16_t>(plan.position);
     return arrays;
   }
 };

@@ -18,9 +18,12 @@ struct GhostView {
   int warps;                         ///< of each of the groups that compute
   unsigned blocks;
   unsigned cluster;                          ///< blocks of one, that hand ghosts on to each other; 1: by mail only
+  std::uint32_t overlay = 0;                 ///< with position, of CourierPlan
+  const std::uint16_t* position = nullptr;
 };
 
 constexpr int ghost_pollers = 12;  ///< warps
+constexpr int right_side_fetchers = 4;  ///< of these, where right-hand sides are in the ring
 template <int near>
 constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + ghost_pollers);
 
@@ -48,12 +51,23 @@ template <class P> __device__ std::uint32_t pages_of(const RowBlock& block)
   return (block.rows + P::positions - 1) / P::positions;
 }
 
+/// A page in the ring, with the right-hand sides of its positions.
+template <class N, class P> struct PageWithRightSides : P {
+  N right_side[P::positions];
+};
+
 /// What a block keeps in shared memory; the ring holds `depth` pages.
-template <class N, class P> struct GhostMemory {
+///   overlaid  with an overlay
+template <class N, class P, bool overlaid = false> struct GhostMemory {
   using number = N;
   using Page = P;
-  N* x;  ///< by slot: the right-hand side, then the number; behind them a zero and the ghosts
-  Page* ring;
+  using Slot = std::conditional_t<overlaid, PageWithRightSides<N, P>, P>;
+  static_assert(sizeof(Slot) % 16 == 0);
+  static constexpr bool has_right_sides = overlaid;
+  static constexpr unsigned arrivals = overlaid ? 1 + 32 : 1;  ///< at a page that comes
+
+  N* x;  ///< by slot, of which the plan tells: right-hand sides, unless the ring has them, then numbers; zero; ghosts
+  Slot* ring;
   Gate *full, *empty;  ///< by page
   Progress* arrived;   ///< pages that are there
 
@@ -61,13 +75,13 @@ template <class N, class P> struct GhostMemory {
   /// numbers: slots and ghosts
   static std::size_t bytes(std::size_t numbers, int depth)
   {
-    return ring_begin(numbers) + depth * (sizeof(Page) + 2 * sizeof(Gate)) + sizeof(Progress);
+    return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Gate)) + sizeof(Progress);
   }
 
   __device__ GhostMemory(unsigned char* memory, std::uint32_t numbers, int depth)
   {
     x = reinterpret_cast<N*>(memory);
-    ring = reinterpret_cast<Page*>(memory + ring_begin(numbers));
+    ring = reinterpret_cast<Slot*>(memory + ring_begin(numbers));
     full = reinterpret_cast<Gate*>(ring + depth);
     empty = full + depth;
     arrived = reinterpret_cast<Progress*>(empty + depth);
@@ -77,7 +91,7 @@ template <class N, class P> struct GhostMemory {
   __device__ void start(int depth) const
   {
     if (threadIdx.x < static_cast<unsigned>(depth)) {
-      full[threadIdx.x].make(1);
+      full[threadIdx.x].make(arrivals);
       empty[threadIdx.x].make(1);
       gates_are_made();
     }
@@ -90,10 +104,12 @@ struct RingPlace {
   std::uint32_t page = 0;
   unsigned round = 0;  ///< its last bit
 
-  __device__ void advance(std::uint32_t depth)
+  /// By less pages than the ring has.
+  __device__ void advance(std::uint32_t depth, std::uint32_t pages = 1)
   {
-    if (++page < depth) return;
-    page = 0;
+    page += pages;
+    if (page < depth) return;
+    page -= depth;
     round ^= 1;
   }
 };
@@ -155,6 +171,37 @@ private:
   const Memory& memory_;
 };
 
+/// One of `fetchers` warps that bring right-hand sides to the pages in the ring, each to every so manieth page. Which
+/// rows a page has is read in memory, while it is not the page's turn.
+template <int fetchers, class Memory, class N>
+__device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, const Memory& memory, const Input<N>& b,
+                                  unsigned fetcher)
+{
+  using Page = typename Memory::Page;
+  constexpr int cells = Page::positions / 32;
+  const Page* pages = reinterpret_cast<const Page*>(A.page) + first_page_of<Page>(block);
+  const std::uint32_t count = pages_of<Page>(block), depth = A.depth, lane = threadIdx.x % 32;
+  std::uint32_t word[cells];  // of the plan, with the row in its low half
+  const auto look_at_page = [&](std::uint32_t q) {
+#pragma unroll
+    for (int c = 0; c < cells; ++c) word[c] = pages[min(q, count - 1)].unit[0][c * 32 + lane].x;
+  };
+  look_at_page(fetcher);
+  RingPlace at;
+  at.advance(depth, fetcher);
+  for (std::uint32_t q = fetcher; q < count; q += fetchers, at.advance(depth, fetchers)) {
+    if (q >= depth) memory.empty[at.page].wait(~at.round & 1, Spin(block.first_row));
+#pragma unroll
+    for (int c = 0; c < cells; ++c) {
+      const std::uint32_t cell = c * 32 + lane;
+      if (q * Page::positions + cell < block.rows)
+        fetch_row(memory.ring[at.page].right_side + cell, b, block.first_row + (word[c] & 0xffff));
+    }
+    memory.full[at.page].arrive_when_fetched();
+    look_at_page(q + fetchers);
+  }
+}
+
 /// By one thread: tells who computes of the pages that have come, which is less work for them than to look at gates.
 template <class Memory> __device__ void announce_pages(const Memory& memory, const RowBlock& block, int depth)
 {
@@ -167,10 +214,11 @@ template <class Memory> __device__ void announce_pages(const Memory& memory, con
 }
 
 /// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
-///   place_of(k)  of number k in the mailbox
-template <int pollers, class N, class Box, class PlaceOf>
-__device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, N* ghost, const Box& box, unsigned poller,
-                             long long first_row)
+///   place_of(k)          of number k in the mailbox
+///   ghost_of(k, place)   where it is wanted
+template <int pollers, class N, class Box, class PlaceOf, class GhostOf>
+__device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
+                             unsigned poller, long long first_row)
 {
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
   std::uint32_t next = k < count ? place_of(k) : 0;
@@ -183,7 +231,7 @@ __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, N* gh
       if (!missing) continue;
       const auto seen = box.look(at);
       if (!box.arrived(seen)) continue;
-      Tray<N>::put(ghost + own, box.take(at, seen));
+      Tray<N>::put(ghost_of(own, at), box.take(at, seen));
       missing = false;
     }
   }
@@ -227,7 +275,7 @@ __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell
 
 /// A row, or several of one node, and the lanes of a warp that compute with it: what Walking asks of them.
 ///   position_of(thread)  of the step's positions, the one that a group's thread works on
-///   read(page, cell)     what the plan says of the position, and what does not depend on the step before
+///   read(page, cell, position)  what the plan says of the position, and what does not depend on the step before
 ///   compute(mine, spin)  the lane's number, put in its slot where it is `mine`
 ///   put_if(...)          hands it on to others
 ///   last()               the plan's word on steps and mail
@@ -237,6 +285,7 @@ template <class Memory, class V, int near, bool inverts> class GhostRow {
   using N = typename Memory::number;
   using M = Number<V>;
   using Page = typename Memory::Page;
+  using Slot = typename Memory::Slot;
 
 public:
   __device__ GhostRow(const Memory& memory, bool conjugate) : memory_(memory), conjugate_(conjugate) {}
@@ -244,20 +293,22 @@ public:
   static __device__ unsigned position_of(unsigned thread) { return thread; }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ void read(const Page& page, std::uint32_t cell)
+  __device__ void read(const Slot& page, std::uint32_t cell, std::uint32_t position)
   {
     std::uint32_t word[4 * Page::units];
-    read_fields(page, cell, word);
+    read_fields<Page>(page, cell, word);
 #pragma unroll
     for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell];
-    own_ = (word[0] & 0xffff) * number_bytes;
+    own_ = (Memory::has_right_sides ? position : word[0] & 0xffff) * number_bytes;
 #pragma unroll
     for (int j = 0; j < near; ++j) {
       const std::uint32_t two = word[(j + 1) / 2];
       slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * number_bytes;
     }
     last_ = word[4 * Page::units - 1];
-    start_ = right_side();
+    if constexpr (Memory::has_right_sides) start_ = page.right_side[cell];
+    else start_ = *number_at(own_);
+    if (is_scaled_before<N, M>) start_ = scaled(start_);
   }
 
   __device__ N compute(bool mine, Spin spin)
@@ -288,7 +339,6 @@ private:
 
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
-  __device__ N right_side() const { return is_scaled_before<N, M> ? scaled(*number_at(own_)) : *number_at(own_); }
 
   /// The latest number comes last.
   __device__ N finish(const N (&number)[near]) const
@@ -380,9 +430,10 @@ private:
   {
     for (Spin spin(first_row_); arrived_ < begin_ + width_; spin.turn())
       arrived_ = memory_.arrived->count() * positions_a_page;
-    std::uint32_t cell = cell_ + min(me_, width_ - 1);
+    const std::uint32_t own = min(me_, width_ - 1);
+    std::uint32_t cell = cell_ + own;
     if (cell >= cells_) cell -= cells_;
-    row_.read(memory_.ring[cell / positions_a_page], cell % positions_a_page);
+    row_.read(memory_.ring[cell / positions_a_page], cell % positions_a_page, begin_ + own);
   }
 
   const Memory& memory_;

@@ -51,7 +51,7 @@ public:
   }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ __forceinline__ void read(const Page& page, std::uint32_t cell)
+  __device__ __forceinline__ void read(const Page& page, std::uint32_t cell, std::uint32_t)
   {
     std::uint32_t word[4 * Page::units];
     read_fields(page, cell, word);
@@ -205,8 +205,9 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
     if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
   } else if (rank == 0) {
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
-    fetch_ghosts<node_pollers>([place](std::uint32_t k) { return place[k / size] * size + k % size; },
-                               block.ghosts * size, ghost, box, warp - computing - 2, block.first_row);
+    fetch_ghosts<node_pollers, N>([place](std::uint32_t k) { return place[k / size] * size + k % size; },
+                                  block.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
+                                  box, warp - computing - 2, block.first_row);
   }
   __syncwarp();
   __syncthreads();

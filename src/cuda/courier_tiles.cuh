@@ -31,31 +31,37 @@ __device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
 /// Not where rows are as short as a star's, whose tiles read more than one other.
 constexpr bool may_be_chain(int near) { return near != star_near; }
 
+/// What is special of tiles: numbers are inverted, or take the slots of ghosts (CourierPlan::overlay).
+enum class TileForm { plain, inverted, overlaid };
+
 /// owns       a block owns a tile or a run of rows, of `many` columns for one chunk; one lane of a computing warp a row
 ///            of each step
 /// waits      computing lanes for ghosts of their row, and for pages; polling warps for mail of earlier blocks; the
-///            streaming thread for positions that nobody will read
+///            streaming thread, and warps that bring right-hand sides, for positions that nobody will read
 /// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
 ///            in the next launch's mailbox. In a chain all but the last block of a cluster put the ghosts of the next
 ///            block where it reads them, and only the first polls; a block has not ended as long as a ghost is missing
 /// order      mail and ghosts are their own flags (relaxed; device, block); a cluster's blocks meet when ghosts are
 ///            cleared, before anybody puts one: a result that is NaN or infinite may have
-///            come from a ghost that was not there, and is computed again when all are. Steps: named barriers, each
+///            come from a ghost that was not there, and is computed again when all are. `overlaid`: a number takes the
+///            slot of a ghost that rows of earlier steps have read, so that it was there, and nobody reads later.
+///            Steps: named barriers, each
 ///            signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of which one
 ///            thread tells the others with release, which they acquire; and an mbarrier when the first thread, behind
 ///            the barrier of a later step, knows that they have been read
 /// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
 ///            is asked for before it is read, and polling warps wait for nobody in their block
-/// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i, which
+/// result     reproducible: the order of additions depends on the plan only. `inverted`: 1 / x_i in place of x_i, which
 ///            is NaN, too, as long as a ghost is not there
 /// source     design notes 10; no publication known
-template <class N, class V, int near, bool inverts, bool many>
+template <class N, class V, int near, TileForm form, bool many>
 __global__ void __launch_bounds__(ghost_threads<near>, 1)
 solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x,
             bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr bool chain = !many && may_be_chain(near);
+  constexpr bool chain = !many && may_be_chain(near), overlaid = form == TileForm::overlaid;
+  constexpr int pollers = overlaid ? ghost_pollers - right_side_fetchers : ghost_pollers;
   const unsigned cluster = chain ? A.cluster : 1, rank = cluster > 1 ? rank_in_cluster() : 0;
   const Turn turn = take_turn(counter, cluster);
   unsigned tile = static_cast<unsigned>(turn.place);
@@ -64,16 +70,18 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
   if (chain && tile >= A.blocks) return meet_cluster(cluster);
   const RowBlock block = A.block[tile];
   const ValueBox<N> box(mailbox, std::size_t{A.mails} * chunk.chunks, turn.launch, std::size_t{A.mails} * chunk.which);
-  using Memory = GhostMemory<N, GhostPage<Number<V>, near>>;
-  const Memory memory(shared, A.slots + 1 + A.most_ghosts, A.depth);
+  using Memory = GhostMemory<N, GhostPage<Number<V>, near>, overlaid>;
+  const std::uint32_t zero = overlaid ? A.overlay + A.slots : A.slots;
+  const Memory memory(shared, zero + 1 + (overlaid ? 0 : A.most_ghosts), A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) memory.x[A.slots] = N(0);
-  N* ghost = memory.x + A.slots + 1;
-  for (std::uint32_t k = threadIdx.x; k < block.ghosts; k += blockDim.x) Tray<N>::clear(ghost + k);
+  if (threadIdx.x == 0) memory.x[zero] = N(0);
+  N* ghost = memory.x + (overlaid ? A.overlay : A.slots + 1);
+  for (std::uint32_t k = threadIdx.x; k < (overlaid ? A.slots : block.ghosts); k += blockDim.x)
+    Tray<N>::clear(ghost + k);
   for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
   await_launch_before();
   let_next_start();
-  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
+  if (!overlaid) for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
   meet_cluster(cluster);
   const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
@@ -81,21 +89,29 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
     const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
     auto* outlet = box.at(block.first_mail);
     if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
-    using Row = GhostRow<Memory, V, near, inverts>;
+    using Row = GhostRow<Memory, V, near, form == TileForm::inverted>;
     Walking<Memory, Row, Outlet<N, chain>>(A, block, memory, Outlet<N, chain>(outlet), conjugate).run(block.steps);
   } else if (warp == computing) {
     Streaming<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
     if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
+  } else if (overlaid && warp >= computing + 2 + pollers) {
+    if constexpr (overlaid)
+      fetch_right_sides<right_side_fetchers, Memory, N>(A, block, memory, b, warp - computing - 2 - pollers);
   } else if (rank == 0) {
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
-    fetch_ghosts<ghost_pollers>([place](std::uint32_t k) { return place[k]; }, block.ghosts, ghost, box,
-                                warp - computing - 2, block.first_row);
+    const std::uint32_t before = overlaid && tile > 0 ? A.block[tile - 1].first_mail : 0;
+    fetch_ghosts<pollers, N>(
+        [place](std::uint32_t k) { return place[k]; }, block.ghosts,
+        [=](std::uint32_t k, std::uint32_t at) { return ghost + (overlaid ? at - before : k); }, box,
+        warp - computing - 2, block.first_row);
   }
   __syncwarp();
   __syncthreads();
   __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
-  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
+  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) {
+    store_row<N>(x, row, memory.x[overlaid ? A.position[row] : slot]);
+  });
 }
 
 inline std::string in_clusters(unsigned blocks)
@@ -120,6 +136,8 @@ template <class Body> void with_ghosts(int near, Body body)
 /// Four steps must fit wherever their first page begins. They are of 64 rows where rows are long, and so are pages,
 /// of which five do; with wider steps more pages hide how far memory is.
 constexpr int least_depth_with_ghosts(int near) { return ghost_warps(near) > 2 ? 8 : 5; }
+/// Of pages with right-hand sides; and a chain whose ring would be shorter without an overlay is faster with one.
+constexpr int least_overlaid_depth = 7;
 
 /// Numbers that fit beside a ring of `depth` pages.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
@@ -140,13 +158,13 @@ template <class I> std::uint32_t most_rows_of(const CourierPlan<I>& plan)
 template <class T, class N, class V, class I> class TileSet {
 public:
   TileSet(const CourierPlan<I>& plan, GhostArrays<I> arrays)
-      : near_(plan.near), warps_(plan.warps), rows_(most_rows_of(plan)), slots_(plan.slots),
+      : near_(plan.near), warps_(plan.warps), rows_(most_rows_of(plan)), slots_(plan.slots), overlay_(plan.overlay),
         most_ghosts_(plan.most_ghosts), mails_(plan.mails), is_chain_(plan.is_chain),
         arrays_(std::move(arrays)), run_(plan.run)
   {
-    with_ghosts(near_, [&](auto near) {
-      using Memory = GhostMemory<N, GhostPage<Number<V>, near>>;
-      const std::size_t numbers = std::size_t{slots_} + 1 + most_ghosts_, most = memory_of_block();
+    with_form([&](auto near, auto form) {
+      using Memory = GhostMemory<N, GhostPage<Number<V>, near>, form == TileForm::overlaid>;
+      const std::size_t numbers = plan.numbers(), most = memory_of_block();
       depth_ = most_depth * (courier_page / Memory::Page::positions);
       while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > most) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
@@ -154,6 +172,15 @@ public:
   }
 
   int near() const { return near_; }
+  /// body(near entries, plain or overlaid), both integral constants.
+  template <class Body> void with_form(Body body) const
+  {
+    with_ghosts(near_, [&](auto near) {
+      if constexpr (may_be_overlaid(near))
+        if (overlay_ > 0) return body(near, std::integral_constant<TileForm, TileForm::overlaid>());
+      body(near, std::integral_constant<TileForm, TileForm::plain>());
+    });
+  }
   std::uint32_t mails() const { return mails_; }
 
   ///   inverse_diagonal  nullptr: 1
@@ -185,7 +212,8 @@ public:
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
     const GhostView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
-                               mails_, slots_, most_ghosts_, depth_, warps_, blocks, cluster};
+                               mails_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, overlay_,
+                            arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
     const LaunchPlace place = {grid, threads(), memory_, stream, overlaps, cluster};
     cuda::launch(kernel, place, view, mailbox, counter, b, x, conjugate);
@@ -194,14 +222,14 @@ public:
   std::string describe() const
   {
     return std::to_string(arrays_.block.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
-           std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
-           (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
+           std::to_string(most_ghosts_) + " ghosts at most" + (overlay_ ? " in one place, " : ", ") +
+           std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
   }
 
   std::size_t plan_bytes() const
   {
     return arrays_.block.bytes() + run_.bytes() + arrays_.page.bytes() - value_bytes() + arrays_.source.bytes() +
-           arrays_.row.bytes() + arrays_.ghost_place.bytes();
+           arrays_.row.bytes() + arrays_.ghost_place.bytes() + arrays_.position.bytes();
   }
   std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
 
@@ -213,7 +241,7 @@ private:
   int near_, warps_, depth_ = 0;
   unsigned cluster_ = 1;
   std::size_t memory_ = 0;
-  std::uint32_t rows_, slots_, most_ghosts_, mails_;
+  std::uint32_t rows_, slots_, overlay_, most_ghosts_, mails_;
   bool is_chain_;
   GhostArrays<I> arrays_;
   DeviceArray<RowRun> run_;

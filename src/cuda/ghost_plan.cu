@@ -203,6 +203,39 @@ __global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTabl
   }
 }
 
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+number_positions_of_rows(Planning<I> plan, std::uint16_t* position)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile), first = plan.first[tile];
+  for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
+    position[plan.row[first + p]] = static_cast<std::uint16_t>(p);
+}
+
+/// How far behind a ghost's position those levels end that read it, at most.
+///   position  by row, in its tile
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+find_overlay(Planning<I> plan, const std::uint16_t* position, unsigned* distance)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
+  const Key* key = plan.key + plan.first[tile];
+  int most = 1;
+  for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block) {
+    const auto end = static_cast<int>(end_of_level(key, p, rows));
+    for_ghosts(plan, tile, p, [&](I column, unsigned) { most = max(most, end - static_cast<int>(position[column])); });
+  }
+  atomicMax(distance, static_cast<unsigned>(most));
+}
+
+/// Mail of blocks with an overlay: that of each row that is wanted is its position.
+template <class I>
+__global__ void number_mail_by_position(I n, const std::uint16_t* position, const unsigned* wanted, std::uint32_t* mail)
+{
+  const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (row < static_cast<std::size_t>(n)) mail[row] = wanted[row] ? position[row] : courier_no_mail;
+}
+
 /// Where the arrays of a plan are, and what all positions share.
 template <class I> struct PlanArrays {
   const RowBlock* block;
@@ -211,7 +244,8 @@ template <class I> struct PlanArrays {
   I *source, *row;
   std::uint32_t* ghost_place;
   int near;
-  std::uint32_t slots;
+  std::uint32_t zero, first_ghost;  ///< slots
+  const std::uint16_t* position;    ///< of rows in their blocks, with an overlay; else nullptr
 };
 
 /// Steps of a tile.
@@ -267,7 +301,11 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
       const I column = plan.T.column[k];
       const RowPlace place = plan.tiles.place_of(column);
       const bool own = place.tile == tile;
-      entries.add(k, depth[column], own ? place.slot : to.slots + 1 + ghosts.number[ghosts.place_of(tile, column)]);
+      const auto ghost = [&] {
+        return to.position ? to.position[column] : ghosts.number[ghosts.place_of(tile, column)];
+      };
+      const std::uint32_t own_slot = to.position ? to.position[column] : place.slot;
+      entries.add(k, depth[column], own ? own_slot : to.first_ghost + ghost());
     }
     const std::size_t page = block.first_page + p / courier_page, cell = p % courier_page;
     const std::size_t positions = to.shape.positions, at = page * courier_page + cell;
@@ -277,9 +315,10 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
             static_cast<std::size_t>(f % courier_fields)] = static_cast<std::uint16_t>(v);
     };
     const int last = units * courier_fields - 1;
-    set(0, row < 0 ? to.slots : plan.tiles.place_of(row).slot);
+    if (to.position) set(0, row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row));
+    else set(0, row < 0 ? to.zero : plan.tiles.place_of(row).slot);
     for (int j = 0; j < last - 2; ++j)
-      set(j + 1, j < entries.count ? entries.slot[j] : j < to.near ? to.slots : 0);
+      set(j + 1, j < entries.count ? entries.slot[j] : j < to.near ? to.zero : 0);
     const unsigned step = steps.of(p), next = steps.at(step + courier_groups);
     const unsigned width = steps.at(step + courier_groups + 1) - next;
     set(last - 1, next - steps.at(step) | (width ? width - 1 : 0) << 9);
@@ -315,18 +354,28 @@ public:
 
   bool run(const PageShape& shape, CourierPlan<I>* frame, GhostArrays<I>* arrays)
   {
-    CourierPlan<I>& plan = *frame;
     find_depth();
-    if (!cut_rows(&plan)) return false;
-    sort_rows();
-    make_steps(&plan);
-    if (!collect(frame)) return false;
-    take_reports(&plan);
-    fill(plan, shape, arrays);
+    bool planned = plan(frame);
+    if (!planned && overlaid_) {
+      *frame = {};
+      rule_.overlay_slots = 0, position_ = {};
+      planned = plan(frame);
+    }
+    if (!planned) return false;
+    take_reports(frame);
+    fill(*frame, shape, arrays);
     return true;
   }
 
 private:
+  bool plan(CourierPlan<I>* frame)
+  {
+    if (!cut_rows(frame)) return false;
+    sort_rows();
+    make_steps(frame);
+    return collect(frame);
+  }
+
   dim3 tiles() const { return dim3(static_cast<unsigned>(report_.size())); }
   dim3 parts() const { return dim3(static_cast<unsigned>(report_.size()), parts_of_tile); }
 
@@ -355,6 +404,7 @@ private:
     tiling_ = std::move(made.tiling);
     plan->has_ghosts = true;
     plan->near = ghost_near[size_];
+    overlaid_ = made.overlaid;
     pages_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
     report_.resize(plan->block.size());
     std::vector<std::uint32_t> first = {0};
@@ -411,10 +461,10 @@ private:
   bool collect(CourierPlan<I>* out)
   {
     CourierPlan<I>& plan = *out;
-    const std::int64_t room = rule_.ghost_slots[size_] - 1 - plan.slots;
-    if (room < 0) return false;
     std::int64_t rows = 0;
     for (const RowBlock& block : plan.block) rows = std::max<std::int64_t>(rows, block.rows);
+    const std::int64_t room = overlaid_ ? rows + 1 : rule_.ghost_slots[size_] - 1 - plan.slots;
+    if (room < 0) return false;
     table_.most = static_cast<unsigned>(std::min(room, rows * plan.near));
     for (table_.size = 64; table_.size / 2 <= table_.most;) table_.size *= 2;
     const std::size_t all = table_.size * report_.size();
@@ -435,12 +485,33 @@ private:
                                                             reports_.data());
     check_launch("number_ghosts_and_mail");
     plan.is_chain = plan.block.size() > 1 && !far.is_raised();
-    if (plan.is_chain) {
+    if (overlaid_) {
+      if (!plan.is_chain) return false;
+      lay_over(static_cast<std::uint32_t>(rows), &plan);
+      if (plan.numbers() > rule_.overlay_slots) return false;
+      number_mail_by_position<I><<<blocks_for(depth_.size(), threads_a_block), threads_a_block>>>(
+          triangle_.n(), position_.data(), wanted.data(), mail_.data());
+      check_launch("number_mail_by_position");
+    } else if (plan.is_chain) {
       number_mail_as_ghosts<I><<<parts(), threads_a_block>>>(table_, mail_.data());
       check_launch("number_mail_as_ghosts");
     }
     read_reports();
     return true;
+  }
+
+  void lay_over(std::uint32_t rows, CourierPlan<I>* plan)
+  {
+    position_ = DeviceArray<std::uint16_t>(depth_.size());
+    number_positions_of_rows<I><<<parts(), threads_a_block>>>(view_, position_.data());
+    check_launch("number_positions_of_rows");
+    DeviceArray<unsigned> distance(1);
+    distance.fill(0, nullptr);
+    find_overlay<I><<<parts(), threads_a_block>>>(view_, position_.data(), distance.data());
+    check_launch("find_overlay");
+    std::uint32_t found;
+    distance.read(&found, 0, 1, nullptr);
+    plan->lay_over(found, rows);
   }
 
   /// What blocks have, one behind the other.
@@ -453,10 +524,11 @@ private:
       block.first_step = steps;
       block.first_ghost = ghosts_;
       block.first_mail = plan->mails;
-      block.steps = report.steps, block.ghosts = report.ghosts, block.mails = report.mails;
+      block.steps = report.steps, block.ghosts = report.ghosts;
+      block.mails = plan->overlay ? block.rows : report.mails;
       std::copy_n(report.width, courier_groups, block.width);
       plan->most_ghosts = std::max<std::uint32_t>(plan->most_ghosts, report.ghosts);
-      plan->mails += report.mails;
+      plan->mails += block.mails;
       steps += report.steps;
       ghosts_ += report.ghosts;
     }
@@ -467,19 +539,22 @@ private:
     GhostArrays<I> arrays(pages_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
     arrays.block = DeviceArray<RowBlock>(plan.block);
     const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), shape, arrays.source.data(),
-                              arrays.row.data(), arrays.ghost_place.data(), plan.near, plan.slots};
+                              arrays.row.data(), arrays.ghost_place.data(), plan.near, plan.zero_slot(),
+                              plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
     fill_positions<I><<<parts(), threads_a_block>>>(view_, table_, depth_.data(), step_begin_.data(), mail_.data(), to);
     check_launch("fill_positions");
     find_mail_of_ghosts<I><<<parts(), threads_a_block>>>(view_, table_, mail_.data(), to);
     check_launch("find_mail_of_ghosts");
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    arrays.position = std::move(position_);
     *out = std::move(arrays);
   }
 
   const DeviceTriangle<I>& triangle_;
-  const CourierRule& rule_;
+  CourierRule rule_;
   const int size_;  ///< of ghost_near
   Tiling<I> tiling_;
+  bool overlaid_ = false;
   std::size_t pages_ = 0;
   std::int64_t ghosts_ = 0;
   std::vector<TileReport> report_;
@@ -493,6 +568,7 @@ private:
   DeviceArray<I> table_row_;
   DeviceArray<unsigned> table_first_, table_number_;
   DeviceArray<std::uint32_t> mail_;     ///< by row
+  DeviceArray<std::uint16_t> position_;  ///< by row, in its tile: with an overlay
   Planning<I> view_ = {};
   RowTables<I> table_ = {};
 };

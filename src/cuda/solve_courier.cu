@@ -121,6 +121,11 @@ template <class T, class V> CourierRule rule_of_device()
       const std::int64_t fit = numbers_that_fit<GhostMemory<N, GhostPage<M, near>>, N>(least_depth_with_ghosts(near));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
+  constexpr int longest = ghost_near[ghost_sizes - 1];
+  using Page = GhostPage<M, longest>;
+  rule.plane_slots = numbers_that_fit<GhostMemory<N, Page>, N>(least_overlaid_depth);
+  rule.overlay_slots =
+    std::min<std::int64_t>(numbers_that_fit<GhostMemory<N, Page, true>, N>(least_overlaid_depth), 0xfff0);
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   rule.most_near = courier_most_near<N>;
   rule.most_warps = 4;
@@ -258,11 +263,11 @@ public:
         chunks_(tiles_->mails()), wide_chunks_(0)
   {
     if (star && columns_of<Bundle<T>> > 1) star_ = *star;
-    with_ghosts(tiles_->near(), [&](auto near) {
-      allow_shared_memory(solve_tiles<N, V, near, false, false>, memory_of_block());
-      tiles_->take_clusters(solve_tiles<N, V, near, false, false>);
+    tiles_->with_form([&](auto near, auto form) {
+      allow_shared_memory(solve_tiles<N, V, near, form, false>, memory_of_block());
+      tiles_->take_clusters(solve_tiles<N, V, near, form, false>);
       if constexpr (can_invert<T, V, near>)
-        allow_shared_memory(solve_tiles<N, V, near, true, false>, memory_of_block());
+        allow_shared_memory(solve_tiles<N, V, near, TileForm::inverted, false>, memory_of_block());
     });
     counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -304,7 +309,7 @@ public:
     tiles_->refresh(c, nullptr, stream);
     with_ghosts(tiles_->near(), [&](auto near) {
       if constexpr (can_invert<T, V, near>)
-        launch_one(solve_tiles<N, V, near, true, false>, b, y, false, stream, false);
+        launch_one(solve_tiles<N, V, near, TileForm::inverted, false>, b, y, false, stream, false);
     });
   }
 
@@ -321,8 +326,8 @@ private:
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    with_ghosts(tiles_->near(), [&](auto near) {
-      launch_one(solve_tiles<N, V, near, false, false>, b, x, conjugate, stream, overlaps);
+    tiles_->with_form([&](auto near, auto form) {
+      launch_one(solve_tiles<N, V, near, form, false>, b, x, conjugate, stream, overlaps);
     });
   }
 
@@ -343,9 +348,9 @@ private:
   static void run_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, bool conjugate,
                          cudaStream_t stream, bool overlaps)
   {
-    with_ghosts(tiles.near(), [&](auto near) {
+    tiles.with_form([&](auto near, auto form) {
       if constexpr (columns_of<Part> == 1 || near == star_near) {
-        const auto kernel = solve_tiles<Part, V, near, false, true>;
+        const auto kernel = solve_tiles<Part, V, near, form, true>;
         allow_shared_memory(kernel, memory_of_block());
         launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
                                       bool overlap) {

@@ -13,7 +13,7 @@ namespace syncfree {
 namespace {
 
 /// Small blocks, so that small matrices have several, with ghosts and without.
-constexpr CourierRule host_rule = {300, 0, 0, 16, 0, 8, 8, 1, 132, {450, 450, 600}};
+constexpr CourierRule host_rule = {300, 0, 0, 16, 0, 8, 8, 1, 132, {450, 450, 600}, true, {}, 32, 600, 600};
 
 template <class I> CourierPlan<I> plan_blocks(const PatternView<I>& pattern, bool lower)
 {
@@ -30,7 +30,7 @@ public:
   explicit CourierSolver(TriangleView<V, I> triangle)
       : triangle_(triangle), plan_(plan_blocks(triangle.pattern, triangle.lower)), mailbox_(plan_.mails)
   {
-    if (plan_.slots > 0) x_.resize(plan_.slots + 1 + plan_.most_ghosts);
+    if (plan_.slots > 0) x_.resize(plan_.numbers());
   }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
@@ -59,10 +59,11 @@ private:
 
   template <bool conjugated> void solve_block(const RowBlock& block, const T* b, T* x)
   {
-    for_runs(block, [&](const RowRun& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
-    x_[plan_.slots] = T(0);
+    if (plan_.overlay == 0)
+      for_runs(block, [&](const RowRun& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
+    x_[plan_.zero_slot()] = T(0);
     for (std::uint32_t k = 0; k < block.ghosts; ++k)
-      x_[plan_.slots + 1 + k] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
+      x_[plan_.ghost_slot(block, k)] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
     const std::int64_t first = block.first_page * courier_page;
     std::int64_t begin = first, lane = 0;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
@@ -70,10 +71,16 @@ private:
       for (std::int64_t p = begin; p < end; ++p)
         if (plan_.reads_mail(p)) read_mail<conjugated>(block, p, &lane);
       /* all that a step reads was there before it: its rows are done backwards */
-      for (std::int64_t p = end; p > begin; --p) solve_position<conjugated>(block, p - 1);
+      for (std::int64_t p = end; p > begin; --p) {
+        const I row = plan_.row[p - 1];
+        T& own = x_[plan_.overlay ? p - 1 - first : plan_.own_slot(p - 1)];
+        own = solve_position<conjugated>(block, p - 1, plan_.overlay ? b[row] : own);
+        if (plan_.overlay) x[row] = own;
+      }
       begin = end;
     }
-    for_runs(block, [&](const RowRun& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
+    if (plan_.overlay == 0)
+      for_runs(block, [&](const RowRun& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
   }
 
   template <class Body> void for_runs(const RowBlock& block, Body body) const
@@ -95,9 +102,8 @@ private:
     *lane += plan_.far_lanes;
   }
 
-  template <bool conjugated> void solve_position(const RowBlock& block, std::int64_t position)
+  template <bool conjugated> T solve_position(const RowBlock& block, std::int64_t position, T x)
   {
-    T& x = x_[plan_.own_slot(position)];
     for (int j = 0; j < plan_.near; ++j) {
       const I k = plan_.source[plan_.near_place(position, j)];
       if (k >= 0) x -= multiply(stored<conjugated>(triangle_.value[k]), x_[plan_.near_slot(position, j)]);
@@ -106,6 +112,7 @@ private:
       x = multiply(x, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
     const std::uint32_t mail = plan_.mail_of(block, position);
     if (mail != courier_no_mail) mailbox_[mail] = x;
+    return x;
   }
 
   TriangleView<V, I> triangle_;

@@ -66,7 +66,24 @@ struct Planned {
       }
     return owner;
   }
+  /// The slot of a position's number, and the row that has a slot.
+  std::uint32_t own_slot(const RowBlock& block, std::uint32_t p) const
+  {
+    return plan.overlay ? p : plan.own_slot(position(block, p));
+  }
+  I own_row_of_slot(const RowBlock& block, std::uint32_t slot) const
+  {
+    return plan.overlay ? rows(block)[slot] : row_of_slot(block, slot);
+  }
   std::uint32_t mail(const RowBlock& block, std::uint32_t p) const { return plan.mail_of(block, position(block, p)); }
+  /// The row whose number is in a slot as a ghost, -1 of none.
+  ///   sender  by place in the mailbox
+  I sender_of_ghost(const RowBlock& block, std::uint32_t slot, const std::vector<I>& sender) const
+  {
+    for (std::uint32_t k = 0; k < block.ghosts; ++k)
+      if (plan.ghost_slot(block, k) == slot) return sender[plan.ghost_place[block.first_ghost + k]];
+    return -1;
+  }
   /// The triangle's entries of a position that are near.
   std::vector<I> near(const RowBlock& block, std::uint32_t p) const
   {
@@ -111,6 +128,23 @@ std::vector<CourierRule> tile_rules()
   return all;
 }
 
+/// Each so manieth row reads nobody, as rows of a boundary.
+OwnedPattern<I> without_rows_at(const OwnedPattern<I>& T, I stride)
+{
+  std::vector<std::vector<I>> rows(T.n);
+  for (I row = 0; row < T.n; ++row)
+    if (row % stride != 3) rows[row].assign(&T.column[T.row_begin[row]], &T.column[T.row_begin[row + 1]]);
+  return pattern_of(rows);
+}
+
+/// Of boxes whose planes have no room beside each other.
+CourierRule overlaid_rule()
+{
+  CourierRule rule;
+  rule.ghost_slots[ghost_sizes - 1] = 80;
+  return rule;
+}
+
 template <class Look> void for_each_plan(Look look)
 {
   for (const bool lower : {true, false}) {
@@ -130,6 +164,8 @@ template <class Look> void for_each_plan(Look look)
       one(odd_star(11, 7, 6, lower), rule, "odd star");
       one(stencil_triangle<I>(9, 7, 6, true, lower), rule, "box");
     }
+    one(stencil_triangle<I>(9, 7, 6, true, lower), overlaid_rule(), "box, overlaid");
+    one(stencil_triangle<I>(8, 12, 5, true, lower), overlaid_rule(), "box, overlaid, even lines");
   }
 }
 
@@ -193,6 +229,7 @@ TEST(CourierPlans, take_rows_by_level_in_steps_that_the_warps_hold)
 TEST(CourierPlans, give_every_entry_a_way)
 {
   for_each_plan([](const Planned& p, bool, const CourierRule&) {
+    const std::vector<std::size_t> owner = p.owners();
     std::vector<I> sender(p.plan.mails, I(-1));
     for (const RowBlock& block : p.plan.block)
       for (std::uint32_t at = 0; at < block.rows; ++at)
@@ -207,22 +244,22 @@ TEST(CourierPlans, give_every_entry_a_way)
       for (std::uint32_t at = 0; at < block.rows; ++at) {
         const I row = p.rows(block)[at];
         const std::int64_t position = Planned::position(block, at);
-        EXPECT_EQ(p.row_of_slot(block, p.plan.own_slot(position)), row);
+        EXPECT_EQ(p.own_row_of_slot(block, p.own_slot(block, at)), row);
         const std::vector<I> near = p.near(block, at);
         for (std::size_t j = 0; j < near.size(); ++j) {
           ++seen[near[j]];
           EXPECT_EQ(p.row_of(near[j]), row);
           const std::uint32_t slot = p.plan.near_slot(position, static_cast<int>(j));
-          const I read = slot > p.plan.slots ? sender[p.plan.ghost_place[block.first_ghost + slot - p.plan.slots - 1]]
-                                             : p.row_of_slot(block, slot);
-          EXPECT_EQ(read, p.T.column[near[j]]);
+          const I column = p.T.column[near[j]];
+          const bool is_ghost = p.plan.has_ghosts && owner[column] != owner[row];
+          EXPECT_EQ(is_ghost ? p.sender_of_ghost(block, slot, sender) : p.own_row_of_slot(block, slot), column);
           EXPECT_LT(p.depth[p.T.column[near[j]]], p.depth[row]);
           if (j > 0) {
             EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]]) << "the latest last";
           }
         }
         for (std::size_t j = near.size(); j < static_cast<std::size_t>(p.plan.near); ++j)
-          EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), p.plan.slots) << "not the slot of zero";
+          EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), p.plan.zero_slot());
         if (!p.plan.reads_mail(position)) continue;
         const std::size_t bundle = block.first_bundle + lane / 32, lanes = p.plan.far_lanes;
         ASSERT_LT(lane / 32, block.bundles);
@@ -335,6 +372,75 @@ TEST(CourierPlans, of_chains_number_mail_as_it_is_read)
     EXPECT_FALSE(Planned(box, lower, parts).plan.is_chain) << "a block reads several";
     EXPECT_FALSE(Planned(box, lower, CourierRule{1000, 240}).plan.is_chain) << "alone";
     EXPECT_FALSE(Planned(odd_star(20, 12, 15, lower), lower, tile_rules()[2]).plan.is_chain) << "tiles";
+  }
+}
+
+/// What a slot holds, step by step: a row finds all that it reads, and its number replaces only what has been read.
+TEST(CourierPlans, with_an_overlay_put_numbers_where_ghosts_are_done_with)
+{
+  for (const bool lower : {true, false})
+    for (const bool whole : {true, false}) {
+      SCOPED_TRACE(testing::Message() << whole << (lower ? " lower" : " upper"));
+      const OwnedPattern<I> box = stencil_triangle<I>(9, 11, 6, true, lower);
+      const Planned p(whole ? box : without_rows_at(box, 7), lower, overlaid_rule());
+      ASSERT_GT(p.plan.overlay, 0u);
+      ASSERT_TRUE(p.plan.is_chain);
+      ASSERT_EQ(p.plan.block.size(), 6u);
+      if (whole) {
+        EXPECT_LE(p.plan.overlay, 4u * 5) << "levels of up to five rows";
+      }
+      std::vector<I> sender(p.plan.mails, I(-1));
+      for (const RowBlock& block : p.plan.block) {
+        std::vector<I> held(p.plan.numbers(), I(-1));
+        std::set<std::uint32_t> unread;
+        for (std::uint32_t k = 0; k < block.ghosts; ++k) {
+          held[p.plan.ghost_slot(block, k)] = sender[p.plan.ghost_place[block.first_ghost + k]];
+          unread.insert(p.plan.ghost_slot(block, k));
+        }
+        std::uint32_t begin = 0;
+        for (std::uint32_t s = 0; s < block.steps; ++s) {
+          const std::uint32_t end = p.plan.step_end[block.first_step + s];
+          /* whichever row of a step is first, the others still read what they wait for */
+          for (std::uint32_t at = begin; at < end; ++at) {
+            const std::vector<I> near = p.near(block, at);
+            EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
+            for (std::size_t j = 0; j < near.size(); ++j)
+              EXPECT_EQ(held[p.plan.near_slot(Planned::position(block, at), static_cast<int>(j))],
+                        p.T.column[near[j]]);
+          }
+          for (std::uint32_t at = begin; at < end; ++at) {
+            held[at] = p.rows(block)[at];
+            if (p.mail(block, at) != courier_no_mail) sender[p.mail(block, at)] = p.rows(block)[at];
+            for (int j = 0; j < p.plan.near; ++j) unread.erase(p.plan.near_slot(Planned::position(block, at), j));
+          }
+          begin = end;
+        }
+        EXPECT_TRUE(unread.empty());
+      }
+    }
+}
+
+/// Who reads a late number of the plane before would need more room: planes are cut as if there were no overlay.
+TEST(CourierPlans, have_no_overlay_where_ghosts_are_read_late)
+{
+  for (const bool lower : {true, false}) {
+    const OwnedPattern<I> box = stencil_triangle<I>(9, 7, 6, true, lower);
+    std::vector<std::vector<I>> rows(box.n);
+    for (I row = 0; row < box.n; ++row)
+      rows[row].assign(&box.column[box.row_begin[row]], &box.column[box.row_begin[row + 1]]);
+    const I first = lower ? 63 : box.n - 64;  // of the second plane
+    rows[lower ? first + 62 : first - 62] = {lower ? 0 : box.n - 1};
+    const OwnedPattern<I> late = pattern_of(rows);
+    CourierRule none = overlaid_rule();
+    none.overlay_slots = 0;
+    CourierRule tight = overlaid_rule();
+    tight.overlay_slots = 100;
+    const Planned without(late, lower, tight), expected(late, lower, none), with(late, lower, overlaid_rule());
+    EXPECT_EQ(without.plan.overlay, 0u);
+    EXPECT_EQ(without.plan.block.size(), expected.plan.block.size());
+    EXPECT_EQ(without.plan.numbers(), expected.plan.numbers());
+    EXPECT_GT(with.plan.overlay, 50u);
+    EXPECT_GT(Planned(box, lower, tight).plan.overlay, 0u);
   }
 }
 

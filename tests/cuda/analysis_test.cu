@@ -376,6 +376,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
     const auto brought = GhostArrays<I>::template upload<Page>(truth);
     EXPECT_EQ(frame.warps, truth.warps);
     EXPECT_EQ(frame.slots, truth.slots);
+    EXPECT_EQ(frame.overlay, truth.overlay);
     EXPECT_EQ(frame.mails, truth.mails);
     EXPECT_EQ(frame.most_ghosts, truth.most_ghosts);
     EXPECT_EQ(frame.is_chain, truth.is_chain);
@@ -385,6 +386,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
     EXPECT_EQ(host(made.source), host(brought.source));
     EXPECT_EQ(host(made.row), host(brought.row));
     EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
+    EXPECT_EQ(host(made.position), host(brought.position));
     EXPECT_EQ(fields<Page>(made.page), fields<Page>(brought.page));
   };
   ASSERT_GT(near, 0);
@@ -393,21 +395,36 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
   else compare(std::integral_constant<int, ghost_near[2]>());
 }
 
+/// Each seventh reads nobody.
+template <class I> OwnedPattern<I> without_some_rows(const OwnedPattern<I>& T)
+{
+  OwnedPattern<I> out;
+  out.n = T.n;
+  for (I row = 0; row < T.n; ++row) {
+    for (I k = T.row_begin[row]; k < T.row_begin[row + 1] && row % 7 != 3; ++k) out.column.push_back(T.column[k]);
+    out.row_begin.push_back(static_cast<I>(out.column.size()));
+  }
+  return out;
+}
+
 TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
 {
   using I = TypeParam;
-  CourierRule by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room;
+  CourierRule by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, overlaid, hardly_overlaid;
   short_runs.rows = 37;
   narrow_steps.warps = 1;
   of_nodes.rows_a_warp = 3;
-  parts_of_planes.ghost_slots[2] = 230;
+  parts_of_planes.ghost_slots[2] = overlaid.ghost_slots[2] = hardly_overlaid.ghost_slots[2] = 230;
+  parts_of_planes.overlay_slots = 0, hardly_overlaid.overlay_slots = 150;
   no_room.ghost_slots[0] = no_room.ghost_slots[1] = no_room.ghost_slots[2] = 40;
   for (const bool lower : {true, false}) {
     const std::vector<OwnedPattern<I>> triangles = {
-        stencil_triangle<I>(13, 11, 9, true, lower), stencil_triangle<I>(60, 45, 1, true, lower),
+        stencil_triangle<I>(13, 11, 9, true, lower), without_some_rows(stencil_triangle<I>(13, 11, 9, true, lower)),
+        stencil_triangle<I>(14, 11, 9, true, lower), stencil_triangle<I>(60, 45, 1, true, lower),
         random_deep_triangle<I>(8, 300, 1, lower), random_triangle<I>(11, 400, 1, lower)};
     for (std::size_t t = 0; t < triangles.size(); ++t)
-      for (const CourierRule& rule : {by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room}) {
+      for (const CourierRule& rule : {by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, overlaid,
+                                      hardly_overlaid}) {
         SCOPED_TRACE(testing::Message() << "triangle " << t << (lower ? " lower" : " upper"));
         ASSERT_LE(longest_of(triangles[t].view(), 1), ghost_near[ghost_sizes - 1]);
         compare_ghost_plans(triangles[t], lower, rule);

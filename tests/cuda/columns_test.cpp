@@ -119,6 +119,15 @@ TEST(DeviceColumns, of_grids_are_solved_as_one_by_one)
   }
 }
 
+TEST(DeviceColumns, of_planes_over_each_other_are_solved_as_one_by_one)
+{
+  if (short_run()) return;
+  const auto A = box_of_points(110, 111, 4, 1);
+  const auto p = analysed_whole(A, "courier");
+  EXPECT_NE(p->summarize().plan.find("in one place"), std::string::npos) << p->summarize().plan;
+  compare_all(*p, A, {2, 3, 8});
+}
+
 template <class T> class DeviceColumnsOf : public testing::Test {};
 using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(DeviceColumnsOf, Scalars);
@@ -151,12 +160,24 @@ template <class T> void expect_as_one_by_one(const OwnedCsr<T, I>& A)
       }
 }
 
+/// Planes that are laid over each other, for which numbers of each size need others.
+template <class T> OwnedCsr<T, I> planes_over_each_other()
+{
+  const I edge = sizeof(T) == 4 ? 170 : sizeof(T) == 8 ? 110 : 85;
+  const auto A = box_of_points(edge, edge, 3, 1);
+  OwnedCsr<T, I> B;
+  B.n = A.n, B.row_begin = A.row_begin, B.column = A.column;
+  B.value.assign(A.value.begin(), A.value.end());
+  return B;
+}
+
 /// Numbers of 4, 8 and 16 bytes have other words and chunks, those of the factor in single storage other pages.
 TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
 {
   using T = TypeParam;
   expect_as_one_by_one(short_run() ? make_poisson<T, I>(9, 8, 7) : make_poisson<T, I>(33, 32, 31));
   expect_as_one_by_one(make_battery_matrix<T, I>("nodes"));
+  if (!short_run()) expect_as_one_by_one(planes_over_each_other<T>());
 }
 
 /// One column of many has what is no number; its neighbours do not see it, nor does the next solve.

@@ -43,6 +43,19 @@ TEST(Device, courier_runs_more_blocks_than_there_are_multiprocessors)
   EXPECT_EQ(to.get(), first);
 }
 
+/// Each so manieth row reads no other, as those of a boundary do.
+OwnedCsr<double, I> with_lone_rows(const OwnedCsr<double, I>& A, I stride)
+{
+  OwnedCsr<double, I> B;
+  B.n = A.n;
+  for (I i = 0; i < A.n; ++i) {
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)
+      if (i % stride != 5 || A.column[k] == i) B.column.push_back(A.column[k]), B.value.push_back(A.value[k]);
+    B.row_begin.push_back(static_cast<I>(B.column.size()));
+  }
+  return B;
+}
+
 /// Right solutions, all alike, with what is not a number in between; then in place.
 void expect_solves_with_nan_between(Cuda* p, const OwnedCsr<double, I>& A, double tolerance = 1e-12)
 {
@@ -222,7 +235,7 @@ TEST(Device, courier_solves_boxes_by_chains)
     I x, y, z, unknowns;
     bool chain;
   };
-  for (Box g : {Box{30, 30, 30, 1, true}, {110, 110, 5, 1, false}, {7, 5, 9, 2, true}, {6, 7, 8, 3, true},
+  for (Box g : {Box{30, 30, 30, 1, true}, {160, 160, 3, 1, false}, {7, 5, 9, 2, true}, {6, 7, 8, 3, true},
                 {20, 20, 18, 3, true}, {300, 60, 1, 3, true}, {75, 75, 3, 3, false}, {2, 2, 3, 3, false}}) {
     if (short_run() && g.x * g.y * g.z * g.unknowns > 1300) continue;
     SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z << " x " << g.unknowns);
@@ -236,6 +249,26 @@ TEST(Device, courier_solves_boxes_by_chains)
     EXPECT_EQ(plan.find(nodes) != std::string::npos, g.unknowns > 1) << plan;
     EXPECT_EQ(plan.find("in clusters") != std::string::npos, g.chain && clusters_can_be()) << plan;
     expect_solves_with_nan_between(p.get(), A);
+  }
+}
+
+/// Planes that have no room beside each other; parts of planes where some rows are read late.
+TEST(Device, courier_lays_planes_over_each_other)
+{
+  const std::vector<std::array<I, 3>> all = {{110, 110, 3}, {111, 109, 19}, {300, 45, 4}, {8, 1700, 3}, {128, 128, 9}};
+  for (const auto& [x, y, z] : all) {
+    if (short_run() && z > 3) continue;
+    SCOPED_TRACE(testing::Message() << x << " x " << y << " x " << z);
+    for (const bool whole : {true, false}) {
+      if (short_run() && !whole) continue;
+      const auto box = box_of_points(x, y, z, 1), A = whole ? box : with_lone_rows(box, 13);
+      const auto p = make_cuda_preconditioner<double, I>();
+      ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+      ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+      const std::string plan = p->summarize().plan;
+      EXPECT_EQ(plan.find(" ghosts at most in one place") != std::string::npos, whole) << plan;
+      expect_solves_with_nan_between(p.get(), A);
+    }
   }
 }
 
