@@ -4,19 +4,31 @@
     python3 config/racecheck.py LIST REPORT
 
 A line of LIST names two functions, or one that meets itself, in the order of the alphabet, and behind a bar says why
-their accesses to the same place are no race. The program needs -lineinfo, which brings the functions' names. Ends with
-0 where all reports are on the list and the tool came to its end.
+their accesses to the same place are no race. The program needs -lineinfo, which brings the functions' names. Needs
+c++filt where the tool gives a file and a mangled name. Ends with 0 where all reports are on the list and the tool came
+to its end.
 """
 
 import collections
+import functools
 import re
+import subprocess
 import sys
 
-ACCESS = re.compile(r"(?:Read|Write) access at (.*?)\+0x")
+ACCESS = re.compile(r"(?:Read|Write) access at (.*?)\+0x\w+(?: in (_Z\w+))?")
 
 
-def function_name(signature):
-    """Class and name, without namespaces, templates and arguments."""
+@functools.lru_cache(maxsize=None)
+def demangled(name):
+    """The signature."""
+    return subprocess.run(["c++filt", name], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def function_name(access):
+    """Class and name, without namespaces, templates and arguments, of a signature or of a file and a mangled name."""
+    signature, mangled = access
+    if signature.startswith("/") and mangled:
+        signature = demangled(mangled)
     depth, text = 0, ""
     for letter in signature.replace("<unnamed>::", ""):
         depth += (letter == "<") - (letter == ">")

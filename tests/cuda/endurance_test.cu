@@ -55,18 +55,28 @@ long asked_rounds()
   return rounds;
 }
 
-/// In space and in a plane, of several blocks; a tenth of the rounds with several columns.
+/// A tenth of the rounds with several columns.
+///   plan  says so, of the form that is meant
+void expect_equal_solves_by_courier(const OwnedCsr<double, I>& A, const char* plan, long rounds)
+{
+  const auto p = make_cuda_preconditioner<double, I>();
+  ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  EXPECT_NE(p->summarize().plan.find(plan), std::string::npos) << p->summarize().plan;
+  EXPECT_EQ(differences(*p, A.n, rounds), 0u) << p->summarize().plan;
+  EXPECT_EQ(differences(*p, A.n, rounds / 10, 5), 0u) << p->summarize().plan << ", several columns";
+}
+
+/// In space and in a plane, of several blocks.
 TEST(Endurance, many_solves_by_lines_are_bitwise_equal)
 {
-  const long rounds = asked_rounds();
-  for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)}) {
-    const auto p = make_cuda_preconditioner<double, I>();
-    ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
-    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-    EXPECT_NE(p->summarize().plan.find(" lines"), std::string::npos) << p->summarize().plan;
-    EXPECT_EQ(differences(*p, A.n, rounds), 0u) << p->summarize().plan;
-    EXPECT_EQ(differences(*p, A.n, rounds / 10, 5), 0u) << p->summarize().plan << ", several columns";
-  }
+  for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)})
+    expect_equal_solves_by_courier(A, " lines", asked_rounds());
+}
+
+TEST(Endurance, many_solves_by_planes_over_each_other_are_bitwise_equal)
+{
+  expect_equal_solves_by_courier(box_of_points(110, 110, 10, 1), "in one place", asked_rounds() / 10);
 }
 
 TEST(Endurance, many_solves_are_bitwise_equal)
