@@ -3,53 +3,14 @@
 #
 #   bash config/test.sh
 #
-# One line a stage; what a stage printed is in build/log, and the end of it on screen when the stage
-# fails. A failing stage does not keep the others from running. A second run installs and builds
-# nothing. The distribution's complex PETSc and the one with 64-bit indices are tested too, unless
+# One line a stage; what a stage printed is in build/log. A second run installs and builds nothing. What takes hours is
+# in nightly.sh. The distribution's complex PETSc and the one with 64-bit indices are tested too, unless
 # PETSC_DIR is set. The stages with PETSc 3.26 need the folder ../shared/petsc-cuda and CUDA's libraries: where
 # these are missing they are skipped and counted; with CI=true such a skip is a failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
-
-passed=0 failed=0 skipped=0
-mkdir -p build/log
-
-# stage NAME COMMAND...: the command's last line is `RESULT passed failed skipped`
-stage() {
-  local name=$1 log="build/log/$1.log" begin=$SECONDS status
-  shift
-  printf '%-26s' "$name"
-  timeout -k 10 1800 "$@" >"$log" 2>&1 </dev/null
-  status=$?
-  set -- $(result_of "$log" $status)
-  printf '%6d passed %4d failed %4d skipped %5d s\n' "$1" "$2" "$3" $((SECONDS - begin))
-  passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
-  if [ "$2" != 0 ]; then
-    printf -- '---- exit status %d, end of %s:\n' $status "$log"
-    tail -n 60 "$log"
-    printf -- '----\n'
-  elif [ "$3" != 0 ]; then
-    grep -aiE '^ *skipped' "$log" | cut -c 1-150 | head -n 8
-  fi
-}
-
-# step NAME COMMAND...: a stage that counts as one test and passes if the command succeeds
-step() {
-  local name=$1
-  shift
-  stage "$name" bash -c '. config/setup.sh; "$@" && echo "RESULT 1 0 0"' step "$@"
-}
-
-# skip NAME REASON
-skip() {
-  printf '%-26s skipped: %s\n' "$1" "$2"
-  if [ "${CI:-}" = true ]; then failed=$((failed + 1)); else skipped=$((skipped + 1)); fi
-}
-
-gtest() { stage "$1" python3 config/gtest.py --jobs "$jobs" "${@:2}"; }  # NAME PROGRAM [ARGUMENT...]
-# The same by one process, where its threads wait for each other: two on two cores took three times as long.
-gtest_alone() { jobs=1 gtest "$@"; }
+. config/stages.sh
 
 gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
   local missing
@@ -137,5 +98,4 @@ stage processes python3 tests/petsc/processes.py --petsc-dir "$PETSC_DIR" --pets
 stage programs python3 tests/petsc/programs.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
   --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/programs"
 
-printf 'all stages took %d s\n' $SECONDS
-print_result $passed $failed $skipped
+end_stages

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs what test.sh leaves out because it takes long: all sizes and rounds under the sanitizers. Ends with
+# `N passed, N failed[, N skipped]`.
+#
+#   bash config/nightly.sh
+#
+# As test.sh, with which it shares packages and builds: one line a stage, logs in build/log/nightly-*.log. Some hours on
+# two cores.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. config/setup.sh
+. config/stages.sh
+
+need_packages test
+find_petsc
+stage_prefix=nightly- stage_limit=14400
+export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is tested
+export SYNCFREE_MATRICES="$PWD/../shared/matrices"
+unset SYNCFREE_SHORT # all sizes, four teams of threads
+
+step sanitize-build build build/sanitize all --preset sanitize
+gtest sanitize-core build/sanitize/core_tests
+for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
+gtest_alone sanitize-host build/sanitize/host_tests
+step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" --preset sanitize-thread
+stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
+stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
+
+end_stages
