@@ -396,20 +396,20 @@ static PetscErrorCode MatDestroy_SyncFree(Mat F)
 
 static void SetOperations(Mat F)
 {
-  F->ops->ilufactorsymbolic     = MatILUFactorSymbolic_SyncFree;
-  F->ops->iccfactorsymbolic     = MatICCFactorSymbolic_SyncFree;
-  F->ops->lufactornumeric       = MatFactorNumeric_SyncFree;
-  F->ops->choleskyfactornumeric = MatFactorNumeric_SyncFree;
-  F->ops->solve                 = MatSolve_SyncFree;
-  F->ops->solvetranspose        = MatSolveTranspose_SyncFree;
-  F->ops->forwardsolve          = MatForwardSolve_SyncFree;
-  F->ops->backwardsolve         = MatBackwardSolve_SyncFree;
-  F->ops->matsolve              = MatMatSolve_SyncFree;
-  F->ops->matsolvetranspose     = MatMatSolveTranspose_SyncFree;
-  F->ops->getinfo               = MatGetInfo_SyncFree;
-  F->ops->getdiagonal           = MatGetDiagonal_SyncFree;
-  F->ops->view                  = MatView_SyncFree;
-  F->ops->destroy               = MatDestroy_SyncFree;
+  F->ops->ilufactorsymbolic     = guarded<MatILUFactorSymbolic_SyncFree>;
+  F->ops->iccfactorsymbolic     = guarded<MatICCFactorSymbolic_SyncFree>;
+  F->ops->lufactornumeric       = guarded<MatFactorNumeric_SyncFree>;
+  F->ops->choleskyfactornumeric = guarded<MatFactorNumeric_SyncFree>;
+  F->ops->solve                 = guarded<MatSolve_SyncFree>;
+  F->ops->solvetranspose        = guarded<MatSolveTranspose_SyncFree>;
+  F->ops->forwardsolve          = guarded<MatForwardSolve_SyncFree>;
+  F->ops->backwardsolve         = guarded<MatBackwardSolve_SyncFree>;
+  F->ops->matsolve              = guarded<MatMatSolve_SyncFree>;
+  F->ops->matsolvetranspose     = guarded<MatMatSolveTranspose_SyncFree>;
+  F->ops->getinfo               = guarded<MatGetInfo_SyncFree>;
+  F->ops->getdiagonal           = guarded<MatGetDiagonal_SyncFree>;
+  F->ops->view                  = guarded<MatView_SyncFree>;
+  F->ops->destroy               = guarded<MatDestroy_SyncFree>;
 }
 
 static PetscErrorCode CreateData(Mat F)
@@ -447,7 +447,7 @@ static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *
   PetscCall(PetscFree(B->solvertype));
   PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &B->solvertype));
   PetscCall(PetscStrallocpy(MATORDERINGNATURAL, (char **)&B->preferredordering[type]));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatFactorGetSolverType_C", MatFactorGetSolverType_SyncFree));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatFactorGetSolverType_C", guarded<MatFactorGetSolverType_SyncFree>));
   *F = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -472,9 +472,9 @@ PetscErrorCode RegisterFactorPackage()
   PetscFunctionBegin;
   for (MatFactorType kind : kinds) {
     /* a type is found by the first registered name that it begins with: the longer name first */
-    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJCUSPARSE, kind, MatGetFactor_AIJ_SyncFree));
-    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJ, kind, MatGetFactor_AIJ_SyncFree));
-    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIAIJ, kind, MatGetFactor_MPIAIJ_SyncFree));
+    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJCUSPARSE, kind, guarded<MatGetFactor_AIJ_SyncFree>));
+    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJ, kind, guarded<MatGetFactor_AIJ_SyncFree>));
+    PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIAIJ, kind, guarded<MatGetFactor_MPIAIJ_SyncFree>));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -93,6 +93,24 @@ static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GetFactors(Mat F, Mat *L, Mat *U)
+{
+  MatSolverType type = nullptr;
+  PetscBool     ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(F, MAT_CLASSID, 1);
+  if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
+  if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
+  PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only for a matrix that was factored by solver type %s without a failure", MATSOLVERSYNCFREE);
+  const auto &preconditioner = *Data(F)->analysis->preconditioner;
+  const auto &pattern        = preconditioner.pattern();
+  const auto  values         = preconditioner.values();
+  PetscCall(MakeTriangle(pattern.lower(), values.lower, nullptr, L));
+  PetscCall(MakeTriangle(pattern.upper(), values.upper, &values.inverse_pivot, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 } // namespace syncfree_plugin
 
 /*@
@@ -117,18 +135,15 @@ static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, 
 @*/
 PetscErrorCode MatSyncFreeGetFactors(Mat F, Mat *L, Mat *U)
 {
-  MatSolverType type = nullptr;
-  PetscBool     ours = PETSC_FALSE;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(F, MAT_CLASSID, 1);
-  if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
-  if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
-  PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only for a matrix that was factored by solver type %s without a failure", MATSOLVERSYNCFREE);
-  const auto &preconditioner = *syncfree_plugin::Data(F)->analysis->preconditioner;
-  const auto &pattern        = preconditioner.pattern();
-  const auto  values         = preconditioner.values();
-  PetscCall(syncfree_plugin::MakeTriangle(pattern.lower(), values.lower, nullptr, L));
-  PetscCall(syncfree_plugin::MakeTriangle(pattern.upper(), values.upper, &values.inverse_pivot, U));
+  *L = *U = nullptr;
+  ierr    = syncfree_plugin::guarded<syncfree_plugin::GetFactors>(F, L, U);
+  if (ierr) {
+    PetscCall(MatDestroy(L));
+    PetscCall(MatDestroy(U));
+  }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

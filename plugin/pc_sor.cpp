@@ -311,7 +311,7 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
   if (parallel) PetscCall(MatGetDiagonalBlock(pc->pmat, &block));
   PetscCall(PutSor((PetscObject)block, sor));
   sor->sor        = block->ops->sor;
-  block->ops->sor = MatSOR_SyncFree;
+  block->ops->sor = guarded<MatSOR_SyncFree>;
   ierr            = inner(sor);
   block->ops->sor = sor->sor;
   PetscCall(PutSor((PetscObject)block, nullptr));
@@ -430,13 +430,13 @@ static PetscErrorCode CreateSor(PC pc)
   sor->apply               = pc->ops->apply;
   sor->applytranspose      = pc->ops->applytranspose;
   sor->applyrichardson     = pc->ops->applyrichardson;
-  pc->ops->destroy         = PCDestroy_SyncFreeSOR;
-  pc->ops->reset           = PCReset_SyncFreeSOR;
-  pc->ops->view            = PCView_SyncFreeSOR;
-  pc->ops->setfromoptions  = PCSetFromOptions_SyncFreeSOR;
-  pc->ops->apply           = PCApply_SyncFreeSOR;
-  pc->ops->applyrichardson = PCApplyRichardson_SyncFreeSOR;
-  if (sor->applytranspose) pc->ops->applytranspose = PCApplyTranspose_SyncFreeSOR; /* old PETScs have none */
+  pc->ops->destroy         = guarded<PCDestroy_SyncFreeSOR>;
+  pc->ops->reset           = guarded<PCReset_SyncFreeSOR>;
+  pc->ops->view            = guarded<PCView_SyncFreeSOR>;
+  pc->ops->setfromoptions  = guarded<PCSetFromOptions_SyncFreeSOR>;
+  pc->ops->apply           = guarded<PCApply_SyncFreeSOR>;
+  pc->ops->applyrichardson = guarded<PCApplyRichardson_SyncFreeSOR>;
+  if (sor->applytranspose) pc->ops->applytranspose = guarded<PCApplyTranspose_SyncFreeSOR>; /* old PETScs have none */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,7 +470,7 @@ M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeSOR(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(syncfree_plugin::CreateSor(pc));
+  PetscCall(syncfree_plugin::guarded<syncfree_plugin::CreateSor>(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

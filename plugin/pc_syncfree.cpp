@@ -112,10 +112,33 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New settings need a new analysis, as a new level of fill does in PCILU. */
-static PetscErrorCode ChangeSettings(PC pc, Extension *extension, const Settings &settings)
+PetscErrorCode QuerySettings(PC pc, const Settings **settings)
 {
+  Extension *extension;
+
   PetscFunctionBegin;
+  PetscCall(GetExtension(pc, &extension));
+  *settings = extension ? &extension->settings : nullptr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RequireSettings(PC pc, const Settings **settings)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  *settings = &extension->settings;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New settings need a new analysis, as a new level of fill does in PCILU. */
+PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
   if (settings == extension->settings) PetscFunctionReturn(PETSC_SUCCESS);
   extension->settings = settings;
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
@@ -140,7 +163,7 @@ static PetscErrorCode PCSetFromOptions_SyncFreeILU(PC pc, OptionItems PetscOptio
 
   Settings settings = extension->settings;
   PetscCall(SettingsFromOptions(&settings, PetscOptionsObject));
-  PetscCall(ChangeSettings(pc, extension, settings));
+  PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,8 +260,8 @@ static PetscErrorCode WrapOrders(PC pc, Extension *extension)
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", &extension->setordering));
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", &extension->reorder));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", PCFactorSetMatOrderingType_SyncFreeILU));
-  if (extension->reorder) PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", PCFactorReorderForNonzeroDiagonal_SyncFreeILU));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", guarded<PCFactorSetMatOrderingType_SyncFreeILU>));
+  if (extension->reorder) PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", guarded<PCFactorReorderForNonzeroDiagonal_SyncFreeILU>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,13 +273,13 @@ static PetscErrorCode WrapOperations(PC pc, Extension *extension)
   extension->destroy        = pc->ops->destroy;
   extension->view           = pc->ops->view;
   extension->setfromoptions = pc->ops->setfromoptions;
-  pc->ops->setup            = PCSetUp_SyncFreeILU;
-  pc->ops->destroy          = PCDestroy_SyncFreeILU;
-  pc->ops->view             = PCView_SyncFreeILU;
-  pc->ops->setfromoptions   = PCSetFromOptions_SyncFreeILU;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetUseInPlace_C", PCFactorSetUseInPlace_SyncFreeILU));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorGetUseInPlace_C", PCFactorGetUseInPlace_SyncFreeILU));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", PCFactorSetMatSolverType_SyncFreeILU));
+  pc->ops->setup            = guarded<PCSetUp_SyncFreeILU>;
+  pc->ops->destroy          = guarded<PCDestroy_SyncFreeILU>;
+  pc->ops->view             = guarded<PCView_SyncFreeILU>;
+  pc->ops->setfromoptions   = guarded<PCSetFromOptions_SyncFreeILU>;
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetUseInPlace_C", guarded<PCFactorSetUseInPlace_SyncFreeILU>));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorGetUseInPlace_C", guarded<PCFactorGetUseInPlace_SyncFreeILU>));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", guarded<PCFactorSetMatSolverType_SyncFreeILU>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,6 +296,8 @@ static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
 }
 
 } // namespace syncfree_plugin
+
+using namespace syncfree_plugin;
 
 /*MC
    PCSYNCFREEILU - Incomplete LU factorization whose triangular solves run synchronization-free in parallel
@@ -307,7 +332,7 @@ M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(syncfree_plugin::CreateFrom(pc, PCCreate_ILU));
+  PetscCall(guarded<CreateFrom>(pc, PCCreate_ILU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,7 +362,7 @@ M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeICC(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(syncfree_plugin::CreateFrom(pc, PCCreate_ICC));
+  PetscCall(guarded<CreateFrom>(pc, PCCreate_ICC));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,253 +371,5 @@ PetscErrorCode syncfree_plugin::RegisterPCTypes()
   PetscFunctionBegin;
   PetscCall(PCRegister(PCSYNCFREEILU, PCCreate_SyncFreeILU));
   PetscCall(PCRegister(PCSYNCFREEICC, PCCreate_SyncFreeICC));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-using syncfree_plugin::Extension;
-using syncfree_plugin::Settings;
-
-static PetscErrorCode SetName(PC pc, char (Settings::*place)[32], PetscErrorCode (*check)(const char[]), const char name[])
-{
-  Extension *extension;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(GetExtension(pc, &extension));
-  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(check(name));
-  Settings settings = extension->settings;
-  PetscCall(PetscStrncpy(settings.*place, name, sizeof(settings.*place)));
-  PetscCall(ChangeSettings(pc, extension, settings));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetName(PC pc, char (Settings::*place)[32], const char *name[])
-{
-  Extension *extension;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(RequireExtension(pc, &extension));
-  *name = extension->settings.*place;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUSetBackend - Sets where the factor is made and solved with
-
-   Logically Collective
-
-   Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  backend - `auto` (default): where the matrix is; `host`, or `kokkos` and `cuda` where the library was built with them
-
-   Options Database Key:
-.  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda) - the backend
-
-   Level: intermediate
-
-   Note:
-   With `cuda` a matrix or a vector of the host is copied to the device and back; `-ksp_view` says so. A strategy that belongs to
-   another backend is an error in `PCSetUp()`.
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetBackend()`, `PCSyncFreeILUSetStrategy()`
-@*/
-PetscErrorCode PCSyncFreeILUSetBackend(PC pc, const char backend[])
-{
-  PetscFunctionBegin;
-  PetscCall(SetName(pc, &Settings::backend, syncfree_plugin::CheckBackendName, backend));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUGetBackend - Gets the backend that was set, `auto` if none was
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
-
-   Output Parameter:
-.  backend - its name; valid until the next change, do not free it
-
-   Level: intermediate
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetBackend()`
-@*/
-PetscErrorCode PCSyncFreeILUGetBackend(PC pc, const char *backend[])
-{
-  PetscFunctionBegin;
-  PetscCall(GetName(pc, &Settings::backend, backend));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUSetStrategy - Sets how the triangular solves run
-
-   Logically Collective
-
-   Input Parameters:
-+  pc       - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  strategy - `auto` (default) or a name that `-help` lists: `serial`, `level_set`, `sync_free`, `blocks`, `loop` and
-              the block algorithms on the host, others on a device
-
-   Options Database Key:
-.  -pc_syncfree_ilu_strategy (auto|...) - the strategy
-
-   Level: intermediate
-
-   Note:
-   `-ksp_view` prints the strategy that really runs and why `auto` took it. After `PCSetUp()` a change leads to a new analysis.
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetStrategy()`
-@*/
-PetscErrorCode PCSyncFreeILUSetStrategy(PC pc, const char strategy[])
-{
-  PetscFunctionBegin;
-  PetscCall(SetName(pc, &Settings::strategy, syncfree_plugin::CheckStrategyName, strategy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUGetStrategy - Gets the strategy that was set, `auto` if none was
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
-
-   Output Parameter:
-.  strategy - its name; valid until the next change, do not free it
-
-   Level: intermediate
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`
-@*/
-PetscErrorCode PCSyncFreeILUGetStrategy(PC pc, const char *strategy[])
-{
-  PetscFunctionBegin;
-  PetscCall(GetName(pc, &Settings::strategy, strategy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUSetThreads - Sets the number of CPU threads that factor and solve
-
-   Logically Collective
-
-   Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  threads - at least 1, or `PETSC_DECIDE`
-
-   Options Database Key:
-.  -pc_syncfree_ilu_threads n - the number of threads
-
-   Level: intermediate
-
-   Note:
-   `PETSC_DECIDE` stands for the option `-omp_num_threads`, else the environment variable `OMP_NUM_THREADS`, else the cores that
-   this process may run on divided by the processes on its node.
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetThreads()`
-@*/
-PetscErrorCode PCSyncFreeILUSetThreads(PC pc, PetscInt threads)
-{
-  Extension *extension;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(GetExtension(pc, &extension));
-  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(threads >= 1 || threads == PETSC_DECIDE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Number of threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
-  Settings settings = extension->settings;
-  settings.threads  = threads;
-  PetscCall(ChangeSettings(pc, extension, settings));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUGetThreads - Gets the number of CPU threads that factor and solve
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
-
-   Output Parameter:
-.  threads - the number that was set, or the one that `PETSC_DECIDE` stands for
-
-   Level: intermediate
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetThreads()`
-@*/
-PetscErrorCode PCSyncFreeILUGetThreads(PC pc, PetscInt *threads)
-{
-  Extension *extension;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(RequireExtension(pc, &extension));
-  *threads = extension->settings.threads;
-  if (*threads == PETSC_DECIDE) PetscCall(syncfree_plugin::DefaultThreads(threads));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUSetStorage - Sets the precision in which the factor is stored
-
-   Logically Collective
-
-   Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  storage - `PC_SYNCFREE_ILU_STORAGE_FULL` (default) or `PC_SYNCFREE_ILU_STORAGE_SINGLE`
-
-   Options Database Key:
-.  -pc_syncfree_ilu_storage (full|single) - the precision
-
-   Level: intermediate
-
-   Note:
-   The factorization and all sums of the solves are done in `PetscScalar` in either case.
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetStorage()`, `PCSyncFreeILUStorageType`
-@*/
-PetscErrorCode PCSyncFreeILUSetStorage(PC pc, PCSyncFreeILUStorageType storage)
-{
-  Extension *extension;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(GetExtension(pc, &extension));
-  if (!extension) PetscFunctionReturn(PETSC_SUCCESS);
-  Settings settings = extension->settings;
-  settings.storage  = storage;
-  PetscCall(ChangeSettings(pc, extension, settings));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCSyncFreeILUGetStorage - Gets the precision in which the factor is stored
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
-
-   Output Parameter:
-.  storage - the precision
-
-   Level: intermediate
-
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStorage()`, `PCSyncFreeILUStorageType`
-@*/
-PetscErrorCode PCSyncFreeILUGetStorage(PC pc, PCSyncFreeILUStorageType *storage)
-{
-  Extension *extension;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(RequireExtension(pc, &extension));
-  *storage = extension->settings.storage;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,12 +16,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "guard.hpp"
 #include "syncfree/status.hpp"
 #include "syncfree_petsc.h"
-
-#if PETSC_VERSION_LT(3, 19, 0)
-  #define PETSC_SUCCESS 0
-#endif
 
 namespace syncfree_plugin {
 
@@ -62,6 +59,11 @@ struct Handover {
 
 /* The analysis of a factored matrix of ours; NULL of another. */
 PetscErrorCode GetAnalysis(Mat, std::shared_ptr<Analysis> *);
+
+/* The settings of a PC of ours; NULL of another, or an error. New ones lead to a new analysis. */
+PetscErrorCode QuerySettings(PC, const Settings **);
+PetscErrorCode RequireSettings(PC, const Settings **);
+PetscErrorCode ChangeSettings(PC, const Settings &);
 
 /* Registers the -pc_syncfree_ilu_* options with the block that is open. */
 PetscErrorCode SettingsFromOptions(Settings *, OptionItems);

@@ -109,7 +109,7 @@ static PetscErrorCode RegisterAll()
   PetscCall(RegisterFactorPackage());
   PetscCall(RegisterPCTypes());
   PetscCall(RegisterSorType());
-  PetscCall(PetscRegisterFinalize(Finalize));
+  PetscCall(PetscRegisterFinalize(guarded<Finalize>));
   registered = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +134,7 @@ static PetscErrorCode RegisterAll()
 PetscErrorCode PCSyncFreeILURegister(void)
 {
   PetscFunctionBegin;
-  PetscCall(syncfree_plugin::RegisterAll());
+  PetscCall(syncfree_plugin::guarded<syncfree_plugin::RegisterAll>());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
