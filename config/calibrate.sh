@@ -9,10 +9,13 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 . config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
 
 write=
 if [ "${1:-}" = --write ]; then write=--write && shift; fi
-case ${1:-} in -*) die "no option $1; the head of $0 lists them" ;; esac
+case ${1:-} in -*) no_arguments "$1" ;; esac
+no_arguments "${@:2}"
 out=${1:-build/calibrate}
 [ -n "$(find_device)" ] || die "no NVIDIA GPU here, and what is calibrated is the model of one"
 mkdir -p "$out"

@@ -2,8 +2,9 @@
 # Installs what is missing, builds, and solves two PDEs with PETSc's ilu and with syncfree_ilu side by
 # side: iterations, set-up and apply times, true residuals.
 #
-#   bash config/demo.sh [UNKNOWNS-IN-A-DIRECTION]      64 by default, so 262,144 unknowns; on a GPU 129
+#   bash config/demo.sh [--no-install] [UNKNOWNS-IN-A-DIRECTION]      64 by default, so 262,144 unknowns; on a GPU 129
 #
+# With --no-install it stops where something is missing, and lists it; --help prints this.
 # Where there is an NVIDIA GPU and nvcc all of it runs on the GPU: with the PETSc of PETSC_DIR, else with one that
 # petsc-cuda.sh builds once.
 #
@@ -12,6 +13,10 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 . config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
+case ${1:-64} in *[!0-9]*) no_arguments "$@" ;; esac
+no_arguments "${@:2}"
 
 log=build/log/demo.log
 programs="syncfree_ilu poisson convection"

@@ -13,6 +13,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
 
 folder=$PWD/build/gpu
 carried=${CARRIED:-device-carry ../shared/petsc-cuda}
@@ -26,7 +28,8 @@ find_gpu_petsc() {
   [ -r $PETSC_DIR/include/petscconf.h ] && return
   archive=$(for place in $carried; do ls "$place"/petsc-cuda-*.tar.xz 2>/dev/null; done | head -n 1)
   [ -n "$archive" ] || die "no PETSC_DIR, and no petsc-cuda-*.tar.xz in $carried"
-  mkdir -p /opt && tar -C /opt -xJf "$archive" || die "$archive does not unpack to /opt"
+  mkdir -p /opt
+  archive=$(unpack_petsc_cuda "$archive") || die "$archive"
 }
 
 make_googletest() {

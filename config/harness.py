@@ -69,11 +69,11 @@ def environment(options, *libraries):
     more = os.environ.get("SYNCFREE_TEST_OPTIONS", "")
     env["PETSC_OPTIONS"] = f"{more} -dll_append " + ",".join(str(library) for library in libraries)
     env.update(PETSC_DIR=options.petsc_dir, PETSC_ARCH=options.petsc_arch)
-    # Open MPI refuses root and more ranks than cores unless told otherwise; and by itself it
+    if os.geteuid() == 0:  # in a container
+        env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    # Open MPI refuses more ranks than cores unless told otherwise; and by itself it
     # binds every program that runs alone to core 0, also when two run at once
     env.update(
-        OMPI_ALLOW_RUN_AS_ROOT="1",
-        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_rmaps_base_oversubscribe="1",
         OMPI_MCA_hwloc_base_binding_policy="none",
         OMPI_MCA_mpi_yield_when_idle="1",

@@ -2,7 +2,7 @@
 # Runs what test.sh leaves out because it takes long: all sizes and rounds under the sanitizers. Ends with
 # `N passed, N failed[, N skipped]`.
 #
-#   bash config/nightly.sh
+#   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
 #
 # As test.sh, with which it shares packages and builds: one line a stage, logs in build/log/nightly-*.log. Some hours on
 # two cores.
@@ -10,6 +10,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
 . config/stages.sh
+read_options "$@"
+no_arguments ${arguments[@]+"${arguments[@]}"}
 
 need_packages test
 find_petsc

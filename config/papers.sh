@@ -4,8 +4,9 @@
 # PNGs in build/papers. About three and a half minutes on an H200; not yet timed on the host, where its strategies
 # stand in for the GPU's.
 #
-#   bash config/papers.sh [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
+#   bash config/papers.sh [--no-install] [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
 #
+#   --no-install  stops where something is missing, and lists it; --help prints this
 #   --device      matrices on the GPU, with the program of config/gpu-test.sh, which is built where it is not there
 #   --small       matrices of some hundred rows, no files: to see whether it runs
 #   --program     syncfree_bench, built already: then nothing is installed or built
@@ -15,6 +16,8 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 . config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
 
 device=no small=no program= out=build/papers strategies=
 while [ $# != 0 ]; do
@@ -24,7 +27,7 @@ while [ $# != 0 ]; do
     --program) program=$2; shift ;;
     --out) out=$2; shift ;;
     --strategies) strategies=$2; shift ;;
-    *) echo "error: no option $1; the head of $0 lists them" >&2; exit 1 ;;
+    *) no_arguments "$1" ;;
   esac
   shift
 done

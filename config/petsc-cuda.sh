@@ -2,17 +2,24 @@
 # Builds PETSc with CUDA from its source on PyPI: optimized, real double precision, MPI and BLAS of the system. Prints
 # the line that makes it the PETSc of the other scripts and of CMake.
 #
-#   bash config/petsc-cuda.sh [PREFIX]       to build/petsc-cuda by default
+#   bash config/petsc-cuda.sh [--no-install] [PREFIX]       to build/petsc-cuda by default; --no-install stops where
+#                                                           packages are missing, and lists them; --help prints this
 #   eval "$(bash config/petsc-cuda.sh)"      and sets PETSC_DIR and PETSC_ARCH
 #
 # On two cores ten minutes for one kind of device and up to thirty for three, once: a second run builds nothing. nvcc
 # must be there, a device need not: machine code is made for the devices at hand, without one for compute capability
 # 8.0, 9.0 and 10.0. What is printed on the way is in build/log/petsc-cuda.log.
 set -eu -o pipefail
-prefix=$(realpath -m "${1:-$(dirname "$0")/../build/petsc-cuda}")
+from=$PWD
 cd "$(dirname "$0")/.."
 unset PETSC_DIR PETSC_ARCH
 . config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
+case ${1:-} in -*) no_arguments "$1" ;; esac
+no_arguments "${@:2}"
+prefix=$PWD/build/petsc-cuda
+if [ $# != 0 ]; then prefix=$(cd "$from" && realpath -m "$1"); fi
 . config/petsc-source.sh
 
 release=3.26.1

@@ -2,7 +2,9 @@
 # Builds the PETSc releases of PyPI that no distribution has, our plugin for each, and runs its tests with
 # PETSc and the harness. Ends with `N passed, N failed[, N skipped]`.
 #
-#   bash config/petsc-matrix.sh [--build] [NAME...]     --build: the PETScs only, no test; no NAME: all
+#   bash config/petsc-matrix.sh [--no-install] [--build] [NAME...]     --build: the PETScs only, no test; no NAME: all
+#
+# With --no-install it stops where something is missing, and lists it; --help prints this.
 #
 # One line a configuration; what was printed is in build/log/petsc-matrix-NAME*.log. A PETSc is made once, in
 # build/petsc-matrix/NAME (some 10 minutes on two cores), and kept: a second run builds nothing. It is made
@@ -12,6 +14,8 @@ cd "$(dirname "$0")/.." || exit 1
 unset PETSC_DIR PETSC_ARCH
 . config/setup.sh
 . config/petsc-source.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
 
 # name, release, options of its configure
 configurations() {

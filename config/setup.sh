@@ -1,13 +1,18 @@
-# Sourced by demo.sh and test.sh from the top of the repository: sees to it that what they need is
-# there, and holds what both do. Asks nothing, installs only what is missing, and does not touch the
-# network when nothing is. A PETSc that the user names with PETSC_DIR is used and no other is installed.
+# Sourced by the other scripts from the top of the repository: sees to it that what they need is
+# there, and holds what several do. Asks nothing, installs only what is missing, after it has said what, and does not
+# touch the network when nothing is; with --no-install, or SYNCFREE_INSTALL=no in the environment, it stops instead and
+# prints the command. A PETSc that the user names with PETSC_DIR is used and no other is installed.
 #
+#   read_options ARGUMENT...  does what --help and --no-install ask for; sets `arguments` to the others
+#   no_arguments [ARGUMENT...]   ends in an error if there is one
 #   need_packages demo|bench|test|matrix|cuda   installs what the demo, the benchmark, all tests, petsc-matrix.sh, or
 #                             petsc-cuda.sh and the demo on a GPU need
 #   find_petsc                sets PETSC_DIR and PETSC_ARCH
 #   petsc_header NAME, petsc_version   print the path of its petscNAME.h, its number
 #   petsc_of_kind complex|64  prints the folder of the distribution's PETSc with complex scalars, or 64-bit indices
 #   find_petsc_cuda           sets PETSC_CUDA_DIR, or PETSC_CUDA_MISSING to the reason
+#   unpack_petsc_cuda ARCHIVE   to /opt/petsc-cuda; prints why if it cannot
+#   has_sum FILE SHA256       whether the file has that checksum
 #   find_nvcc                 prints the path of CUDA's compiler, or nothing
 #   find_device               prints the name of the first NVIDIA GPU, or nothing
 #   on_device                 the options that make a PETSc program put matrices and vectors on the GPU
@@ -21,6 +26,26 @@
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
+
+read_options() {
+  local argument
+  arguments=()
+  for argument; do
+    case $argument in
+      --help)
+        # the comment that the script begins with
+        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "config/${0##*/}"
+        exit 0
+        ;;
+      --no-install) export SYNCFREE_INSTALL=no ;;
+      *) arguments+=("$argument") ;;
+    esac
+  done
+}
+
+no_arguments() { [ $# = 0 ] || die "no argument $1 is known; $0 --help lists those that are"; }
+
+has_sum() { echo "$2  $1" | sha256sum -c --status -; }
 
 system_name() {
   [ -r /etc/os-release ] || { echo unknown; return; }
@@ -121,8 +146,16 @@ packages_set_up() {
   echo "$(grep -c '^Setting up' "$log") of ${total:-?} packages set up"
 }
 
+# With Error-Mode=any a list that could not be fetched is an error and not a warning; the lists at hand may do.
+update_lists() {  # [SUDO...]
+  local log=build/log/packages-lists.log
+  "$@" apt-get update -qq -o APT::Update::Error-Mode=any -o DPkg::Lock::Timeout=300 >$log 2>&1 </dev/null && return
+  say "warning: apt-get update failed, going on with the lists at hand; the end of $log:"
+  tail -n 5 $log | sed 's/^/  /' >&2
+}
+
 need_packages() {
-  local missing root=
+  local missing command root=()
   if [ -z "$(petsc_series)" ] || ! command -v dpkg-query >/dev/null; then
     [ "$petsc_from_user" = yes ] || [ "$1" = cuda ] ||
       die "package names are known for Debian 12, Debian 13 and Ubuntu 24.04, this is
@@ -135,16 +168,20 @@ need_packages() {
   if [ "$1" = cuda ] && [ -z "$(missing_tools)" ]; then return 0; fi
   missing=$(echo $(missing_packages "$1"))
   [ -n "$missing" ] || return 0
+  command="apt-get install --no-install-recommends $missing"
+  if [ "${SYNCFREE_INSTALL:-}" = no ]; then die "not installed; run as root, after apt-get update:
+  $command"; fi
   if [ "$(id -u)" != 0 ]; then
-    { command -v sudo && sudo -n true; } >/dev/null 2>&1 || die "installing what is missing needs root: $missing"
-    root="sudo -n"
+    { command -v sudo && sudo -n true; } >/dev/null 2>&1 || die "what is missing needs root; run, after apt-get update:
+  sudo $command"
+    root=(sudo -n)
   fi
-  say "installing: $missing"
+  say "installing (--no-install would stop here):
+  ${root[*]:+${root[*]} }$command"
   mkdir -p build/log
-  $root apt-get update -qq -o DPkg::Lock::Timeout=300 >/dev/null 2>&1 ||
-    say "apt-get update failed, going on with the lists at hand"
-  watched build/log/packages.log packages_set_up $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
-    --no-install-recommends -o DPkg::Lock::Timeout=300 $missing ||
+  update_lists ${root[@]+"${root[@]}"}
+  watched build/log/packages.log packages_set_up ${root[@]+"${root[@]}"} env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 $missing ||
     { tail -n 15 build/log/packages.log >&2; die "apt-get could not install: $missing"; }
   missing=$(echo $(missing_packages "$1"))
   [ -z "$missing" ] || die "still missing after apt-get install: $missing"
@@ -179,10 +216,33 @@ petsc_of_kind() {
   ls -d $folder 2>/dev/null | head -n 1
 }
 
+# Its prefix, in its files, is /opt/petsc-cuda. What is outside the repository others may be able to change: a copy is
+# looked at, unpacked in a folder of ours, and moved when it is whole.
+unpack_petsc_cuda() {
+  local folder why=
+  folder=$(mktemp -d /opt/unpack-XXXXXX 2>/dev/null) || { echo "/opt cannot be written"; return 1; }
+  if ! cp "$1" "$folder/archive"; then why="$1 cannot be read"
+  elif ! has_sum "$folder/archive" "$petsc_cuda_sum"; then
+    why="$1 has not the checksum $petsc_cuda_sum (PETSC_CUDA_SHA256 names that of another archive)"
+  elif ! tar -C "$folder" --no-same-owner -xJf "$folder/archive" || ! mv "$folder/petsc-cuda" /opt/; then
+    why="$1 does not unpack to /opt"
+  fi
+  rm -rf "$folder"
+  [ -z "$why" ] || { echo "$why"; return 1; }
+}
+
+# Libraries that FILE needs and neither FOLDER nor the linker's cache has. ldd would run the file's own code.
+missing_libraries() {  # FILE FOLDER
+  local name
+  for name in $(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+    [ -e "$2/$name" ] || /sbin/ldconfig -p | grep -qF "	$name (" || echo "$name"
+  done
+}
+
 # PETSc 3.26 with CUDA, prebuilt, where the folder beside the repository has it. It runs without a
-# GPU but needs CUDA's libraries, and its headers CUDA's. Its prefix, in its files, is /opt/petsc-cuda.
+# GPU but needs CUDA's libraries, and its headers CUDA's.
 find_petsc_cuda() {
-  local archive=../shared/petsc-cuda/petsc-cuda-3.26.1.tar.xz cuda=/usr/local/cuda name folder
+  local archive=../shared/petsc-cuda/petsc-cuda-3.26.1.tar.xz cuda=/usr/local/cuda name
   PETSC_CUDA_DIR= PETSC_CUDA_MISSING=
   for name in cudart cublas cusparse cusolver curand; do
     ls $cuda/lib64/lib$name.so.* >/dev/null 2>&1 || PETSC_CUDA_MISSING="$PETSC_CUDA_MISSING lib$name"
@@ -191,13 +251,11 @@ find_petsc_cuda() {
   if [ -n "$PETSC_CUDA_MISSING" ]; then PETSC_CUDA_MISSING="not in $cuda:$PETSC_CUDA_MISSING"; return; fi
   if [ ! -r /opt/petsc-cuda/include/petscconf.h ]; then
     [ -r $archive ] || { PETSC_CUDA_MISSING="there is no $archive"; return; }
-    say "unpacking $archive to /opt"
-    folder=$(mktemp -d /opt/unpack-XXXXXX 2>/dev/null) || { PETSC_CUDA_MISSING="/opt cannot be written"; return; }
-    tar -C "$folder" -xJf $archive && mv "$folder/petsc-cuda" /opt/ || PETSC_CUDA_MISSING="$archive does not unpack"
-    rm -rf "$folder"
-    [ -z "$PETSC_CUDA_MISSING" ] || return
+    if [ "${SYNCFREE_INSTALL:-}" = no ]; then PETSC_CUDA_MISSING="not unpacked to /opt, for --no-install"; return; fi
+    say "unpacking $archive to /opt/petsc-cuda"
+    PETSC_CUDA_MISSING=$(unpack_petsc_cuda $archive) || return 0
   fi
-  name=$(LD_LIBRARY_PATH=$cuda/lib64 ldd /opt/petsc-cuda/lib/libpetsc.so | sed -n 's/^\s*\(\S*\) => not found/\1/p')
+  name=$(missing_libraries /opt/petsc-cuda/lib/libpetsc.so $cuda/lib64)
   if [ -n "$name" ]; then PETSC_CUDA_MISSING="its libpetsc.so needs $(echo $name)"; return; fi
   PETSC_CUDA_DIR=/opt/petsc-cuda
 }
@@ -271,15 +329,18 @@ on_device="-use_gpu_aware_mpi 0 -mat_type aijcusparse -vec_type cuda -dm_mat_typ
 # packages belong to the system's Python, which need not be the first of the path
 python=/usr/bin/python3
 [ -x $python ] || python=python3
+petsc_cuda_sum=${PETSC_CUDA_SHA256:-bf300b1b4ded85c7e6211932ac65141bd75b8d24f69a788a490513bf8829f682} # 3.26.1
 petsc_from_user=no
 [ -n "${PETSC_DIR:-}" ] && petsc_from_user=yes
 jobs=$(nproc)
-# Open MPI (4, then 5) refuses root and more ranks than cores unless told otherwise, ties a program
+# in containers all is root's
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+# Open MPI (4, then 5) refuses more ranks than cores unless told otherwise, ties a program
 # that runs alone to core 0 with all its threads, and spins while it waits; it starts in a tenth of
 # the time if a program that runs alone needs no daemon and no folder in /tmp, for which such programs
 # would compete, and nobody looks for networks. mpiexec cannot do without the folder: who calls it sets
 # OMPI_MCA_orte_create_session_dirs=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_create_session_dirs=0

@@ -8,6 +8,10 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 . config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
+case ${1:-} in -*) no_arguments "$1" ;; esac
+no_arguments "${@:2}"
 
 out=${1:-tests/bench/results}
 mkdir -p "$out" build/log

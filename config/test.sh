@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. Ends with `N passed, N failed[, N skipped]`.
 #
-#   bash config/test.sh
+#   bash config/test.sh [--no-install]      lists what is missing and stops; --help prints this
 #
 # One line a stage; what a stage printed is in build/log. A second run installs and builds nothing. What takes hours is
 # in nightly.sh. The distribution's complex PETSc and the one with 64-bit indices are tested too, unless
@@ -11,6 +11,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
 . config/stages.sh
+read_options "$@"
+no_arguments ${arguments[@]+"${arguments[@]}"}
 
 gtest_kokkos() {  # NAME BUILD: where the build has Kokkos Kernels
   local missing
@@ -45,6 +47,7 @@ export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is te
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 step rules python3 config/rules.py
+stage scripts python3 tests/config/scripts.py
 step build build_host "all syncfree_bench bratu reaction"
 for test in core core_allocation host_allocation; do gtest $test build/host/${test}_tests; done
 gtest_alone host build/host/host_tests

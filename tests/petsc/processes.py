@@ -114,9 +114,9 @@ class Petsc:
         env = dict(os.environ)
         env.pop("PETSC_OPTIONS", None)
         env.pop("OMP_NUM_THREADS", None)
+        if os.geteuid() == 0:  # in a container
+            env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         env.update(
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             OMPI_MCA_rmaps_base_oversubscribe="1",
             OMPI_MCA_hwloc_base_binding_policy="none",
             OMPI_MCA_orte_create_session_dirs="1",  # for mpiexec, see config/setup.sh

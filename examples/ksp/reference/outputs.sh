@@ -12,9 +12,10 @@ mode=${1:-check}
 pattern=${2:-}
 examples=$(cd "$(dirname "$0")/../.." && pwd)
 : "${PETSC_DIR:=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real}" "${PETSC_ARCH:=}" "${LIBRARY:=}"
-work=${TMPDIR:-/tmp}/syncfree-reference
-rm -rf "$work"
-mkdir -p "$work/tests"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tests"
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 
 if [ -z "$LIBRARY" ]; then
   LIBRARY=$work/libpetsc_own.so
@@ -23,7 +24,7 @@ if [ -z "$LIBRARY" ]; then
   mpicc -shared -fPIC -x c "$examples/ksp/reference/petsc_own.inc" -x none -o "$LIBRARY" $(pkg-config --cflags --libs PETSc)
 fi
 # PETSc's own types do not know our options; newer PETSc prints such
-export PETSC_OPTIONS="-dll_append $LIBRARY -options_left 0" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PETSC_OPTIONS="-dll_append $LIBRARY -options_left 0" OMPI_MCA_rmaps_base_oversubscribe=1
 
 harness=$PETSC_DIR/share/petsc/examples
 [ -d "$harness" ] || harness=$PETSC_DIR # built and not installed

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The scripts of config/ before they build anything: help, unknown arguments, what they install, what they unpack.
+
+    python3 tests/config/scripts.py
+
+Package managers are stand-ins that write down how they were called. Ends with `RESULT passed failed skipped`.
+"""
+
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCRIPTS = "bench calibrate demo gpu-test nightly papers petsc-cuda petsc-matrix sweep test".split()
+INSTALLS = "bench demo nightly papers petsc-matrix test".split()  # on a machine without a GPU
+
+
+class Failure(Exception):
+    """What does not hold."""
+
+
+class Skip(Exception):
+    """Why a test cannot run here."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Place:
+    """A copy of config/ and of what the scripts read, with stand-ins for the commands of a package manager."""
+
+    def __init__(self, folder):
+        self.folder, self.bin, self.calls = folder, folder / "bin", folder / "calls"
+        shutil.copytree(ROOT / "config", folder / "config")
+        shutil.copytree(ROOT / "examples/ksp/reference", folder / "examples/ksp/reference")
+        self.bin.mkdir()
+        self.stand_in("dpkg-query", "exit 1")  # nothing is installed
+        self.stand_in("nvidia-smi", "exit 1")
+        for name in ("apt-get", "sudo"):
+            self.stand_in(name, "")
+
+    def stand_in(self, name, text):
+        (self.bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{self.calls}\n{text}\n', encoding="utf-8")
+        (self.bin / name).chmod(0o755)
+
+    def called(self):
+        return self.calls.read_text(encoding="utf-8") if self.calls.exists() else ""
+
+    def run(self, command, **more):
+        self.calls.unlink(missing_ok=True)
+        env = {**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": "", **more}
+        for name in ("PETSC_DIR", "PETSC_ARCH", "SYNCFREE_INSTALL"):
+            env.pop(name, None)
+        return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=False,
+                              timeout=60, stdin=subprocess.DEVNULL)
+
+    def script(self, name, *arguments):
+        return self.run(["bash", f"config/{name}.sh", *arguments])
+
+    def shell(self, text, **more):
+        return self.run(["bash", "-c", f". config/setup.sh; . config/petsc-source.sh; {text}"], **more)
+
+
+def need_package_names(place):
+    if not place.shell("petsc_series").stdout.strip():
+        raise Skip("package names are not known for this system")
+
+
+def help_is_the_head_of_the_script(place):
+    for name in SCRIPTS:
+        result = place.script(name, "--help")
+        expect(result.returncode == 0, f"{name}: {result.stdout}{result.stderr}")
+        head = (ROOT / f"config/{name}.sh").read_text(encoding="utf-8").split("\nset -")[0].splitlines()[1:]
+        expect(result.stdout.splitlines() == [line[2:] for line in head], f"{name} --help: {result.stdout}")
+        expect(f"bash config/{name}.sh" in result.stdout, f"{name} --help: {result.stdout}")
+        expect(not (place.folder / "build/host").exists() and not place.called(), f"{name} --help did something")
+
+
+def unknown_arguments_are_refused(place):
+    for name in SCRIPTS:
+        if name == "gpu-test":  # looks for PETSc first
+            continue
+        result = place.script(name, "--nonsense")
+        expect(result.returncode != 0 and "--nonsense" in result.stderr, f"{name}: {result.stdout}{result.stderr}")
+        expect("apt-get" not in place.called(), f"{name} --nonsense: {place.called()}")
+
+
+def no_install_lists_what_is_missing_and_stops(place):
+    need_package_names(place)
+    for name in INSTALLS:
+        result = place.script(name, "--no-install")
+        expect(result.returncode != 0, f"{name} goes on")
+        expect("apt-get install" in result.stderr and "cmake" in result.stderr, f"{name}: {result.stderr}")
+        expect("apt-get" not in place.called() and "sudo" not in place.called(), f"{name}: {place.called()}")
+
+
+def what_is_installed_is_said_before(place):
+    need_package_names(place)
+    place.stand_in("id", "echo 0")
+    place.stand_in("apt-get", '[ "$1" != install ] || exit 7')
+    result = place.shell("need_packages demo")
+    expect("apt-get install --no-install-recommends build-essential" in result.stderr, result.stderr)
+    expect(result.stderr.index("installing") < result.stderr.index("could not install"), result.stderr)
+    expect(result.returncode != 0 and place.called().count("apt-get") == 2, place.called())
+
+
+def users_without_root_are_told_the_command(place):
+    need_package_names(place)
+    place.stand_in("id", "echo 1000")
+    place.stand_in("sudo", "exit 1")
+    result = place.shell("need_packages demo")
+    expect(result.returncode != 0 and "sudo apt-get install" in result.stderr, result.stderr)
+    expect("apt-get" not in place.called(), place.called())
+
+
+def a_failed_update_tells_its_cause(place):
+    need_package_names(place)
+    place.stand_in("id", "echo 0")
+    place.stand_in("apt-get", 'case " $* " in *" update "*) echo "E: mirror.example is asleep" >&2; exit 100 ;; esac')
+    result = place.shell("need_packages demo")
+    expect("apt-get update failed" in result.stderr and "mirror.example is asleep" in result.stderr, result.stderr)
+    expect("still missing" in result.stderr, result.stderr)
+
+
+def open_mpi_may_run_as_root_for_root_only(place):
+    for user, wanted in (("0", "1"), ("1000", "")):
+        place.stand_in("id", f"echo {user}")
+        env = {"OMPI_ALLOW_RUN_AS_ROOT": "", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": ""}
+        said = place.shell('echo "$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"', **env).stdout.strip()
+        expect(said == 2 * wanted, f"user {user}: {said}")
+
+
+def an_archive_with_another_checksum_is_not_unpacked(place):
+    if not os.access("/opt", os.W_OK):
+        raise Skip("/opt cannot be written")
+    archive, before = place.folder / "petsc-cuda.tar.xz", set(os.listdir("/opt"))
+    archive.write_bytes(b"planted")
+    result = place.shell(f"unpack_petsc_cuda {archive}")
+    expect(result.returncode != 0 and "has not the checksum" in result.stdout, result.stdout + result.stderr)
+    own = hashlib.sha256(b"planted").hexdigest()
+    result = place.shell(f"unpack_petsc_cuda {archive}", PETSC_CUDA_SHA256=own)
+    expect(result.returncode != 0 and "does not unpack" in result.stdout, result.stdout + result.stderr)
+    expect(set(os.listdir("/opt")) == before, f"left in /opt: {set(os.listdir('/opt')) - before}")
+
+
+def petscs_source_is_checked_where_it_is_already(place):
+    archives = place.folder / "build/petsc-archives"
+    archives.mkdir(parents=True)
+    (archives / "petsc-3.26.1.tar.gz").write_bytes(b"planted")
+    result = place.shell(f"compile_petsc {place.folder}/source 3.26.1")
+    expect(result.returncode != 0 and "has not the checksum" in result.stdout, result.stdout + result.stderr)
+    result = place.shell(f"compile_petsc {place.folder}/source 3.99.9")
+    expect(result.returncode != 0 and "3.99.9 has no checksum" in result.stdout, result.stdout + result.stderr)
+
+
+def every_release_that_is_built_has_a_checksum(place):
+    releases = place.shell("sed -n 's/^release=//p' config/petsc-cuda.sh; sed -n '/^3\\.[0-9].* 3/p' "
+                           "config/petsc-matrix.sh | cut -d ' ' -f 2").stdout.split()
+    expect(len(releases) == 7, f"releases {releases}")
+    known = [line.split()[0] for line in place.shell("petsc_sums").stdout.splitlines()]
+    expect(set(releases) == set(known), f"releases {releases}, checksums {known}")
+
+
+TESTS = (
+    help_is_the_head_of_the_script,
+    unknown_arguments_are_refused,
+    no_install_lists_what_is_missing_and_stops,
+    what_is_installed_is_said_before,
+    users_without_root_are_told_the_command,
+    a_failed_update_tells_its_cause,
+    open_mpi_may_run_as_root_for_root_only,
+    an_archive_with_another_checksum_is_not_unpacked,
+    petscs_source_is_checked_where_it_is_already,
+    every_release_that_is_built_has_a_checksum,
+)
+
+
+def verdict(test):
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            test(Place(pathlib.Path(folder)))
+        except Skip as skip:
+            return "skipped", f": {skip}"
+        except Failure as failure:
+            return "failed", f": {failure}"
+    return "passed", ""
+
+
+def main():
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for test in TESTS:
+        result, why = verdict(test)
+        counts[result] += 1
+        print(f"{result:8} {test.__name__}{why}")
+    print(f"RESULT {counts['passed']} {counts['failed']} {counts['skipped']}")
+    return counts["failed"] != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
