@@ -6,9 +6,14 @@
 /// P will. In step s groups are blocks of 2^s levels, in pairs: the rows of a second block put in what they read of the
 /// first, c_k x_k = c_k ([p_k] b - [r_k] x), which takes log2(levels of a group) launches, not one a level.
 ///
-/// Merging forms products of the triangle's numbers that a solve never forms, so it may lose what a solve keeps. The
-/// growth max_i sum_k |p_ik| / |d_k| says how much at most: while it is small the backward error is. Where it is not,
-/// the backward error is measured, on a right-hand side whose solution is known to be of ordinary size.
+/// Merging forms products of the triangle's numbers that a solve never forms, so it may lose what a solve keeps. With
+/// s_k = 1 / |d_k| + sum_j |t_kj|, the size of row k, no b_k is larger than s_k max |x|, so that x_i errs by rounding
+/// errors of max |x| times sum_k |p_ik| s_k. The largest such sum, the growth, therefore bounds the residual of every
+/// row i over s_i max |x|, the norm-wise backward error by rows, whatever the rows' scales are. Where the growth is not
+/// small, the error is measured, on a right-hand side whose solution is known to be of ordinary size.
+///
+/// Component by component, residuals over what row i reads, there is no bound for any plan that merges: an x_j that is
+/// huge, and that row k reads but row i does not, makes b_k huge, which cancels only in the sum for x_i.
 
 #include "merge_steps.cuh"
 #include "stored_triangle.cuh"
@@ -205,8 +210,9 @@ private:
   Slots<V, I> slots_;
 };
 
-/// The rows as they are in the triangle, with their diagonal divided out; a warp a row.
-template <class T, class V, class I> __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M)
+/// The rows as they are in the triangle, with their diagonal divided out, and size[place] = s; a warp a row.
+template <class T, class V, class I>
+__global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* size)
 {
   using N = Number<T>;
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
@@ -218,12 +224,16 @@ template <class T, class V, class I> __global__ void begin_rows(StoredView<V, I>
   for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = Number<V>(k + 1 == own.p_end ? scale : N(0));
   for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = Number<V>(0);
   __syncwarp();
+  double sum = 0;
   for (I k = A.begin[place] + lane; k < A.begin[place + 1]; k += 32) {
     const I other = A.column[k];
+    sum += size_of(A.value[k]);
     const Number<V> v(product(N(A.value[k]), scale));
     if (other >= group_first) M.p[find_place(M.p_place, own.p, own.p_end, other)] = v;
     else M.r[find_place(M.r_place, own.r, own.r_end, other)] = v;
   }
+  for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
+  if (lane == 0) size[place] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / size_of(scale) : 1.0));
 }
 
 /// The rows that a lane of a warp each has found, part by part.
@@ -294,15 +304,15 @@ __global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std
     put_in<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
 }
 
-/// *growth = max over rows of sum_k |p_ik| / |d_k|, as the bits of a double; a warp a row.
+/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; a warp a row.
 template <class T, class V, class I>
-__global__ void measure_growth(StoredView<V, I> A, MergedView<V, I> M, unsigned long long* growth)
+__global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsigned long long* growth)
 {
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
   double sum = 0;
   for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < M.p_begin[at + 1]; k += 32)
-    sum += size_of(M.p[k]) / (A.inverse_diagonal ? size_of(A.inverse_diagonal[M.p_place[k]]) : 1.0);
+    sum += size_of(M.p[k]) * static_cast<double>(size[M.p_place[k]]);
   for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
   /* nonnegative numbers are in the order of their bits, and NaN stands above all */
   if (threadIdx.x % 32 == 0) raise_to(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
