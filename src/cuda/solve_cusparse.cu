@@ -1,15 +1,19 @@
 /// Strategy `cusparse`: the vendor's SpSV on split triangles, and SpSM where there are several right-hand sides, as a
-/// strategy and as the baseline of the others.
+/// strategy and as the baseline of the others. Which algorithm of SpSV a triangle gets is found when its first numbers
+/// come, before any solve: recorded solves never meet a trial.
 ///
 /// The diagonal of U is an entry of the matrix that cuSPARSE gets. Numbers are rounded to V and kept in T, because the
 /// two know one scalar for all. SpSM analyses again for itself, when so many columns first come.
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/instantiate.hpp"
 #include "cusparse.hpp"
+#include "cusparse_spsv.hpp"
 #include "number.cuh"
 #include "solver.hpp"
 #include "syncfree/scalar.hpp"
@@ -66,7 +70,6 @@ public:
     cusparseDiagType_t diagonal = triangle.unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
     SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
     SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
-    SYNCFREE_CUSPARSE(cusparseSpSV_createDescr(solve_.out()));
   }
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
@@ -76,9 +79,7 @@ public:
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     SYNCFREE_CUSPARSE(cusparseDnVecSetValues(b_, const_cast<T*>(turn ? x : b)));
     SYNCFREE_CUSPARSE(cusparseDnVecSetValues(x_, x));
-    const T one(1);
-    SYNCFREE_CUSPARSE(cusparseSpSV_solve(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
-                                         data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_));
+    SYNCFREE_CUSPARSE(solve_->solve(arguments()));
     if (turn) conjugate_vector(n_, x, x, stream);
   }
 
@@ -103,17 +104,19 @@ public:
           value_.size(), source_.data(), numbers(value), numbers(inverse_diagonal), numbers(value_.data()));
       check_launch("fill_matrix");
     }
-    if (!b_) return analyse();
+    if (!solve_) return analyse(stream);
     if (value_.empty()) return;  // cuSPARSE takes no update without numbers
-    SYNCFREE_CUSPARSE(cusparseSpSV_updateMatrix(handle_, solve_, value_.data(), CUSPARSE_SPSV_UPDATE_GENERAL));
+    SYNCFREE_CUSPARSE(solve_->update(handle_, value_.data()));
     if constexpr (CusparseColumns<T>::takes_new_numbers)
       for (auto& c : columns_) c->update(value_.data());
     else columns_.clear();
   }
 
+  std::string describe() const override { return text_; }
+
   std::size_t plan_bytes() const override
   {
-    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + buffer_.bytes();
+    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + (solve_ ? solve_->bytes() : 0);
     for (const auto& c : columns_) bytes += c->bytes();
     return bytes;
   }
@@ -122,20 +125,20 @@ public:
 private:
   static constexpr std::size_t most_analyses = 8;  ///< that are kept
 
-  /// With vectors that nobody reads: the analysis asks for some.
-  void analyse()
+  SpsvArguments arguments() const { return {handle_, matrix_, b_, x_}; }
+
+  /// With vectors that are not read afterwards: the analysis asks for some.
+  void analyse(cudaStream_t stream)
   {
     if (n_ == 0) return;
-    const DeviceArray<T> b(n_), x(n_);
-    const T one(1);
-    std::size_t size = 0;
-    SYNCFREE_CUSPARSE(cusparseCreateDnVec(b_.out(), n_, b.data(), data_type<T>));
-    SYNCFREE_CUSPARSE(cusparseCreateDnVec(x_.out(), n_, x.data(), data_type<T>));
-    SYNCFREE_CUSPARSE(cusparseSpSV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
-                                              data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, &size));
-    buffer_ = DeviceArray<char>(size);
-    SYNCFREE_CUSPARSE(cusparseSpSV_analysis(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, b_, x_,
-                                            data_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, solve_, buffer_.data()));
+    DeviceArray<T> b(n_), x(n_);
+    b.fill(0, stream);
+    for (const auto& [vector, array] : {std::pair(&b_, &b), std::pair(&x_, &x)})
+      if (*vector) SYNCFREE_CUSPARSE(cusparseDnVecSetValues(*vector, array->data()));
+      else SYNCFREE_CUSPARSE(cusparseCreateDnVec(vector->out(), n_, array->data(), data_type<T>));
+    SpsvChoice<T> choice;
+    solve_ = choice.choose(arguments(), value_.data(), stream);
+    text_ = choice.text();
   }
 
   CusparseColumns<T>& analysed_for(const DeviceColumns<T>& v)
@@ -156,11 +159,11 @@ private:
   I n_;
   DeviceArray<I> begin_, column_, source_;
   DeviceArray<T> value_;
-  DeviceArray<char> buffer_;
   CusparseHandle handle_;
   CusparseMatrix matrix_;
   CusparseVector b_, x_;
-  CusparseSpSV solve_;
+  std::unique_ptr<Spsv<T>> solve_;  ///< by the algorithm of choice
+  std::string text_;
   std::vector<std::unique_ptr<CusparseColumns<T>>> columns_;
 };
 

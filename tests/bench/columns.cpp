@@ -22,6 +22,7 @@ struct ColumnResult {
   Spread one, all;    ///< PCApply() on one vector, PCMatApply() on all columns
   double error = 0;   ///< the largest |x - y| / |y| of a column, y PCApply()'s
   double others = 0;  ///< cores that other programs used meanwhile, as a mean
+  Vendor vendor;      ///< algorithms are those of one column
 };
 
 /// While this lives, PETSc's errors are returned and nothing is printed.
@@ -180,7 +181,8 @@ class Race {
     std::vector<ColumnResult> all;
     for (const Entrant& e : entrants_)
       all.push_back({e.contender.setting(), e.contender.ran(), static_cast<int>(columns_),
-                     static_cast<int>(e.all_times.size()), spread(e.one_times), spread(e.all_times), e.error, others});
+                     static_cast<int>(e.all_times.size()), spread(e.one_times), spread(e.all_times), e.error, others,
+                     vendor_of(e.contender.plan())});
     return all;
   }
 
@@ -195,7 +197,7 @@ class Race {
 
 constexpr const char* header =
     "matrix,n,nnz,kind,levels,contender,strategy,threads,ran,columns,repetitions,apply_ms,apply_low_ms,apply_high_ms,"
-    "columns_ms,columns_low_ms,columns_high_ms,error,others_cores";
+    "columns_ms,columns_low_ms,columns_high_ms,error,others_cores,vendor,lower_algorithm,upper_algorithm";
 
 class ColumnReport {
  public:
@@ -214,9 +216,10 @@ class ColumnReport {
     for (const ColumnResult& r : results) {
       char speed[32] = "-";
       if (vendor != results.end()) std::snprintf(speed, sizeof speed, "%.2f", vendor->all.median / r.all.median);
-      std::printf("%-19s %9lld %-20s %4d %9.4f %10.4f %9.2f %6s  %s\n", title(c.matrix, r.setting).c_str(),
+      std::printf("%-19s %9lld %-20s %4d %9.4f %10.4f %9.2f %6s  %s%s\n", title(c.matrix, r.setting).c_str(),
                   static_cast<long long>(c.n), r.setting.label().c_str(), r.columns, 1e3 * r.one.median,
-                  1e3 * r.all.median, r.all.median / r.one.median, speed, r.ran.c_str());
+                  1e3 * r.all.median, r.all.median / r.one.median, speed, r.ran.c_str(),
+                  r.vendor.behind().c_str());
       if (file_) write(c, r);
     }
     std::fflush(stdout);
@@ -231,7 +234,9 @@ class ColumnReport {
                  static_cast<long long>(c.nnz), s.kind.c_str(), static_cast<int>(s.levels), s.label().c_str(),
                  s.strategy.c_str(), s.threads, csv_field(r.ran).c_str(), r.columns, r.repetitions);
     for (const Spread* spread : {&r.one, &r.all}) print_spread(file, *spread);
-    std::fprintf(file, ",%.3e,%.2f,%s\n", r.error, r.others, origin_.c_str());
+    std::fprintf(file, ",%.3e,%.2f", r.error, r.others);
+    print_algorithms(file, r.vendor);
+    std::fprintf(file, ",%s\n", origin_.c_str());
     std::fflush(file);
   }
 

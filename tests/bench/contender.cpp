@@ -41,7 +41,36 @@ std::string value_behind(const std::string& text, const std::string& key, const 
   return text.substr(first, text.find(end, first) - first);
 }
 
+/// Of one triangle's plan.
+struct VendorPart {
+  std::string version;
+  int algorithm;
+  double analysis, choice;
+};
+
+VendorPart part_of(const std::string& plan)
+{
+  const auto number = [&](const char* key) { return std::stod(value_behind(plan, key, " ")); };
+  return {value_behind(plan, "cuSPARSE ", ","), static_cast<int>(number("SpSV algorithm ")), 1e-3 * number("analysis "),
+          1e-3 * number("choice ")};
+}
+
 }  // namespace
+
+Vendor vendor_of(const std::string& plan)
+{
+  if (plan.find("cuSPARSE ") == std::string::npos) return {};
+  const std::size_t upper = plan.find("; U ");  // else both plans are alike
+  const VendorPart L = part_of(plan), U = upper == std::string::npos ? L : part_of(plan.substr(upper));
+  return {L.version, L.algorithm, U.algorithm, L.analysis, U.analysis, L.choice + U.choice};
+}
+
+std::string Vendor::behind() const
+{
+  if (!ran()) return "";
+  const std::string algorithms = std::to_string(lower_algorithm) + ", " + std::to_string(upper_algorithm);
+  return ", cuSPARSE " + version + " (" + algorithms + ")";
+}
 
 double now()
 {
@@ -80,14 +109,16 @@ std::string Contender::prepare(Mat A)
   return reason == PC_NOERROR ? "" : PCFailedReasons[reason];
 }
 
-std::pair<double, double> Contender::time_setup(Mat A) const
+Contender::SetUp Contender::time_setup(Mat A) const
 {
   PCOwner pc = create(A);
   const double begin = now();
   ok(PCSetUp(pc));
   const double middle = now();
+  const Vendor vendor = vendor_of(viewed(pc, "syncfree plan: ", "\n"));
+  const double end = now();
   pc.reset();
-  return {middle - begin, now() - middle};
+  return {middle - begin, now() - end, vendor};
 }
 
 double Contender::time_refresh()
@@ -136,21 +167,21 @@ double Contender::bytes() const
          (static_cast<double>(n) + 1.0) * (2.0 * sizeof(PetscInt) + sizeof(PetscScalar));
 }
 
-std::string Contender::viewed(const std::string& before, const std::string& behind) const
+std::string Contender::viewed(PC pc, const std::string& before, const std::string& behind) const
 {
-  const std::string text = ours() ? view(pc_) : "";
+  const std::string text = ours() ? view(pc) : "";
   return text.find(before) == std::string::npos ? "" : value_behind(text, before, behind);
 }
 
 double Contender::peak_bytes() const
 {
-  const std::string megabytes = viewed(", set-up ", " ");
+  const std::string megabytes = viewed(pc_, ", set-up ", " ");
   return megabytes.empty() ? 0 : 1e6 * std::stod(megabytes);
 }
 
 std::string Contender::ran() const { return ours() ? strategy_that_ran(pc_) : "PETSc's own"; }
 
-std::string Contender::plan() const { return viewed("syncfree plan: ", "\n"); }
+std::string Contender::plan() const { return viewed(pc_, "syncfree plan: ", "\n"); }
 
 std::string strategy_that_ran(PC pc)
 {

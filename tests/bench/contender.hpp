@@ -60,6 +60,21 @@ struct Shape {
   double rows_a_level = 0, entries_a_row = 0;
 };
 
+/// What the view says of the vendor's solver, where it runs. Seconds of the set-up: the analyses of the algorithms that
+/// were taken, and all that the choice took beyond them.
+struct Vendor {
+  std::string version;  ///< of the library that was loaded; empty where the vendor's solver does not run
+  int lower_algorithm = 0, upper_algorithm = 0;
+  double lower_analysis = 0, upper_analysis = 0, choice = 0;
+
+  bool ran() const { return !version.empty(); }
+  /// As in ", cuSPARSE 12.9.4 (2, 0)" with the algorithms of L and U, to stand behind a strategy; or nothing.
+  std::string behind() const;
+};
+
+/// From the line on the plan.
+Vendor vendor_of(const std::string& plan);
+
 /// Are matrices on the device? Then clocks are read when all work there is done.
 extern bool on_device;
 
@@ -93,8 +108,12 @@ class Contender {
   /// The preconditioner that refresh() and apply() use. Returns why it has no factor, empty if it has.
   std::string prepare(Mat A);
 
-  /// Seconds of PCSetUp() on a new PC, and of destroying it.
-  std::pair<double, double> time_setup(Mat A) const;
+  /// Seconds of PCSetUp() on a new PC, and of destroying it, and what its view says.
+  struct SetUp {
+    double setup = 0, destroy = 0;
+    Vendor vendor;
+  };
+  SetUp time_setup(Mat A) const;
 
   /// Seconds of PCSetUp() after the matrix got other numbers.
   double time_refresh();
@@ -125,8 +144,8 @@ class Contender {
  private:
   PCOwner create(Mat A) const;
   bool ours() const { return !setting_.strategy.empty(); }
-  /// What our view says between these two words; nothing where it has not the first.
-  std::string viewed(const std::string& before, const std::string& behind) const;
+  /// What our view of a PC says between these two words; nothing where it has not the first.
+  std::string viewed(PC pc, const std::string& before, const std::string& behind) const;
 
   Setting setting_;
   PCOwner pc_;

@@ -19,6 +19,7 @@ namespace {
 
 struct Times {
   std::vector<double> setup, destroy, refresh, apply, lower, upper, cg;
+  std::vector<double> lower_analysis, upper_analysis, choice;  // of the vendor's solver
   double wall = 0, processor = 0;  // of all turns
 };
 
@@ -133,9 +134,12 @@ class Comparison {
   {
     State& s = state_[c];
     const double wall = now(), processor = processor_time();
-    const auto [setup, destroy] = contenders_[c].time_setup(case_.A);
-    s.times.setup.push_back(setup);
-    s.times.destroy.push_back(destroy);
+    const Contender::SetUp made = contenders_[c].time_setup(case_.A);
+    s.times.setup.push_back(made.setup);
+    s.times.destroy.push_back(made.destroy);
+    s.times.lower_analysis.push_back(made.vendor.lower_analysis);
+    s.times.upper_analysis.push_back(made.vendor.upper_analysis);
+    s.times.choice.push_back(made.vendor.choice);
     s.times.refresh.push_back(contenders_[c].time_refresh());
     if (s.halves) time_halves(c);
     s.times.apply.push_back(time_of(s.pace.burst, [&] { contenders_[c].apply(b_, s.x); }));
@@ -164,6 +168,10 @@ class Comparison {
     r.setting = contenders_[c].setting();
     r.ran = contenders_[c].ran();
     r.plan = contenders_[c].plan();
+    r.vendor = vendor_of(r.plan);
+    r.vendor.lower_analysis = spread(s.times.lower_analysis).median;
+    r.vendor.upper_analysis = spread(s.times.upper_analysis).median;
+    r.vendor.choice = spread(s.times.choice).median;
     r.repetitions = static_cast<int>(s.times.apply.size());
     r.shape = contenders_[c].shape();
     r.setup = spread(s.times.setup);

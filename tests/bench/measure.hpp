@@ -65,6 +65,7 @@ struct Result {
   std::int64_t n = 0, nnz = 0, lower_nnz = 0, longest = 0;
   Setting setting;
   std::string ran, plan;
+  Vendor vendor;  ///< algorithms of the solver that is applied, medians of the times of all set-ups
   int repetitions = 0;
   Shape shape;
   Spread setup, destroy, refresh, apply;

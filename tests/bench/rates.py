@@ -6,7 +6,8 @@
 L, U, the pair of both (PCApply), and "CG": a pair in turn with products with the matrix, less a product, so that the
 matrix has pushed the factor out of the cache where it does in CG. GFLOP/s and GB/s are of the pair; rows.py says what
 is counted. "x SpSV" and "x PETSc" are times as fast as the strategy of --vendor and as PETSc's own, both for the
-pair. Geometric means are over the matrices that both have.
+pair. Geometric means are over the matrices that both have. Behind each line of the vendor's solver stand the version of
+its library and its algorithms for L and U.
 """
 
 import argparse
@@ -27,7 +28,8 @@ def print_case(case, vendor):
         times = [rows.show(t and 1e6 * t, ".4g") for t in [*micro, case.spmv]]
         rates = [rows.show(case.gflops(name, "apply")), rows.show(case.gbytes(name, "apply"), ".4g")]
         ratios = [rows.show(case.speedup(name, other, "apply"), ".2f") for other in (vendor, rows.PETSC)]
-        print(LINE.format(case.matrix[:22], case.n, case.nnz, name, *times, *rates, *ratios))
+        line = LINE.format(case.matrix[:22], case.n, case.nnz, name, *times, *rates, *ratios)
+        print(f"{line}  {row.vendor()}".rstrip())
 
 
 def print_means(cases, vendor):

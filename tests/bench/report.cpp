@@ -16,7 +16,8 @@ constexpr const char* header =
     "matrix,n,nnz,kind,levels,contender,strategy,threads,ran,repetitions,setup_ms,setup_low_ms,setup_high_ms,"
     "destroy_ms,destroy_low_ms,destroy_high_ms,refresh_ms,refresh_low_ms,refresh_high_ms,apply_ms,apply_low_ms,"
     "apply_high_ms,memory_bytes,petsc_bytes,error,core_share,others_cores,lower_ms,upper_ms,spmv_ms,cg_ms,"
-    "lower_levels,upper_levels,rows_a_level,entries_a_row,lower_nnz,longest,largest,mean,peak_bytes,plan";
+    "lower_levels,upper_levels,rows_a_level,entries_a_row,lower_nnz,longest,largest,mean,peak_bytes,plan,"
+    "vendor,lower_algorithm,upper_algorithm,lower_analysis_ms,upper_analysis_ms,choice_ms";
 
 std::string title(const Result& r) { return bench::title(r.matrix, r.setting); }
 
@@ -133,6 +134,12 @@ void print_spread(FILE* file, const Spread& s)
   std::fprintf(file, ",%.6g,%.6g,%.6g", 1e3 * s.median, 1e3 * s.low, 1e3 * s.high);
 }
 
+void print_algorithms(FILE* file, const Vendor& v)
+{
+  if (v.ran()) std::fprintf(file, ",%s,%d,%d", v.version.c_str(), v.lower_algorithm, v.upper_algorithm);
+  else std::fputs(",,,", file);
+}
+
 std::string title(const std::string& matrix, const Setting& s)
 {
   std::string text = matrix + " " + s.kind;
@@ -154,6 +161,9 @@ void CsvFile::add(const std::vector<Result>& results)
     for (const Spread* spread : {&r.setup, &r.destroy, &r.refresh, &r.apply}) print_spread(file, *spread);
     std::fprintf(file, ",%.0f,%.0f,%.3e,%.3f,%.2f", r.bytes, results[0].bytes, r.error, r.share, r.others);
     print_parts(file, r);
+    print_algorithms(file, r.vendor);
+    for (const double t : {r.vendor.lower_analysis, r.vendor.upper_analysis, r.vendor.choice})
+      print_or_nothing(file, 1e3 * t);
     std::fprintf(file, ",%s\n", origin_.c_str());
   }
   std::fflush(file);
@@ -167,9 +177,10 @@ void print_table(const std::vector<std::vector<Result>>& groups)
   for (const auto& group : groups)
     for (const Result& r : group) {
       const Ratios x = ratios(r, group[0]);
-      std::printf("%-19s %9lld %-13s %9.3f %9.3f %9.4f %6.2f %6.2f %6.2f %6.2f %8.1e  %s\n", title(r).c_str(),
+      std::printf("%-19s %9lld %-13s %9.3f %9.3f %9.4f %6.2f %6.2f %6.2f %6.2f %8.1e  %s%s\n", title(r).c_str(),
                   static_cast<long long>(r.n), r.setting.label().c_str(), 1e3 * r.setup.median, 1e3 * r.refresh.median,
-                  1e3 * r.apply.median, x.setup, x.refresh, x.apply, x.memory, r.error, r.ran.c_str());
+                  1e3 * r.apply.median, x.setup, x.refresh, x.apply, x.memory, r.error, r.ran.c_str(),
+                  r.vendor.behind().c_str());
     }
 }
 

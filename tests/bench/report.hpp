@@ -43,6 +43,10 @@ FileOwner open_csv(const Options& o, const char* columns);
 /// Median and quartiles as three fields in milliseconds, each behind a comma.
 void print_spread(FILE* file, const Spread& s);
 
+/// Version of the vendor's library and algorithms of L and U as three fields, each behind a comma; empty where its
+/// solver did not run.
+void print_algorithms(FILE* file, const Vendor& v);
+
 /// Matrix, kind and levels of fill, as in "7pt ilu(2)".
 std::string title(const std::string& matrix, const Setting& s);
 

@@ -30,8 +30,17 @@ class Row:
 
     def analysis(self):
         """What is done once for a pattern: a set-up less a refresh. For all of ours it holds the pattern work of the
-        host; the vendor's analysis, which wants numbers, is in it as well."""
-        return max(self.seconds("setup") - self.seconds("refresh"), 1e-9)
+        host; the vendor's analysis, which wants numbers, is in it as well, but not what its choice of an algorithm
+        took beyond that: trials of other algorithms."""
+        choice = float(self.fields.get("choice_ms") or 0) / 1e3  # older files have none
+        return max(self.seconds("setup") - self.seconds("refresh") - choice, 1e-9)
+
+    def vendor(self):
+        """The vendor's library and its algorithms for L and U, as text; empty where it did not run."""
+        version = self.fields.get("vendor")
+        if not version:
+            return ""
+        return f"cuSPARSE {version} ({self.fields['lower_algorithm']}, {self.fields['upper_algorithm']})"
 
 
 class Case:
@@ -118,12 +127,14 @@ def read(paths):
 
 
 def origin(paths):
-    """Machines and commits of the files, as text."""
-    found = []
+    """Machines, commits and versions of the vendor's library of the files, as text."""
+    found, versions = [], []
     for path in paths:
         with open_text(path) as file:
-            found += [f"{f['machine'] or 'unknown'}, commit {f['commit'] or 'unknown'}" for f in csv.DictReader(file)]
-    return "; ".join(dict.fromkeys(found))
+            for f in csv.DictReader(file):
+                found.append(f"{f['machine'] or 'unknown'}, commit {f['commit'] or 'unknown'}")
+                versions += [f"cuSPARSE {f['vendor']}"] if f.get("vendor") else []
+    return "; ".join(dict.fromkeys(found + versions))
 
 
 def strategies(cases):

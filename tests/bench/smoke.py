@@ -251,6 +251,29 @@ def papers(bench):
     as_on_a_device(folder)
 
 
+def the_vendors_library_is_named(bench):
+    """Not where it does not run; rows of `serial` as those of `cusparse` would be."""
+    made = bench.work / "vendor.csv"
+    extra = {"vendor": "12.9.4", "lower_algorithm": "2", "upper_algorithm": "0", "lower_analysis_ms": "1.5",
+             "upper_analysis_ms": "2.5", "choice_ms": "7"}
+    expect(all(row[name] == "" for row in bench.rows for name in extra), f"a vendor in {bench.rows[0]}")
+    with open(made, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, bench.rows[0])
+        writer.writeheader()
+        for row in bench.rows:
+            vendor = {**extra, "strategy": "cusparse", "setup_ms": "20", "refresh_ms": "3"}
+            writer.writerow({**row, **vendor} if row["strategy"] == "serial" else row)
+    script = pathlib.Path(__file__).parent / "rates.py"
+    result = subprocess.run([PYTHON, str(script), str(made)], capture_output=True, text=True, check=False)
+    expect(result.returncode == 0, result.stderr)
+    lines = [line for line in result.stdout.splitlines() if line.endswith("  cuSPARSE 12.9.4 (2, 0)")]
+    expect(lines and all(" cusparse " in line for line in lines), result.stdout)
+    expect(f"commit {COMMIT}; cuSPARSE 12.9.4" in result.stdout, result.stdout)
+    code = f"import rows; print(rows.read(['{made}'])[0].rows['cusparse'].analysis())"
+    result = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=False, cwd=script.parent)
+    expect(result.returncode == 0 and abs(float(result.stdout) - 0.01) < 1e-9, f"{result.stdout}{result.stderr}")
+
+
 def as_on_a_device(folder):
     """The sections that want all three kinds of triangle kernels, with others under the device's names."""
     text = (folder / "solves.csv").read_text()
@@ -458,6 +481,7 @@ TESTS = (
     columns_together_beside_one,
     whole_programs,
     papers,
+    the_vendors_library_is_named,
     calibration_finds_the_constants_of_made_up_times,
     calibration_reads_what_the_program_writes,
     petscs_memory_is_that_of_the_formula,

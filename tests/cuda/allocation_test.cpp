@@ -80,8 +80,8 @@ void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy)
     failing = k;
     const Status status = use(*p, A, strategy);
     failures = made > k;
-    if (failures && strategy == "courier" && status.ok()) {
-      /* the plan was made on the host */
+    if (failures && (strategy == "courier" || strategy == "cusparse") && status.ok()) {
+      /* the plan was made on the host; one of the vendor's two algorithms found no memory */
     } else if (failures) {
       EXPECT_EQ(status.code, Code::out_of_memory) << k << ": " << status.message();
       EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
