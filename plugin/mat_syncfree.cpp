@@ -49,6 +49,7 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
   case Code::device_failure:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", status.message().c_str());
   case Code::negative_pivot:
+  case Code::no_tiles:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", status.message().c_str());
   case Code::unknown_strategy:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s", status.message().c_str());

@@ -89,8 +89,8 @@ public:
   virtual ~Preconditioner() = default;
 
   /// Pattern work: checks, symbolic factorization, plans. Keeps no pointer into A.
-  ///   errors  those of check_pattern and make_factor_pattern, unknown_strategy, out_of_memory; on failure the
-  ///           object is as after construction
+  ///   errors  those of check_pattern and make_factor_pattern, unknown_strategy, no_tiles, out_of_memory; on failure
+  ///           the object is as after construction
   virtual Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) = 0;
 
   /// Numbers: factors A, which has the analysed pattern. Keeps no pointer into A.
@@ -126,7 +126,7 @@ public:
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner();
 
 /// One triangular solver on CPU threads, by the name in the options (not `auto`).
-///   errors  unknown_strategy, invalid_argument, out_of_memory
+///   errors  unknown_strategy, invalid_argument, no_tiles, out_of_memory
 template <class T, class V, class I>
 Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,
                         std::unique_ptr<TriangularSolver<T, V, I>>* out);

@@ -21,6 +21,7 @@ enum class Code {
   not_finite,           ///< NaN or infinity met in the numeric factorization
   negative_pivot,       ///< a symmetric half needs sqrt(D) and D is negative or not real
   unknown_strategy,     ///< `detail` is the name asked for
+  no_tiles,             ///< `courier` has no plan for the matrix; `detail` says why
   out_of_memory,        ///< `detail` says of what, where that is known
   device_failure        ///< `detail` is what the device's library says
 };

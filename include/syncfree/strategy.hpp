@@ -45,9 +45,10 @@ struct ChoiceInput {
   std::int64_t node_levels = 0;  ///< of nodes
   bool courier_of_nodes = false;  ///< does `courier` solve them by planes or lines of a grid?
   bool regular = false;  ///< rows reach equally far, as on a grid
+  bool may_have_tiles = true;  ///< rows, or nodes, are short enough for `courier`, and no plan of it has failed
   double tiled_time = 0;  ///< microseconds of the lower triangle by tiles or lines of a grid; 0: there are none
   bool by_lines = false;  ///< that is by lines, which want next to no plan
-  bool courier_on_device = false;  ///< rows are short enough for plans of `courier` that are made there
+  bool courier_on_device = false;  ///< plans of `courier` are made there, from short rows
   /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group; and
   /// whether all groups are known by that, so that they are not looked for again.
   double merged_groups = 0, merged_entries = 0;

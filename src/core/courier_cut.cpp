@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "instantiate.hpp"
@@ -42,11 +43,10 @@ std::int64_t room_of_run(std::int64_t reach, int size, const CourierRule& rule)
   return rule.ghost_slots[size] - 1 - reach - reach / 32 - 64;
 }
 
-/// With ghosts less, so that these have room, unless that took half of all.
+/// So that ghosts have room, unless they took half of all.
 std::int64_t most_rows_of_run(std::int64_t reach, int size, const CourierRule& rule)
 {
-  const std::int64_t most = std::min(rule.most_slots, courier_most_slots);
-  if (size < 0) return most;
+  const std::int64_t most = std::min(rule.most_slots, rule.ghost_slots[size]);
   const std::int64_t room = room_of_run(reach, size, rule);
   return 2 * room < most ? most : std::min(most, room);
 }
@@ -71,7 +71,7 @@ template <class I> CourierCut<I> cut_overlaid(const CutInput<I>& T, int size, co
 {
   const Grid<I>& grid = T.grid;
   const std::int64_t plane = static_cast<std::int64_t>(grid.line) * grid.lines;
-  if (size < 0 || !may_be_overlaid(ghost_near[size])) return {};
+  if (!may_be_overlaid(ghost_near[size])) return {};
   if (grid.planes < 2 || rule.rows > 0 || rule.of_nodes()) return {};
   if (2 * plane <= std::min(rule.plane_slots, rule.ghost_slots[size]) || plane >= rule.overlay_slots) return {};
   return {{T.rows, T.lower, grid, {grid.line, grid.lines, 1}}, false, true, true};
@@ -84,12 +84,12 @@ template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const Co
 {
   constexpr std::int64_t most_parts = 8;
   const Grid<I>& grid = T.grid;
-  if (size < 0 || rule.rows > 0 || grid.planes < 2) return {};
+  if (rule.rows > 0 || grid.planes < 2) return {};
   for (std::int64_t parts = 1; parts <= most_parts && parts <= grid.lines; ++parts) {
     const std::int64_t lines = (grid.lines + parts - 1) / parts, ghosts = (lines + 3) * grid.line + 8;
     Tiling<I> tiling(T.rows, T.lower, grid, {grid.line, lines, 1});
     const std::int64_t slots = tiling.most_slots();
-    if (slots > std::min(rule.most_slots, courier_most_slots) || slots + 1 + ghosts > rule.ghost_slots[size]) continue;
+    if (slots > rule.most_slots || slots + 1 + ghosts > rule.ghost_slots[size]) continue;
     return parts > 1 || rule.of_nodes() ? std::move(tiling) : Tiling<I>();
   }
   return {};
@@ -101,13 +101,30 @@ int size_of_ghosts(std::int64_t longest, const CourierRule& rule)
 {
   int size = 0;
   while (size < ghost_sizes && ghost_near[size] < longest) ++size;
-  return size == ghost_sizes || rule.near > 0 || rule.ghost_slots[size] == 0 ? -1 : size;
+  return size == ghost_sizes || rule.ghost_slots[size] == 0 ? -1 : size;
+}
+
+Status no_tiles_for_rows(std::int64_t longest, const CourierRule& rule)
+{
+  constexpr int most = ghost_near[ghost_sizes - 1];
+  const std::string rows = rule.of_nodes() ? "a node" : "a row", number = std::to_string(longest);
+  if (longest <= most) return failed(Code::no_tiles, "shared memory has no room for rows of " + number + " entries");
+  return failed(Code::no_tiles, rows + " of a triangle has " + number + " entries, in a tile at most " +
+                                  std::to_string(most));
+}
+
+Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const CourierRule& rule)
+{
+  const std::string beside = std::to_string(std::max<std::int64_t>(0, slots - 1 - rows));
+  return failed(Code::no_tiles, "blocks of " + std::to_string(rows) + (rule.of_nodes() ? " nodes" : " rows") +
+                                  " read more numbers of other blocks than the " + beside +
+                                  " for which shared memory has room beside theirs");
 }
 
 template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, const CourierRule& rule)
 {
   const Grid<I>& grid = triangle.grid;
-  if (grid.star && size >= 0) {
+  if (grid.star) {
     TileShape shape = rule.shape;
     if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
     if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true};
@@ -117,7 +134,7 @@ template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, cons
   Tiling<I> parts = cut_planes(triangle, size, rule);
   if (parts.count() > 0) return {std::move(parts), false};
   Tiling<I> runs = cut_into_runs(triangle, size, rule);
-  const bool has_room = size < 0 || runs.most_slots() <= room_of_run(triangle.reach, size, rule);
+  const bool has_room = runs.most_slots() <= room_of_run(triangle.reach, size, rule);
   return {std::move(runs), false, has_room};
 }
 

@@ -19,8 +19,13 @@ template <class I> struct CutInput {
   Grid<I> grid;
 };
 
-/// Are all rows short enough for ghosts? Then the index of their number in ghost_near, else -1.
+/// Index in ghost_near of the size of rows, or -1 where they are too long or have no room.
 int size_of_ghosts(std::int64_t longest, const CourierRule& rule);
+
+/// no_tiles: why size_of_ghosts() is -1; and for blocks of that many rows at most, whose ghosts have no room.
+///   slots  of a block that there are
+Status no_tiles_for_rows(std::int64_t longest, const CourierRule& rule);
+Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const CourierRule& rule);
 
 template <class I> struct CourierCut {
   Tiling<I> tiling;
@@ -30,7 +35,7 @@ template <class I> struct CourierCut {
 };
 
 /// Tiles of a star's grid, planes, parts of planes, runs of whole lines, or of rows. Throws std::bad_alloc.
-///   size  size_of_ghosts()
+///   size  size_of_ghosts(), not -1
 template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, const CourierRule& rule);
 
 /// The plan's runs, slots and blocks, of these their rows and pages. Throws std::bad_alloc. Returns the pages of all.

@@ -20,59 +20,49 @@
 namespace syncfree {
 namespace {
 
-/// An entry of the own block whose row is so many levels back has long been computed: it may as well come by mail.
-constexpr std::int64_t recent_levels = 12;
-/// Part of the rows that may have more recent entries than `near`.
-constexpr double most_crowded = 0.05;
 /// What a block adds to the plan's arrays.
 template <class I> struct Part {
-  std::vector<std::uint32_t> step_end, bundle_begin, bundle_position, far_place;
-  std::vector<I> far_source;
+  std::vector<std::uint32_t> step_end;
   GhostTable<I> ghosts;
 };
 
 template <class I> class Planner {
 public:
-  Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule, CourierPlan<I>* plan)
-      : T_(T), lower_(lower), levels_(levels), rule_(rule),
-        plan_(*plan), depth_(T.n), wanted_(T.n), mail_(T.n)
+  ///   longest  entries in a row at most
+  Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, I longest, const CourierRule& rule,
+          CourierPlan<I>* plan)
+      : T_(T), lower_(lower), levels_(levels), longest_(longest), rule_(rule), plan_(*plan), depth_(T.n),
+        size_(size_of_ghosts(longest, rule)), wanted_(T.n), mail_(T.n)
   {
   }
 
   /// False where blocks wait for later blocks or have too many ghosts; the plan is of no use then.
   bool suits() const { return suits_.load(unordered); }
   bool has_tiles() const { return has_tiles_; }
+  std::int64_t room() const { return rule_.ghost_slots[size_]; }  ///< slots of a block
   bool is_overlaid() const { return overlaid_; }
 
-  Status run()
+  void run()
   {
     find_depth();
-    const I longest = longest_of(T_, rule_.threads);
-    size_ = size_of_ghosts(longest, rule_);
-    plan_.has_ghosts = size_ >= 0;
-    if (plan_.has_ghosts) plan_.near = ghost_near[size_];
-    cut_rows(longest);
+    plan_.near = ghost_near[size_];
+    cut_rows();
     part_.resize(plan_.block.size());
-    if (!plan_.has_ghosts) plan_.near = rule_.near ? rule_.near : choose_near();
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
     if (overlaid_) find_overlay();
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
-    if (plan_.has_ghosts) plan_.warps = std::min(plan_.warps, rule_.most_warps_with_ghosts(plan_.near));
+    plan_.warps = std::min(plan_.warps, rule_.most_warps_of(plan_.near));
     plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
     plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * courier_fields);
     for_blocks([this](std::size_t t) {
       make_steps(plan_.block[t], &part_[t]);
       choose_near_entries(t);
     });
-    if (plan_.has_ghosts) count_ghosts();
-    if (!suits()) return {};
+    count_ghosts();
+    if (!suits()) return;
     number_mail();
-    plan_.far_lanes = choose_far_lanes();
-    for_blocks([this](std::size_t t) {
-      write(t);
-      bundle(&plan_.block[t], &part_[t]);
-    });
-    return gather();
+    for_blocks([this](std::size_t t) { write(t); });
+    gather();
   }
 
 private:
@@ -88,10 +78,10 @@ private:
     });
   }
 
-  void cut_rows(I longest)
+  void cut_rows()
   {
     if (T_.n == 0) return;
-    CutInput<I> in = {T_.n, T_.nnz(), lower_, levels_.count, typical_reach(T_, lower_), longest, {}};
+    CutInput<I> in = {T_.n, T_.nnz(), lower_, levels_.count, typical_reach(T_, lower_), longest_, {}};
     in.grid.line = T_.n;
     if (rule_.tiles && rule_.rows == 0) in.grid = find_grid(T_, lower_);
     measure_levels([this](std::int64_t row) { return depth_[row]; }, T_.n, lower_, &in.grid);
@@ -152,25 +142,6 @@ private:
     return static_cast<std::uint32_t>(most);
   }
 
-  /// The least number for which few rows have more recent entries in their block.
-  int choose_near() const
-  {
-    static constexpr int sizes[] = {2, 4, 8, 16};
-    std::int64_t crowded[4] = {}, rows = 0;
-    for_sample(T_.n, [&](I row) {
-      std::int64_t recent = 0;
-      for (I k = T_.row_begin[row]; k < T_.row_begin[row + 1]; ++k)
-        recent += tiling_.place_of(row).tile == tiling_.place_of(T_.column[k]).tile &&
-                  depth_[T_.column[k]] + recent_levels >= depth_[row];
-      for (int s = 0; s < 4; ++s) crowded[s] += recent > sizes[s];
-      ++rows;
-    });
-    int s = 0;
-    const double most = most_crowded * static_cast<double>(rows);
-    while (sizes[s] < rule_.most_near && static_cast<double>(crowded[s]) > most) ++s;
-    return sizes[s];
-  }
-
   /// By level, those of one level in the order of the runs.
   void sort_rows(const RowBlock& block)
   {
@@ -205,10 +176,8 @@ private:
         begin = p;
       }
     });
-    const bool is_long = !plan_.has_ghosts && plan_.near == rule_.most_near;
     const std::uint32_t all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
-    const int most = is_long ? rule_.most_warps_of_long : rule_.most_warps;
-    return warps_for(plan_.block, levels, all, most, rule_.rows_a_warp);
+    return warps_for(plan_.block, levels, all, rule_.most_warps, rule_.rows_a_warp);
   }
 
   void make_steps(RowBlock& block, Part<I>* part)
@@ -230,10 +199,9 @@ private:
     I entry, depth;
     std::uint32_t slot;
   };
-  using NearEntries = std::array<NearEntry, 16>;
+  using NearEntries = std::array<NearEntry, ghost_near[ghost_sizes - 1]>;
 
-  /// Of each position the latest entries of its own block, or all, the last one last. Who is read otherwise, or by
-  /// other blocks, has to send mail.
+  /// Of each position all entries, the latest one last. Rows that other blocks read have to send mail.
   void choose_near_entries(std::size_t t)
   {
     const RowBlock& block = plan_.block[t];
@@ -247,13 +215,12 @@ private:
         const RowPlace place = tiling_.place_of(column);
         const bool is_own = place.tile == t;
         NearEntry entry = {k, depth_[column], overlaid_ ? plan_.position[column] : place.slot};
-        if (!is_own && plan_.has_ghosts) {
+        if (!is_own) {
           const std::uint32_t number = part_[t].ghosts.add(column);
           entry.slot = plan_.first_ghost_slot() + (overlaid_ ? plan_.position[column] : number);
+          wanted_[column].store(1, unordered);
         }
-        const I out = is_own || plan_.has_ghosts ? keep(&near, &count, entry) : k;
-        if (out >= 0) want(T_.column[out]);
-        if (!is_own) want(column);
+        insert(&near, &count, entry);
         in_order = in_order && place.tile <= t;
         next_only = next_only && (is_own || place.tile + 1 == t);
       }
@@ -263,22 +230,12 @@ private:
     if (!next_only) is_chain_.store(false, unordered);
   }
 
-  void want(I row) { wanted_[row].store(1, unordered); }
-
-  /// Puts an entry among the latest; returns the one that has to go, or -1.
-  I keep(NearEntries* near, int* count, const NearEntry& entry) const
+  /// By level.
+  static void insert(NearEntries* near, int* count, const NearEntry& entry)
   {
-    I out = -1;
-    if (*count == plan_.near) {
-      if (entry.depth < (*near)[0].depth) return entry.entry;
-      out = (*near)[0].entry;
-      std::copy(near->begin() + 1, near->begin() + *count, near->begin());
-      --*count;
-    }
     int j = (*count)++;
     for (; j > 0 && (*near)[j - 1].depth > entry.depth; --j) (*near)[j] = (*near)[j - 1];
     (*near)[j] = entry;
-    return out;
   }
 
   std::uint32_t own_field(const RowBlock& block, I row) const
@@ -310,7 +267,7 @@ private:
       block.first_mail = plan_.mails;
       plan_.mails += block.mails;
     }
-    plan_.is_chain = plan_.has_ghosts && plan_.block.size() > 1 && is_chain_.load(unordered);
+    plan_.is_chain = plan_.block.size() > 1 && is_chain_.load(unordered);
     for_blocks([this](std::size_t t) {
       const RowBlock& block = plan_.block[t];
       std::uint32_t place = block.first_mail;
@@ -324,28 +281,6 @@ private:
       place = block.first_mail;
       for (const I row : part_[t + 1].ghosts.rows()) mail_[row] = place++;
     });
-  }
-
-  I near_entries(std::int64_t at) const
-  {
-    I count = 0;
-    for (int j = 0; j < plan_.near; ++j) count += plan_.source[plan_.near_place(at, j)] >= 0;
-    return count;
-  }
-  I far_entries(std::int64_t at) const
-  {
-    const I row = plan_.row[at];
-    return row < 0 ? 0 : T_.row_begin[row + 1] - T_.row_begin[row] - near_entries(at);
-  }
-
-  int choose_far_lanes() const
-  {
-    std::int64_t rows = 0, far = 0;
-    for_sample(static_cast<std::int64_t>(plan_.row.size()), [&](std::int64_t at) {
-      rows += far_entries(at) > 0;
-      far += far_entries(at);
-    });
-    return far <= 10 * rows ? 1 : far <= 40 * rows ? 4 : 32;
   }
 
   /// The fields that choose_near_entries() leaves.
@@ -376,106 +311,43 @@ private:
     const I row = plan_.row[at];
     const std::uint32_t mail = row < 0 ? courier_no_mail : mail_[row];
     const int last = plan_.units() * courier_fields - 1;
-    if (plan_.has_ghosts) {
-      std::uint32_t begin = 0;
-      for (std::size_t s = step; s < step + courier_groups; ++s) begin += width_of(step_end, s);
-      const std::uint32_t width = width_of(step_end, step + courier_groups);
-      set(at, last - 1, begin | (width ? width - 1 : 0) << 9);
-      set(at, last, mail == courier_no_mail ? courier_no_ghost : mail - block.first_mail);
-    } else {
-      if (far_entries(at) > 0) set(at, 0, plan_.index[plan_.field_place(at, 0)] | courier_far);
-      set(at, last - 2, row < 0 ? 0 : width_of(step_end, step + 1));
-      set(at, last - 1, mail);
-      set(at, last, mail >> 16);
-    }
+    std::uint32_t begin = 0;
+    for (std::size_t s = step; s < step + courier_groups; ++s) begin += width_of(step_end, s);
+    const std::uint32_t width = width_of(step_end, step + courier_groups);
+    set(at, last - 1, begin | (width ? width - 1 : 0) << 9);
+    set(at, last, mail == courier_no_mail ? courier_no_ghost : mail - block.first_mail);
   }
 
-  void bundle(RowBlock* block, Part<I>* part) const
+  /// The parts, one after the other.
+  void gather()
   {
-    int lane = 32;
-    for (std::uint32_t p = 0; p < block->rows; ++p) {
-      const std::int64_t at = first(*block) + p;
-      if (!plan_.reads_mail(at)) continue;
-      if (lane == 32) {
-        lane = 0;
-        ++block->bundles;
-        part->bundle_begin.push_back(static_cast<std::uint32_t>(part->far_place.size() / 32));
-        part->bundle_position.resize(part->bundle_position.size() + 32, ~0u);
-      }
-      put_into_bundle(p, at, lane, part);
-      lane += plan_.far_lanes;
+    std::int64_t steps = 0;
+    for (RowBlock& block : plan_.block) {
+      block.first_step = steps;
+      steps += block.steps;
     }
-  }
-
-  void put_into_bundle(std::uint32_t position, std::int64_t at, int lane, Part<I>* part) const
-  {
-    const std::size_t lanes = static_cast<std::size_t>(plan_.far_lanes), begin = part->bundle_begin.back();
-    const std::size_t layers = (static_cast<std::size_t>(far_entries(at)) + lanes - 1) / lanes;
-    if ((begin + layers) * 32 > part->far_place.size()) {
-      part->far_place.resize((begin + layers) * 32, courier_no_mail);
-      part->far_source.resize((begin + layers) * 32, I(-1));
-    }
-    for (std::size_t l = 0; l < lanes; ++l) *(part->bundle_position.end() - 32 + lane + l) = position;
-    const I row = plan_.row[at];
-    std::size_t e = 0;
-    for (I k = T_.row_begin[row]; k < T_.row_begin[row + 1]; ++k) {
-      bool near = false;
-      for (int j = 0; j < plan_.near; ++j) near = near || plan_.source[plan_.near_place(at, j)] == k;
-      if (near) continue;
-      const std::size_t to = (begin + e / lanes) * 32 + lane + e % lanes;
-      part->far_place[to] = mail_[T_.column[k]];
-      part->far_source[to] = k;
-      ++e;
-    }
-  }
-
-  /// The parts one behind the other.
-  Status gather()
-  {
-    std::int64_t steps = 0, bundles = 0;
-    std::vector<std::size_t> layers(plan_.block.size() + 1, 0);
-    for (std::size_t t = 0; t < plan_.block.size(); ++t) {
-      plan_.block[t].first_step = steps;
-      plan_.block[t].first_bundle = bundles;
-      steps += plan_.block[t].steps;
-      bundles += plan_.block[t].bundles;
-      layers[t + 1] = layers[t] + part_[t].far_place.size() / 32;
-    }
-    if (layers.back() >= courier_no_mail)
-      return failed(Code::invalid_argument, "2^32 layers of mail; take level_order");
-    plan_.step_end.resize(steps);
-    if (plan_.block.empty()) return {};
-    plan_.bundle_begin.resize(bundles + 1, static_cast<std::uint32_t>(layers.back()));
-    plan_.bundle_position.resize(32 * bundles);
-    plan_.far_place = Array<std::uint32_t>(32 * layers.back());
-    plan_.far_source = Array<I>(32 * layers.back());
+    plan_.step_end.resize(static_cast<std::size_t>(steps));
     for_blocks([&](std::size_t t) {
       const RowBlock& block = plan_.block[t];
       const Part<I>& part = part_[t];
       std::copy(part.step_end.begin(), part.step_end.end(), plan_.step_end.begin() + block.first_step);
       for (std::uint32_t k = 0; k < block.ghosts; ++k)
         plan_.ghost_place[block.first_ghost + k] = mail_[part.ghosts.rows()[k]];
-      std::copy(part.bundle_position.begin(), part.bundle_position.end(),
-                plan_.bundle_position.begin() + 32 * block.first_bundle);
-      std::copy(part.far_place.begin(), part.far_place.end(), plan_.far_place.begin() + 32 * layers[t]);
-      std::copy(part.far_source.begin(), part.far_source.end(), plan_.far_source.begin() + 32 * layers[t]);
-      for (std::uint32_t k = 0; k < block.bundles; ++k)
-        plan_.bundle_begin[block.first_bundle + k] = part.bundle_begin[k] + static_cast<std::uint32_t>(layers[t]);
     });
-    return {};
   }
 
   PatternView<I> T_;
   bool lower_;
   const LevelSets<I>& levels_;
+  const I longest_;
   const CourierRule& rule_;
   CourierPlan<I>& plan_;
   Tiling<I> tiling_;
   Array<I> depth_;
-  int size_ = 0;                   ///< of ghost_near
+  const int size_;                 ///< of ghost_near
   bool has_tiles_ = false, overlaid_ = false;
   std::atomic<bool> suits_{true}, is_chain_{true};
-  std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does somebody read it by mail?
+  std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does another block read it?
   Array<std::uint32_t> mail_;                       ///< by row: place in the mailbox
   std::vector<Part<I>> part_;                       ///< by block
 };
@@ -487,10 +359,12 @@ Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& level
                          CourierPlan<I>* out)
 try {
   if (static_cast<std::uint64_t>(T.n) >= courier_no_mail)
-    return failed(Code::invalid_argument, "courier takes less than 2^32 rows; take level_order");
-  /* the best first: tiles with ghosts, planes over each other, runs with ghosts, then mail, which always suits */
+    return failed(Code::no_tiles, "2^32 rows and more");
+  /* the best first: tiles, planes over each other, parts of planes, runs */
   CourierRule now = rule;
   now.threads = worthwhile_threads(T.nnz() + static_cast<std::int64_t>(T.n), rule.threads);
+  const I longest = longest_of(T, now.threads);
+  if (size_of_ghosts(longest, rule) < 0) return no_tiles_for_rows(longest, rule);
   CourierPlan<I> by_arithmetic;
   if (make_star_plan(T, lower, now, &by_arithmetic)) {
     *out = std::move(by_arithmetic);
@@ -498,16 +372,15 @@ try {
   }
   for (;;) {
     CourierPlan<I> plan;
-    Planner<I> planner(T, lower, levels, now, &plan);
-    const Status status = planner.run();
-    if (status.ok() && planner.suits()) *out = std::move(plan);
-    if (!status.ok() || planner.suits()) return status;
-    if (planner.is_overlaid()) {
-      now.overlay_slots = 0;
-      continue;
+    Planner<I> planner(T, lower, levels, longest, now, &plan);
+    planner.run();
+    if (planner.suits()) {
+      *out = std::move(plan);
+      return {};
     }
-    if (!planner.has_tiles()) std::fill(now.ghost_slots, now.ghost_slots + ghost_sizes, 0);
-    now.tiles = !planner.has_tiles();
+    if (planner.is_overlaid()) now.overlay_slots = 0;
+    else if (planner.has_tiles()) now.tiles = false;
+    else return no_tiles_for_ghosts(plan.slots, planner.room(), rule);
   }
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);

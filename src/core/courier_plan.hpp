@@ -4,12 +4,10 @@
 ///
 /// A block is a tile of a grid or a run of rows that follow each other in the order of a serial solve (tiling.hpp), so
 /// blocks wait for earlier blocks only. Inside a block rows are sorted by level and taken in steps: rows of one step do
-/// not read each other. A row reads at most `near` numbers of its own block where they are computed, in shared memory;
-/// every other number, of another block or one row too many of its own, comes by mail: its row has a place in a mailbox
-/// in memory.
-///
-/// Where rows are short and there is room, the numbers of other blocks are read in shared memory, too: each has a slot
-/// behind those of the block's own rows, its ghost, and is fetched once for all who read it. Then all entries are near.
+/// not read each other. All numbers that a row reads are in shared memory: those of its own block where they are
+/// computed, and each number of another block in a slot after those of the block's own rows. That copy is called its
+/// ghost, and is fetched once for all rows that read it. A row that another block reads has a place in a mailbox in
+/// memory, its mail. Rows must be short, and the ghosts of each block must have room; else there is no plan.
 /// Planes that have no room beside the plane before them, which they read, are laid over it: numbers stand in the order
 /// of steps, those of ghosts, too, so many slots further that a row's number takes the slot of a ghost that rows of
 /// earlier levels were the last to read.
@@ -17,6 +15,7 @@
 /// Positions count a block's rows in the order of its steps. What is said of a position is kept in pages of 128
 /// positions, so that it can be streamed; the last page of a block ends in positions without a row.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,15 +29,13 @@
 namespace syncfree {
 
 constexpr int courier_page = 128;              ///< positions
-constexpr std::uint32_t courier_no_mail = ~0u; ///< nobody waits for the row by mail
-constexpr std::uint16_t courier_far = 0x8000;  ///< in the slot of a row that reads mail
-constexpr std::uint16_t courier_no_ghost = 0xffff;  ///< nobody reads the row as a ghost
+constexpr std::uint32_t courier_no_mail = ~0u;      ///< no other block reads the row
+constexpr std::uint16_t courier_no_ghost = 0xffff;  ///< the same
 constexpr int courier_fields = 8;             ///< of a unit: 16 bytes that are read at once
-constexpr std::int64_t courier_most_slots = 0x7fff;  ///< of a block: they have 15 bits
 
-/// With ghosts so many groups of warps take a step each in turn.
+/// Groups of warps that take a step each in turn.
 constexpr int courier_groups = 3;
-/// Near entries of a row where there are ghosts: pages hold so many and the scale in pairs.
+/// Entries of a row at most, in three sizes: pages hold them and the scale in pairs.
 constexpr int ghost_sizes = 3;
 constexpr int ghost_near[ghost_sizes] = {3, 5, 13};
 /// Warps of a group, at most.
@@ -47,48 +44,38 @@ constexpr int ghost_warps(int near) { return near > ghost_near[1] ? 2 : 4; }
 constexpr bool may_be_overlaid(int near) { return near == ghost_near[ghost_sizes - 1]; }
 
 struct CourierRule {
-  std::int64_t most_slots = 16384;  ///< of a block, at most courier_most_slots
+  std::int64_t most_slots = 0x7fff;  ///< for rows of a block, if there is room for them
   std::int64_t rows = 0;           ///< of a block; 0: by the triangle
-  int near = 0;                    ///< 2, 4, 8 or 16; 0: by the triangle
-  int most_near = 16;
   int warps = 0;                   ///< a step has at most rows_a_warp rows for each; 0: by the triangle
-  int most_warps = 8;
-  int most_warps_of_long = 8;      ///< where `near` is most_near; with ghosts ghost_warps() is the limit
+  int most_warps = 4;              ///< of nodes; of rows ghost_warps() is the limit, too
   int threads = 1;                 ///< that make the plan, which does not depend on them
   int multiprocessors = 132;       ///< each has one block at a time
-  std::int64_t ghost_slots[ghost_sizes] = {0xfff0, 0xfff0, 0xfff0};  ///< by size, with ghosts; 0: none
-  bool tiles = true;               ///< where there is a grid, and ghosts
+  std::int64_t ghost_slots[ghost_sizes] = {0xfff0, 0xfff0, 0xfff0};  ///< by size, of all kinds; 0: none
+  bool tiles = true;               ///< where there is a grid
   TileShape shape = {};            ///< of a tile; no cells: by the triangle
   int rows_a_warp = 32;            ///< of a step; less for nodes, each of which takes several lanes
   std::int64_t plane_slots = 0xfff0;    ///< of two planes, beside each other, that have room
   std::int64_t overlay_slots = 0xfff0;  ///< where numbers take slots of ghosts; 0: none
 
   bool of_nodes() const { return rows_a_warp < 32; }
-  int most_warps_with_ghosts(int of_near) const { return of_nodes() ? most_warps : ghost_warps(of_near); }
+  int most_warps_of(int near) const { return of_nodes() ? most_warps : std::min(most_warps, ghost_warps(near)); }
 };
 
 /// One block; firsts count in the arrays of the plan, but for its least row. `width` is that of the first steps.
 struct RowBlock {
-  std::int64_t first_row = 0, first_run = 0, first_page = 0, first_step = 0, first_bundle = 0, first_ghost = 0;
-  std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, bundles = 0, first_mail = 0, mails = 0, ghosts = 0;
+  std::int64_t first_row = 0, first_run = 0, first_page = 0, first_step = 0, first_ghost = 0;
+  std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, first_mail = 0, mails = 0, ghosts = 0;
   std::uint32_t width[courier_groups] = {};
 };
 
 /// Runs give the rows of a block slots; slot `slots` of each block holds a zero. A position has `units` times 8 fields:
-/// the row's slot (with courier_far), the slots of its near numbers, and at the end the width of the next step and the
-/// low and the high half of its place in the mailbox. Its near numbers are read in pairs.
+/// the row's slot, the slots of its near numbers, and at the end two fields: of its group's next step where it begins,
+/// from this step's begin on (9 bits), and its width less 1; and the row's place among its block's mail, or
+/// courier_no_ghost. Its near numbers are read in pairs. Ghost k of a block has slot `slots` + 1 + k.
 ///   step_end    by step: the position behind its last
 ///   index       by page, units of 128 positions: fields
 ///   source      by page, (near + 1) / 2 pairs of 128 positions: the triangle's entry, or -1
 ///   row         by page: the triangle's row, or -1
-/// Rows that read mail are bundled, in the order of their positions, for 32 lanes, far_lanes for a row. Entry e of a
-/// row stands in layer e / far_lanes of its bundle, for lane e % far_lanes of the row's.
-///   bundle_begin     one more than there are bundles: layers of 32
-///   bundle_position  by bundle and lane: the row's position in its block, or -1
-///   far_place, far_source   by layer and lane: place in the mailbox, or courier_no_mail; the triangle's entry, or -1
-/// With ghosts nobody reads mail that way, ghost k of a block has slot `slots` + 1 + k, and the fields at the end say
-/// of its group's next step where it begins, from this step's begin on (9 bits), and its width less 1, and then the
-/// row's place among its block's mail, or courier_no_ghost.
 ///   ghost_place  by ghost, in the order in which a block's rows read them: place in the mailbox
 /// Blocks are a chain where each has ghosts of the block before and of no other. Then mail is numbered as it is read:
 /// ghost k of a block is mail k of the block before.
@@ -97,8 +84,8 @@ struct RowBlock {
 /// far it is behind the block's least row; a block's rows follow each other.
 ///   position  by row, in its block
 template <class I> struct CourierPlan {
-  bool has_ghosts = false, is_chain = false;
-  int near = 2, warps = 1, far_lanes = 1;
+  bool is_chain = false;
+  int near = ghost_near[0], warps = 1;
   std::uint32_t slots = 0;  ///< of a block, at most
   std::uint32_t overlay = 0;  ///< 0: ghosts keep their slots
   std::uint32_t most_ghosts = 0;  ///< of a block
@@ -108,9 +95,6 @@ template <class I> struct CourierPlan {
   std::vector<std::uint32_t> step_end;
   Array<std::uint16_t> index;
   Array<I> source, row;
-  std::vector<std::uint32_t> bundle_begin, bundle_position;
-  Array<std::uint32_t> far_place;
-  Array<I> far_source;
   std::vector<std::uint32_t> ghost_place;
   Array<std::uint16_t> position;
 
@@ -127,11 +111,8 @@ template <class I> struct CourierPlan {
   void lay_over(std::uint32_t distance, std::uint32_t rows) { overlay = distance, slots = rows; }
 
   /// Where fields and near entries of a position stand; positions of all blocks, page after page.
-  static constexpr int units_of(int near, bool has_ghosts = false)
-  {
-    return (near + (has_ghosts ? 3 : 4) + courier_fields - 1) / courier_fields;
-  }
-  int units() const { return units_of(near, has_ghosts); }
+  static constexpr int units_of(int near) { return (near + 3 + courier_fields - 1) / courier_fields; }
+  int units() const { return units_of(near); }
   int pairs() const { return (near + 1) / 2; }
   std::size_t field_place(std::int64_t position, int field) const
   {
@@ -144,30 +125,15 @@ template <class I> struct CourierPlan {
     return (pair * courier_page + position % courier_page) * 2 + j % 2;
   }
   /// Without an overlay.
-  std::uint16_t own_slot(std::int64_t position) const
-  {
-    const std::uint16_t own = index[field_place(position, 0)];
-    return has_ghosts ? own : own & ~courier_far;
-  }
-  bool reads_mail(std::int64_t position) const
-  {
-    return !has_ghosts && (index[field_place(position, 0)] & courier_far);
-  }
+  std::uint16_t own_slot(std::int64_t position) const { return index[field_place(position, 0)]; }
   std::uint16_t near_slot(std::int64_t position, int j) const { return index[field_place(position, j + 1)]; }
-  /// Without ghosts.
-  std::uint32_t next_width(std::int64_t position) const
-  {
-    return index[field_place(position, units() * courier_fields - 3)];
-  }
-  /// With ghosts, of the next step of the position's group: where it begins, and its width.
+  /// Of the next step of the position's group: where it begins, and its width.
   std::uint32_t group_begin(std::int64_t position) const { return group_field(position) & 511; }
   std::uint32_t group_width(std::int64_t position) const { return 1 + (group_field(position) >> 9); }
   std::uint32_t mail_of(const RowBlock& own, std::int64_t position) const
   {
-    const int last = units() * courier_fields - 1;
-    const std::uint32_t field = index[field_place(position, last)];
-    if (has_ghosts) return field == courier_no_ghost ? courier_no_mail : own.first_mail + field;
-    return index[field_place(position, last - 1)] | field << 16;
+    const std::uint32_t field = index[field_place(position, units() * courier_fields - 1)];
+    return field == courier_no_ghost ? courier_no_mail : own.first_mail + field;
   }
   std::uint16_t group_field(std::int64_t position) const
   {
@@ -175,17 +141,16 @@ template <class I> struct CourierPlan {
   }
   std::size_t bytes() const
   {
-    const std::size_t words = step_end.size() + bundle_begin.size() + bundle_position.size() + far_place.size() +
-                              ghost_place.size();
+    const std::size_t words = step_end.size() + ghost_place.size();
     return block.size() * sizeof(RowBlock) + run.size() * sizeof(RowRun) + words * 4 +
-           (index.size() + position.size()) * 2 + (source.size() + row.size() + far_source.size()) * sizeof(I);
+           (index.size() + position.size()) * 2 + (source.size() + row.size()) * sizeof(I);
   }
 };
 
 /// The plan of one triangle.
 ///   T       strictly lower or strictly upper pattern
 ///   levels  of T
-///   errors  out_of_memory; invalid_argument for 2^32 rows or layers and more
+///   errors  out_of_memory; no_tiles where a row is too long or ghosts have no room
 ///   cost    O(nnz) on rule.threads threads
 template <class I>
 Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule,

@@ -39,8 +39,8 @@ struct DeviceModel {
   double merged_plan_rest = 0.35;
 
   /// `courier` by blocks of rows: a step with few entries a row, and with more; from block to block, where they run at
-  /// once and where they do not. First those with ghosts whose plan is made on the device: fitted on an H100 to 31
-  /// factors, of 886 to 1,000,000 rows.
+  /// once and where they do not. First those whose plan is made on the device: fitted on an H100 to 31 factors, of 886
+  /// to 1,000,000 rows. Then grids that lack neighbours, planned on the host, and nodes that stand on no grid.
   double ghosts_begin = 4.2;
   double ghosts_short_step = 0.095;
   double ghosts_step = 0.136;

@@ -11,7 +11,7 @@
 namespace syncfree {
 
 constexpr int star_near = ghost_near[0];
-static_assert(star_near == 3 && CourierPlan<int>::units_of(star_near, true) == 1);
+static_assert(star_near == 3 && CourierPlan<int>::units_of(star_near) == 1);
 
 /// Coordinates in a tile, and extents: cells, lines, planes, in the order of a serial solve.
 struct StarPlace {

@@ -161,7 +161,6 @@ public:
 
   bool run()
   {
-    plan_.has_ghosts = true;
     plan_.near = star_near;
     plan_.run = tiling_.runs();
     plan_.slots = view_.slots = tiling_.most_slots();
@@ -183,7 +182,7 @@ private:
     const std::int64_t mean = e[0] * e[1] * e[2] / (e[0] + e[1] + e[2] - 2);
     const std::int64_t widest = std::min({e[0] * e[1], e[0] * e[2], e[1] * e[2], 2 * mean + 1});
     return static_cast<int>(std::clamp<std::int64_t>((widest + 31) / 32, 1,
-                                                     std::min(rule_.most_warps, ghost_warps(star_near))));
+                                                     rule_.most_warps_of(star_near)));
   }
 
   void make_kinds()
@@ -293,7 +292,7 @@ template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S
 template <class I>
 bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const CourierRule& rule, StarPlan<I>* out)
 {
-  if (!rule.tiles || rule.rows > 0 || rule.near > 0 || rule.ghost_slots[0] == 0) return false;
+  if (!rule.tiles || rule.rows > 0 || rule.ghost_slots[0] == 0) return false;
   if (!grid.star || grid.next_line > 1 || grid.next_plane > 1) return false;
   TileShape shape = rule.shape;
   if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;

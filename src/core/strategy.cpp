@@ -165,7 +165,7 @@ static constexpr double longest_row = 8;  ///< mean rows, and 8 entries
 
 static bool suits_courier(const ChoiceInput& f)
 {
-  if (!f.regular) return false;
+  if (!f.regular || !f.may_have_tiles) return false;
   const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
   return f.levels >= least_levels && static_cast<double>(f.longest) <= longest_row * mean + 8;
 }

@@ -45,10 +45,12 @@ void at_once(int threads, const std::vector<std::function<void()>>& works)
     if (!one.ok()) throw Failure{one};
 }
 
-template <class T, class I> void make_solver(Which which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
+///   strategy  nullptr: what was chosen
+template <class T, class I>
+void make_solver(Which which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a, const char* strategy = nullptr)
 {
   SolverOptions chosen = a->options;
-  chosen.strategy = a->choice.strategy;
+  chosen.strategy = strategy ? strategy : a->choice.strategy;
   const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
   if (!status.ok()) throw Failure{status};
 }
@@ -79,11 +81,9 @@ public:
       choose_by_trials();
       make_factorization();
     } else {
+      take_tiles();
       choose();
-      find_reaches();
-      at_once(threads_of_plans(),
-              {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
-               [&] { make_factorization(); }});
+      make_chosen();
     }
     if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
@@ -110,7 +110,7 @@ private:
     const bool by_courier = a_.choice.strategy == "courier";
     if (by_courier && tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
-    if (by_courier && may_plan_courier_there()) return 1;
+    if (by_courier && may_plan_courier()) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
     return in_level_order ? 1 : a_.options.threads;
   }
@@ -307,7 +307,7 @@ private:
   std::vector<std::string> candidates()
   {
     std::vector<std::string> names = {"level_order", "cusparse"};
-    if (is_regular()) names.push_back("courier");
+    if (is_regular() && may_plan_courier()) names.push_back("courier");
     if (may_merge(L_->n(), a_.levels.lower, longest())) names.push_back("merged");
     return names;
   }
@@ -371,13 +371,37 @@ private:
     return trial;
   }
 
+  /// After take_tiles().
   void choose()
   {
-    take_tiles();
     a_.choice = {a_.options.strategy, "forced"};
     if (is_auto()) a_.choice = choose_strategy(features());
     if (asks_for("merged") && L_->n() > 0) (void)foresee_merging();
     if (a_.choice.strategy != "merged") drop_merging();
+  }
+
+  /// Whether `courier` has a plan is known only when it has been made. `auto` then chooses among the others.
+  void make_chosen()
+  {
+    try {
+      make_solvers();
+    } catch (const Failure& failure) {
+      const Code code = failure.status.code;
+      const bool others = is_auto() && a_.choice.strategy == "courier";
+      if (!others || (code != Code::no_tiles && code != Code::out_of_memory)) throw;
+      plans_courier_ = false;
+      a_.solver[lower].reset(), a_.solver[upper].reset();
+      choose();
+      a_.choice.reason += code == Code::no_tiles ? "; courier has no tiles" : "; courier has no memory";
+      make_solvers();
+    }
+  }
+
+  void make_solvers()
+  {
+    find_reaches();
+    at_once(threads_of_plans(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
+                                 [&] { make_factorization(); }});
   }
 
   /// By `courier`, on the device.
@@ -387,10 +411,9 @@ private:
                                      : may_plan_courier_on_device<T, T>(triangle);
   }
 
-  /// By `courier`, on a grid.
+  /// By `courier`.
   bool may_plan_nodes(const DeviceTriangle<I>& triangle) const
   {
-    if (triangle.grid_of_nodes.lines <= 1) return false;
     return a_.options.single_storage ? may_plan_courier_of_nodes<T, single_t<T>>(triangle)
                                      : may_plan_courier_of_nodes<T, T>(triangle);
   }
@@ -401,8 +424,12 @@ private:
     if (!plans_nodes_) plans_nodes_ = L_->nodes && U_->nodes && may_plan_nodes(*L_) && may_plan_nodes(*U_);
     return *plans_nodes_;
   }
+  bool may_plan_nodes_on_grid()
+  {
+    return L_->grid_of_nodes.lines > 1 && U_->grid_of_nodes.lines > 1 && may_plan_nodes();
+  }
 
-  bool may_plan_courier_there() { return (may_plan_rows(*L_) && may_plan_rows(*U_)) || may_plan_nodes(); }
+  bool may_plan_courier() { return (may_plan_rows(*L_) && may_plan_rows(*U_)) || may_plan_nodes(); }
 
   ChoiceInput features()
   {
@@ -418,12 +445,13 @@ private:
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
       f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
-      f.courier_of_nodes = may_plan_nodes();
+      f.courier_of_nodes = may_plan_nodes_on_grid();
     }
     f.tiled_time = tile_.time;
     f.by_lines = tile_.shape.cells == 0;
     f.courier_on_device = may_plan_rows(*L_) && !L_->grid.star;
     f.regular = is_regular();
+    f.may_have_tiles = plans_courier_ && f.regular && may_plan_courier();
     if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
@@ -480,6 +508,7 @@ private:
   const Task<I>& task_;
   Analysis<T, I>& a_;
   bool was_split_ = false;
+  bool plans_courier_ = true;  ///< no plan of it has failed
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
   DeviceNodes<I> lower_nodes_, upper_nodes_;
@@ -521,6 +550,18 @@ template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshO
   a->merging.reset();
 }
 
+/// By the strategy of the analysis. `courier` may have tiles for L and U but none for their transposes, which are found
+/// to be needed in the middle of a solve.
+template <class T, class I> void make_transposed(Which which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
+{
+  try {
+    make_solver(which, triangle, a);
+  } catch (const Failure& failure) {
+    if (failure.status.code != Code::no_tiles) throw;
+    make_solver(which, triangle, a, "level_order");
+  }
+}
+
 template <class T, class I> void make_transposes(Analysis<T, I>* a)
 {
   const auto transposed = [](const DevicePattern<I>& triangle) {
@@ -530,8 +571,8 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   const DeviceTriangle<I> lower_one(true, Ut.view(), Ut.source.data(), false);
   const DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
   try {
-    at_once(a->options.threads, {[&] { make_solver(upper_transposed, lower_one, a); },
-                                 [&] { make_solver(lower_transposed, upper_one, a); }});
+    at_once(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },
+                                 [&] { make_transposed(lower_transposed, upper_one, a); }});
     make_work(a);
   } catch (...) {
     a->solver[upper_transposed].reset();
@@ -540,52 +581,10 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   }
 }
 
-template <class T, class I> Summary describe(const Analysis<T, I>& a)
-{
-  Summary s;
-  s.strategy = a.choice.strategy;
-  s.reason = a.choice.reason;
-  s.rows = a.pattern.n;
-  s.operations = a.pattern.counts.operations;
-  s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
-  s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
-  s.single_storage = a.options.single_storage;
-  s.factor_bytes = a.pattern.bytes();
-  s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
-                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() + a.copies.bytes();
-  for (int which = 0; which < 4; ++which)
-    if (const auto& solver = a.solver[which])
-      (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
-  if (a.pair) s.plan_bytes += a.pair->bytes();
-  s.plan = a.solver[lower]->describe();
-  const std::string other = a.solver[upper]->describe();
-  if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
-  if (a.pair) s.plan += "; both in one launch";
-  return s;
-}
-
-template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
-{
-  FactorPattern<I>& p = a->made;
-  if (!p.lower_begin.empty()) return;
-  const auto fetch = [](const DeviceArray<I>& from, Array<I>* to) {
-    to->resize(from.size());
-    from.read(to->data(), 0, from.size(), nullptr);
-  };
-  Array<I> lower_begin;
-  fetch(a->pattern.lower_begin, &lower_begin);
-  fetch(a->pattern.lower_column, &p.lower_column);
-  fetch(a->pattern.upper_begin, &p.upper_begin);
-  fetch(a->pattern.upper_column, &p.upper_column);
-  p.lower_begin = std::move(lower_begin);  // last: then all are there
-}
-
 #define INSTANTIATE(T, I)                                                      \
   template Status make_analysis<T, I>(const Task<I>&, Analysis<T, I>*); \
   template void begin_refresh<T, I>(Analysis<T, I>*, const RefreshOfPair<T, I>&); \
-  template void make_transposes<T, I>(Analysis<T, I>*);                 \
-  template Summary describe<T, I>(const Analysis<T, I>&);               \
-  template void fetch_pattern<T, I>(Analysis<T, I>*);
+  template void make_transposes<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -20,7 +20,8 @@ template <class T, class V, class I> bool may_plan_courier_on_device(const Devic
 /// std::bad_alloc.
 template <class T, class V, class I> bool may_plan_courier_of_nodes(const DeviceTriangle<I>& triangle);
 
-/// Nothing where it has none or tiles of them have no room. Throws Failure and std::bad_alloc.
+/// Nothing where it has none or tiles of them have no room. Throws Failure, out_of_memory among others, and
+/// std::bad_alloc.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I>& triangle, const CourierRule& rule);
 
@@ -32,7 +33,7 @@ template <class T, class V, class I>
 double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
 
 /// Nothing where it is no grid whose rows read just their earlier neighbours (core/line_grid.hpp), or lines have no
-/// room. Throws Failure and std::bad_alloc.
+/// room. Throws Failure, out_of_memory among others, and std::bad_alloc.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle);
 

@@ -1,9 +1,11 @@
 #pragma once
 
-/// Strategy `courier` where the numbers of other blocks have slots in shared memory, too (ghosts of
-/// core/courier_plan.hpp): all that a step reads is there, or a NaN stands for what is not there yet.
+/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/courier_plan.hpp). All that a step reads
+/// is in shared memory, or a NaN stands for what is not there yet.
 
-#include "courier_memory.cuh"
+#include "async_copy.cuh"
+#include "core/courier_plan.hpp"
+#include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
 
@@ -35,7 +37,7 @@ template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) =
 /// All that is said of some positions, copied at once: units of fields, then a row's near entries and its scale in
 /// pairs. Pages of the plan are cut in two where rows are long, so that the ring follows the steps more closely.
 template <class M, int near> struct GhostPage {
-  static constexpr int units = CourierPlan<int>::units_of(near, true), pairs = (near + 1) / 2;
+  static constexpr int units = CourierPlan<int>::units_of(near), pairs = (near + 1) / 2;
   static constexpr int positions = near > ghost_near[1] ? courier_page / 2 : courier_page;
   uint4 unit[units][positions];
   Pair<M> pair[pairs][positions];

@@ -22,7 +22,7 @@ constexpr int inner_of(int size) { return pairs_of(size) + size; }
 
 /// All that is said of 16 nodes: units of fields, near entries of the lanes in pairs, and the triangles inside.
 template <class M, int size> struct NodePage {
-  static constexpr int units = CourierPlan<int>::units_of(node_near, true), pairs = (node_near + 1) / 2;
+  static constexpr int units = CourierPlan<int>::units_of(node_near), pairs = (node_near + 1) / 2;
   static constexpr int positions = 16;
   uint4 unit[units][positions];
   Pair<M> pair[pairs][positions * lanes_of(size)];

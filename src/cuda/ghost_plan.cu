@@ -292,7 +292,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
   const unsigned tile = blockIdx.x;
   const RowBlock block = to.block[tile];
   const Steps steps = {step_begin + plan.first[tile], block.steps, block.rows};
-  const int units = CourierPlan<I>::units_of(to.near, true), pairs = (to.near + 1) / 2;
+  const int units = CourierPlan<I>::units_of(to.near), pairs = (to.near + 1) / 2;
   const unsigned all = block.pages * courier_page;
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < all; p += gridDim.y * threads_a_block) {
     const I row = p < block.rows ? plan.row[plan.first[tile] + p] : I(-1);
@@ -355,22 +355,23 @@ public:
   bool run(const PageShape& shape, CourierPlan<I>* frame, GhostArrays<I>* arrays)
   {
     find_depth();
-    bool planned = plan(frame);
-    if (!planned && overlaid_) {
+    if (!cut_rows(frame)) return false;
+    bool has_room = plan_blocks(frame);
+    if (!has_room && overlaid_) {
       *frame = {};
       rule_.overlay_slots = 0, position_ = {};
-      planned = plan(frame);
+      if (!cut_rows(frame)) return false;
+      has_room = plan_blocks(frame);
     }
-    if (!planned) return false;
+    if (!has_room) throw Failure{no_tiles_for_ghosts(frame->slots, rule_.ghost_slots[size_], rule_)};
     take_reports(frame);
     fill(*frame, shape, arrays);
     return true;
   }
 
 private:
-  bool plan(CourierPlan<I>* frame)
+  bool plan_blocks(CourierPlan<I>* frame)
   {
-    if (!cut_rows(frame)) return false;
     sort_rows();
     make_steps(frame);
     return collect(frame);
@@ -402,7 +403,6 @@ private:
     CourierCut<I> made = cut(in, size_, rule_);
     if (made.has_tiles || !made.tiling.has_whole_lines()) return false;
     tiling_ = std::move(made.tiling);
-    plan->has_ghosts = true;
     plan->near = ghost_near[size_];
     overlaid_ = made.overlaid;
     pages_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
@@ -450,7 +450,7 @@ private:
     }
     plan->warps = rule_.warps;
     if (!plan->warps) plan->warps = warps_for(plan->block, levels, widest, rule_.most_warps, rule_.rows_a_warp);
-    plan->warps = std::min(plan->warps, rule_.most_warps_with_ghosts(plan->near));
+    plan->warps = std::min(plan->warps, rule_.most_warps_of(plan->near));
     step_begin_ = DeviceArray<unsigned>(depth_.size());
     cut_steps<I><<<tiles(), threads_a_block>>>(view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
                                                step_begin_.data(), reports_.data());

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Plans of core/courier_plan.hpp with ghosts, made on the device: the same as the host's, which is the oracle.
+/// Plans of core/courier_plan.hpp, made on the device: the same as the host's, which is the oracle.
 
 #include "courier_arrays.cuh"
 #include "solver.hpp"
@@ -10,8 +10,8 @@ namespace syncfree::cuda {
 /// Does the triangle, in device memory with its levels, have short enough rows?
 template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const CourierRule& rule);
 
-/// The plan for parts of planes or runs of rows. Returns false where blocks wait for later blocks or have no room for
-/// ghosts, or a star's grid has tiles. On the null stream; throws Failure and std::bad_alloc.
+/// The plan for parts of planes or runs of rows. Returns false where a star's grid has tiles. On the null stream;
+/// throws std::bad_alloc and Failure, which is no_tiles where blocks have no room for their ghosts.
 ///   triangle    may_plan_ghosts(), with its reach
 ///   shape       of the pages
 ///   frame       [out] what is not said of positions and ghosts

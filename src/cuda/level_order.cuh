@@ -46,17 +46,12 @@ public:
         next_(memory + ((~launch & 1) * n + first) * Mail::words)
   {
   }
-  static __device__ Look nothing() { return Mail::nothing(); }
   __device__ Look look(std::size_t place) const { return Mail::poll(mail_ + Mail::words * place); }
   __device__ bool arrived(const Look& seen) const { return Mail::arrived(seen); }
   __device__ void settle() const {}
   __device__ N take(std::size_t, const Look& seen) const { return seen; }
   __device__ void prepare(std::size_t place) const { Mail::clear(next_ + Mail::words * place); }
   __device__ void put(std::size_t place, const N& v) const { Mail::publish(mail_ + Mail::words * place, v); }
-  __device__ void put_if(bool wanted, std::size_t place, const N& v) const
-  {
-    Mail::publish_if(wanted, mail_ + Mail::words * place, v);
-  }
   __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
 
 private:

@@ -414,12 +414,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I
     for (const auto& [grid, reads] :
          grids_like<T>(triangle.grid, triangle.n(), triangle.longest(), triangle.lower, !triangle.unit)) {
       if (!has_lines(triangle, grid, reads)) continue;
-      try {
-        return std::make_unique<LineSolver<T, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
-      } catch (const Failure& failure) {
-        if (failure.status.code != Code::out_of_memory) throw;
-        return nullptr;
-      }
+      return std::make_unique<LineSolver<T, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
     }
   }
   return nullptr;

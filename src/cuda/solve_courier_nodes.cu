@@ -267,7 +267,6 @@ template <class T, class V> CourierRule rule_of_nodes(int of_size, CourierRule r
     rule.ghost_slots[ghost_sizes - 1] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     rule.rows_a_warp = nodes_a_warp(size);
   });
-  rule.most_slots = std::min(rule.most_slots, rule.ghost_slots[ghost_sizes - 1]);
   rule.most_warps = most_node_warps;
   if (rule.rows > 0) rule.rows = std::max<std::int64_t>(1, rule.rows / of_size);
   return rule;
@@ -308,7 +307,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I
     if (!make_ghost_plan(nodes, own, fields, &frame, &arrays)) return nullptr;
     return std::make_unique<TilesOfNodes<T, V, I>>(triangle, frame, std::move(arrays));
   } catch (const Failure& failure) {
-    if (failure.status.code != Code::out_of_memory) throw;
+    if (failure.status.code != Code::no_tiles) throw;  // rows may have some
     return nullptr;
   }
 }

@@ -24,6 +24,8 @@ try {
   SYNCFREE_HOST_STRATEGIES(TRY)
 #undef TRY
   return failed(Code::unknown_strategy, options.strategy);
+} catch (const NoPlan& failure) {
+  return failure.status;
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }

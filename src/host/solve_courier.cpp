@@ -12,16 +12,24 @@
 namespace syncfree {
 namespace {
 
-/// Small blocks, so that small matrices have several, with ghosts and without.
-constexpr CourierRule host_rule = {300, 0, 0, 16, 0, 8, 8, 1, 132, {450, 450, 600}, true, {}, 32, 600, 600};
+/// Small blocks, so that small matrices have several, with room for all ghosts that their rows could have.
+CourierRule rule_of_host()
+{
+  CourierRule rule;
+  rule.most_slots = 300;
+  rule.shape = {10, 6, 5};
+  for (std::int64_t& slots : rule.ghost_slots) slots = (1 + ghost_near[ghost_sizes - 1]) * rule.most_slots + 1;
+  rule.plane_slots = rule.overlay_slots = 2 * rule.most_slots;
+  return rule;
+}
 
 template <class I> CourierPlan<I> plan_blocks(const PatternView<I>& pattern, bool lower)
 {
   LevelSets<I> levels;
   CourierPlan<I> plan;
-  if (!make_level_sets(pattern, lower, &levels).ok() ||
-      !make_courier_plan(pattern, lower, levels, host_rule, &plan).ok())
-    throw std::bad_alloc();
+  Status status = make_level_sets(pattern, lower, &levels);
+  if (status.ok()) status = make_courier_plan(pattern, lower, levels, rule_of_host(), &plan);
+  if (!status.ok()) throw NoPlan{status};
   return plan;
 }
 
@@ -65,11 +73,9 @@ private:
     for (std::uint32_t k = 0; k < block.ghosts; ++k)
       x_[plan_.ghost_slot(block, k)] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
     const std::int64_t first = block.first_page * courier_page;
-    std::int64_t begin = first, lane = 0;
+    std::int64_t begin = first;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
       const std::int64_t end = first + plan_.step_end[block.first_step + s];
-      for (std::int64_t p = begin; p < end; ++p)
-        if (plan_.reads_mail(p)) read_mail<conjugated>(block, p, &lane);
       /* all that a step reads was there before it: its rows are done backwards */
       for (std::int64_t p = end; p > begin; --p) {
         const I row = plan_.row[p - 1];
@@ -86,20 +92,6 @@ private:
   template <class Body> void for_runs(const RowBlock& block, Body body) const
   {
     for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
-  }
-
-  /// Subtracts what the row at a position reads by mail; its lanes are those from the lane-th of the block on.
-  template <bool conjugated> void read_mail(const RowBlock& block, std::int64_t position, std::int64_t* lane)
-  {
-    const std::int64_t bundle = block.first_bundle + *lane / 32;
-    for (std::int64_t layer = plan_.bundle_begin[bundle]; layer < plan_.bundle_begin[bundle + 1]; ++layer)
-      for (int l = 0; l < plan_.far_lanes; ++l) {
-        const std::int64_t k = layer * 32 + *lane % 32 + l;
-        if (plan_.far_place[k] == courier_no_mail) continue;
-        x_[plan_.own_slot(position)] -=
-          multiply(stored<conjugated>(triangle_.value[plan_.far_source[k]]), mailbox_[plan_.far_place[k]]);
-      }
-    *lane += plan_.far_lanes;
   }
 
   template <bool conjugated> T solve_position(const RowBlock& block, std::int64_t position, T x)

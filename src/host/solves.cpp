@@ -74,8 +74,8 @@ public:
   try {
     if (transposes_) return {};
     auto made = std::make_unique<Transposes>(pattern_);
-    Status status = make_host_solver<T, V, I>(options_, made->upper_view(), &made->upper_solver);
-    if (status.ok()) status = make_host_solver<T, V, I>(options_, made->lower_view(), &made->lower_solver);
+    Status status = make_transposed(made->upper_view(), &made->upper_solver);
+    if (status.ok()) status = make_transposed(made->lower_view(), &made->lower_solver);
     if (!status.ok()) return status;
     refresh_transposes(made.get());
     transposes_ = std::move(made);
@@ -175,6 +175,16 @@ private:
   static std::int64_t row_of(const Array<I>& begin, std::size_t k)
   {
     return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
+  }
+
+  /// Serially where `courier` has tiles for L and U but none for a transpose.
+  Status make_transposed(TriangleView<V, I> triangle, std::unique_ptr<Solver>* out) const
+  {
+    const Status status = make_host_solver<T, V, I>(options_, triangle, out);
+    if (status.code != Code::no_tiles) return status;
+    SolverOptions serial = options_;
+    serial.strategy = "serial";
+    return make_host_solver<T, V, I>(serial, triangle, out);
   }
 
   void refresh_transposes(Transposes* transposes) const

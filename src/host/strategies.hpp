@@ -14,7 +14,13 @@
 
 namespace syncfree {
 
-/// Each throws std::bad_alloc. The triangle's numbers may still be missing (nullptr) and come by refresh().
+/// A strategy has no plan for a triangle.
+struct NoPlan {
+  Status status;
+};
+
+/// Each throws std::bad_alloc, and `courier` NoPlan. The triangle's numbers may still be missing (nullptr) and come by
+/// refresh().
 #define SYNCFREE_DECLARE_MAKE(name, reproducible, summary) \
   template <class T, class V, class I>                     \
   std::unique_ptr<TriangularSolver<T, V, I>> make_##name(TriangleView<V, I> triangle, const SolverOptions& options);

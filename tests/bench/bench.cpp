@@ -134,7 +134,13 @@ class Benchmark {
   {
     std::vector<Result> results;
     std::string reason = unfit(c.A, kind);
-    if (reason.empty()) results = measure(c, contenders(options_, kind), effort_, &reason);
+    if (reason.empty()) {
+      std::vector<Setting> fit;
+      for (const Setting& s : contenders(options_, kind))
+        if (!Contender(s).has_no_tiles(c.A)) fit.push_back(s);
+        else skips_.push_back(c.matrix + " " + kind + ": " + s.label() + " has no tiles");
+      results = measure(c, fit, effort_, &reason);
+    }
     progress_.next();
     if (!reason.empty()) skips_.push_back(c.matrix + " " + kind + ": " + reason);
     if (results.empty()) return;

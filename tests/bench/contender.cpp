@@ -100,6 +100,16 @@ PCOwner Contender::create(Mat A) const
   return pc;
 }
 
+bool Contender::has_no_tiles(Mat A) const
+{
+  if (setting_.strategy != "courier") return false;
+  const PCOwner pc = create(A);
+  ok(PetscPushErrorHandler(PetscIgnoreErrorHandler, nullptr));
+  const auto code = static_cast<int>(PCSetUp(pc));
+  ok(PetscPopErrorHandler());
+  return code == PETSC_ERR_SUP;
+}
+
 std::string Contender::prepare(Mat A)
 {
   PCFailedReason reason;

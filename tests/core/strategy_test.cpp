@@ -120,6 +120,16 @@ TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
   EXPECT_EQ(choose_strategy(mesh).strategy, "level_order") << "chains cross the blocks";
 }
 
+TEST(Auto, takes_no_tiles_where_there_are_none)
+{
+  ChoiceInput input = on_device(100000, 1000, 5, 50);
+  input.tiled_time = 1;
+  ASSERT_EQ(choose_strategy(input).strategy, "courier");
+  input.may_have_tiles = false;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order");
+  EXPECT_TRUE(could_pay_to_merge(input)) << "courier is not what merging has to beat";
+}
+
 TEST(Trials, are_won_by_who_takes_least_for_plan_and_applies)
 {
   const std::vector<Trial> trials = {{"level_order", 1e-3, 6e-4}, {"merged", 1e-2, 1e-4}, {"courier", 1, 9e-5}};

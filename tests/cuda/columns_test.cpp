@@ -85,7 +85,7 @@ TEST(DeviceColumns, are_solved_as_one_by_one)
     if (short_run() && A.n == 33) continue;
     for (const std::string& strategy : names) {
       SCOPED_TRACE(strategy);
-      compare_all(*analysed(A, strategy), A, some_counts());
+      if (const auto p = analysed(A, strategy)) compare_all(*p, A, some_counts());
     }
   }
 }
@@ -96,9 +96,9 @@ TEST(DeviceColumns, of_nodes_are_solved_as_one_by_one)
     const auto A = line_of_points(short_run() ? 60 : 700, unknowns, reach);
     for (const char* strategy : {"level_order", "courier"}) {
       const auto p = analysed(A, strategy);
-      const bool has_nodes = p->summarize().plan.find("nodes") != std::string::npos;
+      const bool has_nodes = p && p->summarize().plan.find("nodes") != std::string::npos;
       EXPECT_TRUE(has_nodes || reach > 9) << strategy;
-      compare_all(*p, A, some_counts());
+      if (p) compare_all(*p, A, some_counts());
     }
   }
 }
@@ -142,7 +142,9 @@ template <class T> void expect_as_one_by_one(const OwnedCsr<T, I>& A)
         SCOPED_TRACE(testing::Message() << strategy << ", single storage " << single << ", operation "
                                         << static_cast<int>(operation));
         const auto p = make_cuda_preconditioner<T, I>();
-        ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2, single}).message(), "success");
+        const Status status = p->analyse(A.pattern(), {}, {strategy, 2, single});
+        if (has_no_tiles(strategy, status)) continue;
+        ASSERT_EQ(status.message(), "success");
         ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
         const DeviceVectorOf<T> x(static_cast<std::size_t>(n) * count), alone(static_cast<std::size_t>(n) * count);
         p->use(Memory::device, nullptr);
@@ -177,6 +179,7 @@ TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
   using T = TypeParam;
   expect_as_one_by_one(short_run() ? make_poisson<T, I>(9, 8, 7) : make_poisson<T, I>(33, 32, 31));
   expect_as_one_by_one(make_battery_matrix<T, I>("nodes"));
+  expect_as_one_by_one(make_battery_matrix<T, I>("full_nodes"));
   if (!short_run()) expect_as_one_by_one(planes_over_each_other<T>());
 }
 

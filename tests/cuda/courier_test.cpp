@@ -291,5 +291,115 @@ TEST(Device, courier_solves_chains_of_any_length)
     }
 }
 
+OwnedCsr<double, I> dominant(const std::vector<std::vector<I>>& columns)
+{
+  OwnedCsr<double, I> A;
+  A.n = static_cast<I>(columns.size());
+  for (I row = 0; row < A.n; ++row) {
+    const auto& own = columns[row];
+    for (const I column : own) {
+      A.column.push_back(column);
+      A.value.push_back(column == row ? static_cast<double>(own.size()) : 0.5 + 0.25 * ((row + column) % 3));
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+/// A grid in a plane whose cells read that before them in their line and two of the line before, and back. Of the
+/// latter some are missing.
+OwnedCsr<double, I> grid_with_holes(I x, I y)
+{
+  std::vector<std::vector<I>> columns(static_cast<std::size_t>(x) * y);
+  const auto read = [&](I row, I other) { columns[row].push_back(other), columns[other].push_back(row); };
+  for (I row = 0; row < x * y; ++row) {
+    columns[row].push_back(row);
+    if (row % x > 0) read(row, row - 1);
+    if (row >= x && row % 9973 != 5) read(row, row - x);
+    if (row >= x && row % x > 0) read(row, row - x - 1);
+  }
+  for (auto& own : columns) std::sort(own.begin(), own.end());
+  return dominant(columns);
+}
+
+void expect_solves(Cuda* p, const OwnedCsr<double, I>& A)
+{
+  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  const auto b = random_vector<double>(A.n, 5);
+  const DeviceVector from(b), to(A.n);
+  solve(*p, from, to, A.n);
+  expect_near(to.get(), solution(A, b));
+}
+
+/// Rows that are too long, and ghosts that have no room. What the message names is taken by the same object then.
+TEST(Device, courier_says_why_there_are_no_tiles)
+{
+  const auto long_rows = random_band(3000, 30, 200, 0, 3), far_rows = random_band(60000, 3, 30000, 0, 3);
+  const auto p = make_cuda_preconditioner<double, I>();
+  for (const auto* A : {&long_rows, &far_rows}) {
+    const Status status = p->analyse(A->pattern(), {}, {"courier", 2, false, {"h200", 15000}});
+    EXPECT_TRUE(has_no_tiles("courier", status)) << status.message();
+    const std::string why = A == &long_rows ? "a row of a triangle has " : "blocks of 15000 rows read more numbers of ";
+    EXPECT_EQ(status.detail.rfind(why, 0), 0u) << status.message();
+    for (const char* other : {"level_order", "merged", "auto"}) {
+      ASSERT_EQ(p->analyse(A->pattern(), {}, {other, 2}).message(), "success");
+      expect_solves(p.get(), *A);
+      if (short_run()) return;
+    }
+  }
+}
+
+/// What looks like a grid that lines would solve fast. No whole number of blocks makes a line, and runs as long as half
+/// of one have no room for their ghosts.
+TEST(Device, auto_takes_another_strategy_where_courier_has_no_tiles)
+{
+  if (short_run()) return;
+  const auto A = grid_with_holes(25013, 80);
+  const auto p = make_cuda_preconditioner<double, I>();
+  SolverOptions options = {"auto", 2};
+  options.expected_applies = 1000;
+  ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
+  const Summary found = p->summarize();
+  EXPECT_NE(found.strategy, "courier");
+  EXPECT_NE(found.reason.find("; courier has no tiles"), std::string::npos) << found.reason;
+  expect_solves(p.get(), A);
+  options.trials = true;
+  ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
+  EXPECT_NE(p->summarize().strategy, "courier");
+  EXPECT_EQ(p->summarize().reason.find("courier"), std::string::npos) << p->summarize().reason;
+}
+
+/// Rows of L and U are short, but many read the first, which is a long row of the transpose of L. Another strategy
+/// takes that.
+TEST(Device, courier_has_tiles_for_a_matrix_but_not_for_its_transpose)
+{
+  const I edge = short_run() ? 8 : 30;
+  const auto box = box_of_points(edge, edge, edge, 1);
+  std::vector<std::vector<I>> columns(box.n);
+  for (I row = 0; row < box.n; ++row) {
+    columns[row].assign(&box.column[box.row_begin[row]], &box.column[box.row_begin[row + 1]]);
+    const I line = row / edge;
+    if (row % edge == 0 && line % 7 == 5 && columns[row][0] != 0) columns[row].insert(columns[row].begin(), 0);
+  }
+  const auto A = dominant(columns);
+  const std::vector<double> b = random_vector<double>(A.n, 5);
+  std::vector<double> x(A.n), truth(A.n);
+  const auto host = make_host_preconditioner<double, I>();
+  const auto p = make_cuda_preconditioner<double, I>();
+  ASSERT_TRUE(host->analyse(A.pattern(), {}, {"serial", 1}).ok() && host->refresh(A.view(), PivotRule()).ok());
+  ASSERT_TRUE(host->solve(Operation::transpose, b.data(), truth.data(), {}).ok());
+  for (const char* strategy : {"courier", "auto"}) {
+    SCOPED_TRACE(strategy);
+    SolverOptions options = {strategy, 2};
+    options.expected_applies = 1000;
+    ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
+    EXPECT_TRUE(p->summarize().strategy == "courier" || short_run()) << p->summarize().reason;
+    expect_solves(p.get(), A);
+    p->use(Memory::host, nullptr);
+    ASSERT_EQ(p->solve(Operation::transpose, b.data(), x.data(), {1, A.n, A.n}).message(), "success");
+    expect_near(x, truth);
+  }
+}
+
 }  // namespace
 }  // namespace syncfree

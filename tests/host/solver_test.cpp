@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "../battery.hpp"
+#include "../no_tiles.hpp"
 #include "../oracle.hpp"
 #include "../watchdog.hpp"
+#include "core/row_reach.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
@@ -68,13 +70,16 @@ protected:
   using Solver = TriangularSolver<T, V, I>;
   using Triangle = OwnedTriangle<V, I>;
 
+  /// nullptr where `courier` has no tiles, which on the host is where a row is too long.
   static std::unique_ptr<Solver> make(const std::string& strategy, const TriangleView<V, I>& triangle, int threads)
   {
     std::unique_ptr<Solver> solver;
     const std::int64_t n = triangle.pattern.n;
     const SolverOptions options{strategy, threads, false, {"paper", std::max<std::int64_t>(4, n / 8)}};
     const Status status = make_host_solver<T, V, I>(options, triangle, &solver);
-    EXPECT_TRUE(status.ok()) << status.message();
+    const bool is_too_long = strategy == "courier" && longest_of(triangle.pattern, 1) > 13;
+    EXPECT_EQ(has_no_tiles(strategy, status), is_too_long) << status.message();
+    EXPECT_TRUE(is_too_long || status.ok()) << status.message();
     return solver;
   }
 
@@ -189,7 +194,7 @@ TYPED_TEST(HostSolver, agrees_with_oracle_on_every_battery_matrix_and_again_afte
                                    std::to_string(k) + " of " + entry.name;
           Watchdog watchdog(name, patience);
           const auto solver = this->make(strategy, first[k].view(), threads);
-          ASSERT_TRUE(solver) << name;
+          if (!solver) continue;
           ASSERT_EQ(before.check(solver.get()), "") << name;
           solver->refresh(second[k].view().value, second[k].view().inverse_diagonal);
           ASSERT_EQ(after.check(solver.get()), "") << name << " after refresh";
@@ -208,6 +213,7 @@ TYPED_TEST(HostSolver, takes_its_first_numbers_from_refresh)
     const auto b = random_vector<T>(triangle.n, 3);
     for (const std::string& strategy : host_strategies()) {
       const auto solver = this->make(strategy, empty, 2);
+      if (!solver) continue;
       solver->refresh(triangle.view().value, triangle.view().inverse_diagonal);
       const auto x = this->solve(solver.get(), b, false);
       EXPECT_EQ(difference(x.data(), oracle_solve<T>(triangle.view(), b.data(), false)), "") << strategy;
@@ -236,6 +242,7 @@ TYPED_TEST(HostSolver, spreads_nan_and_infinity_to_all_who_read_them_and_ends)
           for (int threads : {2, 8}) {
             Watchdog watchdog(strategy + " with a bad number in " + matrix, patience);
             const auto solver = this->make(strategy, triangle.view(), threads);
+            if (!solver) continue;
             const auto x = this->solve(solver.get(), b, false);
             ASSERT_EQ(difference(x.data(), expected), "") << strategy << " " << matrix << " " << where;
           }
@@ -248,6 +255,7 @@ TYPED_TEST(HostSolver, forgets_the_nan_of_an_earlier_solve)
   for (const auto& triangle : this->triangles("random_band", 0))
     for (const std::string& strategy : host_strategies()) {
       const auto solver = this->make(strategy, triangle.view(), 3);
+      if (!solver) continue;
       const std::vector<T> bad(triangle.n, not_a_number<T>());
       for (const T& v : this->solve(solver.get(), bad, false)) ASSERT_FALSE(is_finite(v)) << strategy;
       const auto b = random_vector<T>(triangle.n, 9);
@@ -266,8 +274,9 @@ TYPED_TEST(HostSolver, repeats_itself_bitwise_where_the_list_says_so)
       for (const StrategyInfo& info : strategies()) {
         if (!info.reproducible || std::string(info.backend) != "host") continue;
         for (int threads : {1, 3, 8}) {
-          const auto first = this->solve(this->make(info.name, triangle.view(), threads).get(), b, false);
           const auto solver = this->make(info.name, triangle.view(), threads);
+          if (!solver) continue;
+          const auto first = this->solve(this->make(info.name, triangle.view(), threads).get(), b, false);
           for (int run = 0; run < 5; ++run, ++tried) {
             const auto x = this->solve(solver.get(), b, false);
             ASSERT_EQ(std::memcmp(x.data(), first.data(), x.size() * sizeof(T)), 0) << info.name << " " << matrix;
@@ -288,6 +297,7 @@ TYPED_TEST(HostSolver, solves_with_a_smaller_team_than_planned)
       for (const bool alone : {true, false}) {
         Watchdog watchdog(strategy + " with a smaller team", patience);
         const auto solver = this->make(strategy, triangle.view(), 8);
+        if (!solver) continue;
         const auto b = random_vector<T>(triangle.n, 13);
         if (alone) omp_set_max_active_levels(0);  // every team has one thread
         else omp_set_dynamic(1);                  // at most as many as there are cores
@@ -303,7 +313,9 @@ TYPED_TEST(HostSolver, says_which_strategy_runs_with_how_many_threads)
   for (const char* matrix : {"empty", "diagonal", "chain", "random_wide"})
     for (const auto& triangle : this->triangles(matrix, 0)) {
       for (const std::string& strategy : host_strategies()) {
-        const Description description = this->make(strategy, triangle.view(), 3)->describe();
+        const auto solver = this->make(strategy, triangle.view(), 3);
+        if (!solver) continue;
+        const Description description = solver->describe();
         EXPECT_EQ(description.strategy, strategy);
         EXPECT_EQ(description.threads, on_one_thread(strategy) ? 1 : 3);
         const bool plans = on_one_thread(strategy) ? strategy != "serial" && triangle.n > 0 : true;

@@ -229,6 +229,32 @@ TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
     }
 }
 
+/* The object is as good as new, and what the message names is taken by it. */
+TEST(WithoutTiles, courier_is_refused_with_a_reason_and_another_strategy_is_taken)
+{
+  MatOwner A = sample("arrow_last").make();
+  const Request request;
+  const Numbers b = random_numbers(rows(A), 3);
+  Factor factor = read_petsc_ilu(set_up_petsc(A, request).matrix());
+  bound_errors(factor);
+  const Bounded expected = expected_apply(factor, order_of(A, request), b);
+  Factored ours;
+  ours.ours = true;
+  ok(PCCreate(PETSC_COMM_SELF, ours.pc.out()));
+  ok(PCSetOperators(ours.pc, A, A));
+  ok(PCSetType(ours.pc, PCSYNCFREEILU));
+  for (int round = 0; round < 2; ++round) {
+    ok(PCSyncFreeILUSetStrategy(ours.pc, "courier"));
+    const Refusal refusal = refused([&] { return PCSetUp(ours.pc); });
+    EXPECT_EQ((int)PETSC_ERR_SUP, refusal.code);
+    EXPECT_TRUE(refusal.says("no tiles: a row of a triangle has 39 entries, in a tile at most 13; take level_order "
+                             "(on a GPU), merged or auto")) << refusal.text;
+    ok(PCSyncFreeILUSetStrategy(ours.pc, "auto"));
+    ok(PCSetUp(ours.pc));
+    EXPECT_TRUE(agrees(expected, applied(ours, PCApply, b)));
+  }
+}
+
 /* What is not a number must come out as a failed factorization, for every strategy, and no solve may hang. */
 TEST(NotFinite, values_in_the_matrix_fail_the_factorization)
 {

@@ -36,6 +36,14 @@ Refusal refused(const std::function<PetscErrorCode()>& call)
   return r;
 }
 
+bool has_no_tiles(const std::string& strategy, const Refusal& refusal)
+{
+  if (strategy != "courier" || !refusal.says("no tiles: ")) return false;
+  EXPECT_EQ((int)PETSC_ERR_SUP, refusal.code);
+  EXPECT_TRUE(refusal.says("; take level_order (on a GPU), merged or auto")) << refusal.text;
+  return true;
+}
+
 /* xorshift64* */
 double Random::uniform()
 {

@@ -50,6 +50,9 @@ struct Refusal {
 
 Refusal refused(const std::function<PetscErrorCode()>& call);
 
+/* Is it that of a matrix that has no tiles, by a strategy `courier` that was asked for? */
+bool has_no_tiles(const std::string& strategy, const Refusal&);
+
 /* A PETSc object that is destroyed with its scope. */
 template <class Handle, PetscErrorCode (*destroy)(Handle*)>
 class Owned {

@@ -472,7 +472,6 @@ public:
     asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(count) : "r"(address_in_block(&count_)) : "memory");
     return count;
   }
-  __device__ bool reached(unsigned count) const { return this->count() >= count; }
 
 private:
   unsigned count_;
