@@ -5,8 +5,6 @@
 
 #include "factor_impl.hpp"
 
-#include <new>
-
 #include "syncfree/kokkos.hpp"
 #include "syncfree/strategy.hpp"
 
@@ -83,22 +81,14 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
     PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend cuda is not available: %s", why.c_str());
   }
   if (factor->analysis->key.backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
-  try {
-    factor->analysis = MakeAnalysis(backend);
-  } catch (const std::bad_alloc &) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
-  }
+  factor->analysis = MakeAnalysis(backend);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode UseHost(Factor *factor)
 {
   PetscFunctionBegin;
-  try {
-    factor->analysis = MakeAnalysis("host");
-  } catch (const std::bad_alloc &) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
-  }
+  factor->analysis = MakeAnalysis("host");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,14 +17,14 @@ namespace syncfree_plugin {
 
 PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
 {
-  PetscBool done, parallel;
+  PetscBool parallel;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
   borrowed->block = A;
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
-  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
+  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &borrowed->rows));
+  PetscCheck(borrowed->rows, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,9 +54,9 @@ PetscErrorCode Return(BorrowedMatrix *borrowed)
 
   PetscFunctionBegin;
   if (borrowed->there.row_begin) PetscCall(RestoreDevicePattern(borrowed->block, &borrowed->there));
-  if (borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
+  if (borrowed->value && borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
   else if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
-  PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
+  if (borrowed->rows) PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,18 +69,22 @@ syncfree::Status FingerprintOf(const BorrowedMatrix &matrix, int threads, syncfr
   return {};
 }
 
+/* Both, or none where one fails */
 static PetscErrorCode GetVectors(Vec b, Vec x, PetscBool reads_x, PetscBool any_memory, BorrowedVectors *borrowed, PetscMemType *from, PetscMemType *to)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   if (any_memory) {
     PetscCall(VecGetArrayReadAndMemType(b, &borrowed->from, from));
-    if (reads_x) PetscCall(VecGetArrayAndMemType(x, &borrowed->to, to));
-    else PetscCall(VecGetArrayWriteAndMemType(x, &borrowed->to, to));
+    ierr = reads_x ? VecGetArrayAndMemType(x, &borrowed->to, to) : VecGetArrayWriteAndMemType(x, &borrowed->to, to);
+    if (ierr) PetscCall(VecRestoreArrayReadAndMemType(b, &borrowed->from));
   } else {
     PetscCall(VecGetArrayRead(b, &borrowed->from));
-    if (reads_x) PetscCall(VecGetArray(x, &borrowed->to));
-    else PetscCall(VecGetArrayWrite(x, &borrowed->to));
+    ierr = reads_x ? VecGetArray(x, &borrowed->to) : VecGetArrayWrite(x, &borrowed->to);
+    if (ierr) PetscCall(VecRestoreArrayRead(b, &borrowed->from));
   }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +105,8 @@ static PetscErrorCode RestoreVectors(Vec b, Vec x, PetscBool reads_x, PetscBool 
 
 PetscErrorCode BorrowVectors(UsesDevice *object, Vec b, Vec x, PetscBool reads_x, BorrowedVectors *borrowed)
 {
-  PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
+  PetscMemType   from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (object) {
@@ -110,7 +115,9 @@ PetscErrorCode BorrowVectors(UsesDevice *object, Vec b, Vec x, PetscBool reads_x
     if (!borrowed->device) PetscCall(RestoreVectors(b, x, reads_x, PETSC_TRUE, borrowed));
   }
   if (!borrowed->device) PetscCall(GetVectors(b, x, reads_x, PETSC_FALSE, borrowed, &from, &to));
-  PetscCall(UseMemory(object, borrowed->device ? from : PETSC_MEMTYPE_HOST));
+  ierr = UseMemory(object, borrowed->device ? from : PETSC_MEMTYPE_HOST);
+  if (ierr) PetscCall(RestoreVectors(b, x, reads_x, borrowed->device, borrowed));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,38 +128,60 @@ PetscErrorCode ReturnVectors(Vec b, Vec x, PetscBool reads_x, BorrowedVectors *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BorrowColumns(UsesDevice *object, Mat B, Mat X, BorrowedVectors *borrowed)
+static PetscErrorCode GetColumns(Mat B, Mat X, PetscBool any_memory, BorrowedVectors *borrowed, PetscMemType *from, PetscMemType *to)
 {
-  PetscMemType from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (object) {
-    PetscCall(MatDenseGetArrayReadAndMemType(B, &borrowed->from, &from));
-    PetscCall(MatDenseGetArrayWriteAndMemType(X, &borrowed->to, &to));
-    borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
-    if (!borrowed->device) {
-      PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &borrowed->to));
-      PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
-    }
-  }
-  if (!borrowed->device) {
+  (void)from, (void)to; /* old PETScs */
+  if (any_memory) {
+    PetscCall(MatDenseGetArrayReadAndMemType(B, &borrowed->from, from));
+    ierr = MatDenseGetArrayWriteAndMemType(X, &borrowed->to, to);
+    if (ierr) PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
+  } else {
     PetscCall(MatDenseGetArrayRead(B, &borrowed->from));
-    PetscCall(MatDenseGetArrayWrite(X, &borrowed->to));
+    ierr = MatDenseGetArrayWrite(X, &borrowed->to);
+    if (ierr) PetscCall(MatDenseRestoreArrayRead(B, &borrowed->from));
   }
-  PetscCall(UseMemory(object, borrowed->device ? from : PETSC_MEMTYPE_HOST));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *borrowed)
+static PetscErrorCode RestoreColumns(Mat B, Mat X, PetscBool any_memory, BorrowedVectors *borrowed)
 {
   PetscFunctionBegin;
-  if (borrowed->device) {
+  if (any_memory) {
     PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &borrowed->to));
     PetscCall(MatDenseRestoreArrayReadAndMemType(B, &borrowed->from));
   } else {
     PetscCall(MatDenseRestoreArrayWrite(X, &borrowed->to));
     PetscCall(MatDenseRestoreArrayRead(B, &borrowed->from));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BorrowColumns(UsesDevice *object, Mat B, Mat X, BorrowedVectors *borrowed)
+{
+  PetscMemType   from = PETSC_MEMTYPE_HOST, to = PETSC_MEMTYPE_HOST;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (object) {
+    PetscCall(GetColumns(B, X, PETSC_TRUE, borrowed, &from, &to));
+    borrowed->device = (PetscBool)(PetscMemTypeDevice(from) && PetscMemTypeDevice(to));
+    if (!borrowed->device) PetscCall(RestoreColumns(B, X, PETSC_TRUE, borrowed));
+  }
+  if (!borrowed->device) PetscCall(GetColumns(B, X, PETSC_FALSE, borrowed, &from, &to));
+  ierr = UseMemory(object, borrowed->device ? from : PETSC_MEMTYPE_HOST);
+  if (ierr) PetscCall(RestoreColumns(B, X, borrowed->device, borrowed));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *borrowed)
+{
+  PetscFunctionBegin;
+  PetscCall(RestoreColumns(B, X, borrowed->device, borrowed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,6 +18,7 @@ using syncfree::UsesDevice; /* NULL stands for the host's objects */
 /* The arrays of an AIJ matrix, or of the diagonal block of a parallel one, between Borrow() and Return(). */
 struct BorrowedMatrix {
   Mat                block  = nullptr;
+  PetscBool          rows   = PETSC_FALSE; /* was the pattern borrowed? */
   PetscBool          device = PETSC_FALSE; /* are the values there? */
   PetscInt           n      = 0;
   const PetscInt    *row    = nullptr;
@@ -30,11 +31,25 @@ struct BorrowedMatrix {
 };
 
 /* The pattern in the host's memory; that of the device, where the matrix lives there; and values, with which the object
-   is told where it works. Return() gives all of them back. */
+   is told where it works. Return() gives back what was borrowed. */
 PetscErrorCode Borrow(Mat, BorrowedMatrix *);
 PetscErrorCode BorrowThere(const UsesDevice *, BorrowedMatrix *);
 PetscErrorCode BorrowValues(UsesDevice *, BorrowedMatrix *);
 PetscErrorCode Return(BorrowedMatrix *);
+
+/* use(&matrix) between Borrow() and Return() */
+template <class Use> PetscErrorCode WithRows(Mat A, Use &&use)
+{
+  BorrowedMatrix matrix;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = Borrow(A, &matrix);
+  if (!ierr) ierr = Guard([&] { return use(&matrix); });
+  PetscCall(Return(&matrix));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The same pattern has the same on host and device. */
 syncfree::Status FingerprintOf(const BorrowedMatrix &, int threads, syncfree::Fingerprint *);
@@ -49,9 +64,36 @@ struct BorrowedVectors {
 PetscErrorCode BorrowVectors(UsesDevice *, Vec b, Vec x, PetscBool reads_x, BorrowedVectors *);
 PetscErrorCode ReturnVectors(Vec b, Vec x, PetscBool reads_x, BorrowedVectors *);
 
+/* use(vectors) with the arrays of both */
+template <class Use> PetscErrorCode WithVectors(UsesDevice *object, Vec b, Vec x, PetscBool reads_x, Use &&use)
+{
+  BorrowedVectors borrowed;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(BorrowVectors(object, b, x, reads_x, &borrowed));
+  ierr = Guard([&] { return use(borrowed); });
+  PetscCall(ReturnVectors(b, x, reads_x, &borrowed));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The same for the columns of dense matrices, of which X is only written. */
 PetscErrorCode BorrowColumns(UsesDevice *, Mat B, Mat X, BorrowedVectors *);
 PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *);
+
+template <class Use> PetscErrorCode WithColumns(UsesDevice *object, Mat B, Mat X, Use &&use)
+{
+  BorrowedVectors borrowed;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(BorrowColumns(object, B, X, &borrowed));
+  ierr = Guard([&] { return use(borrowed); });
+  PetscCall(ReturnColumns(B, X, &borrowed));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Is there a device and all that it takes to use it? Else why not. */
 PetscErrorCode FindDevice(PetscBool *, std::string *why);

@@ -4,9 +4,12 @@
   No exception crosses a frame of PETSc, which is C. So what PETSc is given to call is never a function f of this plugin
   but guarded<f>, and a function of syncfree_petsc.h does its work in a call of guarded<f>: an exception becomes
   PETSC_ERR_MEM or PETSC_ERR_LIB there. config/rules.py finds an entry that is not guarded.
+
+  A part that fails is followed by what must happen all the same: log events end, arrays are given back (With...() here
+  and in borrow.hpp), and a process takes part in the collective calls that the others wait in (Agree()).
 */
 
-#include <petscsys.h>
+#include <petsclog.h>
 
 #include <exception>
 #include <new>
@@ -34,19 +37,8 @@ private:
 #endif
 };
 
-inline PetscErrorCode OutOfMemory(const StackFrames &frames)
-{
-  frames.Restore();
-  PetscFunctionBegin;
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory of the host");
-}
-
-inline PetscErrorCode Unexpected(const StackFrames &frames, const char what[])
-{
-  frames.Restore();
-  PetscFunctionBegin;
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "C++ exception: %s", what);
-}
+PetscErrorCode OutOfMemory(const StackFrames &);
+PetscErrorCode Unexpected(const StackFrames &, const char what[]);
 
 /* The error code of f(), also where f ends in an exception. With it a function can clean up after a part that fails:
    `ierr = Guard([&] { ... }); <give back>; PetscCall(ierr);`. */
@@ -75,5 +67,36 @@ template <class... Arguments, PetscErrorCode (*f)(Arguments...)> struct GuardedC
 
 /* f for PETSc to call */
 template <auto f> constexpr auto guarded = &GuardedCall<f>::Call;
+
+/* f() within a log event of two objects */
+template <class F> PetscErrorCode WithEvent(PetscLogEvent event, PetscObject a, PetscObject b, F &&f)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(event, a, b, 0, 0));
+  ierr = Guard(f);
+  PetscCall(PetscLogEventEnd(event, a, b, 0, 0));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* f() between two readings of the device's clock (-log_view_gpu_time), if it works there */
+template <class F> PetscErrorCode WithGpuTime(bool device, F &&f)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (device) PetscCall(PetscLogGpuTimeBegin());
+  ierr = Guard(f);
+  if (device) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends in an error on all processes of the communicator if one has an error: there in its own, elsewhere in one that
+   tells of it. Of numbers that are given, too, each process gets the largest. Collective: a part that can fail on one
+   process alone must end here before the next collective call. */
+PetscErrorCode Agree(MPI_Comm, PetscErrorCode mine, int *number = nullptr);
 
 } // namespace syncfree_plugin

@@ -9,23 +9,6 @@
 
 namespace syncfree_plugin {
 
-/* With -log_view_gpu_time the clock of the device is read around what runs there. */
-static PetscErrorCode BeginSolve(Mat F, PetscObject b, PetscObject x)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(events.solve, F, b, x, 0));
-  if (Data(F)->analysis->cuda) PetscCall(PetscLogGpuTimeBegin());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode EndSolve(Mat F, PetscObject b, PetscObject x)
-{
-  PetscFunctionBegin;
-  if (Data(F)->analysis->cuda) PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogEventEnd(events.solve, F, b, x, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Logs operations where they were done. */
 static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
 {
@@ -35,24 +18,35 @@ static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* solve() returns a Status. */
+template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, Solve solve)
+{
+  syncfree::Status status;
+
+  PetscFunctionBegin;
+  PetscCall(WithEvent(events.solve, (PetscObject)F, x, [&] {
+    return WithGpuTime(Data(F)->analysis->cuda, [&]() -> PetscErrorCode {
+      status = solve();
+      return PETSC_SUCCESS;
+    });
+  }));
+  if (!status.ok()) PetscCall(Translate(F, F, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* solve(b, x) with the arrays of both vectors returns a Status. */
 template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Solve solve)
 {
-  BorrowedVectors borrowed;
-
   PetscFunctionBegin;
   if (F->factorerrortype) {
     /* what PETSc's norms and dot products recognise as a failed solve */
     PetscCall(VecSet(x, std::numeric_limits<PetscReal>::infinity()));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BorrowVectors(Data(F)->analysis->cuda, b, x, PETSC_FALSE, &borrowed));
-  NoteCopies(Data(F), borrowed.device);
-  PetscCall(BeginSolve(F, (PetscObject)b, (PetscObject)x));
-  const syncfree::Status status = solve(borrowed.from, borrowed.to);
-  PetscCall(EndSolve(F, (PetscObject)b, (PetscObject)x));
-  PetscCall(ReturnVectors(b, x, PETSC_FALSE, &borrowed));
-  if (!status.ok()) PetscCall(Translate(F, F, status));
+  PetscCall(WithVectors(Data(F)->analysis->cuda, b, x, PETSC_FALSE, [&](const BorrowedVectors &v) {
+    NoteCopies(Data(F), v.device);
+    return Timed(F, (PetscObject)x, [&] { return solve(v.from, v.to); });
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,10 +123,9 @@ static PetscErrorCode FillWithInfinity(Mat X)
 
 static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, Mat X)
 {
-  Factor         *factor = Data(F);
-  BorrowedVectors borrowed;
-  PetscInt        b_leading, x_leading;
-  const PetscInt  columns = B->cmap->N;
+  Factor        *factor = Data(F);
+  PetscInt       b_leading, x_leading;
+  const PetscInt columns = B->cmap->N;
 
   PetscFunctionBegin;
   PetscCall(CheckDense(B, "B"));
@@ -143,13 +136,10 @@ static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, 
   }
   PetscCall(MatDenseGetLDA(B, &b_leading));
   PetscCall(MatDenseGetLDA(X, &x_leading));
-  PetscCall(BorrowColumns(factor->analysis->cuda, B, X, &borrowed));
-  NoteCopies(factor, borrowed.device);
-  PetscCall(BeginSolve(F, (PetscObject)B, (PetscObject)X));
-  const syncfree::Status status = factor->analysis->preconditioner->solve(operation, borrowed.from, borrowed.to, {(Index)columns, (Index)b_leading, (Index)x_leading});
-  PetscCall(EndSolve(F, (PetscObject)B, (PetscObject)X));
-  PetscCall(ReturnColumns(B, X, &borrowed));
-  PetscCall(Translate(F, F, status));
+  PetscCall(WithColumns(factor->analysis->cuda, B, X, [&](const BorrowedVectors &v) {
+    NoteCopies(factor, v.device);
+    return Timed(F, (PetscObject)X, [&] { return factor->analysis->preconditioner->solve(operation, v.from, v.to, {(Index)columns, (Index)b_leading, (Index)x_leading}); });
+  }));
   PetscCall(LogFlops(factor, (PetscLogDouble)columns * factor->solve_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

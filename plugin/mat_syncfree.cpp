@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace syncfree_plugin {
@@ -59,11 +60,27 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Agree() of the processes of A. Where they agree that the set-up has failed, or that it has come to its end, none waits
+   for another any more. */
+static PetscErrorCode AgreeOnStage(Mat A, PetscErrorCode mine, PetscBool last, int *number)
+{
+  Handover      *handover;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = Agree(PetscObjectComm((PetscObject)A), mine, number);
+  PetscCall(QueryHandover(A, &handover));
+  if (handover && (ierr || last)) handover->others_wait = PETSC_FALSE;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- analysis ---- */
 
 static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
 {
-  Handover *handover;
+  Handover      *handover;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
@@ -72,8 +89,9 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscObjectOptionsBegin((PetscObject)F);
-  PetscCall(SettingsFromOptions(settings, PetscOptionsObject));
+  if (!ierr) ierr = guarded<SettingsFromOptions>(settings, PetscOptionsObject);
   PetscOptionsEnd();
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,6 +134,7 @@ static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
   if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ISGetLocalSize(is, &size));
   PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries for %" PetscInt_FMT " rows", size, n);
+  order->reserve(n); /* before anything is borrowed */
   PetscCall(ISGetIndices(is, &index));
   if (!IsRun(index, n)) {
     const PetscInt first = *std::min_element(index, index + n);
@@ -219,43 +238,44 @@ try {
   key.row_order     = order(symbolic.row_order);
   key.column_order  = order(symbolic.column_order);
   status            = FingerprintOf(matrix, options.threads, &key.pattern);
-  *made             = key;
+  *made             = std::move(key);
   return status;
 } catch (const std::bad_alloc &) {
   return syncfree::failed(syncfree::Code::out_of_memory);
 }
 
 /* Makes an analysis, or takes that of the factored matrix before, if all is as it was. */
-static PetscErrorCode MakeOrTake(Mat F, Mat A, const BorrowedMatrix &matrix, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
+static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
 {
   AnalysisKey key;
   PetscBool   taken;
 
   PetscFunctionBegin;
-  PetscCall(Translate(F, A, MakeKey(Data(F), matrix, symbolic, options, &key)));
+  PetscCall(UseMemory(Data(F)->analysis->cuda, PETSC_MEMTYPE_HOST));
+  PetscCall(BorrowThere(Data(F)->analysis->cuda, matrix));
+  PetscCall(Translate(F, A, MakeKey(Data(F), *matrix, symbolic, options, &key)));
   PetscCall(TakeLast(F, A, key, &taken));
   if (taken) {
     PetscCall(PetscInfo(F, "The pattern is that of the last set-up, and so is the analysis\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscLogEventBegin(events.analysis, F, A, 0, 0));
+  const auto &analysis         = *Data(F)->analysis;
   Data(F)->analysis->key.levels = -1;
-  const auto &analysis = *Data(F)->analysis;
-  if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->analyse_there(matrix.Pattern(), matrix.there, symbolic, options)));
-  else PetscCall(Translate(F, A, analysis.preconditioner->analyse(matrix.Pattern(), symbolic, options)));
-  Data(F)->analysis->key = key;
-  PetscCall(PetscLogEventEnd(events.analysis, F, A, 0, 0));
+  PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
+    if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_there(matrix->Pattern(), matrix->there, symbolic, options));
+    return Translate(F, A, analysis.preconditioner->analyse(matrix->Pattern(), symbolic, options));
+  }));
+  Data(F)->analysis->key = std::move(key);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   Factor                          *factor = Data(F);
-  BorrowedMatrix                   matrix;
   syncfree::SymbolicOptions<Index> symbolic;
   syncfree::SolverOptions          options;
   std::vector<Index>               row_order, column_order;
-  PetscErrorCode                   ierr;
+  PetscInt                         nnz = 0;
 
   PetscFunctionBegin;
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
@@ -271,15 +291,11 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   symbolic.row_order     = row_order.empty() ? nullptr : row_order.data();
   symbolic.column_order  = column_order.empty() ? nullptr : column_order.data();
 
-  PetscCall(Borrow(A, &matrix));
-  PetscCall(UseMemory(factor->analysis->cuda, PETSC_MEMTYPE_HOST));
   factor->copies = PETSC_FALSE; /* of values */
-  const auto nnz = (PetscInt)matrix.Pattern().nnz();
-
-  PetscCall(BorrowThere(factor->analysis->cuda, &matrix));
-  ierr = MakeOrTake(F, A, matrix, symbolic, options);
-  PetscCall(Return(&matrix));
-  PetscCall(ierr);
+  PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) {
+    nnz = (PetscInt)matrix->Pattern().nnz();
+    return MakeOrTake(F, A, matrix, symbolic, options);
+  }));
 
   const auto summary = factor->analysis->preconditioner->summarize();
   FillInfo(F, summary, nnz, info->fill);
@@ -290,14 +306,14 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
 static PetscErrorCode MatILUFactorSymbolic_SyncFree(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(Analyse(F, A, row, column, info));
+  PetscCall(AgreeOnStage(A, guarded<Analyse>(F, A, row, column, info), PETSC_FALSE, nullptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatICCFactorSymbolic_SyncFree(Mat F, Mat A, IS permutation, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(Analyse(F, A, permutation, permutation, info));
+  PetscCall(AgreeOnStage(A, guarded<Analyse>(F, A, permutation, permutation, info), PETSC_FALSE, nullptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -338,40 +354,40 @@ static PetscErrorCode ReportShifts(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A failure on one process is a failure of the parallel factor. */
-static PetscErrorCode ShareFailure(Mat F)
+static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedMatrix *matrix)
 {
-  int         local = (int)F->factorerrortype, worst;
-  PetscMPIInt size;
+  Factor             *factor = Data(F);
+  syncfree::PivotRule rule;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)F), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Allreduce(&local, &worst, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)F)));
-  F->factorerrortype = (MatFactorError)worst;
+  PetscCall(GetPivotRule(A, info, &rule));
+  PetscCall(BorrowValues(factor->analysis->cuda, matrix));
+  NoteCopies(factor, matrix->device);
+  PetscCall(Translate(F, A, factor->analysis->preconditioner->refresh({matrix->Pattern(), matrix->value}, rule)));
+  PetscCall(ReportShifts(F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A failure on one process is a failure of the parallel factor. */
+static PetscErrorCode RefreshOnAll(Mat F, Mat A, const MatFactorInfo *info)
+{
+  PetscErrorCode ierr;
+  int            flag;
+
+  PetscFunctionBegin;
+  ierr = WithRows(A, [&](BorrowedMatrix *matrix) { return Refresh(F, A, info, matrix); });
+  flag = (int)F->factorerrortype;
+  PetscCall(AgreeOnStage(A, ierr, PETSC_TRUE, &flag));
+  F->factorerrortype = (MatFactorError)flag;
+  PetscCall(PetscLogFlops(Data(F)->numeric_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInfo *info)
 {
-  Factor             *factor = Data(F);
-  BorrowedMatrix      matrix;
-  syncfree::PivotRule rule;
-
   PetscFunctionBegin;
-  PetscCall(GetPivotRule(A, info, &rule));
   F->factorerrortype = MAT_FACTOR_NOERROR;
-  PetscCall(PetscLogEventBegin(events.numeric, F, A, 0, 0));
-  PetscCall(Borrow(A, &matrix));
-  PetscCall(BorrowValues(factor->analysis->cuda, &matrix));
-  NoteCopies(factor, matrix.device);
-  const auto status = factor->analysis->preconditioner->refresh({matrix.Pattern(), matrix.value}, rule);
-  PetscCall(Return(&matrix));
-  PetscCall(Translate(F, A, status));
-  PetscCall(ShareFailure(F));
-  PetscCall(PetscLogFlops(factor->numeric_flops));
-  PetscCall(PetscLogEventEnd(events.numeric, F, A, 0, 0));
-  PetscCall(ReportShifts(F));
+  PetscCall(WithEvent(events.numeric, (PetscObject)F, (PetscObject)A, [&] { return RefreshOnAll(F, A, info); }));
   F->assembled    = PETSC_TRUE;
   F->preallocated = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -413,42 +429,43 @@ static void SetOperations(Mat F)
   F->ops->destroy               = guarded<MatDestroy_SyncFree>;
 }
 
-static PetscErrorCode CreateData(Mat F)
+/* Turns a matrix without a type into a factored one of ours. */
+static PetscErrorCode MakeFactor(Mat F, Mat A, MatFactorType type)
 {
-  PetscFunctionBegin;
-  try {
-    F->data = new Factor;
-  } catch (const std::bad_alloc &) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a factored matrix");
-  }
-  PetscCall(UseHost(Data(F)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
-{
-  Mat       B;
   VecType   vec_type;
   Handover *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
+  F->data = new Factor;
+  SetOperations(F);
+  PetscCall(UseHost(Data(F)));
+  PetscCall(MatGetVecType(A, &vec_type));
+  PetscCall(MatSetVecType(F, vec_type));
+  F->factortype     = type;
+  F->canuseordering = (PetscBool)(!handover || !handover->natural);
+  PetscCall(PetscFree(F->solvertype));
+  PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &F->solvertype));
+  PetscCall(PetscStrallocpy(MATORDERINGNATURAL, (char **)&F->preferredordering[type]));
+  PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", guarded<MatFactorGetSolverType_SyncFree>));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
+{
+  Mat            B;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
   PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   /* as PETSc does: an ILU factor has the block size of its matrix, an ICC factor has none */
   if (type == MAT_FACTOR_ILU) PetscCall(MatSetBlockSizesFromMats(B, A, A));
   PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &((PetscObject)B)->type_name));
   PetscCall(MatSetUp(B));
-  PetscCall(MatGetVecType(A, &vec_type));
-  PetscCall(MatSetVecType(B, vec_type));
-  PetscCall(CreateData(B));
-  SetOperations(B);
-  B->factortype     = type;
-  B->canuseordering = (PetscBool)(!handover || !handover->natural);
-  PetscCall(PetscFree(B->solvertype));
-  PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &B->solvertype));
-  PetscCall(PetscStrallocpy(MATORDERINGNATURAL, (char **)&B->preferredordering[type]));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatFactorGetSolverType_C", guarded<MatFactorGetSolverType_SyncFree>));
+  ierr = AgreeOnStage(A, guarded<MakeFactor>(B, A, type), PETSC_FALSE, nullptr);
+  if (ierr) PetscCall(MatDestroy(&B));
+  PetscCall(ierr);
   *F = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -48,17 +48,11 @@ static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
+static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
 {
-  PetscBool         ascii;
-  PetscViewerFormat format;
-  char              peak[64] = "";
+  char peak[64] = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii || !F->assembled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   const auto s      = Data(F)->analysis->preconditioner->summarize();
   const auto levels = Data(F)->analysis->preconditioner->levels();
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d\n", s.strategy.c_str(), s.reason.c_str(), s.threads));
@@ -69,6 +63,20 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
+{
+  PetscBool         ascii;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || !F->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Agree(PetscObjectComm((PetscObject)F), guarded<ViewSolver>(F, viewer)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

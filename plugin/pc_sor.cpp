@@ -45,6 +45,9 @@ struct Sor {
   std::vector<Index>          nodes;
   SorState                    state;
   PetscLogDouble              flops = 0; /* of one sweep */
+  SorState                    agreed;    /* what all processes of the PC have made ready, the same on each */
+  bool                        parallel = false;
+  PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep in the application at hand, see Sweep() */
   PetscErrorCode (*destroy)(PC)           = nullptr; /* the inner type's operations */
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
@@ -94,12 +97,8 @@ static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
   PetscFunctionBegin;
   PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
   offsets = (PetscBool)(sizes[0] == 0);
-  try {
-    begin->assign(1, 0);
-    for (PetscInt k = 0; k < nodes; k++) begin->push_back(offsets ? (Index)sizes[k + 1] : (Index)(begin->back() + sizes[k]));
-  } catch (const std::bad_alloc &) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the nodes of a matrix");
-  }
+  begin->assign(1, 0);
+  for (PetscInt k = 0; k < nodes; k++) begin->push_back(offsets ? (Index)sizes[k + 1] : (Index)(begin->back() + sizes[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,18 +130,14 @@ static PetscErrorCode MakeRelaxation(Sor *sor, bool device)
 {
   PetscFunctionBegin;
   Forget(sor);
-  try {
 #if defined(SYNCFREE_HAVE_CUDA)
-    if (device) {
-      auto made       = syncfree::make_cuda_relaxation<PetscScalar, Index>();
-      sor->cuda       = made.get();
-      sor->relaxation = std::move(made);
-    }
-#endif
-    if (!device) sor->relaxation = syncfree::make_host_relaxation<PetscScalar, Index>();
-  } catch (const std::bad_alloc &) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for sweeps");
+  if (device) {
+    auto made       = syncfree::make_cuda_relaxation<PetscScalar, Index>();
+    sor->cuda       = made.get();
+    sor->relaxation = std::move(made);
   }
+#endif
+  if (!device) sor->relaxation = syncfree::make_host_relaxation<PetscScalar, Index>();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,9 +175,11 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   options.threads  = (int)threads;
   PetscCall(UseMemory(sor->cuda, PETSC_MEMTYPE_HOST));
   PetscCall(BorrowThere(sor->cuda, rows));
-  PetscCall(PetscLogEventBegin(events.analysis, rows->block, 0, 0, 0));
-  const syncfree::Status status = AnalysePattern(sor, *rows, std::move(node_begin), options, &made);
-  PetscCall(PetscLogEventEnd(events.analysis, rows->block, 0, 0, 0));
+  syncfree::Status status;
+  PetscCall(WithEvent(events.analysis, (PetscObject)rows->block, nullptr, [&]() -> PetscErrorCode {
+    status = AnalysePattern(sor, *rows, std::move(node_begin), options, &made);
+    return PETSC_SUCCESS;
+  }));
   if (!made) PetscCall(PetscInfo(rows->block, "The pattern is that of the last matrix, and so is the analysis\n"));
   PetscCall(Translate(rows->block, rows->block, status));
   const syncfree::Summary s = sor->relaxation->summarize();
@@ -213,9 +210,10 @@ static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
 
   PetscFunctionBegin;
   PetscCall(BorrowValues(sor->cuda, rows));
-  PetscCall(PetscLogEventBegin(events.numeric, rows->block, 0, 0, 0));
-  status = sor->relaxation->refresh({rows->Pattern(), rows->value}, made->omega, plain ? 0 : made->shift, made->nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
-  PetscCall(PetscLogEventEnd(events.numeric, rows->block, 0, 0, 0));
+  PetscCall(WithEvent(events.numeric, (PetscObject)rows->block, nullptr, [&]() -> PetscErrorCode {
+    status = sor->relaxation->refresh({rows->Pattern(), rows->value}, made->omega, plain ? 0 : made->shift, made->nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
+    return PETSC_SUCCESS;
+  }));
   if (status.code != syncfree::Code::zero_pivot) {
     PetscCall(Translate(rows->block, rows->block, status));
     rows->block->factorerrortype = MAT_FACTOR_NOERROR;
@@ -226,12 +224,18 @@ static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AnalyseAndRefresh(Sor *sor, BorrowedMatrix *rows, bool same_rows, SorState *made)
+{
+  PetscFunctionBegin;
+  if (!same_rows) PetscCall(Analyse(sor, rows, made->nodes));
+  PetscCall(Refresh(sor, rows, made));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Pattern and numbers as far as they are not those at hand. */
 static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift, bool nodes)
 {
-  SorState       wanted;
-  BorrowedMatrix rows;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  SorState wanted;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &wanted.matrix));
@@ -246,11 +250,7 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
   }
   if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
   sor->state = SorState(); /* nothing is known if what follows fails */
-  PetscCall(Borrow(A, &rows));
-  if (!same_rows) ierr = Analyse(sor, &rows, nodes);
-  if (!ierr) ierr = Refresh(sor, &rows, &wanted);
-  PetscCall(Return(&rows));
-  PetscCall(ierr);
+  PetscCall(WithRows(A, [&](BorrowedMatrix *rows) { return AnalyseAndRefresh(sor, rows, same_rows, &wanted); }));
   sor->state = wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -258,32 +258,30 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
 /* Operations are logged where they were done. */
 static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool from_zero, PetscInt times, Vec b, Vec x)
 {
-  BorrowedVectors      v;
+  syncfree::Status     status;
   const PetscLogDouble flops = (sweep == syncfree::Sweep::symmetric ? 2 : 1) * (PetscLogDouble)times * sor->flops;
 
   PetscFunctionBegin;
-  PetscCall(BorrowVectors(sor->cuda, b, x, (PetscBool)!from_zero, &v));
-  PetscCall(PetscLogEventBegin(events.solve, b, x, 0, 0));
-  if (sor->cuda) PetscCall(PetscLogGpuTimeBegin());
-  const syncfree::Status status = sor->relaxation->relax(sweep, from_zero, (Index)times, v.from, v.to);
-  if (sor->cuda) PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogEventEnd(events.solve, b, x, 0, 0));
-  PetscCall(ReturnVectors(b, x, (PetscBool)!from_zero, &v));
+  PetscCall(WithVectors(sor->cuda, b, x, (PetscBool)!from_zero, [&](const BorrowedVectors &v) {
+    return WithEvent(events.solve, (PetscObject)b, (PetscObject)x, [&] {
+      return WithGpuTime(sor->cuda, [&]() -> PetscErrorCode {
+        status = sor->relaxation->relax(sweep, from_zero, (Index)times, v.from, v.to);
+        return PETSC_SUCCESS;
+      });
+    });
+  }));
   PetscCall(Translate(A, A, status));
   if (sor->cuda) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSOR of a sequential matrix while a PC of ours applies itself. */
-static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
+static PetscErrorCode Sweep(Sor *sor, Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
 {
-  Sor       *sor;
   bool       nodes   = false;
   const bool forward = flag & SOR_FORWARD_SWEEP || flag & SOR_LOCAL_FORWARD_SWEEP, backward = flag & SOR_BACKWARD_SWEEP || flag & SOR_LOCAL_BACKWARD_SWEEP;
 
   PetscFunctionBegin;
-  PetscCall(GetSor((PetscObject)A, &sor));
   if (flag == SOR_APPLY_UPPER || flag == SOR_APPLY_LOWER || flag & SOR_EISENSTAT || !(forward || backward)) {
     PetscCall(sor->sor(A, b, omega, flag, shift, its, lits, x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -295,7 +293,45 @@ static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Calls an operation of the inner type while MatSOR of the matrix at hand is ours. */
+/* MatSOR of a sequential matrix while a PC of ours applies itself. On several processes PETSc exchanges numbers between
+   sweeps: a failure waits until that is done. */
+static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
+{
+  Sor           *sor;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetSor((PetscObject)A, &sor));
+  ierr = guarded<Sweep>(sor, A, b, omega, flag, shift, its, lits, x);
+  if (sor->parallel) {
+    if (!sor->failure) sor->failure = ierr;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several processes agree on failures where an application makes something ready, which all of them know: later ones
+   would wait for each other for nothing. */
+static PetscErrorCode AgreeOnSweeps(PC pc, Sor *sor, PetscErrorCode mine)
+{
+  SorState now;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &now.matrix));
+  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &now.values));
+  PetscCall(PCSORGetOmega(pc, &now.omega));
+  if (now.matrix != sor->agreed.matrix || now.values != sor->agreed.values || now.omega != sor->agreed.omega) {
+    sor->agreed = SorState();
+    mine        = Agree(PetscObjectComm((PetscObject)pc), mine);
+    if (!mine) sor->agreed = now;
+  }
+  PetscCall(mine);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Calls an operation of the inner type while MatSOR of the matrix at hand is ours. Where that cannot be arranged, the
+   matrix sweeps itself, as the other processes wait for its numbers. */
 template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
 {
   Sor           *sor;
@@ -309,12 +345,15 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
   PetscCheck(aij, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s relaxes AIJ matrices, not %s; convert yours with MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)", PCSYNCFREESOR, ((PetscObject)pc->pmat)->type_name);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, &parallel));
   if (parallel) PetscCall(MatGetDiagonalBlock(pc->pmat, &block));
-  PetscCall(PutSor((PetscObject)block, sor));
-  sor->sor        = block->ops->sor;
-  block->ops->sor = guarded<MatSOR_SyncFree>;
+  sor->parallel = parallel;
+  sor->sor      = block->ops->sor;
+  sor->failure  = PutSor((PetscObject)block, sor);
+  if (!sor->failure) block->ops->sor = guarded<MatSOR_SyncFree>;
   ierr            = inner(sor);
   block->ops->sor = sor->sor;
   PetscCall(PutSor((PetscObject)block, nullptr));
+  if (!ierr) ierr = sor->failure;
+  if (parallel) ierr = AgreeOnSweeps(pc, sor, ierr);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -350,7 +389,7 @@ static std::vector<const char *> SorStrategies()
   return names;
 }
 
-static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptionsObject)
+static PetscErrorCode SetOptions(PC pc, OptionItems PetscOptionsObject)
 {
   Sor       *sor;
   const auto names  = SorStrategies();
@@ -369,8 +408,28 @@ static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptio
   PetscCheck(!set || threads >= 1 || threads == PETSC_DECIDE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_sor_threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
   if (set) Forget(sor);
   sor->threads = threads;
+  sor->agreed  = SorState();
   PetscCall(PetscOptionsBool("-pc_syncfree_sor_inode", "Relax rows of equal columns together where the matrix does", PCSYNCFREESOR, sor->inode, &sor->inode, nullptr));
   PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<SetOptions>(pc, PetscOptionsObject)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->strategy));
+  if (!sor->state.matrix) PetscFunctionReturn(PETSC_SUCCESS);
+  const syncfree::Summary s = sor->relaxation->summarize();
+  if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), threads: %d, rows %s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, sor->state.nodes ? "by nodes" : "one by one"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,13 +442,7 @@ static PetscErrorCode PCView_SyncFreeSOR(PC pc, PetscViewer viewer)
   PetscCall(GetSor((PetscObject)pc, &sor));
   PetscCall(sor->view(pc, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->strategy));
-  if (!sor->state.matrix) PetscFunctionReturn(PETSC_SUCCESS);
-  const syncfree::Summary s = sor->relaxation->summarize();
-  if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), threads: %d, rows %s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, sor->state.nodes ? "by nodes" : "one by one"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
+  if (ascii) PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<ViewSweeps>(sor, viewer)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,6 +453,7 @@ static PetscErrorCode PCReset_SyncFreeSOR(PC pc)
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
   Forget(sor);
+  sor->agreed = SorState();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -417,13 +471,15 @@ static PetscErrorCode PCDestroy_SyncFreeSOR(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSor(PC pc)
+/* Makes pc the inner type and then ours; after the last call nothing fails. */
+static PetscErrorCode WrapSor(PC pc)
 {
+  auto data = std::make_unique<Sor>();
+
   PetscFunctionBegin;
   PetscCall(PCCreate_SOR(pc));
-  Sor *sor = new (std::nothrow) Sor;
-  PetscCheck(sor, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for a preconditioner");
-  PetscCall(PutSor((PetscObject)pc, sor));
+  PetscCall(PutSor((PetscObject)pc, data.get()));
+  Sor *sor = data.release();
   sor->destroy             = pc->ops->destroy;
   sor->view                = pc->ops->view;
   sor->setfromoptions      = pc->ops->setfromoptions;
@@ -437,6 +493,17 @@ static PetscErrorCode CreateSor(PC pc)
   pc->ops->apply           = guarded<PCApply_SyncFreeSOR>;
   pc->ops->applyrichardson = guarded<PCApplyRichardson_SyncFreeSOR>;
   if (sor->applytranspose) pc->ops->applytranspose = guarded<PCApplyTranspose_SyncFreeSOR>; /* old PETScs have none */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSor(PC pc)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = Agree(PetscObjectComm((PetscObject)pc), guarded<WrapSor>(pc));
+  if (ierr) PetscCall(ForgetType(pc));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -91,6 +91,30 @@ static PetscErrorCode SetUpInNaturalOrder(PC pc, Extension *extension)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The inner type's operation with the handover on the operator */
+template <class Inner> static PetscErrorCode WithHandover(PC pc, Handover *handover, Inner inner)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = ComposeHandover(pc->pmat, handover);
+  if (!handover->others_wait) ierr = Agree(PetscObjectComm((PetscObject)pc), ierr); /* collective calls of PETSc follow */
+  if (!ierr) ierr = Guard(inner);
+  PetscCall(ComposeHandover(pc->pmat, nullptr));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc notes the operator that a PC is set up for before it calls us, and would take one whose set-up failed for ready:
+   it starts from nothing the next time. */
+static PetscErrorCode Discard(PC pc)
+{
+  PetscFunctionBegin;
+  PetscUseTypeMethod(pc, reset);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -104,11 +128,16 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
   handover.natural = (PetscBool)(!extension->ordered && !extension->reorders);
-  PetscCall(ComposeHandover(pc->pmat, &handover));
-  ierr = handover.natural ? SetUpInNaturalOrder(pc, extension) : extension->setup(pc);
-  PetscCall(ComposeHandover(pc->pmat, nullptr));
-  PetscCall(ierr);
+  /* new numbers are all that the inner type asks for then */
+  handover.others_wait = (PetscBool)(pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN);
+  ierr                 = WithHandover(pc, &handover, [&] {
+    handover.others_wait = PETSC_TRUE;
+    return handover.natural ? SetUpInNaturalOrder(pc, extension) : extension->setup(pc);
+  });
+  if (ierr && handover.others_wait) ierr = Agree(PetscObjectComm((PetscObject)pc), ierr);
   PetscCall(PCFactorSetShiftType(pc, handover.shift));
+  if (ierr) PetscCall(Discard(pc));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,29 +170,41 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
   PetscCall(RequireExtension(pc, &extension));
   if (settings == extension->settings) PetscFunctionReturn(PETSC_SUCCESS);
   extension->settings = settings;
-  if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscUseTypeMethod(pc, reset);
-  pc->setupcalled = PETSC_FALSE;
+  if (pc->setupcalled) PetscCall(Discard(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetOptions(PC pc, Handover *handover, OptionItems PetscOptionsObject)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  handover->others_wait = PETSC_TRUE;
+  PetscCall(GetExtension(pc, &extension));
+  if (!pc->pmat) PetscCall(extension->setfromoptions(pc, PetscOptionsObject));
+  else {
+    /* the inner type may make the factored matrix here to ask for its preferred ordering */
+    handover->others_wait = PETSC_FALSE;
+    PetscCall(WithHandover(pc, handover, [&] {
+      handover->others_wait = PETSC_TRUE;
+      return extension->setfromoptions(pc, PetscOptionsObject);
+    }));
+  }
+  Settings settings = extension->settings;
+  PetscCall(SettingsFromOptions(&settings, PetscOptionsObject));
+  PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetFromOptions_SyncFreeILU(PC pc, OptionItems PetscOptionsObject)
 {
-  Extension     *extension;
   Handover       handover;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetExtension(pc, &extension));
-  /* the inner type may make the factored matrix here to ask for its preferred ordering */
-  if (pc->pmat) PetscCall(ComposeHandover(pc->pmat, &handover));
-  ierr = extension->setfromoptions(pc, PetscOptionsObject);
-  if (pc->pmat) PetscCall(ComposeHandover(pc->pmat, nullptr));
+  ierr = guarded<SetOptions>(pc, &handover, PetscOptionsObject);
+  if (!ierr || handover.others_wait) ierr = Agree(PetscObjectComm((PetscObject)pc), ierr);
   PetscCall(ierr);
-
-  Settings settings = extension->settings;
-  PetscCall(SettingsFromOptions(&settings, PetscOptionsObject));
-  PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,10 +306,9 @@ static PetscErrorCode WrapOrders(PC pc, Extension *extension)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WrapOperations(PC pc, Extension *extension)
+/* From here on nothing fails. */
+static void WrapOperations(PC pc, Extension *extension)
 {
-  PetscFunctionBegin;
-  PetscCall(WrapOrders(pc, extension));
   extension->setup          = pc->ops->setup;
   extension->destroy        = pc->ops->destroy;
   extension->view           = pc->ops->view;
@@ -277,21 +317,33 @@ static PetscErrorCode WrapOperations(PC pc, Extension *extension)
   pc->ops->destroy          = guarded<PCDestroy_SyncFreeILU>;
   pc->ops->view             = guarded<PCView_SyncFreeILU>;
   pc->ops->setfromoptions   = guarded<PCSetFromOptions_SyncFreeILU>;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetUseInPlace_C", guarded<PCFactorSetUseInPlace_SyncFreeILU>));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorGetUseInPlace_C", guarded<PCFactorGetUseInPlace_SyncFreeILU>));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", guarded<PCFactorSetMatSolverType_SyncFreeILU>));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes pc the inner type and then ours. */
-static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
+static PetscErrorCode WrapInner(PC pc, PetscErrorCode (*create_inner)(PC))
 {
+  auto extension = std::make_unique<Extension>();
+
   PetscFunctionBegin;
   PetscCall(create_inner(pc));
   PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERSYNCFREE));
-  Extension *extension = new Extension;
-  PetscCall(ComposePointer((PetscObject)pc, extension_name, extension));
-  PetscCall(WrapOperations(pc, extension));
+  PetscCall(WrapOrders(pc, extension.get()));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetUseInPlace_C", guarded<PCFactorSetUseInPlace_SyncFreeILU>));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorGetUseInPlace_C", guarded<PCFactorGetUseInPlace_SyncFreeILU>));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", guarded<PCFactorSetMatSolverType_SyncFreeILU>));
+  PetscCall(ComposePointer((PetscObject)pc, extension_name, extension.get()));
+  WrapOperations(pc, extension.release());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = Agree(PetscObjectComm((PetscObject)pc), guarded<WrapInner>(pc, create_inner));
+  if (ierr) PetscCall(ForgetType(pc));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -55,6 +55,9 @@ struct Handover {
   MatFactorShiftType        shift;
   std::shared_ptr<Analysis> last; /* of the factored matrix so far, if there is one */
   PetscBool                 natural = PETSC_FALSE; /* rows and columns stay where they are, so nobody needs index sets */
+
+  /* Where a set-up fails on this process, do the others of the PC wait in Agree() to be told of it? */
+  PetscBool others_wait = PETSC_FALSE;
 };
 
 /* The analysis of a factored matrix of ours; NULL of another. */
@@ -89,6 +92,9 @@ template <class T> PetscErrorCode QueryPointer(PetscObject object, const char na
   *pointer = static_cast<T *>(found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Leaves a PC whose type could not be made without a type, so that PCSetType() tries again: PETSc has noted the name. */
+PetscErrorCode ForgetType(PC);
 
 /* While one of our PCs sets itself up its handover hangs on the operator, where the
    factored matrix finds it; NULL takes it away, and is the answer when there is none. */

@@ -165,6 +165,16 @@ PetscErrorCode QueryPointer(PetscObject object, const char name[], void **pointe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ForgetType(PC pc)
+{
+  PetscFunctionBegin;
+  PetscTryTypeMethod(pc, destroy);
+  PetscCall(PetscMemzero(pc->ops, sizeof(*pc->ops)));
+  pc->data = nullptr;
+  PetscCall(PetscFree(((PetscObject)pc)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode ComposeHandover(Mat A, Handover *handover)
 {
   PetscFunctionBegin;

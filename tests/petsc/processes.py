@@ -9,8 +9,9 @@ L        libsyncfree_ilu.so
 W        a folder of our own for compiled programs
 D2, L2   another PETSc and the library built for that one: each library must refuse the other's program in words
 
-Compiles program.c and cycles.cpp of this folder and runs them with every kind of option. A run that does not end in
-time is a failure called "hangs". The last line is `RESULT passed failed skipped`; the exit status is 0 if none failed.
+Compiles program.c, cycles.cpp and one_rank.cpp of this folder and runs them with every kind of option. A run that does
+not end in time is a failure called "hangs". The last line is `RESULT passed failed skipped`; the exit status is 0 if
+none failed.
 """
 
 import argparse
@@ -96,6 +97,7 @@ class Petsc:
         os.makedirs(work, exist_ok=True)
         self.program = os.path.join(work, "program")
         self.cycles = os.path.join(work, "cycles")
+        self.one_rank = os.path.join(work, "one_rank")
 
     def _read(self, header):
         for folder in (os.path.join(self.prefix, "include"), os.path.join(self.directory, "include")):
@@ -139,23 +141,10 @@ class Petsc:
         rpaths, env = self._library_folders(flags), self.environment()
         source = os.path.join(HERE, "program.c")
         run(["mpicc", "-O1", source, "-o", self.program, *flags, *rpaths, "-lm"], 120, env).ok()
-        ours = [self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
-        run(
-            [
-                "mpicxx",
-                "-std=c++17",
-                "-O1",
-                f"-I{PLUGIN}",
-                os.path.join(HERE, "cycles.cpp"),
-                "-o",
-                self.cycles,
-                *flags,
-                *ours,
-                *rpaths,
-            ],
-            120,
-            env,
-        ).ok()
+        ours = [f"-I{PLUGIN}", self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
+        for program in (self.cycles, self.one_rank):
+            source = os.path.join(HERE, os.path.basename(program) + ".cpp")
+            run(["mpicxx", "-std=c++17", "-O1", source, "-o", program, *ours, *flags, *rpaths], 120, env).ok()
 
     def start(self, options, ranks=1, timeout=60, program=None, **more):
         """Runs program.c on some ranks; `options` is one string."""
@@ -446,6 +435,16 @@ def a_failure_as_an_error_ends_the_program(petsc):
     for front in FRONTS:
         result = petsc.plugin(f"{front.format('syncfree_ilu')} -zero_rank 1 -ksp_error_if_not_converged", ranks=3)
         result.expect(result.status != 0, "no error").has("pivot")
+
+
+@test
+def memory_that_one_rank_lacks_is_an_error_on_all(petsc):
+    for options in ("ilu", "icc", "sor", "ilu -pc_factor_mat_ordering_type rcm"):
+        result = petsc.start(f"-type syncfree_{options} -every 5", ranks=2, program=petsc.one_rank).ok()
+        for word in ("ALONE", "WRONG", "DEPTH", "ERROR"):
+            result.lacks(word)
+        agreed = re.search(r"^ALL (\d+) agreed$", result.output, re.M)
+        result.expect(agreed and int(agreed[1]) > 20, "hardly any allocation was missed")
 
 
 @test

@@ -1,0 +1,191 @@
+/*
+  Memory that only the last process lacks: its k-th operator new from the registration on fails, for every k in turn.
+  What is collective then ends in an error on all processes, none waits for ever, and the same objects go on.
+
+    mpiexec -n 2 one_rank -type syncfree_ilu [-every n]
+
+  With -every n only every n-th k beyond the first 40 is taken. Prints `ALL n agreed` at the end, n the number of
+  failures, and how deep PETSc takes our log events to be nested, which is 0 where each has ended.
+*/
+
+#include <petscksp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "syncfree_petsc.h"
+
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+
+static long made = 0, failing = -1;
+
+static void* take(std::size_t size)
+{
+  return failing >= 0 && made++ == failing ? nullptr : std::malloc(size ? size : 1);
+}
+
+void* operator new(std::size_t size)
+{
+  void* const block = take(size);
+  if (!block) throw std::bad_alloc();
+  return block;
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete[](void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
+
+static PetscErrorCode SayNothing(MPI_Comm, int, const char*, const char*, PetscErrorCode code, PetscErrorType,
+                                 const char*, void*)
+{
+  return code;
+}
+
+static long failures = 0;
+
+/* Makes a call that is collective, and again where it failed. All processes see an error, or none does. */
+template <class Call> static PetscErrorCode Together(const char name[], const Call& call)
+{
+  const PetscErrorCode code = call();
+  int failed[] = {code != 0, code == 0}, any[2];
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Allreduce(failed, any, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  if (!any[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (failing >= 0 && failed[0] && code != PETSC_ERR_MEM) std::printf("WRONG CODE %d of %s\n", (int)code, name);
+  if (any[1]) std::printf("ALONE: %s with allocation %ld, error %d here\n", name, failing, (int)code);
+  failing = -1;
+  failures++;
+  PetscCall(call());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every process by itself: no process waits for another in it. */
+template <class Call> static PetscErrorCode Alone(const Call& call)
+{
+  PetscFunctionBeginUser;
+  if (call()) {
+    failing = -1;
+    PetscCall(call());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeMatrix(Mat* A)
+{
+  PetscInt begin, end;
+  const PetscInt n = 60, width = 6;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 5, nullptr, 5, nullptr, A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscCall(MatSetValue(*A, i, i, 4.0, INSERT_VALUES));
+    for (PetscInt j : {i - width, i - 1, i + 1, i + width})
+      if (j >= 0 && j < n) PetscCall(MatSetValue(*A, i, j, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Was the allocation reached, and what did the last application give? */
+static PetscErrorCode Live(const char type[], long k, PetscViewer viewer, int* reached, PetscReal* norm)
+{
+  Mat A;
+  Vec b, x;
+  PC pc;
+  PetscMPIInt rank, size;
+  int hit;
+  const bool sor = type[9] == 's'; /* its sweeps exchange numbers */
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MakeMatrix(&A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  const auto apply = [&] { return PCApply(pc, b, x); };
+  made = 0;
+  failing = rank == size - 1 ? k : -1;
+  PetscCall(Together("PCSetType", [&] { return PCSetType(pc, type); }));
+  PetscCall(Together("PCSetFromOptions", [&] { return PCSetFromOptions(pc); }));
+  PetscCall(Together("PCSetUp", [&] { return PCSetUp(pc); }));
+  PetscCall(sor ? Together("PCApply", apply) : Alone(apply));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(Together("PCSetUp with new values", [&] { return PCSetUp(pc); }));
+  PetscCall(sor ? Together("PCApply with new values", apply) : Alone(apply));
+  PetscCall(Together("PCView", [&] { return PCView(pc, viewer); }));
+  hit = rank == size - 1 && made > k;
+  failing = -1;
+  PetscCallMPI(MPI_Allreduce(&hit, reached, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(VecNorm(x, NORM_2, norm));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintDepths()
+{
+  PetscFunctionBeginUser;
+  for (const char* name : {"SyncFreeAnalysis", "SyncFreeNumeric", "SyncFreeSolve"}) {
+    PetscLogEvent event;
+    PetscEventPerfInfo info;
+    PetscCall(PetscLogEventGetId(name, &event));
+    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+    if (info.depth || !info.count) std::printf("DEPTH %d of %s, count %d\n", info.depth, name, info.count);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run()
+{
+  char type[32] = PCSYNCFREEILU;
+  PetscInt every = 1;
+  PetscViewer viewer;
+  PetscReal expected, norm;
+  PetscMPIInt rank;
+  int reached = 1;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(nullptr, nullptr, "-type", type, sizeof(type), nullptr));
+  PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-every", &every, nullptr));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(PCSyncFreeILURegister());
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &viewer));
+  PetscCall(PetscPushErrorHandler(SayNothing, nullptr));
+  for (long k = 0; reached; k += k < 40 ? 1 : every) {
+    PetscReal of_this;
+    PetscCall(Live(type, k, viewer, &reached, &of_this));
+    if (k == 0) expected = of_this;
+    norm = of_this;
+    if (PetscAbsReal(norm - expected) > 1e-6 * expected) std::printf("WRONG RESULT %g of allocation %ld\n", (double)norm, k);
+  }
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PrintDepths());
+  if (rank == 0) std::printf("ALL %ld agreed\n", failures);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char** argv)
+{
+  if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 2;
+  if (Run()) {
+    std::printf("ERROR\n");
+    std::fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return PetscFinalize() ? 2 : 0;
+}
