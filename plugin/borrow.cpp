@@ -4,6 +4,7 @@
 
 #include "borrow.hpp"
 
+#include <cstring>
 #include <new>
 
 #if PETSC_VERSION_LT(3, 19, 0) /* which has no device for us either */
@@ -14,6 +15,36 @@
 #endif
 
 namespace syncfree_plugin {
+
+#define CONVERT "run with -mat_type aij where the program calls MatSetFromOptions(), or call MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)"
+#define ASSEMBLE "give KSPSetOperators() an assembled AIJ matrix beside it, or make a small one by products with MatComputeOperator(A,MATAIJ,&B)"
+
+/* Types that are refused, by how their names begin: what they are, what to do where a factor or sweeps are wanted. */
+static const struct {
+  const char *types[3], *what, *factors, *sweeps;
+} other_types[] = {
+  {{MATSEQDENSE, MATMPIDENSE}, "a dense matrix, whose zeros are stored, too", "its incomplete factorization is the complete one of -pc_type lu; if most of it is zeros, " CONVERT, "its rows wait for each other one by one, as in -pc_type sor; if most of it is zeros, " CONVERT},
+  {{MATSHELL, MATPYTHON}, "known by its products only, it has no entries", ASSEMBLE, ASSEMBLE},
+  {{MATSEQSBAIJ, MATMPISBAIJ}, "one triangle of a symmetric matrix, in dense blocks", CONVERT "; the factor differs from PETSc's own of SBAIJ, which is one of blocks", CONVERT},
+  {{MATSEQBAIJ, MATMPIBAIJ}, "a matrix of dense blocks", CONVERT "; the factor differs from PETSc's own of BAIJ, which is one of blocks", CONVERT},
+  {{MATNEST}, "a matrix of matrices", CONVERT "; or use -pc_type fieldsplit and this type for its parts", CONVERT "; or use -pc_type fieldsplit and this type for its parts"},
+  {{"diagonal", MATCONSTANTDIAGONAL}, "a diagonal", "-pc_type jacobi solves with it", "-pc_type jacobi solves with it"},
+  {{""}, "which PETSc may be able to convert", CONVERT "; else give KSPSetOperators() an assembled AIJ matrix beside it", CONVERT "; else give KSPSetOperators() an assembled AIJ matrix beside it"}, /* all others */
+};
+
+PetscErrorCode CheckMatrixType(PC pc)
+{
+  const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name ? ((PetscObject)pc->pmat)->type_name : "one without a type";
+  PetscBool   is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &is, MATSEQAIJ, MATMPIAIJ, ""));
+  if (is) PetscFunctionReturn(PETSC_SUCCESS);
+  const bool sweeps = !std::strcmp(name, PCSYNCFREESOR);
+  for (const auto &other : other_types)
+    for (const char *begin : other.types) PetscCheck(!begin || std::strncmp(type, begin, std::strlen(begin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s %s AIJ matrices, not %s (%s): %s", name, sweeps ? "relaxes" : "factors", type, other.what, sweeps ? other.sweeps : other.factors);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
 {

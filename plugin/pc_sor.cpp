@@ -9,6 +9,7 @@
 #include "borrow.hpp"
 
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ struct SorState {
   PetscObjectId    matrix  = 0;
   PetscObjectState pattern = 0, values = 0;
   PetscReal        omega = 0, shift = 0;
-  Index            zero = -1; /* first row whose diagonal is reported as zero */
+  Index            bad = -1; /* first row whose numbers are reported, */
+  bool             finite = true; /* as a zero on the diagonal, or as not finite */
   bool             nodes = false, device = false; /* by nodes; on the device */
 };
 
@@ -181,18 +183,24 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
     return PETSC_SUCCESS;
   }));
   if (!made) PetscCall(PetscInfo(rows->block, "The pattern is that of the last matrix, and so is the analysis\n"));
+  PetscCheck(status.code != syncfree::Code::missing_diagonal, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix is missing diagonal entry in row %" PetscInt_FMT ", which SOR divides by; insert it, if its value is 0 with -pc_sor_diagonal_shift, or permute the rows (MatPermute()) so that each has one", (PetscInt)status.row);
   PetscCall(Translate(rows->block, rows->block, status));
   const syncfree::Summary s = sor->relaxation->summarize();
   sor->flops                = 2.0 * (PetscLogDouble)(s.lower_nnz + s.upper_nnz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeros on the diagonal are reported where and as PETSc's own sweeps do it. */
-static PetscErrorCode ReportZero(Mat A, const SorState &found)
+/* Zeros on the diagonal are reported where and as PETSc's own sweeps do it. They let NaN run through the vectors, and take
+   infinity on the diagonal for a number to divide by; here the row is told, as for a factor. */
+static PetscErrorCode ReportNumbers(Mat A, const SorState &found)
 {
-  const PetscInt row = (PetscInt)found.zero;
+  const PetscInt row = (PetscInt)found.bad;
 
   PetscFunctionBegin;
+  if (!found.finite) {
+    PetscCall(Translate(A, A, syncfree::not_finite_in_matrix(row)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCheck(found.nodes || found.shift < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Zero diagonal on row %" PetscInt_FMT, row);
   PetscCheck(!found.nodes || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot on row %" PetscInt_FMT, row);
   PetscCall(PetscInfo(A, "Zero diagonal on row %" PetscInt_FMT "\n", row));
@@ -214,12 +222,13 @@ static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
     status = sor->relaxation->refresh({rows->Pattern(), rows->value}, made->omega, plain ? 0 : made->shift, made->nodes ? 100 * PETSC_MACHINE_EPSILON : 0);
     return PETSC_SUCCESS;
   }));
-  if (status.code != syncfree::Code::zero_pivot) {
-    PetscCall(Translate(rows->block, rows->block, status));
+  made->finite = status.code != syncfree::Code::not_finite;
+  if (!made->finite || (status.code == syncfree::Code::zero_pivot && (plain || made->nodes))) {
+    made->bad = (Index)status.row;
+    PetscCall(ReportNumbers(rows->block, *made));
+  } else {
+    if (status.code != syncfree::Code::zero_pivot) PetscCall(Translate(rows->block, rows->block, status));
     rows->block->factorerrortype = MAT_FACTOR_NOERROR;
-  } else if (plain || made->nodes) {
-    made->zero = (Index)status.row;
-    PetscCall(ReportZero(rows->block, *made));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,7 +254,7 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
   const SorState last      = sor->state;
   const bool     same_rows = last.matrix == wanted.matrix && last.pattern == wanted.pattern && last.nodes == nodes && last.device == wanted.device;
   if (same_rows && last.values == wanted.values && last.omega == omega && last.shift == shift) {
-    if (last.zero >= 0) PetscCall(ReportZero(A, last)); /* somebody else may have cleared it */
+    if (last.bad >= 0) PetscCall(ReportNumbers(A, last)); /* somebody else may have cleared it */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
@@ -288,6 +297,10 @@ static PetscErrorCode Sweep(Sor *sor, Mat A, Vec b, PetscReal omega, MatSORType 
   }
   if (sor->inode && omega == 1 && shift == 0) PetscCall(UsesNodes(A, &nodes));
   PetscCall(Prepare(sor, A, omega, shift, nodes));
+  if (!sor->state.finite) { /* Krylov methods ask why when they meet a NaN */
+    PetscCall(VecSet(x, std::numeric_limits<PetscReal>::quiet_NaN()));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   /* PETSc's sweeps by nodes know no local iterations */
   PetscCall(Relax(sor, A, forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, (PetscBool)!!(flag & SOR_ZERO_INITIAL_GUESS), nodes ? its : its * lits, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -336,13 +349,12 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
 {
   Sor           *sor;
   Mat            block = pc->pmat;
-  PetscBool      aij, parallel;
+  PetscBool      parallel;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  PetscCheck(aij, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s relaxes AIJ matrices, not %s; convert yours with MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)", PCSYNCFREESOR, ((PetscObject)pc->pmat)->type_name);
+  PetscCall(CheckMatrixType(pc));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, &parallel));
   if (parallel) PetscCall(MatGetDiagonalBlock(pc->pmat, &block));
   sor->parallel = parallel;
@@ -527,7 +539,7 @@ static PetscErrorCode CreateSor(PC pc)
    Sweeps run where the matrix lives, on CPU threads or on a CUDA device. Rows that are relaxed together are so on the CPU; those of
    a matrix of a device are relaxed one by one, as `PCSOR` does it.
 
-   A zero on the diagonal is reported as by `PCSOR`.
+   A zero on the diagonal is reported as by `PCSOR`, a NaN or an infinity in the matrix as `PC_FACTOR_OTHER`, and `-info` names its row.
 
    Developer Note:
    This is `PCSOR` itself; while it applies itself the operation `MatSOR()` of the local matrix is another.

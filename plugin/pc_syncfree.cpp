@@ -47,17 +47,6 @@ static PetscErrorCode RequireExtension(PC pc, Extension **extension)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckOperator(PC pc)
-{
-  PetscBool   aij;
-  const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  PetscCheck(aij, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s factors AIJ matrices, not %s; convert yours with MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B). Point ILU of a converted BAIJ matrix differs from the block ILU that PETSc does for BAIJ", name, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The inner type gives up on a factored matrix that still carries the error of its last numbers,
    before it looks at the new ones. Where it makes another factored matrix the analysis may be used again. */
 static PetscErrorCode ClearFailure(PC pc, std::shared_ptr<Analysis> *last)
@@ -123,7 +112,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
-  PetscCall(CheckOperator(pc));
+  PetscCall(CheckMatrixType(pc));
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));

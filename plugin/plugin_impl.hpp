@@ -71,6 +71,9 @@ PetscErrorCode ChangeSettings(PC, const Settings &);
 /* Registers the -pc_syncfree_ilu_* options with the block that is open. */
 PetscErrorCode SettingsFromOptions(Settings *, OptionItems);
 
+/* An error that says what the operator is, if it is no AIJ matrix, and what to do. */
+PetscErrorCode CheckMatrixType(PC);
+
 /* End in an error that lists the known names if there is none such. */
 PetscErrorCode CheckStrategyName(const char[]);
 PetscErrorCode CheckBackendName(const char[]);

@@ -36,7 +36,8 @@ public:
   ///   omega   relaxation factor
   ///   shift   added to diagonal entries
   ///   least   a diagonal entry of a node of one row is taken for zero if its magnitude is 0 or below this
-  ///   errors  zero_pivot(row): the first diagonal that is zero, or node whose diagonal block is singular; sweeps are
+  ///   errors  not_finite(row): the first row of A with a NaN or an infinity; no sweeps until a refresh without.
+  ///           zero_pivot(row): the first diagonal that is zero, or node whose diagonal block is singular; sweeps are
   ///           allowed all the same, with infinite or NaN results. invalid_argument before analyse, out_of_memory
   virtual Status refresh(CsrView<T, I> A, double omega, double shift, double least) = 0;
 
@@ -48,6 +49,15 @@ public:
   /// Strategy, reason, entries, threads and bytes of the sweeps.
   virtual Summary summarize() const = 0;
 };
+
+/// What refresh() returns of a matrix that is not finite; not of the factor, as this code is elsewhere. May throw
+/// std::bad_alloc.
+inline Status not_finite_in_matrix(std::int64_t row)
+{
+  Status status = failed(Code::not_finite, row);
+  status.detail = "the matrix";
+  return status;
+}
 
 /// On CPU threads. Throws nothing but std::bad_alloc.
 template <class T, class I> std::unique_ptr<Relaxation<T, I>> make_host_relaxation();

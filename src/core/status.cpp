@@ -60,6 +60,7 @@ std::string Status::message() const
       return "Zero pivot row " + std::to_string(row) + " value " + number(value) + " tolerance " + number(tolerance) +
              "; try -pc_factor_shift_type nonzero";
     case Code::not_finite:
+      if (!detail.empty()) return "NaN or infinity in " + detail + at;
       return "NaN or infinity in the factor" + at + "; the matrix holds one, or the factorization overflows";
     case Code::negative_pivot:
       return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " +

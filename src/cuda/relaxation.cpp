@@ -53,13 +53,14 @@ public:
       if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
-      const I bad = values_->refresh(value, omega, shift, least, calls_.stream());
+      const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());
+      if (bad.not_finite >= 0) return not_finite_in_matrix(bad.not_finite);
       const RefreshOfPair<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(),
                                         values_->upper(), values_->inverse_pivot(), calls_.stream());
       begin_refresh(&a, refresh);
       refresh.end();
       has_numbers_ = true;
-      return bad < 0 ? Status() : failed(Code::zero_pivot, bad);
+      return bad.zero < 0 ? Status() : failed(Code::zero_pivot, bad.zero);
     });
   }
 

@@ -13,25 +13,47 @@ namespace {
 
 constexpr unsigned threads = 256;
 
+/// As BadRows, where all bits mean that there is none.
+struct BadPlaces {
+  unsigned long long *not_finite, *zero;
+};
+
 /// omega / (a_ii + shift)
 template <class N, class I>
 __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* A, double omega, double shift,
-                              double least, N* inverse_pivot, unsigned long long* bad)
+                              double least, N* inverse_pivot, BadPlaces bad)
 {
   using R = decltype(real_of(N(0)));
   const std::size_t i = this_thread();
   if (i >= n) return;
-  const N diagonal = entry(A, diagonal_source[i]) + N(static_cast<R>(shift));
-  if (size_of(diagonal) == 0 || size_of(diagonal) < least) lower_to(bad, i);
+  const N own = entry(A, diagonal_source[i]), diagonal = own + N(static_cast<R>(shift));
+  if (!finite(own)) lower_to(bad.not_finite, i);
+  if (size_of(diagonal) == 0 || size_of(diagonal) < least) lower_to(bad.zero, i);
   inverse_pivot[i] = N(static_cast<R>(omega)) / diagonal;
 }
 
+/// The row that entry k of a triangle is in; for failures only
+template <class I> __device__ I row_of(const DevicePattern<I>& pattern, std::size_t k)
+{
+  I low = 0, high = pattern.n;
+  while (high - low > 1) {
+    const I middle = low + (high - low) / 2;
+    if (static_cast<std::size_t>(pattern.row_begin[middle]) <= k) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/// Of the strict triangle `pattern` of A; a column is divided by its pivot where inverse_pivot is given.
 template <class N, class I>
-__global__ void scale_columns(std::size_t count, const I* source, const I* column, const N* A, const N* inverse_pivot,
-                              N* lower)
+__global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const I* source, const N* A,
+                              const N* inverse_pivot, N* to, BadPlaces bad)
 {
   const std::size_t k = this_thread();
-  if (k < count) lower[k] = product(entry(A, source[k]), inverse_pivot[column[k]]);
+  if (k >= count) return;
+  const N own = entry(A, source[k]);
+  if (!finite(own)) lower_to(bad.not_finite, row_of(pattern, k));
+  to[k] = inverse_pivot ? product(own, inverse_pivot[pattern.column[k]]) : own;
 }
 
 /// Rows of a strict triangle
@@ -130,28 +152,33 @@ Rows<Number<T>, I> rows_of(const DevicePattern<I>& pattern, const DeviceArray<T>
 template <class T, class I>
 SweepValues<T, I>::SweepValues(const DeviceFactorPattern<I>& pattern)
     : pattern_(pattern), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
-      inverse_pivot_(pattern.n), bad_(1)
+      inverse_pivot_(pattern.n), bad_(2)
 {
 }
 
 template <class T, class I>
-I SweepValues<T, I>::refresh(const T* value, double omega, double shift, double least, cudaStream_t stream)
+BadRows<I> SweepValues<T, I>::refresh(const T* value, double omega, double shift, double least, cudaStream_t stream)
 {
   omega_ = omega;
   const auto n = static_cast<std::size_t>(pattern_.n);
   bad_.fill(0xff, stream);
   auto* inverse_pivot = numbers(inverse_pivot_.data());
+  const BadPlaces places{bad_.data(), bad_.data() + 1};
   invert_pivots<<<blocks_for(n, threads), threads, 0, stream>>>(n, pattern_.diagonal_source.data(), numbers(value),
-                                                                omega, shift, least, inverse_pivot, bad_.data());
+                                                                omega, shift, least, inverse_pivot, places);
   check_launch("invert_pivots");
-  scale_columns<<<blocks_for(lower_.size(), threads), threads, 0, stream>>>(
-      lower_.size(), pattern_.lower_source.data(), pattern_.lower_column.data(), numbers(value), inverse_pivot,
-      numbers(lower_.data()));
-  check_launch("scale_columns");
-  take(upper_, pattern_.upper_source.data(), value, stream);
-  unsigned long long bad;
-  bad_.read(&bad, 0, 1, stream);
-  return bad == ~0ull ? I(-1) : static_cast<I>(bad);
+  take_triangle<<<blocks_for(lower_.size(), threads), threads, 0, stream>>>(
+      pattern_.lower(), lower_.size(), pattern_.lower_source.data(), numbers(value),
+      static_cast<const Number<T>*>(inverse_pivot), numbers(lower_.data()), places);
+  check_launch("take_triangle");
+  take_triangle<<<blocks_for(upper_.size(), threads), threads, 0, stream>>>(
+      pattern_.upper(), upper_.size(), pattern_.upper_source.data(), numbers(value),
+      static_cast<const Number<T>*>(nullptr), numbers(upper_.data()), places);
+  check_launch("take_triangle");
+  unsigned long long bad[2];
+  bad_.read(bad, 0, 2, stream);
+  const auto row = [](unsigned long long place) { return place == ~0ull ? I(-1) : static_cast<I>(place); };
+  return {row(bad[0]), row(bad[1])};
 }
 
 template <class T, class I>

@@ -9,14 +9,18 @@
 
 namespace syncfree::cuda {
 
+/// First rows, -1 where there is none: with a NaN or an infinity; whose diagonal is 0 or smaller than `least`
+template <class I> struct BadRows {
+  I not_finite, zero;
+};
+
 template <class T, class I> class SweepValues {
 public:
   /// pattern  of ILU(0) in natural order; must outlive this
   explicit SweepValues(const DeviceFactorPattern<I>& pattern);
 
-  /// Takes the numbers of A over. Returns the first row whose diagonal is 0 or smaller than `least`, -1 if there is
-  /// none; waits.
-  I refresh(const T* value, double omega, double shift, double least, cudaStream_t stream);
+  /// Takes the numbers of A over; waits.
+  BadRows<I> refresh(const T* value, double omega, double shift, double least, cudaStream_t stream);
 
   const T* lower() const { return lower_.data(); }
   const T* upper() const { return upper_.data(); }
@@ -42,7 +46,7 @@ public:
 private:
   const DeviceFactorPattern<I>& pattern_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;
-  DeviceArray<unsigned long long> bad_;
+  DeviceArray<unsigned long long> bad_;  ///< as BadRows
   double omega_ = 1;
 };
 

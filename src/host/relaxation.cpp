@@ -30,7 +30,7 @@ template <class T> bool invert(T* a, std::size_t n, std::size_t* place)
       if (std::abs(a[i * n + k]) > std::abs(a[p * n + k])) p = i;
     place[k] = p;
     if (p != k) std::swap_ranges(a + k * n, a + (k + 1) * n, a + p * n);
-    regular = regular && std::abs(a[k * n + k]) > 0;
+    regular = regular && std::abs(a[k * n + k]) != 0;  // a NaN of an overflow is no zero
     const T inverse = T(1) / a[k * n + k];
     a[k * n + k] = T(1);
     for (std::size_t j = 0; j < n; ++j) a[k * n + j] *= inverse;
@@ -117,8 +117,11 @@ public:
     if (A.pattern.n != sweeps_->pattern.n || A.pattern.nnz() != sweeps_->nnz)
       return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
     Sweeps<T, I>& s = *sweeps_;
+    has_numbers_ = false;
+    const I row = first_not_finite(A);
+    if (row >= 0) return not_finite_in_matrix(row);
     s.omega = omega;
-    I bad = s.node.empty() ? scale_rows(A, shift, least) : scale_nodes(A, shift, least);
+    const I bad = s.node.empty() ? scale_rows(A, shift, least) : scale_nodes(A, shift, least);
     const Status status = s.solves->refresh(s.values);
     has_numbers_ = status.ok();
     return status.ok() && bad >= 0 ? failed(Code::zero_pivot, bad) : status;
@@ -226,6 +229,19 @@ private:
     options.strategy = s->choice.strategy;
     options.single_storage = false;
     return make_factor_solves(s->pattern, options, &s->solves);
+  }
+
+  /// The first row that holds a NaN or an infinity, -1 if there is none. The serial search is for the failure only.
+  I first_not_finite(const CsrView<T, I>& A) const
+  {
+    const I nnz = A.pattern.nnz();
+    bool finite = true;
+#pragma omp parallel for num_threads(sweeps_->threads) schedule(static) reduction(&& : finite) if (sweeps_->threads > 1)
+    for (I k = 0; k < nnz; ++k) finite = finite && is_finite(A.value[k]);
+    if (finite) return -1;
+    const T* first = std::find_if(A.value, A.value + nnz, [](const T& v) { return !is_finite(v); });
+    const I *begin = A.pattern.row_begin, *end = begin + A.pattern.n + 1;
+    return static_cast<I>(std::upper_bound(begin, end, static_cast<I>(first - A.value)) - begin - 1);
   }
 
   /// Returns the first row whose diagonal is zero, or -1.

@@ -3,6 +3,7 @@
 #include "syncfree/relaxation.hpp"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "../sweeps.hpp"
@@ -109,6 +110,29 @@ TEST(DeviceRelaxation, tells_of_zeros_and_of_wrong_calls)
   EXPECT_EQ(missing.code, Code::missing_diagonal);
   EXPECT_EQ(missing.row, 1);
   EXPECT_TRUE(relaxation->summarize().strategy.empty());
+}
+
+TYPED_TEST(DeviceRelaxations, tell_of_a_number_that_is_not_finite)
+{
+  using T = typename TypeParam::Scalar;
+  using Index = typename TypeParam::Index;
+  const auto whole = make_poisson<T, Index>(9, 8, 7);
+  const real_t<T> infinity = std::numeric_limits<real_t<T>>::infinity();
+  const auto relaxation = make_cuda_relaxation<T, Index>();
+  ASSERT_TRUE(relaxation->analyse(whole.pattern(), {}, {}).ok());
+  for (const T bad : {T(std::numeric_limits<real_t<T>>::quiet_NaN()), T(infinity), T(-infinity)})
+    for (Index k = 0; k < whole.pattern().nnz(); k += 7) {
+      OwnedCsr<T, Index> A = whole;
+      A.value[k] = A.value.back() = bad;  // only the first row is told
+      Index row = 0;
+      while (A.row_begin[row + 1] <= k) ++row;
+      const Status status = relaxation->refresh(A.view(), 1, 0, 0);
+      ASSERT_EQ(status.code, Code::not_finite) << k;
+      ASSERT_EQ(status.row, row) << k;
+      T nothing(0);
+      ASSERT_EQ(relaxation->relax(Sweep::forward, true, 1, &nothing, &nothing).code, Code::invalid_argument);
+    }
+  EXPECT_TRUE(relaxation->refresh(whole.view(), 1, 0, 0).ok()) << "it does not last";
 }
 
 }  // namespace

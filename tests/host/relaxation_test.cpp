@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "../battery.hpp"
@@ -120,6 +121,35 @@ TEST(Relaxation, takes_new_numbers_and_tells_of_zeros)
   EXPECT_FALSE(std::isfinite(x[7]));
   EXPECT_TRUE(relaxation->refresh(A.view(), 1, 0.5, 0).ok()) << "the shift repairs it";
   EXPECT_EQ(relaxation->refresh(A.view(), 1, 1e-14, 1e-12).row, 7) << "below the least";
+}
+
+/// Anywhere in a row, in whatever part of a node; not taken for a zero, and no sweep runs with it.
+TYPED_TEST(Relaxations, tell_of_a_number_that_is_not_finite)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  std::vector<I> nodes;
+  const OwnedCsr<T, I> whole = expand(make_poisson<T, I>(2, 3, 2), I(3), &nodes);
+  const real_t<T> infinity = std::numeric_limits<real_t<T>>::infinity();
+  for (const std::vector<I>& begin : {std::vector<I>(), nodes})
+    for (const int threads : {1, 2}) {
+      const auto relaxation = make_host_relaxation<T, I>();
+      ASSERT_TRUE(relaxation->analyse(whole.pattern(), begin, {"auto", threads}).ok());
+      for (const T bad : {T(std::numeric_limits<real_t<T>>::quiet_NaN()), T(infinity), T(-infinity)})
+        for (I row = 0; row < whole.n; ++row) {
+          SCOPED_TRACE(std::to_string(row) + ", threads " + std::to_string(threads));
+          OwnedCsr<T, I> A = whole;
+          A.value[A.row_begin[row] + row % (A.row_begin[row + 1] - A.row_begin[row])] = bad;
+          A.value.back() = bad;  // only the first row is told
+          const Status status = relaxation->refresh(A.view(), 1, 0, 1e-12);
+          EXPECT_EQ(status.code, Code::not_finite);
+          EXPECT_EQ(status.row, row);
+          EXPECT_EQ(status.message(), "NaN or infinity in the matrix in row " + std::to_string(row));
+          T nothing(0);
+          EXPECT_EQ(relaxation->relax(Sweep::forward, true, 1, &nothing, &nothing).code, Code::invalid_argument);
+        }
+      EXPECT_TRUE(relaxation->refresh(whole.view(), 1, 0, 1e-12).ok()) << "it does not last";
+    }
 }
 
 TEST(Relaxation, refuses_what_it_cannot_relax)

@@ -26,43 +26,97 @@ PetscErrorCode multiply_by_two(Mat, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-class Refusals : public testing::TestWithParam<const char*> {};
-
-TEST_P(Refusals, of_other_matrix_types_name_matconvert_and_the_type)
+MatOwner make_shell()
 {
-  for (MatType type : {MATSEQSBAIJ, MATSEQBAIJ, MATSEQDENSE}) {
-    MatOwner A = elasticity_like(2, 2, 2, 3), B;
-    ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* conversion to SBAIJ asks for it */
-    ok(MatConvert(A, type, MAT_INITIAL_MATRIX, B.out()));
-    const Refusal refusal = set_up_refused(B, GetParam());
-    EXPECT_NE(0, refusal.code) << type;
-    EXPECT_TRUE(refusal.says("MatConvert")) << refusal.text;
-    EXPECT_TRUE(refusal.says(type)) << refusal.text;
-    EXPECT_TRUE(refusal.says(GetParam())) << refusal.text;
-    EXPECT_TRUE(refusal.says("BAIJ")) << refusal.text;
-    EXPECT_TRUE(refusal.says("differs")) << "that point ILU of a converted BAIJ matrix differs: " << refusal.text;
+  MatOwner S;
+  ok(MatCreateShell(PETSC_COMM_SELF, 24, 24, 24, 24, nullptr, S.out()));
+  ok(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))multiply_by_two));
+  return S;
+}
+
+MatOwner make_of_type(const std::string& type)
+{
+  MatOwner A = elasticity_like(2, 2, 2, 3), B;
+  if (type == MATSHELL) return make_shell();
+  if (type == MATPYTHON) { /* PETSc may have been built without Python, so the name alone */
+    ok(PetscObjectChangeTypeName((PetscObject)(Mat)A, MATPYTHON));
+    return A;
+  }
+  if (type == MATNEST) {
+    Mat parts[] = {A};
+    ok(MatCreateNest(PETSC_COMM_SELF, 1, nullptr, 1, nullptr, parts, B.out()));
+    return B;
+  }
+  if (type == MATCONSTANTDIAGONAL) {
+    ok(MatCreateConstantDiagonal(PETSC_COMM_SELF, 24, 24, 24, 24, 2.0, B.out()));
+    return B;
+  }
+  ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* conversion to SBAIJ asks for it */
+  ok(MatConvert(A, type.c_str(), MAT_INITIAL_MATRIX, B.out()));
+  return B;
+}
+
+/* Sweeps are refused when they are wanted, factors at set-up. */
+Refusal use_refused(Mat A, PCType type)
+{
+  PCOwner pc;
+  VecOwner b = make_vector(Numbers(24, 1.0)), x = make_vector(24);
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, type));
+  return refused([&] { return PCApply(pc, b, x); });
+}
+
+class RefusedTypes : public testing::TestWithParam<const char*> {
+protected:
+  bool sweeps() const { return GetParam() == std::string(PCSYNCFREESOR); }
+};
+
+TEST_P(RefusedTypes, are_told_what_they_are_and_what_to_do)
+{
+  const std::string option = "-mat_type aij", call = "MatConvert(A,MATAIJ", assemble = "MatComputeOperator(A,MATAIJ";
+  const struct {
+    MatType type;
+    std::vector<std::string> words;
+  } cases[] = {
+    {MATSEQDENSE, {"dense matrix", sweeps() ? "-pc_type sor" : "-pc_type lu", option, call}},
+    {MATSEQBAIJ, {"dense blocks", sweeps() ? "relaxes" : "differs from PETSc's own of BAIJ", option, call}},
+    {MATSEQSBAIJ, {"one triangle", sweeps() ? "relaxes" : "differs from PETSc's own of SBAIJ", option, call}},
+    {MATSHELL, {"products only", "KSPSetOperators", assemble}},
+    {MATPYTHON, {"products only", "KSPSetOperators", assemble}},
+    {MATNEST, {"matrix of matrices", "-pc_type fieldsplit", option, call}},
+    {MATCONSTANTDIAGONAL, {"diagonal", "-pc_type jacobi"}},
+    {MATSEQSELL, {"may be able to convert", option, call, "KSPSetOperators"}},
+  };
+  for (const auto& [type, words] : cases) {
+    const MatOwner A = make_of_type(type);
+    const Refusal refusal = use_refused(A, GetParam());
+    EXPECT_EQ(PETSC_ERR_SUP, refusal.code) << type;
+    EXPECT_TRUE(refusal.says(GetParam()) && refusal.says(std::string("AIJ matrices, not ") + type)) << refusal.text;
+    for (const std::string& word : words) EXPECT_TRUE(refusal.says(word)) << word << " is not in: " << refusal.text;
+    const bool blocks = type == std::string(MATSEQBAIJ) || type == std::string(MATSEQSBAIJ);
+    EXPECT_EQ(blocks && !sweeps(), refusal.says("BAIJ")) << refusal.text;
+    EXPECT_EQ(type == std::string(MATNEST), refusal.says("fieldsplit")) << refusal.text;
   }
 }
 
-TEST_P(Refusals, of_a_shell_matrix_names_matconvert)
+/* What the texts recommend must work. */
+TEST_P(RefusedTypes, can_be_converted_as_their_texts_say)
 {
-  MatOwner S;
-  ok(MatCreateShell(PETSC_COMM_SELF, 5, 5, 5, 5, nullptr, S.out()));
-  ok(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))multiply_by_two));
-  const Refusal refusal = set_up_refused(S, GetParam());
-  EXPECT_NE(0, refusal.code);
-  EXPECT_TRUE(refusal.says("MatConvert")) << refusal.text;
-  EXPECT_TRUE(refusal.says("shell")) << refusal.text;
+  for (MatType type : {MATSEQDENSE, MATSEQBAIJ, MATSEQSBAIJ, MATNEST, MATSEQSELL, MATSHELL}) {
+    const MatOwner A = make_of_type(type);
+    MatOwner B;
+    if (type == std::string(MATSHELL)) ok(MatComputeOperator(A, MATAIJ, B.out()));
+    else ok(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, B.out()));
+    const Refusal refusal = use_refused(B, GetParam());
+    EXPECT_EQ(0, refusal.code) << type << ": " << refusal.text;
+  }
 }
 
-/* The conversion that the text recommends must work. */
-TEST_P(Refusals, are_cured_by_the_conversion_that_they_name)
-{
-  MatOwner A = elasticity_like(2, 2, 2, 3), B, C;
-  ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
-  ok(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, C.out()));
-  EXPECT_EQ(0, set_up_refused(C, GetParam()).code);
-}
+INSTANTIATE_TEST_SUITE_P(Petsc, RefusedTypes, testing::Values(PCSYNCFREEILU, PCSYNCFREEICC, PCSYNCFREESOR),
+                         [](const auto& info) { return std::string(info.param); });
+
+class Refusals : public testing::TestWithParam<const char*> {};
 
 TEST_P(Refusals, of_a_missing_diagonal_name_the_row_and_have_petscs_code)
 {

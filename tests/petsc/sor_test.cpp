@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "matrices.hpp"
 #include "petsc_test.hpp"
@@ -221,6 +222,20 @@ std::pair<PetscInt, PetscReal> iterations(Mat A, const std::string& text)
   return {its, norm};
 }
 
+KSPConvergedReason reason_of(Mat A, PCType type)
+{
+  Options options(std::string("-ksp_type gmres -ksp_max_it 3 -pc_type ") + type);
+  KSPOwner ksp;
+  VecOwner b = make_vector(random_numbers(rows(A), 9)), x = make_vector(rows(A));
+  KSPConvergedReason reason;
+  ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+  ok(KSPSetOperators(ksp, A, A));
+  ok(KSPSetFromOptions(ksp));
+  ok(KSPSolve(ksp, b, x));
+  ok(KSPGetConvergedReason(ksp, &reason));
+  return reason;
+}
+
 TEST(SorIn, krylov_methods_and_gamg_takes_as_many_iterations_as_petsc)
 {
   MatOwner poisson = poisson_3d(12, 11, 10), elastic = elasticity_like(6, 5, 5, 3);
@@ -309,14 +324,67 @@ TEST(SorOf, zero_diagonals_is_reported_as_by_petsc)
   for (Place place : places()) compare_zero_diagonals(place);
 }
 
-TEST(SorOf, other_matrices_is_refused)
+/* A NaN or an infinity is told with its row, wherever it is; with PETSc's own sweeps the solver meets a NaN. */
+void tell_of_numbers_not_finite(Place place, bool nodes)
 {
-  MatOwner A = elasticity_like(2, 2, 2, 3), B;
-  ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
-  VecOwner b = make_vector(rows(A)), x = make_vector(rows(A));
-  const PCOwner pc = make_pc(B, PCSYNCFREESOR, "");
+  SCOPED_TRACE(std::string(name_of(place)) + (nodes ? ", nodes" : ", rows"));
+  const PetscReal nan = std::numeric_limits<PetscReal>::quiet_NaN(), infinity = std::numeric_limits<PetscReal>::infinity();
+  for (const PetscReal number : {nan, infinity})
+    for (const PetscInt column : {3, 6, 7, 8, 16}) { /* of row 7: in earlier and later nodes, on the diagonal, beside it */
+      SCOPED_TRACE(std::to_string(number) + " in column " + std::to_string(column));
+      MatOwner A = elasticity_like(3, 3, 2, 3);
+      ok(MatSetOption(A, MAT_USE_INODES, (PetscBool)nodes));
+      ok(MatSetValue(A, 7, column, number, INSERT_VALUES));
+      ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      move_to(place, &A);
+      EXPECT_EQ(KSP_DIVERGED_NANORINF, reason_of(A, PCSOR));
+      EXPECT_EQ(KSP_DIVERGED_PC_FAILED, reason_of(A, PCSYNCFREESOR));
+
+      const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
+      VecOwner from = make_vector(random_numbers(rows(A), 1)), to = make_vector(rows(A));
+      PCFailedReason failed;
+      for (int round = 0; round < 2; round++) { /* the second one looks at what the first one found */
+        ok(MatFactorClearError(A));
+        ok(PCApply(pc, from, to));
+        ok(PCGetFailedReason(pc, &failed));
+        EXPECT_EQ(PC_FACTOR_OTHER, failed);
+        for (const PetscScalar& v : entries(to)) EXPECT_TRUE(std::isnan(magnitude(v)));
+      }
+      EXPECT_EQ(place == Place::host && nodes, view(pc).find("rows by nodes") != std::string::npos) << view(pc);
+      ok(MatSetErrorIfFailure(A, PETSC_TRUE));
+      const Refusal refusal = refused([&] { return PCApply(pc, from, to); });
+      EXPECT_EQ(PETSC_ERR_FP, refusal.code);
+      EXPECT_TRUE(refusal.says("NaN or infinity in the matrix in row 7")) << refusal.text;
+      ok(MatSetErrorIfFailure(A, PETSC_FALSE));
+      ok(MatSetValue(A, 7, column, 50.0, INSERT_VALUES));
+      ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      ok(PCApply(pc, from, to)); /* a failure does not last */
+      ok(PCGetFailedReason(pc, &failed));
+      EXPECT_EQ(PC_NOERROR, failed);
+      EXPECT_TRUE(all_finite(entries(to)));
+    }
+}
+
+TEST(SorOf, numbers_that_are_not_finite_is_told_with_the_row)
+{
+  for (Place place : places())
+    for (const bool nodes : {false, true}) tell_of_numbers_not_finite(place, nodes);
+}
+
+TEST(SorOf, a_missing_diagonal_is_refused_with_what_sor_can_do)
+{
+  Entries entries(6);
+  for (PetscInt i = 0; i < 6; ++i) entries.add(i, i == 4 ? 2 : i, 2.0);
+  MatOwner A = entries.matrix();
+  VecOwner b = make_vector(6), x = make_vector(6);
+  const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
   const Refusal refusal = refused([&] { return PCApply(pc, b, x); });
-  EXPECT_TRUE(refusal.says("MatConvert") && refusal.says(MATSEQBAIJ)) << refusal.text;
+  EXPECT_EQ(PETSC_ERR_ARG_WRONGSTATE, refusal.code);
+  EXPECT_TRUE(refusal.says("missing diagonal entry in row 4")) << refusal.text;
+  EXPECT_TRUE(refusal.says("-pc_sor_diagonal_shift") && refusal.says("MatPermute")) << refusal.text;
+  EXPECT_FALSE(refusal.says("-pc_factor")) << refusal.text;
 }
 
 TEST(SorOf, options_out_of_range_is_refused)
