@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what test.sh leaves out because it takes long: all sizes and rounds under the sanitizers. Ends with
-# `N passed, N failed[, N skipped]`.
+# Runs what test.sh leaves out because it takes long: all sizes and rounds under the sanitizers, the tests with PETSc
+# under them, and many more damaged files. Ends with `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
 #
@@ -27,5 +27,12 @@ gtest_alone sanitize-host build/sanitize/host_tests
 step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" --preset sanitize-thread
 stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
 stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
+
+# PETSc's own library is not built so; what it leaves behind at its end are no leaks of ours
+export ASAN_OPTIONS=detect_leaks=0 SYNCFREE_MUTANTS=200000 SYNCFREE_SEED=$RANDOM
+echo "damaged files of SYNCFREE_SEED=$SYNCFREE_SEED"
+step sanitize-petsc-build build build/sanitize-petsc petsc_tests --preset sanitize -DSYNCFREE_PETSC=ON \
+  -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
+gtest_alone sanitize-petsc build/sanitize-petsc/petsc_tests
 
 end_stages

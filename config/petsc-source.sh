@@ -39,7 +39,7 @@ compile_petsc() {
   shift 2
   rm -rf "$folder"
   mkdir -p "$petsc_archives" "$folder" && download_petsc "$release" &&
-    tar -C "$folder" --strip-components 1 -xzf "$petsc_archives/petsc-$release.tar.gz" || return 1
+    tar -C "$folder" --no-same-owner --strip-components 1 -xzf "$petsc_archives/petsc-$release.tar.gz" || return 1
   (
     cd "$folder" &&
       "$python" configure PETSC_DIR="$folder" PETSC_ARCH=arch --with-make-np="$jobs" $petsc_options "$@" &&

@@ -64,7 +64,17 @@ set(SYNCFREE_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/python3/site-packages CACHE STRI
 install(TARGETS syncfree_ilu syncfree_ilu_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/syncfree DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES plugin/syncfree_petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES plugin/python/syncfree_ilu.py DESTINATION ${SYNCFREE_PYTHON_DIR})
+# the module looks for the library where it is installed from there, and nowhere else
+if(IS_ABSOLUTE ${SYNCFREE_PYTHON_DIR})
+  set(from_python ${CMAKE_INSTALL_FULL_LIBDIR})
+else()
+  file(RELATIVE_PATH from_python /prefix/${SYNCFREE_PYTHON_DIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+endif()
+file(READ plugin/python/syncfree_ilu.py module)
+string(REPLACE "\"../../build/host\"" "\"${from_python}\"" module "${module}")
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.py "${module}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS plugin/python/syncfree_ilu.py)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.py DESTINATION ${SYNCFREE_PYTHON_DIR})
 
 include(CMakePackageConfigHelpers)
 string(REGEX MATCH "^([0-9]+\\.)([0-9]+)" PETSc_SERIES ${PETSc_VERSION})

@@ -84,6 +84,8 @@ if(SYNCFREE_PETSC)
   target_compile_options(petsc_test_support PUBLIC ${petsc_warnings})
   target_link_libraries(petsc_test_support PUBLIC GTest::gtest syncfree_ilu core)
   syncfree_tests(petsc petsc_test_support)
+  # the tutorials' reader of matrix files, as in Plugin.cmake
+  target_include_directories(petsc_tests SYSTEM PRIVATE examples/ksp/tutorials)
 
   # registers our types as `ilu` and `icc`, for PETSc's own tests
   add_library(syncfree_takeover SHARED tests/petsc/takeover.cpp)

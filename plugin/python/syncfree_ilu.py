@@ -6,8 +6,8 @@
 
     pc.setType("syncfree_ilu")
 
-The library is looked for in $SYNCFREE_ILU_LIBRARY, beside this file, and in the library
-folder that this file was installed under.
+The library is the file that $SYNCFREE_ILU_LIBRARY names, else it is looked for beside this file and where it was
+installed with this file; in the repository, in build/host.
 """
 
 import ctypes
@@ -16,6 +16,7 @@ import os
 from petsc4py import PETSc
 
 _NAME = "libsyncfree_ilu.so"
+_FROM_HERE = "../../build/host"  # CMake replaces it in the file that it installs
 
 
 def _candidates():
@@ -25,11 +26,7 @@ def _candidates():
         return
     folder = os.path.dirname(os.path.abspath(__file__))
     yield os.path.join(folder, _NAME)
-    while folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-        yield os.path.join(folder, _NAME)
-        if os.path.basename(folder).startswith("lib"):
-            return
+    yield os.path.normpath(os.path.join(folder, _FROM_HERE, _NAME))
 
 
 def library():

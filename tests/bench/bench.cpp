@@ -63,7 +63,7 @@ std::vector<Job> jobs(const Options& o)
   for (const std::string& text : split(everything ? names_by_default() : o.matrices))
     add_generated(text, o.sizes, &all);
   for (const std::string& path : split(o.files))
-    all.push_back({name_of_file(path), [path] { return read_matrix(path); }});
+    all.push_back({name_of_file(path), [path, &o] { return read_matrix(path, static_cast<double>(o.unpacked)); }});
   return all;
 }
 
@@ -163,6 +163,7 @@ int run(Options* options)
 {
   if (options->mat_type != "aij" && options->mat_type != "aijcusparse")
     throw std::runtime_error("-bench_mat_type: '" + options->mat_type + "' is not aij or aijcusparse");
+  refuse_unknown_options();
   on_device = options->mat_type == "aijcusparse";
   if (print_help()) return 0;
   if (options->machine.empty()) options->machine = name_of_machine();
@@ -189,6 +190,7 @@ int main(int argc, char** argv)
     bench::Options options;
     PetscCall(bench::read_options(&options));
     failed = bench::run(&options) > 0;
+    bench::refuse_unread_options();
   } catch (const std::exception& e) {
     std::fflush(stdout);
     std::fprintf(stderr, "\nerror: %s\n", e.what());

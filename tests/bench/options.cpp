@@ -55,6 +55,9 @@ PetscErrorCode read_cases(Items PetscOptionsObject, Options* o)
   PetscCall(read_string(PetscOptionsObject, "-bench_matrices", "Matrices to make, NAME or NAME:ROWS", &o->matrices));
   PetscCall(read_string(PetscOptionsObject, "-bench_files",
                         "Files with matrices, PETSc binary or Matrix Market, also .gz", &o->files));
+  PetscCall(read_real(PetscOptionsObject, "-bench_unpacked",
+                      "Bytes that a .gz file may have unpacked; 0: half of what is free in TMPDIR or /tmp",
+                      &o->unpacked));
   PetscCall(read_string(PetscOptionsObject, "-bench_sizes", "Rows of each without its own, at least", &o->sizes));
   PetscCall(read_string(PetscOptionsObject, "-bench_mat_type", "Where matrices are: aij or aijcusparse", &o->mat_type));
   PetscCall(read_string(PetscOptionsObject, "-bench_strategies", "Strategies", &o->strategies));
@@ -152,6 +155,34 @@ PetscErrorCode read_options(Options* o)
   PetscCall(read_origin(PetscOptionsObject, o));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// Options that begin with -bench_ and that nothing has read so far
+static std::vector<std::string> unread_options()
+{
+  PetscInt count;
+  char **names, **values;
+  std::vector<std::string> found;
+  ok(PetscOptionsLeftGet(nullptr, &count, &names, &values));
+  for (PetscInt k = 0; k < count; ++k)
+    if (std::string(names[k]).rfind("bench_", 0) == 0) found.push_back(names[k]);
+  ok(PetscOptionsLeftRestore(nullptr, &count, &names, &values));
+  return found;
+}
+
+void refuse_unknown_options()
+{
+  for (const std::string& name : unread_options()) {
+    bool later = false;
+    for (const char* begin : {"bench_pc_", "bench_ksp_", "bench_mg_"}) later = later || name.rfind(begin, 0) == 0;
+    if (!later) throw std::runtime_error("there is no option -" + name + "; -help lists those that there are");
+  }
+}
+
+void refuse_unread_options()
+{
+  for (const std::string& name : unread_options())
+    throw std::runtime_error("option -" + name + " was read by nothing, so the results are those without it");
 }
 
 std::vector<std::string> split(const std::string& list)

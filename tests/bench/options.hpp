@@ -19,10 +19,16 @@ struct Options {
   std::string commit, machine, note;
   PetscInt levels = 0, repetitions = 5, most_iterations = 3000;
   PetscReal time = 2, slow = 0, tolerance = 1e4 * PETSC_MACHINE_EPSILON, gamg_rows = 1e9;
+  PetscReal unpacked = 0;  ///< bytes of a .gz file, 0: half of what is free
   PetscBool solves = PETSC_FALSE;
 };
 
 PetscErrorCode read_options(Options* options);
+
+/// After read_options: throws std::runtime_error where an option begins with -bench_ and is not one of ours, nor one
+/// that a PC or KSP may read later. The second function, at the end: where one is left that nothing has read.
+void refuse_unknown_options();
+void refuse_unread_options();
 
 /// The parts of "a,b,c".
 std::vector<std::string> split(const std::string& list);

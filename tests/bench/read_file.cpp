@@ -3,9 +3,14 @@
 #include "read_file.hpp"
 
 #include <petscviewer.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+#include <vector>
 
 #include "matrix_file.h"
 
@@ -25,24 +30,62 @@ std::string quoted(const std::string& text)
   return result + "'";
 }
 
+/// Where temporary files go.
+std::string temporary_folder()
+{
+  const char* named = std::getenv("TMPDIR");
+  return named && *named ? named : "/tmp";
+}
+
+/// Half of what is free there: a few bytes can unpack to a thousand times as many.
+double bytes_by_default(const std::string& folder)
+{
+  struct statvfs there;
+  return statvfs(folder.c_str(), &there) ? 0 : 0.5 * static_cast<double>(there.f_bavail) * there.f_frsize;
+}
+
+/// Returns what went wrong, empty if nothing did.
+std::string unpack(const std::string& packed, double most, FILE* to)
+{
+  FILE* const from = popen(("gzip -dc -- " + quoted(packed)).c_str(), "r");
+  if (!from) return packed + ": gzip cannot be started";
+  std::vector<char> bytes(1 << 16);
+  double total = 0;
+  std::string trouble;
+  while (trouble.empty()) {
+    const std::size_t count = std::fread(bytes.data(), 1, bytes.size(), from);
+    if (count == 0) break;
+    total += static_cast<double>(count);
+    if (total > most) trouble = packed + " unpacks to more than " + std::to_string(std::llround(most)) +
+                                " bytes; -bench_unpacked allows more, or run gunzip on it first";
+    else if (std::fwrite(bytes.data(), 1, count, to) != count) trouble = packed + ": no room to unpack it";
+  }
+  const int status = pclose(from);
+  return trouble.empty() && status ? packed + " does not unpack" : trouble;
+}
+
 /// A file that goes with its scope.
 class Unpacked {
  public:
-  explicit Unpacked(const std::string& packed)
+  Unpacked(const std::string& packed, double most)
   {
-    const int file = mkstemp(path_);
-    if (file < 0) throw std::runtime_error("cannot make a file in /tmp");
-    close(file);
-    if (std::system(("gzip -dc -- " + quoted(packed) + " > " + path_).c_str()) == 0) return;
-    unlink(path_);
-    throw std::runtime_error(packed + " does not unpack");
+    const std::string folder = temporary_folder();
+    path_ = folder + "/syncfree-bench-XXXXXX";
+    const int file = mkstemp(path_.data());
+    if (file < 0) throw std::runtime_error("cannot make a file in " + folder);
+    FILE* const to = fdopen(file, "wb");
+    std::string trouble = to ? unpack(packed, most > 0 ? most : bytes_by_default(folder), to) : "no memory";
+    if (to && std::fclose(to) && trouble.empty()) trouble = packed + ": no room to unpack it";
+    if (trouble.empty()) return;
+    unlink(path_.c_str());
+    throw std::runtime_error(trouble);
   }
-  ~Unpacked() { unlink(path_); }
+  ~Unpacked() { unlink(path_.c_str()); }
   Unpacked(const Unpacked&) = delete;
-  const char* path() const { return path_; }
+  const char* path() const { return path_.c_str(); }
 
  private:
-  char path_[32] = "/tmp/syncfree-bench-XXXXXX";
+  std::string path_;
 };
 
 MatOwner load(const char path[])
@@ -76,10 +119,10 @@ std::string name_of_file(const std::string& path)
   return name;
 }
 
-MatOwner read_matrix(const std::string& path)
+MatOwner read_matrix(const std::string& path, double most_unpacked)
 {
   if (!ends_with(path, ".gz")) return load(path.c_str());
-  return load(Unpacked(path).path());
+  return load(Unpacked(path, most_unpacked).path());
 }
 
 std::string unfit(Mat A, const std::string& kind)

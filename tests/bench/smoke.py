@@ -15,8 +15,10 @@ import math
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
@@ -433,6 +435,27 @@ def reads_files(bench):
     expect("skipped: two'sided icc: not symmetric" in text, text)
 
 
+def refuses_files_in_words(bench):
+    """Files that are damaged, or not what they say: an error at once, which names file and place."""
+    head = "%%MatrixMarket matrix coordinate real general\n"
+    bomb, tail = b"%" + b" " * 999, b"\n1 1 1\n1 1 1\n"
+    integer = f">{{}}{'q' if bench.integer == 8 else 'i'}"
+    pattern = (1211216, 3, 3, 5, 2, 2, 1, 0, 1, 1, 7, 2)
+    binary = struct.pack(integer.format(len(pattern)), *pattern) + bytes(5 * bench.scalar)
+    for name, content, words in (
+        ("column.bin", binary, "column.bin: row 1, column 7, counting from 0, is outside a 3 x 3 matrix"),
+        ("huge.mtx", (head + "2147483647 2147483647 1\n1 1 1\n").encode(), "huge.mtx, line 2: more rows"),
+        ("bomb.mtx.gz", gzip.compress(head.encode() + 2000 * (bomb + b"\n") + tail), "unpacks to more than 1000000"),
+        ("cut.mtx.gz", gzip.compress((head + "1 1 1\n1 1 1\n").encode())[:-9], "cut.mtx.gz does not unpack"),
+    ):
+        path = bench.work / name
+        path.write_bytes(content)
+        begin = time.monotonic()
+        said = bench.run("-bench_files", path, "-bench_unpacked", "1e6", status=1).stderr
+        expect(words in said, f"{name}: {said}")
+        expect(time.monotonic() - begin < 30, f"{name}: took {time.monotonic() - begin:.0f} s")
+
+
 def refuses_in_words(bench):
     for options, words in (
         (("-bench_matrices", "8pt"), "there are 7pt,27pt"),
@@ -442,6 +465,9 @@ def refuses_in_words(bench):
         (("-bench_files", bench.work / "absent.mtx"), "absent.mtx: cannot be opened"),
         (("-bench_csv", bench.work / "no" / "such.csv"), "cannot write"),
         (("-bench_solves", "-bench_sizes", "64", "-bench_pcs", "jacobi/sor"), "'jacobi/sor' names a smoother"),
+        (("-bench_matrces", "7pt"), "there is no option -bench_matrces"),
+        (("-bench_matrices", "7pt:64", "-bench_strategies", "serial", "-bench_pc_syncfree_ilu_storag", "single"),
+         "was read by nothing"),
     ):
         said = bench.run(*options, status=1).stderr
         expect(words in said, f"{options}: {said}")
@@ -489,6 +515,7 @@ TESTS = (
     means_are_geometric_and_name_the_worst,
     fill_is_passed_on,
     reads_files,
+    refuses_files_in_words,
     refuses_in_words,
     disagreement_is_an_error,
     plots,

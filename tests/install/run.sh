@@ -49,6 +49,19 @@ theirs=$($python -c 'import petsc4py, os; print(os.path.realpath(petsc4py.get_co
 if [ "$theirs" = "$(realpath "$PETSC_DIR")" ]; then
   module=$(dirname "$(find "$work/prefix" -name syncfree_ilu.py)")
   check "Python finds the installed library" env PYTHONPATH="$module" $python "$here/../petsc/petsc4py_program.py"
+  # one that was put into a folder above the module is not taken
+  mkdir -p "$work/above/a/b"
+  cp "$lib/libsyncfree_ilu.so" "$work/above"
+  cp "$here/../../plugin/python/syncfree_ilu.py" "$work/above/a/b"
+  check "Python looks no further" env PYTHONPATH="$work/above/a/b" $python -c '
+import petsc4py
+petsc4py.init([])
+try:
+    import syncfree_ilu
+except FileNotFoundError as error:
+    assert "above/a/b/libsyncfree_ilu.so" in str(error) and "above/libsyncfree_ilu.so" not in str(error), error
+else:
+    raise SystemExit("no error")'
   check "Python says what is missing" env PYTHONPATH="$module" SYNCFREE_ILU_LIBRARY=/nowhere.so $python -c '
 import petsc4py
 petsc4py.init([])

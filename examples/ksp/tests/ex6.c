@@ -42,6 +42,9 @@ static const char *const market_files[][2] = {
   {"skew_diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 2.0\n2 2 1\n"                             },
   {"too_few",       "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 2.0\n2 2 1\n"                                    },
   {"too_many",      "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 2.0\n2 2 1\n"                                    },
+  {"rows_beyond",   "%%MatrixMarket matrix coordinate real general\n2147483647 2147483647 1\n1 1 1\n"                            },
+  {"columns_beyond", "%%MatrixMarket matrix coordinate real general\n3 2147483647 1\n1 1 1\n"                                     },
+  {"lines_beyond",  "%%MatrixMarket matrix coordinate real general\n3 3 2147483647\n1 1 1\n"                                     },
   {"compressed",    "\x1f\x8b\b and so on"                                                                                      },
 };
 
@@ -243,6 +246,70 @@ static PetscErrorCode TestBinaryVector(const char name[], long long kind, long l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A binary matrix of 3 rows and 5 entries that PETSc would believe: its row lengths and columns */
+static PetscErrorCode TestPattern(const char name[], const long long lengths[3], const long long columns[5])
+{
+  const size_t  index    = sizeof(PetscInt);
+  unsigned char bytes[1024];
+  size_t        length = 0;
+
+  PetscFunctionBeginUser;
+  Append(bytes, &length, 1211216, index);
+  Append(bytes, &length, 3, index);
+  Append(bytes, &length, 3, index);
+  Append(bytes, &length, 5, index);
+  for (int i = 0; i < 3; i++) Append(bytes, &length, lengths[i], index);
+  for (int e = 0; e < 5; e++) Append(bytes, &length, columns[e], index);
+  AppendOnes(bytes, &length, 5, sizeof(PetscScalar));
+  PetscCall(InspectBytes(name, bytes, length, PETSC_FALSE, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestPatterns(void)
+{
+  const struct {
+    const char *name;
+    long long   lengths[3], columns[5];
+  } cases[] = {
+    {"good pattern", {2, 2, 1}, {0, 1, 1, 2, 2}},
+    {"rows too short", {2, 1, 1}, {0, 1, 1, 2, 2}},
+    {"rows too long", {2, 2, 2}, {0, 1, 1, 2, 2}},
+    {"negative length", {2, -2, 5}, {0, 1, 1, 2, 2}},
+    {"column outside", {2, 2, 1}, {0, 1, 1, 3, 2}},
+    {"negative column", {2, 2, 1}, {0, 1, -1, 2, 2}},
+    {"descending columns", {2, 2, 1}, {1, 0, 1, 2, 2}},
+    {"column twice", {2, 2, 1}, {0, 1, 2, 2, 2}},
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) PetscCall(TestPattern(cases[c].name, cases[c].lengths, cases[c].columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sizes that a short file cannot have; the largest ones overflow where they are added up or multiplied. */
+static PetscErrorCode TestHeaders(void)
+{
+  const size_t    index  = sizeof(PetscInt);
+  const long long most   = PETSC_MAX_INT, half = most / 2 + 1;
+  const long long cases[][3] = {{most, most, 0}, {3, 3, most}, {half, half, half}, {most, most, most}, {-3, 3, 5}, {3, -3, 5}, {3, 3, -1}};
+  char            expected[MESSAGE_LENGTH];
+
+  PetscFunctionBeginUser;
+  for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+    unsigned char   bytes[128];
+    size_t          length = 0;
+    const PetscBool negative = (PetscBool)(cases[c][0] < 0 || cases[c][1] < 0 || cases[c][2] < 0);
+
+    Append(bytes, &length, 1211216, index);
+    for (int k = 0; k < 3; k++) Append(bytes, &length, cases[c][k], index);
+    AppendOnes(bytes, &length, 4, sizeof(PetscScalar));
+    if (negative) PetscCall(PetscSNPrintf(expected, sizeof(expected), "matrix.bin: ends within its header, or is not a sparse matrix"));
+    else PetscCall(PetscSNPrintf(expected, sizeof(expected), "matrix.bin: has %d bytes, too few for %lld rows and %lld entries; the file is damaged, write or fetch it again", (int)length, cases[c][0], cases[c][2]));
+    PetscCall(InspectBytes(negative ? "negative size" : "sizes beyond the file", bytes, length, PETSC_FALSE, expected));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestKinds(void)
 {
   const size_t index = sizeof(PetscInt), scalar = sizeof(PetscScalar), other = 12 - index;
@@ -277,6 +344,8 @@ int main(int argc, char **argv)
   PetscCall(TestComplex());
   PetscCall(TestVectors());
   PetscCall(TestKinds());
+  PetscCall(TestPatterns());
+  PetscCall(TestHeaders());
   PetscCall(PetscFinalize());
   return 0;
 }

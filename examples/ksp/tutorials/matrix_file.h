@@ -33,6 +33,7 @@
 #endif
 
 #define MESSAGE_LENGTH 512
+#define DAMAGED        "the file is damaged, write or fetch it again"
 #define WAY_OUT        "read it with such a PETSc, or write it in Matrix Market format, which all read"
 
 typedef enum {
@@ -54,6 +55,7 @@ typedef struct {
   FILE        *file;
   const char  *path;
   char        *message;
+  long long    length; /* in bytes */
   long         line;
   char         text[1024];
   PetscBool    array;
@@ -178,6 +180,8 @@ static inline PetscBool ReadSize(Reader *r)
   else if (!ParseInt(&text, &r->lines) || r->lines < 0) return Complain(r, "no number of entries that fits into a PetscInt");
   while (isspace((unsigned char)*text)) text++;
   if (*text) return Complain(r, "something follows the sizes");
+  /* memory is taken by what is announced here; a row without any entry is of no use */
+  if (r->rows > r->length || r->columns > r->length || r->lines > r->length) return Complain(r, "more rows, columns or entries are announced than the file has bytes");
   if (r->symmetry != SYMMETRY_GENERAL && r->rows != r->columns) return Complain(r, "symmetric, but not square");
   return PETSC_TRUE;
 }
@@ -235,6 +239,8 @@ static inline PetscBool Open(Reader *r)
   }
   first  = fgetc(r->file);
   second = fgetc(r->file);
+  fseek(r->file, 0, SEEK_END);
+  r->length = (long long)ftell(r->file);
   rewind(r->file);
   if (first != 0x1f || second != 0x8b) return PETSC_TRUE;
   snprintf(r->message, MESSAGE_LENGTH, "%.300s: is compressed; run gunzip on it first", r->path);
@@ -329,33 +335,64 @@ static inline PetscErrorCode LoadMarketVector(const char path[], char message[ME
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A big-endian integer of `size` bytes at `offset`, -1 where the file ends before */
-static inline long long BinaryInt(FILE *file, long long offset, int size)
+/* Big-endian integers of `size` bytes, one after the other, from a file of its own: two of these read at two places. */
+typedef struct {
+  FILE         *file;
+  int           size;
+  size_t        next, end;
+  unsigned char bytes[1 << 15];
+} Integers;
+
+static inline PetscBool OpenIntegers(Integers *s, const char path[], long long offset, int size)
 {
-  long long number = 0;
+  s->size = size;
+  s->next = s->end = 0;
+  s->file          = fopen(path, "rb");
+  return (PetscBool)(s->file && !fseek(s->file, (long)offset, SEEK_SET));
+}
 
-  if (fseek(file, (long)offset, SEEK_SET)) return -1;
-  for (int i = 0; i < size; i++) {
-    const int byte = fgetc(file);
+/* False where the file ends before */
+static inline PetscBool NextInteger(Integers *s, long long *number)
+{
+  unsigned long long bits;
 
-    if (byte == EOF) return -1;
-    number = number * 256 + byte;
+  if (s->next == s->end) {
+    s->next = 0;
+    s->end  = fread(s->bytes, 1, sizeof(s->bytes), s->file);
+    s->end -= s->end % s->size;
   }
+  if (s->next == s->end) return PETSC_FALSE;
+  bits = s->bytes[s->next] & 0x80 ? ~0ULL : 0; /* the sign */
+  for (int i = 0; i < s->size; i++) bits = bits << 8 | s->bytes[s->next++];
+  memcpy(number, &bits, sizeof(bits));
+  return PETSC_TRUE;
+}
+
+static inline void CloseIntegers(Integers *s)
+{
+  if (s->file) fclose(s->file);
+}
+
+/* An integer of `size` bytes at `offset`, -1 where the file ends before */
+static inline long long BinaryInt(const Reader *r, long long offset, int size)
+{
+  Integers  s;
+  long long number = -1;
+
+  if (!OpenIntegers(&s, r->path, offset, size) || !NextInteger(&s, &number)) number = -1;
+  CloseIntegers(&s);
   return number;
 }
 
 /* Bytes of a scalar in a file whose values begin at `values`: then the file, or a vector, must begin. 0 if none fits */
-static inline int BinaryScalar(FILE *file, long long values, long long count, int index)
+static inline int BinaryScalar(const Reader *r, long long values, long long count, int index)
 {
   static const int sizes[] = {(int)sizeof(PetscScalar), 8, 16, 4, 32};
-  long long        length;
 
-  fseek(file, 0, SEEK_END);
-  length = (long long)ftell(file);
   for (int s = 0; s < 5; s++) {
     const long long end = values + count * sizes[s];
 
-    if (end == length || (end < length && BinaryInt(file, end, index) == 1211214)) return sizes[s];
+    if (end == r->length || (end < r->length && BinaryInt(r, end, index) == 1211214)) return sizes[s];
   }
   return 0;
 }
@@ -364,9 +401,9 @@ static inline int BinaryScalar(FILE *file, long long values, long long count, in
    file begins otherwise */
 static inline int BinaryIndex(Reader *r, long long kind)
 {
-  const int index = BinaryInt(r->file, 0, 4) == 0 ? 8 : 4;
+  const int index = BinaryInt(r, 0, 4) == 0 ? 8 : 4;
 
-  if (BinaryInt(r->file, 0, index) != kind) {
+  if (BinaryInt(r, 0, index) != kind) {
     if (kind == 1211216) snprintf(r->message, MESSAGE_LENGTH, "%.300s: is neither Matrix Market nor a matrix in PETSc's binary format", r->path);
     else snprintf(r->message, MESSAGE_LENGTH, "%.300s: is no vector in PETSc's binary format", r->path);
     return 0;
@@ -379,7 +416,7 @@ static inline int BinaryIndex(Reader *r, long long kind)
 /* The same for the scalars, of which there are `count` from the offset `values` on */
 static inline int CheckBinaryScalar(Reader *r, long long values, long long count, int index)
 {
-  const int scalar = BinaryScalar(r->file, values, count, index);
+  const int scalar = count < 0 || count > r->length ? 0 : BinaryScalar(r, values, count, index);
 
   if (scalar == (int)sizeof(PetscScalar)) return scalar;
   if (scalar) snprintf(r->message, MESSAGE_LENGTH, "%.300s: was written by a PETSc with scalars of %d bytes, this one's have %d; %s", r->path, scalar, (int)sizeof(PetscScalar), WAY_OUT);
@@ -387,24 +424,71 @@ static inline int CheckBinaryScalar(Reader *r, long long values, long long count
   return 0;
 }
 
+/* The sizes in the header of a binary matrix */
+typedef struct {
+  long long rows, columns, nonzeros;
+} Header;
+
+/* Looks at the row lengths and columns, which PETSc believes; false with a message that names the place. */
+static inline PetscBool CheckPlaces(Reader *r, const Header *h, Integers *lengths, Integers *columns)
+{
+  long long left = h->nonzeros, count = 0, column = 0;
+
+  for (long long row = 0; row < h->rows; row++) {
+    long long last = -1;
+
+    if (!NextInteger(lengths, &count) || count < 0 || count > left) {
+      snprintf(r->message, MESSAGE_LENGTH, "%.300s: row %lld, counting from 0, is said to have %lld of %lld entries; " DAMAGED, r->path, row, count, h->nonzeros);
+      return PETSC_FALSE;
+    }
+    left -= count;
+    for (; count > 0; count--, last = column) {
+      if (NextInteger(columns, &column) && column > last && column < h->columns) continue;
+      if (column < 0 || column >= h->columns) snprintf(r->message, MESSAGE_LENGTH, "%.300s: row %lld, column %lld, counting from 0, is outside a %lld x %lld matrix; " DAMAGED, r->path, row, column, h->rows, h->columns);
+      else snprintf(r->message, MESSAGE_LENGTH, "%.300s: row %lld, column %lld, counting from 0, follows column %lld; write the file with the columns of each row ascending, none twice", r->path, row, column, last);
+      return PETSC_FALSE;
+    }
+  }
+  if (left > 0) snprintf(r->message, MESSAGE_LENGTH, "%.300s: its rows have %lld entries, its header says %lld; " DAMAGED, r->path, h->nonzeros - left, h->nonzeros);
+  return (PetscBool)(left == 0);
+}
+
+static inline PetscBool CheckPattern(Reader *r, const Header *h, int index)
+{
+  Integers  lengths, columns;
+  PetscBool opened = OpenIntegers(&lengths, r->path, 4 * index, index), ok;
+
+  opened = (PetscBool)(OpenIntegers(&columns, r->path, (4 + h->rows) * index, index) && opened);
+  ok     = (PetscBool)(opened && CheckPlaces(r, h, &lengths, &columns));
+  if (!opened) snprintf(r->message, MESSAGE_LENGTH, "%.300s: cannot be opened twice", r->path);
+  CloseIntegers(&lengths);
+  CloseIntegers(&columns);
+  return ok;
+}
+
 /* What process 0 finds in a file that should be PETSc's binary matrix; *vector: a vector follows the matrix. */
 static inline void InspectBinary(Reader *r, PetscBool *vector)
 {
   const int index = BinaryIndex(r, 1211216);
-  long long rows, columns, nonzeros, values;
+  long long values;
   int       scalar;
+  Header    h;
 
   if (!index) return;
-  rows     = BinaryInt(r->file, index, index);
-  columns  = BinaryInt(r->file, 2 * index, index);
-  nonzeros = BinaryInt(r->file, 3 * index, index);
-  values   = (4 + rows + nonzeros) * index;
-  if (rows < 0 || columns < 0 || nonzeros < 0 || nonzeros >= 0xffffffffLL) {
+  h.rows     = BinaryInt(r, index, index);
+  h.columns  = BinaryInt(r, 2 * index, index);
+  h.nonzeros = BinaryInt(r, 3 * index, index);
+  if (h.rows < 0 || h.columns < 0 || h.nonzeros < 0) {
     snprintf(r->message, MESSAGE_LENGTH, "%.300s: ends within its header, or is not a sparse matrix", r->path);
     return;
   }
-  scalar = CheckBinaryScalar(r, values, nonzeros, index);
-  if (scalar) *vector = (PetscBool)(BinaryInt(r->file, values + nonzeros * scalar, index) == 1211214);
+  if (h.rows > r->length / index || h.nonzeros > r->length / index) { /* so nothing below overflows */
+    snprintf(r->message, MESSAGE_LENGTH, "%.300s: has %lld bytes, too few for %lld rows and %lld entries; " DAMAGED, r->path, r->length, h.rows, h.nonzeros);
+    return;
+  }
+  values = (4 + h.rows + h.nonzeros) * index;
+  scalar = CheckBinaryScalar(r, values, h.nonzeros, index);
+  if (scalar && CheckPattern(r, &h, index)) *vector = (PetscBool)(BinaryInt(r, values + h.nonzeros * scalar, index) == 1211214);
 }
 
 /* Can this PETSc read a vector from a binary file? All processes get the answer of process 0. */
@@ -419,7 +503,7 @@ static inline PetscErrorCode InspectVector(MPI_Comm comm, const char path[], cha
   r.message  = message;
   message[0] = 0;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (rank == 0 && Open(&r) && (index = BinaryIndex(&r, 1211214)) > 0) (void)CheckBinaryScalar(&r, 2 * index, BinaryInt(r.file, index, index), index);
+  if (rank == 0 && Open(&r) && (index = BinaryIndex(&r, 1211214)) > 0) (void)CheckBinaryScalar(&r, 2 * index, BinaryInt(&r, index, index), index);
   if (r.file) fclose(r.file);
   PetscCallMPI(MPI_Bcast(message, MESSAGE_LENGTH, MPI_CHAR, 0, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
