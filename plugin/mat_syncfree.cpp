@@ -49,6 +49,9 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "%s", status.message().c_str());
   case Code::device_failure:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", status.message().c_str());
+  case Code::wait_expired:
+    F->factorerrortype = MAT_FACTOR_OTHER;
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", status.message().c_str());
   case Code::negative_pivot:
   case Code::no_tiles:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", status.message().c_str());
@@ -110,6 +113,7 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   options->expected_applies = settings.applies;
   options->merge_fill       = static_cast<double>(settings.merge_fill);
   options->trials           = settings.trials;
+  options->wait_limit       = static_cast<double>(settings.wait_limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,7 +196,7 @@ bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
   const auto &mine = options, &others = other.options;
 
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && pattern == other.pattern && row_order == other.row_order && column_order == other.column_order && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies && mine.trials == others.trials;
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && pattern == other.pattern && row_order == other.row_order && column_order == other.column_order && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies && mine.trials == others.trials && mine.wait_limit == others.wait_limit;
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)

@@ -39,6 +39,7 @@ struct SorState {
 struct Sor {
   char                        strategy[32] = "auto";
   PetscInt                    threads      = PETSC_DECIDE;
+  PetscReal                   wait_limit   = 60; /* seconds that a kernel waits at most, 0: for ever */
   PetscBool                   inode        = PETSC_TRUE; /* as the matrix does it */
   std::unique_ptr<Relaxation> relaxation; /* with the analysis of the next three, where there is one */
   CudaRelaxation             *cuda = nullptr; /* the same object, where it is the device's */
@@ -175,6 +176,7 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   if (nodes) PetscCall(GetNodes(rows->block, &node_begin));
   options.strategy = sor->strategy;
   options.threads  = (int)threads;
+  options.wait_limit = (double)sor->wait_limit;
   PetscCall(UseMemory(sor->cuda, PETSC_MEMTYPE_HOST));
   PetscCall(BorrowThere(sor->cuda, rows));
   syncfree::Status status;
@@ -422,6 +424,9 @@ static PetscErrorCode SetOptions(PC pc, OptionItems PetscOptionsObject)
   sor->threads = threads;
   sor->agreed  = SorState();
   PetscCall(PetscOptionsBool("-pc_syncfree_sor_inode", "Relax rows of equal columns together where the matrix does", PCSYNCFREESOR, sor->inode, &sor->inode, nullptr));
+  const PetscReal limit = sor->wait_limit;
+  PetscCall(WaitLimitFromOptions(&sor->wait_limit, PetscOptionsObject));
+  if (sor->wait_limit != limit) Forget(sor);
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -441,6 +446,7 @@ static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
   const syncfree::Summary s = sor->relaxation->summarize();
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), threads: %d, rows %s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, sor->state.nodes ? "by nodes" : "one by one"));
+  if (sor->cuda && sor->wait_limit != 60) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree wait limit: %g s\n", (double)sor->wait_limit));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -527,6 +533,7 @@ static PetscErrorCode CreateSor(PC pc)
    Options Database Keys:
 +  -pc_syncfree_sor_strategy (auto|...)                                             - how the sweeps run, `-help` lists the names
 .  -pc_syncfree_sor_threads n                                                       - number of CPU threads
+.  -pc_syncfree_wait_limit seconds                                                  - on a device: after which threads that wait for each other give up, 0 for never (60)
 .  -pc_syncfree_sor_inode (true|false)                                              - relax rows of equal columns together where the matrix does
 -  -pc_sor_omega, -pc_sor_its, -pc_sor_lits, -pc_sor_symmetric and all other -pc_sor_* - as for `PCSOR`
 

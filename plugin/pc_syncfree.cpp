@@ -353,6 +353,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
 .  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
 .  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
+.  -pc_syncfree_wait_limit seconds                        - on a device: after which threads that wait for each other give up, 0 for never (60)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
 
    Level: beginner
@@ -390,6 +391,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
 .  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
 .  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
+.  -pc_syncfree_wait_limit seconds                        - on a device: after which threads that wait for each other give up, 0 for never (60)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`
 
    Level: beginner

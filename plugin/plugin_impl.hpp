@@ -40,6 +40,7 @@ struct Settings {
   PetscInt                 block_rows   = 0;      /* 0: the table's */
   PetscInt                 applies      = 50;     /* that are expected of one analysis */
   PetscReal                merge_fill   = 4;      /* entries of `merged` over those of the factor, at most */
+  PetscReal                wait_limit   = 60;     /* seconds that a kernel waits at most, 0: for ever */
   PetscBool                trials       = PETSC_FALSE; /* auto times strategies in place of asking a model */
 
   bool operator==(const Settings &) const;
@@ -70,6 +71,9 @@ PetscErrorCode ChangeSettings(PC, const Settings &);
 
 /* Registers the -pc_syncfree_ilu_* options with the block that is open. */
 PetscErrorCode SettingsFromOptions(Settings *, OptionItems);
+
+/* The same with -pc_syncfree_wait_limit, which all types have. */
+PetscErrorCode WaitLimitFromOptions(PetscReal *limit, OptionItems);
 
 /* An error that says what the operator is, if it is no AIJ matrix, and what to do. */
 PetscErrorCode CheckMatrixType(PC);

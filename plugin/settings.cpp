@@ -19,7 +19,7 @@ static const char handover_name[] = "PCSyncFreeILU_Handover";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill && trials == other.trials;
+  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill && wait_limit == other.wait_limit && trials == other.trials;
 }
 
 static std::vector<const char *> StrategyNames()
@@ -110,6 +110,17 @@ static PetscErrorCode PlanOptionsFromOptions(Settings *settings, OptionItems Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode WaitLimitFromOptions(PetscReal *limit, OptionItems PetscOptionsObject)
+{
+  PetscReal seconds = *limit;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsReal("-pc_syncfree_wait_limit", "Seconds after which a kernel of a device whose threads wait for each other gives up, 0 for never", "PCSYNCFREEILU", seconds, &seconds, nullptr));
+  PetscCheck(seconds >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_wait_limit %g must be a number of seconds, or 0 for no limit", (double)seconds);
+  *limit = seconds;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
 {
   const auto names   = StrategyNames();
@@ -136,6 +147,7 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   settings->storage = (PCSyncFreeILUStorageType)storage;
   PetscCall(PlanOptionsFromOptions(settings, PetscOptionsObject));
   PetscCall(BlockOptionsFromOptions(settings, PetscOptionsObject));
+  PetscCall(WaitLimitFromOptions(&settings->wait_limit, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

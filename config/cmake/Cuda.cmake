@@ -9,7 +9,6 @@
 # Machine code is made for CMAKE_CUDA_ARCHITECTURES; the default serves compute capability 8.0, 9.0, 10.0 and later.
 set(SYNCFREE_CUDA AUTO CACHE STRING "Build the backend cuda: AUTO, ON or OFF")
 set_property(CACHE SYNCFREE_CUDA PROPERTY STRINGS AUTO ON OFF)
-option(SYNCFREE_SPIN_LIMIT "Device threads that wait for ever name their row and trap" OFF)
 
 function(why_no_cuda out)
   if(SYNCFREE_CUDA STREQUAL OFF)
@@ -51,9 +50,6 @@ function(add_cuda_backend target)
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} PRIVATE src)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-  if(SYNCFREE_SPIN_LIMIT)
-    target_compile_definitions(${target} PRIVATE SYNCFREE_SPIN_LIMIT=100000000)
-  endif()
   target_link_libraries(${target} PUBLIC core CUDA::cudart CUDA::cusparse)
 endfunction()
 
@@ -85,6 +81,7 @@ else()
   add_cuda_backend(cuda)
   set_target_properties(cuda PROPERTIES EXCLUDE_FROM_ALL ${SYNCFREE_PETSC}) # then only tests need it
   if(SYNCFREE_PETSC)
+    target_compile_definitions(cuda PUBLIC SYNCFREE_TEST_HOOKS) # of turns.cuh: a kernel can leave a publication out
     add_cuda_backend(cuda_plugin)
     name_petsc_scalar(cuda_plugin)
   endif()

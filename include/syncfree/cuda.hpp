@@ -19,6 +19,9 @@ enum class Memory { host, device };
 ///   - patterns are host memory, but for analyse_there(); the values of A, b and x are where use() says;
 ///   - with device memory a solve or sweep does not synchronise: x is there for what comes later on the stream;
 ///   - calls on different streams are put in order by an event;
+///   - a kernel whose threads wait for each other for longer than SolverOptions::wait_limit gives up: what it computes
+///     is NaN, and the first call behind it that can know returns wait_expired(row, strategy) in place of what it was
+///     to do; the next ones work as before;
 ///   - device_failure(CUDA's words) where CUDA refuses a call; out_of_memory names the bytes where the device has none.
 class UsesDevice {
 public:

@@ -64,6 +64,7 @@ struct SolverOptions {
   double merge_fill = 4;              ///< of `merged`: entries over those of the triangle with its diagonal, at most
   std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan, how far `merged` goes
   bool trials = false;  ///< `auto` plans and times a few strategies in place of asking a model
+  double wait_limit = 60;  ///< seconds that threads of a device may wait for each other in one kernel; 0: for ever
 };
 
 /// Memory and shape of the whole preconditioner.

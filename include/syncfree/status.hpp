@@ -23,7 +23,8 @@ enum class Code {
   unknown_strategy,     ///< `detail` is the name asked for
   no_tiles,             ///< `courier` has no plan for the matrix; `detail` says why
   out_of_memory,        ///< `detail` says of what, where that is known
-  device_failure        ///< `detail` is what the device's library says
+  device_failure,       ///< `detail` is what the device's library says
+  wait_expired          ///< a wait on the device was given up; `detail` is the strategy, `value` the limit in seconds
 };
 
 /// Row and column are 0-based, -1 where the failure belongs to no row. They count in the
@@ -32,7 +33,7 @@ struct [[nodiscard]] Status {
   Code code = Code::ok;
   std::int64_t row = -1;
   std::int64_t column = -1;
-  double value = 0;      ///< |pivot| for zero_pivot, real part for negative_pivot
+  double value = 0;      ///< |pivot| for zero_pivot, real part for negative_pivot, the limit for wait_expired
   double imaginary = 0;  ///< imaginary part for negative_pivot
   double tolerance = 0;  ///< the tolerance `value` was compared with
   std::string detail;

@@ -25,6 +25,7 @@ const char* to_string(Code code)
     case Code::no_tiles: return "no_tiles";
     case Code::out_of_memory: return "out_of_memory";
     case Code::device_failure: return "device_failure";
+    case Code::wait_expired: return "wait_expired";
   }
   return "unknown code";
 }
@@ -72,6 +73,11 @@ std::string Status::message() const
     case Code::no_tiles: return "no tiles: " + detail + "; take level_order (on a GPU), merged or auto";
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
     case Code::device_failure: return "the device refuses a call: " + detail;
+    case Code::wait_expired:
+      return "a kernel of " + detail + " was given up after " + number(value) + " s, in which row " +
+             std::to_string(row) + " waited for a number that did not come, and what it computed is NaN; two threads "
+             "or two replays at once must not use one object, and where the device is just slow "
+             "-pc_syncfree_wait_limit can be raised";
   }
   return to_string(code);
 }

@@ -33,7 +33,9 @@ void at_once(int threads, const std::vector<std::function<void()>>& works)
   std::vector<Status> status(works.size());
   int device;
   SYNCFREE_CUDA(cudaGetDevice(&device));
+  const std::shared_ptr<WaitWatch> watch = WaitWatch::at_hand();
   for_parts(threads, works.size(), [&](std::size_t t) {
+    const WaitWatch::Use use(watch);
     try {
       SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
       works[t]();

@@ -1,14 +1,16 @@
 #pragma once
 
-/// What every object that callers hold does around its calls: order between streams, failures as Status, copies for
-/// callers with host memory.
+/// What every object that callers hold does around its calls: order between streams, failures as Status, waits of
+/// kernels that were given up, copies for callers with host memory.
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
 #include <new>
 
 #include "syncfree/cuda.hpp"
 #include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/wait_watch.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {
@@ -71,19 +73,20 @@ public:
   cudaStream_t stream() const { return stream_; }
   bool on_device() const { return memory_ == Memory::device; }
 
-  /// Runs the body in the stream's order and turns what it throws into a Status.
+  /// Of the kernels of plans that are made from now on, in seconds; in a body of run().
+  void limit_waits(double seconds) { watch_->set_limit(seconds); }
+
+  /// Runs the body in the stream's order and turns what it throws into a Status. Where a wait of an earlier call was
+  /// given up the body is not run, and where one of this call is known to have been, that is what it reports.
   template <class Body> Status run(Body body)
-  try {
-    order_.begin(stream_);
-    Status status = body();
-    order_.end(stream_);
-    return status;
-  } catch (const Failure& failure) {
-    order_.end_failed(stream_);
-    return failure.status;
-  } catch (const std::bad_alloc&) {
-    order_.end_failed(stream_);
-    return failed(Code::out_of_memory);
+  {
+    Status status = run_unwatched([&]() -> Status {
+      if (!watch_) watch_ = std::make_shared<WaitWatch>();
+      if (watch_->has_failed()) return watch_->take_failure(stream_);
+      const WaitWatch::Use use(watch_);
+      return body();
+    });
+    return watch_ && watch_->has_failed() && status.code != Code::wait_expired ? watch_->take_failure(stream_) : status;
   }
 
   /// The values of A in device memory.
@@ -106,6 +109,20 @@ public:
   }
 
 private:
+  template <class Body> Status run_unwatched(Body body)
+  try {
+    order_.begin(stream_);
+    Status status = body();
+    order_.end(stream_);
+    return status;
+  } catch (const Failure& failure) {
+    order_.end_failed(stream_);
+    return failure.status;
+  } catch (const std::bad_alloc&) {
+    order_.end_failed(stream_);
+    return failed(Code::out_of_memory);
+  }
+
   template <class T> const T* to_device(DeviceArray<T>* array, const T* from, std::size_t size) const
   {
     if (array->empty()) *array = DeviceArray<T>(size);
@@ -116,6 +133,7 @@ private:
   Memory memory_ = Memory::host;
   cudaStream_t stream_ = nullptr;
   StreamOrder order_;
+  std::shared_ptr<WaitWatch> watch_;  ///< when first needed: it touches the device
 };
 
 }  // namespace syncfree::cuda

@@ -28,16 +28,28 @@ template <class T> __device__ T* place_in_cluster(T* shared, [[maybe_unused]] un
 #endif
 }
 
+/// By a warp: until numbers have come that the block before in the cluster puts into a tray of this one, and that
+/// nothing reads. No block ends while a number for it may be on its way.
+template <class N> __device__ void await_numbers(const N* tray, unsigned numbers)
+{
+  for (unsigned k = threadIdx.x % 32; k < numbers; k += 32)
+    (void)SpinOf<Patience::some>().until([=] { return Tray<N>::arrived(Tray<N>::look(tray + k)); }, [] {});
+}
+
 /// take_turn() where a cluster of `blocks` blocks, which divides the grid, takes one ticket: its blocks' places follow
 /// each other by rank. All blocks must meet_cluster() again before one of them ends.
-inline __device__ Turn take_turn(unsigned long long* counter, unsigned blocks)
+inline __device__ Turn take_turn(TurnCounter* counter, unsigned blocks)
 {
   if (blocks == 1) return take_turn(counter);
-  __shared__ unsigned long long ticket;
+  WaitPlace& own = wait_place();
   const unsigned rank = rank_in_cluster(), clusters = gridDim.x / blocks;
-  if (rank == 0 && threadIdx.x == 0) ticket = take_number(counter);
+  if (threadIdx.x == 0) {
+    own.begin(counter);
+    if (rank == 0) own.ticket = take_number(&counter->next);
+  }
   meet_cluster(blocks);
-  const unsigned long long taken = *place_in_cluster(&ticket, 0);
+  const unsigned long long taken = *place_in_cluster(&own.ticket, 0);
+  if (threadIdx.x == 0) tell_block(&own.launch, taken / clusters + 1);
   return {taken % clusters * blocks + rank, taken / clusters};
 }
 

@@ -10,6 +10,7 @@
 
 #include "number.cuh"
 #include "solver.hpp"
+#include "syncfree/cuda/wait_watch.hpp"
 
 namespace syncfree::cuda {
 
@@ -107,8 +108,10 @@ template <class T> Interleaving interleaving_of(bool whole_rows) { return {colum
 template <class T, class N, template <class> class Box> class ColumnLaunches {
 public:
   ///   places        of a mailbox for one chunk
+  ///   name          as in LaunchCounter
   ///   most_columns  of a launch
-  explicit ColumnLaunches(std::size_t places, double most_columns = 32) : places_(places), most_columns_(most_columns)
+  ColumnLaunches(std::size_t places, const char* name, double most_columns = 32)
+      : places_(places), name_(name), most_columns_(most_columns)
   {
   }
 
@@ -139,11 +142,10 @@ public:
 private:
   struct Place {
     typename Box<N>::Memory mailbox;
-    DeviceArray<unsigned long long> counter;
+    LaunchCounter counter;
 
-    explicit Place(std::size_t places) : mailbox(places), counter(1)
+    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
     {
-      counter.fill(0, nullptr);
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
   };
@@ -167,7 +169,7 @@ private:
   {
     for (int s = 0; s <= *size; ++s) try {
         auto& place = place_[static_cast<std::size_t>(s)];
-        if (!place) place = std::make_unique<Place>(places_ << s);
+        if (!place) place = std::make_unique<Place>(places_ << s, name_);
       } catch (const Failure& failure) {
         if (s == 0 || failure.status.code != Code::out_of_memory) throw;
         *size = largest_ = s - 1;
@@ -176,6 +178,7 @@ private:
   }
 
   std::size_t places_;
+  const char* name_;
   double most_columns_;
   int largest_ = -1;
   std::array<std::unique_ptr<Place>, 5> place_;

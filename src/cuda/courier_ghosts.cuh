@@ -159,7 +159,7 @@ public:
     const Page* from = reinterpret_cast<const Page*>(A_.page) + first_page_of<Page>(block_);
     const std::uint32_t depth = A_.depth, pages = pages_of<Page>(block_), ahead = depth + pages_ahead;
     for (std::uint32_t q = 0; q < pages; ++q, ++from, at.advance(depth)) {
-      if (q >= depth) memory_.empty[at.page].wait(~at.round & 1, Spin(block_.first_row));
+      if (q >= depth) memory_.empty[at.page].wait_watched(~at.round & 1);
       copy_page(memory_.full[at.page], memory_.ring + at.page, from, sizeof(Page));
       if (q + ahead < pages) fetch_to_cache(from + ahead, sizeof(Page));
     }
@@ -192,7 +192,7 @@ __device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, con
   RingPlace at;
   at.advance(depth, fetcher);
   for (std::uint32_t q = fetcher; q < count; q += fetchers, at.advance(depth, fetchers)) {
-    if (q >= depth) memory.empty[at.page].wait(~at.round & 1, Spin(block.first_row));
+    if (q >= depth) memory.empty[at.page].wait_watched(~at.round & 1);
 #pragma unroll
     for (int c = 0; c < cells; ++c) {
       const std::uint32_t cell = c * 32 + lane;
@@ -204,15 +204,24 @@ __device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, con
   }
 }
 
-/// By one thread: tells who computes of the pages that have come, which is less work for them than to look at gates.
+/// By one thread: tells those that compute of the pages that have come, which is less work for them than to look at
+/// gates; and watches the block's waits until all is computed.
 template <class Memory> __device__ void announce_pages(const Memory& memory, const RowBlock& block, int depth)
 {
   const std::uint32_t pages = pages_of<typename Memory::Page>(block);
   RingPlace at;
   for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
-    memory.full[at.page].wait(at.round, Spin(block.first_row));
+    const Gate& full = memory.full[at.page];
+    const unsigned round = at.round;
+    watch_until([&] { return full.opens_soon(round); });
     memory.arrived->tell(++q);
   }
+  watch_until([] {
+    bool ended = false;
+    for (unsigned look = 0; look < Spin::looks_at_once && !ended; ++look)
+      ended = look_in_block(&wait_place().ended) != 0;
+    return ended;
+  });
 }
 
 /// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
@@ -220,7 +229,7 @@ template <class Memory> __device__ void announce_pages(const Memory& memory, con
 ///   ghost_of(k, place)   where it is wanted
 template <int pollers, class N, class Box, class PlaceOf, class GhostOf>
 __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
-                             unsigned poller, long long first_row)
+                             unsigned poller)
 {
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
   std::uint32_t next = k < count ? place_of(k) : 0;
@@ -229,13 +238,16 @@ __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const
     bool missing = own < count;
     k += pollers * 32;
     if (k < count) next = place_of(k);
-    for (Spin spin(first_row); __any_sync(~0u, missing); spin.turn()) {
-      if (!missing) continue;
+    const auto look = [&] {
+      if (!missing) return;
       const auto seen = box.look(at);
-      if (!box.arrived(seen)) continue;
-      Tray<N>::put(ghost_of(own, at), box.take(at, seen));
+      if (!box.arrived(seen)) return;
+      if (!drops_publication()) Tray<N>::put(ghost_of(own, at), box.take(at, seen));
       missing = false;
-    }
+    };
+    const auto done = [&] { return !__any_sync(~0u, missing); };
+    if (SpinOf<Patience::none, Clock::watched>().until_for_warp<2>(done, look)) continue;
+    if (missing) Tray<N>::put(ghost_of(own, at), not_a_number<N>());
   }
 }
 
@@ -278,7 +290,7 @@ __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell
 /// A row, or several of one node, and the lanes of a warp that compute with it: what Walking asks of them.
 ///   position_of(thread)  of the step's positions, the one that a group's thread works on
 ///   read(page, cell, position)  what the plan says of the position, and what does not depend on the step before
-///   compute(mine, spin)  the lane's number, put in its slot where it is `mine`
+///   compute(mine)  the lane's number, put in its slot where it is `mine`
 ///   put_if(...)          hands it on to others
 ///   last()               the plan's word on steps and mail
 ///
@@ -313,7 +325,7 @@ public:
     if (is_scaled_before<N, M>) start_ = scaled(start_);
   }
 
-  __device__ N compute(bool mine, Spin spin)
+  __device__ N compute(bool mine)
   {
     N number[near];
 #pragma unroll
@@ -321,7 +333,7 @@ public:
     N result = finish(number);
     const bool ordinary = is_ordinary(result);
     Tray<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
-    if (mine && !ordinary) result = compute_again(spin);
+    if (mine && !ordinary) result = compute_again();
     return result;
   }
 
@@ -354,17 +366,21 @@ private:
   }
 
   /// Where a result is NaN or infinite: it may be for a ghost that has not arrived.
-  __device__ N compute_again(Spin spin)
+  __device__ N compute_again()
   {
     N number[near];
-    for (bool complete = false; !complete; spin.turn()) {
-      complete = true;
+    const auto look = [&] {
 #pragma unroll
-      for (int j = 0; j < near; ++j) {
-        number[j] = Tray<N>::look(number_at(slot_[j]));
-        complete = complete && Tray<N>::arrived(number[j]);
-      }
-    }
+      for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    };
+    const auto complete = [&] {
+      bool all = true;
+#pragma unroll
+      for (int j = 0; j < near; ++j) all = all && Tray<N>::arrived(number[j]);
+      return all;
+    };
+    look();
+    if (!SpinOf<Patience::some, Clock::watched>().until(complete, look)) look();  // no numbers at hand while it asks
     const N result = finish(number);
     Tray<N>::put(number_at(own_), result);
     return result;
@@ -386,7 +402,7 @@ template <class Memory, class Row, class Outlet> class Walking {
 public:
   __device__ Walking(const GhostView& A, const RowBlock& block, const Memory& memory, const Outlet& outlet,
                      bool conjugate)
-      : memory_(memory), outlet_(outlet), row_(memory, conjugate), first_row_(block.first_row),
+      : memory_(memory), outlet_(outlet), row_(memory, conjugate),
         group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
         threads_(64 * A.warps), cells_(A.depth * positions_a_page), depth_(A.depth)
   {
@@ -403,7 +419,7 @@ public:
     for (std::uint32_t s = group_; s < steps; s += courier_groups) {
       prepare();
       meet(ours, threads_);
-      const N result = row_.compute(me_ < width_, Spin(first_row_));
+      const N result = row_.compute(me_ < width_);
       if (s + 1 < steps) signal(next, threads_);
       const std::uint32_t last = row_.last(), mail = last >> 16;
       row_.put_if(me_ < width_ && mail != courier_no_ghost, outlet_, mail, result);
@@ -413,6 +429,7 @@ public:
       advance(on);
       width_ = 1 + (last >> 9 & 127);
     }
+    if (me_ == 0 && group_ == (steps - 1) % courier_groups) tell_block(&wait_place().ended, 1);
   }
 
 private:
@@ -430,8 +447,7 @@ private:
 
   __device__ void prepare()
   {
-    for (Spin spin(first_row_); arrived_ < begin_ + width_; spin.turn())
-      arrived_ = memory_.arrived->count() * positions_a_page;
+    while (arrived_ < begin_ + width_) arrived_ = memory_.arrived->count() * positions_a_page;  // is watched
     const std::uint32_t own = min(me_, width_ - 1);
     std::uint32_t cell = cell_ + own;
     if (cell >= cells_) cell -= cells_;
@@ -441,7 +457,6 @@ private:
   const Memory& memory_;
   const Outlet outlet_;
   Row row_;
-  const long long first_row_;
   const unsigned group_, me_, threads_;
   const std::uint32_t cells_;
   const std::uint32_t depth_;

@@ -10,6 +10,7 @@
 #include "cluster.cuh"
 #include "core/line_grid.hpp"
 #include "courier_ghosts.cuh"
+#include "courier_trays.cuh"
 #include "level_order.cuh"
 
 namespace syncfree::cuda {
@@ -122,6 +123,13 @@ template <class N, class P, Reads reads> struct LinesMemory {
   __device__ N* stack(unsigned bundle) const { return tray + bundle * tray_numbers(steps); }
   __device__ N* side(unsigned bundle) const { return stack(bundle) + stack_rows(steps) * Form::stack_width; }
 
+  /// By a bundle's warp: until the rows of its tray have come from the block before in the cluster that nothing reads.
+  __device__ void await_unread(unsigned bundle) const
+  {
+    if (Form::in_space) await_numbers(side(bundle), Form::side_delay * Form::side_width);
+    else await_numbers(stack(bundle), Form::stack_delay * Form::stack_width);
+  }
+
   /// By all threads; then a __syncthreads().
   __device__ void start(const LinesBlock<reads>& block) const
   {
@@ -213,7 +221,7 @@ public:
     for (; begun < first(); begun += movers) fetch_cells(begun, begun, b);
     for (unsigned q = own_; q < chunks_; q += movers) {
       const unsigned slot = q % depth_, next = q + depth_;
-      memory_.done[first_slot_ + slot].wait(q / depth_ & 1, Spin(row_[0]));
+      memory_.done[first_slot_ + slot].wait(q / depth_ & 1);
       if (next < chunks_) fetch_page(next, slot);
       store_cells(q, slot, x);
       __syncwarp();
@@ -291,50 +299,6 @@ private:
   int row_[rounds], cell_[rounds];  ///< at step 0
 };
 
-/// Numbers that a lane brings to a tray from places of the mailbox that are numbered alike, from `first` on.
-template <class N> class TrayFetch {
-public:
-  /// Of the numbers [begin, end) of the tray every 32nd of one of `parts` parts that are dealt out in turn.
-  __device__ TrayFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
-      : tray_(tray), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
-  {
-  }
-
-  __device__ bool is_done() const { return next_ >= end_; }
-  template <class Box> __device__ void look(const Box& box)
-  {
-    if (!is_done()) seen_ = box.look(first_ + next_);
-  }
-  template <class Box> __device__ void take(const Box& box)
-  {
-    if (is_done() || !box.arrived(seen_)) return;
-    Tray<N>::put(tray_ + next_, box.take(first_ + next_, seen_));
-    next_ += stride_;
-  }
-
-private:
-  N* const tray_;
-  const std::size_t first_;
-  unsigned next_;
-  const unsigned end_, stride_;
-  N seen_;
-};
-
-/// Looks for all of them at once.
-template <class N, int count, class Box>
-__device__ void fetch_trays(TrayFetch<N> (&fetch)[count], const Box& box, long long row)
-{
-  for (Spin spin(row);; spin.turn()) {
-    bool done = true;
-    for (const auto& f : fetch) done = done && f.is_done();
-    if (done) return;
-#pragma unroll
-    for (auto& f : fetch) f.look(box);
-#pragma unroll
-    for (auto& f : fetch) f.take(box);
-  }
-}
-
 /// The warp that solves a bundle. What a step needs of a chunk is read `ahead` steps before; what trays have, a group
 /// of steps before.
 template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
@@ -366,13 +330,13 @@ public:
     if constexpr (Form::in_space) tray_[1] = memory.side(bundle) + Form::side_delay * side + place_beside_;
   }
 
-  __device__ void run(long long row)
+  __device__ void run()
   {
-    full_[0].wait(0, Spin(row));
+    full_[0].wait(0);
 #pragma unroll
     for (int e = 0; e < ahead; ++e) load(slot_[0], e, e);
     look(0, 0, 0, group);
-    await(0, 0, row);
+    await(0, 0);
     prepare(0);
     RingPlace at, next;
     next.advance(depth_);
@@ -390,13 +354,13 @@ public:
         slot.cell[e * Memory::pitch + lane()] = last_;
         to_next.put_if(gives_, e * width, last_);
         if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
-        if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait(next.round, Spin(row));
+        if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait(next.round);
         load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
         if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.page].is_open(next.round);
         if (in_group < looks)
           look(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
         prepare((e + 1) % chunk_steps);
-        if (in_group == group - 1) await(other, e + 1, row);
+        if (in_group == group - 1) await(other, e + 1);
       }
       tray_[0] += chunk_steps * width;
       if constexpr (Form::in_space) tray_[1] += chunk_steps * side;
@@ -426,17 +390,18 @@ private:
   }
 
   /// Until all of that is there.
-  __device__ void await(int which, int first, long long row)
+  __device__ void await(int which, int first)
   {
-    for (Spin spin(row);; spin.turn()) {
+    const auto done = [&] {
       bool missing = false;
 #pragma unroll
       for (int t = 0; t < trays; ++t)
 #pragma unroll
         for (int s = 0; s < group; ++s) missing |= !Tray<N>::arrived(from_[t][which][s]);
-      if (!__any_sync(~0u, missing)) return;
-      look(which, first, 0, group);
-    }
+      return !__any_sync(~0u, missing);
+    };
+    const auto look_again = [&] { look(which, first, 0, group); };
+    if (!SpinOf<Patience::some>().until_for_warp(done, look_again)) look_again();
   }
 
   /// All of a step's sum but what comes from other lines of the step before.
@@ -502,7 +467,7 @@ __device__ void solve_bundle(const LinesView& A, const LinesBlock<reads>& block,
   if (hands_on && in_space) beside = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
   SolvingLines<N, Memory, reads, inverts>(A, memory, w, Outlet<N, true>(next), !is_last || block.has_next,
                                           Outlet<N, true>(beside), has_beside)
-    .run(block.first_row(A));
+    .run();
 }
 
 /// What the block's trays get by mail, by one of the warps that poll: a part of its first bundle's stack and a bundle's
@@ -525,10 +490,10 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
                           block.from_beside + block.side(poller), part, parts);
     };
     TrayFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
-    fetch_trays(fetch, box, block.first_row(A));
+    fetch_trays(fetch, box);
   } else {
     TrayFetch<N> fetch[] = {of_stack(0), of_stack(1)};
-    fetch_trays(fetch, box, block.first_row(A));
+    fetch_trays(fetch, box);
   }
 }
 
@@ -538,7 +503,8 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
 ///            for mail of earlier blocks
 /// publishes  the numbers of last lines in the tray of the bundle that reads them, or by mail, whose places the warps
 ///            that poll empty for the next launch. In clusters all but the last block put them into the tray of the
-///            next one, and only the first polls; a block has not ended as long as a number of its tray is missing
+///            next one, and only the first polls; a block has not ended as long as a number of its tray is missing,
+///            those that nothing reads among them
 /// order      mail and trays are their own flags (relaxed; device, block or cluster); a cluster's blocks meet when
 ///            trays are cleared, before anybody puts a number there. Chunks: an mbarrier when page and right-hand sides
 ///            are there, one when the solving warp, behind a __syncwarp(), has read it and left its numbers there; the
@@ -549,7 +515,7 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
 /// source     design notes 10; no publication known
 template <class N, class V, Reads reads, bool scaled, bool inverts, bool many>
 __global__ void __launch_bounds__(32 * LineWarps<reads, N>::all, 1)
-solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x)
+solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, TurnCounter* counter, Input<N> b, Output<N> x)
 {
   using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -565,6 +531,7 @@ solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, unsigned long lon
   const EmptiedBox<N> box(mailbox, A.mails * chunk.which);
   const Memory memory(shared, A);
   memory.start(block);
+  if (threadIdx.x == 0) note_row(block.first_row(A));
   meet_cluster(cluster);
   using Warps = LineWarps<reads, N>;
   constexpr unsigned movers = Warps::movers;
@@ -577,8 +544,10 @@ solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, unsigned long lon
   await_launch_before();
   let_next_start();
   const bool hands_on = rank + 1 < cluster, polls = helper != Warps::none && poller < Warps::pollers;
-  if (threadIdx.x / 32 < block.bundles) solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
-  else if (moves) moving.run(b, x);
+  if (threadIdx.x / 32 < block.bundles) {
+    solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
+    if (rank > 0) memory.await_unread(threadIdx.x / 32);
+  } else if (moves) moving.run(b, x);
   else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);
 }
 

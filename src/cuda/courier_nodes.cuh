@@ -71,7 +71,7 @@ public:
     if (is_scaled_before<N, M>) start_ = product(start_, stored(page.inner[cell][pairs_of(size) + row()]));
   }
 
-  __device__ __forceinline__ N compute(bool mine, Spin spin)
+  __device__ __forceinline__ N compute(bool mine)
   {
     N number[node_near];
 #pragma unroll
@@ -79,7 +79,7 @@ public:
     N result = finish(number);
     const bool ordinary = is_ordinary(result), puts = mine && column() == 0;
     Tray<N>::put_ordinary_if(puts && ordinary, number_at(own_), result);
-    if (__any_sync(~0u, puts && !ordinary)) result = compute_again(mine, puts && !ordinary, spin);
+    if (__any_sync(~0u, puts && !ordinary)) result = compute_again(mine, puts && !ordinary);
     return result;
   }
 
@@ -127,17 +127,21 @@ private:
   }
 
   /// As GhostRow's; by all lanes of a warp.
-  __device__ __forceinline__ N compute_again(bool mine, bool puts, Spin spin)
+  __device__ __forceinline__ N compute_again(bool mine, bool puts)
   {
     N number[node_near];
-    for (bool complete = false; !__all_sync(~0u, complete); spin.turn()) {
-      complete = true;
+    const auto look = [&] {
 #pragma unroll
-      for (int j = 0; j < node_near; ++j) {
-        number[j] = Tray<N>::look(number_at(slot_[j]));
-        complete = complete && (!mine || Tray<N>::arrived(number[j]));
-      }
-    }
+      for (int j = 0; j < node_near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    };
+    const auto complete = [&] {
+      bool all = true;
+#pragma unroll
+      for (int j = 0; j < node_near; ++j) all = all && (!mine || Tray<N>::arrived(number[j]));
+      return __all_sync(~0u, all) != 0;
+    };
+    look();
+    if (!SpinOf<Patience::some, Clock::watched>().until_for_warp(complete, look)) look();
     const N result = finish(number);
     if (puts) Tray<N>::put(number_at(own_), result);
     return result;
@@ -164,7 +168,7 @@ struct NodesInOrder {
 /// together, which come from earlier blocks.
 template <class N, class V, int size, bool many>
 __global__ void __launch_bounds__(node_tile_threads, 1)
-solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View mailbox, unsigned long long* counter,
+solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View mailbox, TurnCounter* counter,
                      Input<N> b, Output<N> x, bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -180,6 +184,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   using Memory = GhostMemory<N, NodePage<Number<V>, size>>;
   const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
   memory.start(A.depth);
+  if (threadIdx.x == 0) note_row(order.row(block.first_row * size));
   if (threadIdx.x < size) memory.x[A.slots * size + threadIdx.x] = N(0);
   N* ghost = memory.x + (A.slots + 1) * size;
   for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x) Tray<N>::clear(ghost + k);
@@ -207,7 +212,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
     fetch_ghosts<node_pollers, N>([place](std::uint32_t k) { return place[k / size] * size + k % size; },
                                   block.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
-                                  box, warp - computing - 2, block.first_row);
+                                  box, warp - computing - 2);
   }
   __syncwarp();
   __syncthreads();

@@ -56,7 +56,7 @@ enum class TileForm { plain, inverted, overlaid };
 /// source     design notes 10; no publication known
 template <class N, class V, int near, TileForm form, bool many>
 __global__ void __launch_bounds__(ghost_threads<near>, 1)
-solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long* counter, Input<N> b, Output<N> x,
+solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, TurnCounter* counter, Input<N> b, Output<N> x,
             bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -74,7 +74,7 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
   const std::uint32_t zero = overlaid ? A.overlay + A.slots : A.slots;
   const Memory memory(shared, zero + 1 + (overlaid ? 0 : A.most_ghosts), A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) memory.x[zero] = N(0);
+  if (threadIdx.x == 0) memory.x[zero] = N(0), note_row(block.first_row);
   N* ghost = memory.x + (overlaid ? A.overlay : A.slots + 1);
   for (std::uint32_t k = threadIdx.x; k < (overlaid ? A.slots : block.ghosts); k += blockDim.x)
     Tray<N>::clear(ghost + k);
@@ -104,7 +104,7 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, unsigned long long*
     fetch_ghosts<pollers, N>(
         [place](std::uint32_t k) { return place[k]; }, block.ghosts,
         [=](std::uint32_t k, std::uint32_t at) { return ghost + (overlaid ? at - before : k); }, box,
-        warp - computing - 2, block.first_row);
+        warp - computing - 2);
   }
   __syncwarp();
   __syncthreads();
@@ -207,7 +207,7 @@ public:
   /// `kernel` is a solve_tiles() with so many near entries.
   ///   cluster  1 for one of many columns
   template <class Kernel, class Mail>
-  void launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox, unsigned long long* counter,
+  void launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox, TurnCounter* counter,
               const Input<N>& b, const Output<N>& x, bool conjugate, cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());

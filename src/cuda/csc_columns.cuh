@@ -5,6 +5,7 @@
 
 #include "core/transpose.hpp"
 #include "stored_triangle.cuh"
+#include "syncfree/cuda/wait_watch.hpp"
 
 namespace syncfree::cuda {
 
@@ -17,13 +18,12 @@ template <class T, class V, class I> class CscColumns : public DeviceSolver<T, I
 public:
   ///   turned           the columns of the triangle
   ///   order, renumber  as in StoredTriangle, of columns
-  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, DeviceArray<I> order, bool renumber)
+  ///   name             as in LaunchCounter
+  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, DeviceArray<I> order, bool renumber,
+             const char* name)
       : triangle_(columns(triangle, turned, std::move(order), renumber)), degree_(degrees(triangle)),
-        sum_(triangle.n()), count_(triangle.n()), counter_(1)
+        sum_(triangle.n(), 0), count_(triangle.n(), 0), counter_(name)
   {
-    sum_.fill(0, nullptr);
-    count_.fill(0, nullptr);
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -43,7 +43,7 @@ protected:
   StoredView<V, I> view() const { return triangle_.view(); }
   const unsigned* degree() const { return degree_.data(); }  ///< by row
   Sums<T> sums() const { return {numbers(sum_.data()), count_.data()}; }
-  unsigned long long* counter() const { return counter_.data(); }
+  TurnCounter* counter() const { return counter_.data(); }
 
 private:
   static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned,
@@ -65,9 +65,9 @@ private:
 
   StoredTriangle<T, V, I> triangle_;
   DeviceArray<unsigned> degree_;
-  DeviceArray<T> sum_;
-  DeviceArray<unsigned> count_;
-  DeviceArray<unsigned long long> counter_;
+  KeptArray<T> sum_;
+  KeptArray<unsigned> count_;
+  LaunchCounter counter_;
 };
 
 }  // namespace syncfree::cuda

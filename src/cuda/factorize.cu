@@ -23,6 +23,7 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 128;
+constexpr const char* name = "factorization";  ///< as in LaunchCounter
 
 /// What one warp does with its row.
 template <class T, class I> class RowOfWarp {
@@ -49,7 +50,7 @@ public:
   {
     for (I k = lower_begin_; k < lower_end_; ++k) {
       const I p = F_.lower_column[k];
-      if (lane_ == 0) wait_for(ready + p, attempt, Spin(i_));
+      if (lane_ == 0 && !wait_for(ready + p, attempt, Spin(i_))) F_.inverse_pivot[i_] = not_a_number<N>();
       __syncwarp();
       I begin = F_.upper_begin[p];
       const I end = F_.upper_begin[p + 1];
@@ -119,7 +120,7 @@ private:
 template <class T, class I>
 __global__ void __launch_bounds__(threads_a_block)
 factorize(FactorView<T, I> F, const Number<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
-          unsigned long long* counter, Outcome* outcome)
+          TurnCounter* counter, Outcome* outcome)
 {
   const Turn turn = take_turn(counter);
   const std::size_t place = turn.place * (threads_a_block / 32) + threadIdx.x / 32;
@@ -215,7 +216,9 @@ template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
                                                bool single)
     : pattern_(pattern), levels_(levels), single_(single && !std::is_same_v<T, single_t<T>>),
-      slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(2), top_(1), outcome_(1),
+      slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), entry_counter_(name),
+      top_(1),
+      outcome_(1),
       described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
       inverse_pivot_(pattern.n)
 {
@@ -229,10 +232,8 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
       if (failure.status.code != Code::out_of_memory) throw;  // row by row it goes with less
     }
     against_crowding_ = memory_against_entries(pattern, granularity);
-    ready_ = DeviceArray<unsigned>(pattern.n);
+    ready_ = KeptArray<unsigned>(pattern.n, 0);
   }
-  ready_.fill(0, nullptr);
-  counter_.fill(0, nullptr);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
 }
 
@@ -307,6 +308,7 @@ Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& early
   early();
   Outcome outcome;
   outcome_.read(&outcome, 0, 1, stream);
+  if (watch_->has_failed()) throw Failure{watch_->take_failure(stream)};
   return outcome;
 }
 
@@ -324,7 +326,7 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
   allow_shared_memory(factorize_entries<T, I>, against_crowding_);
   const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
   factorize_entries<T, I><<<blocks, entry_threads, against_crowding_, stream>>>(
-      view(), lists_.view(), numbers(value), rule_of_entries, counter_.data() + 1, outcome_.data());
+      view(), lists_.view(), numbers(value), rule_of_entries, entry_counter_.data(), outcome_.data());
   check_launch("factorize_entries");
   if (device_rule.sums) {
     test_pivots<T, I><<<blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream>>>(

@@ -13,6 +13,7 @@
 #include "levels.hpp"
 #include "solver.hpp"
 #include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/wait_watch.hpp"
 #include "syncfree/factor.hpp"
 #include "update_lists.hpp"
 #include "update_slots.hpp"
@@ -83,6 +84,7 @@ private:
   FactorView<T, I> view() const;
   void begin_attempt(std::initializer_list<DeviceArray<T>*> unset, cudaStream_t stream);
   /// early: called first, while the device is at work.
+  /// Throws Failure where a wait was given up.
   Outcome look(cudaStream_t stream, const Sequel& early) const;
   bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& early);
   bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& early);
@@ -97,8 +99,10 @@ private:
   UpdateSlots<I> slots_;               ///< made where rows are short
   std::size_t against_crowding_ = 0;
   UpdateLists<I> lists_;               ///< made where they are long
-  DeviceArray<unsigned> ready_;        ///< else: number of the attempt that has finished the row
-  DeviceArray<unsigned long long> counter_, top_;  ///< counters: of attempts, and of launches entry by entry
+  KeptArray<unsigned> ready_;          ///< else: number of the attempt that has finished the row
+  LaunchCounter counter_, entry_counter_;  ///< of attempts, and of launches entry by entry
+  std::shared_ptr<WaitWatch> watch_ = WaitWatch::at_hand();
+  DeviceArray<unsigned long long> top_;
   DeviceArray<Outcome> outcome_;
   DeviceArray<double> described_;
   DeviceArray<T> lower_, upper_, inverse_pivot_;

@@ -35,12 +35,15 @@ public:
 
   __device__ void run(const DevicePivotRule& rule, Outcome* outcome)
   {
-    for (Spin spin(row_); !__all_sync(all, done_); spin.turn()) {
+    const auto look = [&] {
       if (!done_ && !is_long()) go_on();
       for (unsigned left = __ballot_sync(all, !done_ && is_long()); left; left &= left - 1)
         go_on_together(__ffs(static_cast<int>(left)) - 1);
       if (!done_ && next_ == end_) finish(rule, outcome);
-    }
+    };
+    Spin spin(row_);
+    while (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look))
+      if (!done_) sum_ = not_a_number<N>(), next_ = end_;
   }
 
 private:
@@ -108,7 +111,7 @@ private:
       publish_entry(F_.upper, sum_, outcome);
     } else if (is_lower_) {
       const N inverse = look(F_.inverse_pivot, pivot_);
-      if (!Mail::arrived(inverse)) return;
+      if (!Mail::arrived(inverse) && real_of(sum_) == real_of(sum_)) return;  // that of NaN is not waited for
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
       publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
@@ -143,7 +146,7 @@ private:
 template <class T, class I>
 __global__ void __launch_bounds__(entry_threads)
 factorize_entries(FactorView<T, I> F, ListsView<I> S, const Number<T>* A, DevicePivotRule rule,
-                  unsigned long long* counter, Outcome* outcome)
+                  TurnCounter* counter, Outcome* outcome)
 {
   const Turn turn = take_turn(counter);
   FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).run(rule, outcome);

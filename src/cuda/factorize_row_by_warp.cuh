@@ -86,11 +86,12 @@ private:
     auto* const inverse = this->inverse_at(piece.k);
     auto* const u = piece.slot != no_slot ? this->upper_at(piece.place) : inverse;
     auto* const partner = lu ? inverse : this->partner_at(piece.k);
-    for (Spin spin(i_); !is_there(piece); spin.turn()) {
+    const auto look_again = [&] {
       piece.u = Mail::poll(u);
       piece.inverse = Mail::poll(inverse);
       if (!lu) piece.partner = Mail::poll(partner);
-    }
+    };
+    (void)Spin(i_).until_for_warp<2>([&] { return is_there(piece); }, look_again);
 #pragma unroll
     for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
   }
@@ -123,7 +124,7 @@ private:
 template <class T, class I, bool lu>
 __global__ void __launch_bounds__(staged_threads, staged_blocks<T, I>)
 factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, DevicePivotRule rule,
-                      unsigned long long* counter, Outcome* outcome)
+                      TurnCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   const Turn turn = take_turn(counter);

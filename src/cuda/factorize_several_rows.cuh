@@ -52,16 +52,18 @@ public:
   {
     take();
     advance();
-    for (Spin spin(i_); !__all_sync(all, done_); spin.turn()) {
+    const auto look = [&] {
       const unsigned missing = __ballot_sync(all, !done_ && !poll());
       const bool complete = !done_ && (missing & group_) == 0;
-      if (!__any_sync(all, complete)) continue;
+      if (!__any_sync(all, complete)) return;
       update(complete);
       const bool finishes = complete && next_.k[0] == none;
       if (__any_sync(all, finishes)) this->finish(finishes, outcome);
       done_ = done_ || finishes;
       if (complete && !finishes) advance();
-    }
+    };
+    Spin spin(i_);
+    while (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
   }
 
 private:
@@ -120,6 +122,16 @@ private:
     return there;
   }
 
+  /// Nothing of the batch is waited for any longer.
+  __device__ void leave()
+  {
+    const auto end = [](N* number) {
+      if (!Mail::arrived(*number)) *number = not_a_number<N>();
+    };
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e) end(&number_[e].u), end(&number_[e].inverse), end(&number_[e].partner);
+  }
+
   /// By all lanes; `mine`: the batch of this one's row is complete.
   __device__ void update(bool mine)
   {
@@ -154,7 +166,7 @@ private:
 template <class T, class I, int lanes>
 __global__ void __launch_bounds__(staged_threads, staged_blocks<T, I>)
 factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, DevicePivotRule rule,
-                       unsigned long long* counter, Outcome* outcome)
+                       TurnCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   const Turn turn = take_turn(counter);

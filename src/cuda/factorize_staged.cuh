@@ -15,7 +15,7 @@ namespace syncfree::cuda {
 ///   against_crowding  bytes of shared memory that a block takes at least (lanes.hpp)
 template <class T, class I>
 void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t against_crowding,
-                      const Number<T>* A, const DevicePivotRule& rule, unsigned long long* counter, Outcome* outcome,
+                      const Number<T>* A, const DevicePivotRule& rule, TurnCounter* counter, Outcome* outcome,
                       cudaStream_t stream)
 {
   const auto kernel = S.lanes == 4    ? factorize_several_rows<T, I, 4>

@@ -4,6 +4,7 @@
 
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/wait_watch.hpp"
 
 namespace syncfree::cuda {
 
@@ -16,7 +17,7 @@ template <class I> struct FlaggedRow {
   std::size_t place;  ///< in the order of a serial solve
   I i = 0, begin = 0, end = 0;
 
-  template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, unsigned long long* counter)
+  template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, TurnCounter* counter)
   {
     const Turn turn = take_turn(counter);
     launch = static_cast<unsigned>(turn.launch + 1);
@@ -42,16 +43,23 @@ __device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, 
   publish(ready + row.i, row.launch);
 }
 
+/// Of a row that cannot be computed, because what it waits for does not come.
+template <class T, class I> __device__ void finish_left_row(const FlaggedRow<I>& row, Number<T>* x, unsigned* ready)
+{
+  give_launch_up(row.i);
+  x[row.i] = not_a_number<Number<T>>();
+  publish(ready + row.i, row.launch);
+}
+
 template <class T, class V, class I> class FlaggedSolver : public DeviceSolver<T, I> {
 public:
-  using Kernel = void (*)(StoredView<V, I>, unsigned*, unsigned long long*, const Number<T>*, Number<T>*, bool);
+  using Kernel = void (*)(StoredView<V, I>, unsigned*, TurnCounter*, const Number<T>*, Number<T>*, bool);
 
-  FlaggedSolver(const DeviceTriangle<I>& triangle, Kernel kernel)
-      : kernel_(kernel), triangle_(triangle, solve_order(triangle), false), ready_(triangle.n()),
-        counter_(1)
+  ///   name  as in LaunchCounter
+  FlaggedSolver(const DeviceTriangle<I>& triangle, Kernel kernel, const char* name)
+      : kernel_(kernel), triangle_(triangle, solve_order(triangle), false), ready_(triangle.n(), 0),
+        counter_(name)
   {
-    ready_.fill(0, nullptr);
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -73,8 +81,8 @@ public:
 private:
   Kernel kernel_;
   StoredTriangle<T, V, I> triangle_;
-  DeviceArray<unsigned> ready_;
-  DeviceArray<unsigned long long> counter_;
+  KeptArray<unsigned> ready_;
+  LaunchCounter counter_;
 };
 
 }  // namespace syncfree::cuda

@@ -17,18 +17,19 @@
 #include "overlapping_solver.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/wait_watch.hpp"
 
 namespace syncfree::cuda {
 
 /// Mailboxes of n places each, for all launches.
 template <class N, int boxes> class MailboxMemory {
 public:
-  explicit MailboxMemory(std::size_t n) : words_(boxes * Mailbox<N>::words * n) { words_.fill(0xff, nullptr); }
+  explicit MailboxMemory(std::size_t n) : words_(boxes * Mailbox<N>::words * n, 0xff) {}
   typename Mailbox<N>::word* view() const { return words_.data(); }
   std::size_t bytes() const { return words_.bytes(); }
 
 private:
-  DeviceArray<typename Mailbox<N>::word> words_;
+  KeptArray<typename Mailbox<N>::word> words_;
 };
 
 /// Hands numbers over that are their own flags. There are two mailboxes of n places, used in turn: while a launch fills
@@ -91,12 +92,12 @@ public:
 
   class Memory {
   public:
-    explicit Memory(std::size_t n) : ready_(n), number_(n) { ready_.fill(0, nullptr); }
+    explicit Memory(std::size_t n) : ready_(n, 0), number_(n) {}
     View view() const { return {ready_.data(), number_.data()}; }
     std::size_t bytes() const { return ready_.bytes() + number_.bytes(); }
 
   private:
-    DeviceArray<unsigned> ready_;
+    KeptArray<unsigned> ready_;
     DeviceArray<N> number_;
   };
 
@@ -165,6 +166,13 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
     return complete;
   }
 
+  /// Nothing of it is waited for any longer: what is missing stays as it was seen.
+  __device__ void leave()
+  {
+#pragma unroll
+    for (int e = 0; e < size; ++e) waits[e] = false;
+  }
+
   __device__ N dot(const Box& box, bool conjugate) const
   {
     N sum(0);
@@ -188,7 +196,7 @@ template <class V, class I> struct OwnSide {
   {
     if (lane != 0 || row < 0) return N(0);
     auto seen = b.look(row);
-    for (Spin spin(row); !b.arrived(seen); spin.turn()) seen = b.look(row);
+    (void)Spin(row).until<4>([&] { return b.arrived(seen); }, [&] { seen = b.look(row); });
     return b.take(row, seen);
   }
 };
@@ -227,7 +235,7 @@ template <class V, class I> struct MergedSide {
     now.load(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
       ahead.load(row, value, k + step, end, OneChunk());
-      for (Spin spin(own); !now.poll(b);) spin.turn();
+      if (!Spin(own).until([&] { return now.poll(b); }, [] {})) now.leave();
       sum += now.dot(b, conjugate);
       now = ahead;
     }
@@ -264,7 +272,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   if (Side::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
-  for (Spin spin(row); !__all_sync(~0u, done); spin.turn()) {
+  const auto look = [&] {
     if (!summed && now.poll(box)) {
       sum += now.dot(box, conjugate);
       k += step;
@@ -275,7 +283,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) continue;
+    if (!__any_sync(~0u, complete)) return;
     N total = sum;
     for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
     if (complete && first) {
@@ -286,7 +294,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       if (row >= 0) end_row(row, value);
     }
     done = done || complete;
-  }
+  };
+  Spin spin(row);
+  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) now.leave(), sum = not_a_number<N>();
 }
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.
@@ -304,7 +314,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
 ///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
 template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
 __global__ void __launch_bounds__(level_order_threads)
-solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, unsigned long long* counter,
+solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, TurnCounter* counter,
                      Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
 {
   using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
@@ -350,7 +360,7 @@ template <class V, class I, class Side> struct LevelOrderRows {
 template <class N, class V, class I, int lanes, class Side>
 __global__ void __launch_bounds__(level_order_threads)
 solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Side> U, unsigned blocks_of_L,
-                          typename ValueBox<N>::View memory, unsigned long long* counter, Input<N> b, Output<N> x,
+                          typename ValueBox<N>::View memory, TurnCounter* counter, Input<N> b, Output<N> x,
                           bool conjugate)
 {
   using Box = ValueBox<N>;
@@ -393,8 +403,8 @@ void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, c
                                   ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream, bool overlaps)
 {
   using N = Bundle<T>;
-  launches->run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x,
-                                 bool overlap) {
+  launches->run(v, overlaps, [&](unsigned chunks, auto mailbox, TurnCounter* counter, const Input<N>& b,
+                                 const Output<N>& x, bool overlap) {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(L.n) * chunks * lanes, level_order_threads);
     launch(solve_in_level_order<N, V, I, ValueBox, lanes, Side, true>,
            {blocks, level_order_threads, 0, stream, overlap}, L, side, mailbox, counter, b, x, chunks, conjugate);

@@ -48,6 +48,7 @@ public:
     return {triangle_.view(), {}, triangle_.n() - partial_rows_};
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
+  const char* name() const override { return own_name; }
   /// Where many levels are to come, who looks for L's numbers only disturbs.
   bool gains_by_pair() const override { return levels_ <= 32; }
 
@@ -57,20 +58,20 @@ public:
 private:
   /// Flags are looked at once for one column.
   static constexpr bool has_chunks = in_value_boxes<Box>;
+  static constexpr const char* own_name = has_chunks ? "level_order" : "csr_level_order";
   static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
 
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
       : levels_(static_cast<double>(triangle.n()) / granularity.rows_a_level), lanes_(choose_lanes(granularity)),
         blocks_(choose_blocks_of_levels(granularity, lanes_)),
         triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
-        memory_(triangle_.n()), columns_(triangle_.n(), columns_in_cache(granularity.rows_a_level)),
-        counter_(1)
+        memory_(triangle_.n()), columns_(triangle_.n(), own_name, columns_in_cache(granularity.rows_a_level)),
+        counter_(own_name)
   {
     with_lanes(lanes_, [&](auto lanes) {
       allow_shared_memory(one_column<lanes, OwnSide<V, I>>(), blocks_.shared_bytes());
       if constexpr (inverts) allow_shared_memory(one_column<lanes, InverseSide<V, I>>(), blocks_.shared_bytes());
     });
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -132,7 +133,7 @@ private:
   I partial_rows_;
   typename Box<Number<T>>::Memory memory_;
   ValueLaunches<T> columns_;
-  DeviceArray<unsigned long long> counter_;
+  LaunchCounter counter_;
 };
 
 }  // namespace syncfree::cuda

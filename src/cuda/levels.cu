@@ -40,13 +40,6 @@ __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid
   level[i] = own;
 }
 
-__device__ std::uint64_t nanoseconds()
-{
-  std::uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
 /// owns       a thread owns one row, in the order of a serial solve
 /// waits      for the levels of the rows that it reads, as far as they are not there; no lane waits alone in a loop, so
 ///            rows of one warp may depend on each other
@@ -58,7 +51,7 @@ __device__ std::uint64_t nanoseconds()
 /// source     Liu et al. 2016 for waiting without levels
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, unsigned long long* counter,
+find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TurnCounter* counter,
                        std::uint64_t patience, unsigned* late)
 {
   const Turn turn = take_turn(counter);
@@ -69,7 +62,7 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, unsigned
   const I* entry = T.column + (done ? 0 : lower ? T.row_begin[i] : T.row_begin[i + 1] - 1);  // the nearest comes last
   const std::uint64_t begin = nanoseconds();
   unsigned highest = 0, turns = 0;
-  for (Spin spin(i); !__all_sync(~0u, done); spin.turn()) {
+  while (!__all_sync(~0u, done)) {
     unsigned seen = 1;
     while (!done && left > 0 && (seen = look_at(level + *entry)) != 0) {
       highest = max(highest, seen);
@@ -162,7 +155,7 @@ private:
 
   void wait_for_levels()
   {
-    counter_ = DeviceArray<unsigned long long>(1);
+    counter_ = DeviceArray<TurnCounter>(1);
     counter_.fill(0, stream_);
     level_.fill(0, stream_);
     find_levels_by_waiting<I><<<blocks_of(level_.size()), threads_a_block, 0, stream_>>>(
@@ -188,7 +181,7 @@ private:
   const bool can_, guessed_;
   Flag flag_;  ///< a guess is wrong, or it takes too long
   DeviceArray<unsigned> level_, sorted_;
-  DeviceArray<unsigned long long> counter_;
+  DeviceArray<TurnCounter> counter_;
   DeviceArray<I> row_;
   DeviceLevels<I> levels_;
 };

@@ -4,7 +4,9 @@
 
 #include <cuda/std/complex>
 
+#include <cmath>
 #include <complex>
+#include <type_traits>
 
 #include "syncfree/cuda/ready.cuh"
 
@@ -41,6 +43,13 @@ template <class R> struct EntryOf<Several<R>> {
 };
 template <class N> using Entry = typename EntryOf<N>::type;
 template <class N> constexpr int columns_of = EntryOf<N>::columns;
+
+/// What stands for a number for which a wait was left (turns.cuh): NaN in all its parts, and it has arrived.
+template <class N> __device__ N not_a_number()
+{
+  if constexpr (std::is_floating_point_v<Entry<N>>) return N(static_cast<Entry<N>>(NAN));
+  else return N(NAN, NAN);
+}
 
 template <class R> __device__ Several<R> product(Several<R> v, R entry)
 {
@@ -80,10 +89,13 @@ template <class R> __device__ double size_of(const ::cuda::std::complex<R>& v)
   return hypot(static_cast<double>(v.real()), static_cast<double>(v.imag()));
 }
 
-/// Neither NaN nor infinite, as far as the real part tells: that of a product with a NaN is one.
+/// Neither NaN nor infinite, in all its parts.
 inline __device__ bool is_ordinary(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
 inline __device__ bool is_ordinary(float v) { return (__float_as_uint(v) & 0x7f800000) != 0x7f800000; }
-template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v) { return is_ordinary(v.real()); }
+template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v) 
+{
+  return is_ordinary(v.real()) && is_ordinary(v.imag());
+}
 
 template <class R> __device__ bool is_ordinary(const Several<R>& v)
 {

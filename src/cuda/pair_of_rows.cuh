@@ -27,6 +27,7 @@ public:
   virtual LevelOrderRows<V, I, Side> rows_by_level() const = 0;
   virtual RowsShape shape() const = 0;
   virtual bool gains_by_pair() const = 0;
+  virtual const char* name() const = 0;  ///< of the strategy
 
   std::unique_ptr<PairSolver<T>> pair_behind(const DeviceSolver<T, I>& first) const override;
 };
@@ -37,10 +38,9 @@ template <class T, class V, class I, class Side> class PairOfRows : public PairS
 
 public:
   PairOfRows(const Solver& L, const Solver& U)
-      : L_(L), U_(U), launch_(launch_of(L, U)), memory_(places()), counter_(1)
+      : L_(L), U_(U), launch_(launch_of(L, U)), memory_(places()), counter_(U.name())
   {
     with_lanes(launch_.lanes, [&](auto lanes) { allow_shared_memory(kernel<lanes>(), launch_.blocks.shared_bytes()); });
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -112,7 +112,7 @@ private:
   const Solver &L_, &U_;
   const Launch launch_;
   typename ValueBox<N>::Memory memory_;
-  DeviceArray<unsigned long long> counter_;
+  LaunchCounter counter_;
   const bool overlaps_ = launches_can_overlap();
   bool numbers_are_new_ = true;  ///< no launch yet that came behind them
 };

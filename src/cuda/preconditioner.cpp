@@ -36,6 +36,7 @@ public:
     factored_ = false;
     analysis_.reset();
     const Status status = calls_.run([&] {
+      calls_.limit_waits(options.wait_limit);
       auto made = std::make_unique<Analysis<T, I>>();
       made->options = options;
       if (MemoryPool* pool = MemoryPool::of_device()) made->memory_before = pool->begin_peak();
@@ -51,7 +52,7 @@ public:
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
     factored_ = false;
-    return calls_.run([&]() -> Status {
+    const Status refreshed = calls_.run([&]() -> Status {
       if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
       Analysis<T, I>& a = *analysis_;
       if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
@@ -67,9 +68,10 @@ public:
         refresh_in_turn({lower_transposed, upper_transposed});
         if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
       }
-      factored_ = status.ok();
       return status;
     });
+    factored_ = refreshed.ok();
+    return refreshed;
   }
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override

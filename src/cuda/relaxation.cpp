@@ -30,6 +30,7 @@ public:
     analysis_.reset();
     rest_ = DeviceArray<T>();
     return calls_.run([&] {
+      calls_.limit_waits(options.wait_limit);
       auto made = std::make_unique<Analysis<T, I>>();
       made->options = options;
       made->options.single_storage = false;

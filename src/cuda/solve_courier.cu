@@ -87,8 +87,8 @@ template <class T, class V, class I> class GhostSolver : public OverlappingSolve
 public:
   ///   star  nullptr: other tiles
   GhostSolver(std::unique_ptr<Tiles> tiles, bool unit, const CourierRule& rule, const StarTriangle<I>* star)
-      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), mailbox_(tiles_->mails()), counter_(1),
-        chunks_(tiles_->mails()), wide_chunks_(0)
+      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), mailbox_(tiles_->mails()), counter_("courier"),
+        chunks_(tiles_->mails(), "courier"), wide_chunks_(0, "courier")
   {
     if (star && columns_of<Bundle<T>> > 1) star_ = *star;
     tiles_->with_form([&](auto near, auto form) {
@@ -97,7 +97,6 @@ public:
       if constexpr (can_invert<T, V, near>)
         allow_shared_memory(solve_tiles<N, V, near, TileForm::inverted, false>, memory_of_block());
     });
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -115,7 +114,7 @@ public:
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;
     }
-    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->mails());
+    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->mails(), "courier");
     return wide_ != nullptr;
   }
 
@@ -192,7 +191,7 @@ private:
   bool scaled_;
   CourierRule rule_;
   typename ValueBox<N>::Memory mailbox_;
-  DeviceArray<unsigned long long> counter_;
+  LaunchCounter counter_;
   Chunks chunks_;
   std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
   std::unique_ptr<WideTiles> wide_;

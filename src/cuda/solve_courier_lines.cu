@@ -157,10 +157,10 @@ template <class T, class I> class LineSolver : public OverlappingSolver<T, I> {
 public:
   ///   begin  of the triangle's rows, in device memory
   LineSolver(const LineGrid& grid, Reads reads, bool unit, const I* begin)
-      : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1), counter_(1)
+      : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1),
+        counter_("courier")
   {
     SYNCFREE_CUDA(cudaMemcpyAsync(begin_.data(), begin, begin_.bytes(), cudaMemcpyDeviceToDevice, nullptr));
-    counter_.fill(0, nullptr);
     with_lines(reads_, scaled_, [&](auto form, auto scaled) {
       counts_ = BundleCounts::of<form.value>(grid_);
       page_ = DeviceArray<unsigned char>(pages() * sizeof(LinePage<N, form.value, scaled.value>));
@@ -184,8 +184,8 @@ public:
       const LineBlocks<Bundle<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
       const LineBlocks<N, T, form.value, scaled.value> narrow(counts_, slots_of_many);
       several_ = wide.bundles > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
-      if (wide.bundles > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.mails);
-      else chunks_ = std::make_unique<Chunks>(several_.mails);
+      if (wide.bundles > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.mails, "courier");
+      else chunks_ = std::make_unique<Chunks>(several_.mails, "courier");
       allow_shared_memory(solve_lines<Bundle<T>, T, form.value, scaled.value, false, true>, memory_of_block());
       allow_shared_memory(solve_lines<N, T, form.value, scaled.value, false, true>, memory_of_block());
     });
@@ -292,7 +292,7 @@ private:
 
   template <class Kernel, class Mail, class In, class Out>
   void launch(Kernel kernel, const Arrangement& a, unsigned chunks, const Mail& mailbox,
-              unsigned long long* counter, const In& b, const Out& x, cudaStream_t stream, bool overlaps) const
+              TurnCounter* counter, const In& b, const Out& x, cudaStream_t stream, bool overlaps) const
   {
     const LinesView view = {grid_, a.order.empty() ? nullptr : a.order.data(), page_.data(),
                             static_cast<unsigned>(counts_.across), static_cast<unsigned>(counts_.stacked), a.bundles,
@@ -309,7 +309,7 @@ private:
   DeviceArray<unsigned char> page_;
   Arrangement one_, several_;
   std::unique_ptr<typename EmptiedBox<N>::Memory> mailbox_;
-  DeviceArray<unsigned long long> counter_;
+  LaunchCounter counter_;
   std::unique_ptr<Chunks> chunks_;
   std::unique_ptr<WideChunks> wide_chunks_;
 };

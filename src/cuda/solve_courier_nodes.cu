@@ -112,10 +112,9 @@ public:
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
         order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
         run_(plan.run), node_(std::move(arrays.row)),
-        ghost_place_(std::move(arrays.ghost_place)), mailbox_(std::size_t{mails_} * size_), counter_(1),
-        columns_(std::size_t{mails_} * size_)
+        ghost_place_(std::move(arrays.ghost_place)), mailbox_(std::size_t{mails_} * size_), counter_("courier"),
+        columns_(std::size_t{mails_} * size_, "courier")
   {
-    counter_.fill(0, nullptr);
     with_size(size_, [&](auto size) {
       make_pages<size>(triangle, arrays);
       take_memory<size>(plan.is_chain);
@@ -233,7 +232,7 @@ private:
   DeviceArray<I> source_, inner_, node_;
   DeviceArray<std::uint32_t> ghost_place_;
   typename ValueBox<N>::Memory mailbox_;
-  DeviceArray<unsigned long long> counter_;
+  LaunchCounter counter_;
   ColumnLaunches<T, N, ValueBox> columns_;
 };
 

@@ -58,7 +58,7 @@ template <class N, class M, class I, int lanes> struct Parts {
 /// source     Liu et al. 2016, algorithm 5, changed as the file says
 template <class T, class V, class I, int lanes>
 __global__ void __launch_bounds__(threads_a_block)
-solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, unsigned long long* counter,
+solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TurnCounter* counter,
                       const Number<T>* b, Number<T>* x, bool conjugate)
 {
   using N = Number<T>;
@@ -77,10 +77,10 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
     if (conjugate) scale = conjugate_of(scale);
     wanted = degree[row] * static_cast<unsigned>(turn.launch + 1);
   }
-  bool done = !live;
-  for (Spin spin(row); !__all_sync(~0u, done); spin.turn()) {
+  bool done = !live, left = false;
+  const auto look = [&] {
     N xj(0);
-    bool complete = !done && first && count_of(sums.count + place) == wanted;
+    bool complete = !done && first && (count_of(sums.count + place) == wanted || left);
     if (complete) {
       xj = product(rhs - sums.sum[place], scale);
       sums.sum[place] = N(0);
@@ -88,20 +88,22 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
     }
     complete = __shfl_sync(~0u, complete, 0, lanes);
     xj = from_first_lane(xj, lanes);
-    if (!complete) continue;
+    if (!complete) return;
     while (k < end) {
       parts.send(xj, conjugate, sums.sum, sums.count);
       k += batch * lanes;
       parts.load(L.column, L.value, k, end);
     }
     done = true;
-  }
+  };
+  Spin spin(row);
+  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) left = true, rhs = not_a_number<N>();
 }
 
 template <class T, class V, class I> class CscLevelOrderSolver : public CscColumns<T, V, I> {
 public:
   CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
-      : CscColumns<T, V, I>(triangle, turned, level_order(triangle), true),
+      : CscColumns<T, V, I>(triangle, turned, level_order(triangle), true, "csc_level_order"),
         lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle),
                                                          longest_of(turned.view(), 1))))
   {

@@ -15,14 +15,16 @@ namespace {
 constexpr int warps_a_block = 16;
 constexpr int looks_inside = 4;  ///< for parts of this block, for each look for those of others, which takes longer
 
-/// Waits until as many parts have come from other blocks and from this one.
-inline __device__ void wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, Spin spin)
+/// Waits until as many parts have come from other blocks and from this one; false where the wait is left.
+inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, Spin spin)
 {
-  for (;; spin.turn()) {
+  const auto have_come = [=] {
     const unsigned missing = wanted - count_of(others);
     for (int look = 0; look < looks_inside; ++look)
-      if (own_count_of(own) == missing) return;
-  }
+      if (own_count_of(own) == missing) return true;
+    return false;
+  };
+  return spin.until(have_come, [] {});
 }
 
 /// owns       a warp owns column j and x_j, a block 16 columns that follow each other
@@ -37,7 +39,7 @@ inline __device__ void wait_for_parts(unsigned* others, unsigned* own, unsigned 
 ///            before each solve, and a fence stands between part and count
 template <class T, class V, class I>
 __global__ void __launch_bounds__(32 * warps_a_block)
-solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, unsigned long long* counter,
+solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TurnCounter* counter,
                     const Number<T>* b, Number<T>* x, bool lower, bool conjugate)
 {
   using N = Number<T>;
@@ -60,8 +62,9 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, un
     const unsigned wanted = degree[j] * static_cast<unsigned>(turn.launch + 1);
     const N right_side = b[j];
     const N scale = L.inverse_diagonal ? N(L.inverse_diagonal[place]) : N(1);
-    wait_for_parts(sums.count + j, own_count + warp, wanted, Spin(j));
+    const bool complete = wait_for_parts(sums.count + j, own_count + warp, wanted, Spin(j));
     xj = product(right_side - (sums.sum[j] + own_sum[warp]), conjugate ? conjugate_of(scale) : scale);
+    if (!complete) xj = not_a_number<N>();
     sums.sum[j] = N(0);
     sums.count[j] = wanted;
     x[j] = xj;
@@ -87,7 +90,7 @@ template <class T, class V, class I> class CscSolver : public CscColumns<T, V, I
 public:
   /// Columns in the order of a serial solve.
   CscSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
-      : CscColumns<T, V, I>(triangle, turned, solve_order(triangle), false), lower_(triangle.lower)
+      : CscColumns<T, V, I>(triangle, turned, solve_order(triangle), false, "csc_sync_free"), lower_(triangle.lower)
   {
   }
 

@@ -31,7 +31,7 @@ template <class I> __device__ bool in_this_warp(const FlaggedRow<I>& row, I j)
 ///            before each solve
 template <class T, class V, class I>
 __global__ void __launch_bounds__(flagged_threads)
-solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, unsigned long long* counter, const Number<T>* b, Number<T>* x,
+solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, TurnCounter* counter, const Number<T>* b, Number<T>* x,
                     bool conjugate)
 {
   using N = Number<T>;
@@ -44,7 +44,7 @@ solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, unsigned long long* cou
   for (I k = row.begin; k < row.end; ++k) {
     const I j = L.column[k];
     if (in_this_warp(row, j)) continue;
-    wait_for(ready + j, row.launch, Spin(row.i));
+    if (!wait_for(ready + j, row.launch, Spin(row.i))) sum = not_a_number<N>();
     add(k, j);
   }
   __syncwarp();
@@ -63,6 +63,7 @@ solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, unsigned long long* cou
     }
     __syncwarp();
   }
+  if (!done) finish_left_row<T>(row, x, ready);
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, unsigned long long* cou
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_two_phase<T, V, I>);
+  return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_two_phase<T, V, I>, "csr_two_phase");
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

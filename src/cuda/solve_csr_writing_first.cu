@@ -22,7 +22,7 @@ namespace {
 ///            cleared before each solve
 template <class T, class V, class I>
 __global__ void __launch_bounds__(flagged_threads)
-solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, unsigned long long* counter, const Number<T>* b,
+solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, TurnCounter* counter, const Number<T>* b,
                         Number<T>* x, bool conjugate)
 {
   using N = Number<T>;
@@ -30,18 +30,20 @@ solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, unsigned long long*
   if (!row.live) return;
   N sum(0);
   I k = row.begin;
-  Spin spin(row.i);
-  for (bool done = false; !done; spin.turn()) {
+  bool done = false;
+  const auto look = [&] {
     if (k < row.end) {
       const I j = L.column[k];
-      if (!is_published(ready + j, row.launch)) continue;
+      if (!is_published(ready + j, row.launch)) return;
       const N value(L.value[k++]);
       sum += product(conjugate ? conjugate_of(value) : value, x[j]);
     } else {
       finish_row<T>(L, row, b, sum, conjugate, x, ready);
       done = true;
     }
-  }
+  };
+  Spin spin(row.i);
+  while (!spin.until([&] { return done; }, look)) sum = not_a_number<N>(), k = row.end;
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, unsigned long long*
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csr_writing_first(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
-  return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_writing_first<T, V, I>);
+  return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_writing_first<T, V, I>, "csr_writing_first");
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

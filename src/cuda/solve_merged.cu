@@ -154,10 +154,10 @@ public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
-        triangle_(triangle), memory_(triangle.n()), columns_(triangle.n()), work_(triangle.n()), counter_(1),
+        triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
+        counter_(name()),
         reports_(2), merging_(triangle.merging)
   {
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     if (!merging_) plan();
   }
@@ -215,6 +215,7 @@ public:
     return {rest(), merged_.side(), triangle_.n()};
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
+  const char* name() const override { return "merged"; }
   /// To look for all that a long row reads takes longer than to read it, and who looks while levels are wide disturbs.
   bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
 
@@ -276,8 +277,8 @@ private:
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
     memory_ = typename ValueBox<Number<T>>::Memory(0);  // first: there may be no room for two
     memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
-    columns_ = ValueLaunches<T>(triangle_.n());
-    counter_.fill(0, nullptr);
+    columns_ = ValueLaunches<T>(triangle_.n(), name());
+    counter_.restart();
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -368,7 +369,8 @@ private:
   typename ValueBox<Number<T>>::Memory memory_;
   ValueLaunches<T> columns_;
   DeviceArray<T> work_, test_;
-  DeviceArray<unsigned long long> counter_, reports_;  ///< reports: growth and backward error, as bits of doubles
+  LaunchCounter counter_;
+  DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
   Merging<I>* merging_;  ///< for the first plan, or nullptr

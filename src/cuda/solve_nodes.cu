@@ -93,6 +93,13 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
     return complete;
   }
 
+  /// As Batch::leave().
+  __device__ void leave()
+  {
+#pragma unroll
+    for (int e = 0; e < entries; ++e) waits[e] = false;
+  }
+
   __device__ void add_to(N (&sum)[size], bool conjugate) const
   {
 #pragma unroll
@@ -147,7 +154,7 @@ template <class N, class V, class I, int size> struct NodeTriangle {
 /// source     as solve_in_level_order
 template <class N, class V, class I, int size, int lanes, bool many>
 __global__ void __launch_bounds__(level_order_threads)
-solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory, unsigned long long* counter,
+solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory, TurnCounter* counter,
                            Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
 {
   static_assert(size <= lanes);
@@ -189,7 +196,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
   __syncwarp();  // x may be b, of which all of the node's lanes have read all rows
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
-  for (Spin spin(own_row); !__all_sync(~0u, done); spin.turn()) {
+  const auto look = [&] {
     if (!summed && now.poll(box)) {
       now.add_to(sum, conjugate);
       k += step;
@@ -200,7 +207,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) continue;
+    if (!__any_sync(~0u, complete)) return;
     N value[size];
 #pragma unroll
     for (int p = 0; p < size; ++p) {
@@ -218,7 +225,9 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
       if (own_row >= 0) store_row<N>(x, own_row, mine);
     }
     done = done || complete;
-  }
+  };
+  Spin spin(own_row);
+  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) now.leave();
 }
 
 /// Body(an integral constant) for the rows of a node.
@@ -236,12 +245,11 @@ public:
         lanes_(granularity_.entries_a_row <= 20 ? 8 : 16),
         blocks_(choose_blocks(granularity_, lanes_, enough_levels)),
         memory_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size()),
-        columns_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size(),
+        columns_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size(), "level_order",
                  columns_in_cache(granularity_.rows_a_level * nodes_.size())),
-        counter_(1)
+        counter_("level_order")
   {
     with_kernel([&](auto kernel) { allow_shared_memory(kernel, blocks_.shared_bytes()); });
-    counter_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -318,7 +326,7 @@ private:
   LevelOrderBlocks blocks_;
   typename ValueBox<Number<T>>::Memory memory_;
   ValueLaunches<T> columns_;
-  DeviceArray<unsigned long long> counter_;
+  LaunchCounter counter_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ const std::vector<Code> codes = {
     Code::ok,           Code::invalid_argument, Code::bad_row_offsets,  Code::column_out_of_range,
     Code::unsorted_columns, Code::duplicate_column, Code::missing_diagonal, Code::zero_pivot,
     Code::not_finite,   Code::negative_pivot,   Code::unknown_strategy, Code::no_tiles,
-    Code::out_of_memory};
+    Code::out_of_memory, Code::device_failure,  Code::wait_expired};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -39,7 +39,8 @@ TEST(Status, has_a_name_and_a_sentence_of_its_own_for_every_code)
 TEST(Status, names_the_row_of_a_failure_that_has_one)
 {
   for (Code code : {Code::bad_row_offsets, Code::column_out_of_range, Code::unsorted_columns, Code::duplicate_column,
-                    Code::missing_diagonal, Code::zero_pivot, Code::not_finite, Code::negative_pivot})
+                    Code::missing_diagonal, Code::zero_pivot, Code::not_finite, Code::negative_pivot,
+                    Code::wait_expired})
     EXPECT_TRUE(contains(failed(code, 4711).message(), "row 4711")) << to_string(code);
 }
 

@@ -224,6 +224,18 @@ TEST_P(OurTypes, merge_no_more_than_they_may)
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("0.5"));
 }
 
+/* Of the kernels of a device; the view names a limit that is not the usual one. */
+TEST_P(OurTypes, take_a_limit_for_waits)
+{
+  {
+    Options negative("-pc_syncfree_wait_limit -1");
+    EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-1"));
+  }
+  from_options("-pc_syncfree_wait_limit 7.5");
+  ok(PCSetUp(pc_));
+  EXPECT_EQ(contains(view(pc_), "syncfree wait limit: 7.5 s"), contains(view(pc_), "syncfree backend: cuda")) << view(pc_);
+}
+
 /* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {

@@ -18,15 +18,19 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "syncfree/cuda/device.hpp"
 #include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/wait_watch.hpp"
 #include "syncfree/loop_body.hpp"
 #include "syncfree/loop_plan.hpp"
 #include "syncfree/loop_trace.hpp"
@@ -57,7 +61,7 @@ template <class I> struct LoopView {
   const I* other;
   const std::int32_t* count;
   unsigned* word;
-  unsigned long long* counter;
+  TurnCounter* counter;
 };
 
 /// Flag checker and flag setter of one iteration, for one of its `lanes` threads.
@@ -139,6 +143,44 @@ __device__ auto accessor_of([[maybe_unused]] const Body& body, [[maybe_unused]] 
   else return PlainAccessor();
 }
 
+/// Is T a number that can say that it is none?
+template <class T> constexpr bool has_nan = std::is_floating_point_v<T>;
+template <class R> constexpr bool has_nan<::cuda::std::complex<R>> = true;
+
+template <class T> __device__ T nan_of()
+{
+  if constexpr (std::is_floating_point_v<T>) return T(NAN);
+  else return T(NAN, NAN);
+}
+
+/// An entry in an iteration that does not get what it waits for (turns.cuh): it is NaN, read and written.
+template <class T> struct LeftPlace {
+  using Number = T;
+  T* entry;
+
+  __device__ T load() const
+  {
+    if constexpr (has_nan<T>) return nan_of<T>();
+    else return *entry;
+  }
+  __device__ void store(const T& v) const
+  {
+    if constexpr (has_nan<T>) *entry = nan_of<T>();
+    else *entry = v;
+  }
+  __device__ void add(const T& v) const { store(v); }
+};
+template <class T> struct LeftArray {
+  T* data;
+  __device__ Element<LeftPlace<T>> operator[](std::int64_t k) const { return Element<LeftPlace<T>>({data + k}); }
+};
+class LeftAccessor {
+public:
+  template <class T> using Number = T;
+  template <class V, class T> __device__ auto operator[](const Input<V, T>& a) const { return PlainAccessor()[a]; }
+  template <class T> __device__ LeftArray<T> operator[](const InOut<T>& a) const { return {a.data}; }
+};
+
 /// An entry of the array that numbers are handed over in.
 template <class T, class At> struct AwaitedPlace {
   using Number = T;
@@ -148,7 +190,8 @@ template <class T, class At> struct AwaitedPlace {
 
   __device__ T load() const
   {
-    if (at) at->await(location);
+    if (at && !at->await(location))
+      if constexpr (has_nan<T>) return nan_of<T>();
     return *entry;
   }
   __device__ void store(const T& v) const { *entry = v; }
@@ -180,11 +223,12 @@ public:
     return {a.data, place_in(body_, a) == hand_over_.place ? this : nullptr};
   }
 
-  /// What was written before is visible then. Nobody later than this iteration writes what it reads.
-  __device__ void await(std::int64_t location) const
+  /// What was written before is visible then. Nobody later than this iteration writes what it reads. False where the
+  /// wait is left.
+  __device__ bool await(std::int64_t location) const
   {
     const std::int64_t writer = hand_over_.writer(location);
-    if (writer >= 0 && writer < i_) wait_for(word_ + writer, launch_, Spin(i_));
+    return writer < 0 || writer >= i_ || wait_for(word_ + writer, launch_, Spin(i_));
   }
 
 private:
@@ -221,12 +265,20 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
   auto at = accessor_of<adds_together>(body, loop.shared);
   Waits<I, lanes> waits(loop, i, lane, launch);
   bool done = !live;
-  for (Spin spin(i); !__all_sync(~0u, done); spin.turn()) {
+  const auto look = [&] {
     bool ready = !done && waits.arrived();
     if (lanes > 1) ready = __all_sync(~0u, ready);
-    if (!ready) continue;
+    if (!ready) return;
     waits.settle();
     if (lane == 0) body(at, i);
+    waits.signal();
+    done = true;
+  };
+  Spin spin(i);
+  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) {
+    if (done) continue;
+    LeftAccessor left;
+    if (lane == 0) body(left, i);
     waits.signal();
     done = true;
   }
@@ -310,6 +362,7 @@ public:
   Status trace(const Body& body, Grain grain = Grain::chosen)
   try {
     on_device_ = OnDevice();
+    const WaitWatch::Use use(watch_);
     LoopTrace<I> trace;
     const Status status = trace_loop(body, &trace);
     if (!status.ok()) return status;
@@ -326,7 +379,8 @@ public:
 
   /// The loop as if iterations ran one after the other. Numbers are those of the sequential loop, compiled for the
   /// device, if reproducible(); else sums of several iterations are formed in any order. Never hangs, whatever the
-  /// numbers are. Allocates nothing and waits for nothing; may be captured.
+  /// numbers are; a run whose iterations wait for longer than 60 s is given up, and the call behind it says so
+  /// (wait_expired). Allocates nothing and waits for nothing; may be captured.
   ///   body    all its arrays in memory of the device, where they stay until the run has ended in `stream`; its
   ///           iterations() are asked for on the host
   ///   errors  invalid_argument if the body has another number of iterations than the one traced; device_failure
@@ -335,6 +389,7 @@ public:
     if (body.iterations() != on_device_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
     if (on_device_.iterations == 0) return {};
+    if (watch_->has_failed()) return watch_->take_failure(stream);
     if (on_device_.grain == Grain::warp) launch<32>(body, stream);
     else launch<1>(body, stream);
     return {};
@@ -361,33 +416,31 @@ private:
     DeviceArray<std::int64_t> begin;
     DeviceArray<I> other;
     DeviceArray<std::int32_t> count;
-    DeviceArray<unsigned> word;
-    DeviceArray<unsigned long long> counter;
+    KeptArray<unsigned> word;
+    std::optional<LaunchCounter> counter;
 
     OnDevice() = default;
     /// Has happened on return. Throws Failure.
     OnDevice(const Plan& plan, Grain chosen, const HandOver& found)
-        : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), hand_over(found),
-          counter(1)
+        : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), hand_over(found)
     {
-      if (signal != Signal::none) word = DeviceArray<unsigned>(static_cast<std::size_t>(plan.iterations));
+      counter.emplace("loop");
+      if (signal != Signal::none) word = KeptArray<unsigned>(static_cast<std::size_t>(plan.iterations), 0);
       if (signal != Signal::none && !hand_over.holds) {
         begin = DeviceArray<std::int64_t>(plan.begin);
         other = DeviceArray<I>(plan.other);
         count = DeviceArray<std::int32_t>(plan.count);
       }
-      word.fill(0, nullptr);
-      counter.fill(0, nullptr);
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
 
     LoopView<I> view() const
     {
-      return {iterations, signal, shared, begin.data(), other.data(), count.data(), word.data(), counter.data()};
+      return {iterations, signal, shared, begin.data(), other.data(), count.data(), word.data(), counter->data()};
     }
     std::size_t bytes() const
     {
-      return begin.bytes() + other.bytes() + count.bytes() + word.bytes() + counter.bytes();
+      return begin.bytes() + other.bytes() + count.bytes() + word.bytes() + (counter ? counter->bytes() : 0);
     }
   };
 
@@ -413,6 +466,7 @@ private:
     check_launch("run_awaiting_loop");
   }
 
+  std::shared_ptr<WaitWatch> watch_ = WaitWatch::at_hand();
   OnDevice on_device_;
 };
 

@@ -15,33 +15,78 @@
 #include <cuda/std/complex>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
+#include <type_traits>
 
 namespace syncfree::cuda {
 
-/// In debug builds a wait that takes this many polls names its row and traps.
-#ifdef SYNCFREE_SPIN_LIMIT
-class Spin {
+/// What a wait does when its launch has been given up (turns.cuh).
+enum class Patience {
+  none,  ///< leaves at once: for numbers of other blocks
+  some,  ///< for numbers of its block or cluster, which arrive when their threads have given up what they wait for
+  last   ///< for a page or a count without which it cannot go on: traps where even that does not help
+};
+/// Does a wait ask the clock itself, or is there a thread of the block that does so for it (watch_until())?
+enum class Clock { own, watched };
+
+/// To be asked when a wait has looked in vain many times, in turns.cuh. Returns what `looks` is to be: with the highest
+/// bit the wait is to be left, and so is the next one of this Spin.
+///   looks  of the wait since its launch was given up, or since the last call
+template <Patience patience, Clock clock = Clock::own> __device__ unsigned ask_clock(long long row, unsigned looks);
+
+/// The looks of one wait, which ends: by what it waits for or, false then, because its launch has been given up. Who
+/// leaves a wait takes NaN for what has not arrived, and goes on: what it owes others is published, whatever it is.
+///   row  that waits; without one that which note_row() has told for the block
+template <Patience patience, Clock clock = Clock::own> class SpinOf {
 public:
-  explicit __device__ Spin(long long row) : row_(row) {}
-  __device__ void turn()
+  SpinOf() = default;
+  explicit __device__ SpinOf(long long row) : row_(row) {}
+
+  /// By a thread alone: look() until done(), which is asked before each. The clock is asked outside of the loop that
+  /// looks, of which it would take registers and instructions.
+  ///   unrolled  looks behind each other, of loops that are short
+  template <int unrolled = 1, class Done, class Look>
+  __device__ __forceinline__ bool until(Done done, Look look)
   {
-    if (++turns_ < SYNCFREE_SPIN_LIMIT) return;
-    std::printf("syncfree: row %lld waits for ever\n", row_);
-    __trap();
+    return wait<unrolled>(done, look, [](bool mine) { return mine; });
+  }
+  /// By a warp, for which done() is the same in all lanes.
+  template <int unrolled = 1, class Done, class Look>
+  __device__ __forceinline__ bool until_for_warp(Done done, Look look)
+  {
+    return wait<unrolled>(done, look, [](bool mine) { return __any_sync(~0u, mine) != 0; });
   }
 
+  static constexpr unsigned looks_at_once = 4096;
+
 private:
-  long long row_;
-  long long turns_ = 0;
+  template <int unrolled, class Done, class Look, class Agree>
+  __device__ __forceinline__ bool wait(Done done, Look look, Agree agree)
+  {
+    for (bool ended = done(); !ended;) {
+      do {
+#pragma unroll
+        for (int u = 0; u < unrolled && !ended; ++u) {
+          look();
+          ended = done();
+        }
+      } while (!ended && (looks_ += unrolled) % looks_at_once != 0);
+      if (ended) break;
+      looks_ = ask_clock<patience, clock>(row_, looks_);
+      if (patience != Patience::last && agree(static_cast<int>(looks_) < 0)) return false;
+    }
+    return true;
+  }
+
+  long long row_ = -1;
+  unsigned looks_ = 0;
 };
+using Spin = SpinOf<Patience::none>;
+
+#ifdef SYNCFREE_TEST_HOOKS
+__device__ bool drops_publication();
 #else
-class Spin {
-public:
-  explicit __device__ Spin(long long) {}
-  __device__ void turn() {}
-};
+/// Of tests: is this the one that they ask to be left out?
+inline __device__ bool drops_publication() { return false; }
 #endif
 
 inline __device__ unsigned address_in_block(const void* shared)
@@ -49,227 +94,20 @@ inline __device__ unsigned address_in_block(const void* shared)
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-/// Scope of who may put a number into this block's shared memory: its cluster, where there are clusters.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define SYNCFREE_NEAR_SCOPE "cluster"
-#else
-#define SYNCFREE_NEAR_SCOPE "cta"
-#endif
-
-/// A relaxed store of one word or of two, where `wanted`, without a branch. P, W: the kinds of registers.
-#define SYNCFREE_STORE_IF(where, P, place, W, word)                                                                  \
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." where " [%0], %1; }" ::P(place), W(word),      \
-               "r"(static_cast<unsigned>(wanted))                                                                    \
-               : "memory")
-#define SYNCFREE_STORE_TWO_IF(where, P, place, low, high)                                                            \
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed." where ".v2.u64 [%0], {%1, %2}; }" ::P(place),  \
-               "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))                                               \
-               : "memory")
-inline __device__ void store_if(bool wanted, unsigned long long* place, unsigned long long word)
-{
-  SYNCFREE_STORE_IF("gpu.global.u64", "l", __cvta_generic_to_global(place), "l", word);
-}
-inline __device__ void store_if(bool wanted, unsigned* place, unsigned word)
-{
-  SYNCFREE_STORE_IF("gpu.global.u32", "l", __cvta_generic_to_global(place), "r", word);
-}
-/// The same where the place may be in shared memory of a block of the cluster.
-inline __device__ void store_anywhere_if(bool wanted, unsigned long long* place, unsigned long long word)
-{
-  SYNCFREE_STORE_IF("gpu.u64", "l", place, "l", word);
-}
-inline __device__ void store_anywhere_if(bool wanted, unsigned* place, unsigned word)
-{
-  SYNCFREE_STORE_IF("gpu.u32", "l", place, "r", word);
-}
-
 template <class T> using Shared = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 
-/// The word of a real number, and the NaN that means "not there yet". but_unset() makes another NaN of that one.
-template <class R> struct Word;
-template <> struct Word<double> {
-  using type = unsigned long long;
-  static constexpr type unset = ~0ull;
-  static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
-  static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
-  static __device__ type but_unset(double v)
-  {
-    return of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
-                               __double2loint(v)));
-  }
-};
-template <> struct Word<float> {
-  using type = unsigned;
-  static constexpr type unset = ~0u;
-  static __device__ type of(float v) { return __float_as_uint(v); }
-  static __device__ float number(type w) { return __uint_as_float(w); }
-  static __device__ type but_unset(float v) { return min(of(v), unset - 1); }
-};
-
-/// Places for n numbers that are their own flags.
-template <class T> struct Mailbox {
-  using word = typename Word<T>::type;
-  static constexpr int words = 1;
-
-  static __device__ T nothing() { return Word<T>::number(Word<T>::unset); }
-  static __device__ T poll(word* place)
-  {
-    return Word<T>::number(Shared<word>(*place).load(::cuda::memory_order_relaxed));
-  }
-  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
-  /// A computed NaN with the bits of `unset` becomes another NaN.
-  static __device__ void publish(word* place, const T& v)
-  {
-    Shared<word>(*place).store(Word<T>::but_unset(v), ::cuda::memory_order_relaxed);
-  }
-  /// The same, without a branch where not.
-  static __device__ void publish_if(bool wanted, word* place, const T& v)
-  {
-    store_if(wanted, place, Word<T>::but_unset(v));
-  }
-  /// And where the place may be one of a Tray in a block of the cluster.
-  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
-  {
-    store_anywhere_if(wanted, place, Word<T>::but_unset(v));
-  }
-  /// For the next solve; nobody reads the place in this one.
-  static __device__ void clear(word* place) { *place = Word<T>::unset; }
-};
-
-template <class R> struct Mailbox<::cuda::std::complex<R>> {
-  using T = ::cuda::std::complex<R>;
-  using part = Mailbox<R>;
-  using word = typename part::word;
-  static constexpr int words = 2;
-
-  static __device__ T nothing() { return {part::nothing(), part::nothing()}; }
-  static __device__ T poll(word* place) { return {part::poll(place), part::poll(place + 1)}; }
-  static __device__ bool arrived(const T& v) { return part::arrived(v.real()) && part::arrived(v.imag()); }
-  static __device__ void publish(word* place, const T& v)
-  {
-    part::publish(place, v.real());
-    part::publish(place + 1, v.imag());
-  }
-  static __device__ void publish_if(bool wanted, word* place, const T& v)
-  {
-    part::publish_if(wanted, place, v.real());
-    part::publish_if(wanted, place + 1, v.imag());
-  }
-  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
-  {
-    part::publish_anywhere_if(wanted, place, v.real());
-    part::publish_anywhere_if(wanted, place + 1, v.imag());
-  }
-  static __device__ void clear(word* place)
-  {
-    part::clear(place);
-    part::clear(place + 1);
-  }
-};
-
-/// Numbers of neighbouring columns at one place, 16 bytes that are moved at once. They are no single access: each half
-/// arrives as a whole, and the number is there when all its parts are.
-template <class R> struct alignas(16) Several {
-  static constexpr int count = 16 / sizeof(R);
-  R part[count];
-
-  Several() = default;
-  explicit __device__ Several(R v)
-  {
-#pragma unroll
-    for (R& p : part) p = v;
-  }
-};
-
-/// Its accesses, in memory and in shared memory.
-struct alignas(16) Halves {
-  unsigned long long low, high;
-
-  template <class R> static __device__ Halves of(Several<R> v)
-  {
-#pragma unroll
-    for (R& p : v.part) p = Word<R>::number(Word<R>::but_unset(p));
-    return of_ordinary(v);
-  }
-  /// No part is a NaN.
-  template <class R> static __device__ Halves of_ordinary(const Several<R>& v)
-  {
-    Halves h;
-    std::memcpy(&h, &v, sizeof h);
-    return h;
-  }
-  static __device__ Halves unset() { return {~0ull, ~0ull}; }
-
-  template <class R> __device__ Several<R> number() const
-  {
-    Several<R> v;
-    std::memcpy(&v, this, sizeof v);
-    return v;
-  }
-
-  static __device__ Halves read(const void* place)
-  {
-    Halves h;
-    const auto at = __cvta_generic_to_global(place);
-    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "l"(at) : "memory");
-    return h;
-  }
-  static __device__ Halves read_shared(const void* place)
-  {
-    Halves h;
-    const unsigned at = address_in_block(place);
-    asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "r"(at) : "memory");
-    return h;
-  }
-  __device__ void write_if(bool wanted, void* place) const
-  {
-    SYNCFREE_STORE_TWO_IF("gpu.global", "l", __cvta_generic_to_global(place), low, high);
-  }
-  __device__ void write_anywhere_if(bool wanted, void* place) const
-  {
-    SYNCFREE_STORE_TWO_IF("gpu", "l", place, low, high);
-  }
-  __device__ void write_shared_if(bool wanted, void* place) const
-  {
-    SYNCFREE_STORE_TWO_IF("cta.shared", "r", address_in_block(place), low, high);
-  }
-};
-
-template <class R> __device__ bool all_arrived(const Several<R>& v)
-{
-  bool all = true;
-#pragma unroll
-  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::unset;
-  return all;
-}
-
-template <class R> struct Mailbox<Several<R>> {
-  using T = Several<R>;
-  using word = unsigned long long;
-  static constexpr int words = 2;
-
-  static __device__ T nothing() { return Halves::unset().number<R>(); }
-  static __device__ T poll(word* place) { return Halves::read(place).number<R>(); }
-  static __device__ bool arrived(const T& v) { return all_arrived(v); }
-  static __device__ void publish(word* place, const T& v) { publish_if(true, place, v); }
-  static __device__ void publish_if(bool wanted, word* place, const T& v) { Halves::of(v).write_if(wanted, place); }
-  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
-  {
-    Halves::of(v).write_anywhere_if(wanted, place);
-  }
-  static __device__ void clear(word* place) { *reinterpret_cast<Halves*>(place) = Halves::unset(); }
-};
-
 /// Waits until *flag is `value`; then all that its publisher wrote before is visible to this thread, and after a
-/// __syncwarp() to its warp.
-inline __device__ void wait_for(unsigned* flag, unsigned value, Spin spin)
+/// __syncwarp() to its warp. False where the wait is left.
+inline __device__ bool wait_for(unsigned* flag, unsigned value, Spin spin)
 {
-  while (Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) != value) spin.turn();
+  const auto is_there = [=] { return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value; };
+  return spin.until<4>(is_there, [] {});
 }
 
 /// To be called by one thread of a warp behind a __syncwarp(): publishes what the whole warp has written.
 inline __device__ void publish(unsigned* flag, unsigned value)
 {
+  if (drops_publication()) return;
   Shared<unsigned>(*flag).store(value, ::cuda::memory_order_release);
 }
 
@@ -280,21 +118,13 @@ inline __device__ bool is_published(unsigned* flag, unsigned value)
 }
 
 /// A flag with nothing behind it: its value is all that there is to know.
-inline __device__ void tell(unsigned* flag, unsigned value)
+template <class W> __device__ void tell(W* flag, std::common_type_t<W> value)
 {
-  Shared<unsigned>(*flag).store(value, ::cuda::memory_order_relaxed);
+  Shared<W>(*flag).store(value, ::cuda::memory_order_relaxed);
 }
 
 /// What a flag holds now; see_published() must stand between that and the data.
-inline __device__ unsigned look_at(unsigned* flag)
-{
-  return Shared<unsigned>(*flag).load(::cuda::memory_order_relaxed);
-}
-
-inline __device__ unsigned long long look_at(unsigned long long* count)
-{
-  return Shared<unsigned long long>(*count).load(::cuda::memory_order_relaxed);
-}
+template <class W> __device__ W look_at(W* flag) { return Shared<W>(*flag).load(::cuda::memory_order_relaxed); }
 
 /// Behind looks at flags: all that the publishers of what was seen wrote before is visible to this thread.
 inline __device__ void see_published()
@@ -316,6 +146,7 @@ template <class R> __device__ void add_part(::cuda::std::complex<R>* sum, const 
 }
 inline __device__ void count_part(unsigned* count)
 {
+  if (drops_publication()) return;
   Shared<unsigned>(*count).fetch_add(1, ::cuda::memory_order_release);
 }
 /// The same for several parts: all of them with add_part(), announce_parts() once, then their counts.
@@ -325,6 +156,7 @@ inline __device__ void announce_parts()
 }
 inline __device__ void count_announced(unsigned* count)
 {
+  if (drops_publication()) return;
   Shared<unsigned>(*count).fetch_add(1, ::cuda::memory_order_relaxed);
 }
 inline __device__ unsigned count_of(unsigned* count)
@@ -334,6 +166,7 @@ inline __device__ unsigned count_of(unsigned* count)
 /// Both between threads of one block.
 inline __device__ void count_own_part(unsigned* count)
 {
+  if (drops_publication()) return;
   ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).fetch_add(1, ::cuda::memory_order_release);
 }
 inline __device__ unsigned own_count_of(unsigned* count)
@@ -341,29 +174,13 @@ inline __device__ unsigned own_count_of(unsigned* count)
   return ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).load(::cuda::memory_order_acquire);
 }
 
-/// What a block does in a launch, and the how-manieth launch it is.
-struct Turn {
-  unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started
-  unsigned long long launch;  ///< from 0 on
-};
-
 /// The next of the numbers that are given out from *next on, each once; the first of the next `count`.
 template <class W> __device__ W take_numbers(W* next, W count)
 {
   return Shared<W>(*next).fetch_add(count, ::cuda::memory_order_relaxed);
 }
 template <class W> __device__ W take_number(W* next) { return take_numbers(next, W(1)); }
-
-/// Called by all threads of a block. Tickets replace the order in which blocks are dispatched, which nobody promises.
-/// The counter is never set back: each launch of `gridDim.x` blocks takes as many tickets.
-///   counter  0 before the first launch; launches with one counter run one after the other, with equal grids
-inline __device__ Turn take_turn(unsigned long long* counter)
-{
-  __shared__ unsigned long long ticket;
-  if (threadIdx.x == 0) ticket = take_number(counter);
-  __syncthreads();
-  return {ticket % gridDim.x, ticket / gridDim.x};
-}
+template <class W> __device__ W take_number_down(W* next) { return take_numbers(next, W(-1)); }
 
 /// Two launches that follow each other may overlap where the second is launched so (launch.hpp): it starts when all
 /// blocks of the first have called let_next_start(), and sees what the first wrote behind await_launch_before().
@@ -380,81 +197,6 @@ inline __device__ void await_launch_before()
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-
-/// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is filled
-/// once, or cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for
-/// example.
-template <class T> struct Tray {
-  static __device__ T look(const T* place)
-  {
-    const unsigned at = address_in_block(place);
-    typename Word<T>::type word;
-    if constexpr (sizeof(T) == 8)
-      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u64 %0, [%1];" : "=l"(word) : "r"(at) : "memory");
-    else
-      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
-    return Word<T>::number(word);
-  }
-  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
-  static __device__ void put(T* place, const T& v) { store(place, Word<T>::but_unset(v)); }
-  /// The same of a v that is not NaN, without a branch where not.
-  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
-  {
-    const unsigned at = address_in_block(place);
-    if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::of(v));
-    else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::of(v));
-  }
-  static __device__ void clear(T* place) { store(place, Word<T>::unset); }
-
-private:
-  static __device__ void store(T* place, typename Word<T>::type word)
-  {
-    if constexpr (sizeof(T) == 8)
-      asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(word) : "memory");
-    else
-      asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(address_in_block(place)), "r"(word) : "memory");
-  }
-};
-
-template <class R> struct Tray<::cuda::std::complex<R>> {
-  using T = ::cuda::std::complex<R>;
-  static __device__ T look(const T* place)
-  {
-    const R* parts = reinterpret_cast<const R*>(place);
-    return {Tray<R>::look(parts), Tray<R>::look(parts + 1)};
-  }
-  static __device__ bool arrived(const T& v) { return Tray<R>::arrived(v.real()) && Tray<R>::arrived(v.imag()); }
-  static __device__ void put(T* place, const T& v)
-  {
-    R* parts = reinterpret_cast<R*>(place);
-    Tray<R>::put(parts, v.real());
-    Tray<R>::put(parts + 1, v.imag());
-  }
-  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
-  {
-    R* parts = reinterpret_cast<R*>(place);
-    Tray<R>::put_ordinary_if(wanted, parts, v.real());
-    Tray<R>::put_ordinary_if(wanted, parts + 1, v.imag());
-  }
-  static __device__ void clear(T* place)
-  {
-    R* parts = reinterpret_cast<R*>(place);
-    Tray<R>::clear(parts);
-    Tray<R>::clear(parts + 1);
-  }
-};
-
-template <class R> struct Tray<Several<R>> {
-  using T = Several<R>;
-  static __device__ T look(const T* place) { return Halves::read_shared(place).number<R>(); }
-  static __device__ bool arrived(const T& v) { return all_arrived(v); }
-  static __device__ void put(T* place, const T& v) { Halves::of(v).write_shared_if(true, place); }
-  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
-  {
-    Halves::of_ordinary(v).write_shared_if(wanted, place);
-  }
-  static __device__ void clear(T* place) { Halves::unset().write_shared_if(true, place); }
-};
 
 /// How far a block has come: a count in shared memory, told by one thread. Who has read it sees what that thread, and
 /// others before a barrier with it, did before.
@@ -500,9 +242,33 @@ public:
                  : "memory");
     return open != 0;
   }
-  __device__ void wait(unsigned parity, Spin spin) const
+  __device__ void wait(unsigned parity) const
   {
-    while (!is_open(parity)) spin.turn();
+    if (is_open(parity)) return;
+    for (unsigned looks = 0; !opens_soon(parity);)
+      looks = ask_clock<Patience::last>(-1, looks + Spin::looks_at_once);
+  }
+
+  /// Where the block has a thread that looks at the clock.
+  __device__ void wait_watched(unsigned parity) const
+  {
+    while (!is_open(parity)) {}
+  }
+  /// So many looks, in a loop of two instructions a look and three for every four.
+  __device__ bool opens_soon(unsigned parity) const
+  {
+    static_assert(Spin::looks_at_once % 4 == 0, "looks come in fours");
+    unsigned open;
+#define SYNCFREE_LOOK "mbarrier.test_wait.parity.shared.b64 p, [%1], %2; @p bra done;"
+    asm volatile("{ .reg .pred p, more; .reg .u32 left; mov.u32 left, %3; "
+                 "again: " SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK
+                 "sub.u32 left, left, 4; setp.ne.u32 more, left, 0; @more bra again; "
+                 "done: selp.u32 %0, 1, 0, p; }"
+                 : "=r"(open)
+                 : "r"(address_in_block(&word_)), "r"(parity), "n"(Spin::looks_at_once)
+                 : "memory");
+#undef SYNCFREE_LOOK
+    return open != 0;
   }
 
   /// An arrival when all that this thread has begun to fetch into shared memory (cp.async) is there.
@@ -546,8 +312,8 @@ inline __device__ void gates_are_made()
 
 /// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole
 /// warps, have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not
-/// wait. The instructions are those of __syncthreads(), for which the compiler brings a warp together; a __syncwarp()
-/// in front of them took 6 % of a solve of `courier`.
+/// wait. A warp must come as a whole: ptxas puts a WARPSYNC before each, as for __syncthreads() (config/poll_loops.py
+/// fails where one is missing); a __syncwarp() of our own before them took 6 % of a solve of `courier`.
 inline __device__ void meet(unsigned barrier, unsigned threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
@@ -596,4 +362,31 @@ inline __device__ bool replace(unsigned* place, unsigned seen, unsigned v)
                                                           ::cuda::memory_order_relaxed);
 }
 
+/// *place = v; returns what stood there.
+inline __device__ unsigned long long exchange(unsigned long long* place, unsigned long long v)
+{
+  return Shared<unsigned long long>(*place).exchange(v, ::cuda::memory_order_relaxed);
+}
+
+/// A word in shared memory that says all that there is to know.
+inline __device__ void tell_block(unsigned long long* place, unsigned long long v)
+{
+  asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(v) : "memory");
+}
+inline __device__ unsigned long long look_in_block(const unsigned long long* place)
+{
+  unsigned long long v;
+  asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(v) : "r"(address_in_block(place)) : "memory");
+  return v;
+}
+
+/// To memory of the host.
+inline __device__ void tell_host(unsigned long long* place, unsigned long long v)
+{
+  ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_system>(*place).store(v, ::cuda::memory_order_relaxed);
+}
+
 }  // namespace syncfree::cuda
+
+#include "syncfree/cuda/mailbox.cuh"
+#include "syncfree/cuda/turns.cuh"

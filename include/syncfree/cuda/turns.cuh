@@ -1,0 +1,161 @@
+#pragma once
+
+/// The part of ready.cuh that knows of launches: tickets, and waits that end.
+///
+/// A protocol without a flaw needs no limit: a waiter waits only for work that goes on. A flaw (memory that something
+/// else has overwritten, a replay that must not be, an object that two threads use) would be a device that spins for
+/// ever. So a block remembers when one of its waits first lasted longer than a few thousand looks, and when that is
+/// `limit` ago one of its threads gives the launch up: it tells the host which row waited, once, and all waits of all
+/// blocks leave as soon as they see it.
+///   - What leaves a wait for a number goes on with the sentinel, which is a NaN: so is all that is computed from it,
+///     and publishing makes another NaN of the sentinel, so that what waits for that is served as always. Flags and
+///     counts tell of data that may be old: what leaves these puts NaN in the place of its sum.
+///   - Nothing is left out: all barriers are met, all gates arrived at, each place of the next launch's mailbox is
+///     cleared. Indices are never among what is waited for, but in pages (Gate), whose waits do not end so.
+///   - What comes from threads of the same block or cluster comes as soon as these have given up what they wait for, so
+///     such a wait is left later only (Patience::some), when no thread of the cluster can still be under way to it: no
+///     block ends while another one may put numbers into its memory. A gate that is shut even then traps
+///     (Patience::last): its page must not be read.
+///
+/// Memory order. The first look at the clock, the mark of a launch and its record decide nothing but when a wait ends,
+/// and a NaN may be seen in place of a number at any time, so relaxed accesses are enough for all of them. A launch is
+/// named by its number, so that nothing has to be set back; a thread that does not know it yet, which its block's first
+/// one tells behind the barrier of take_turn(), sees 0 and goes on. The record's row is written behind its name, at the
+/// scope of the system, with a fence between them; the host reads the row, then the name. That it reads the row in the
+/// first call behind the launch follows from the launch having ended, which a caller that has looked at x waited for.
+///
+/// Cost: looks are counted, and each 4096th that finds nothing asks the clock. What is asked is in shared memory, where
+/// take_turn() puts it.
+
+#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/turn_counter.hpp"
+
+namespace syncfree::cuda {
+
+/// What a block knows of its launch.
+struct WaitPlace {
+  TurnCounter* counter;
+  unsigned long long ticket;  ///< of the block or of its cluster
+  unsigned long long limit;   ///< of the counter
+  unsigned long long launch;  ///< from 1 on; 0: not known yet
+  unsigned long long since;   ///< when a wait had lasted long; 0: none has
+  long long row;              ///< of the block, for waits that do not name theirs
+  unsigned long long over;    ///< of a block that is watched: 1: its waits are to be left
+  unsigned long long ended;   ///< of such a block: 1: there is nothing left to wait for
+  unsigned drops;             ///< of tests: 0 where no publication is to be left out
+
+  /// By one thread; then a barrier.
+  __device__ void begin(TurnCounter* of)
+  {
+    counter = of;
+    limit = of->limit;
+    launch = since = over = ended = 0;
+#ifdef SYNCFREE_TEST_HOOKS
+    drops = look_at(&of->drop);
+#endif
+  }
+};
+
+inline __device__ WaitPlace& wait_place()
+{
+  __shared__ WaitPlace place;
+  return place;
+}
+
+/// For Spins without a row. By one thread; then a barrier.
+inline __device__ void note_row(long long row) { wait_place().row = row; }
+
+/// What a block does in a launch, and the how-manieth launch it is.
+struct Turn {
+  unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started
+  unsigned long long launch;  ///< from 0 on
+};
+
+/// Called by all threads of a block. Tickets replace the order in which blocks are dispatched, which nobody promises.
+/// The counter is never set back: each launch of `gridDim.x` blocks takes as many tickets.
+inline __device__ Turn take_turn(TurnCounter* counter)
+{
+  WaitPlace& own = wait_place();
+  if (threadIdx.x == 0) {
+    own.begin(counter);
+    own.ticket = take_number(&counter->next);
+  }
+  __syncthreads();
+  const unsigned long long ticket = own.ticket, launch = ticket / gridDim.x;
+  if (threadIdx.x == 0) tell_block(&own.launch, launch + 1);
+  return {ticket % gridDim.x, launch};
+}
+
+#ifdef SYNCFREE_TEST_HOOKS
+inline __device__ bool drops_publication()
+{
+  WaitPlace& own = wait_place();
+  return own.drops != 0 && look_at(&own.counter->drop) != 0 && take_number_down(&own.counter->drop) == 1;
+}
+#endif
+
+inline __device__ unsigned long long nanoseconds()
+{
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// By any thread; whoever is first tells the host. `row`: that waits in vain.
+inline __device__ void give_launch_up(long long row)
+{
+  TurnCounter& counter = *wait_place().counter;
+  const unsigned long long launch = look_in_block(&wait_place().launch);
+  WaitRecord* const record = counter.record;
+  if (launch == 0 || exchange(&counter.given_up, launch) == launch || !record) return;
+  tell_host(&record->name, reinterpret_cast<unsigned long long>(counter.name));
+  __threadfence_system();
+  tell_host(&record->row, static_cast<unsigned long long>(row) + 1);
+}
+
+/// Has the block at hand? The first that asks begins to count.
+inline __device__ bool has_waited_too_long()
+{
+  WaitPlace& own = wait_place();
+  if (own.limit == 0) return false;
+  const unsigned long long now = nanoseconds(), since = look_in_block(&own.since);
+  if (since == 0) tell_block(&own.since, now);
+  return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(own.limit);
+}
+
+/// No thread looks at a number of its cluster, or at a gate, so often while those that it waits for are at work: a
+/// fifth of a second, and some seconds.
+constexpr unsigned looks_of_patience = 1u << 22, looks_of_last_patience = 1u << 28;
+
+template <Patience patience, Clock clock> __device__ unsigned ask_clock(long long row, unsigned looks)
+{
+  WaitPlace& own = wait_place();
+  if (clock == Clock::watched) {
+    if (look_in_block(&own.over) == 0) return 0;
+  } else if (look_at(&own.counter->given_up) != look_in_block(&own.launch)) {
+    if (!has_waited_too_long()) return 0;
+    give_launch_up(row < 0 ? own.row : row);
+  }
+  constexpr unsigned leave = 0x80000000;
+  if (patience == Patience::none || (patience == Patience::some && looks >= looks_of_patience)) return leave;
+  if (looks >= looks_of_last_patience) __trap();
+  return looks;
+}
+
+/// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
+/// registers for it. Some thread of the block must always be here while others wait.
+///   soon  looks Spin::looks_at_once times, or until there is what it waits for; is it?
+template <class Soon> __device__ void watch_until(Soon soon)
+{
+  for (unsigned looks = 0; !soon();) {
+    looks += Spin::looks_at_once;
+    if (look_in_block(&wait_place().over) != 0) {
+      looks = ask_clock<Patience::last>(-1, looks);
+    } else if (static_cast<int>(looks = ask_clock<Patience::none>(-1, looks)) < 0) {
+      tell_block(&wait_place().over, 1);
+      looks = 0;
+    }
+  }
+}
+
+}  // namespace syncfree::cuda

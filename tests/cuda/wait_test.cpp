@@ -1,0 +1,336 @@
+/// Waits that end: a kernel that leaves one publication out gives up, computes NaN, and the next call says so.
+
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../battery.hpp"
+#include "../watchdog.hpp"
+#include "device_support.hpp"
+#include "syncfree/cuda/wait_watch.hpp"
+
+namespace syncfree {
+namespace {
+
+using cuda::WaitWatch;
+constexpr double limit = 0.2;  ///< seconds
+
+bool waits_end() { return std::getenv("SYNCFREE_WAIT_LIMIT") == nullptr; }
+
+SolverOptions options_of(const std::string& strategy)
+{
+  SolverOptions options{strategy, 2};
+  options.wait_limit = limit;
+  return options;
+}
+
+/// A strategy, a matrix for it, a part of what it says of its plan, and the name that its waits have.
+struct Waiting {
+  std::string strategy;
+  OwnedCsr<double, I> A;
+  std::string plan;
+  const char* name;
+  bool reproducible = true;
+};
+
+OwnedCsr<double, I> chain(I n) { return line_of_points(n, 1, 2); }
+
+std::vector<Waiting> all_that_wait()
+{
+  std::vector<Waiting> all;
+  const auto add = [&](const char* strategy, OwnedCsr<double, I> A, const char* plan, bool reproducible = true) {
+    all.push_back({strategy, std::move(A), plan, strategy, reproducible});
+  };
+  add("level_order", chain(3000), "lane");
+  add("level_order", waves_of_rows(12, 600, 3), "lane");  // L and U in one launch
+  add("level_order", line_of_points(700, 3, 1), "nodes of 3");
+  add("csr_level_order", chain(3000), "lane");
+  add("csr_two_phase", chain(3000), "");
+  add("csr_writing_first", chain(3000), "");
+  add("csc_sync_free", chain(3000), "", false);
+  add("csc_level_order", chain(3000), "", false);
+  add("merged", chain(3000), "groups");
+  add("loop", chain(3000), "iteration");
+  add("courier", make_poisson<double, I>(70, 66, 1), "lines");
+  add("courier", make_poisson<double, I>(33, 32, 31), "8 x 4 lines");
+  add("courier", box_of_points(30, 30, 30, 1), "ghosts");
+  add("courier", box_of_points(110, 110, 3, 1), "in one place");
+  add("courier", box_of_points(20, 20, 18, 3), "nodes of 3");
+  return all;
+}
+
+std::unique_ptr<Cuda> made(const Waiting& w)
+{
+  auto p = make_cuda_preconditioner<double, I>();
+  EXPECT_EQ(p->analyse(w.A.pattern(), {}, options_of(w.strategy)).message(), "success");
+  EXPECT_EQ(p->refresh(w.A.view(), PivotRule()).message(), "success");
+  EXPECT_NE(p->summarize().plan.find(w.plan), std::string::npos) << p->summarize().plan;
+  return p;
+}
+
+bool has_nan(const std::vector<double>& x)
+{
+  return std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); });
+}
+
+double seconds_of(const std::function<void()>& body)
+{
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void expect_failure(const Status& status, const Waiting& w)
+{
+  EXPECT_EQ(status.code, Code::wait_expired) << status.message();
+  EXPECT_EQ(status.detail, w.name);
+  EXPECT_GE(status.row, 0);
+  EXPECT_LT(status.row, w.A.n);
+  EXPECT_EQ(status.value, limit);
+}
+
+/// The solution as it was, by the same plan and then by new numbers.
+void expect_as_before(Cuda* p, const Waiting& w, const DeviceVector& b, const std::vector<double>& truth)
+{
+  const DeviceVector x(w.A.n);
+  for (const bool refreshes : {false, true}) {
+    p->use(Memory::host, nullptr);
+    if (refreshes) {
+      ASSERT_EQ(p->refresh(w.A.view(), PivotRule()).message(), "success");
+    }
+    solve(*p, b, x, w.A.n);
+    expect_near(x.get(), truth);
+    EXPECT_TRUE(!w.reproducible || x.get() == truth);
+  }
+}
+
+/// Leaves the n-th publication of a kernel out, or the next ones until one was waited for: some numbers are read by no
+/// other row. Numbers that no row reads may be waited for all the same, before a block ends.
+void drop_one(const Waiting& w, unsigned n)
+{
+  SCOPED_TRACE(testing::Message() << w.strategy << ", " << w.plan << ", publication " << n);
+  const Watchdog watchdog(w.strategy + " without a publication", 60);
+  const auto p = made(w);
+  const DeviceVector b(random_vector<double>(w.A.n, 5)), x(w.A.n), other(w.A.n);
+  solve(*p, b, x, w.A.n);
+  const auto truth = x.get();
+  ASSERT_FALSE(has_nan(truth));
+  bool was_missed = false;
+  for (unsigned further = 0; further < 64 && !was_missed; ++further) {
+    ASSERT_GT(WaitWatch::drop_publication(w.name, n + further), 0);
+    solve(*p, b, x, w.A.n);
+    const double seconds = seconds_of([&] { EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess); });
+    EXPECT_LT(seconds, 20 * limit);
+    const Status status = p->solve(Operation::none, b.data(), other.data(), {1, w.A.n, w.A.n});
+    if (status.ok()) continue;
+    expect_failure(status, w);
+    was_missed = has_nan(x.get());
+    if (w.strategy != "csr_two_phase") {
+      EXPECT_GT(seconds, 0.5 * limit) << "gave up at once";
+    }
+  }
+  EXPECT_TRUE(was_missed);
+  expect_as_before(p.get(), w, b, truth);
+}
+
+TEST(DeviceWaits, end_in_every_strategy)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  for (const Waiting& w : all_that_wait()) drop_one(w, w.strategy == "courier" ? 100 : 1);
+}
+
+/// Host memory: the call itself knows.
+TEST(DeviceWaits, are_reported_at_once_to_callers_with_host_memory)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  const Waiting w = {"level_order", chain(3000), "", "level_order"};
+  const Watchdog watchdog("a wait", 30);
+  const auto p = made(w);
+  const auto b = random_vector<double>(w.A.n, 5);
+  std::vector<double> x(b.size()), truth(b.size());
+  ASSERT_EQ(p->solve(Operation::none, b.data(), truth.data(), {1, w.A.n, w.A.n}).message(), "success");
+  ASSERT_GT(WaitWatch::drop_publication(w.name, 1), 0);
+  expect_failure(p->solve(Operation::none, b.data(), x.data(), {1, w.A.n, w.A.n}), w);
+  EXPECT_TRUE(has_nan(x));
+  ASSERT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, w.A.n, w.A.n}).message(), "success");
+  EXPECT_EQ(x, truth);
+}
+
+/// Several right-hand sides in one launch, on tiles, lines, rows by level, and merged.
+TEST(DeviceWaits, end_in_solves_of_several_columns)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  const I count = 5;
+  const std::vector<Waiting> all = {{"level_order", chain(3000), "", "level_order"},
+                                    {"merged", chain(3000), "", "merged"},
+                                    {"courier", make_poisson<double, I>(33, 32, 31), "lines", "courier"},
+                                    {"courier", box_of_points(30, 30, 30, 1), "ghosts", "courier"}};
+  for (const Waiting& w : all) {
+    SCOPED_TRACE(w.strategy + " " + w.plan);
+    const Watchdog watchdog("columns of " + w.strategy, 30);
+    const auto p = made(w);
+    p->use(Memory::device, nullptr);
+    const DeviceVector b(random_vector<double>(static_cast<std::size_t>(w.A.n) * count, 5));
+    const DeviceVector x(static_cast<std::size_t>(w.A.n) * count);
+    const auto solved = [&] { return p->solve(Operation::none, b.data(), x.data(), {count, w.A.n, w.A.n}); };
+    ASSERT_EQ(solved().message(), "success");
+    const auto truth = x.get();
+    bool was_missed = false;
+    for (unsigned n = 200; n < 264 && !was_missed; ++n) {
+      ASSERT_GT(WaitWatch::drop_publication(w.name, n), 0);
+      ASSERT_EQ(solved().message(), "success");
+      const bool is_nan = has_nan(x.get());
+      const Status status = solved();
+      if (status.ok()) continue;
+      expect_failure(status, w);
+      was_missed = is_nan;
+    }
+    EXPECT_TRUE(was_missed);
+    ASSERT_EQ(solved().message(), "success");
+    EXPECT_EQ(x.get(), truth);
+  }
+}
+
+/// The factorization, by each of its kernels.
+TEST(DeviceWaits, end_in_factorizations)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  PivotRule shifted;
+  shifted.shift = Shift::inblocks;
+  struct Factored {
+    OwnedCsr<double, I> A;
+    PivotRule rule;
+    const char* strategy;
+    const char* name;
+  };
+  const std::vector<Factored> all = {
+      {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: a row a warp
+      {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "factorization"},      // wide ones: several rows
+      {line_of_points(200, 12, 2), PivotRule(), "level_order", "factorization"},      // long rows, entry by entry
+      {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // and row by row
+      {make_poisson<double, I>(40, 41, 1), PivotRule(), "courier", "courier"},        // pivots by a solver of L
+      {chain(3000), PivotRule(), "loop", "loop"}};
+  for (const Factored& f : all) {
+    SCOPED_TRACE(testing::Message() << f.strategy << ", " << f.A.n << " rows");
+    const Watchdog watchdog("a factorization", 30);
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(f.A.pattern(), {}, options_of(f.strategy)).message(), "success");
+    ASSERT_EQ(p->refresh(f.A.view(), f.rule).message(), "success");
+    const auto truth = p->values();
+    Status status;
+    for (unsigned n = 1; n < 64 && status.ok(); ++n) {
+      ASSERT_GT(WaitWatch::drop_publication(f.name, n), 0);
+      status = p->refresh(f.A.view(), f.rule);
+    }
+    EXPECT_EQ(status.code, Code::wait_expired) << status.message();
+    EXPECT_EQ(status.detail, f.name);
+    std::vector<double> b(static_cast<std::size_t>(f.A.n), 1), x = b;
+    EXPECT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, f.A.n, f.A.n}).code, Code::invalid_argument);
+    ASSERT_EQ(p->refresh(f.A.view(), f.rule).message(), "success");
+    EXPECT_TRUE(p->values().lower == truth.lower && p->values().upper == truth.upper &&
+                p->values().inverse_pivot == truth.inverse_pivot);
+  }
+}
+
+/// A replay that gave up is found by the next call; then replays are right again.
+TEST(DeviceWaits, end_in_replays_of_captured_solves)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  const Waiting w = {"level_order", chain(3000), "", "level_order"};
+  const Watchdog watchdog("a replay", 30);
+  const auto p = made(w);
+  const DeviceVector b(random_vector<double>(w.A.n, 5)), x(w.A.n), other(w.A.n);
+  cudaStream_t stream;
+  CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  solve(*p, b, x, w.A.n, stream);
+  const auto truth = x.get();
+  CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  solve(*p, b, x, w.A.n, stream);
+  cudaGraph_t graph;
+  cudaGraphExec_t replay;
+  CUDA(cudaStreamEndCapture(stream, &graph));
+  CUDA(cudaGraphInstantiate(&replay, graph, 0));
+  ASSERT_GT(WaitWatch::drop_publication(w.name, 1), 0);
+  CUDA(cudaGraphLaunch(replay, stream));
+  EXPECT_TRUE(has_nan(x.get()));
+  expect_failure(p->solve(Operation::none, b.data(), other.data(), {1, w.A.n, w.A.n}), w);
+  for (int round = 0; round < 3; ++round) {
+    CUDA(cudaGraphLaunch(replay, stream));
+    EXPECT_EQ(x.get(), truth);
+  }
+  CUDA(cudaGraphExecDestroy(replay));
+  CUDA(cudaGraphDestroy(graph));
+  CUDA(cudaStreamDestroy(stream));
+}
+
+/// Sweeps, and a call that asks for no limit.
+TEST(DeviceWaits, end_in_sweeps)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  const auto A = chain(3000);
+  const Watchdog watchdog("a sweep", 30);
+  const auto r = make_cuda_relaxation<double, I>();
+  ASSERT_EQ(r->analyse(A.pattern(), {}, options_of("level_order")).message(), "success");
+  ASSERT_EQ(r->refresh(A.view(), 1, 0, 0).message(), "success");
+  const auto b = random_vector<double>(A.n, 5);
+  std::vector<double> x(b.size(), 0), truth = x;
+  ASSERT_EQ(r->relax(Sweep::forward, true, 1, b.data(), truth.data()).message(), "success");
+  ASSERT_GT(WaitWatch::drop_publication("level_order", 1), 0);
+  EXPECT_EQ(r->relax(Sweep::forward, true, 1, b.data(), x.data()).code, Code::wait_expired);
+  ASSERT_EQ(r->relax(Sweep::forward, true, 1, b.data(), x.data()).message(), "success");
+  EXPECT_EQ(x, truth);
+}
+
+/// The NaN that stands for "not there yet", as a right-hand side, in each part of a number and in all rows.
+template <class T> class DeviceSentinelOf : public testing::Test {};
+using Scalars = testing::Types<double, float, std::complex<double>, std::complex<float>>;
+TYPED_TEST_SUITE(DeviceSentinelOf, Scalars);
+
+template <class R> void set_sentinel(R* part) { std::memset(part, 0xff, sizeof *part); }
+template <class R> void set_sentinel(std::complex<R>* v, bool imaginary)
+{
+  set_sentinel(reinterpret_cast<R*>(v) + (imaginary ? 1 : 0));
+}
+template <class R> void set_sentinel(R* v, bool) { set_sentinel(v); }
+
+TYPED_TEST(DeviceSentinelOf, right_sides_are_data)
+{
+  using T = TypeParam;
+  const I count = 3, bad = 1;
+  for (const auto& [x, y, z] : {std::array<I, 3>{20, 17, 1}, {9, 8, 7}}) {
+    const auto A = make_poisson<T, I>(x, y, z);
+    const auto clean = random_vector<T>(static_cast<std::size_t>(A.n) * count, 5);
+    for (const std::string& strategy : device_strategies())
+      for (const bool imaginary : {true, false})
+        for (const bool everywhere : {false, true}) {
+          SCOPED_TRACE(testing::Message() << strategy << (imaginary ? " imaginary" : " real") << everywhere);
+          const Watchdog watchdog(strategy + " of sentinels", patience);
+          auto p = make_cuda_preconditioner<T, I>();
+          ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 1, false, {"paper", A.n / 7 + 1}}).message(), "success");
+          ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+          auto numbers = clean;
+          for (I i = 0; i < A.n; ++i)
+            if (everywhere || i == A.n / 2) set_sentinel(&numbers[static_cast<std::size_t>(bad * A.n + i)], imaginary);
+          const DeviceVectorOf<T> b(numbers), of_clean(clean), found(clean.size());
+          p->use(Memory::device, nullptr);
+          const auto solved = [&](const DeviceVectorOf<T>& from) {
+            EXPECT_EQ(p->solve(Operation::none, from.data(), found.data(), {count, A.n, A.n}).message(), "success");
+            return found.get();
+          };
+          const auto v = solved(b);
+          const auto is_finite = [](const T& a) { return std::isfinite(std::abs(a)); };
+          EXPECT_FALSE(is_finite(v[static_cast<std::size_t>(bad * A.n + A.n / 2)]));
+          for (const I c : {0, 2})
+            EXPECT_TRUE(std::all_of(&v[c * A.n], &v[c * A.n] + A.n, is_finite)) << "column " << c;
+          const auto after = solved(of_clean);
+          EXPECT_TRUE(std::all_of(after.begin(), after.end(), is_finite)) << "a solve behind it";
+        }
+  }
+}
+
+}  // namespace
+}  // namespace syncfree
