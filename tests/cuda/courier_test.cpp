@@ -324,6 +324,7 @@ OwnedCsr<double, I> grid_with_holes(I x, I y)
 
 void expect_solves(Cuda* p, const OwnedCsr<double, I>& A)
 {
+  p->use(Memory::host, nullptr);  // A's values; solve() below has told it of the device's
   ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   const auto b = random_vector<double>(A.n, 5);
   const DeviceVector from(b), to(A.n);
