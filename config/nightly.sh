@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs what test.sh leaves out because it takes long: all sizes and rounds under the sanitizers, the tests with PETSc
-# under them, and many more damaged files. Ends with `N passed, N failed[, N skipped]`.
+# under them, many more damaged files, and times where all cores are busy with other processes. Ends with
+# `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
 #
@@ -20,6 +21,8 @@ export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is te
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 unset SYNCFREE_SHORT # all sizes, four teams of threads
 
+step busy-build build_host busy_tests
+gtest_alone busy build/host/busy_tests
 step sanitize-build build build/sanitize all --preset sanitize
 gtest sanitize-core build/sanitize/core_tests
 for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done

@@ -38,6 +38,7 @@ struct Factor {
   MatInfo                         info          = {};
   PetscLogDouble                  numeric_flops = 0;
   PetscLogDouble                  solve_flops   = 0;
+  bool                            fell_back     = false;       /* has it been said that one thread solves alone? */
   PetscBool                       copies        = PETSC_FALSE; /* has the device been given something of the host? */
 };
 

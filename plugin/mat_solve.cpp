@@ -18,6 +18,19 @@ static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Says once that one thread goes on where several were slower. */
+static PetscErrorCode NoteFallback(Mat F)
+{
+  Factor *factor = Data(F);
+
+  PetscFunctionBegin;
+  if (!factor->fell_back && factor->analysis->preconditioner->fell_back()) {
+    factor->fell_back = true;
+    PetscCall(PetscInfo(F, "Several threads took longer than one should: one thread solves and factors from now on\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* solve() returns a Status. */
 template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, Solve solve)
 {
@@ -31,6 +44,7 @@ template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, Solve s
     });
   }));
   if (!status.ok()) PetscCall(Translate(F, F, status));
+  PetscCall(NoteFallback(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -105,9 +105,9 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   PetscFunctionBegin;
   PetscCall(GetSettings(F, A, &settings));
   PetscCall(UseBackend(F, A, info, settings));
-  if (settings.threads == PETSC_DECIDE) PetscCall(DefaultThreads(&settings.threads));
+  if (settings.threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &settings.threads));
   options->strategy         = settings.strategy;
-  options->threads          = (int)settings.threads;
+  options->threads          = (int)std::min(settings.threads, std::max((PetscInt)1, A->rmap->n));
   options->single_storage   = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
   options->blocks           = {settings.table, settings.block_rows};
   options->expected_applies = settings.applies;
@@ -265,6 +265,7 @@ static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const syn
   }
   const auto &analysis         = *Data(F)->analysis;
   Data(F)->analysis->key.levels = -1;
+  Data(F)->fell_back            = false;
   PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
     if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_there(matrix->Pattern(), matrix->there, symbolic, options));
     return Translate(F, A, analysis.preconditioner->analyse(matrix->Pattern(), symbolic, options));

@@ -30,7 +30,7 @@ static PetscErrorCode SetThreads(PC pc, PetscInt threads)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscCall(QuerySettings(pc, &old));
   if (!old) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(threads >= 1 || threads == PETSC_DECIDE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Number of threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
+  PetscCall(CheckThreads(PetscObjectComm((PetscObject)pc), "Number of threads", threads));
   Settings settings = *old;
   settings.threads  = threads;
   PetscCall(ChangeSettings(pc, settings));
@@ -179,8 +179,10 @@ PetscErrorCode PCSyncFreeILUGetStrategy(PC pc, const char *strategy[])
    Level: intermediate
 
    Note:
-   `PETSC_DECIDE` stands for the option `-omp_num_threads`, else the environment variable `OMP_NUM_THREADS`, else the cores that
-   this process may run on divided by the processes on its node.
+   `PETSC_DECIDE` stands for the option `-omp_num_threads`, else the environment variable `OMP_NUM_THREADS`, else one thread;
+   `PCView()` tells what more would promise. A set-up on a device then has up to four threads that help and sleep when it is done.
+   There may be at most 64 threads, or four times as many as this process has processors. Where several threads are slower than one,
+   three times in a row, `auto` goes on with one.
 
 .seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetThreads()`
 @*/
@@ -200,7 +202,7 @@ PetscErrorCode PCSyncFreeILUSetThreads(PC pc, PetscInt threads)
 .  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
 
    Output Parameter:
-.  threads - the number that was set, or the one that `PETSC_DECIDE` stands for
+.  threads - the number that was set, or the one that `PETSC_DECIDE` stands for on the CPU
 
    Level: intermediate
 
@@ -213,7 +215,7 @@ PetscErrorCode PCSyncFreeILUGetThreads(PC pc, PetscInt *threads)
   PetscFunctionBegin;
   PetscCall(guarded<GetSettings>(pc, &settings));
   *threads = settings->threads;
-  if (*threads == PETSC_DECIDE) PetscCall(guarded<DefaultThreads>(threads));
+  if (*threads == PETSC_DECIDE) PetscCall(guarded<DefaultThreads>(false, threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

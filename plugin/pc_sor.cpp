@@ -8,6 +8,7 @@
 
 #include "borrow.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -51,6 +52,7 @@ struct Sor {
   SorState                    agreed;    /* what all processes of the PC have made ready, the same on each */
   bool                        parallel = false;
   PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep in the application at hand, see Sweep() */
+  bool                        fell_back = false; /* has it been said that one thread goes on alone? */
   PetscErrorCode (*destroy)(PC)           = nullptr; /* the inner type's operations */
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
@@ -152,7 +154,7 @@ try {
 
   if (!status.ok() || (sor->analysed && sor->pattern == pattern && sor->nodes == nodes)) return status;
   *made         = true;
-  sor->analysed = false;
+  sor->analysed = sor->fell_back = false;
   if (sor->cuda) status = sor->cuda->analyse_there(rows.Pattern(), rows.there, options);
   else status = sor->relaxation->analyse(rows.Pattern(), nodes, options);
   if (!status.ok()) return status;
@@ -172,10 +174,10 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   bool                    made = false;
 
   PetscFunctionBegin;
-  if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(&threads));
+  if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(sor->cuda, &threads));
   if (nodes) PetscCall(GetNodes(rows->block, &node_begin));
   options.strategy = sor->strategy;
-  options.threads  = (int)threads;
+  options.threads  = (int)std::min(threads, std::max((PetscInt)1, rows->block->rmap->n));
   options.wait_limit = (double)sor->wait_limit;
   PetscCall(UseMemory(sor->cuda, PETSC_MEMTYPE_HOST));
   PetscCall(BorrowThere(sor->cuda, rows));
@@ -282,6 +284,10 @@ static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool fr
     });
   }));
   PetscCall(Translate(A, A, status));
+  if (sor->relaxation->fell_back() && !sor->fell_back) {
+    sor->fell_back = true;
+    PetscCall(PetscInfo(A, "Several threads took longer than one should: one thread relaxes from now on\n"));
+  }
   if (sor->cuda) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -419,7 +425,7 @@ static PetscErrorCode SetOptions(PC pc, OptionItems PetscOptionsObject)
   if (set) PetscCall(PetscStrncpy(sor->strategy, names[choice], sizeof(sor->strategy)));
   if (set) Forget(sor);
   PetscCall(PetscOptionsInt("-pc_syncfree_sor_threads", "CPU threads", PCSYNCFREESOR, threads, &threads, &set));
-  PetscCheck(!set || threads >= 1 || threads == PETSC_DECIDE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_sor_threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
+  if (set) PetscCall(CheckThreads(PETSC_COMM_SELF, "-pc_syncfree_sor_threads", threads));
   if (set) Forget(sor);
   sor->threads = threads;
   sor->agreed  = SorState();
@@ -445,7 +451,7 @@ static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
   if (!sor->state.matrix) PetscFunctionReturn(PETSC_SUCCESS);
   const syncfree::Summary s = sor->relaxation->summarize();
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), threads: %d, rows %s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, sor->state.nodes ? "by nodes" : "one by one"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_sor_threads").c_str()));
   if (sor->cuda && sor->wait_limit != 60) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree wait limit: %g s\n", (double)sor->wait_limit));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -14,10 +14,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 #include "guard.hpp"
 #include "syncfree/status.hpp"
+#include "syncfree/strategy.hpp"
 #include "syncfree_petsc.h"
 
 namespace syncfree_plugin {
@@ -82,9 +84,25 @@ PetscErrorCode CheckMatrixType(PC);
 PetscErrorCode CheckStrategyName(const char[]);
 PetscErrorCode CheckBackendName(const char[]);
 
-/* Threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else
-   this process's share of the cores of its node. */
-PetscErrorCode DefaultThreads(PetscInt *);
+/* Threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else one; a set-up on a device has helpers
+   that sleep when it is done. */
+PetscErrorCode DefaultThreads(bool device, PetscInt *);
+
+/* Ends in an error that names the limit if so many threads are not to be had. */
+PetscErrorCode CheckThreads(MPI_Comm, const char what[], PetscInt);
+
+/* Of this process's share of its node. */
+int UsableCores();
+
+/* What more threads would promise, as the end of a line of a view, or nothing: `of` is a Preconditioner or Relaxation. */
+template <class Of> std::string AdviceOnThreads(const Of &of, const char option[])
+{
+  const int cores = UsableCores();
+  if (cores == 1) return {};
+  const syncfree::Choice choice = of.choice_with(cores);
+  if (choice.strategy.empty() || choice.strategy == "serial") return {};
+  return std::string("; ") + option + " " + std::to_string(cores) + " would use " + choice.strategy + " (" + choice.reason + ")";
+}
 
 /* A pointer that hangs on an object under a name; NULL takes it away, and is the answer where there is none. Whom it
    points to is nobody's business here. */

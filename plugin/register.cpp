@@ -7,10 +7,11 @@
 
 #include "plugin_impl.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
-#include "syncfree/solver.hpp"
+#include "syncfree/threads.hpp"
 
 namespace syncfree_plugin {
 
@@ -64,8 +65,23 @@ static PetscErrorCode CountRanksOnNode()
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DefaultThreads(PetscInt *threads)
+PetscErrorCode CheckThreads(MPI_Comm comm, const char what[], PetscInt threads)
 {
+  const int most = syncfree::most_threads();
+
+  PetscFunctionBegin;
+  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d here, or PETSC_DECIDE. More threads than cores, of which this process may use %d, only wait for each other", what, threads, most, UsableCores());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int UsableCores()
+{
+  return syncfree::usable_cores(ranks_on_node);
+}
+
+PetscErrorCode DefaultThreads(bool device, PetscInt *threads)
+{
+  const int   helpers     = 4, most = syncfree::most_threads();
   PetscBool   set         = PETSC_FALSE;
   const char *environment = std::getenv("OMP_NUM_THREADS");
 
@@ -73,8 +89,10 @@ PetscErrorCode DefaultThreads(PetscInt *threads)
   *threads = 0;
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-omp_num_threads", threads, &set));
   /* OMP_NUM_THREADS may be a list, one number a nesting level; the first is ours */
-  if (!set && environment) *threads = (PetscInt)std::strtol(environment, nullptr, 10);
-  if (*threads < 1) *threads = syncfree::default_threads(ranks_on_node);
+  if (!set && environment) *threads = (PetscInt)std::min(std::max(std::strtol(environment, nullptr, 10), 0L), (long)most);
+  if (*threads > most) PetscCall(PetscInfo(nullptr, "%" PetscInt_FMT " OpenMP threads are more than this process can use, taking %d\n", *threads, most));
+  if (*threads < 1) *threads = device ? std::min(1 + helpers, UsableCores()) : 1;
+  *threads = std::min(*threads, (PetscInt)most);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

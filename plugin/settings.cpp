@@ -141,7 +141,7 @@ PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsO
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_strategy", "How the triangular solves run", "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), settings->strategy, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->strategy, names[choice], sizeof(settings->strategy)));
   PetscCall(PetscOptionsInt("-pc_syncfree_ilu_threads", "CPU threads", "PCSyncFreeILUSetThreads", threads, &threads, &set));
-  PetscCheck(!set || threads >= 1 || threads == PETSC_DECIDE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_threads %" PetscInt_FMT " must be at least 1, or PETSC_DECIDE", threads);
+  if (set) PetscCall(CheckThreads(PETSC_COMM_SELF, "-pc_syncfree_ilu_threads", threads));
   settings->threads = threads;
   PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
   settings->storage = (PCSyncFreeILUStorageType)storage;

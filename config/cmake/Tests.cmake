@@ -86,6 +86,7 @@ if(SYNCFREE_PETSC)
   syncfree_tests(petsc petsc_test_support)
   # the tutorials' reader of matrix files, as in Plugin.cmake
   target_include_directories(petsc_tests SYSTEM PRIVATE examples/ksp/tutorials)
+  syncfree_tests(busy petsc_test_support)
 
   # registers our types as `ilu` and `icc`, for PETSc's own tests
   add_library(syncfree_takeover SHARED tests/petsc/takeover.cpp)

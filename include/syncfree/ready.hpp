@@ -6,10 +6,11 @@
 /// between solves is reset by a thread that nobody races with, and the fork or join of the
 /// parallel region orders it.
 ///
-/// A waiter spins a little and then yields its core, so more threads than cores only
+/// A waiter spins a little, then yields its core and at last sleeps, so more threads than cores only
 /// cost time.
 
 #include <atomic>
+#include <chrono>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -38,10 +39,18 @@ template <class Ready> bool spin_until(const Ready& ready)
   return false;
 }
 
-/// Returns when ready() holds.
+/// Returns when ready() holds. Where other programs want the core, a thread that yields for ever uses up its share of
+/// it: one that sleeps has it at once when it wakes up.
 template <class Ready> void wait_until(const Ready& ready)
 {
-  while (!spin_until(ready)) std::this_thread::yield();
+  using Clock = std::chrono::steady_clock;
+  if (spin_until(ready)) return;
+  const Clock::time_point late = Clock::now() + std::chrono::milliseconds(1);
+  do {
+    std::this_thread::yield();
+    if (spin_until(ready)) return;
+  } while (Clock::now() < late);
+  while (!ready()) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 /// How many steps each of several workers has finished; counts only grow.

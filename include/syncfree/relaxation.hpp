@@ -48,6 +48,10 @@ public:
 
   /// Strategy, reason, entries, threads and bytes of the sweeps.
   virtual Summary summarize() const = 0;
+
+  /// As those of Preconditioner.
+  virtual Choice choice_with(int threads) const { return (void)threads, Choice(); }
+  virtual bool fell_back() const { return false; }
 };
 
 /// What refresh() returns of a matrix that is not finite; not of the factor, as this code is elsewhere. May throw

@@ -11,6 +11,7 @@
 #include "syncfree/scalar.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/status.hpp"
+#include "syncfree/strategy.hpp"
 
 namespace syncfree {
 
@@ -44,6 +45,9 @@ public:
   virtual void refresh(const V* value, const V* inverse_diagonal) = 0;
 
   virtual Description describe() const = 0;
+
+  /// One thread does the solves that follow, or all do again; numbers are those of the strategy. Allocates nothing.
+  virtual void work_alone(bool alone) { (void)alone; }
 };
 
 enum class Operation { none, transpose, adjoint, conjugate };
@@ -114,6 +118,13 @@ public:
 
   virtual Summary summarize() const = 0;
 
+  /// What `auto`, which works on one thread, would choose for `threads` of them; empty where there is no such choice or
+  /// no memory to find it. Takes as long as the plan of `blocks`.
+  virtual Choice choice_with(int threads) const { return (void)threads, Choice(); }
+
+  /// Has `auto` put one thread in the place of several, which were slower?
+  virtual bool fell_back() const { return false; }
+
   /// Found when first asked for, in O(nnz); zeros before analyse and where there is no memory to find them.
   virtual LevelCounts levels() const = 0;
 
@@ -131,8 +142,5 @@ template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_prec
 template <class T, class V, class I>
 Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,
                         std::unique_ptr<TriangularSolver<T, V, I>>* out);
-
-/// Threads this process should use when nobody says: its affinity mask divided by the ranks on the node, >= 1.
-int default_threads(int ranks_on_node);
 
 }  // namespace syncfree

@@ -5,6 +5,7 @@
 #include "parallel.hpp"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <new>
 #include <thread>
 
+#include "processors.hpp"
 #include "syncfree/ready.hpp"
 
 namespace syncfree {
@@ -47,6 +49,25 @@ template <class Ready> bool spin_a_while(const Ready& ready)
   }
   return false;
 }
+
+/// While it lives the calling thread blocks signals, and threads that it starts block them for ever: those of the
+/// application and its timers go to threads which expect them. A fault belongs to the thread that caused it.
+class SignalsBlocked {
+public:
+  SignalsBlocked()
+  {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+private:
+  sigset_t before_;
+};
 
 /// Threads that sleep while there is no task. They are never told to end.
 class Pool {
@@ -90,11 +111,18 @@ private:
     places_ -= task->places;
   }
 
-  /// So that there are `wanted`, or as many as can be had.
+  /// So that there are `wanted`, or as many as can be had. A thread is born with the processors of the caller, which
+  /// may be pinned to one.
   void start_threads(int wanted)
   {
+    if (threads_ >= wanted) return;
+    const SignalsBlocked blocked;
+    const ProcessorSet processors = ProcessorSet::of_process();
     pthread_t thread;
-    for (; threads_ < wanted && pthread_create(&thread, nullptr, serve, this) == 0; ++threads_) pthread_detach(thread);
+    for (; threads_ < wanted && pthread_create(&thread, nullptr, serve, this) == 0; ++threads_) {
+      if (processors.count() > 0) pthread_setaffinity_np(thread, processors.bytes(), processors.words());
+      pthread_detach(thread);
+    }
   }
 
   static void* serve(void* pool)

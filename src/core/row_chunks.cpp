@@ -9,7 +9,7 @@
 namespace syncfree {
 namespace {
 
-/// What the simulated run is made of, in nanoseconds. Only the ratios matter.
+/// What the simulated run is made of, in nanoseconds. Only the ratios matter to the plan.
 constexpr double row_cost = 1.5, entry_cost = 0.7;  ///< one core, matrix from memory
 constexpr double step_cost = 20;                    ///< loop over a step, publishing it
 constexpr double hand_over = 300;                   ///< from one core's store to another's load
@@ -130,6 +130,7 @@ public:
     RowChunks<I> plan;
     plan.threads = threads_;
     plan.speedup = speedup();
+    plan.serial_seconds = 1e-9 * serial_time_;
     plan.thread_step.assign(threads_ + 1, 0);
     for (std::int32_t t = 0; t < threads_; ++t) plan.thread_step[t + 1] = plan.thread_step[t] + steps_[t];
     const I steps = chunks_.count();

@@ -35,6 +35,7 @@ struct StepWait {
 template <class I> struct RowChunks {
   std::int32_t threads = 0;
   double speedup = 1;  ///< of the simulated run over one thread
+  double serial_seconds = 0;  ///< of that one thread, on the processor whose nanoseconds the model has
   std::vector<I> thread_step;
   std::vector<I> begin, end;
   std::vector<I> wait_begin;

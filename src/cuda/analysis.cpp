@@ -23,6 +23,7 @@
 #include "merge_rule.hpp"
 #include "refresh_pair.hpp"
 #include "stream.hpp"
+#include "syncfree/threads.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -524,8 +525,8 @@ private:
 
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a)
 {
-  if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
-  return Analyser<T, I>(task, a).run();
+  const Status status = check_threads(a->options.threads);
+  return status.ok() ? Analyser<T, I>(task, a).run() : status;
 }
 
 template <class I> MergeForecast MergingOfPair<I>::forecast()

@@ -27,6 +27,7 @@ public:
   {
     progress_.new_round();
     if (plan_.threads == 1) return walk_own(0, walk);
+    if (alone_) return walk_several(0, 1, walk);
 #pragma omp parallel num_threads(plan_.threads)
     {
       const int thread = omp_get_thread_num();
@@ -35,6 +36,10 @@ public:
       else walk_several(thread, team, walk);
     }
   }
+
+  /// The caller's thread does the runs that follow alone, or all do again.
+  void work_alone(bool alone) { alone_ = alone; }
+  int threads() const { return alone_ ? 1 : plan_.threads; }
 
 private:
   /// A line apart, so that no thread writes into a line that another reads.
@@ -61,7 +66,7 @@ private:
     for (I s = plan_.thread_step[thread]; s < plan_.thread_step[thread + 1]; ++s) walk_step(thread, s, thread, walk);
   }
 
-  /// OpenMP granted fewer threads than planned: each takes the work of several, always the chunk with the
+  /// There are fewer threads than planned: each takes the work of several, always the chunk with the
   /// lowest places next. Every wait is for lower places still, so no two threads wait for each other.
   template <class Walk> void walk_several(int thread, int team, const Walk& walk)
   {
@@ -80,6 +85,7 @@ private:
   const RowChunks<I>& plan_;
   Progress progress_;
   std::vector<Progress::Seen> seen_;  ///< by real thread, of each planned one
+  bool alone_ = false;
   std::vector<I> cursor_;             ///< of each planned thread; used by one real thread
 };
 

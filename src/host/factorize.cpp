@@ -267,6 +267,7 @@ Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const Patter
   if (threads > 1) {
     if (!make_row_chunks(pattern.lower(), true, threads, &plan_).ok()) throw std::bad_alloc();
     speedup_ = plan_.speedup;
+    serial_seconds_ = plan_.serial_seconds;
     if (speedup_ >= least_speedup) {
       runner_ = std::make_unique<ChunkRunner<I>>(plan_);
       work_.resize(threads);

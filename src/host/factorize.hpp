@@ -42,10 +42,19 @@ public:
   Status run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
 
   /// Threads that factor rows.
-  int threads() const { return static_cast<int>(work_.size()); }
+  int threads() const { return runner_ ? runner_->threads() : 1; }
+
+  /// One thread does the factorizations that follow.
+  void work_alone()
+  {
+    if (runner_) runner_->work_alone(true);
+  }
 
   /// What the row chunks of the lower triangle promise over one thread; 0 for one thread.
   double speedup() const { return speedup_; }
+
+  /// What a solve with that triangle takes on one thread, seconds by the same model.
+  double serial_seconds() const { return serial_seconds_; }
 
   std::size_t bytes() const;
 
@@ -60,7 +69,7 @@ private:
   Array<I> mirror_;                         ///< IC on threads: for each entry L(i, p) the position of U(p, i)
   Array<I> next_;                           ///< IC on one thread: of each row of U, the entry that is met next
   RowChunks<I> plan_;
-  double speedup_ = 0;
+  double speedup_ = 0, serial_seconds_ = 0;
   std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread
   std::vector<RowWorkspace<T>> work_;       ///< one a thread
 };

@@ -5,6 +5,7 @@
 #include "../core/block_plan.hpp"
 #include "../core/instantiate.hpp"
 #include "strategies.hpp"
+#include "syncfree/threads.hpp"
 
 namespace syncfree {
 
@@ -12,7 +13,8 @@ template <class T, class V, class I>
 Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,
                         std::unique_ptr<TriangularSolver<T, V, I>>* out)
 try {
-  if (options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
+  const Status threads = check_threads(options.threads);
+  if (!threads.ok()) return threads;
   BlockTable table;
   const Status blocks = read_block_options(options.blocks, &table);
   if (!blocks.ok()) return blocks;

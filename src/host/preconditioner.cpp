@@ -14,8 +14,10 @@
 #include "factorize.hpp"
 #include "factorize_loop.hpp"
 #include "solves.hpp"
+#include "team_watch.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
+#include "syncfree/threads.hpp"
 
 namespace syncfree {
 namespace {
@@ -36,16 +38,16 @@ template <class T, class I> struct Analysis {
   FactorValues<T> values;  ///< empty between refreshes where storage is single
   std::vector<T> work;     ///< n entries where rows or columns are permuted
   PivotReport pivots;
+  TeamWatch watch;         ///< of what `auto` has chosen
 };
 
-/// The strategy asked for, or the one that suits the triangles.
-template <class T, class I> Choice choose(const Analysis<T, I>& a)
+/// What `auto` takes for threads whose row chunks of the lower triangle promise a speedup.
+template <class I> Choice choose(const FactorPattern<I>& pattern, int threads, double speedup)
 {
-  if (a.options.strategy != "auto") return {a.options.strategy, "forced"};
   ChoiceInput input;
-  input.nnz = static_cast<std::int64_t>(a.pattern.lower_column.size() + a.pattern.upper_column.size());
-  input.threads = a.options.threads;
-  input.blocks_speedup = a.factorization->speedup();
+  input.nnz = static_cast<std::int64_t>(pattern.lower_column.size() + pattern.upper_column.size());
+  input.threads = threads;
+  input.blocks_speedup = speedup;
   return choose_strategy(input);
 }
 
@@ -99,14 +101,15 @@ template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
     if (best_trial(trials, a->options.expected_applies) + 1 == trials.size()) a->solves = std::move(solves);
   }
   a->choice = syncfree::choose_by_trials(trials, a->options.expected_applies);
+  if (a->choice.strategy != "serial") a->watch.start(trials[0].apply);
   return {};
 }
 
 template <class T, class I>
 Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
 {
-  if (a->options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
-  Status status = check_pattern(A, a->options.threads);
+  Status status = check_threads(a->options.threads);
+  if (status.ok()) status = check_pattern(A, a->options.threads);
   if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, a->options.threads);
   if (!status.ok()) return status;
   a->nnz = A.nnz();
@@ -115,7 +118,11 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   if (!a->pattern.natural()) a->work.resize(A.n);
   const bool may_try = a->options.strategy == "auto" && a->options.trials && a->options.threads > 1;
   if (may_try && A.n > 0) return choose_by_trials(a);
-  a->choice = choose(*a);
+  a->choice = {a->options.strategy, "forced"};
+  if (a->options.strategy == "auto") {
+    a->choice = choose(a->pattern, a->options.threads, a->factorization->speedup());
+    if (a->choice.strategy != "serial") a->watch.start(2 * a->factorization->serial_seconds());
+  }
   if (a->choice.strategy == "loop" && LoopFactorization<T, I>::suits(a->pattern, A))
     a->loop_factorization = std::make_unique<LoopFactorization<T, I>>(A, a->options.threads);
   SolverOptions chosen = a->options;
@@ -244,7 +251,7 @@ public:
     const Analysis<T, I>& a = *analysis_;
     const Description solves = a.solves->describe();
     s.strategy = solves.strategy;
-    s.reason = a.choice.reason;
+    s.reason = a.watch.fell_back() ? a.choice.reason + a.watch.reason() : a.choice.reason;
     s.rows = a.pattern.n;
     s.operations = a.operations;
     s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
@@ -258,6 +265,18 @@ public:
     s.pivots = a.pivots;
     return s;
   }
+
+  Choice choice_with(int threads) const override
+  try {
+    if (!analysis_ || analysis_->options.strategy != "auto" || analysis_->options.threads > 1) return {};
+    RowChunks<I> chunks;
+    if (!make_row_chunks(analysis_->pattern.lower(), true, threads, &chunks).ok()) return {};
+    return choose(analysis_->pattern, threads, chunks.speedup);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+
+  bool fell_back() const override { return analysis_ && analysis_->watch.fell_back(); }
 
   LevelCounts levels() const override
   {
@@ -284,8 +303,19 @@ private:
     return analysis_->pattern.kind == Kind::icc ? analysis_->solves->check_roots() : Status();
   }
 
-  /// In the natural order the second solve works in place on x; permuted columns go through the work vector.
   void solve(const Pass<I>& pass, const T* b, T* x, const Columns<I>& columns)
+  {
+    Analysis<T, I>& a = *analysis_;
+    if (!a.watch.watches() || columns.count < 1) return solve_both(pass, b, x, columns);
+    const auto begin = team_clock();
+    solve_both(pass, b, x, columns);
+    if (a.watch.note((team_clock() - begin) / static_cast<double>(columns.count)))
+      a.solves->work_alone(a.watch.alone());
+    if (a.watch.fell_back()) a.factorization->work_alone();
+  }
+
+  /// In the natural order the second solve works in place on x; permuted columns go through the work vector.
+  void solve_both(const Pass<I>& pass, const T* b, T* x, const Columns<I>& columns)
   {
     FactorSolves<T, I>& solves = *analysis_->solves;
     if (analysis_->pattern.natural()) {

@@ -15,6 +15,8 @@
 #include "../core/row_chunks.hpp"
 #include "solves.hpp"
 #include "syncfree/strategy.hpp"
+#include "syncfree/threads.hpp"
+#include "team_watch.hpp"
 
 namespace syncfree {
 namespace {
@@ -65,7 +67,9 @@ template <class T, class I> struct Sweeps {
   std::unique_ptr<FactorSolves<T, I>> solves;
   std::vector<T> right, rest;       ///< s and r
   Choice choice;
-  int threads = 1;  ///< of the solves
+  bool is_auto = false;  ///< on one thread
+  int threads = 1;       ///< of the solves
+  TeamWatch watch;       ///< of sweeps, if `auto` has chosen
   double omega = 1;
 };
 
@@ -92,8 +96,8 @@ public:
   try {
     sweeps_.reset();
     has_numbers_ = false;
-    if (options.threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
-    Status status = check_pattern(A, options.threads);
+    Status status = check_threads(options.threads);
+    if (status.ok()) status = check_pattern(A, options.threads);
     if (status.ok()) status = check_nodes(A, node_begin);
     if (!status.ok()) return status;
     auto made = std::make_unique<Sweeps<T, I>>();
@@ -132,15 +136,17 @@ public:
   Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
     if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
-    scale(b);
-    for (I t = 0; t < times; ++t, from_zero = false) {
-      if (from_zero && sweep == Sweep::symmetric) {
-        symmetric_from_zero(x);
-        continue;
-      }
-      if (sweep != Sweep::backward) forward(from_zero, x);
-      else rest_of_right(from_zero, x);
-      if (sweep != Sweep::forward) backward(from_zero && sweep == Sweep::backward, x);
+    TeamWatch& watch = sweeps_->watch;
+    if (!watch.watches() || times < 1) {
+      relax_all(sweep, from_zero, times, b, x);
+      return {};
+    }
+    const auto begin = team_clock();
+    relax_all(sweep, from_zero, times, b, x);
+    const double one = (team_clock() - begin) / static_cast<double>(times) / (sweep == Sweep::symmetric ? 2 : 1);
+    if (watch.note(one)) {
+      sweeps_->solves->work_alone(watch.alone());
+      sweeps_->threads = sweeps_->solves->describe().threads;
     }
     return {};
   }
@@ -152,7 +158,7 @@ public:
     const Sweeps<T, I>& s = *sweeps_;
     const Description solves = s.solves->describe();
     made.strategy = solves.strategy;
-    made.reason = s.choice.reason;
+    made.reason = s.watch.fell_back() ? s.choice.reason + s.watch.reason() : s.choice.reason;
     made.threads = solves.threads;
     made.lower_nnz = static_cast<std::int64_t>(s.pattern.lower_column.size());
     made.upper_nnz = static_cast<std::int64_t>(s.pattern.upper_column.size());
@@ -162,6 +168,18 @@ public:
     made.plan_bytes = solves.bytes + (s.right.size() + s.rest.size()) * sizeof(T) + s.node.size() * sizeof(Node<I>);
     return made;
   }
+
+  Choice choice_with(int threads) const override
+  try {
+    Choice choice;
+    double seconds;
+    if (sweeps_ && sweeps_->is_auto && !choose(sweeps_->pattern, threads, &choice, &seconds).ok()) choice = {};
+    return choice;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+
+  bool fell_back() const override { return sweeps_ && sweeps_->watch.fell_back(); }
 
 private:
   static void make_nodes(const PatternView<I>& A, const std::vector<I>& begin, Sweeps<T, I>* s)
@@ -211,20 +229,32 @@ private:
     return {};
   }
 
+  /// What `auto` takes, and what a sweep by one thread may take: a solve and a product.
+  static Status choose(const FactorPattern<I>& pattern, int threads, Choice* choice, double* seconds)
+  {
+    ChoiceInput input;
+    input.nnz = static_cast<std::int64_t>(pattern.lower_column.size() + pattern.upper_column.size());
+    input.threads = threads;
+    RowChunks<I> chunks;
+    if (threads > 1) {
+      const Status status = make_row_chunks(pattern.lower(), true, threads, &chunks);
+      if (!status.ok()) return status;
+      input.blocks_speedup = chunks.speedup;
+    }
+    *choice = choose_strategy(input);
+    *seconds = 2 * chunks.serial_seconds;
+    return {};
+  }
+
   static Status make_solves(SolverOptions options, Sweeps<T, I>* s)
   {
     s->choice = {options.strategy, "forced"};
     if (options.strategy == "auto") {
-      ChoiceInput input;
-      input.nnz = static_cast<std::int64_t>(s->pattern.lower_column.size() + s->pattern.upper_column.size());
-      input.threads = options.threads;
-      RowChunks<I> chunks;
-      if (options.threads > 1) {
-        const Status status = make_row_chunks(s->pattern.lower(), true, options.threads, &chunks);
-        if (!status.ok()) return status;
-        input.blocks_speedup = chunks.speedup;
-      }
-      s->choice = choose_strategy(input);
+      double seconds = 0;
+      const Status status = choose(s->pattern, options.threads, &s->choice, &seconds);
+      if (!status.ok()) return status;
+      s->is_auto = options.threads == 1;
+      if (s->choice.strategy != "serial") s->watch.start(seconds);
     }
     options.strategy = s->choice.strategy;
     options.single_storage = false;
@@ -367,6 +397,20 @@ private:
     T sum(0);
     for (I k = P.row_begin[row]; k < P.row_begin[row + 1]; ++k) sum += multiply(value[k], x[P.column[k]]);
     return sum;
+  }
+
+  void relax_all(Sweep sweep, bool from_zero, I times, const T* b, T* x)
+  {
+    scale(b);
+    for (I t = 0; t < times; ++t, from_zero = false) {
+      if (from_zero && sweep == Sweep::symmetric) {
+        symmetric_from_zero(x);
+        continue;
+      }
+      if (sweep != Sweep::backward) forward(from_zero, x);
+      else rest_of_right(from_zero, x);
+      if (sweep != Sweep::forward) backward(from_zero && sweep == Sweep::backward, x);
+    }
   }
 
   /// body(row) for all rows, on several threads where the solves are.

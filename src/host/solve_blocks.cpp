@@ -42,8 +42,10 @@ public:
 
   Description describe() const override
   {
-    return {"blocks", plan_.threads, plan_.bytes()};
+    return {"blocks", runner_.threads(), plan_.bytes()};
   }
+
+  void work_alone(bool alone) override { runner_.work_alone(alone); }
 
 private:
   TriangleView<V, I> triangle_;

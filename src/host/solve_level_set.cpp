@@ -30,7 +30,7 @@ template <class I> LevelSets<I> plan_levels(const PatternView<I>& pattern, bool 
 template <class T, class V, class I> class LevelSetSolver : public TriangularSolver<T, V, I> {
 public:
   LevelSetSolver(TriangleView<V, I> triangle, int threads)
-      : triangle_(triangle), threads_(threads), sets_(plan_levels(triangle.pattern, triangle.lower))
+      : triangle_(triangle), planned_(threads), threads_(threads), sets_(plan_levels(triangle.pattern, triangle.lower))
   {
     find_stages();
   }
@@ -55,6 +55,8 @@ public:
     const std::size_t indices = sets_.row.size() + sets_.level_begin.size();
     return {"level_set", threads_, indices * sizeof(I) + stages_.size() * sizeof(Stage)};
   }
+
+  void work_alone(bool alone) override { threads_ = alone ? 1 : planned_; }
 
 private:
   /// Rows [begin, end) of sets_.row: one wide level, or a run of narrow ones in order.
@@ -102,7 +104,7 @@ private:
   }
 
   TriangleView<V, I> triangle_;
-  int threads_;
+  int planned_, threads_;
   LevelSets<I> sets_;
   std::vector<Stage> stages_;
   Barrier barrier_;

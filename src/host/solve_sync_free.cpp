@@ -28,6 +28,7 @@ public:
   SyncFreeSolver(TriangleView<V, I> triangle, int threads)
       : n_(triangle.pattern.n),
         lower_(triangle.lower),
+        planned_(threads),
         threads_(threads),
         left_(new Contributions<T>[n_])
   {
@@ -59,6 +60,8 @@ public:
     return {"sync_free", threads_,
             indices * sizeof(I) + value_.size() * sizeof(V) + n_ * (sizeof(Contributions<T>) + sizeof(std::int32_t))};
   }
+
+  void work_alone(bool alone) override { threads_ = alone ? 1 : planned_; }
 
 private:
   void transpose(const PatternView<I>& pattern)
@@ -111,7 +114,7 @@ private:
 
   I n_;
   bool lower_;
-  int threads_;
+  int planned_, threads_;
   std::unique_ptr<Contributions<T>[]> left_;
   std::vector<std::int32_t> in_degree_;
   std::vector<I> column_begin_, row_, source_;  ///< source_: where an entry stands in the caller's rows

@@ -79,6 +79,7 @@ public:
     if (!status.ok()) return status;
     refresh_transposes(made.get());
     transposes_ = std::move(made);
+    work_alone(alone_);
     return {};
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -130,6 +131,16 @@ public:
     both.threads = std::max(both.threads, upper.threads);
     both.bytes += upper.bytes;
     return both;
+  }
+
+  void work_alone(bool alone) override
+  {
+    alone_ = alone;
+    lower_->work_alone(alone);
+    upper_->work_alone(alone);
+    if (!transposes_) return;
+    transposes_->lower_solver->work_alone(alone);
+    transposes_->upper_solver->work_alone(alone);
   }
 
   std::size_t transpose_bytes() const override
@@ -211,6 +222,7 @@ private:
   SolverOptions options_;
   std::unique_ptr<Solver> lower_, upper_;
   std::unique_ptr<Transposes> transposes_;
+  bool alone_ = false;
   FactorValues<V> stored_;  ///< used where V is not T
   const V* lower_value_ = nullptr;
   const V* upper_value_ = nullptr;

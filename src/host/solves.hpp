@@ -43,6 +43,9 @@ public:
   /// Of the solves with L and U together.
   virtual Description describe() const = 0;
 
+  /// As that of TriangularSolver, for all triangles.
+  virtual void work_alone(bool alone) = 0;
+
   /// Patterns, numbers and plans of the transposed triangles.
   virtual std::size_t transpose_bytes() const = 0;
 };
