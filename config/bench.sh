@@ -27,7 +27,7 @@ for count in 2 16; do
   if [ "$count" -le "$jobs" ]; then threads=$threads,$count; fi
 done
 export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
-export OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND="${OMP_PROC_BIND:-true}"
+export OPENBLAS_NUM_THREADS=1 # and OMP_PROC_BIND as the user has it: what is timed is what users get
 build/host/syncfree_bench -bench_threads $threads -bench_csv $out/bench.csv "$@" | tee $out/bench.txt
 $python tests/bench/plot.py --out $out --draw speed $out/bench.csv
 $python tests/bench/rates.py $out/bench.csv >$out/rates.txt

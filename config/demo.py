@@ -65,7 +65,7 @@ def run(program, options, arguments, threads, log):
     command += ["-times", "-options_left", "0"] if options.device else ["-log_view", f":{log}:ascii_csv"]
     for axis in "xyz":
         command += [f"-da_grid_{axis}", str(options.grid)]
-    env = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="true", OPENBLAS_NUM_THREADS="1")
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS="1")
     result = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     found = re.search(r"iterations (\d+), CONVERGED.*?true residual (\S+)", result.stdout, re.S)
     if result.returncode or not found:

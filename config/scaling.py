@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Ranks and GPUs: block Jacobi with PETSc's ilu and with syncfree_ilu inside, in turn.
 
-    python3 config/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--repeat 3]
+    python3 config/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--threads 4]
+                              [--repeat 3]
 
 Solves the Poisson example on N^3 unknowns for every pair of ranks and GPUs with ranks >= GPUs; ranks beyond the GPUs
-share them. Prints iterations and what the example's -times reports, medians in milliseconds. It is an error if a run
-fails, takes ten minutes, or the iterations of both differ by more than rounding explains: one in a hundred.
+share them. Each rank has --threads CPU threads for set-ups of syncfree_ilu. Prints iterations and what the example's
+-times reports, medians in milliseconds. It is an error if a run fails, takes ten minutes, or the iterations of both
+differ by more than rounding explains: one in a hundred.
 """
 
 import argparse
@@ -22,6 +24,8 @@ ROW = "{:>5} {:>5} {:20} {:>10} {:>10} {:>10} {:>10}"
 def run(options, ranks, gpus, sub_pc):
     command = ["mpiexec", "-n", str(ranks), options.program, "-times", "-ksp_max_it", "2000", *ON_DEVICE]
     command += ["-dll_append", options.library, "-pc_type", "bjacobi", "-sub_pc_type", sub_pc]
+    if sub_pc == "syncfree_ilu":
+        command += ["-sub_pc_syncfree_ilu_threads", str(options.threads)]
     for axis in "xyz":
         command += [f"-da_grid_{axis}", str(options.grid)]
     env = dict(os.environ, CUDA_VISIBLE_DEVICES=",".join(map(str, range(gpus))), OPENBLAS_NUM_THREADS="1")
@@ -48,9 +52,10 @@ def main():
     parser.add_argument("--grid", type=int, default=160)
     parser.add_argument("--ranks", type=numbers, default=[1, 2, 4])
     parser.add_argument("--gpus", type=numbers, default=[1])
+    parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    print(f"{options.grid}^3 unknowns, medians of {options.repeat}, ms")
+    print(f"{options.grid}^3 unknowns, {options.threads} threads a rank, medians of {options.repeat}, ms")
     print(ROW.format("ranks", "GPUs", "block solver", "iterations", "set-up", "new values", "apply"))
     for gpus in options.gpus:
         for ranks in (ranks for ranks in options.ranks if ranks >= gpus):

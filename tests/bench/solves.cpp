@@ -65,22 +65,39 @@ Matrix make_flow(std::int64_t rows, double speed)
   return A;
 }
 
-/// The PC type of the smoothers of a multigrid that is set up while this lives; an empty one leaves them alone.
+/// While this lives: the PC type of the smoothers of a multigrid, unless it is empty, and the threads of those types of
+/// ours that no call gives them to.
 class SmootherOption {
  public:
-  explicit SmootherOption(const std::string& type) : given_(!type.empty())
+  SmootherOption(const Entrant& entrant, std::int64_t threads)
   {
-    if (given_) ok(PetscOptionsSetValue(nullptr, name, type.c_str()));
+    const std::string type = entrant.smoother();
+    if (!type.empty()) set("-bench_mg_levels_pc_type", type);
+    if (type == PCSYNCFREESOR) set_unless_given("-bench_mg_levels_pc_syncfree_sor_threads", threads);
+    if (type == PCSYNCFREEILU || type == PCSYNCFREEICC)
+      set_unless_given("-bench_mg_levels_pc_syncfree_ilu_threads", threads);
+    if (entrant.type == PCSYNCFREESOR) set_unless_given("-bench_pc_syncfree_sor_threads", threads);
   }
   ~SmootherOption()
   {
-    if (given_) (void)PetscOptionsClearValue(nullptr, name);
+    for (const std::string& name : names_) (void)PetscOptionsClearValue(nullptr, name.c_str());
   }
   SmootherOption(const SmootherOption&) = delete;
 
  private:
-  static constexpr const char* name = "-bench_mg_levels_pc_type";
-  bool given_;
+  void set(const std::string& name, const std::string& value)
+  {
+    ok(PetscOptionsSetValue(nullptr, name.c_str(), value.c_str()));
+    names_.push_back(name);
+  }
+  void set_unless_given(const std::string& name, std::int64_t number)
+  {
+    PetscBool given;
+    ok(PetscOptionsHasName(nullptr, nullptr, name.c_str(), &given));
+    if (!given) set(name, std::to_string(number));
+  }
+
+  std::vector<std::string> names_;
 };
 
 /// One preconditioner on one problem, with a KSP that is kept.
@@ -96,7 +113,7 @@ class Solver {
   /// The first of its kind in the process, not timed.
   void rehearse()
   {
-    const SmootherOption option(entrant_.smoother());
+    const SmootherOption option(entrant_, thread_counts(options_).back());
     ksp_ = create();
     ok(KSPSetUp(ksp_));
     outcome_.entrant = entrant_;
@@ -163,7 +180,7 @@ class Solver {
 
   double time_setup() const
   {
-    const SmootherOption option(entrant_.smoother());
+    const SmootherOption option(entrant_, thread_counts(options_).back());
     KSPOwner ksp = create();
     const double begin = now();
     ok(KSPSetUp(ksp));
