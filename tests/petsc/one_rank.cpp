@@ -4,12 +4,14 @@
 
     mpiexec -n 2 one_rank -type syncfree_ilu [-every n]
 
-  With -every n only every n-th k beyond the first 40 is taken. Prints `ALL n agreed` at the end, n the number of
-  failures, and how deep PETSc takes our log events to be nested, which is 0 where each has ended.
+  With -every n only every n-th k beyond the first 40 is taken. At the end a pivot is zero on the last process alone.
+  Prints `ALL n agreed`, n the number of failures, and lines that begin with ALONE, WRONG, LEFT or DEPTH for what went
+  wrong: the depth is that to which PETSc takes our log events to be nested, which is 0 where each has ended.
 */
 
 #include <petscksp.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -20,11 +22,19 @@
 #define PETSC_SUCCESS 0
 #endif
 
-static long made = 0, failing = -1;
+static std::atomic<long> made, blocks, failing{-1}; /* calls, blocks in use, the call that fails */
 
 static void* take(std::size_t size)
 {
-  return failing >= 0 && made++ == failing ? nullptr : std::malloc(size ? size : 1);
+  if (failing >= 0 && made++ == failing) return nullptr;
+  ++blocks;
+  return std::malloc(size ? size : 1);
+}
+
+static void give(void* block)
+{
+  if (block) --blocks;
+  std::free(block);
 }
 
 void* operator new(std::size_t size)
@@ -36,10 +46,10 @@ void* operator new(std::size_t size)
 void* operator new[](std::size_t size) { return operator new(size); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete[](void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block) noexcept { give(block); }
+void operator delete[](void* block) noexcept { give(block); }
+void operator delete(void* block, std::size_t) noexcept { give(block); }
+void operator delete[](void* block, std::size_t) noexcept { give(block); }
 
 static PetscErrorCode SayNothing(MPI_Comm, int, const char*, const char*, PetscErrorCode code, PetscErrorType,
                                  const char*, void*)
@@ -59,7 +69,7 @@ template <class Call> static PetscErrorCode Together(const char name[], const Ca
   PetscCallMPI(MPI_Allreduce(failed, any, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   if (!any[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (failing >= 0 && failed[0] && code != PETSC_ERR_MEM) std::printf("WRONG CODE %d of %s\n", (int)code, name);
-  if (any[1]) std::printf("ALONE: %s with allocation %ld, error %d here\n", name, failing, (int)code);
+  if (any[1]) std::printf("ALONE: %s with allocation %ld, error %d here\n", name, failing.load(), (int)code);
   failing = -1;
   failures++;
   PetscCall(call());
@@ -135,6 +145,41 @@ static PetscErrorCode Live(const char type[], long k, PetscViewer viewer, int* r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A pivot that is zero on the last process alone, where the user wants an error for it */
+static PetscErrorCode LiveWithZeroPivot(const char type[])
+{
+  Mat A;
+  Vec b, x;
+  PC pc;
+  PetscInt begin;
+  PetscMPIInt rank, size;
+  int failed, sum;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MakeMatrix(&A));
+  PetscCall(MatGetOwnershipRange(A, &begin, nullptr));
+  if (rank == size - 1) PetscCall(MatSetValue(A, begin, begin, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  PetscCall(PCSetErrorIfFailure(pc, PETSC_TRUE));
+  failed = PCSetUp(pc) || PCApply(pc, b, x);
+  PetscCallMPI(MPI_Allreduce(&failed, &sum, 1, MPI_INT, MPI_SUM, PETSC_COMM_WORLD));
+  if (sum != size) std::printf("ALONE: %d of %d processes have an error for a zero pivot\n", sum, (int)size);
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PrintDepths()
 {
   PetscFunctionBeginUser;
@@ -165,13 +210,14 @@ static PetscErrorCode Run()
   PetscCall(PCSyncFreeILURegister());
   PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &viewer));
   PetscCall(PetscPushErrorHandler(SayNothing, nullptr));
-  for (long k = 0; reached; k += k < 40 ? 1 : every) {
-    PetscReal of_this;
-    PetscCall(Live(type, k, viewer, &reached, &of_this));
-    if (k == 0) expected = of_this;
-    norm = of_this;
+  PetscCall(Live(type, 0, viewer, &reached, &expected));
+  const long before = blocks;
+  for (long k = 1; reached; k += k < 40 ? 1 : every) {
+    PetscCall(Live(type, k, viewer, &reached, &norm));
+    if (blocks != before) std::printf("LEFT %ld blocks of allocation %ld\n", blocks.load() - before, k);
     if (PetscAbsReal(norm - expected) > 1e-6 * expected) std::printf("WRONG RESULT %g of allocation %ld\n", (double)norm, k);
   }
+  PetscCall(LiveWithZeroPivot(type));
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PrintDepths());
