@@ -7,6 +7,10 @@
 #include <string>
 #include <utility>
 
+#if defined(__FAST_MATH__)
+#error "syncfree tests for NaN and infinity, which -ffast-math and -Ofast compile away: use -fno-fast-math"
+#endif
+
 namespace syncfree {
 
 enum class Code {

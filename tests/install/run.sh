@@ -36,6 +36,8 @@ loop="c++ -std=c++17 -O1 -Wall -Werror -I$work/prefix/include $here/../../exampl
 check "sync-free loop with OpenMP" eval "$loop -fopenmp -o $work/loop_openmp && $work/loop_openmp"
 check "sync-free loop without" eval "$loop -pthread -o $work/loop_threads && $work/loop_threads"
 
+check "-ffast-math is refused in words" grep -q 'error.*-ffast-math' <($loop -ffast-math -fsyntax-only 2>&1)
+
 # the entry point and the C interface, nothing of the C++ inside
 interface='^(PC|Mat|PCCreate_)SyncFree|^PetscDLLibraryRegister_syncfree_ilu$|^(__bss_start|_edata|_end)$'
 exported=$(nm -D --defined-only "$lib/libsyncfree_ilu.so" | awk '{print $3}' | grep -vE "$interface" || true)
