@@ -380,7 +380,7 @@ private:
       return all;
     };
     look();
-    if (!SpinOf<Patience::some, Clock::watched>().until(complete, look)) look();  // no numbers at hand while it asks
+    wait_watched(complete, look);
     const N result = finish(number);
     Tray<N>::put(number_at(own_), result);
     return result;

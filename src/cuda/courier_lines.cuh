@@ -549,6 +549,7 @@ solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, TurnCounter* coun
     if (rank > 0) memory.await_unread(threadIdx.x / 32);
   } else if (moves) moving.run(b, x);
   else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);
+  stay_for_others(cluster);
 }
 
 }  // namespace syncfree::cuda

@@ -141,7 +141,8 @@ private:
       return __all_sync(~0u, all) != 0;
     };
     look();
-    if (!SpinOf<Patience::some, Clock::watched>().until_for_warp(complete, look)) look();
+    const auto is_over = [] { return __any_sync(~0u, look_in_block(&wait_place().late) != 0) != 0; };
+    while (!complete() && !is_over()) look();
     const N result = finish(number);
     if (puts) Tray<N>::put(number_at(own_), result);
     return result;
@@ -218,6 +219,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   __syncthreads();
   __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
   for_numbers([&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
+  stay_for_others(cluster);
 }
 
 }  // namespace syncfree::cuda

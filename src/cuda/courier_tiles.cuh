@@ -112,6 +112,7 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, TurnCounter* counte
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) {
     store_row<N>(x, row, memory.x[overlaid ? A.position[row] : slot]);
   });
+  stay_for_others(cluster);
 }
 
 inline std::string in_clusters(unsigned blocks)

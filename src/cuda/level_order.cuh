@@ -235,7 +235,7 @@ template <class V, class I> struct MergedSide {
     now.load(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
       ahead.load(row, value, k + step, end, OneChunk());
-      if (!Spin(own).until([&] { return now.poll(b); }, [] {})) now.leave();
+      if (!Spin(own).until<2>([&] { return now.poll(b); }, [] {})) now.leave();
       sum += now.dot(b, conjugate);
       now = ahead;
     }

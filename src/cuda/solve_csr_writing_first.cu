@@ -43,7 +43,7 @@ solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, TurnCounter* counte
     }
   };
   Spin spin(row.i);
-  while (!spin.until([&] { return done; }, look)) sum = not_a_number<N>(), k = row.end;
+  while (!spin.until<4>([&] { return done; }, look)) sum = not_a_number<N>(), k = row.end;
 }
 
 }  // namespace

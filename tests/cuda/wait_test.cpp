@@ -124,7 +124,7 @@ void drop_one(const Waiting& w, unsigned n)
     ASSERT_GT(WaitWatch::drop_publication(w.name, n + further), 0);
     solve(*p, b, x, w.A.n);
     const double seconds = seconds_of([&] { EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess); });
-    EXPECT_LT(seconds, 20 * limit);
+    EXPECT_LT(seconds, 2 * (limit + 0.7)) << "of L and of U";
     const Status status = p->solve(Operation::none, b.data(), other.data(), {1, w.A.n, w.A.n});
     if (status.ok()) continue;
     expect_failure(status, w);
@@ -222,7 +222,7 @@ TEST(DeviceWaits, end_in_factorizations)
     ASSERT_EQ(p->refresh(f.A.view(), f.rule).message(), "success");
     const auto truth = p->values();
     Status status;
-    for (unsigned n = 1; n < 64 && status.ok(); ++n) {
+    for (unsigned n = 1; n < 60000 && status.ok(); n += 997) {
       ASSERT_GT(WaitWatch::drop_publication(f.name, n), 0);
       status = p->refresh(f.A.view(), f.rule);
     }

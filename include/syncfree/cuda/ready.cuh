@@ -28,9 +28,9 @@ enum class Patience {
 /// Does a wait ask the clock itself, or is there a thread of the block that does so for it (watch_until())?
 enum class Clock { own, watched };
 
-/// To be asked when a wait has looked in vain many times, in turns.cuh. Returns what `looks` is to be: with the highest
-/// bit the wait is to be left, and so is the next one of this Spin.
-///   looks  of the wait since its launch was given up, or since the last call
+/// To be asked when a wait has looked in vain some times, in turns.cuh. Returns what `looks` is to be: with the highest
+/// bit the wait is to be left.
+///   looks  of the wait, a multiple of Spin::looks_at_once
 template <Patience patience, Clock clock = Clock::own> __device__ unsigned ask_clock(long long row, unsigned looks);
 
 /// The looks of one wait, which ends: by what it waits for or, false then, because its launch has been given up. Who
@@ -56,7 +56,17 @@ public:
     return wait<unrolled>(done, look, [](bool mine) { return __any_sync(~0u, mine) != 0; });
   }
 
-  static constexpr unsigned looks_at_once = 4096;
+  /// By a thread alone: soon() looks looks_at_once times, or until there is what it waits for; is it?
+  template <class Soon> __device__ __forceinline__ bool until_soon(Soon soon)
+  {
+    while (!soon()) {
+      looks_ = ask_clock<patience, clock>(row_, looks_ + looks_at_once);
+      if (patience != Patience::last && static_cast<int>(looks_) < 0) return false;
+    }
+    return true;
+  }
+
+  static constexpr unsigned looks_at_once = 64;
 
 private:
   template <int unrolled, class Done, class Look, class Agree>
@@ -96,12 +106,34 @@ inline __device__ unsigned address_in_block(const void* shared)
 
 template <class T> using Shared = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 
+/// Has *flag that value? If so, all that its publisher wrote before is visible to this thread.
+inline __device__ bool is_published(unsigned* flag, unsigned value)
+{
+  return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
+}
+
+/// The same after so many looks of a wait, in a loop of four instructions a look and three for every four.
+inline __device__ bool is_published_soon(unsigned* flag, unsigned value)
+{
+  static_assert(Spin::looks_at_once % 4 == 0, "looks come in fours");
+  unsigned there;
+#define SYNCFREE_LOOK "ld.acquire.gpu.global.u32 seen, [%1]; setp.eq.u32 p, seen, %2; @p bra done;"
+  asm volatile("{ .reg .pred p, more; .reg .u32 seen, left; mov.u32 left, %3; "
+               "again: " SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK
+               "sub.u32 left, left, 4; setp.ne.u32 more, left, 0; @more bra again; "
+               "done: selp.u32 %0, 1, 0, p; }"
+               : "=r"(there)
+               : "l"(__cvta_generic_to_global(flag)), "r"(value), "n"(Spin::looks_at_once)
+               : "memory");
+#undef SYNCFREE_LOOK
+  return there != 0;
+}
+
 /// Waits until *flag is `value`; then all that its publisher wrote before is visible to this thread, and after a
 /// __syncwarp() to its warp. False where the wait is left.
 inline __device__ bool wait_for(unsigned* flag, unsigned value, Spin spin)
 {
-  const auto is_there = [=] { return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value; };
-  return spin.until<4>(is_there, [] {});
+  return is_published(flag, value) || spin.until_soon([=] { return is_published_soon(flag, value); });
 }
 
 /// To be called by one thread of a warp behind a __syncwarp(): publishes what the whole warp has written.
@@ -109,12 +141,6 @@ inline __device__ void publish(unsigned* flag, unsigned value)
 {
   if (drops_publication()) return;
   Shared<unsigned>(*flag).store(value, ::cuda::memory_order_release);
-}
-
-/// Has *flag that value? If so, all that its publisher wrote before is visible to this thread.
-inline __device__ bool is_published(unsigned* flag, unsigned value)
-{
-  return Shared<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
 }
 
 /// A flag with nothing behind it: its value is all that there is to know.
@@ -244,9 +270,7 @@ public:
   }
   __device__ void wait(unsigned parity) const
   {
-    if (is_open(parity)) return;
-    for (unsigned looks = 0; !opens_soon(parity);)
-      looks = ask_clock<Patience::last>(-1, looks + Spin::looks_at_once);
+    if (!is_open(parity)) (void)SpinOf<Patience::last>().until_soon([=] { return opens_soon(parity); });
   }
 
   /// Where the block has a thread that looks at the clock.

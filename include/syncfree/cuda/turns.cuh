@@ -4,7 +4,7 @@
 ///
 /// A protocol without a flaw needs no limit: a waiter waits only for work that goes on. A flaw (memory that something
 /// else has overwritten, a replay that must not be, an object that two threads use) would be a device that spins for
-/// ever. So a block remembers when one of its waits first lasted longer than a few thousand looks, and when that is
+/// ever. So a block remembers when one of its waits first lasted longer than some thousand looks, and when that is
 /// `limit` ago one of its threads gives the launch up: it tells the host which row waited, once, and all waits of all
 /// blocks leave as soon as they see it.
 ///   - What leaves a wait for a number goes on with the sentinel, which is a NaN: so is all that is computed from it,
@@ -13,9 +13,9 @@
 ///   - Nothing is left out: all barriers are met, all gates arrived at, each place of the next launch's mailbox is
 ///     cleared. Indices are never among what is waited for, but in pages (Gate), whose waits do not end so.
 ///   - What comes from threads of the same block or cluster comes as soon as these have given up what they wait for, so
-///     such a wait is left later only (Patience::some), when no thread of the cluster can still be under way to it: no
-///     block ends while another one may put numbers into its memory. A gate that is shut even then traps
-///     (Patience::last): its page must not be read.
+///     such a wait is left a little later only (Patience::some), and a block of a cluster then stays until all others
+///     of it must have ended (stay_for_others()): none ends while another one may put numbers into its memory. A gate
+///     that is shut for long even then traps (Patience::last): its page must not be read.
 ///
 /// Memory order. The first look at the clock, the mark of a launch and its record decide nothing but when a wait ends,
 /// and a NaN may be seen in place of a number at any time, so relaxed accesses are enough for all of them. A launch is
@@ -24,8 +24,8 @@
 /// scope of the system, with a fence between them; the host reads the row, then the name. That it reads the row in the
 /// first call behind the launch follows from the launch having ended, which a caller that has looked at x waited for.
 ///
-/// Cost: looks are counted, and each 4096th that finds nothing asks the clock. What is asked is in shared memory, where
-/// take_turn() puts it.
+/// Cost: looks are counted; every 64th that finds nothing asks the block's shared memory, where take_turn() has put
+/// what there is to know, and every 4096th the clock and the counter.
 
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/cuda/turn_counter.hpp"
@@ -39,9 +39,10 @@ struct WaitPlace {
   unsigned long long limit;   ///< of the counter
   unsigned long long launch;  ///< from 1 on; 0: not known yet
   unsigned long long since;   ///< when a wait had lasted long; 0: none has
+  unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
+  unsigned long long late;    ///< 1: even what this block or its cluster owes will not come any more
+  unsigned long long ended;   ///< of a block that is watched: 1: there is nothing left to wait for
   long long row;              ///< of the block, for waits that do not name theirs
-  unsigned long long over;    ///< of a block that is watched: 1: its waits are to be left
-  unsigned long long ended;   ///< of such a block: 1: there is nothing left to wait for
   unsigned drops;             ///< of tests: 0 where no publication is to be left out
 
   /// By one thread; then a barrier.
@@ -49,7 +50,7 @@ struct WaitPlace {
   {
     counter = of;
     limit = of->limit;
-    launch = since = over = ended = 0;
+    launch = since = over = late = ended = 0;
 #ifdef SYNCFREE_TEST_HOOKS
     drops = look_at(&of->drop);
 #endif
@@ -123,23 +124,42 @@ inline __device__ bool has_waited_too_long()
   return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(own.limit);
 }
 
-/// No thread looks at a number of its cluster, or at a gate, so often while those that it waits for are at work: a
-/// fifth of a second, and some seconds.
-constexpr unsigned looks_of_patience = 1u << 22, looks_of_last_patience = 1u << 28;
+/// Nanoseconds that a block which has given up waits for numbers of its block and cluster (longer than a block takes
+/// that does not wait), that it keeps its memory for those on their way to it, and that it waits for a page.
+constexpr unsigned long long patience_with_cluster = 100000000, stay_for_cluster = 500000000,
+                             last_patience = 10000000000;
+
+/// Was it known so long ago in this block that the launch was given up?
+inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
+{
+  const unsigned long long over = look_in_block(&wait_place().over);
+  return over != 0 && static_cast<long long>(nanoseconds() - over) >= static_cast<long long>(nanoseconds_ago);
+}
 
 template <Patience patience, Clock clock> __device__ unsigned ask_clock(long long row, unsigned looks)
 {
+  constexpr unsigned looks_a_clock = 4096;  // so many for each that asks more than shared memory
   WaitPlace& own = wait_place();
-  if (clock == Clock::watched) {
-    if (look_in_block(&own.over) == 0) return 0;
-  } else if (look_at(&own.counter->given_up) != look_in_block(&own.launch)) {
-    if (!has_waited_too_long()) return 0;
-    give_launch_up(row < 0 ? own.row : row);
+  if (look_in_block(&own.over) == 0) {
+    if (clock == Clock::watched || looks % looks_a_clock != 0) return looks;
+    const unsigned long long launch = look_in_block(&own.launch);
+    if (launch == 0 || look_at(&own.counter->given_up) != launch) {
+      if (launch == 0 || !has_waited_too_long()) return 0;
+      give_launch_up(row < 0 ? own.row : row);
+    }
+    tell_block(&own.over, nanoseconds());
   }
   constexpr unsigned leave = 0x80000000;
-  if (patience == Patience::none || (patience == Patience::some && looks >= looks_of_patience)) return leave;
-  if (looks >= looks_of_last_patience) __trap();
-  return looks;
+  if (patience == Patience::none) return leave;
+  if (patience == Patience::some) return is_over_for(patience_with_cluster) ? leave : 0;
+  if (is_over_for(last_patience)) __trap();
+  return 0;
+}
+
+/// Patience::some of a watched wait: look() until done(), or until it is to be left. It needs no register.
+template <class Done, class Look> __device__ __forceinline__ void wait_watched(Done done, Look look)
+{
+  while (!done() && look_in_block(&wait_place().late) == 0) look();
 }
 
 /// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
@@ -148,14 +168,17 @@ template <Patience patience, Clock clock> __device__ unsigned ask_clock(long lon
 template <class Soon> __device__ void watch_until(Soon soon)
 {
   for (unsigned looks = 0; !soon();) {
-    looks += Spin::looks_at_once;
-    if (look_in_block(&wait_place().over) != 0) {
-      looks = ask_clock<Patience::last>(-1, looks);
-    } else if (static_cast<int>(looks = ask_clock<Patience::none>(-1, looks)) < 0) {
-      tell_block(&wait_place().over, 1);
-      looks = 0;
-    }
+    looks = ask_clock<Patience::last>(-1, looks + Spin::looks_at_once);
+    if (is_over_for(patience_with_cluster)) tell_block(&wait_place().late, 1);
   }
+}
+
+/// By all threads of a block of a cluster of `blocks`, at their ends: where the launch was given up others may still be
+/// under way to its memory with what they owe, and are done with that soon.
+inline __device__ void stay_for_others(unsigned blocks)
+{
+  if (blocks == 1 || look_in_block(&wait_place().over) == 0) return;
+  while (!is_over_for(stay_for_cluster)) {}
 }
 
 }  // namespace syncfree::cuda
