@@ -428,6 +428,7 @@ def a_zero_pivot_on_the_last_rank_fails_on_all(petsc):
 @test
 def a_nan_on_one_rank_of_three_fails_on_all(petsc):
     spoiled(petsc, "-nan_rank 1")
+    petsc.plugin("-pc_type syncfree_sor -ksp_type gmres -wind 1 -nan_rank 1", ranks=3).pc_failed(3)
 
 
 @test
