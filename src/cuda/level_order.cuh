@@ -235,7 +235,13 @@ template <class V, class I> struct MergedSide {
     now.load(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
       ahead.load(row, value, k + step, end, OneChunk());
-      if (!Spin(own).until<2>([&] { return now.poll(b); }, [] {})) now.leave();
+      const auto look = [&] {
+#pragma unroll 4
+        for (unsigned left = Spin::looks_at_once; left > 0; --left)
+          if (now.poll(b)) return true;
+        return false;
+      };
+      if (!Spin(own).until_soon(look)) now.leave();
       sum += now.dot(b, conjugate);
       now = ahead;
     }

@@ -116,17 +116,17 @@ inline __device__ bool is_published(unsigned* flag, unsigned value)
 inline __device__ bool is_published_soon(unsigned* flag, unsigned value)
 {
   static_assert(Spin::looks_at_once % 4 == 0, "looks come in fours");
-  unsigned there;
+  unsigned last;
 #define SYNCFREE_LOOK "ld.acquire.gpu.global.u32 seen, [%1]; setp.eq.u32 p, seen, %2; @p bra done;"
   asm volatile("{ .reg .pred p, more; .reg .u32 seen, left; mov.u32 left, %3; "
                "again: " SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK
                "sub.u32 left, left, 4; setp.ne.u32 more, left, 0; @more bra again; "
-               "done: selp.u32 %0, 1, 0, p; }"
-               : "=r"(there)
+               "done: mov.u32 %0, seen; }"
+               : "=r"(last)
                : "l"(__cvta_generic_to_global(flag)), "r"(value), "n"(Spin::looks_at_once)
                : "memory");
 #undef SYNCFREE_LOOK
-  return there != 0;
+  return last == value;
 }
 
 /// Waits until *flag is `value`; then all that its publisher wrote before is visible to this thread, and after a
