@@ -241,6 +241,13 @@ private:
 
 constexpr int loop_threads = 256;
 
+/// An iteration that does not get what it waits for. Not a part of the kernel: it would take registers of its loop.
+template <class Body, class I> __device__ __noinline__ void run_left(const Body& body, I i)
+{
+  LeftAccessor left;
+  body(left, i);
+}
+
 /// owns       `lanes` lanes, one or a whole warp, own an iteration, a block 256 / lanes that follow each other
 /// waits      for the flags of the iterations that the trace names, or for its own count; all lanes of a warp look once
 ///            a turn, and who is ready runs while the others still wait
@@ -277,8 +284,7 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
   Spin spin(i);
   while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) {
     if (done) continue;
-    LeftAccessor left;
-    if (lane == 0) body(left, i);
+    if (lane == 0) run_left(body, i);
     waits.signal();
     done = true;
   }
@@ -362,6 +368,7 @@ public:
   Status trace(const Body& body, Grain grain = Grain::chosen)
   try {
     on_device_ = OnDevice();
+    watch_ = WaitWatch::at_hand();
     const WaitWatch::Use use(watch_);
     LoopTrace<I> trace;
     const Status status = trace_loop(body, &trace);
@@ -466,7 +473,7 @@ private:
     check_launch("run_awaiting_loop");
   }
 
-  std::shared_ptr<WaitWatch> watch_ = WaitWatch::at_hand();
+  std::shared_ptr<WaitWatch> watch_;  ///< from trace() on; it touches the device
   OnDevice on_device_;
 };
 
