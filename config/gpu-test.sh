@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests on a machine with an NVIDIA GPU, without a network. Ends with `N passed, N failed[, N skipped]`.
 #
-#   bash config/gpu-test.sh [PART...]     build battery random sanitizers petsc harness conformance; without a PART all
-#                                         of them
+#   bash config/gpu-test.sh [PART...]     build battery mps random sanitizers petsc harness conformance; without a PART
+#                                         all of them
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
 # synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, planes, pairs, factors, shifts, loops,
@@ -89,7 +89,8 @@ check_races() {
 }
 
 sanitize() {
-  local tests="$solved:$laid:DevicePair.*:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
+  local tests="$solved:$laid:DevicePair.*:Captures.*"
+  tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
   local group=${1#*-}
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac
@@ -100,6 +101,23 @@ sanitize() {
     *) with_tool "$tests" "$1" || return 1 ;;
   esac
   echo "RESULT 1 0 0"
+}
+
+# With a tenth of the multiprocessors, as far as MPS is there.
+solve_under_mps() {
+  local status=1
+  if ! command -v nvidia-cuda-mps-control >/dev/null; then
+    echo "skipped: there is no nvidia-cuda-mps-control here"
+    echo "RESULT 0 0 1"
+    return
+  fi
+  CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d) CUDA_MPS_LOG_DIRECTORY=$(mktemp -d)
+  export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+  nvidia-cuda-mps-control -d || return 1
+  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$folder/cuda_tests" \
+    --gtest_filter="$solved:DevicePair.*:Device.merged*:DeviceColumns.are*" && status=0
+  echo quit | nvidia-cuda-mps-control
+  [ $status = 0 ] && echo "RESULT 1 0 0"
 }
 
 # Random matrices for five minutes, by two programs that load the device for each other.
@@ -135,6 +153,7 @@ run_part() {
       part battery python3 config/gtest.py "$folder/cuda_tests"
       part allocation python3 config/gtest.py "$folder/cuda_allocation_tests"
       ;;
+    mps) part mps bash "$0" --mps ;;
     random) part random bash "$0" --random ;;
     sanitizers)
       for tool in memcheck initcheck "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do run_part "$tool"; done
@@ -146,7 +165,7 @@ run_part() {
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
     *)
-      die "no part $1; there are build battery random sanitizers petsc harness conformance, and of the sanitizers" \
+      die "no part $1; there are build battery mps random sanitizers petsc harness conformance, and of the sanitizers" \
         "memcheck initcheck ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
       ;;
   esac
@@ -159,9 +178,10 @@ export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH
 export SYNCFREE_TEST_OPTIONS="-options_left 0 $on_device"
 case ${1:-} in
   --make) make_all; exit ;;
+  --mps) solve_under_mps; exit ;;
   --random) solve_random_matrices; exit ;;
   --sanitize) sanitize "$2"; exit ;;
 esac
-[ $# != 0 ] || set -- build battery random sanitizers petsc harness conformance
+[ $# != 0 ] || set -- build battery mps random sanitizers petsc harness conformance
 for name in "$@"; do run_part "$name"; done
 print_result $passed $failed $skipped

@@ -44,6 +44,8 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
     PetscCall(FlagNumbers(F, A, status, MAT_FACTOR_OTHER, PETSC_ERR_FP));
     break;
   case Code::missing_diagonal:
+  case Code::busy:
+  case Code::stale_capture:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s", status.message().c_str());
   case Code::out_of_memory:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "%s", status.message().c_str());

@@ -453,6 +453,7 @@ static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_sor_threads").c_str()));
   if (sor->cuda && sor->wait_limit != 60) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree wait limit: %g s\n", (double)sor->wait_limit));
+  if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory kept for captured graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

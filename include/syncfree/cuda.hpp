@@ -3,6 +3,7 @@
 /// The backend `cuda`: factor and solves on an NVIDIA GPU. Only builds with the CMake option SYNCFREE_CUDA have it;
 /// this header needs no CUDA.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,10 +19,17 @@ enum class Memory { host, device };
 /// with these differences:
 ///   - patterns are host memory, but for analyse_there(); the values of A, b and x are where use() says;
 ///   - with device memory a solve or sweep does not synchronise: x is there for what comes later on the stream;
-///   - calls on different streams are put in order by an event;
+///   - calls on different streams are put in order by an event; an object is for one thread at a time: a call during
+///     one of another thread is turned away with busy;
 ///   - a kernel whose threads wait for each other for longer than SolverOptions::wait_limit gives up: what it computes
 ///     is NaN, and the first call behind it that can know returns wait_expired(row, strategy) in place of what it was
 ///     to do; the next ones work as before;
+///   - solves and sweeps with device memory may be captured in CUDA graphs, behind one of the same kind and as many
+///     columns that was not. A replay has the numbers of the last refresh, and is void when generation() is no longer
+///     what it was then, or while there are no numbers: its x is NaN, and the next call of the object reports
+///     stale_capture. Replays keep the order of calls on one stream. What graphs hold is kept until they are destroyed;
+///   - an error that the program has left (cudaGetLastError()) is not reported; analyse() may clear it;
+///   - cudaDeviceReset() takes away what this library keeps in the process: afterwards nothing of it may be called;
 ///   - device_failure(CUDA's words) where CUDA refuses a call; out_of_memory names the bytes where the device has none.
 class UsesDevice {
 public:
@@ -31,6 +39,9 @@ public:
   ///   memory  of the values of A, of b and of x; at first host
   ///   stream  a cudaStream_t; at first the default stream
   virtual void use(Memory memory, void* stream) = 0;
+
+  /// Changes exactly when captured calls become void: in analyse(), and in a refresh() that plans anew.
+  virtual std::uint64_t generation() const = 0;
 };
 
 template <class T, class I> class CudaPreconditioner : public Preconditioner<T, I>, public UsesDevice {

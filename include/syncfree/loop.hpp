@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "syncfree/busy.hpp"
 #include "syncfree/loop_body.hpp"
 #include "syncfree/loop_plan.hpp"
 #include "syncfree/loop_trace.hpp"
@@ -71,11 +72,13 @@ public:
 
   /// Traces and plans; keeps no pointer into the body's arrays. Afterwards run() takes bodies whose index arrays and
   /// lengths are the same.
-  ///   errors  those of trace_loop; on failure the object is as after construction
+  ///   errors  those of trace_loop; busy, which does nothing; on failure the object is as after construction
   ///   cost    as trace_loop and make_plan
   ///   source  Somo and Cheshmi, SC25
   Status trace(const Body& body)
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     forget();
     LoopTrace<I> trace;
     const Status status = trace_loop(body, &trace);
@@ -93,10 +96,12 @@ public:
   /// The loop on `threads` threads, as if iterations ran one after the other. Numbers are bitwise those of the
   /// sequential loop if reproducible(), or on one thread; else sums of several iterations are formed in any order.
   /// Never hangs, whatever the numbers are. With OpenMP it allocates nothing.
-  ///   errors  invalid_argument if the body has another number of iterations than the one traced; out_of_memory where
-  ///           there is none for the words
+  ///   errors  invalid_argument if the body has another number of iterations than the one traced; busy; out_of_memory
+  ///           where there is none for the words
   Status run(const Body& body, int threads)
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     if (body.iterations() != plan_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
     if (threads <= 1 || plan_.runs() <= 1) run_alone(body);
@@ -190,6 +195,7 @@ private:
   std::optional<Progress> done_;          ///< the flags: of each run how many iterations are done
   std::unique_ptr<Countdown[]> missing_;  ///< the counts
   Tickets tickets_;
+  Busy busy_;
 };
 
 }  // namespace syncfree

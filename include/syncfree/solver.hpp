@@ -84,6 +84,7 @@ struct Summary {
   std::size_t plan_bytes = 0;       ///< everything the strategies added
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
   std::size_t peak_bytes = 0;       ///< at once, from the analysis to the first refresh; 0 where nobody counts
+  std::size_t captured_bytes = 0;   ///< kept only because CUDA graphs hold them that captured solves
   std::string plan;             ///< one line for people, or nothing
   PivotReport pivots;
 };

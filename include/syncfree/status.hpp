@@ -28,6 +28,8 @@ enum class Code {
   no_tiles,             ///< `courier` has no plan for the matrix; `detail` says why
   out_of_memory,        ///< `detail` says of what, where that is known
   device_failure,       ///< `detail` is what the device's library says
+  busy,                 ///< another thread is in a call of the same object; this one has done nothing
+  stale_capture,        ///< a captured solve that is void was replayed before this call, which has done nothing
   wait_expired          ///< a wait on the device was given up; `detail` is the strategy, `value` the limit in seconds
 };
 

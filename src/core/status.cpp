@@ -26,6 +26,8 @@ const char* to_string(Code code)
     case Code::out_of_memory: return "out_of_memory";
     case Code::device_failure: return "device_failure";
     case Code::wait_expired: return "wait_expired";
+    case Code::busy: return "busy";
+    case Code::stale_capture: return "stale_capture";
   }
   return "unknown code";
 }
@@ -78,6 +80,10 @@ std::string Status::message() const
              std::to_string(row) + " waited for a number that did not come, and what it computed is NaN; two threads "
              "or two replays at once must not use one object, and where the device is just slow "
              "-pc_syncfree_wait_limit can be raised";
+    case Code::busy: return "called from two threads at once; a solver is for one thread at a time";
+    case Code::stale_capture:
+      return "a captured solve was replayed that a later analysis or refresh has made void, or without numbers: its "
+             "result is NaN; capture it again";
   }
   return to_string(code);
 }

@@ -195,6 +195,7 @@ private:
   {
     L_.emplace(true, a_.pattern.lower(), a_.pattern.counts.most_lower, true);
     U_.emplace(false, a_.pattern.upper(), a_.pattern.counts.most_upper, false);
+    L_->captures = U_->captures = a_.captures;
   }
 
   /// In host memory, rows that have those of L, and of U.
@@ -571,8 +572,9 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
     return Transposed<I>(DeviceTriangle<I>(true, triangle, -1, true).pattern());
   };
   const Transposed<I> Lt = transposed(a->pattern.lower()), Ut = transposed(a->pattern.upper());
-  const DeviceTriangle<I> lower_one(true, Ut.view(), Ut.source.data(), false);
-  const DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
+  DeviceTriangle<I> lower_one(true, Ut.view(), Ut.source.data(), false);
+  DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
+  lower_one.captures = upper_one.captures = a->captures;
   try {
     at_once(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },
                                  [&] { make_transposed(lower_transposed, upper_one, a); }});

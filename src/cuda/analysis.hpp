@@ -53,6 +53,7 @@ template <class T, class I> struct Analysis {
   bool interleaves = true;  ///< false: there was no memory for interleaved numbers between L and U
   Copies<T> copies;
   PivotReport pivots;
+  Captures* captures = nullptr;    ///< of the object that has it
   std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, those of other preconditioners too
   std::size_t peak_bytes = 0;      ///< beyond them, up to the first refresh; 0: not yet
   I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet

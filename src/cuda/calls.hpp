@@ -5,9 +5,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <memory>
 #include <new>
 
+#include "captures.hpp"
+#include "syncfree/busy.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/cuda/device.hpp"
 #include "syncfree/cuda/wait_watch.hpp"
@@ -16,23 +19,33 @@
 namespace syncfree::cuda {
 
 /// Puts calls on different streams in order. Calls that are captured have no place in that order: when a graph runs is
-/// for the caller to arrange.
+/// for the caller to arrange. Streams are told apart by their numbers: CUDA gives handles again.
 class StreamOrder {
 public:
-  ~StreamOrder()
-  {
-    if (event_) (void)cudaEventDestroy(event_);
-  }
+  StreamOrder() = default;
+  StreamOrder(const StreamOrder&) = delete;
+  StreamOrder& operator=(const StreamOrder&) = delete;
+  ~StreamOrder() { forget(); }
+
   void begin(cudaStream_t stream)
   {
-    if (event_ && stream != last_ && !captured(stream)) SYNCFREE_CUDA(cudaStreamWaitEvent(stream, event_, 0));
+    captured_ = false;
+    cudaStreamCaptureStatus status;
+    SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &status));
+    captured_ = status != cudaStreamCaptureStatusNone;
+    if (captured_) return;
+    SYNCFREE_CUDA(cudaStreamGetId(stream, &now_));
+    if (event_ && now_ != last_) SYNCFREE_CUDA(cudaStreamWaitEvent(stream, event_, 0));
   }
   void end(cudaStream_t stream)
   {
-    if (captured(stream)) return;
+    if (captured_) return;
     if (!event_) SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
-    SYNCFREE_CUDA(cudaEventRecord(event_, stream));
-    last_ = stream;
+    last_ = now_;
+    if (cudaEventRecord(event_, stream) == cudaSuccess) return;
+    (void)cudaGetLastError();  // the stream may belong to another context than the event: then all ends here
+    forget();
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
   /// Behind a failure, of which the first tells most.
   void end_failed(cudaStream_t stream)
@@ -42,17 +55,19 @@ public:
     } catch (const Failure&) {
     }
   }
+  /// Is the stream of the call at hand being recorded?
+  bool captured() const { return captured_; }
 
 private:
-  static bool captured(cudaStream_t stream)
+  void forget()
   {
-    cudaStreamCaptureStatus status;
-    SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &status));
-    return status != cudaStreamCaptureStatusNone;
+    if (event_) (void)cudaEventDestroy(event_);
+    event_ = nullptr;
   }
 
   cudaEvent_t event_ = nullptr;
-  cudaStream_t last_ = nullptr;
+  unsigned long long last_ = 0, now_ = 0;
+  bool captured_ = false;
 };
 
 /// Arrays of the device for callers with host memory, made when first needed.
@@ -62,31 +77,78 @@ template <class T> struct Copies {
   std::size_t bytes() const { return A_value.bytes() + b.bytes() + x.bytes(); }
 };
 
-/// Where the arrays of the calls to come are.
+/// Where the arrays of the calls to come are, and what is asked before a call and behind it.
 class Calls {
 public:
+  /// Turned away while a call is under way, which that call or the next then reports.
   void use(Memory memory, void* stream)
   {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) {
+      disturbed_ = true;
+      return;
+    }
     memory_ = memory;
     stream_ = static_cast<cudaStream_t>(stream);
   }
   cudaStream_t stream() const { return stream_; }
   bool on_device() const { return memory_ == Memory::device; }
 
-  /// Of the kernels of plans that are made from now on, in seconds; in a body of run().
+  /// Of the kernels of plans that are made from now on, in seconds; in a body of in_order().
   void limit_waits(double seconds) { watch_->set_limit(seconds); }
 
-  /// Runs the body in the stream's order and turns what it throws into a Status. Where a wait of an earlier call was
-  /// given up the body is not run, and where one of this call is known to have been, that is what it reports.
-  template <class Body> Status run(Body body)
+  Captures& captures() { return captures_; }
+  const Captures& captures() const { return captures_; }
+
+  /// By one thread at a time: reports another one, and replays that were void, before anything is done. Else the body's
+  /// answer.
+  template <class Body> Status alone(Body body)
   {
-    Status status = run_unwatched([&]() -> Status {
-      if (!watch_) watch_ = std::make_shared<WaitWatch>();
-      if (watch_->has_failed()) return watch_->take_failure(stream_);
-      const WaitWatch::Use use(watch_);
+    const Busy::Call call(&busy_);
+    if (!call.alone() || disturbed_.exchange(false)) return failed(Code::busy);
+    const Status stale = captures_.look();
+    return stale.ok() ? body() : stale;
+  }
+
+  /// Runs the body in the stream's order and turns what it throws into a Status; not while the stream is recorded.
+  template <class Body> Status in_order(Body body)
+  {
+    return watched([&]() -> Status {
+      if (order_.captured()) return failed(Code::invalid_argument, "only solves and sweeps can be captured");
       return body();
     });
-    return watch_ && watch_->has_failed() && status.code != Code::wait_expired ? watch_->take_failure(stream_) : status;
+  }
+
+  template <class Body> Status run(Body body)
+  {
+    return alone([&] { return in_order(body); });
+  }
+
+  /// run() of a solve or a sweep, which may be captured; ends with end_solve().
+  template <class Body> Status run_solve(Body body)
+  {
+    return alone([&] {
+      return watched([&]() -> Status {
+        if (order_.captured() && !on_device())
+          return failed(Code::invalid_argument, "only calls with device memory can be captured");
+        return body();
+      });
+    });
+  }
+  /// Behind a refresh in order.
+  Status bring_numbers()
+  try {
+    captures_.bring_numbers(stream_);
+    return {};
+  } catch (const Failure& failure) {
+    return failure.status;
+  }
+
+  /// Where x has been filled: `columns` columns of n entries that begin `leading` behind each other.
+  template <class T> Status end_solve(T* x, std::size_t n, std::size_t leading = 0, int columns = 1)
+  {
+    if (order_.captured()) captures_.end_captured({x, n, leading, columns, sizeof(T)}, stream_);
+    return {};
   }
 
   /// The values of A in device memory.
@@ -109,7 +171,21 @@ public:
   }
 
 private:
-  template <class Body> Status run_unwatched(Body body)
+  /// Where a wait of an earlier call was given up the body is not run; where one of this call is known to have been,
+  /// that is what it reports.
+  template <class Body> Status watched(Body body)
+  {
+    Status status = in_order_or_captured([&]() -> Status {
+      if (!watch_) watch_ = std::make_shared<WaitWatch>();
+      if (watch_->has_failed()) return watch_->take_failure(stream_);
+      const WaitWatch::Use use(watch_);
+      return body();
+    });
+    const bool failed_now = watch_ && watch_->has_failed() && status.code != Code::wait_expired;
+    return failed_now ? watch_->take_failure(stream_) : status;
+  }
+
+  template <class Body> Status in_order_or_captured(Body body)
   try {
     order_.begin(stream_);
     Status status = body();
@@ -134,6 +210,9 @@ private:
   cudaStream_t stream_ = nullptr;
   StreamOrder order_;
   std::shared_ptr<WaitWatch> watch_;  ///< when first needed: it touches the device
+  Captures captures_;
+  Busy busy_;
+  std::atomic<bool> disturbed_{false};
 };
 
 }  // namespace syncfree::cuda

@@ -6,6 +6,7 @@
 #include "courier_ghosts.cuh"
 #include "flag.cuh"
 #include "solver.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 
@@ -93,10 +94,9 @@ bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostA
   view.place = place.data(), view.field = field.data(), view.ghost = ghost.data(), view.face_mail = face_mail.data();
   view.block = block.data();
   const Flag other;
-  fill_star<I, Page><<<static_cast<unsigned>(star.frame.block.size()), star_threads>>>(
-      view, T, reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
+  launch(fill_star<I, Page>, {static_cast<unsigned>(star.frame.block.size()), star_threads}, view, T,
+         reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
       arrays.ghost_place.data(), other.data());
-  check_launch("fill_star");
   if (other.is_raised()) return false;
   arrays.block = DeviceArray<RowBlock>(star.blocks_in_order());
   *out = std::move(arrays);

@@ -189,10 +189,9 @@ public:
   {
     with_ghosts(near_, [&](auto near) {
       const std::size_t count = arrays_.source.size() / 2;
-      fill_pairs<T, V, I, near><<<blocks_for(count, 256), 256, 0, stream>>>(
-        count, arrays_.source.data(), arrays_.row.data(), numbers(value), numbers(inverse_diagonal),
+      launch(fill_pairs<T, V, I, near>, {blocks_for(count, 256), 256, 0, stream}, count, arrays_.source.data(),
+             arrays_.row.data(), numbers(value), numbers(inverse_diagonal),
         reinterpret_cast<GhostPage<Number<V>, near>*>(arrays_.page.data()));
-      check_launch("fill_pairs");
     });
   }
 
@@ -208,8 +207,9 @@ public:
   /// `kernel` is a solve_tiles() with so many near entries.
   ///   cluster  1 for one of many columns
   template <class Kernel, class Mail>
-  void launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox, TurnCounter* counter,
-              const Input<N>& b, const Output<N>& x, bool conjugate, cudaStream_t stream, bool overlaps) const
+  cudaError_t try_launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox,
+                         TurnCounter* counter, const Input<N>& b, const Output<N>& x, bool conjugate,
+                         cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
     const GhostView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
@@ -217,7 +217,7 @@ public:
                             arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
     const LaunchPlace place = {grid, threads(), memory_, stream, overlaps, cluster};
-    cuda::launch(kernel, place, view, mailbox, counter, b, x, conjugate);
+    return cuda::try_launch(kernel, place, view, mailbox, counter, b, x, conjugate);
   }
 
   std::string describe() const

@@ -5,6 +5,7 @@
 
 #include "core/transpose.hpp"
 #include "stored_triangle.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/wait_watch.hpp"
 
 namespace syncfree::cuda {

@@ -11,6 +11,7 @@
 #include "flag.cuh"
 #include "number.cuh"
 #include "scan.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -129,9 +130,8 @@ PatternReport count(DeviceFactorPattern<I>* p, const DeviceArray<PatternReport>&
                     const std::function<void()>& meanwhile = {})
 {
   constexpr unsigned blocks = 1024;
-  count_rows<I><<<std::min(blocks, blocks_for(p->n, threads_a_block)), threads_a_block>>>(
-      p->n, p->lower_begin.data(), p->upper_begin.data(), report.data());
-  check_launch("count_rows");
+  launch(count_rows<I>, {std::min(blocks, blocks_for(p->n, threads_a_block)), threads_a_block}, p->n,
+         p->lower_begin.data(), p->upper_begin.data(), report.data());
   if (meanwhile) meanwhile();
   PatternReport found;
   report.read(&found, 0, 1, nullptr);
@@ -193,8 +193,7 @@ template <class I> bool is_symmetric(const DeviceFactorPattern<I>& p)
 {
   if (p.lower_column.size() != p.upper_column.size()) return false;
   const Flag flawed;
-  find_partners<I><<<blocks_of_rows(p.n), threads_a_block>>>(p.lower(), p.upper(), flawed.data());
-  check_launch("find_partners");
+  launch(find_partners<I>, {blocks_of_rows(p.n), threads_a_block}, p.lower(), p.upper(), flawed.data());
   return !flawed.is_raised();
 }
 
@@ -233,9 +232,8 @@ bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out, co
   const DeviceArray<PatternReport> report = empty_report();
   for (const DeviceArray<I>* lengths : {&p.lower_begin, &p.upper_begin})
     SYNCFREE_CUDA(cudaMemsetAsync(lengths->data() + A.n, 0, sizeof(I), nullptr));
-  inspect_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
+  launch(inspect_rows<I>, {blocks_of_rows(A.n), threads_a_block}, A, p.lower_begin.data(), p.upper_begin.data(),
                                                             &report.data()->flawed);
-  check_launch("inspect_rows");
   add_up(p.lower_begin);
   add_up(p.upper_begin);
   const PatternReport found = count(&p, report, meanwhile);
@@ -243,11 +241,9 @@ bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out, co
   p.lower_column = DeviceArray<I>(static_cast<std::size_t>(found.lower));
   p.upper_column = DeviceArray<I>(static_cast<std::size_t>(found.upper));
   make_sources(&p);
-  cut_rows<I><<<blocks_of_rows(A.n), threads_a_block>>>(A, p.lower_begin.data(), p.upper_begin.data(),
-                                                        p.lower_column.data(), p.upper_column.data(),
-                                                        p.lower_source.data(), p.upper_source.data(),
+  launch(cut_rows<I>, {blocks_of_rows(A.n), threads_a_block}, A, p.lower_begin.data(), p.upper_begin.data(),
+         p.lower_column.data(), p.upper_column.data(), p.lower_source.data(), p.upper_source.data(),
                                                         p.diagonal_source.data());
-  check_launch("cut_rows");
   if (kind == Kind::icc && !is_symmetric(p)) return false;
   *out = std::move(p);
   return true;

@@ -17,6 +17,7 @@
 #include "factorize_entries.cuh"
 #include "factorize_pivots.cuh"
 #include "factorize_staged.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
@@ -183,8 +184,7 @@ template <class T> __global__ void round_to_single(std::size_t count, Number<T>*
 
 template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
 {
-  round_to_single<T><<<blocks_for(v.size(), 256), 256, 0, stream>>>(v.size(), numbers(v.data()));
-  check_launch("round_to_single");
+  launch(round_to_single<T>, {blocks_for(v.size(), 256), 256, 0, stream}, v.size(), numbers(v.data()));
 }
 
 template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pattern, I levels)
@@ -249,9 +249,8 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
   } else {
     begin_attempt({}, stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-    factorize<T, I><<<blocks, threads_a_block, 0, stream>>>(view(), numbers(value), device_rule, ready_.data(),
+    launch(factorize<T, I>, {blocks, threads_a_block, 0, stream}, view(), numbers(value), device_rule, ready_.data(),
                                                             ++attempts_, counter_.data(), outcome_.data());
-    check_launch("factorize");
   }
   const Outcome outcome = look(stream, early);
   *repaired = outcome.repaired;
@@ -259,8 +258,7 @@ Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule,
   const auto row = static_cast<I>(outcome.failure / 2);
   if (outcome.failure % 2) return failed(Code::not_finite, row);
   double described[2];
-  describe_row<T, I><<<1, 32, 0, stream>>>(view(), row, described_.data());
-  check_launch("describe_row");
+  launch(describe_row<T, I>, {1, 32, 0, stream}, view(), row, described_.data());
   described_.read(described, 0, 2, stream);
   Status status = failed(Code::zero_pivot, row);
   status.value = described[0];
@@ -298,8 +296,7 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
     numbers.size[numbers.count++] = v->size();
     most = std::max(most, v->size());
   }
-  start_attempt<T><<<blocks_for(most, 256), 256, 0, stream>>>(numbers, outcome_.data());
-  check_launch("start_attempt");
+  launch(start_attempt<T>, {blocks_for(most, 256), 256, 0, stream}, numbers, outcome_.data());
 }
 
 template <class T, class I>
@@ -325,13 +322,11 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
   begin_attempt({&lower_, &upper_, &inverse_pivot_}, stream);
   allow_shared_memory(factorize_entries<T, I>, against_crowding_);
   const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
-  factorize_entries<T, I><<<blocks, entry_threads, against_crowding_, stream>>>(
-      view(), lists_.view(), numbers(value), rule_of_entries, entry_counter_.data(), outcome_.data());
-  check_launch("factorize_entries");
+  launch(factorize_entries<T, I>, {blocks, entry_threads, against_crowding_, stream}, view(), lists_.view(),
+         numbers(value), rule_of_entries, entry_counter_.data(), outcome_.data());
   if (device_rule.sums) {
-    test_pivots<T, I><<<blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream>>>(
-        view(), device_rule, outcome_.data());
-    check_launch("test_pivots");
+    launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream}, view(),
+           device_rule, outcome_.data());
   }
   return look(stream, early).failure == Outcome::none;
 }
@@ -344,16 +339,14 @@ bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rul
   if (!solver_of_L_) return false;
   begin_attempt({}, stream);
   const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
-  prepare_pivots<T, I><<<blocks_for(std::max(n, lowers), 256), 256, 0, stream>>>(
-      view(), slots_.view().partner, lowers, numbers(value), outcome_.data());
-  check_launch("prepare_pivots");
+  launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, stream}, view(), slots_.view().partner,
+         lowers, numbers(value), outcome_.data());
   T* y = inverse_pivot_.data();
   solver_of_L_->solve_inverse(lower_.data(), y, y, stream);
   const bool are_long = lowers > 8 * n;
   const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
-  finish<<<blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream>>>(view(), slots_.view().partner, numbers(value),
+  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream}, view(), slots_.view().partner, numbers(value),
                                                                     DevicePivotRule(rule, 0), outcome_.data());
-  check_launch("finish_rows");
   return look(stream, early).failure == Outcome::none;
 }
 
@@ -366,9 +359,8 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
   }
   unsigned long long word = bits(static_cast<real_t<T>>(rule.zero_pivot));
   SYNCFREE_CUDA(cudaMemcpyAsync(top_.data(), &word, sizeof word, cudaMemcpyHostToDevice, stream));
-  find_dominance<T, I><<<blocks_for(A.pattern.n, 256), 256, 0, stream>>>(A.pattern.n, A_begin_.data(), A_column_.data(),
-                                                                         numbers(A.value), top_.data());
-  check_launch("find_dominance");
+  launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, A_begin_.data(),
+         A_column_.data(), numbers(A.value), top_.data());
   top_.read(&word, 0, 1, stream);
   double top;
   std::memcpy(&top, &word, sizeof top);

@@ -5,6 +5,7 @@
 
 #include "core/instantiate.hpp"
 #include "number.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/loop.cuh"
 #include "syncfree/loops.hpp"
 
@@ -64,10 +65,8 @@ public:
     bad_.fill(0, stream);
     take(pattern_.lower_source, lower, stream);
     take(pattern_.upper_source, upper, stream);
-    invert_checked<<<blocks_for(n, threads), threads, 0, stream>>>(n, pattern_.diagonal_source.data(), a,
-                                                                   rule.zero_pivot, numbers(inverse_pivot),
-                                                                   bad_.data());
-    check_launch("invert_checked");
+    launch(invert_checked<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
+           pattern_.diagonal_source.data(), a, rule.zero_pivot, numbers(inverse_pivot), bad_.data());
     unsigned bad;
     bad_.read(&bad, 0, 1, stream);
     return bad == 0;
@@ -79,9 +78,8 @@ private:
   void take(const DeviceArray<I>& source, T* to, cudaStream_t stream)
   {
     if (source.empty()) return;
-    take_checked<<<blocks_for(source.size(), threads), threads, 0, stream>>>(
-        source.size(), source.data(), numbers(a_.data()), numbers(to), bad_.data());
-    check_launch("take_checked");
+    launch(take_checked<Number<T>, I>, {blocks_for(source.size(), threads), threads, 0, stream}, source.size(),
+           source.data(), numbers(a_.data()), numbers(to), bad_.data());
   }
 
   const DeviceFactorPattern<I>& pattern_;

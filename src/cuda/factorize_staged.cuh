@@ -8,6 +8,7 @@
 #include "factorize_row_by_warp.cuh"
 #include "factorize_several_rows.cuh"
 #include "lanes.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 
@@ -28,9 +29,9 @@ void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::siz
                                  3 * static_cast<std::size_t>(S.lowers) * sizeof(I);
   const std::size_t memory = std::max(rows * row_memory, against_crowding);
   allow_shared_memory(kernel, memory);
-  kernel<<<blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream>>>(
-      F, S, A, rule, counter, outcome);
-  check_launch("factorize_staged");
+  launch(kernel,
+         {blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream}, F, S,
+         A, rule, counter, outcome);
 }
 
 }  // namespace syncfree::cuda

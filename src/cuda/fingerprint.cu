@@ -8,7 +8,7 @@
 #include "core/instantiate.hpp"
 #include "core/mixer.hpp"
 #include "syncfree/cuda.hpp"
-#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree {
 namespace cuda {
@@ -28,8 +28,7 @@ template <class I> void mix(const I* numbers, std::size_t count, Fingerprint* bl
 {
   const auto blocks = static_cast<unsigned>(fingerprint_blocks(count));
   if (blocks == 0) return;
-  mix_blocks<I><<<blocks, parts_together, 0, stream>>>(numbers, count, block);
-  check_launch("mix_blocks");
+  launch(mix_blocks<I>, {blocks, parts_together, 0, stream}, numbers, count, block);
 }
 
 template <class I> Fingerprint fingerprint_of(const PatternView<I>& A, std::size_t nnz, cudaStream_t stream)

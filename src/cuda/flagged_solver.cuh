@@ -65,9 +65,8 @@ public:
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    kernel_<<<blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream>>>(
-        triangle_.view(), ready_.data(), counter_.data(), numbers(b), numbers(x), conjugate);
-    check_launch("solve by flags");
+    launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.view(),
+           ready_.data(), counter_.data(), numbers(b), numbers(x), conjugate);
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override

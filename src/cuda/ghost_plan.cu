@@ -13,6 +13,7 @@
 #include "core/instantiate.hpp"
 #include "row_table.cuh"
 #include "sort.cuh"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -383,9 +384,8 @@ private:
   void find_depth()
   {
     const DeviceLevels<I>& levels = *triangle_.device_levels;
-    find_depths<I><<<blocks_for(depth_.size(), threads_a_block), threads_a_block>>>(
-        triangle_.n(), levels.count, levels.begin.data(), levels.row.data(), depth_.data());
-    check_launch("find_depths");
+    launch(find_depths<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(), levels.count,
+           levels.begin.data(), levels.row.data(), depth_.data());
   }
 
   bool cut_rows(CourierPlan<I>* plan)
@@ -429,9 +429,8 @@ private:
     LineTiles<I> lines = tiling_.line_tiles();
     lines.tile = line_tile_.data(), lines.slot = line_slot_.data();
     view_ = {triangle_.on_device, lines, key_.data(), row_.data(), first_.data()};
-    make_keys<I><<<blocks_for(n, threads_a_block), threads_a_block>>>(
-        lines, depth_.data(), static_cast<unsigned>(depth_bits), key.data(), row.data());
-    check_launch("make_keys");
+    launch(make_keys<I>, {blocks_for(n, threads_a_block), threads_a_block}, lines, depth_.data(),
+           static_cast<unsigned>(depth_bits), key.data(), row.data());
     sort_pairs(key.data(), key_, row, row_, bits);
   }
 
@@ -439,8 +438,7 @@ private:
 
   void make_steps(CourierPlan<I>* plan)
   {
-    measure_levels_of_tiles<I><<<tiles(), threads_a_block>>>(view_, reports_.data());
-    check_launch("measure_levels_of_tiles");
+    launch(measure_levels_of_tiles<I>, {tiles(), threads_a_block}, view_, reports_.data());
     read_reports();
     std::vector<std::uint32_t> levels;
     std::uint32_t widest = 0;
@@ -452,9 +450,8 @@ private:
     if (!plan->warps) plan->warps = warps_for(plan->block, levels, widest, rule_.most_warps, rule_.rows_a_warp);
     plan->warps = std::min(plan->warps, rule_.most_warps_of(plan->near));
     step_begin_ = DeviceArray<unsigned>(depth_.size());
-    cut_steps<I><<<tiles(), threads_a_block>>>(view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
+    launch(cut_steps<I>, {tiles(), threads_a_block}, view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
                                                step_begin_.data(), reports_.data());
-    check_launch("cut_steps");
   }
 
   /// False where blocks wait for later blocks or have too many ghosts.
@@ -477,24 +474,19 @@ private:
     count.fill(0, nullptr), wanted.fill(0, nullptr);
     table_.row = table_row_.data(), table_.first = table_first_.data(), table_.number = table_number_.data();
     table_.count = count.data(), table_.full = full.data();
-    collect_ghosts<I><<<parts(), threads_a_block>>>(view_, table_, wanted.data(), later.data(),
-                                                    far.data());
-    check_launch("collect_ghosts");
+    launch(collect_ghosts<I>, {parts(), threads_a_block}, view_, table_, wanted.data(), later.data(), far.data());
     if (full.is_raised() || later.is_raised()) return false;
-    number_ghosts_and_mail<I><<<tiles(), threads_a_block>>>(view_, table_, wanted.data(), mail_.data(),
+    launch(number_ghosts_and_mail<I>, {tiles(), threads_a_block}, view_, table_, wanted.data(), mail_.data(),
                                                             reports_.data());
-    check_launch("number_ghosts_and_mail");
     plan.is_chain = plan.block.size() > 1 && !far.is_raised();
     if (overlaid_) {
       if (!plan.is_chain) return false;
       lay_over(static_cast<std::uint32_t>(rows), &plan);
       if (plan.numbers() > rule_.overlay_slots) return false;
-      number_mail_by_position<I><<<blocks_for(depth_.size(), threads_a_block), threads_a_block>>>(
-          triangle_.n(), position_.data(), wanted.data(), mail_.data());
-      check_launch("number_mail_by_position");
+      launch(number_mail_by_position<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(),
+             position_.data(), wanted.data(), mail_.data());
     } else if (plan.is_chain) {
-      number_mail_as_ghosts<I><<<parts(), threads_a_block>>>(table_, mail_.data());
-      check_launch("number_mail_as_ghosts");
+      launch(number_mail_as_ghosts<I>, {parts(), threads_a_block}, table_, mail_.data());
     }
     read_reports();
     return true;
@@ -503,12 +495,10 @@ private:
   void lay_over(std::uint32_t rows, CourierPlan<I>* plan)
   {
     position_ = DeviceArray<std::uint16_t>(depth_.size());
-    number_positions_of_rows<I><<<parts(), threads_a_block>>>(view_, position_.data());
-    check_launch("number_positions_of_rows");
+    launch(number_positions_of_rows<I>, {parts(), threads_a_block}, view_, position_.data());
     DeviceArray<unsigned> distance(1);
     distance.fill(0, nullptr);
-    find_overlay<I><<<parts(), threads_a_block>>>(view_, position_.data(), distance.data());
-    check_launch("find_overlay");
+    launch(find_overlay<I>, {parts(), threads_a_block}, view_, position_.data(), distance.data());
     std::uint32_t found;
     distance.read(&found, 0, 1, nullptr);
     plan->lay_over(found, rows);
@@ -541,10 +531,9 @@ private:
     const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), shape, arrays.source.data(),
                               arrays.row.data(), arrays.ghost_place.data(), plan.near, plan.zero_slot(),
                               plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
-    fill_positions<I><<<parts(), threads_a_block>>>(view_, table_, depth_.data(), step_begin_.data(), mail_.data(), to);
-    check_launch("fill_positions");
-    find_mail_of_ghosts<I><<<parts(), threads_a_block>>>(view_, table_, mail_.data(), to);
-    check_launch("find_mail_of_ghosts");
+    launch(fill_positions<I>, {parts(), threads_a_block}, view_, table_, depth_.data(), step_begin_.data(),
+           mail_.data(), to);
+    launch(find_mail_of_ghosts<I>, {parts(), threads_a_block}, view_, table_, mail_.data(), to);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     arrays.position = std::move(position_);
     *out = std::move(arrays);

@@ -13,7 +13,8 @@
 #include <utility>
 
 #include "syncfree/csr.hpp"
-#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/context.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 
@@ -141,17 +142,16 @@ inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
   return {static_cast<unsigned>(threads), 4};
 }
 
-/// Lets launches of a kernel on the device at hand ask for so much shared memory. The limit belongs to the kernel, not
-/// to a launch, and only grows; 48 KiB need no leave. CUDA takes some 10 us to hear of it.
+/// Lets launches of a kernel in the context at hand ask for so much shared memory. The limit belongs to the kernel, not
+/// to a launch, and only grows. CUDA takes some 10 us to hear of it.
 template <class Kernel> void allow_shared_memory(Kernel kernel, std::size_t bytes)
 {
   static std::mutex& mutex = *new std::mutex;
-  static auto& allowed = *new std::map<std::pair<int, Kernel>, std::size_t>;
-  if (bytes <= (48 << 10)) return;
-  int device;
-  SYNCFREE_CUDA(cudaGetDevice(&device));
+  static auto& allowed = *new std::map<std::pair<unsigned long long, Kernel>, std::size_t>;
+  if (bytes <= shared_bytes_of_all) return;
+  const unsigned long long context = context_at_hand();
   const std::lock_guard<std::mutex> lock(mutex);
-  std::size_t& most = allowed[{device, kernel}];
+  std::size_t& most = allowed[{context, kernel}];
   if (most >= bytes) return;
   SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   most = bytes;

@@ -1,23 +1,17 @@
 #pragma once
 
-/// Launches of one kernel behind another.
+/// What launches can do on the device at hand: begin before the one in front has ended, and run in clusters.
 
 #include <cuda_runtime.h>
 
-#include "syncfree/cuda/device.hpp"
+#include <cstddef>
+#include <memory>
+
+#include "syncfree/cuda/launch.hpp"
+#include "syncfree/cuda/wait_watch.hpp"
 #include "vectors.hpp"
 
 namespace syncfree::cuda {
-
-/// Where a launch runs. `overlaps`: it may start before the launch in front of it has ended (ready.cuh,
-/// await_launch_before()); only where the device can, and for a kernel that is made for it.
-struct LaunchPlace {
-  unsigned blocks, threads;
-  std::size_t shared_bytes;
-  cudaStream_t stream;
-  bool overlaps;
-  unsigned cluster = 1;  ///< blocks of one, which divides `blocks`
-};
 
 /// From compute capability 9.0 on, and where kernels were compiled for it: others do not wait for the launch before
 /// theirs, and know of no clusters.
@@ -26,41 +20,6 @@ inline bool launches_can_overlap()
   return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && architecture_of_kernels() >= 90;
 }
 inline bool launches_have_clusters() { return launches_can_overlap(); }
-
-/// A place as CUDA wants to have it.
-struct LaunchConfig {
-  cudaLaunchAttribute attribute[2] = {};
-  cudaLaunchConfig_t config = {};
-
-  explicit LaunchConfig(const LaunchPlace& place)
-  {
-    config.gridDim = dim3(place.blocks);
-    config.blockDim = dim3(place.threads);
-    config.dynamicSmemBytes = place.shared_bytes;
-    config.stream = place.stream;
-    config.attrs = attribute;
-    if (place.overlaps) {
-      cudaLaunchAttribute& overlap = attribute[config.numAttrs++];
-      overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      overlap.val.programmaticStreamSerializationAllowed = 1;
-    }
-    if (place.cluster > 1) {
-      cudaLaunchAttribute& cluster = attribute[config.numAttrs++];
-      cluster.id = cudaLaunchAttributeClusterDimension;
-      cluster.val.clusterDim.x = place.cluster;
-      cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-    }
-  }
-  LaunchConfig(const LaunchConfig&) = delete;
-  LaunchConfig& operator=(const LaunchConfig&) = delete;
-};
-
-template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), const LaunchPlace& place, Arguments... arguments)
-{
-  const LaunchConfig made(place);
-  SYNCFREE_CUDA(cudaLaunchKernelEx(&made.config, kernel, static_cast<Parameters>(arguments)...));
-}
 
 /// Blocks of a cluster, which run at the same time and meet (ready.cuh, meet_cluster()): at most, where they are small.
 inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }
@@ -83,5 +42,53 @@ unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place
   }
   return place.cluster;
 }
+
+/// Mailbox and counter of launches in clusters. A context that has a part of the device may refuse a cluster that the
+/// plan was allowed: from then on blocks are launched alone. Launches count their clusters, so these have a mailbox and
+/// a counter of their own, and graphs go on with those that they have captured.
+template <class Mail> class ClusterLaunches {
+public:
+  ///   name  as in LaunchCounter
+  ClusterLaunches(std::size_t places, const char* name)
+      : places_(places), name_(name), planned_(std::make_unique<Place>(places, name))
+  {
+  }
+
+  /// attempt(blocks of a cluster, view of the mailbox, counter) gives CUDA's answer.
+  template <class Attempt> void run(unsigned cluster, Attempt attempt)
+  {
+    if (!alone_) {
+      const cudaError_t error = attempt(cluster, planned_->mailbox.view(), planned_->counter.data());
+      if (error == cudaSuccess) return;
+      if (cluster == 1 || !may_be_of_cluster(error)) check(error, "launch in clusters");
+      (void)cudaGetLastError();
+      alone_ = std::make_unique<Place>(places_, name_);
+    }
+    check(attempt(1u, alone_->mailbox.view(), alone_->counter.data()), "launch of blocks alone");
+  }
+
+  std::size_t bytes() const { return planned_->mailbox.bytes() + (alone_ ? alone_->mailbox.bytes() : 0); }
+
+private:
+  struct Place {
+    Mail mailbox;
+    LaunchCounter counter;
+
+    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
+    {
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    }
+  };
+
+  static bool may_be_of_cluster(cudaError_t error)
+  {
+    return error == cudaErrorInvalidClusterSize || error == cudaErrorLaunchOutOfResources ||
+           error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue;
+  }
+
+  std::size_t places_;
+  const char* name_;
+  std::unique_ptr<Place> planned_, alone_;
+};
 
 }  // namespace syncfree::cuda

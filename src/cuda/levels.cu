@@ -10,6 +10,7 @@
 #include "core/instantiate.hpp"
 #include "flag.cuh"
 #include "sort.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -122,8 +123,7 @@ public:
     const std::size_t n = level_.size();
     sorted_ = DeviceArray<unsigned>(n), row_ = DeviceArray<I>(n);
     levels_.row = DeviceArray<I>(n);
-    number_rows<I><<<blocks_of(n), threads_a_block, 0, stream_>>>(n, row_.data());
-    check_launch("number_rows");
+    launch(number_rows<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, row_.data());
     sort_pairs(level_.data(), sorted_, row_, levels_.row, bits_of(n), stream_);
     return true;
   }
@@ -135,8 +135,7 @@ public:
     sorted_.read(&count, n - 1, 1, stream_);
     levels_.count = static_cast<I>(count);
     levels_.begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
-    find_begins<I><<<blocks_of(n), threads_a_block, 0, stream_>>>(n, sorted_.data(), levels_.begin.data());
-    check_launch("find_begins");
+    launch(find_begins<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, sorted_.data(), levels_.begin.data());
   }
 
   DeviceLevels<I> take()
@@ -148,9 +147,8 @@ public:
 private:
   void take_guess()
   {
-    take_levels_of_grid<I><<<blocks_of(level_.size()), threads_a_block, 0, stream_>>>(T_, lower_, grid_, level_.data(),
-                                                                                     flag_.data());
-    check_launch("take_levels_of_grid");
+    launch(take_levels_of_grid<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_, grid_,
+           level_.data(), flag_.data());
   }
 
   void wait_for_levels()
@@ -158,9 +156,8 @@ private:
     counter_ = DeviceArray<TurnCounter>(1);
     counter_.fill(0, stream_);
     level_.fill(0, stream_);
-    find_levels_by_waiting<I><<<blocks_of(level_.size()), threads_a_block, 0, stream_>>>(
-        T_, lower_, level_.data(), counter_.data(), patience_, flag_.data());
-    check_launch("find_levels_by_waiting");
+    launch(find_levels_by_waiting<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_,
+           level_.data(), counter_.data(), patience_, flag_.data());
   }
 
   /// False where it takes too long.

@@ -63,17 +63,16 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const 
   return begin;
 }
 
-/// Does a kernel run in such clusters here? Not every device has large ones. Asked once of a kernel and a device, for
-/// that takes longer than a launch.
+/// Does a kernel run in such clusters here? Not every device has large ones. Asked once of a kernel and a context,
+/// for that takes longer than a launch.
 template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters...), unsigned blocks)
 {
-  using Key = std::tuple<const void*, unsigned, int>;
+  using Key = std::tuple<const void*, unsigned, unsigned long long>;
   static std::mutex mutex;
   static std::map<Key, bool> known;
-  int device = 0;
-  SYNCFREE_CUDA(cudaGetDevice(&device));
+  const unsigned long long context = context_at_hand();
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, device), false);
+  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, context), false);
   const LaunchPlace place = {blocks, merging_threads, 0, nullptr, false};
   if (is_new) at->second = most_blocks_of_cluster(kernel, place, blocks) == blocks;
   return at->second;
@@ -87,7 +86,7 @@ template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters
   const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
   if (2 * large * teams <= multiprocessors && runs_in_clusters(kernel, large)) return large;
   unsigned blocks = most_blocks_of_cluster();
-  while (blocks > 1 && blocks * teams > multiprocessors) blocks /= 2;
+  while (blocks > 1 && (blocks * teams > multiprocessors || !runs_in_clusters(kernel, blocks))) blocks /= 2;
   return blocks;
 }
 
@@ -310,10 +309,9 @@ private:
     DeviceArray<std::uint32_t> bits_begin(static_cast<std::size_t>(groups));
     made->group_begin = DeviceArray<I>(static_cast<std::size_t>(groups) + 1);
     made->group_level = DeviceArray<I>(static_cast<std::size_t>(groups));
-    number_groups<I><<<static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get()>>>(
+    launch(number_groups<I>, {static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get()},
         runs_there_.data(), before_there.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
         made->group_level.data(), bits_begin.data(), groups, triangle_.T.n);
-    check_launch("number_groups");
     return bits_begin;
   }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "merge_plan.hpp"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -107,8 +108,7 @@ public:
     DeviceArray<StepCounts> there(1);
     there.fill(0, stream);
     const unsigned blocks = blocks_for(n, listing_threads);
-    list_reads<I><<<blocks, listing_threads, 0, stream>>>(groups, count_, there.data(), nullptr);
-    check_launch("list_reads");
+    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, there.data(), nullptr);
     StepCounts counts;
     there.read(&counts, 0, 1, stream);
     longest_row_ = static_cast<std::int64_t>(counts.longest);
@@ -120,8 +120,7 @@ public:
     if (begin_[count_] == 0) return;
     reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
     there = DeviceArray<StepCounts>(std::vector<StepCounts>{counts}, stream);
-    list_reads<I><<<blocks, listing_threads, 0, stream>>>(groups, count_, there.data(), reads_.data());
-    check_launch("list_reads");
+    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, there.data(), reads_.data());
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
 

@@ -9,6 +9,7 @@
 #include "core/instantiate.hpp"
 #include "scan.cuh"
 #include "solver.hpp"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -172,8 +173,7 @@ int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceAr
 {
   DeviceArray<unsigned> counts(largest_node - 1);
   counts.fill(0, stream);
-  count_nodes<I><<<blocks_of(n), threads_a_block, 0, stream>>>(n, runs_before.data(), run.data(), counts.data());
-  check_launch("count_nodes");
+  launch(count_nodes<I>, {blocks_of(n), threads_a_block, 0, stream}, n, runs_before.data(), run.data(), counts.data());
   std::array<unsigned, largest_node - 1> nodes;
   counts.read(nodes.data(), 0, nodes.size(), stream);
   for (int size = largest_node; size > 1; --size)
@@ -193,13 +193,11 @@ void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint6
   const std::size_t count = nodes->count;
   const unsigned blocks = blocks_of(32 * (count + 1));
   nodes->begin = DeviceArray<I>(count + 1);
-  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), nodes->begin.data(), nullptr);
-  check_launch("read_nodes");
+  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, view(*nodes), nodes->begin.data(), nullptr);
   nodes->entries = add_up_and_read(nodes->begin, stream);
   nodes->column = DeviceArray<I>(static_cast<std::size_t>(nodes->entries));
-  read_nodes<I><<<blocks, threads_a_block, 0, stream>>>(steps, view(*nodes), nodes->begin.data(),
+  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, view(*nodes), nodes->begin.data(),
                                                         nodes->column.data());
-  check_launch("read_nodes");
   const DevicePattern<I> read = nodes->pattern();
   if (find_levels<I>(read, true, {}, &nodes->levels, stream, patience)) return;
   nodes->levels = upload(DeviceTriangle<I>(true, read, -1, true).levels());
@@ -215,8 +213,7 @@ NodeSearch<I>::NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t st
   constexpr std::uint64_t most = std::numeric_limits<I>::max();  // places are more than rows
   if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return;
   runs_before_ = DeviceArray<I>(n + 1);
-  find_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream>>>(Steps<I>{T, lower}, runs_before_.data());
-  check_launch("find_runs");
+  launch(find_runs<I>, {blocks_of(n + 1), threads_a_block, 0, stream}, Steps<I>{T, lower}, runs_before_.data());
   add_up(runs_before_, stream);
 }
 
@@ -228,19 +225,16 @@ template <class I> bool NodeSearch<I>::find(DeviceNodes<I>* out, std::uint64_t p
   const I runs = read_sum(runs_before_, stream_);
   if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
   const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
-  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream_>>>(n, runs_before_.data(), run.data());
-  check_launch("list_begins");
+  launch(list_begins<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, runs_before_.data(), run.data());
   DeviceNodes<I> nodes;
   nodes.size = choose_size(n, runs_before_, run, stream_);
   if (nodes.size == 0) return false;
   nodes.before = DeviceArray<I>(n + 1);
-  cut_runs<I><<<blocks_of(n + 1), threads_a_block, 0, stream_>>>(n, runs_before_.data(), run.data(), nodes.size,
+  launch(cut_runs<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, runs_before_.data(), run.data(), nodes.size,
                                                         nodes.before.data());
-  check_launch("cut_runs");
   nodes.count = add_up_and_read(nodes.before, stream_);
   nodes.first = DeviceArray<I>(static_cast<std::size_t>(nodes.count) + 1);
-  list_begins<I><<<blocks_of(n + 1), threads_a_block, 0, stream_>>>(n, nodes.before.data(), nodes.first.data());
-  check_launch("list_begins");
+  launch(list_begins<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, nodes.before.data(), nodes.first.data());
   find_levels_of_nodes(steps, stream_, patience, &nodes);
   *out = std::move(nodes);
   return true;
@@ -253,8 +247,7 @@ template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower
   const I* order = nodes.levels.row.data();
   NodeRows<I> rows;
   rows.begin = DeviceArray<I>(count + 1);
-  measure_nodes<I><<<blocks_of(count + 1), threads_a_block>>>(steps, view(nodes), order, rows.begin.data());
-  check_launch("measure_nodes");
+  launch(measure_nodes<I>, {blocks_of(count + 1), threads_a_block}, steps, view(nodes), order, rows.begin.data());
   const auto entries = static_cast<std::size_t>(add_up_and_read(rows.begin));
   rows.row = DeviceArray<I>(places);
   rows.column = DeviceArray<I>(entries);
@@ -263,8 +256,7 @@ template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower
   const DeviceArray<I> place = places_in(nodes.count, order);
   const NodeRowsView<I> to = {rows.begin.data(), rows.row.data(), rows.column.data(), rows.source.data(),
                               rows.inner.data()};
-  fill_nodes<I><<<blocks_of(32 * count), threads_a_block>>>(steps, view(nodes), order, place.data(), to);
-  check_launch("fill_nodes");
+  launch(fill_nodes<I>, {blocks_of(32 * count), threads_a_block}, steps, view(nodes), order, place.data(), to);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
 }

@@ -6,6 +6,7 @@
 
 #include "core/instantiate.hpp"
 #include "scan.cuh"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -66,8 +67,7 @@ template <class I> DeviceArray<I> places_in(I n, const I* order, cudaStream_t st
 {
   DeviceArray<I> place(n);
   if (n == 0) return place;
-  invert<I><<<blocks_for(n, threads_a_block), threads_a_block, 0, stream>>>(n, order, place.data());
-  check_launch("invert");
+  launch(invert<I>, {blocks_for(n, threads_a_block), threads_a_block, 0, stream}, n, order, place.data());
   return place;
 }
 
@@ -77,15 +77,13 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
 {
   const std::size_t n = pattern.n, nnz = pattern.nnz;
   PermutedRows<I> rows{DeviceArray<I>(n + 1), DeviceArray<I>(nnz), DeviceArray<I>(nnz)};
-  measure_rows<I><<<blocks_for(n + 1, threads_a_block), threads_a_block>>>(pattern.n, pattern.row_begin, order,
+  launch(measure_rows<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, pattern.n, pattern.row_begin, order,
                                                                            rows.begin.data());
-  check_launch("measure_rows");
   add_up(rows.begin);
   if (n == 0) return rows;
   const DeviceArray<I> place = renumber ? places_in(pattern.n, order) : DeviceArray<I>();
-  move_rows<I><<<warps_for(pattern.n), threads_a_block>>>(pattern, source, order, place.data(), turn,
+  launch(move_rows<I>, {warps_for(pattern.n), threads_a_block}, pattern, source, order, place.data(), turn,
                                                           rows.begin.data(), rows.column.data(), rows.source.data());
-  check_launch("move_rows");
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
 }
@@ -95,8 +93,8 @@ void find_sources_in_order(I n, const I* A_begin, const I* lower_begin, const I*
                            I* diagonal)
 {
   if (n == 0) return;
-  sources_in_order<I><<<warps_for(n), threads_a_block>>>(n, A_begin, lower_begin, upper_begin, lower, upper, diagonal);
-  check_launch("sources_in_order");
+  launch(sources_in_order<I>, {warps_for(n), threads_a_block}, n, A_begin, lower_begin, upper_begin, lower, upper,
+         diagonal);
 }
 
 #define INSTANTIATE(I)                                                                                            \

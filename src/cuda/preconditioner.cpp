@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "analysis.hpp"
 #include "calls.hpp"
@@ -23,6 +24,9 @@ namespace {
 
 template <class T, class I> class Implementation : public CudaPreconditioner<T, I> {
 public:
+  /// Graphs may hold solves that were captured.
+  ~Implementation() override { calls_.captures().keep_behind(std::move(analysis_)); }
+
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
@@ -33,50 +37,36 @@ public:
   Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
                        const SolverOptions& options) override
   {
-    factored_ = false;
-    analysis_.reset();
-    const Status status = calls_.run([&] {
-      calls_.limit_waits(options.wait_limit);
-      auto made = std::make_unique<Analysis<T, I>>();
-      made->options = options;
-      if (MemoryPool* pool = MemoryPool::of_device()) made->memory_before = pool->begin_peak();
-      if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
-      const Status status = make_analysis({A, on_device, symbolic}, made.get());
-      if (status.ok()) analysis_ = std::move(made);
-      return status;
+    return calls_.alone([&] {
+      const Status status = calls_.in_order([&] {
+        give_up_analysis();
+        calls_.limit_waits(options.wait_limit);
+        auto made = std::make_unique<Analysis<T, I>>();
+        made->options = options;
+        made->captures = &calls_.captures();
+        if (MemoryPool* pool = MemoryPool::of_device()) made->memory_before = pool->begin_peak();
+        if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
+        const Status status = make_analysis({A, on_device, symbolic}, made.get());
+        if (status.ok()) analysis_ = std::move(made);
+        return status;
+      });
+      const Status ended = calls_.in_order([&] { return end_analysis(status.ok()); });
+      return status.ok() ? ended : status;
     });
-    const Status ended = calls_.run([&] { return end_analysis(status.ok()); });
-    return status.ok() ? ended : status;
   }
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
-    factored_ = false;
-    const Status refreshed = calls_.run([&]() -> Status {
-      if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
-      Analysis<T, I>& a = *analysis_;
-      if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
-        return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
-      a.bad_root = -2;
-      A.value = calls_.values(&a.copies, A.value, a.nnz);
-      const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
-                                        inverse_pivot(), stream());
-      const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
-      if (status.ok()) {
-        solvers.end();
-        pair_solvers();
-        refresh_in_turn({lower_transposed, upper_transposed});
-        if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
-      }
-      return status;
+    return calls_.alone([&] {
+      const Status refreshed = calls_.in_order([&] { return refresh_in_order(A, rule); });
+      factored_ = refreshed.ok();
+      return factored_ ? calls_.bring_numbers() : refreshed;
     });
-    factored_ = refreshed.ok();
-    return refreshed;
   }
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   {
-    return calls_.run([&]() -> Status {
+    return calls_.run_solve([&]() -> Status {
       if (!factored_) return not_factored();
       const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
       const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
@@ -94,13 +84,13 @@ public:
         else with_vectors(v.b, v.x, [&](const T* from, T* to) { both(first, second, from, to, conjugate); });
         c += count;
       }
-      return {};
+      return calls_.end_solve(x, static_cast<std::size_t>(n()), x_leading, static_cast<int>(columns.count));
     });
   }
 
   Status solve_forward_half(const T* b, T* x) override
   {
-    return calls_.run([&]() -> Status {
+    return calls_.run_solve([&]() -> Status {
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
@@ -108,14 +98,14 @@ public:
         run(lower, natural() ? from : to, to, false);
         if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream());
       });
-      return status;
+      return calls_.end_solve(x, static_cast<std::size_t>(n()));
     });
   }
 
   /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   {
-    return calls_.run([&]() -> Status {
+    return calls_.run_solve([&]() -> Status {
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
@@ -124,9 +114,11 @@ public:
         run(upper, kind() == Kind::icc ? z : from, z, false);
         if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream());
       });
-      return status;
+      return calls_.end_solve(x, static_cast<std::size_t>(n()));
     });
   }
+
+  std::uint64_t generation() const override { return calls_.captures().generation(); }
 
   Summary summarize() const override
   {
@@ -135,6 +127,7 @@ public:
     Summary s = describe(a);
     s.factor_bytes += a.factorization->value_bytes();
     s.plan_bytes += a.factorization->plan_bytes();
+    s.captured_bytes = calls_.captures().bytes();
     s.pivots = a.pivots;
     s.peak_bytes = a.peak_bytes;
     return s;
@@ -179,6 +172,42 @@ public:
 private:
   static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
 
+  Status refresh_in_order(CsrView<T, I> A, const PivotRule& rule)
+  {
+    if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
+    Analysis<T, I>& a = *analysis_;
+    calls_.captures().take_numbers_away(stream());
+    if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
+      return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+    a.bad_root = -2;
+    A.value = calls_.values(&a.copies, A.value, a.nnz);
+    const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
+                                      inverse_pivot(), stream());
+    const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
+    if (status.ok()) {
+      solvers.end();
+      pair_solvers();
+      refresh_in_turn({lower_transposed, upper_transposed});
+      if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
+    }
+    return status;
+  }
+
+  /// Which graphs may hold.
+  void give_up_analysis()
+  {
+    Captures& captures = calls_.captures();
+    factored_ = false;
+    captures.make_void();
+    captures.take_numbers_away(stream());
+    std::size_t bytes = 0;
+    if (analysis_ && captures.any()) {
+      const Summary s = summarize();
+      bytes = s.factor_bytes + s.plan_bytes + s.transpose_bytes;
+    }
+    captures.keep(std::move(analysis_), bytes);
+  }
+
   /// Waits for the analysis's own streams, and for what it no longer needs to be free again; after a failure, which may
   /// have been for lack of memory, for everybody.
   static Status end_analysis(bool succeeded)
@@ -197,7 +226,8 @@ private:
   {
     Analysis<T, I>& a = *analysis_;
     if (!natural() || (a.pair && a.pair->refresh())) return;
-    a.pair.reset();
+    const std::size_t bytes = a.pair ? a.pair->bytes() : 0;
+    calls_.captures().keep(std::move(a.pair), bytes);
     a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
   }
 
@@ -281,7 +311,7 @@ private:
       before.solve_columns(v, conjugate, stream());
       return behind.solve_columns_next({x, x, v.x_leading, v.x_leading, v.count}, conjugate, stream());
     }
-    if (a.wide_work.size() < rows * v.count) a.wide_work = DeviceArray<T>(rows * v.count);
+    widen_work(rows * v.count);
     T* work = a.wide_work.data();
     if (natural()) {
       before.solve_columns({v.b, work, v.b_leading, rows, v.count}, conjugate, stream());
@@ -296,6 +326,16 @@ private:
       scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
   }
 
+  /// Captured solves go on with the one that they know.
+  void widen_work(std::size_t size)
+  {
+    DeviceArray<T>& work = analysis_->wide_work;
+    if (work.size() >= size) return;
+    DeviceArray<T> before = std::exchange(work, DeviceArray<T>(size));
+    const std::size_t bytes = before.bytes();
+    calls_.captures().keep(std::move(before), bytes);
+  }
+
   /// By way of interleaved numbers, where both solvers like these and there is memory for them.
   bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* before, DeviceSolver<T, I>* behind,
                         bool conjugate)
@@ -307,7 +347,7 @@ private:
     const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
     const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
     try {
-      if (a.wide_work.size() < rows * columns) a.wide_work = DeviceArray<T>(rows * columns);
+      widen_work(rows * columns);
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;
       a.interleaves = false;

@@ -5,6 +5,7 @@
 #include "core/block_plan.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 
@@ -52,8 +53,7 @@ void subtract(BlockKernel kernel, const RectangleView<V, I>& S, const T* from, T
   const bool warp = kernel == BlockKernel::vector_csr || kernel == BlockKernel::vector_dcsr;
   const auto run = warp ? subtract_product<T, V, I, 32> : subtract_product<T, V, I, 1>;
   const unsigned blocks = blocks_for(static_cast<std::size_t>(S.stored) * (warp ? 32 : 1), rectangle_threads);
-  run<<<blocks, rectangle_threads, 0, stream>>>(S, numbers(from), numbers(rows), conjugate);
-  check_launch("subtract_product");
+  launch(run, {blocks, rectangle_threads, 0, stream}, S, numbers(from), numbers(rows), conjugate);
 }
 
 }  // namespace syncfree::cuda

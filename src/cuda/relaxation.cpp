@@ -1,6 +1,8 @@
 /// What relaxation.hpp declares, on a CUDA device, row by row: any strategy solves with the triangles of A.
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "analysis.hpp"
 #include "calls.hpp"
@@ -15,6 +17,9 @@ namespace {
 
 template <class T, class I> class DeviceRelaxation : public CudaRelaxation<T, I> {
 public:
+  /// Graphs may hold sweeps that were captured.
+  ~DeviceRelaxation() override { calls_.captures().keep_behind(take_made()); }
+
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 
   Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) override
@@ -25,13 +30,11 @@ public:
 
   Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) override
   {
-    has_numbers_ = false;
-    values_.reset();
-    analysis_.reset();
-    rest_ = DeviceArray<T>();
     return calls_.run([&] {
+      give_up_analysis();
       calls_.limit_waits(options.wait_limit);
       auto made = std::make_unique<Analysis<T, I>>();
+      made->captures = &calls_.captures();
       made->options = options;
       made->options.single_storage = false;
       if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(calls_.stream()));
@@ -47,12 +50,13 @@ public:
 
   Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
   {
-    has_numbers_ = false;
     return calls_.run([&]() -> Status {
+      has_numbers_ = false;
       if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
       Analysis<T, I>& a = *analysis_;
       if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+      calls_.captures().take_numbers_away(calls_.stream());
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());
       if (bad.not_finite >= 0) return not_finite_in_matrix(bad.not_finite);
@@ -61,22 +65,25 @@ public:
       begin_refresh(&a, refresh);
       refresh.end();
       has_numbers_ = true;
+      calls_.captures().bring_numbers(calls_.stream());
       return bad.zero < 0 ? Status() : failed(Code::zero_pivot, bad.zero);
     });
   }
 
   Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
-    return calls_.run([&]() -> Status {
+    return calls_.run_solve([&]() -> Status {
       if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
       const auto n = static_cast<std::size_t>(analysis_->pattern.n);
       if (n == 0) return {};
       calls_.with_vectors(&analysis_->copies, n, !from_zero, b, x, [&](const T* right, T* found) {
         for (I t = 0; t < times; ++t) relax_once(sweep, from_zero && t == 0, right, found);
       });
-      return {};
+      return calls_.end_solve(x, n);
     });
   }
+
+  std::uint64_t generation() const override { return calls_.captures().generation(); }
 
   Summary summarize() const override
   {
@@ -84,10 +91,30 @@ public:
     Summary s = describe(*analysis_);
     s.factor_bytes += values_->bytes();
     s.plan_bytes += rest_.bytes();
+    s.captured_bytes = calls_.captures().bytes();
     return s;
   }
 
 private:
+  /// What one analysis makes.
+  struct Made {
+    std::unique_ptr<Analysis<T, I>> analysis;
+    std::unique_ptr<SweepValues<T, I>> values;  ///< refers to the analysis
+    DeviceArray<T> rest;
+  };
+  Made take_made() { return {std::move(analysis_), std::move(values_), std::move(rest_)}; }
+
+  /// Which graphs may hold.
+  void give_up_analysis()
+  {
+    Captures& captures = calls_.captures();
+    has_numbers_ = false;
+    captures.make_void();
+    captures.take_numbers_away(calls_.stream());
+    const Summary s = captures.any() ? summarize() : Summary();
+    captures.keep(take_made(), s.factor_bytes + s.plan_bytes);
+  }
+
   void relax_once(Sweep sweep, bool from_zero, const T* b, T* x)
   {
     if (sweep == Sweep::backward) backward(from_zero, b, x);

@@ -13,6 +13,7 @@ template <class N> void add_up(const DeviceArray<N>& lengths, cudaStream_t strea
 {
   N* const all = lengths.data();
   std::size_t size = 0;
+  (void)cudaGetLastError();  // CUB takes an old error for one of its own
   SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, all, all, lengths.size(), stream));
   const DeviceArray<char> scratch(size);
   SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, all, all, lengths.size(), stream));

@@ -170,9 +170,8 @@ private:
   void scale(const Step& step, T* rows, bool conjugate, cudaStream_t stream)
   {
     if (unit_) return;
-    scale_rows<T, V><<<blocks_for(step.rows, threads_a_block), threads_a_block, 0, stream>>>(
-        step.rows, numbers(inverse_diagonal_.data() + step.first_row), numbers(rows), conjugate);
-    check_launch("scale_rows");
+    launch(scale_rows<T, V>, {blocks_for(step.rows, threads_a_block), threads_a_block, 0, stream}, step.rows,
+           numbers(inverse_diagonal_.data() + step.first_row), numbers(rows), conjugate);
   }
 
   void multiply(const Step& step, T* rows, bool conjugate, cudaStream_t stream)

@@ -87,7 +87,7 @@ template <class T, class V, class I> class GhostSolver : public OverlappingSolve
 public:
   ///   star  nullptr: other tiles
   GhostSolver(std::unique_ptr<Tiles> tiles, bool unit, const CourierRule& rule, const StarTriangle<I>* star)
-      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), mailbox_(tiles_->mails()), counter_("courier"),
+      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->mails(), "courier"),
         chunks_(tiles_->mails(), "courier"), wide_chunks_(0, "courier")
   {
     if (star && columns_of<Bundle<T>> > 1) star_ = *star;
@@ -97,7 +97,6 @@ public:
       if constexpr (can_invert<T, V, near>)
         allow_shared_memory(solve_tiles<N, V, near, TileForm::inverted, false>, memory_of_block());
     });
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   bool takes_columns() const override { return true; }
@@ -143,7 +142,7 @@ public:
   std::string describe() const override { return tiles_->describe(); }
   std::size_t plan_bytes() const override
   {
-    return tiles_->plan_bytes() + mailbox_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
+    return tiles_->plan_bytes() + launches_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
            (wide_ ? wide_->plan_bytes() : 0);
   }
   std::size_t value_bytes() const override { return tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0); }
@@ -167,8 +166,10 @@ private:
   template <class Kernel>
   void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
-    tiles_->launch(kernel, 1, tiles_->cluster(), mailbox_.view(), counter_.data(), Input<N>{numbers(b)},
-                   Output<N>{numbers(x)}, conjugate, stream, overlaps);
+    launches_.run(tiles_->cluster(), [&](unsigned cluster, auto mailbox, auto* counter) {
+      return tiles_->try_launch(kernel, 1, cluster, mailbox, counter, Input<N>{numbers(b)}, Output<N>{numbers(x)},
+                                conjugate, stream, overlaps);
+    });
   }
 
   template <class Part, class Set, class Launches>
@@ -181,7 +182,7 @@ private:
         allow_shared_memory(kernel, memory_of_block());
         launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
                                       bool overlap) {
-          tiles.launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, overlap);
+          check(tiles.try_launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, overlap), "solve_tiles");
         });
       }
     });
@@ -190,8 +191,7 @@ private:
   std::unique_ptr<Tiles> tiles_;
   bool scaled_;
   CourierRule rule_;
-  typename ValueBox<N>::Memory mailbox_;
-  LaunchCounter counter_;
+  ClusterLaunches<typename ValueBox<N>::Memory> launches_;
   Chunks chunks_;
   std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
   std::unique_ptr<WideTiles> wide_;

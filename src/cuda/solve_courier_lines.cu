@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -157,8 +158,7 @@ template <class T, class I> class LineSolver : public OverlappingSolver<T, I> {
 public:
   ///   begin  of the triangle's rows, in device memory
   LineSolver(const LineGrid& grid, Reads reads, bool unit, const I* begin)
-      : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1),
-        counter_("courier")
+      : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1)
   {
     SYNCFREE_CUDA(cudaMemcpyAsync(begin_.data(), begin, begin_.bytes(), cudaMemcpyDeviceToDevice, nullptr));
     with_lines(reads_, scaled_, [&](auto form, auto scaled) {
@@ -172,7 +172,7 @@ public:
       const unsigned most = most_blocks_of_cluster(solve_lines<N, T, form.value, scaled.value, false, false>, place);
       one_ = arrange<form.value>(made, most);
     });
-    mailbox_ = std::make_unique<typename EmptiedBox<N>::Memory>(one_.mails);
+    launches_.emplace(one_.mails, "courier");
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -197,11 +197,10 @@ public:
   {
     with_lines(reads_, scaled_, [&](auto form, auto scaled) {
       using Page = LinePage<N, form.value, scaled.value>;
-      fill_line_pages<T, T, I, form.value, scaled.value>
-        <<<static_cast<unsigned>(pages()), filling_threads, 0, stream>>>(
-          grid_, static_cast<unsigned>(counts_.across), static_cast<unsigned>(counts_.steps / chunk_steps),
-          begin_.data(), numbers(value), numbers(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
-      check_launch("fill_line_pages");
+      launch(fill_line_pages<T, T, I, form.value, scaled.value>,
+             {static_cast<unsigned>(pages()), filling_threads, 0, stream}, grid_, static_cast<unsigned>(counts_.across),
+             static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(), numbers(value),
+             numbers(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -226,7 +225,7 @@ public:
 
   std::size_t plan_bytes() const override
   {
-    return begin_.bytes() + one_.order.bytes() + several_.order.bytes() + mailbox_->bytes() +
+    return begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->bytes() + alone_.order.bytes() +
            (chunks_ ? chunks_->bytes() : 0) + (wide_chunks_ ? wide_chunks_->bytes() : 0);
   }
   std::size_t value_bytes() const override { return page_.bytes(); }
@@ -278,27 +277,37 @@ private:
   }
   template <class Kernel> void launch_one(Kernel kernel, const T* b, T* x, cudaStream_t stream, bool overlaps)
   {
-    launch(kernel, one_, 1, mailbox_->view(), counter_.data(), Input<N>{numbers(b)}, Output<N>{numbers(x)},
-           stream, overlaps);
+    launches_->run(one_.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
+      if (cluster < one_.cluster && alone_.blocks == 0) arrange_alone();
+      return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, mailbox, counter, Input<N>{numbers(b)},
+                        Output<N>{numbers(x)}, stream, overlaps);
+    });
+  }
+  void arrange_alone()
+  {
+    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
+      alone_ = arrange<form.value>(LineBlocks<N, T, form.value, scaled.value>(counts_, most_slots), 1);
+    });
   }
   template <class K, class Kernel, class Launches>
   void run_chunks(Kernel kernel, Launches& launches, const DeviceColumns<T>& v, cudaStream_t stream, bool overlaps)
   {
     launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b, const Output<K>& x,
                                   bool overlap) {
-      launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap);
+      check(try_launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap), "solve_lines");
     });
   }
 
   template <class Kernel, class Mail, class In, class Out>
-  void launch(Kernel kernel, const Arrangement& a, unsigned chunks, const Mail& mailbox,
-              TurnCounter* counter, const In& b, const Out& x, cudaStream_t stream, bool overlaps) const
+  cudaError_t try_launch(Kernel kernel, const Arrangement& a, unsigned chunks, const Mail& mailbox,
+                         TurnCounter* counter, const In& b, const Out& x, cudaStream_t stream,
+                         bool overlaps) const
   {
     const LinesView view = {grid_, a.order.empty() ? nullptr : a.order.data(), page_.data(),
                             static_cast<unsigned>(counts_.across), static_cast<unsigned>(counts_.stacked), a.bundles,
                             a.blocks, static_cast<unsigned>(counts_.steps), a.slots, a.cluster, a.mails};
     const LaunchPlace place = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
-    cuda::launch(kernel, place, view, mailbox, counter, b, x);
+    return cuda::try_launch(kernel, place, view, mailbox, counter, b, x);
   }
 
   LineGrid grid_;
@@ -307,9 +316,8 @@ private:
   BundleCounts counts_ = {};
   DeviceArray<I> begin_;
   DeviceArray<unsigned char> page_;
-  Arrangement one_, several_;
-  std::unique_ptr<typename EmptiedBox<N>::Memory> mailbox_;
-  LaunchCounter counter_;
+  Arrangement one_, several_, alone_;  ///< alone: as one, without clusters, once these have been refused
+  std::optional<ClusterLaunches<typename EmptiedBox<N>::Memory>> launches_;
   std::unique_ptr<Chunks> chunks_;
   std::unique_ptr<WideChunks> wide_chunks_;
 };
@@ -353,9 +361,8 @@ template <class I> bool has_lines(const DeviceTriangle<I>& triangle, const LineG
 {
   const Flag other;
   with_reads(reads, [&](auto form) {
-    compare_with_lines<I, form.value><<<blocks_for(static_cast<std::size_t>(triangle.n()), 256), 256>>>(
-      grid, triangle.on_device, other.data());
-    check_launch("compare_with_lines");
+    launch(compare_with_lines<I, form.value>, {blocks_for(static_cast<std::size_t>(triangle.n()), 256), 256}, grid,
+           triangle.on_device, other.data());
   });
   return !other.is_raised();
 }

@@ -12,6 +12,7 @@
 #include "courier_nodes.cuh"
 #include "ghost_plan.cuh"
 #include "overlapping_solver.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -112,7 +113,7 @@ public:
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
         order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
         run_(plan.run), node_(std::move(arrays.row)),
-        ghost_place_(std::move(arrays.ghost_place)), mailbox_(std::size_t{mails_} * size_), counter_("courier"),
+        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{mails_} * size_, "courier"),
         columns_(std::size_t{mails_} * size_, "courier")
   {
     with_size(size_, [&](auto size) {
@@ -128,10 +129,8 @@ public:
   {
     with_size(size_, [&](auto size) {
       const std::size_t count = positions_ * lanes_of(size);
-      fill_nodes<T, I, M, size><<<blocks_for(count, 256), 256, 0, stream>>>(
-        count, order_, sources(), node_.data(), numbers(value), scaled_ ? numbers(inverse_diagonal) : nullptr,
-        pages_of<size>());
-      check_launch("fill_nodes");
+      launch(fill_nodes<T, I, M, size>, {blocks_for(count, 256), 256, 0, stream}, count, order_, sources(),
+             node_.data(), numbers(value), scaled_ ? numbers(inverse_diagonal) : nullptr, pages_of<size>());
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -146,7 +145,7 @@ public:
   std::size_t plan_bytes() const override
   {
     return block_.bytes() + run_.bytes() + page_.bytes() - value_bytes() + source_.bytes() + inner_.bytes() +
-           node_.bytes() + ghost_place_.bytes() + mailbox_.bytes() + columns_.bytes();
+           node_.bytes() + ghost_place_.bytes() + launches_.bytes() + columns_.bytes();
   }
   std::size_t value_bytes() const override
   {
@@ -168,10 +167,9 @@ private:
     source_ = DeviceArray<I>(pages * Page::pairs * Page::positions * lanes * 2);
     inner_ = DeviceArray<I>(positions_ * pairs_of(size));
     const FullNodes<I> nodes = {triangle.on_device, triangle.lower, triangle.nodes->begin.data()};
-    spread_nodes<I, Page, size><<<blocks_for(count, 256), 256>>>(
-      count, nodes, reinterpret_cast<const uint4*>(from.page.data()), from.source.data(), node_.data(),
-      pages_of<size>(), sources());
-    check_launch("spread_nodes");
+    launch(spread_nodes<I, Page, size>, {blocks_for(count, 256), 256}, count, nodes,
+           reinterpret_cast<const uint4*>(from.page.data()), from.source.data(), node_.data(), pages_of<size>(),
+           sources());
   }
 
   template <int size> void take_memory(bool is_chain)
@@ -202,8 +200,10 @@ private:
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
     with_size(size_, [&](auto size) {
-      launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster_, stream, overlaps), view(cluster_), order_,
-             mailbox_.view(), counter_.data(), Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate);
+      launches_.run(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
+        return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, overlaps), view(cluster),
+                          order_, mailbox, counter, Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate);
+      });
     });
   }
 
@@ -231,8 +231,7 @@ private:
   DeviceArray<unsigned char> page_;
   DeviceArray<I> source_, inner_, node_;
   DeviceArray<std::uint32_t> ghost_place_;
-  typename ValueBox<N>::Memory mailbox_;
-  LaunchCounter counter_;
+  ClusterLaunches<typename ValueBox<N>::Memory> launches_;
   ColumnLaunches<T, N, ValueBox> columns_;
 };
 

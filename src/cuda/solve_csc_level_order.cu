@@ -123,9 +123,8 @@ private:
   template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(this->n()) * lanes, threads_a_block);
-    solve_csc_level_order<T, V, I, lanes><<<blocks, threads_a_block, 0, stream>>>(
-        this->view(), this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), conjugate);
-    check_launch("solve_csc_level_order");
+    cuda::launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
+                 this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), conjugate);
   }
 
   int lanes_;

@@ -96,9 +96,8 @@ public:
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    solve_csc_sync_free<T, V, I><<<blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream>>>(
+    launch(solve_csc_sync_free<T, V, I>, {blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream},
         this->view(), this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), lower_, conjugate);
-    check_launch("solve_csc_sync_free");
   }
 
 private:

@@ -11,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "captures.hpp"
 #include "core/instantiate.hpp"
 #include "cusparse.hpp"
 #include "cusparse_spsv.hpp"
 #include "number.cuh"
 #include "solver.hpp"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/scalar.hpp"
 #include "vectors.hpp"
 
@@ -60,7 +62,7 @@ template <class T, class V, class I> class CusparseSolver : public DeviceSolver<
 public:
   CusparseSolver(const DeviceTriangle<I>& triangle, const HostRows<I>& rows)
       : n_(triangle.n()), begin_(rows.begin), column_(rows.column), source_(rows.source),
-        value_(rows.column.size())
+        value_(rows.column.size()), captures_(triangle.captures)
   {
     SYNCFREE_CUSPARSE(cusparseCreate(handle_.out()));
     SYNCFREE_CUSPARSE(cusparseCreateCsr(matrix_.out(), n_, n_, rows.column.size(), begin_.data(), column_.data(),
@@ -100,16 +102,15 @@ public:
   {
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     if (!value_.empty()) {
-      fill_matrix<T, V, I><<<blocks_for(value_.size(), 256), 256, 0, stream>>>(
-          value_.size(), source_.data(), numbers(value), numbers(inverse_diagonal), numbers(value_.data()));
-      check_launch("fill_matrix");
+      launch(fill_matrix<T, V, I>, {blocks_for(value_.size(), 256), 256, 0, stream}, value_.size(), source_.data(),
+             numbers(value), numbers(inverse_diagonal), numbers(value_.data()));
     }
     if (!solve_) return analyse(stream);
     if (value_.empty()) return;  // cuSPARSE takes no update without numbers
     SYNCFREE_CUSPARSE(solve_->update(handle_, value_.data()));
     if constexpr (CusparseColumns<T>::takes_new_numbers)
       for (auto& c : columns_) c->update(value_.data());
-    else columns_.clear();
+    else give_up_columns();
   }
 
   std::string describe() const override { return text_; }
@@ -141,11 +142,19 @@ private:
     text_ = choice.text();
   }
 
+  void give_up_columns()
+  {
+    if (columns_.empty()) return;
+    if (captures_) captures_->make_void(), captures_->keep(std::move(columns_), 0);
+    columns_.clear();
+  }
+
   CusparseColumns<T>& analysed_for(const DeviceColumns<T>& v)
   {
     for (auto& c : columns_)
       if (c->fits(v)) return *c;
-    if (columns_.size() == most_analyses) columns_.erase(columns_.begin());
+    const bool held = captures_ && captures_->any();  // by graphs, that want their numbers renewed
+    if (columns_.size() >= most_analyses && !held) columns_.erase(columns_.begin());
     columns_.push_back(std::make_unique<CusparseColumns<T>>(handle_, matrix_, n_, v));
     return *columns_.back();
   }
@@ -159,6 +168,7 @@ private:
   I n_;
   DeviceArray<I> begin_, column_, source_;
   DeviceArray<T> value_;
+  Captures* captures_;  ///< or nullptr
   CusparseHandle handle_;
   CusparseMatrix matrix_;
   CusparseVector b_, x_;

@@ -91,8 +91,7 @@ public:
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    set_call<T><<<1, 1, 0, stream>>>({numbers(b), numbers(x), conjugate}, call_.data());
-    check_launch("set_call");
+    launch(set_call<T>, {1, 1, 0, stream}, Call<T>{numbers(b), numbers(x), conjugate}, call_.data());
     recording_.launch(stream, [&](cudaStream_t s) { walk(s); });
   }
 
@@ -138,13 +137,13 @@ private:
   {
     for (const Stage& stage : stages_) {
       if (stage.wide)
-        solve_wide_level<T, V, I, lanes>
-            <<<blocks_for(static_cast<std::size_t>(stage.end_place - stage.first_place) * lanes, wide_threads),
-               wide_threads, 0, stream>>>(triangle_.view(), call_.data(), stage.first_place, stage.end_place);
+        launch(solve_wide_level<T, V, I, lanes>,
+               {blocks_for(static_cast<std::size_t>(stage.end_place - stage.first_place) * lanes, wide_threads),
+                wide_threads, 0, stream},
+               triangle_.view(), call_.data(), stage.first_place, stage.end_place);
       else
-        solve_narrow_levels<T, V, I, lanes><<<1, run_threads, 0, stream>>>(
-            triangle_.view(), call_.data(), level_begin_.data(), stage.first, stage.end);
-      check_launch("solve by level sets");
+        launch(solve_narrow_levels<T, V, I, lanes>, {1, run_threads, 0, stream}, triangle_.view(), call_.data(),
+               level_begin_.data(), stage.first, stage.end);
     }
   }
 

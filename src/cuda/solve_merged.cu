@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -16,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "captures.hpp"
 #include "core/instantiate.hpp"
 #include "level_order.cuh"
 #include "merge_numbers.cuh"
@@ -54,9 +56,8 @@ public:
   void find_rows(const I* row, cudaStream_t stream)
   {
     p_row_ = DeviceArray<I>(p_.size());
-    name_rows<<<blocks_for(p_row_.size(), 256), 256, 0, stream>>>(p_row_.size(), row, plan_.p_column.data(),
-                                                                  p_row_.data());
-    check_launch("name_rows");
+    launch(name_rows<I>, {blocks_for(p_row_.size(), 256), 256, 0, stream}, p_row_.size(), row, plan_.p_column.data(),
+           p_row_.data());
   }
 
   ///   size    room for a number of each row
@@ -64,14 +65,12 @@ public:
   void make_numbers(const StoredView<V, I>& A, real_t<T>* size, unsigned long long* growth, cudaStream_t stream) const
   {
     const unsigned warps = blocks_for(rows() * 32, 128);
-    begin_rows<T, V, I><<<warps, 128, 0, stream>>>(A, view(), size);
-    check_launch("begin_rows");
+    launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, view(), size);
     for (int step = 0; step < steps_.count(); ++step) {
       if (has_local_slots()) put_in<LocalSlots>(step, local_slots(), stream);
       else put_in<FoundSlots>(step, found_slots(), stream);
     }
-    measure_growth<T, V, I><<<warps, 128, 0, stream>>>(view(), size, growth);
-    check_launch("measure_growth");
+    launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, view(), size, growth);
   }
 
   MergedSide<V, I> side() const { return {plan_.p_begin.data(), p_row_.data(), numbers(p_.data())}; }
@@ -124,9 +123,8 @@ private:
     const std::size_t rows = memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.bytes(), 1, 4);
     const auto blocks = static_cast<unsigned>(std::min((count + rows - 1) / rows, most));
     const auto threads = static_cast<unsigned>(32 * rows * memory.warps);
-    merge_blocks<T, V, I, Slots>
-        <<<blocks, threads, rows * memory.bytes(), stream>>>(view(), steps_.reads(step), count, memory);
-    check_launch("merge_blocks");
+    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.bytes(), stream}, view(), steps_.reads(step),
+           count, memory);
   }
 
   DeviceMergePlan<I> plan_;
@@ -155,8 +153,7 @@ public:
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
         triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
-        counter_(name()),
-        reports_(2), merging_(triangle.merging)
+        counter_(name()), reports_(2), merging_(triangle.merging), captures_(triangle.captures)
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     if (!merging_) plan();
@@ -252,11 +249,13 @@ private:
     const Stream own(Urgency::first);
     DeviceMergePlan<I> made;
     if (!merging->plan(&made)) made = plan_on_host();
-    merged_ = MergedRows<T, V, I>(std::move(made), own.get());
+    auto before = std::exchange(merged_, MergedRows<T, V, I>(std::move(made), own.get()));
     if (!merged_.fit()) {
+      merged_ = std::move(before);
       rule_.most_levels = 1;
       return plan();
     }
+    if (!uncounted_) give_up(std::move(before));
     merged_.find_rows(triangle_.view().row, own.get());
     const auto n = static_cast<double>(triangle_.n());
     Granularity g;
@@ -269,6 +268,28 @@ private:
     if (!uncounted_) begin_count();
     own.wait();
     uncounted_ = false, planned_ = true;
+  }
+
+  /// What launches with a plan know.
+  struct Launched {
+    MergedRows<T, V, I> merged;
+    typename ValueBox<Number<T>>::Memory memory;
+    ValueLaunches<T> columns;
+    LaunchCounter counter;
+  };
+
+  /// Captured launches go on with what they know.
+  void give_up(MergedRows<T, V, I> before)
+  {
+    if (!captures_) return;
+    captures_->make_void();
+    const bool held = captures_->any_since(planned_in_);
+    planned_in_ = captures_->generation();
+    if (!held) return;
+    const std::size_t bytes = before.plan_bytes() + before.value_bytes() + memory_.bytes() + columns_.bytes();
+    LaunchCounter counter(name());
+    captures_->keep(Launched{std::move(before), std::move(memory_), std::move(columns_), std::move(counter_)}, bytes);
+    counter_ = std::move(counter);
   }
 
   /// Launches are counted by their blocks, and other groups may mean another number of those.
@@ -323,11 +344,10 @@ private:
     if (!std::isfinite(growth_)) return false;
     if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
     const unsigned blocks = blocks_for(triangle_.n(), 128);
-    make_test_side<T, V, I><<<blocks, 128, 0, stream>>>(triangle_.view(), numbers(work_.data()));
+    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), numbers(work_.data()));
     this->solve(work_.data(), test_.data(), false, stream);
-    measure_backward_error<T, V, I><<<blocks, 128, 0, stream>>>(triangle_.view(), numbers(work_.data()),
+    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), numbers(work_.data()),
                                                                 numbers(test_.data()), reports_.data() + 1);
-    check_launch("measure_backward_error");
     error_ = report(1, stream);
     return error_ <= most_error<real_t<V>>;
   }
@@ -374,6 +394,8 @@ private:
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
   Merging<I>* merging_;  ///< for the first plan, or nullptr
+  Captures* captures_;   ///< or nullptr
+  std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
   std::optional<Failure> failure_;
   bool planned_ = false, uncounted_ = true;  ///< uncounted: no launch yet
   double growth_ = 0, error_ = -1;  ///< error -1: not measured

@@ -16,6 +16,7 @@
 
 namespace syncfree::cuda {
 
+class Captures;
 template <class I> class Merging;
 
 /// A triangle that a solver is made for. Patterns and levels that are wanted in host memory are copied or found when
@@ -45,6 +46,7 @@ public:
   Grid<I> grid = {};    ///< no star's where nobody looked
   Grid<I> grid_of_nodes = {};
   std::int64_t reach = -1;  ///< typical_reach(); -1: nobody looked
+  Captures* captures = nullptr;  ///< of the object that the solver is for, or nullptr
   TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
 
   /// Its pattern in host memory, where that is known.

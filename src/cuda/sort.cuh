@@ -29,6 +29,7 @@ void sort_pairs(const K* key, const DeviceArray<K>& sorted_key, const DeviceArra
                                            value.size(), 0, bits, stream);
   };
   std::size_t size = 0;
+  (void)cudaGetLastError();  // CUB takes an old error for one of its own
   SYNCFREE_CUDA(sort(nullptr, size));
   const DeviceArray<char> scratch(size);
   SYNCFREE_CUDA(sort(scratch.data(), size));

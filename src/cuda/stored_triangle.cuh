@@ -9,6 +9,7 @@
 #include "lanes.hpp"
 #include "number.cuh"
 #include "solver.hpp"
+#include "syncfree/cuda/launch.hpp"
 
 namespace syncfree::cuda {
 
@@ -35,9 +36,8 @@ template <class T, class V, class I>
 void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
 {
   if (to.empty()) return;
-  take_numbers<T, V, I><<<blocks_for(to.size(), 256), 256, 0, stream>>>(to.size(), source, numbers(from), other,
+  launch(take_numbers<T, V, I>, {blocks_for(to.size(), 256), 256, 0, stream}, to.size(), source, numbers(from), other,
                                                                          numbers(to.data()));
-  check_launch("take_numbers");
 }
 
 /// Rows by level.

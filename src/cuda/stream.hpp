@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "syncfree/cuda/context.hpp"
 #include "syncfree/cuda/device.hpp"
 
 namespace syncfree::cuda {
@@ -17,7 +18,7 @@ namespace syncfree::cuda {
 /// more blocks than run at once the rest would be in front.
 enum class Urgency { ordinary, first };
 
-/// By device and urgency, for as long as the process lives.
+/// By context and urgency, for as long as the process lives.
 class IdleStreams {
 public:
   static IdleStreams& all()
@@ -26,11 +27,11 @@ public:
     return streams;
   }
 
-  cudaStream_t take(int device, Urgency urgency)
+  cudaStream_t take(unsigned long long context, Urgency urgency)
   {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      std::vector<cudaStream_t>& idle = idle_[{device, urgency}];
+      std::vector<cudaStream_t>& idle = idle_[{context, urgency}];
       if (!idle.empty()) {
         const cudaStream_t stream = idle.back();
         idle.pop_back();
@@ -45,10 +46,10 @@ public:
     return stream;
   }
 
-  void put(int device, Urgency urgency, cudaStream_t stream) noexcept
+  void put(unsigned long long context, Urgency urgency, cudaStream_t stream) noexcept
   try {
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_[{device, urgency}].push_back(stream);
+    idle_[{context, urgency}].push_back(stream);
   } catch (const std::bad_alloc&) {
     (void)cudaStreamDestroy(stream);
   }
@@ -57,30 +58,23 @@ private:
   IdleStreams() = default;
 
   std::mutex mutex_;
-  std::map<std::pair<int, Urgency>, std::vector<cudaStream_t>> idle_;
+  std::map<std::pair<unsigned long long, Urgency>, std::vector<cudaStream_t>> idle_;
 };
 
 class Stream {
 public:
   explicit Stream(Urgency urgency = Urgency::ordinary)
-      : device_(device_at_hand()), urgency_(urgency), stream_(IdleStreams::all().take(device_, urgency_))
+      : context_(context_at_hand()), urgency_(urgency), stream_(IdleStreams::all().take(context_, urgency_))
   {
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() { IdleStreams::all().put(device_, urgency_, stream_); }
+  ~Stream() { IdleStreams::all().put(context_, urgency_, stream_); }
   cudaStream_t get() const { return stream_; }
   void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
 
 private:
-  static int device_at_hand()
-  {
-    int device;
-    SYNCFREE_CUDA(cudaGetDevice(&device));
-    return device;
-  }
-
-  int device_;
+  unsigned long long context_;
   Urgency urgency_;
   cudaStream_t stream_;
 };

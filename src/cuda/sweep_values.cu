@@ -91,9 +91,8 @@ void multiply(const Rows<N, I>& rows, std::size_t nnz, const N* x, const End& en
   all.entries_a_row = static_cast<double>(nnz) / static_cast<double>(rows.n);
   all.rows_a_level = static_cast<double>(rows.n);
   with_lanes(choose_lanes_for_mean(all), [&](auto lanes) {
-    multiply_rows<N, I, End, lanes><<<blocks_for(rows.n * lanes, threads), threads, 0, stream>>>(rows, x, end);
+    launch(multiply_rows<N, I, End, lanes>, {blocks_for(rows.n * lanes, threads), threads, 0, stream}, rows, x, end);
   });
-  check_launch("multiply_rows");
 }
 
 /// `old` is 1 - omega.
@@ -164,17 +163,12 @@ BadRows<I> SweepValues<T, I>::refresh(const T* value, double omega, double shift
   bad_.fill(0xff, stream);
   auto* inverse_pivot = numbers(inverse_pivot_.data());
   const BadPlaces places{bad_.data(), bad_.data() + 1};
-  invert_pivots<<<blocks_for(n, threads), threads, 0, stream>>>(n, pattern_.diagonal_source.data(), numbers(value),
-                                                                omega, shift, least, inverse_pivot, places);
-  check_launch("invert_pivots");
-  take_triangle<<<blocks_for(lower_.size(), threads), threads, 0, stream>>>(
-      pattern_.lower(), lower_.size(), pattern_.lower_source.data(), numbers(value),
-      static_cast<const Number<T>*>(inverse_pivot), numbers(lower_.data()), places);
-  check_launch("take_triangle");
-  take_triangle<<<blocks_for(upper_.size(), threads), threads, 0, stream>>>(
-      pattern_.upper(), upper_.size(), pattern_.upper_source.data(), numbers(value),
-      static_cast<const Number<T>*>(nullptr), numbers(upper_.data()), places);
-  check_launch("take_triangle");
+  launch(invert_pivots<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, pattern_.diagonal_source.data(),
+         numbers(value), omega, shift, least, inverse_pivot, places);
+  launch(take_triangle<Number<T>, I>, {blocks_for(lower_.size(), threads), threads, 0, stream}, pattern_.lower(),
+         lower_.size(), pattern_.lower_source.data(), numbers(value), inverse_pivot, numbers(lower_.data()), places);
+  launch(take_triangle<Number<T>, I>, {blocks_for(upper_.size(), threads), threads, 0, stream}, pattern_.upper(),
+         upper_.size(), pattern_.upper_source.data(), numbers(value), nullptr, numbers(upper_.data()), places);
   unsigned long long bad[2];
   bad_.read(bad, 0, 2, stream);
   const auto row = [](unsigned long long place) { return place == ~0ull ? I(-1) : static_cast<I>(place); };
@@ -193,9 +187,8 @@ template <class T, class I>
 void SweepValues<T, I>::begin_backward(const T* b, const T* x, T* c, T* w, cudaStream_t stream) const
 {
   const std::size_t n = inverse_pivot_.size();
-  multiply_by_pivots<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(inverse_pivot_.data()), numbers(x),
-                                                                     numbers(w));
-  check_launch("multiply_by_pivots");
+  launch(multiply_by_pivots<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot_.data()),
+         numbers(x), numbers(w));
   const EndBackward<Number<T>> end{numbers(b), numbers(w), real_number<T>(1 - omega_), numbers(c)};
   multiply(rows_of(pattern_.lower(), lower_), lower_.size(), numbers(w), end, stream);
 }
@@ -204,16 +197,15 @@ template <class T, class I>
 void SweepValues<T, I>::turn(const T* y, const T* g, T* c, cudaStream_t stream) const
 {
   const std::size_t n = inverse_pivot_.size();
-  turn_around<<<blocks_for(n, threads), threads, 0, stream>>>(n, real_number<T>(2 - omega_), numbers(y), numbers(g),
-                                                              numbers(c));
-  check_launch("turn_around");
+  launch(turn_around<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, real_number<T>(2 - omega_),
+         numbers(y), numbers(g), numbers(c));
 }
 
 template <class T, class I> void SweepValues<T, I>::divide_by_pivots(T* x, cudaStream_t stream) const
 {
   const std::size_t n = inverse_pivot_.size();
-  divide<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(inverse_pivot_.data()), numbers(x));
-  check_launch("divide");
+  launch(divide<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot_.data()),
+         numbers(x));
 }
 
 #define INSTANTIATE(T, I) template class SweepValues<T, I>;

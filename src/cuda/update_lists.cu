@@ -11,6 +11,7 @@
 #include "find.cuh"
 #include "scan.cuh"
 #include "sort.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
@@ -59,15 +60,13 @@ public:
   {
     const std::size_t nnz = static_cast<std::size_t>(U.nnz);
     const DeviceArray<I> row_of(nnz), entry(nnz), column(nnz);
-    name_entries<I><<<blocks_for(32 * static_cast<std::size_t>(U.n), threads_a_block), threads_a_block>>>(
-        U, row_of.data(), entry.data());
-    check_launch("name_entries");
+    launch(name_entries<I>, {blocks_for(32 * static_cast<std::size_t>(U.n), threads_a_block), threads_a_block}, U,
+           row_of.data(), entry.data());
     sort_pairs(U.column, column, entry, entry_, bits_of(static_cast<std::uint64_t>(U.n)));
-    find_column_begins<I><<<blocks_for(begin_.size(), threads_a_block), threads_a_block>>>(U.n, U.nnz, column.data(),
-                                                                                           begin_.data());
-    check_launch("find_column_begins");
-    take_rows<I><<<blocks_for(nnz, threads_a_block), threads_a_block>>>(nnz, row_of.data(), entry_.data(), row_.data());
-    check_launch("take_rows");
+    launch(find_column_begins<I>, {blocks_for(begin_.size(), threads_a_block), threads_a_block}, U.n, U.nnz,
+           column.data(), begin_.data());
+    launch(take_rows<I>, {blocks_for(nnz, threads_a_block), threads_a_block}, nnz, row_of.data(), entry_.data(),
+           row_.data());
   }
   ColumnsView<I> view() const { return {begin_.data(), row_.data(), entry_.data()}; }
 
@@ -221,32 +220,28 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   const Columns<I> columns(U);
   const Factor<I> F = {L, U, pattern.kind == Kind::ilu, columns.view()};
   const DeviceArray<I> place(n + 1);
-  measure_rows_in_order<I><<<blocks_for(n + 1, threads_a_block), threads_a_block>>>(F, levels.row.data(), place.data());
-  check_launch("measure_rows_in_order");
+  launch(measure_rows_in_order<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, F, levels.row.data(),
+         place.data());
   add_up(place);
   DeviceArray<I> index(places), row(places);
-  fill_places<I><<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(F, levels.row.data(), place.data(),
+  launch(fill_places<I>, {blocks_for(32 * n, threads_a_block), threads_a_block}, F, levels.row.data(), place.data(),
                                                                            index.data(), row.data());
-  check_launch("fill_places");
   DeviceArray<unsigned long long> work(1);
   work.fill(0, nullptr);
   const unsigned blocks = blocks_for(places + 1, threads_a_block);
-  add_up_work<I><<<std::min(blocks, 4096u), threads_a_block>>>(F, places, index.data(), row.data(), work.data());
-  check_launch("add_up_work");
+  launch(add_up_work<I>, {std::min(blocks, 4096u), threads_a_block}, F, places, index.data(), row.data(), work.data());
   unsigned long long looks;
   work.read(&looks, 0, 1, nullptr);
   if (looks > much_work + work_of_entry * places) return;
   DeviceArray<std::size_t> begin(places + 1);
-  find_terms<I, false><<<blocks, threads_a_block>>>(F, places, index.data(), row.data(), begin.data(), nullptr,
+  launch(find_terms<I, false>, {blocks, threads_a_block}, F, places, index.data(), row.data(), begin.data(), nullptr,
                                                     nullptr);
-  check_launch("find_terms");
   const std::size_t terms = add_up_and_read(begin), factor = places * (number_bytes + sizeof(I));
   const std::size_t of_places = places * (2 * sizeof(I) + sizeof(std::size_t));
   if (of_places + terms * 2 * sizeof(I) > std::max(enough_memory, 4 * factor)) return;
   lower_ = DeviceArray<I>(terms), upper_ = DeviceArray<I>(terms);
-  find_terms<I, true><<<blocks, threads_a_block>>>(F, places, index.data(), row.data(), begin.data(), lower_.data(),
-                                                   upper_.data());
-  check_launch("find_terms");
+  launch(find_terms<I, true>, {blocks, threads_a_block}, F, places, index.data(), row.data(), begin.data(),
+         lower_.data(), upper_.data());
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   lowers_ = L.nnz, uppers_ = U.nnz;
   index_ = std::move(index), row_ = std::move(row), begin_ = std::move(begin);

@@ -9,6 +9,7 @@
 #include "flag.cuh"
 #include "row_table.cuh"
 #include "scan.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "this_thread.cuh"
 
 namespace syncfree::cuda {
@@ -153,8 +154,7 @@ UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granula
   if (threads_a_block / lanes * row_bytes > most_shared_memory) return;
 
   DeviceArray<std::size_t> begin(n + 1);
-  count_updates<I><<<blocks_for(n + 1, threads_a_block), threads_a_block>>>(lower, upper.row_begin, begin.data());
-  check_launch("count_updates");
+  launch(count_updates<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, lower, upper.row_begin, begin.data());
   const std::size_t total = add_up_and_read(begin);
   const std::size_t factor = (static_cast<std::size_t>(lower.nnz) + static_cast<std::size_t>(upper.nnz) + n) *
                              (number_bytes + sizeof(I));
@@ -166,9 +166,8 @@ UpdateSlots<I>::UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granula
   const Flag others;
   const bool lu = pattern.kind == Kind::ilu;
   const auto find_all = choose_find_slots<I>(of_U_a_row);
-  find_all<<<blocks_for(32 * n, threads_a_block), threads_a_block>>>(lower, upper, lu, begin.data(), slot_.data(),
+  launch(find_all, {blocks_for(32 * n, threads_a_block), threads_a_block}, lower, upper, lu, begin.data(), slot_.data(),
                                                                      partner_.data(), others.data());
-  check_launch("find_slots");
   only_pivots_ = !others.is_raised();
   if (lu && !only_pivots_) partner_ = DeviceArray<I>();
   begin_ = std::move(begin);

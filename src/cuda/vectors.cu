@@ -4,6 +4,7 @@
 
 #include "core/instantiate.hpp"
 #include "number.cuh"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 #include "this_thread.cuh"
 
@@ -50,35 +51,32 @@ template <class N> __global__ void check_kernel(std::size_t n, const N* inverse_
 
 template <class T, class I> void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream)
 {
-  gather_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, order, numbers(b), numbers(y));
-  check_launch("gather");
+  launch(gather_kernel<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, numbers(b), numbers(y));
 }
 
 template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream)
 {
-  scatter_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, order, numbers(z), numbers(x));
-  check_launch("scatter");
+  launch(scatter_kernel<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, numbers(z), numbers(x));
 }
 
 template <class T, class I>
 void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaStream_t stream)
 {
-  scale_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(inverse_pivot), up, numbers(b), numbers(x));
-  check_launch("scale_by_root");
+  launch(scale_kernel<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot), up,
+         numbers(b), numbers(x));
 }
 
 template <class T, class I> void conjugate_vector(I n, const T* b, T* y, cudaStream_t stream)
 {
-  conjugate_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(b), numbers(y));
-  check_launch("conjugate_vector");
+  launch(conjugate_kernel<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(b), numbers(y));
 }
 
 template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream)
 {
   const unsigned long long none = ~0ull;
   DeviceArray<unsigned long long> first(&none, 1);
-  check_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(n, numbers(inverse_pivot), first.data());
-  check_launch("find_bad_root");
+  launch(check_kernel<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot),
+         first.data());
   unsigned long long found;
   first.read(&found, 0, 1, stream);
   return found == none ? I(-1) : static_cast<I>(found);

@@ -15,6 +15,7 @@
 #include "factorize_loop.hpp"
 #include "solves.hpp"
 #include "team_watch.hpp"
+#include "syncfree/busy.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree/threads.hpp"
@@ -168,6 +169,8 @@ template <class T, class I> class HostPreconditioner : public Preconditioner<T, 
 public:
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     factored_ = false;
     analysis_.reset();
     auto made = std::make_unique<Analysis<T, I>>();
@@ -181,6 +184,8 @@ public:
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     factored_ = false;
     if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
     Analysis<T, I>& a = *analysis_;
@@ -200,6 +205,8 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     if (!factored_) return not_factored();
     const FactorPattern<I>& p = analysis_->pattern;
     const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
@@ -218,6 +225,8 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     Status status = check_half();
     if (!status.ok()) return status;
     const Analysis<T, I>& a = *analysis_;
@@ -232,6 +241,8 @@ public:
   /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     Status status = check_half();
     if (!status.ok()) return status;
     Analysis<T, I>& a = *analysis_;
@@ -334,6 +345,7 @@ private:
 
   std::unique_ptr<Analysis<T, I>> analysis_;
   bool factored_ = false;
+  Busy busy_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "../core/instantiate.hpp"
 #include "../core/row_chunks.hpp"
 #include "solves.hpp"
+#include "syncfree/busy.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree/threads.hpp"
 #include "team_watch.hpp"
@@ -94,6 +95,8 @@ template <class T, class I> class HostRelaxation : public Relaxation<T, I> {
 public:
   Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     sweeps_.reset();
     has_numbers_ = false;
     Status status = check_threads(options.threads);
@@ -117,6 +120,8 @@ public:
 
   Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     if (!sweeps_) return failed(Code::invalid_argument, "refresh before analyse");
     if (A.pattern.n != sweeps_->pattern.n || A.pattern.nnz() != sweeps_->nnz)
       return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
@@ -135,6 +140,8 @@ public:
 
   Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
     TeamWatch& watch = sweeps_->watch;
     if (!watch.watches() || times < 1) {
@@ -427,6 +434,7 @@ private:
 
   std::unique_ptr<Sweeps<T, I>> sweeps_;
   bool has_numbers_ = false;
+  Busy busy_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "runtime.hpp"
 #include "spiluk.hpp"
+#include "syncfree/busy.hpp"
 #include "syncfree/kokkos.hpp"
 
 namespace syncfree::kokkos {
@@ -48,10 +49,10 @@ template <class T, class I> class KokkosPreconditioner : public Preconditioner<T
 public:
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   {
-    factored_ = false;
-    parts_.reset();
-    host_.reset();
-    return guarded([&] {
+    return alone([&] {
+      factored_ = false;
+      parts_.reset();
+      host_.reset();
       if (options.strategy != "auto" && options.strategy != "kokkos")
         return failed(Code::unknown_strategy, options.strategy);
       auto host = make_host_preconditioner<T, I>();
@@ -72,8 +73,8 @@ public:
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
-    factored_ = false;
-    return guarded([&] {
+    return alone([&] {
+      factored_ = false;
       if (!host_) return failed(Code::invalid_argument, "refresh before analyse");
       if (A.pattern.n != pattern().n || A.pattern.nnz() != nnz_)
         return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
@@ -86,7 +87,7 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   {
-    return guarded([&]() -> Status {
+    return alone([&]() -> Status {
       if (!factored_) return not_factored();
       if (!parts_) return {};
       const FactorPattern<I>& p = pattern();
@@ -108,7 +109,7 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   {
-    return guarded([&] {
+    return alone([&] {
       Status status = check_half();
       if (!status.ok() || !parts_) return status;
       take(pattern().row_order, false, b);
@@ -122,7 +123,7 @@ public:
 
   Status solve_backward_half(const T* b, T* x) override
   {
-    return guarded([&] {
+    return alone([&] {
       Status status = check_half();
       if (!status.ok() || !parts_) return status;
       take({}, false, b);
@@ -171,6 +172,12 @@ public:
   }
 
 private:
+  template <class F> Status alone(F f)
+  {
+    const Busy::Call call(&busy_);
+    return call.alone() ? guarded(f) : failed(Code::busy);
+  }
+
   static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
 
   T pivot(I i) const
@@ -283,6 +290,7 @@ private:
   bool by_host_ = true;         ///< whose numbers were taken last
   bool host_factored_ = false;  ///< has the host arrays of numbers?
   const char* why_host_ = "no rows";
+  Busy busy_;
   std::string numbers_;  ///< who factored, for the summary
 };
 

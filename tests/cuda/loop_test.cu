@@ -400,13 +400,14 @@ TEST(DeviceLoop, runs_again_and_again_without_a_pause)
   }
 }
 
+/// Also when the loop has been traced anew, and when it has ended: the graph goes on with what it was given.
 TEST(DeviceLoop, can_be_captured_and_replayed)
 {
   const Watchdog watchdog("a captured loop", patience);
   const int lines = 1000, entries = 200, replays = 5;
-  const auto table = random_table(3, lines, entries, 3);
+  const auto table = random_table(3, lines, entries, 3), other = random_table(4, lines / 2, entries, 3);
   const auto expected = numbers_of(table, entries, [](const Script& body) {
-    for (int k = 0; k < 2 * replays; ++k) in_sequence(body);
+    for (int k = 0; k < 4 * replays; ++k) in_sequence(body);
   });
   const auto ours = numbers_of(table, entries, [&](Script body) {
     DeviceLoop<Script> loop;
@@ -425,6 +426,10 @@ TEST(DeviceLoop, can_be_captured_and_replayed)
       EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
       EXPECT_TRUE(loop.run(body, stream).ok());
     }
+    ASSERT_TRUE(loop.trace(script_of(other, entries)).ok());
+    for (int k = 0; k < replays; ++k) EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+    loop = DeviceLoop<Script>();
+    for (int k = 0; k < replays; ++k) EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     mirror.fetch();
     EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);

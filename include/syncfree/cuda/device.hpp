@@ -39,9 +39,6 @@ inline int device_attribute(cudaDeviceAttr attribute)
   return value;
 }
 
-/// Of a kernel that was launched just now.
-inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
-
 /// A copy of device memory in host memory; waits, but holds nobody up. Throws Failure.
 inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
 {

@@ -28,7 +28,10 @@
 #include <utility>
 #include <vector>
 
+#include "syncfree/busy.hpp"
 #include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/graph_holds.hpp"
+#include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/cuda/wait_watch.hpp"
 #include "syncfree/loop_body.hpp"
@@ -350,7 +353,8 @@ Grain choose_grain(const LoopTrace<I>& trace, const LoopPlan<I, length>& plan, b
 }
 
 /// A traced loop on the device that was current in trace(). Its runs must follow each other: in one stream, or as
-/// events say.
+/// events say; and it is for one thread at a time. A captured run stays what it was when it was captured, whatever
+/// becomes of the loop: what graphs hold is kept until they are destroyed.
 template <class Body> class DeviceLoop {
 public:
   using I = index_of<Body>;
@@ -358,16 +362,25 @@ public:
   static_assert(std::is_signed_v<I>, "iterations are counted in a signed type");
   static_assert(std::is_trivially_copyable_v<Body>, "a loop body goes to the device as it is");
 
+  DeviceLoop() = default;
+  DeviceLoop(DeviceLoop&&) = default;
+  DeviceLoop& operator=(DeviceLoop&&) = default;
+  ~DeviceLoop() { holds_.keep_behind(std::move(on_device_)); }
+
   /// Traces, plans and takes the plan to the device; keeps no pointer into the body's arrays. Afterwards run() takes
   /// bodies whose index arrays and lengths are the same.
   ///   body    its index arrays in memory that the host reads; its other arrays may be anywhere
   ///   grain   who runs an iteration; a thread where nobody waits
-  ///   errors  those of trace_loop; out_of_memory; device_failure; on failure the object is as after construction
+  ///   errors  those of trace_loop; out_of_memory; device_failure; on failure the object is as after construction; and
+  ///           busy, which does nothing
   ///   cost    as trace_loop and make_plan, and a copy of the plan; waits for the device
   ///   source  Somo and Cheshmi, SC25
   Status trace(const Body& body, Grain grain = Grain::chosen)
   try {
-    on_device_ = OnDevice();
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
+    const std::size_t bytes = on_device_.bytes();
+    holds_.keep(std::exchange(on_device_, OnDevice()), bytes);
     watch_ = WaitWatch::at_hand();
     const WaitWatch::Use use(watch_);
     LoopTrace<I> trace;
@@ -390,18 +403,23 @@ public:
   /// (wait_expired). Allocates nothing and waits for nothing; may be captured.
   ///   body    all its arrays in memory of the device, where they stay until the run has ended in `stream`; its
   ///           iterations() are asked for on the host
-  ///   errors  invalid_argument if the body has another number of iterations than the one traced; device_failure
+  ///   errors  invalid_argument if the body has another number of iterations than the one traced; device_failure; busy
   Status run(const Body& body, cudaStream_t stream)
   try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     if (body.iterations() != on_device_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
     if (on_device_.iterations == 0) return {};
     if (watch_->has_failed()) return watch_->take_failure(stream);
+    (void)holds_.hold(stream);
     if (on_device_.grain == Grain::warp) launch<32>(body, stream);
     else launch<1>(body, stream);
     return {};
   } catch (const Failure& failure) {
     return failure.status;
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
   }
 
   /// Does every run give the same bits?
@@ -461,20 +479,20 @@ private:
   template <bool adds_together, int lanes> void launch_checking(const Body& body, cudaStream_t stream) const
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
-    run_loop<Body, adds_together, lanes, I><<<blocks, loop_threads, 0, stream>>>(body, on_device_.view());
-    check_launch("run_loop");
+    cuda::launch(run_loop<Body, adds_together, lanes, I>, {blocks, loop_threads, 0, stream}, body, on_device_.view());
   }
 
   template <int lanes> void launch_awaiting(const Body& body, cudaStream_t stream) const
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
-    run_awaiting_loop<Body, lanes, I>
-        <<<blocks, loop_threads, 0, stream>>>(body, on_device_.view(), on_device_.hand_over);
-    check_launch("run_awaiting_loop");
+    cuda::launch(run_awaiting_loop<Body, lanes, I>, {blocks, loop_threads, 0, stream}, body, on_device_.view(),
+                 on_device_.hand_over);
   }
 
   std::shared_ptr<WaitWatch> watch_;  ///< from trace() on; it touches the device
   OnDevice on_device_;
+  GraphHolds holds_;
+  Busy busy_;
 };
 
 }  // namespace syncfree::cuda

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <utility>
 
+#include "syncfree/cuda/context.hpp"
 #include "syncfree/cuda/kept_pieces.hpp"
 
 namespace syncfree::cuda {
@@ -47,11 +48,16 @@ public:
     }
   };
 
-  /// cudaDeviceSynchronize(), when nobody here records.
+  /// cudaDeviceSynchronize(), when nobody here records; of all of the device's green contexts, whichever is at hand.
   static cudaError_t wait_for_device()
   {
     const Keeping all;
-    return cudaDeviceSynchronize();
+    int device = 0;
+    cudaError_t error = cudaDeviceSynchronize();
+    if (error == cudaSuccess) error = cudaGetDevice(&device);
+    if (error != cudaSuccess) return error;
+    const InPrimaryContext primary(device);
+    return primary.came_from_another() ? cudaDeviceSynchronize() : cudaSuccess;
   }
 
   /// Bytes that all arrays have, and from now on the most that they have at once.
@@ -191,6 +197,7 @@ private:
     of.allocType = cudaMemAllocationTypePinned;
     of.location.type = cudaMemLocationTypeDevice;
     of.location.id = device;
+    const InPrimaryContext lasting(device);
     if (!supported || total == 0 || cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess ||
         cudaMemPoolCreate(&pool_, &of) != cudaSuccess) {
       pool_ = nullptr;

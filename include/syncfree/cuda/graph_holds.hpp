@@ -1,0 +1,168 @@
+#pragma once
+
+/// What CUDA graphs hold. A graph that has captured launches goes on using the memory that these were given, whatever
+/// becomes of the object that launched them. So what an object gives up is kept for as long as such a graph lives, or
+/// what was instantiated from it: that CUDA tells (user objects), and nothing is kept where nothing was captured.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace syncfree::cuda {
+
+/// Graphs alive that hold launches of one object.
+using GraphCount = std::shared_ptr<std::atomic<int>>;
+
+/// What an object has given up, or left behind when it ended.
+struct HeldByGraphs {
+  GraphCount graphs;
+  std::shared_ptr<void> what;
+
+  bool is_held() const { return graphs && *graphs > 0; }
+};
+
+/// Of objects that have ended.
+class LeftToGraphs {
+public:
+  static LeftToGraphs& all()
+  {
+    static LeftToGraphs& left = *new LeftToGraphs;
+    return left;
+  }
+
+  void add(HeldByGraphs one)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    left_.push_back(std::move(one));
+  }
+
+  /// Frees what no graph holds any more; not while a stream is recorded.
+  void sweep()
+  {
+    std::vector<HeldByGraphs> free;  // ends behind the lock: to free may take long
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto held = [](const HeldByGraphs& one) { return one.is_held(); };
+    const auto end = std::partition(left_.begin(), left_.end(), held);
+    free.assign(std::make_move_iterator(end), std::make_move_iterator(left_.end()));
+    left_.erase(end, left_.end());
+  }
+
+private:
+  std::mutex mutex_;
+  std::vector<HeldByGraphs> left_;
+};
+
+/// Of one object; the graphs that it knows of, and what it keeps for them.
+class GraphHolds {
+public:
+  GraphHolds() = default;
+  GraphHolds(GraphHolds&&) = default;
+  GraphHolds& operator=(GraphHolds&& other)
+  {
+    std::swap(graphs_, other.graphs_);
+    std::swap(kept_, other.kept_);
+    std::swap(capture_, other.capture_);
+    return *this;
+  }
+  ~GraphHolds()
+  {
+    try {
+      for (Kept& kept : kept_)
+        if (any()) LeftToGraphs::all().add({graphs_, kept.what});
+    } catch (const std::bad_alloc&) {
+      for (Kept& kept : kept_) (void)new (std::nothrow) std::shared_ptr<void>(kept.what);  // for ever
+    }
+  }
+
+  /// Does a graph that holds launches live?
+  bool any() const { return graphs_ && *graphs_ > 0; }
+
+  /// If the stream is being recorded, the graph holds launches of this object from now on. Returns whether it is.
+  bool hold(cudaStream_t stream)
+  {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long capture = 0;
+    cudaGraph_t graph = nullptr;
+#if CUDART_VERSION >= 13000
+    const cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, &capture, &graph, nullptr, nullptr, nullptr);
+#else
+    const cudaError_t error = cudaStreamGetCaptureInfo_v2(stream, &status, &capture, &graph, nullptr, nullptr);
+#endif
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    if (error != cudaSuccess || status != cudaStreamCaptureStatusActive) return false;
+    if (capture == capture_) return true;
+    if (!graphs_) graphs_ = std::make_shared<std::atomic<int>>(0);
+    ++*graphs_;
+    if (!tell_end_of(graph)) (void)cudaGetLastError();  // then it is taken to live for ever
+    capture_ = capture;
+    return true;
+  }
+
+  /// `what` is left to the graphs that hold it, if there are any; else it ends.
+  template <class P> void keep(P what, std::size_t bytes)
+  {
+    sweep();
+    if (any()) kept_.push_back({std::make_shared<P>(std::move(what)), bytes});
+  }
+
+  /// The same of what an object has when it ends.
+  template <class P> void keep_behind(P what) noexcept
+  try {
+    LeftToGraphs::all().sweep();
+    if (any()) LeftToGraphs::all().add({graphs_, std::make_shared<P>(std::move(what))});
+  } catch (const std::bad_alloc&) {
+    (void)new (std::nothrow) P(std::move(what));  // for ever
+  }
+
+  /// Frees what no graph holds any more; not while a stream is recorded.
+  void sweep()
+  {
+    if (!any()) kept_.clear();
+  }
+
+  std::size_t bytes() const
+  {
+    std::size_t all = 0;
+    for (const Kept& kept : kept_) all += kept.bytes;
+    return any() ? all : 0;
+  }
+
+private:
+  struct Kept {
+    std::shared_ptr<void> what;
+    std::size_t bytes;
+  };
+
+  /// CUDA lets `graphs_` know; in a thread of its own, which must not call CUDA.
+  bool tell_end_of(cudaGraph_t graph) const
+  {
+    auto* const count = new GraphCount(graphs_);
+    const auto ended = [](void* counted) {
+      auto* const mine = static_cast<GraphCount*>(counted);
+      --**mine;
+      delete mine;
+    };
+    cudaUserObject_t object = nullptr;
+    if (cudaUserObjectCreate(&object, count, ended, 1, cudaUserObjectNoDestructorSync) != cudaSuccess) {
+      delete count;
+      return false;
+    }
+    if (cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove) == cudaSuccess) return true;
+    ++*graphs_;  // the release takes one
+    (void)cudaUserObjectRelease(object, 1);
+    return false;
+  }
+
+  GraphCount graphs_;
+  std::vector<Kept> kept_;
+  unsigned long long capture_ = 0;  ///< the last that holds some
+};
+
+}  // namespace syncfree::cuda
