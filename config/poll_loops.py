@@ -5,8 +5,8 @@
 
 BEFORE and AFTER are object files, cubins or folders of object files. A loop that waits is a cycle through a load with
 a memory order (LD.*STRONG) or a look at an mbarrier (SYNCS.PHASECHK); with --all also through a load of shared memory.
-What it costs to find nothing is the shortest such cycle, by the looks of its kind in its range of addresses. For each
-kernel: these numbers, registers, bytes of the stack, instructions that access local memory, of both builds.
+What it costs to find nothing is the shortest way from a look to the next one at the same place. For each kernel: these
+numbers, registers, bytes of the stack, instructions that access local memory, of both builds.
 
 A barrier of part of a block (bar.sync and bar.arrive with a number of threads) needs a warp that is together: in AFTER
 a WARPSYNC must stand before it, with no branch or target of one in between.
@@ -75,22 +75,24 @@ class Code:
             after.append(here)
         return after
 
-    def turns(self):
-        """(instructions a load, which memory) of the shortest cycle through each load that waits. Not of loads that are
-        passed on a longer way round through another one: what is asked when a wait has lasted long."""
-        after, cycles = self.successors(), {}
+    def looks(self):
+        """(instructions, which memory) from one look at a place to the next one, of each place that is waited for: the
+        mean where some follow each other before the loop begins again. Not of what is asked when a wait has lasted
+        long, which is looked at on a longer way round through another place."""
+        after = self.successors()
+        places = collections.defaultdict(dict)  # by what is looked at: the way from each load to the next
         for k, text in enumerate(self.text):
-            if WAITING_LOAD.search(text) and (cycle := cycle_through(after, k)):
-                cycles[k] = cycle
+            if WAITING_LOAD.search(text):
+                again = {c for c, other in enumerate(self.text) if looked_at(other) == looked_at(text)}
+                if way := shortest_way(after, k, again):
+                    places[looked_at(text)][k] = way
+        mean = {place: sum(map(len, ways.values())) / len(ways) for place, ways in places.items()}
         found = []
-        for k, cycle in cycles.items():
-            waiting = [c for c in cycle if c in cycles]
-            if all(len(cycles[c]) >= len(cycle) for c in waiting):
-                looks = sum(min(cycle) <= c <= max(cycle) and opcode(self.text[c]) == opcode(self.text[k])
-                            for c in cycles)
-                found.append((len(cycle) / looks, "memory" if OF_MEMORY.search(self.text[k]) else "shared"))
+        for place, ways in places.items():
+            passed = {looked_at(self.text[c]) for way in ways.values() for c in way} & mean.keys()
+            if all(mean[other] >= mean[place] for other in passed):
+                found.append((mean[place], "memory" if OF_MEMORY.search(place) else "shared"))
         return found
-
 
     def barriers_met_in_parts(self):
         """Addresses of barriers with a number of threads that a warp may reach in parts."""
@@ -108,23 +110,26 @@ class Code:
         return found
 
 
-def opcode(text):
-    return re.sub(r"^@!?U?P\d+ ", "", text).split()[0]
+def looked_at(text):
+    """Kind of load and address, without guard and destination."""
+    load = re.sub(r"^@!?U?P\d+ ", "", text)
+    address = re.search(r"\[R?[^\[\]]*\]$|\[R\d+.*?\](?=,|$)", load)
+    return f"{load.split()[0]} {address[0] if address else load}"
 
 
-def cycle_through(after, start):
-    """The shortest cycle through an instruction, or nothing."""
+def shortest_way(after, start, ends):
+    """The instructions from the one behind `start` to the first of `ends`, or nothing."""
     before, queue = {}, collections.deque((n, start) for n in after[start])
     while queue:
         k, from_ = queue.popleft()
         if k in before or len(before) > MOST:
             continue
         before[k] = from_
-        if k == start:
-            cycle = [k]
-            while before[cycle[-1]] != start:
-                cycle.append(before[cycle[-1]])
-            return cycle
+        if k in ends:
+            way = [k]
+            while before[way[-1]] != start:
+                way.append(before[way[-1]])
+            return way
         queue.extend((n, k) for n in after[k])
     return []
 
@@ -161,7 +166,7 @@ def kernels(files, wanted):
             name = demangled[mangled]
             if re.search(wanted, name):
                 local = sum(bool(re.search(r"\b(LDL|STL)\b", text)) for text in body.text)
-                found[name] = (body.turns(), *usage.get(mangled, (0, 0)), local, body.barriers_met_in_parts())
+                found[name] = (body.looks(), *usage.get(mangled, (0, 0)), local, body.barriers_met_in_parts())
     return found
 
 

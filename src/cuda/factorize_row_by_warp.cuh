@@ -91,7 +91,7 @@ private:
       piece.inverse = Mail::poll(inverse);
       if (!lu) piece.partner = Mail::poll(partner);
     };
-    (void)Spin(i_).until_for_warp<2>([&] { return is_there(piece); }, look_again);
+    (void)Spin(i_).until_for_warp<4>([&] { return is_there(piece); }, look_again);
 #pragma unroll
     for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
   }

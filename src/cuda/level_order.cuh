@@ -236,7 +236,7 @@ template <class V, class I> struct MergedSide {
     for (; k < end; k += step) {
       ahead.load(row, value, k + step, end, OneChunk());
       const auto look = [&] {
-#pragma unroll 4
+#pragma unroll 8
         for (unsigned left = Spin::looks_at_once; left > 0; --left)
           if (now.poll(b)) return true;
         return false;

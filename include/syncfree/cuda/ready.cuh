@@ -278,15 +278,16 @@ public:
   {
     while (!is_open(parity)) {}
   }
-  /// So many looks, in a loop of two instructions a look and three for every four.
+  /// So many looks, in a loop of two instructions a look and three for every eight.
   __device__ bool opens_soon(unsigned parity) const
   {
-    static_assert(Spin::looks_at_once % 4 == 0, "looks come in fours");
+    static_assert(Spin::looks_at_once % 8 == 0, "looks come in eights");
     unsigned open;
 #define SYNCFREE_LOOK "mbarrier.test_wait.parity.shared.b64 p, [%1], %2; @p bra done;"
     asm volatile("{ .reg .pred p, more; .reg .u32 left; mov.u32 left, %3; "
                  "again: " SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK
-                 "sub.u32 left, left, 4; setp.ne.u32 more, left, 0; @more bra again; "
+                 SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK SYNCFREE_LOOK
+                 "sub.u32 left, left, 8; setp.ne.u32 more, left, 0; @more bra again; "
                  "done: selp.u32 %0, 1, 0, p; }"
                  : "=r"(open)
                  : "r"(address_in_block(&word_)), "r"(parity), "n"(Spin::looks_at_once)
