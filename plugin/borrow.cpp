@@ -91,13 +91,20 @@ PetscErrorCode Return(BorrowedMatrix *borrowed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-syncfree::Status FingerprintOf(const BorrowedMatrix &matrix, int threads, syncfree::Fingerprint *print)
+bool PatternState::operator==(const PatternState &other) const
 {
-  const auto pattern = matrix.Pattern();
+  return matrix == other.matrix && changes == other.changes && row == other.row && column == other.column && nonzeros == other.nonzeros;
+}
 
-  if (matrix.there.row_begin) return FingerprintThere(matrix.there, pattern.nnz(), print);
-  *print = syncfree::fingerprint(pattern, threads);
-  return {};
+PetscErrorCode GetPatternState(const BorrowedMatrix &matrix, PatternState *state)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)matrix.block, &state->matrix));
+  state->changes  = matrix.block->nonzerostate;
+  state->row      = matrix.row;
+  state->column   = matrix.column;
+  state->nonzeros = (PetscInt)matrix.Pattern().nnz();
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Both, or none where one fails */

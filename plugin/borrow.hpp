@@ -9,7 +9,6 @@
 
 #include "syncfree/csr.hpp"
 #include "syncfree/cuda.hpp"
-#include "syncfree/fingerprint.hpp"
 
 namespace syncfree_plugin {
 
@@ -51,8 +50,18 @@ template <class Use> PetscErrorCode WithRows(Mat A, Use &&use)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same pattern has the same on host and device. */
-syncfree::Status FingerprintOf(const BorrowedMatrix &, int threads, syncfree::Fingerprint *);
+/* What tells, without a look at the entries, that a pattern is the one that was seen before. PETSc counts in a matrix how
+   often its pattern has changed, but exchanges all of it for another one (MatHeaderReplace(), as in MatTranspose() in
+   place and in MatAXPY()), with that one's number and identity; whoever brings arrays of his own may not count. */
+struct PatternState {
+  PetscObjectId    matrix  = 0; /* 0: nothing was seen */
+  PetscObjectState changes = 0;
+  const PetscInt  *row = nullptr, *column = nullptr;
+  PetscInt         nonzeros = 0;
+
+  bool operator==(const PatternState &) const;
+};
+PetscErrorCode GetPatternState(const BorrowedMatrix &, PatternState *);
 
 /* The arrays of b and x: on the device if both are there. x is only written unless it is read, too. */
 struct BorrowedVectors {
@@ -106,7 +115,6 @@ PetscErrorCode RestoreDeviceValues(Mat, const PetscScalar **);
 /* Its pattern there, of n rows; none where PETSc keeps indices of another size. */
 PetscErrorCode GetDevicePattern(Mat, Index, syncfree::PatternView<Index> *);
 PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
-syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &, Index nnz, syncfree::Fingerprint *);
 
 /* Tells the object where the arrays of the next call are, and PETSc's stream. */
 PetscErrorCode UseMemory(UsesDevice *, PetscMemType);

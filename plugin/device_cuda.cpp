@@ -103,19 +103,6 @@ PetscErrorCode RestoreDevicePattern(Mat block, syncfree::PatternView<Index> *pat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-syncfree::Status FingerprintThere(const syncfree::PatternView<Index> &pattern, Index nnz, syncfree::Fingerprint *print)
-{
-#if SYNCFREE_DEVICE
-  cudaStream_t stream = nullptr;
-
-  if (PetscGetCurrentCUDAStream(&stream)) return syncfree::failed(syncfree::Code::device_failure, "PETSc gives no stream");
-  return syncfree::fingerprint_there(pattern, nnz, stream, print);
-#else
-  (void)pattern, (void)nnz, (void)print;
-  return {};
-#endif
-}
-
 PetscErrorCode UseMemory(UsesDevice *object, PetscMemType type)
 {
   PetscFunctionBegin;

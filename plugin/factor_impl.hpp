@@ -15,14 +15,14 @@ using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
 using CudaPreconditioner = syncfree::CudaPreconditioner<PetscScalar, Index>;
 using Columns        = syncfree::Columns<Index>;
 
-/* What an analysis depends on */
+/* What an analysis depends on beside the pattern, and the orders if there are some: these its preconditioner has */
 struct AnalysisKey {
   std::string             backend;
   syncfree::Kind          kind          = syncfree::Kind::ilu;
-  int                     levels        = -1; /* nothing was analysed */
+  int                     levels        = -1; /* nothing was asked for */
   bool                    diagonal_fill = false;
+  bool                    natural       = true; /* no orders */
   syncfree::SolverOptions options;
-  syncfree::Fingerprint   pattern, row_order, column_order;
 
   bool operator==(const AnalysisKey &) const;
 };
@@ -35,6 +35,7 @@ struct Analysis {
 
 struct Factor {
   std::shared_ptr<Analysis>       analysis; /* shared while a PC sets itself up again */
+  PatternState                    seen;     /* of the matrix whose pattern was analysed, or compared with that, last */
   MatInfo                         info          = {};
   PetscLogDouble                  numeric_flops = 0;
   PetscLogDouble                  solve_flops   = 0;

@@ -198,7 +198,7 @@ bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
   const auto &mine = options, &others = other.options;
 
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && pattern == other.pattern && row_order == other.row_order && column_order == other.column_order && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies && mine.trials == others.trials && mine.wait_limit == others.wait_limit;
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies && mine.trials == others.trials && mine.wait_limit == others.wait_limit;
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
@@ -212,101 +212,149 @@ PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes over the analysis of the factored matrix that F replaces if it is that of this key. Else, and if somebody else
-   still has that matrix, it is left to end. */
-static PetscErrorCode TakeLast(Mat F, Mat A, const AnalysisKey &key, PetscBool *taken)
+using Orders = syncfree::Orders<Index>;
+
+/* Is this pattern, entry by entry, the one that was analysed? Its arrays of the device were asked for. */
+static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const BorrowedMatrix &matrix, bool *same)
+{
+  PetscFunctionBegin;
+  PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
+  if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->has_pattern_there(matrix.Pattern(), matrix.there, same)));
+  else PetscCall(Translate(F, A, analysis.preconditioner->has_pattern(matrix.Pattern(), same)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of as many rows each */
+static bool SameOrders(const Orders &a, const Orders &b, PetscInt n)
+{
+  if (!a.row || !b.row) return !a.row && !b.row;
+  return std::equal(a.row, a.row + n, b.row) && std::equal(a.column, a.column + n, b.column);
+}
+
+/* Takes over the analysis of the factored matrix that F replaces if it is of this key, this pattern and these orders. Else,
+   and if somebody else still has that matrix, it is left to end. */
+static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders, bool *taken)
 {
   Handover *handover;
 
   PetscFunctionBegin;
-  *taken = PETSC_FALSE;
+  *taken = false;
   PetscCall(QueryHandover(A, &handover));
   if (!handover || !handover->last) PetscFunctionReturn(PETSC_SUCCESS);
-  const bool fits = handover->last.use_count() == 1 && handover->last->key == key;
-  if (fits) Data(F)->analysis = handover->last;
-  handover->last.reset();
-  *taken = (PetscBool)fits;
+  const auto last = std::move(handover->last);
+  if (last.use_count() > 1 || !(last->key == key)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Compare(F, A, *last, matrix, taken));
+  *taken = *taken && SameOrders(last->preconditioner->orders(), orders, matrix.n);
+  if (*taken) Data(F)->analysis = last;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static syncfree::Status MakeKey(const Factor *factor, const BorrowedMatrix &matrix, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options, AnalysisKey *made)
-try {
-  AnalysisKey      key;
-  syncfree::Status status;
-  const size_t     n     = (size_t)matrix.n;
-  const auto       order = [&](const Index *of) { return of ? syncfree::fingerprint(of, n, options.threads) : syncfree::Fingerprint(); };
+static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders)
+{
+  Analysis                              &analysis = *Data(F)->analysis;
+  const syncfree::SymbolicOptions<Index> symbolic = {key.kind, key.levels, key.diagonal_fill, orders.row, orders.column};
 
-  key.backend       = factor->analysis->key.backend;
-  key.kind          = symbolic.kind;
-  key.levels        = symbolic.levels;
-  key.diagonal_fill = symbolic.diagonal_fill;
-  key.options       = options;
-  key.row_order     = order(symbolic.row_order);
-  key.column_order  = order(symbolic.column_order);
-  status            = FingerprintOf(matrix, options.threads, &key.pattern);
-  *made             = std::move(key);
-  return status;
-} catch (const std::bad_alloc &) {
-  return syncfree::failed(syncfree::Code::out_of_memory);
+  PetscFunctionBegin;
+  analysis.key       = key;
+  Data(F)->fell_back = false;
+  PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
+  PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
+    if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_there(matrix.Pattern(), matrix.there, symbolic, key.options));
+    return Translate(F, A, analysis.preconditioner->analyse(matrix.Pattern(), symbolic, key.options));
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes an analysis, or takes that of the factored matrix before, if all is as it was. */
-static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const syncfree::SymbolicOptions<Index> &symbolic, const syncfree::SolverOptions &options)
+static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &orders, PetscReal fill)
 {
-  AnalysisKey key;
-  PetscBool   taken;
+  Factor *factor = Data(F);
+  bool    taken;
 
   PetscFunctionBegin;
-  PetscCall(UseMemory(Data(F)->analysis->cuda, PETSC_MEMTYPE_HOST));
-  PetscCall(BorrowThere(Data(F)->analysis->cuda, matrix));
-  PetscCall(Translate(F, A, MakeKey(Data(F), *matrix, symbolic, options, &key)));
-  PetscCall(TakeLast(F, A, key, &taken));
-  if (taken) {
-    PetscCall(PetscInfo(F, "The pattern is that of the last set-up, and so is the analysis\n"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  const auto &analysis         = *Data(F)->analysis;
-  Data(F)->analysis->key.levels = -1;
-  Data(F)->fell_back            = false;
-  PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
-    if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_there(matrix->Pattern(), matrix->there, symbolic, options));
-    return Translate(F, A, analysis.preconditioner->analyse(matrix->Pattern(), symbolic, options));
-  }));
-  Data(F)->analysis->key = std::move(key);
+  factor->copies = PETSC_FALSE; /* of values */
+  factor->seen   = PatternState();
+  if (!matrix->there.row_begin) PetscCall(BorrowThere(factor->analysis->cuda, matrix));
+  PetscCall(TakeLast(F, A, *matrix, key, orders, &taken));
+  if (taken) PetscCall(PetscInfo(F, "The pattern is that of the last set-up, and so is the analysis\n"));
+  else PetscCall(MakeNew(F, A, *matrix, key, orders));
+  PetscCall(GetPatternState(*matrix, &factor->seen));
+
+  const auto summary = factor->analysis->preconditioner->summarize();
+  FillInfo(F, summary, factor->seen.nonzeros, fill);
+  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
-  Factor                          *factor = Data(F);
-  syncfree::SymbolicOptions<Index> symbolic;
-  syncfree::SolverOptions          options;
-  std::vector<Index>               row_order, column_order;
-  PetscInt                         nnz = 0;
+  AnalysisKey        key;
+  Orders             orders;
+  std::vector<Index> row_order, column_order;
 
   PetscFunctionBegin;
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   PetscCall(Cite());
-  PetscCall(GetOptions(F, A, info, &options));
+  PetscCall(GetOptions(F, A, info, &key.options));
   PetscCall(GetOrdering(row, A->rmap->n, &row_order));
   PetscCall(GetOrdering(column, A->rmap->n, &column_order));
   CompleteOrders(A->rmap->n, &row_order, &column_order);
-  symbolic.kind          = F->factortype == MAT_FACTOR_ICC ? syncfree::Kind::icc : syncfree::Kind::ilu;
-  symbolic.levels        = (int)info->levels;
-  symbolic.diagonal_fill = info->diagonal_fill != 0.0;
-  symbolic.row_order     = row_order.empty() ? nullptr : row_order.data();
-  symbolic.column_order  = column_order.empty() ? nullptr : column_order.data();
+  if (!row_order.empty()) orders = {row_order.data(), column_order.data()};
+  key.backend       = Data(F)->analysis->key.backend;
+  key.kind          = F->factortype == MAT_FACTOR_ICC ? syncfree::Kind::icc : syncfree::Kind::ilu;
+  key.levels        = (int)info->levels;
+  key.diagonal_fill = info->diagonal_fill != 0.0;
+  key.natural       = row_order.empty();
 
-  factor->copies = PETSC_FALSE; /* of values */
-  PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) {
-    nnz = (PetscInt)matrix->Pattern().nnz();
-    return MakeOrTake(F, A, matrix, symbolic, options);
-  }));
+  PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) { return MakeOrTake(F, A, matrix, key, orders, info->fill); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  const auto summary = factor->analysis->preconditioner->summarize();
-  FillInfo(F, summary, nnz, info->fill);
-  PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
+/* Of a pattern that was seen last nothing is looked at. */
+static PetscErrorCode LookAtPattern(Mat F, Mat A, BorrowedMatrix *matrix, bool *same)
+{
+  Factor      *factor = Data(F);
+  PatternState now;
+
+  PetscFunctionBegin;
+  PetscCall(GetPatternState(*matrix, &now));
+  *same = factor->seen == now;
+  if (*same) PetscFunctionReturn(PETSC_SUCCESS);
+  factor->seen = PatternState();
+  PetscCall(BorrowThere(factor->analysis->cuda, matrix));
+  PetscCall(Compare(F, A, *factor->analysis, *matrix, same));
+  if (*same) factor->seen = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *has)
+{
+  bool same = false;
+
+  PetscFunctionBegin;
+  PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) { return LookAtPattern(F, A, matrix, &same); }));
+  *has = (PetscBool)same;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numbers of a pattern that was not analysed would be wrong in silence. What was asked for then is asked for of the new
+   pattern: that is the factor of this matrix. */
+static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscReal fill)
+{
+  bool same;
+
+  PetscFunctionBegin;
+  PetscCall(LookAtPattern(F, A, matrix, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  const AnalysisKey key    = Data(F)->analysis->key;
+  const Orders      orders = Data(F)->analysis->preconditioner->orders();
+  const auto        n      = (PetscInt)Data(F)->analysis->preconditioner->summarize().rows;
+  PetscCheck(key.levels >= 0 && key.natural == !orders.row, PETSC_COMM_SELF, PETSC_ERR_ORDER, "There is no symbolic factorization, or it has failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
+  PetscCheck(key.natural || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, and the ordering of the symbolic factorization is of %" PetscInt_FMT "; make that anew", matrix->n, n);
+  PetscCall(PetscInfo(F, "The pattern is not the one of the symbolic factorization, which is made anew\n"));
+  const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
+  PetscCall(MakeOrTake(F, A, matrix, key, orders.row ? Orders{row.data(), column.data()} : Orders(), fill));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -368,9 +416,12 @@ static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedM
 
   PetscFunctionBegin;
   PetscCall(GetPivotRule(A, info, &rule));
+  PetscCall(FollowPattern(F, A, matrix, info->fill));
   PetscCall(BorrowValues(factor->analysis->cuda, matrix));
   NoteCopies(factor, matrix->device);
-  PetscCall(Translate(F, A, factor->analysis->preconditioner->refresh({matrix->Pattern(), matrix->value}, rule)));
+  const auto status = factor->analysis->preconditioner->refresh({matrix->Pattern(), matrix->value}, rule);
+  if (status.code == syncfree::Code::another_pattern) factor->seen = PatternState(); /* arrays were changed in secret */
+  PetscCall(Translate(F, A, status));
   PetscCall(ReportShifts(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

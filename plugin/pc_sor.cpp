@@ -28,8 +28,8 @@ using CudaRelaxation = syncfree::CudaRelaxation<PetscScalar, Index>;
 
 /* What an analysis or numbers were made of. */
 struct SorState {
-  PetscObjectId    matrix  = 0;
-  PetscObjectState pattern = 0, values = 0;
+  PatternState     pattern;
+  PetscObjectState values = 0;
   PetscReal        omega = 0, shift = 0;
   Index            bad = -1; /* first row whose numbers are reported, */
   bool             finite = true; /* as a zero on the diagonal, or as not finite */
@@ -42,11 +42,8 @@ struct Sor {
   PetscInt                    threads      = PETSC_DECIDE;
   PetscReal                   wait_limit   = 60; /* seconds that a kernel waits at most, 0: for ever */
   PetscBool                   inode        = PETSC_TRUE; /* as the matrix does it */
-  std::unique_ptr<Relaxation> relaxation; /* with the analysis of the next three, where there is one */
+  std::unique_ptr<Relaxation> relaxation;
   CudaRelaxation             *cuda = nullptr; /* the same object, where it is the device's */
-  bool                        analysed = false;
-  syncfree::Fingerprint       pattern;
-  std::vector<Index>          nodes;
   SorState                    state;
   PetscLogDouble              flops = 0; /* of one sweep */
   SorState                    agreed;    /* what all processes of the PC have made ready, the same on each */
@@ -126,9 +123,8 @@ static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
 static void Forget(Sor *sor)
 {
   sor->relaxation.reset();
-  sor->cuda     = nullptr;
-  sor->analysed = false;
-  sor->state    = SorState();
+  sor->cuda  = nullptr;
+  sor->state = SorState();
 }
 
 static PetscErrorCode MakeRelaxation(Sor *sor, bool device)
@@ -146,24 +142,16 @@ static PetscErrorCode MakeRelaxation(Sor *sor, bool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Unless the analysis at hand is of another matrix with this pattern. */
-static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, std::vector<Index> nodes, const syncfree::SolverOptions &options, bool *made)
-try {
-  syncfree::Fingerprint pattern;
-  syncfree::Status      status = FingerprintOf(rows, options.threads, &pattern);
+/* Unless the analysis at hand is of another matrix with this pattern, entry by entry. */
+static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, const std::vector<Index> &nodes, const syncfree::SolverOptions &options, bool *made)
+{
+  bool             same   = false;
+  syncfree::Status status = sor->cuda ? sor->cuda->has_pattern_there(rows.Pattern(), rows.there, &same) : sor->relaxation->has_pattern(rows.Pattern(), nodes, &same);
 
-  if (!status.ok() || (sor->analysed && sor->pattern == pattern && sor->nodes == nodes)) return status;
-  *made         = true;
-  sor->analysed = sor->fell_back = false;
-  if (sor->cuda) status = sor->cuda->analyse_there(rows.Pattern(), rows.there, options);
-  else status = sor->relaxation->analyse(rows.Pattern(), nodes, options);
-  if (!status.ok()) return status;
-  sor->analysed = true;
-  sor->pattern  = pattern;
-  sor->nodes    = std::move(nodes);
-  return status;
-} catch (const std::bad_alloc &) {
-  return syncfree::failed(syncfree::Code::out_of_memory);
+  if (!status.ok() || same) return status;
+  *made          = true;
+  sor->fell_back = false;
+  return sor->cuda ? sor->cuda->analyse_there(rows.Pattern(), rows.there, options) : sor->relaxation->analyse(rows.Pattern(), nodes, options);
 }
 
 static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
@@ -183,7 +171,7 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   PetscCall(BorrowThere(sor->cuda, rows));
   syncfree::Status status;
   PetscCall(WithEvent(events.analysis, (PetscObject)rows->block, nullptr, [&]() -> PetscErrorCode {
-    status = AnalysePattern(sor, *rows, std::move(node_begin), options, &made);
+    status = AnalysePattern(sor, *rows, node_begin, options, &made);
     return PETSC_SUCCESS;
   }));
   if (!made) PetscCall(PetscInfo(rows->block, "The pattern is that of the last matrix, and so is the analysis\n"));
@@ -237,33 +225,36 @@ static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AnalyseAndRefresh(Sor *sor, BorrowedMatrix *rows, bool same_rows, SorState *made)
+static PetscErrorCode AnalyseAndRefresh(Sor *sor, BorrowedMatrix *rows, const SorState &last, SorState *made)
 {
   PetscFunctionBegin;
-  if (!same_rows) PetscCall(Analyse(sor, rows, made->nodes));
+  PetscCall(GetPatternState(*rows, &made->pattern));
+  if (!(last.pattern == made->pattern && last.nodes == made->nodes && last.device == made->device)) PetscCall(Analyse(sor, rows, made->nodes));
   PetscCall(Refresh(sor, rows, made));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pattern and numbers as far as they are not those at hand. */
+/* Pattern and numbers as far as they are not those at hand. Arrays are looked at where numbers have changed only: whoever
+   changes a pattern without a word has to count that as a change of numbers. */
 static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift, bool nodes)
 {
-  SorState wanted;
+  SorState      wanted;
+  PetscObjectId matrix;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &wanted.matrix));
+  PetscCall(PetscObjectGetId((PetscObject)A, &matrix));
   PetscCall(PetscObjectStateGet((PetscObject)A, &wanted.values));
   PetscCall(ChooseDevice(sor, A, &wanted.device));
-  wanted.pattern = A->nonzerostate, wanted.omega = omega, wanted.shift = shift, wanted.nodes = nodes;
-  const SorState last      = sor->state;
-  const bool     same_rows = last.matrix == wanted.matrix && last.pattern == wanted.pattern && last.nodes == nodes && last.device == wanted.device;
-  if (same_rows && last.values == wanted.values && last.omega == omega && last.shift == shift) {
+  wanted.omega = omega, wanted.shift = shift, wanted.nodes = nodes;
+  const SorState last = sor->state;
+  const bool     same = last.pattern.matrix == matrix && last.pattern.changes == A->nonzerostate && last.values == wanted.values;
+  if (same && last.nodes == nodes && last.device == wanted.device && last.omega == omega && last.shift == shift) {
     if (last.bad >= 0) PetscCall(ReportNumbers(A, last)); /* somebody else may have cleared it */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
   sor->state = SorState(); /* nothing is known if what follows fails */
-  PetscCall(WithRows(A, [&](BorrowedMatrix *rows) { return AnalyseAndRefresh(sor, rows, same_rows, &wanted); }));
+  PetscCall(WithRows(A, [&](BorrowedMatrix *rows) { return AnalyseAndRefresh(sor, rows, last, &wanted); }));
   sor->state = wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,10 +330,10 @@ static PetscErrorCode AgreeOnSweeps(PC pc, Sor *sor, PetscErrorCode mine)
   SorState now;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &now.matrix));
+  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &now.pattern.matrix));
   PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &now.values));
   PetscCall(PCSORGetOmega(pc, &now.omega));
-  if (now.matrix != sor->agreed.matrix || now.values != sor->agreed.values || now.omega != sor->agreed.omega) {
+  if (now.pattern.matrix != sor->agreed.pattern.matrix || now.values != sor->agreed.values || now.omega != sor->agreed.omega) {
     sor->agreed = SorState();
     mine        = Agree(PetscObjectComm((PetscObject)pc), mine);
     if (!mine) sor->agreed = now;
@@ -448,7 +439,7 @@ static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->strategy));
-  if (!sor->state.matrix) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!sor->state.pattern.matrix) PetscFunctionReturn(PETSC_SUCCESS);
   const syncfree::Summary s = sor->relaxation->summarize();
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_sor_threads").c_str()));

@@ -104,6 +104,28 @@ static PetscErrorCode Discard(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc takes the pattern of a matrix whose header was replaced for the old one. Then the factored matrix follows by itself,
+   but rows that were ordered want a new order, and it cannot change its size: both is the inner type's, if it knows. */
+static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
+{
+  Mat            F;
+  PetscBool      same;
+  int            other = 0;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!pc->setupcalled || pc->flag != SAME_NONZERO_PATTERN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactorGetMatrix(pc, &F));
+  if (F->rmap->N != pc->pmat->rmap->N) other = 1;
+  else if (!natural) { /* on one process, so on all of them */
+    ierr  = guarded<HasPattern>(F, pc->pmat, &same);
+    other = !ierr && !same;
+    PetscCall(Agree(PetscObjectComm((PetscObject)pc), ierr, &other));
+  }
+  if (other) pc->flag = DIFFERENT_NONZERO_PATTERN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -117,9 +139,10 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
   handover.natural = (PetscBool)(!extension->ordered && !extension->reorders);
+  ierr             = NoticeOtherPattern(pc, handover.natural);
   /* new numbers are all that the inner type asks for then */
-  handover.others_wait = (PetscBool)(pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN);
-  ierr                 = WithHandover(pc, &handover, [&] {
+  handover.others_wait = (PetscBool)(!ierr && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN);
+  if (!ierr) ierr = WithHandover(pc, &handover, [&] {
     handover.others_wait = PETSC_TRUE;
     return handover.natural ? SetUpInNaturalOrder(pc, extension) : extension->setup(pc);
   });

@@ -66,6 +66,9 @@ struct Handover {
 /* The analysis of a factored matrix of ours; NULL of another. */
 PetscErrorCode GetAnalysis(Mat, std::shared_ptr<Analysis> *);
 
+/* Is the pattern of A the one that this factored matrix of ours was analysed for? */
+PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *);
+
 /* The settings of a PC of ours; NULL of another, or an error. New ones lead to a new analysis. */
 PetscErrorCode QuerySettings(PC, const Settings **);
 PetscErrorCode RequireSettings(PC, const Settings **);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "syncfree/fingerprint.hpp"
 #include "syncfree/relaxation.hpp"
 #include "syncfree/solver.hpp"
 
@@ -50,6 +49,9 @@ public:
   ///   on_device  equal to A, ready on the stream of use(); or empty
   virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
                                const SolverOptions& options) = 0;
+
+  /// has_pattern() of such a pattern.
+  virtual Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
 };
 
 /// Never nullptr; throws nothing but std::bad_alloc. Touches no device.
@@ -60,15 +62,10 @@ template <class T, class I> class CudaRelaxation : public Relaxation<T, I>, publ
 public:
   /// As CudaPreconditioner's, of a matrix with a diagonal.
   virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) = 0;
+  virtual Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
 };
 
 template <class T, class I> std::unique_ptr<CudaRelaxation<T, I>> make_cuda_relaxation();
-
-/// The fingerprint of a pattern in device memory, equal to that of the same pattern on the host.
-///   nnz     its entries
-///   stream  a cudaStream_t, which is waited for
-///   errors  device_failure, out_of_memory
-template <class I> Status fingerprint_there(PatternView<I> on_device, I nnz, void* stream, Fingerprint* out);
 
 /// Is there a device that can run this library's kernels? Else *why is a clause.
 bool has_cuda_device(std::string* why);

@@ -40,6 +40,11 @@ struct PivotReport {
   double shift_top = 0;       ///< positive_definite: 1.1 x the largest shift any row needs
 };
 
+/// Rows and columns of A in the order of a factor, n of each; nullptr in the natural order.
+template <class I> struct Orders {
+  const I *row = nullptr, *column = nullptr;
+};
+
 /// Which entries the factor has.
 ///   kind, n        what was asked for
 ///   levels         k of ILU(k), IC(k)
@@ -59,6 +64,10 @@ template <class I> struct FactorPattern {
   PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }
   PatternView<I> upper() const { return {n, upper_begin.data(), upper_column.data()}; }
   bool natural() const { return row_order.empty(); }
+  Orders<I> orders() const
+  {
+    return natural() ? Orders<I>() : Orders<I>{row_order.data(), column_order.data()};
+  }
 
   /// Leaves the orders.
   void drop_triangles()

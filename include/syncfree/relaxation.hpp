@@ -32,13 +32,20 @@ public:
   ///               unknown_strategy, out_of_memory; on failure the object is as after construction
   virtual Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) = 0;
 
+  /// Are A, entry by entry, and the nodes those of the last analysis? They are not where that has failed or there was
+  /// none.
+  ///   same    [out]
+  ///   errors  out_of_memory, device_failure
+  virtual Status has_pattern(PatternView<I> A, const std::vector<I>& node_begin, bool* same) = 0;
+
   /// Numbers. Keeps no pointer into A, which has the analysed pattern.
   ///   omega   relaxation factor
   ///   shift   added to diagonal entries
   ///   least   a diagonal entry of a node of one row is taken for zero if its magnitude is 0 or below this
   ///   errors  not_finite(row): the first row of A with a NaN or an infinity; no sweeps until a refresh without.
   ///           zero_pivot(row): the first diagonal that is zero, or node whose diagonal block is singular; sweeps are
-  ///           allowed all the same, with infinite or NaN results. invalid_argument before analyse, out_of_memory
+  ///           allowed all the same, with infinite or NaN results. invalid_argument before analyse, out_of_memory;
+  ///           another_pattern(row) where that costs nothing to see: of what else differs has_pattern() tells
   virtual Status refresh(CsrView<T, I> A, double omega, double shift, double least) = 0;
 
   /// Sweeps over x, n entries as b, with which it must not overlap. Allocates nothing.

@@ -99,9 +99,20 @@ public:
   ///           the object is as after construction
   virtual Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) = 0;
 
+  /// Is A, entry by entry, the pattern of the last analysis? It is not where that has failed or there was none. IC that
+  /// reads one triangle only may compare just that.
+  ///   same    [out]
+  ///   errors  out_of_memory, device_failure
+  ///   cost    one pass over A
+  virtual Status has_pattern(PatternView<I> A, bool* same) = 0;
+
+  /// Of the last analysis.
+  virtual Orders<I> orders() const = 0;
+
   /// Numbers: factors A, which has the analysed pattern. Keeps no pointer into A.
   ///   errors  zero_pivot(row, value, tolerance), not_finite(row), invalid_argument before analyse, out_of_memory;
-  ///           solves are not allowed until a later refresh succeeds
+  ///           another_pattern(row) where that costs nothing to see: of what else differs has_pattern() tells; solves
+  ///           are not allowed until a later refresh succeeds
   virtual Status refresh(CsrView<T, I> A, const PivotRule& rule) = 0;
 
   /// x = op(A~)^-1 b with A~ = L U in the caller's row and column order.

@@ -24,6 +24,7 @@ enum class Code {
   zero_pivot,           ///< |pivot| <= tolerance and the shift rule does not repair it
   not_finite,           ///< NaN or infinity met in the numeric factorization
   negative_pivot,       ///< a symmetric half needs sqrt(D) and D is negative or not real
+  another_pattern,      ///< a refresh with a matrix whose pattern, in this row, is not the one that was analysed
   unknown_strategy,     ///< `detail` is the name asked for
   no_tiles,             ///< `courier` has no plan for the matrix; `detail` says why
   out_of_memory,        ///< `detail` says of what, where that is known

@@ -21,6 +21,7 @@ const char* to_string(Code code)
     case Code::zero_pivot: return "zero_pivot";
     case Code::not_finite: return "not_finite";
     case Code::negative_pivot: return "negative_pivot";
+    case Code::another_pattern: return "another_pattern";
     case Code::unknown_strategy: return "unknown_strategy";
     case Code::no_tiles: return "no_tiles";
     case Code::out_of_memory: return "out_of_memory";
@@ -68,6 +69,9 @@ std::string Status::message() const
     case Code::negative_pivot:
       return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " +
              number(value, imaginary) + "; use another -ksp_pc_side";
+    case Code::another_pattern:
+      return "the matrix has another pattern than the one that was analysed" + (row < 0 ? "" : at) +
+             "; analyse it anew";
     case Code::unknown_strategy: {
       const std::string why = why_not_built(detail);
       return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);

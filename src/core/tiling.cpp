@@ -13,7 +13,6 @@
 
 #include "device_model.hpp"
 #include "instantiate.hpp"
-#include "mixer.hpp"
 
 namespace syncfree {
 namespace {
@@ -43,6 +42,20 @@ template <class I> struct Look {
   }
 };
 
+/// Stands for numbers in their order. Others may have the same: what is found of rows is a guess.
+class Mixer {
+public:
+  void add(std::uint64_t word)
+  {
+    mixed_ = (mixed_ ^ word) * 0x9e3779b97f4a7c15u;
+    mixed_ ^= mixed_ >> 32;
+  }
+  std::uint64_t result() const { return mixed_; }
+
+private:
+  std::uint64_t mixed_ = 0x243f6a8885a308d3u;
+};
+
 /// About so many rows, each the first of its node.
 template <class I>
 std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, std::int64_t count)
@@ -53,7 +66,7 @@ std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, s
     const I row = lower ? looked_at - looked_at % node : looked_at + (A.n - 1 - looked_at) % node;
     Mixer distances;
     for_side(A, lower, row, [&](I k) { distances.add(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
-    looks.push_back({distances.result().low, row});
+    looks.push_back({distances.result(), row});
   }
   return looks;
 }

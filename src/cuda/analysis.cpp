@@ -151,29 +151,24 @@ private:
   /// False where A has a flaw or IC's pattern is not symmetric.
   bool split_on_device()
   {
-    const I n = task_.A.n;
     a_.made.kind = task_.symbolic.kind;
-    a_.made.n = n;
-    DeviceArray<I> begin, column;
-    DevicePattern<I> there = {n, a_.nnz, task_.on_device.row_begin, task_.on_device.column};
-    if (!there.row_begin) {
-      begin = DeviceArray<I>(task_.A.row_begin, static_cast<std::size_t>(n) + 1);
-      column = DeviceArray<I>(task_.A.column, a_.nnz);
-      there = {n, a_.nnz, begin.data(), column.data()};
-    }
-    if (!split(a_.made.kind, there, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
-    if (a_.made.kind == Kind::icc) keep_rows(there, std::move(begin), std::move(column));
+    a_.made.n = task_.A.n;
+    RowsThere<I> rows(task_.A, task_.on_device);
+    if (!split(a_.made.kind, rows.pattern, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
+    if (a_.made.kind == Kind::icc) keep(std::move(rows));
     make_triangles();
     find_levels_and_nodes();
     return true;
   }
 
-  /// Of A: the shift that makes positive definite looks at whole rows, and IC asks for it as a rule.
-  void keep_rows(const DevicePattern<I>& A, DeviceArray<I> begin, DeviceArray<I> column)
+  /// Where L and U are not the rows of A, to tell whether a matrix has these; and for the shift that makes positive
+  /// definite, which looks at whole rows, and which IC asks for as a rule.
+  void keep(RowsThere<I> rows)
   {
-    const bool made_here = !begin.empty();
-    A_begin_ = made_here ? std::move(begin) : copy_of(A.row_begin, static_cast<std::size_t>(A.n) + 1);
-    A_column_ = made_here ? std::move(column) : copy_of(A.column, static_cast<std::size_t>(A.nnz));
+    const DevicePattern<I>& A = rows.pattern;
+    const bool made_here = !rows.begin.empty();
+    A_begin_ = made_here ? std::move(rows.begin) : copy_of(A.row_begin, static_cast<std::size_t>(A.n) + 1);
+    A_column_ = made_here ? std::move(rows.column) : copy_of(A.column, static_cast<std::size_t>(A.nnz));
   }
 
   Status make_on_host()
@@ -181,6 +176,7 @@ private:
     Status status = check_pattern(task_.A, a_.options.threads);
     if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, a_.options.threads);
     if (!status.ok()) return status;
+    if (task_.A.n > 0) keep(RowsThere<I>(task_.A, task_.on_device));
     a_.pattern = upload(a_.made, task_.A);
     make_triangles();
     L_->show(a_.made.lower());

@@ -13,6 +13,7 @@
 #include "levels.hpp"
 #include "merge_plan.hpp"
 #include "refresh_pair.hpp"
+#include "same_rows.hpp"
 #include "solver.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
@@ -75,6 +76,16 @@ template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshO
 
 /// The solvers of the transposed triangles, without numbers.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);
+
+/// Is A, entry by entry, the pattern that was analysed? Waits for the stream.
+///   on_device  A in device memory, or empty
+template <class T, class I>
+bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternView<I>& on_device,
+                cudaStream_t stream)
+{
+  const DevicePattern<I> kept = a.factorization ? a.factorization->rows() : DevicePattern<I>();
+  return A.n == a.pattern.n && A.nnz() == a.nnz && has_same_rows(a.pattern, kept, A, on_device, stream);
+}
 
 /// All but what the factorization knows.
 template <class T, class I> Summary describe(const Analysis<T, I>& a);

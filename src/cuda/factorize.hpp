@@ -52,6 +52,12 @@ public:
     A_column_ = std::move(column);
   }
 
+  /// What was taken, or has been copied since.
+  DevicePattern<I> rows() const
+  {
+    return {pattern_.n, static_cast<I>(A_column_.size()), A_begin_.data(), A_column_.data()};
+  }
+
   /// What can do without pivot rules is done by this one; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
 

@@ -55,6 +55,20 @@ public:
     });
   }
 
+  Status has_pattern(PatternView<I> A, bool* same) override { return has_pattern_there(A, {}, same); }
+
+  Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) override
+  {
+    *same = false;
+    if (!analysis_) return {};
+    return calls_.run([&]() -> Status {
+      *same = is_made_of(*analysis_, A, on_device, stream());
+      return {};
+    });
+  }
+
+  Orders<I> orders() const override { return analysis_ ? analysis_->made.orders() : Orders<I>(); }
+
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
     return calls_.alone([&] {
@@ -177,8 +191,7 @@ private:
     if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
     Analysis<T, I>& a = *analysis_;
     calls_.captures().take_numbers_away(stream());
-    if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
-      return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+    if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
     a.bad_root = -2;
     A.value = calls_.values(&a.copies, A.value, a.nnz);
     const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),

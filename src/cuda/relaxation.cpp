@@ -48,14 +48,29 @@ public:
     });
   }
 
+  Status has_pattern(PatternView<I> A, const std::vector<I>& node_begin, bool* same) override
+  {
+    *same = false;
+    return node_begin.empty() ? has_pattern_there(A, {}, same) : Status();
+  }
+
+  Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) override
+  {
+    *same = false;
+    if (!analysis_) return {};
+    return calls_.run([&]() -> Status {
+      *same = is_made_of(*analysis_, A, on_device, calls_.stream());
+      return {};
+    });
+  }
+
   Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
   {
     return calls_.run([&]() -> Status {
       has_numbers_ = false;
       if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
       Analysis<T, I>& a = *analysis_;
-      if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
-        return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+      if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
       calls_.captures().take_numbers_away(calls_.stream());
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());

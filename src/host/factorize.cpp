@@ -49,8 +49,8 @@ public:
   bool factor_row(I i, RowWorkspace<T>* work) const
   {
     T* w = work->w.data();
-    if (rows_of_A_) copy_row(i, w);
-    else scatter_row(i, w);
+    if (!rows_of_A_) scatter_row(i, w);
+    else if (!copy_row(i, w)) return fail(failed(Code::another_pattern, i), work);
     w[i] += shift_;
     const double lower = rows_.lu ? eliminate_lu(i, w) : eliminate_cholesky(i, w);
     const double upper = store_upper(i, w);
@@ -78,17 +78,21 @@ private:
     return failure;
   }
 
-  /// Row i of A where A's entries are the factor's: A's columns need not be read.
-  void copy_row(I i, T* w) const
+  /// Row i of A where A's entries are the factor's: A's columns need not be read. False where there are not as many:
+  /// then nothing of A's values is.
+  bool copy_row(I i, T* w) const
   {
     const I lower_count = rows_.lu ? rows_.lower_begin[i + 1] - rows_.lower_begin[i] : 0;
     const I upper_count = rows_.upper_begin[i + 1] - rows_.upper_begin[i];
+    const I rest = A_.pattern.row_begin[i + 1] - A_.pattern.row_begin[i] - (lower_count + 1 + upper_count);
+    if (rows_.lu ? rest != 0 : rest < 0) return false;
     const T* diagonal = A_.value + (A_.pattern.row_begin[i + 1] - upper_count - 1);
     const I* column = rows_.lower_column + rows_.lower_begin[i];
     for (I k = 0; k < lower_count; ++k) w[column[k]] = diagonal[k - lower_count];
     w[i] = *diagonal;
     column = rows_.upper_column + rows_.upper_begin[i];
     for (I k = 0; k < upper_count; ++k) w[column[k]] = diagonal[k + 1];
+    return true;
   }
 
   /// Row i of the permuted matrix on the factor's pattern. IC reads the upper triangle only: what is

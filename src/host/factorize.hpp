@@ -38,8 +38,12 @@ public:
   ///   values  [out] arrays of the pattern's sizes
   ///   report  [out] what the pivot rule did
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row): the first such row of the last attempt, in the
-  ///           factor's numbering, as in PETSc
+  ///           factor's numbering, as in PETSc; another_pattern(row) where a row of A has not as many entries as its
+  ///           row of the factor, if each should
   Status run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
+
+  /// Has each row of the factor A's entries and no others, in the same order?
+  bool rows_of_A() const { return rows_of_A_; }
 
   /// Threads that factor rows.
   int threads() const { return runner_ ? runner_->threads() : 1; }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "../core/instantiate.hpp"
+#include "../core/same_rows.hpp"
 #include "factorize.hpp"
 #include "factorize_loop.hpp"
 #include "solves.hpp"
@@ -30,6 +31,7 @@ template <class T, class I> struct Analysis {
   I nnz = 0;  ///< of A
   std::int64_t operations = 0;  ///< of a factorization
   FactorPattern<I> pattern;
+  KeptRows<I> rows;  ///< of A, where the factor has others
   SolverOptions options;
   Choice choice;
   LevelCounts levels;  ///< 0 until somebody asks
@@ -116,6 +118,7 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   a->nnz = A.nnz();
   a->operations = count_operations(a->pattern);
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
+  if (!a->factorization->rows_of_A()) a->rows.keep(A);
   if (!a->pattern.natural()) a->work.resize(A.n);
   const bool may_try = a->options.strategy == "auto" && a->options.trials && a->options.threads > 1;
   if (may_try && A.n > 0) return choose_by_trials(a);
@@ -129,6 +132,16 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   SolverOptions chosen = a->options;
   chosen.strategy = a->choice.strategy;
   return make_factor_solves(a->pattern, chosen, &a->solves);
+}
+
+/// Throws std::bad_alloc.
+template <class T, class I> bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A)
+{
+  if (A.n != a.pattern.n || A.nnz() != a.nnz) return false;
+  if (!a.factorization->rows_of_A()) return a.rows.are(A);
+  return all_rows(A.n, worthwhile_threads(a.nnz, a.options.threads), [&](I row) {
+    return a.pattern.kind == Kind::ilu ? is_row_of(a.pattern, A, row, row, row + 1) : ends_in_row_of(a.pattern, A, row);
+  });
 }
 
 /// By the loop, unless there is more to do than to eliminate.
@@ -182,6 +195,18 @@ public:
     return failed(Code::out_of_memory);
   }
 
+  Status has_pattern(PatternView<I> A, bool* same) override
+  try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
+    *same = analysis_ && is_made_of(*analysis_, A);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+
+  Orders<I> orders() const override { return analysis_ ? analysis_->pattern.orders() : Orders<I>(); }
+
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   try {
     const Busy::Call call(&busy_);
@@ -189,8 +214,7 @@ public:
     factored_ = false;
     if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
     Analysis<T, I>& a = *analysis_;
-    if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz)
-      return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+    if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
     a.values.lower.resize(a.pattern.lower_column.size());
     a.values.upper.resize(a.pattern.upper_column.size());
     a.values.inverse_pivot.resize(a.pattern.n);
@@ -270,7 +294,7 @@ public:
     s.threads = std::max(solves.threads, a.factorization->threads());
     s.single_storage = a.options.single_storage;
     s.factor_bytes = pattern_bytes(a.pattern) + a.solves->value_bytes();
-    s.plan_bytes = solves.bytes + a.factorization->bytes() + bytes(a.work);
+    s.plan_bytes = solves.bytes + a.factorization->bytes() + bytes(a.work) + a.rows.bytes();
     if (a.loop_factorization) s.plan_bytes += a.loop_factorization->bytes();
     s.transpose_bytes = a.solves->transpose_bytes();
     s.pivots = a.pivots;

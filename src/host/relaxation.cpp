@@ -13,6 +13,7 @@
 
 #include "../core/instantiate.hpp"
 #include "../core/row_chunks.hpp"
+#include "../core/same_rows.hpp"
 #include "solves.hpp"
 #include "syncfree/busy.hpp"
 #include "syncfree/strategy.hpp"
@@ -118,15 +119,24 @@ public:
     return failed(Code::out_of_memory);
   }
 
+  Status has_pattern(PatternView<I> A, const std::vector<I>& node_begin, bool* same) override
+  try {
+    *same = sweeps_ && is_made_of(*sweeps_, A, node_begin);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+
   Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
   try {
     const Busy::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     if (!sweeps_) return failed(Code::invalid_argument, "refresh before analyse");
-    if (A.pattern.n != sweeps_->pattern.n || A.pattern.nnz() != sweeps_->nnz)
-      return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
-    Sweeps<T, I>& s = *sweeps_;
     has_numbers_ = false;
+    if (A.pattern.n != sweeps_->pattern.n || A.pattern.nnz() != sweeps_->nnz) return failed(Code::another_pattern);
+    const I other = find_row_of_other_length(A.pattern);
+    if (other >= 0) return failed(Code::another_pattern, other);
+    Sweeps<T, I>& s = *sweeps_;
     const I row = first_not_finite(A);
     if (row >= 0) return not_finite_in_matrix(row);
     s.omega = omega;
@@ -199,6 +209,33 @@ private:
     }
     s->place.resize(largest);
     s->inverse.resize(s->node.empty() ? static_cast<std::size_t>(A.n) : inverse);
+  }
+
+  static bool is_made_of(const Sweeps<T, I>& s, const PatternView<I>& A, const std::vector<I>& node_begin)
+  {
+    if (A.n != s.pattern.n || A.nnz() != s.nnz) return false;
+    if (s.node.empty() && node_begin.empty())
+      return all_rows(A.n, worthwhile_threads(s.nnz, s.threads),
+                      [&](I row) { return is_row_of(s.pattern, A, row, row, row + 1); });
+    if (s.node.size() + 1 != node_begin.size()) return false;
+    for (std::size_t k = 0; k < s.node.size(); ++k)
+      if (s.node[k].begin != node_begin[k]) return false;
+    bool same = true;
+    for_rows(A.n, s, [&](I row, I begin, I end) { same = same && is_row_of(s.pattern, A, row, begin, end); });
+    return same;
+  }
+
+  /// What would be read beyond the values of A; -1 if there is none.
+  I find_row_of_other_length(const PatternView<I>& A) const
+  {
+    const FactorPattern<I>& p = sweeps_->pattern;
+    I found = -1;
+    for_rows(A.n, *sweeps_, [&](I row, I begin, I end) {
+      const I length = p.lower_begin[row + 1] - p.lower_begin[row] + (end - begin) +
+                       (p.upper_begin[row + 1] - p.upper_begin[row]);
+      if (A.row_begin[row + 1] - A.row_begin[row] != length && found < 0) found = row;
+    });
+    return found;
   }
 
   /// body(row, first row of its node, and the row behind the last) in order

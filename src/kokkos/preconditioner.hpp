@@ -71,13 +71,21 @@ public:
     });
   }
 
+  Status has_pattern(PatternView<I> A, bool* same) override
+  {
+    *same = false;
+    return host_ ? host_->has_pattern(A, same) : Status();
+  }
+
+  Orders<I> orders() const override { return host_ ? host_->orders() : Orders<I>(); }
+
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
     return alone([&] {
       factored_ = false;
       if (!host_) return failed(Code::invalid_argument, "refresh before analyse");
       if (A.pattern.n != pattern().n || A.pattern.nnz() != nnz_)
-        return failed(Code::invalid_argument, "the matrix has another pattern than the one that was analysed");
+        return failed(Code::another_pattern);
       const Status status = factor(A, rule);
       factored_ = status.ok();
       if (factored_ && parts_ && parts_->Lt) refresh_transposes();

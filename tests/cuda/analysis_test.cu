@@ -521,17 +521,5 @@ TYPED_TEST(Analyses, merge_levels_with_long_rows)
   expect_the_plan_of_the_host(pattern_of(rows), true, rule, true);
 }
 
-TYPED_TEST(Analyses, have_the_fingerprints_of_the_host)
-{
-  using I = TypeParam;
-  for (const auto& A : matrices<I>()) {
-    const OnDevice<I> there(A);
-    Fingerprint found;
-    const I nnz = static_cast<I>(A.column.size());
-    ASSERT_TRUE(fingerprint_there<I>({A.n, there.row_begin.data(), there.column.data()}, nnz, nullptr, &found).ok());
-    EXPECT_TRUE(found == fingerprint(A.view(), 1));
-  }
-}
-
 }  // namespace
 }  // namespace syncfree::cuda

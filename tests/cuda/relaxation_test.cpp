@@ -10,6 +10,7 @@
 #include "../types.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
+#include "syncfree/cuda/device.hpp"
 
 namespace syncfree {
 namespace {
@@ -81,6 +82,35 @@ TEST(DeviceRelaxation, works_where_the_arrays_are)
   }
   CUDA(cudaGraphExecDestroy(replay));
   CUDA(cudaStreamDestroy(stream));
+}
+
+/// From patterns in host memory and in the device's.
+TEST(DeviceRelaxation, knows_its_pattern_entry_by_entry)
+{
+  const auto A = make_poisson<double, I>(9, 8, 7);
+  const auto relaxation = make_cuda_relaxation<double, I>();
+  const auto has = [&](const OwnedCsr<double, I>& of) {
+    const cuda::DeviceArray<I> begin(of.row_begin), column(of.column);
+    bool same = true, same_there = true;
+    EXPECT_EQ(relaxation->has_pattern(of.pattern(), {}, &same).message(), "success");
+    EXPECT_EQ(relaxation->has_pattern_there(of.pattern(), {of.n, begin.data(), column.data()}, &same_there).message(),
+              "success");
+    EXPECT_EQ(same, same_there);
+    return same;
+  };
+  EXPECT_FALSE(has(A)) << "nothing was analysed";
+  ASSERT_TRUE(relaxation->analyse(A.pattern(), {}, {}).ok());
+  EXPECT_TRUE(has(A));
+  EXPECT_FALSE(has(make_poisson<double, I>(8, 9, 7))) << "as many rows and entries";
+  for (const I row : {I(0), I(250), I(A.n - 2)}) {
+    auto other = A;
+    ++other.row_begin[row + 1];
+    EXPECT_FALSE(has(other)) << "a row ends elsewhere";
+    other = A;
+    const I last = A.row_begin[row + 1] - 1;
+    other.column[last] = A.column[last] == A.n - 1 ? row : A.n - 1;
+    EXPECT_FALSE(has(other)) << "another column";
+  }
 }
 
 TEST(DeviceRelaxation, tells_of_zeros_and_of_wrong_calls)

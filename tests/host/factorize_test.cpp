@@ -410,6 +410,46 @@ TYPED_TEST(Factorize, fails_in_the_same_row_for_any_number_of_threads)
     expect_equal_teams(FactorTask<T, I>{A, Kind::ilu, 0, {}, {}}, rule_of<T>(shift), true);
 }
 
+/// The first rows reach far up; turned round it has as many rows and entries.
+template <class T, class I> OwnedCsr<T, I> arrow(I n, bool turned)
+{
+  std::vector<std::vector<I>> row(n);
+  for (I i = 0; i < n; ++i)
+    for (I j = i; j < n; ++j)
+      if (i == j || i < 8) row[turned ? j : i].push_back(turned ? i : j);
+  OwnedCsr<T, I> A;
+  A.n = n;
+  for (I i = 0; i < n; ++i) {
+    A.column.insert(A.column.end(), row[i].begin(), row[i].end());
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  for (I i = 0; i < n; ++i)
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) A.value.push_back(T(A.column[k] == i ? 9 : 1));
+  A.value.shrink_to_fit();  // a sanitizer sees what is read behind the last
+  return A;
+}
+
+/// A matrix with rows of other lengths is refused before a number is read that it has not; that rows are as long and
+/// have other columns is for others to see.
+TYPED_TEST(Factorize, refuses_rows_of_another_length)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (Kind kind : both_kinds)
+    for (int threads : {1, 4}) {
+      const I n = threads == 1 ? 40 : 4000;
+      const FactorTask<T, I> upwards{arrow<T, I>(n, false), kind, 0, {}, {}};
+      const FactorTask<T, I> turned{arrow<T, I>(n, true), kind, 0, {}, {}};
+      ASSERT_EQ(upwards.A.value.size(), turned.A.value.size());
+      Made<T, I> made(upwards, threads);
+      ASSERT_TRUE(made.factorization->rows_of_A());
+      EXPECT_EQ(made.factor(turned, rule_of<T>(Shift::none)).status.code, Code::another_pattern);
+      EXPECT_EQ(made.status.row, 0);
+      made.status = Status();
+      EXPECT_TRUE(made.factor(upwards, rule_of<T>(Shift::none)).status.ok()) << "the next one that fits";
+    }
+}
+
 TYPED_TEST(Factorize, new_numbers_leave_no_trace_of_the_old_ones)
 {
   using T = typename TypeParam::Scalar;

@@ -152,6 +152,37 @@ TYPED_TEST(Relaxations, tell_of_a_number_that_is_not_finite)
     }
 }
 
+/// Of nodes, too: the first node has two rows, the others one, and both matrices as many entries.
+TEST(Relaxation, knows_its_pattern_and_refuses_rows_of_another_length)
+{
+  OwnedCsr<double, int> A, B, C;
+  A.n = B.n = C.n = 4;
+  A.row_begin = {0, 3, 6, 7, 8}, A.column = {0, 1, 3, 0, 1, 3, 2, 3};
+  B.row_begin = {0, 2, 4, 6, 8}, B.column = {0, 1, 0, 1, 0, 2, 2, 3};
+  C.row_begin = A.row_begin, C.column = {0, 1, 2, 0, 1, 2, 2, 3};
+  for (auto* of : {&A, &B, &C}) of->value = std::vector<double>(8, 1), of->value[0] = 3;
+  for (const std::vector<int>& nodes : {std::vector<int>(), std::vector<int>{0, 2, 3, 4}}) {
+    const auto relaxation = make_host_relaxation<double, int>();
+    const auto has = [&](const OwnedCsr<double, int>& of, const std::vector<int>& with) {
+      bool same = true;
+      EXPECT_TRUE(relaxation->has_pattern(of.pattern(), with, &same).ok());
+      return same;
+    };
+    EXPECT_FALSE(has(A, nodes)) << "nothing was analysed";
+    ASSERT_TRUE(relaxation->analyse(A.pattern(), nodes, {"serial", 1}).ok());
+    EXPECT_TRUE(has(A, nodes));
+    EXPECT_FALSE(has(B, nodes)) << "other lengths";
+    EXPECT_FALSE(has(C, nodes)) << "other columns";
+    EXPECT_FALSE(has(A, nodes.empty() ? std::vector<int>{0, 2, 3, 4} : std::vector<int>())) << "other nodes";
+    EXPECT_FALSE(has(A, {0, 1, 2, 4})) << "other nodes";
+    const Status refused = relaxation->refresh(B.view(), 1, 0, 0);
+    EXPECT_EQ(refused.code, Code::another_pattern);
+    EXPECT_EQ(refused.row, 0);
+    EXPECT_EQ(relaxation->refresh(make_poisson<double, int>(2, 2, 2).view(), 1, 0, 0).code, Code::another_pattern);
+    EXPECT_TRUE(relaxation->refresh(A.view(), 1, 0, 0).ok());
+  }
+}
+
 TEST(Relaxation, refuses_what_it_cannot_relax)
 {
   OwnedCsr<double, int> A = make_poisson<double, int>(3, 3, 3);

@@ -379,6 +379,16 @@ def orderings_of_a_parallel_matrix_are_those_of_its_blocks(petsc):
 
 
 @test
+def a_pattern_that_changes_in_place_on_one_rank_is_noticed(petsc):
+    rcm = "syncfree_ilu -pc_factor_mat_ordering_type rcm"
+    for pc in ("syncfree_ilu", rcm, "syncfree_sor", "bjacobi -sub_pc_type syncfree_icc"):
+        for ranks in (1, 3):
+            options = f"-pc_type {pc} -ksp_type bcgs -ksp_rtol 1e-6 -solves 4 -turn -reset"
+            used, afresh = (petsc.plugin(f"{options} {reset}", ranks=ranks).ok() for reset in (0, 1))
+            used.expect(used.ranks() == afresh.ranks() and len(used.ranks()) == 4 * ranks, f"afresh: {afresh.output}")
+
+
+@test
 def several_blocks_a_rank_and_overlap(petsc):
     for outer in ("bjacobi -pc_bjacobi_blocks 6", "asm -pc_asm_overlap 2", "asm -pc_asm_blocks 4"):
         expected = petsc.start(f"-pc_type {outer} -sub_pc_type ilu", ranks=2).converged(2)

@@ -6,7 +6,9 @@ static char help[] =
   -zero_rank <r>    : a row and column of this rank have nothing but a zero on the diagonal\n\
   -nan_rank <r>     : a NaN on the diagonal of this rank\n\
   -append <library> : loads a plugin by the C call\n\
-  -solves <n>       : how often the values change and the system is solved again\n\n";
+  -solves <n>       : how often the values change and the system is solved again\n\
+  -turn             : the first rank has entries above the diagonal only, and the matrix is transposed after each solve\n\
+  -reset            : then the solver forgets the matrix\n\n";
 
 #include <petscksp.h>
 
@@ -30,10 +32,10 @@ static PetscErrorCode LocalRows(PetscInt n, PetscInt* rows)
 }
 
 /* One row of the upwind scheme; the wind blows along x. */
-static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind)
+static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind, PetscBool more)
 {
-  PetscInt x = row % nx, y = row / nx, column[5], count = 0;
-  PetscScalar value[5];
+  PetscInt x = row % nx, y = row / nx, column[6], count = 0;
+  PetscScalar value[6];
 
   PetscFunctionBeginUser;
   value[count] = 4.0 + wind;
@@ -53,6 +55,10 @@ static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind)
   if (y < nx - 1) {
     value[count] = -1.0;
     column[count++] = row + nx;
+  }
+  if (more && x < nx - 3) {
+    value[count] = -0.5;
+    column[count++] = row + 3;
   }
   PetscCall(MatSetValues(A, 1, &row, count, column, value, INSERT_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,19 +88,21 @@ static PetscErrorCode MakeMatrix(Mat* A)
 {
   PetscInt nx = 20, first, last, rows = 0;
   PetscReal wind = 1.0;
+  PetscBool turn = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nx", &nx, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-turn", &turn, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-wind", &wind, NULL));
   PetscCall(LocalRows(nx * nx, &rows));
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, rows, rows, nx * nx, nx * nx));
   PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSeqAIJSetPreallocation(*A, 5, NULL));
-  PetscCall(MatMPIAIJSetPreallocation(*A, 5, NULL, 5, NULL));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 6, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 6, NULL, 6, NULL));
   PetscCall(MatSetUp(*A)); /* for the types that were not preallocated */
   PetscCall(MatGetOwnershipRange(*A, &first, &last));
-  for (PetscInt row = first; row < last; row++) PetscCall(FillRow(*A, row, nx, wind));
+  for (PetscInt row = first; row < last; row++) PetscCall(FillRow(*A, row, nx, wind, (PetscBool)(turn && first == 0)));
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(SpoilRow(*A, "-zero_rank", PETSC_FALSE));
@@ -135,9 +143,12 @@ static PetscErrorCode Solve(void)
   Vec b, x;
   KSP ksp;
   PetscInt solves = 1;
+  PetscBool turn = PETSC_FALSE, reset = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-turn", &turn, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-reset", &reset, NULL));
   PetscCall(MakeMatrix(&A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
@@ -148,6 +159,9 @@ static PetscErrorCode Solve(void)
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(Report(ksp, A, b, x));
     PetscCall(MatScale(A, 1.1));
+    if (turn) PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
+    if (reset) PetscCall(KSPReset(ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
