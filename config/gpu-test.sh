@@ -45,8 +45,8 @@ make_googletest() {
 }
 
 make_all() {
-  local targets="cuda_tests cuda_allocation_tests petsc_tests syncfree_ilu syncfree_takeover syncfree_bench"
-  targets="$targets bratu reaction"
+  local targets="cuda_tests cuda_allocation_tests petsc_tests petsc_allocation_tests syncfree_ilu syncfree_takeover"
+  targets="$targets syncfree_bench bratu reaction"
   make_googletest && build_gpu "$targets" && echo "RESULT 1 0 0"
 }
 
@@ -159,7 +159,11 @@ run_part() {
       for tool in memcheck initcheck "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do run_part "$tool"; done
       ;;
     memcheck | initcheck | synccheck-* | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
-    petsc) PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests" ;;
+    petsc)
+      PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests"
+      PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc-failing-calls python3 config/gtest.py --jobs 8 \
+        "$folder/petsc_allocation_tests" --gtest_filter='*OutOfMemory*:*CudaCalls*'
+      ;;
     harness) part harness python3 config/harness.py "${with_petsc[@]}" --work "$PWD/build/gpu-harness" ;;
     conformance)
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"

@@ -1,0 +1,197 @@
+/*
+  Out of memory: each operator new of a preconditioner's life fails in turn. PETSc gets PETSC_ERR_MEM for it, nothing is
+  left behind, and the same objects go on. operator new is replaced for the whole program.
+*/
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "life.hpp"
+
+namespace {
+
+std::atomic<long long> made, blocks; /* calls since the last arming; blocks in use */
+std::atomic<long long> failing{-1};  /* the number of the call that fails */
+
+void* take(std::size_t size)
+{
+  if (failing.load() >= 0 && made++ == failing.load()) return nullptr;
+  void* const block = std::malloc(size ? size : 1);
+  if (block) ++blocks;
+  return block;
+}
+
+void* take_aligned(std::size_t size, std::align_val_t alignment)
+{
+  if (failing.load() >= 0 && made++ == failing.load()) return nullptr;
+  void* block = nullptr;
+  if (posix_memalign(&block, (std::size_t)alignment, size ? size : 1)) return nullptr;
+  ++blocks;
+  return block;
+}
+
+void* or_throw(void* block)
+{
+  if (!block) throw std::bad_alloc();
+  return block;
+}
+
+void give(void* block)
+{
+  if (block) --blocks;
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return or_throw(take(size)); }
+void* operator new[](std::size_t size) { return or_throw(take(size)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
+void* operator new(std::size_t size, std::align_val_t a) { return or_throw(take_aligned(size, a)); }
+void* operator new[](std::size_t size, std::align_val_t a) { return or_throw(take_aligned(size, a)); }
+void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept { return take_aligned(size, a); }
+void* operator new[](std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept
+{
+  return take_aligned(size, a);
+}
+void operator delete(void* block) noexcept { give(block); }
+void operator delete[](void* block) noexcept { give(block); }
+void operator delete(void* block, std::size_t) noexcept { give(block); }
+void operator delete[](void* block, std::size_t) noexcept { give(block); }
+void operator delete(void* block, std::align_val_t) noexcept { give(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { give(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { give(block); }
+void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { give(block); }
+
+namespace {
+
+/* Lets the k-th call from here fail, none for -1. */
+class Arming {
+ public:
+  explicit Arming(long long k)
+  {
+    made = 0;
+    failing = k;
+  }
+  ~Arming() { failing = -1; }
+  Arming(const Arming&) = delete;
+};
+
+struct Outcome {
+  std::string call; /* that failed, "" if none did */
+  PetscErrorCode code = (PetscErrorCode)0;
+  std::vector<Numbers> results;
+  bool reached = false; /* was there a k-th allocation? */
+};
+
+/* A life in which the k-th allocation fails, none for -1. */
+Outcome live_with(const char* type, const std::string& options, bool device, long long k)
+{
+  Outcome outcome;
+  Life life(type, options, device);
+  {
+    const Quiet quiet;
+    const Arming arming(k);
+    live(life, [&](const char* call, PetscErrorCode code) {
+      failing = -1;
+      outcome.call = call;
+      outcome.code = code;
+    });
+    outcome.reached = k >= 0 && made.load() > k;
+  }
+  outcome.results = life.results();
+  return outcome;
+}
+
+void expect_survives(const char* type, const std::string& options, bool device)
+{
+  for (int k = 0; k < 2; ++k) live_with(type, options, device, -1);
+  const std::vector<Numbers> expected = live_with(type, options, device, -1).results;
+  long long failed = 0, k = 0;
+  for (bool more = true; more; ++k) {
+    const long long before = blocks.load();
+    {
+      const Outcome outcome = live_with(type, options, device, k);
+      SCOPED_TRACE("allocation " + std::to_string(k) + " failed in " + outcome.call);
+      more = outcome.reached;
+      if (!outcome.call.empty()) {
+        ++failed;
+        /* on a device PETSc's own C++ may be what lacked memory */
+        EXPECT_TRUE((int)outcome.code == (int)PETSC_ERR_MEM || (device && (int)outcome.code == (int)PETSC_ERR_LIB))
+            << (int)outcome.code;
+      }
+      expect_same(outcome.results, expected);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    ASSERT_EQ(blocks.load(), before) << "blocks are left of allocation " << k;
+  }
+  EXPECT_GT(failed, 20) << "hardly any of " << k << " allocations was missed";
+}
+
+struct Case {
+  const char* name;
+  const char* type;
+  std::string options;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+const std::string ilu = "-pc_syncfree_ilu_", package = " -pc_factor_mat_solver_type syncfree";
+
+class OutOfMemory : public testing::TestWithParam<Case> {};
+
+TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on)
+{
+  expect_survives(GetParam().type, GetParam().options, false);
+}
+
+TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on_on_a_device)
+{
+  if (!has_device()) GTEST_SKIP() << "no device";
+  const std::string& options = GetParam().options;
+  if (options.find("strategy") != std::string::npos) GTEST_SKIP() << "a strategy of the host";
+  expect_survives(GetParam().type, options, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Petsc, OutOfMemory,
+    testing::Values(Case{"ilu", PCSYNCFREEILU, ""}, Case{"icc", PCSYNCFREEICC, ""}, Case{"sor", PCSYNCFREESOR, ""},
+                    Case{"ilu_of_petsc", PCILU, package}, Case{"icc_of_petsc", PCICC, package + " " + ilu + "threads 2"},
+                    Case{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
+                    Case{"nd_icc", PCSYNCFREEICC, "-pc_factor_mat_ordering_type nd -pc_factor_levels 1"},
+                    Case{"levels", PCSYNCFREEILU, "-pc_factor_levels 2 -pc_factor_nonzeros_along_diagonal"},
+                    Case{"shifted", PCSYNCFREEILU, "-pc_factor_shift_type nonzero -pc_factor_zeropivot 0.9"},
+                    Case{"single", PCSYNCFREEILU, ilu + "storage single " + ilu + "strategy sync_free"},
+                    Case{"level_set", PCSYNCFREEILU, ilu + "strategy level_set"},
+                    Case{"blocks", PCSYNCFREEILU, ilu + "strategy blocks"},
+                    Case{"recursive_block", PCSYNCFREEICC, ilu + "strategy recursive_block " + ilu + "block_rows 9"},
+                    Case{"merged", PCSYNCFREEILU, ilu + "strategy merged"},
+                    Case{"trials", PCSYNCFREEILU, ilu + "choice trials"},
+                    Case{"sor_by_strategy", PCSYNCFREESOR, "-pc_syncfree_sor_strategy level_set -pc_sor_symmetric"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OutOfMemory, of_a_name_that_is_unknown_is_an_error)
+{
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetType(pc, PCSYNCFREEILU));
+  const Quiet quiet;
+  bool reached = true;
+  for (int k = 0; reached; ++k) {
+    PetscErrorCode strategy, backend;
+    {
+      const Arming arming(k);
+      strategy = PCSyncFreeILUSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has");
+      backend = PCSyncFreeILUSetBackend(pc, "a_name_that_no_backend_of_this_library_has");
+      reached = made.load() > k;
+    }
+    const bool missed = (int)strategy == (int)PETSC_ERR_MEM || (int)backend == (int)PETSC_ERR_MEM;
+    EXPECT_EQ(missed, reached) << k;
+    EXPECT_NE((int)strategy, 0);
+    EXPECT_NE((int)backend, 0);
+  }
+}
+
+}  // namespace
