@@ -130,6 +130,14 @@ template <class N, class P, Reads reads> struct LinesMemory {
     else await_numbers(stack(bundle), Form::stack_delay * Form::stack_width);
   }
 
+  /// By a warp, where the launch was given up: NaN for all numbers of a bundle's trays that have not come.
+  __device__ void put_missing(unsigned bundle) const
+  {
+    N* const first = stack(bundle);
+    for (unsigned k = threadIdx.x % 32; k < tray_numbers(steps); k += 32)
+      if (!Tray<N>::arrived(Tray<N>::look(first + k))) Tray<N>::put(first + k, not_a_number<N>());
+  }
+
   /// By all threads; then a __syncthreads().
   __device__ void start(const LinesBlock<reads>& block) const
   {
@@ -194,7 +202,7 @@ public:
   __device__ MovingLines(const LinesView& A, const Memory& memory, unsigned bundle, const LineBundle& place,
                          unsigned own, N outside)
       : memory_(memory), first_slot_(bundle * A.depth), own_(own), outside_(outside),
-        chunks_(A.steps / chunk_steps), depth_(A.depth), step_(static_cast<int>(threadIdx.x) % chunk_steps),
+        bundle_(bundle), chunks_(A.steps / chunk_steps), depth_(A.depth), step_(static_cast<int>(threadIdx.x) % chunk_steps),
         line_(static_cast<int>(A.grid.line)), lower_(A.grid.lower)
   {
     page_ = reinterpret_cast<const typename Memory::Page*>(A.page) +
@@ -221,7 +229,7 @@ public:
     for (; begun < first(); begun += movers) fetch_cells(begun, begun, b);
     for (unsigned q = own_; q < chunks_; q += movers) {
       const unsigned slot = q % depth_, next = q + depth_;
-      memory_.done[first_slot_ + slot].wait(q / depth_ & 1);
+      await_solved(slot, q / depth_ & 1);
       if (next < chunks_) fetch_page(next, slot);
       store_cells(q, slot, x);
       __syncwarp();
@@ -242,6 +250,15 @@ private:
     return static_cast<int>(threadIdx.x % 32) / chunk_steps + round * lines_at_once;
   }
   __device__ Gate& full(unsigned slot) const { return memory_.full[first_slot_ + slot]; }
+
+  /// The warp that solves has no instruction to spare for a clock: those that wait for it look at that, and give it what
+  /// will not come.
+  __device__ void await_solved(unsigned slot, unsigned parity) const
+  {
+    const Gate& solved = memory_.done[first_slot_ + slot];
+    if (!solved.is_open(parity))
+      watch_until([&] { return solved.opens_soon(parity); }, [&] { memory_.put_missing(bundle_); });
+  }
 
   __device__ void fetch_page(unsigned q, unsigned slot) const
   {
@@ -290,7 +307,7 @@ private:
   const Memory& memory_;
   const unsigned first_slot_, own_;
   const N outside_;
-  const unsigned chunks_, depth_;
+  const unsigned bundle_, chunks_, depth_;
   const int step_;  ///< of a chunk
   const int line_;
   const bool lower_;
@@ -332,7 +349,7 @@ public:
 
   __device__ void run()
   {
-    full_[0].wait(0);
+    full_[0].wait_watched(0);
 #pragma unroll
     for (int e = 0; e < ahead; ++e) load(slot_[0], e, e);
     look(0, 0, 0, group);
@@ -354,7 +371,7 @@ public:
         slot.cell[e * Memory::pitch + lane()] = last_;
         to_next.put_if(gives_, e * width, last_);
         if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
-        if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait(next.round);
+        if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait_watched(next.round);
         load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
         if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.page].is_open(next.round);
         if (in_group < looks)
@@ -392,16 +409,15 @@ private:
   /// Until all of that is there.
   __device__ void await(int which, int first)
   {
-    const auto done = [&] {
+    for (;;) {
       bool missing = false;
 #pragma unroll
       for (int t = 0; t < trays; ++t)
 #pragma unroll
         for (int s = 0; s < group; ++s) missing |= !Tray<N>::arrived(from_[t][which][s]);
-      return !__any_sync(~0u, missing);
-    };
-    const auto look_again = [&] { look(which, first, 0, group); };
-    if (!SpinOf<Patience::some>().until_for_warp(done, look_again)) look_again();
+      if (!__any_sync(~0u, missing)) return;
+      look(which, first, 0, group);
+    }
   }
 
   /// All of a step's sum but what comes from other lines of the step before.

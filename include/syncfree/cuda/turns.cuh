@@ -36,7 +36,6 @@ namespace syncfree::cuda {
 struct WaitPlace {
   TurnCounter* counter;
   unsigned long long ticket;  ///< of the block or of its cluster
-  unsigned long long limit;   ///< of the counter
   unsigned long long launch;  ///< from 1 on; 0: not known yet
   unsigned long long since;   ///< when a wait had lasted long; 0: none has
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
@@ -49,7 +48,6 @@ struct WaitPlace {
   __device__ void begin(TurnCounter* of)
   {
     counter = of;
-    limit = of->limit;
     launch = since = over = late = ended = 0;
 #ifdef SYNCFREE_TEST_HOOKS
     drops = look_at(&of->drop);
@@ -78,8 +76,9 @@ inline __device__ Turn take_turn(TurnCounter* counter)
 {
   WaitPlace& own = wait_place();
   if (threadIdx.x == 0) {
-    own.begin(counter);
-    own.ticket = take_number(&counter->next);
+    const unsigned long long ticket = take_number(&counter->next);
+    own.begin(counter);  // while the ticket is on its way
+    own.ticket = ticket;
   }
   __syncthreads();
   const unsigned long long ticket = own.ticket, launch = ticket / gridDim.x;
@@ -118,10 +117,11 @@ inline __device__ void give_launch_up(long long row)
 inline __device__ bool has_waited_too_long()
 {
   WaitPlace& own = wait_place();
-  if (own.limit == 0) return false;
+  const unsigned long long limit = look_at(&own.counter->limit);
+  if (limit == 0) return false;
   const unsigned long long now = nanoseconds(), since = look_in_block(&own.since);
   if (since == 0) tell_block(&own.since, now);
-  return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(own.limit);
+  return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(limit);
 }
 
 /// Nanoseconds that a block which has given up waits for numbers of its block and cluster (longer than a block takes
@@ -159,18 +159,27 @@ template <Patience patience, Clock clock> __device__ unsigned ask_clock(long lon
 /// Patience::some of a watched wait: look() until done(), or until it is to be left. It needs no register.
 template <class Done, class Look> __device__ __forceinline__ void wait_watched(Done done, Look look)
 {
-  while (!done() && look_in_block(&wait_place().late) == 0) look();
+  for (bool late = false; !done() && !late;) {
+    late = look_in_block(&wait_place().late) != 0;
+    look();
+  }
 }
 
 /// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
 /// registers for it. Some thread of the block must always be here while others wait.
-///   soon  looks Spin::looks_at_once times, or until there is what it waits for; is it?
-template <class Soon> __device__ void watch_until(Soon soon)
+///   soon     looks Spin::looks_at_once times, or until there is what it waits for; is it?
+///   on_late  called again and again once what the block is owed will not come any more
+template <class Soon, class Late> __device__ void watch_until(Soon soon, Late on_late)
 {
   for (unsigned looks = 0; !soon();) {
     looks = ask_clock<Patience::last>(-1, looks + Spin::looks_at_once);
-    if (is_over_for(patience_with_cluster)) tell_block(&wait_place().late, 1);
+    if (is_over_for(patience_with_cluster)) on_late();
   }
+}
+/// The same for waits that ask whether it is late.
+template <class Soon> __device__ void watch_until(Soon soon)
+{
+  watch_until(soon, [] { tell_block(&wait_place().late, 1); });
 }
 
 /// By all threads of a block of a cluster of `blocks`, at their ends: where the launch was given up others may still be
