@@ -89,6 +89,13 @@ template <class N, class P, bool overlaid = false> struct GhostMemory {
     arrived = reinterpret_cast<Progress*>(empty + depth);
   }
 
+  /// By a thread, where the launch was given up: NaN for all numbers that have not come.
+  __device__ void put_missing() const
+  {
+    for (N* place = x; place < reinterpret_cast<N*>(ring); ++place)
+      if (!Tray<N>::arrived(Tray<N>::look(place))) Tray<N>::put(place, not_a_number<N>());
+  }
+
   /// By all threads; then a __syncthreads().
   __device__ void start(int depth) const
   {
@@ -213,15 +220,16 @@ template <class Memory> __device__ void announce_pages(const Memory& memory, con
   for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
     const Gate& full = memory.full[at.page];
     const unsigned round = at.round;
-    watch_until([&] { return full.opens_soon(round); });
+    watch_until([&] { return full.opens_soon(round); }, [&] { memory.put_missing(); });
     memory.arrived->tell(++q);
   }
-  watch_until([] {
+  const auto ends_soon = [] {
     bool ended = false;
     for (unsigned look = 0; look < Spin::looks_at_once && !ended; ++look)
       ended = look_in_block(&wait_place().ended) != 0;
     return ended;
-  });
+  };
+  watch_until(ends_soon, [&] { memory.put_missing(); });
 }
 
 /// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
@@ -369,18 +377,14 @@ private:
   __device__ N compute_again()
   {
     N number[near];
-    const auto look = [&] {
+    for (bool complete = false; !complete;) {
+      complete = true;
 #pragma unroll
-      for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
-    };
-    const auto complete = [&] {
-      bool all = true;
-#pragma unroll
-      for (int j = 0; j < near; ++j) all = all && Tray<N>::arrived(number[j]);
-      return all;
-    };
-    look();
-    wait_watched(complete, look);
+      for (int j = 0; j < near; ++j) {
+        number[j] = Tray<N>::look(number_at(slot_[j]));
+        complete = complete && Tray<N>::arrived(number[j]);
+      }
+    }
     const N result = finish(number);
     Tray<N>::put(number_at(own_), result);
     return result;

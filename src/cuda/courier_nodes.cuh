@@ -130,19 +130,14 @@ private:
   __device__ __forceinline__ N compute_again(bool mine, bool puts)
   {
     N number[node_near];
-    const auto look = [&] {
+    for (bool complete = false; !__all_sync(~0u, complete);) {
+      complete = true;
 #pragma unroll
-      for (int j = 0; j < node_near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
-    };
-    const auto complete = [&] {
-      bool all = true;
-#pragma unroll
-      for (int j = 0; j < node_near; ++j) all = all && (!mine || Tray<N>::arrived(number[j]));
-      return __all_sync(~0u, all) != 0;
-    };
-    look();
-    const auto is_over = [] { return __any_sync(~0u, look_in_block(&wait_place().late) != 0) != 0; };
-    while (!complete() && !is_over()) look();
+      for (int j = 0; j < node_near; ++j) {
+        number[j] = Tray<N>::look(number_at(slot_[j]));
+        complete = complete && (!mine || Tray<N>::arrived(number[j]));
+      }
+    }
     const N result = finish(number);
     if (puts) Tray<N>::put(number_at(own_), result);
     return result;

@@ -39,7 +39,6 @@ struct WaitPlace {
   unsigned long long launch;  ///< from 1 on; 0: not known yet
   unsigned long long since;   ///< when a wait had lasted long; 0: none has
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
-  unsigned long long late;    ///< 1: even what this block or its cluster owes will not come any more
   unsigned long long ended;   ///< of a block that is watched: 1: there is nothing left to wait for
   long long row;              ///< of the block, for waits that do not name theirs
   unsigned drops;             ///< of tests: 0 where no publication is to be left out
@@ -48,7 +47,7 @@ struct WaitPlace {
   __device__ void begin(TurnCounter* of)
   {
     counter = of;
-    launch = since = over = late = ended = 0;
+    launch = since = over = ended = 0;
 #ifdef SYNCFREE_TEST_HOOKS
     drops = look_at(&of->drop);
 #endif
@@ -156,15 +155,6 @@ template <Patience patience, Clock clock> __device__ unsigned ask_clock(long lon
   return 0;
 }
 
-/// Patience::some of a watched wait: look() until done(), or until it is to be left. It needs no register.
-template <class Done, class Look> __device__ __forceinline__ void wait_watched(Done done, Look look)
-{
-  for (bool late = false; !done() && !late;) {
-    late = look_in_block(&wait_place().late) != 0;
-    look();
-  }
-}
-
 /// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
 /// registers for it. Some thread of the block must always be here while others wait.
 ///   soon     looks Spin::looks_at_once times, or until there is what it waits for; is it?
@@ -175,11 +165,6 @@ template <class Soon, class Late> __device__ void watch_until(Soon soon, Late on
     looks = ask_clock<Patience::last>(-1, looks + Spin::looks_at_once);
     if (is_over_for(patience_with_cluster)) on_late();
   }
-}
-/// The same for waits that ask whether it is late.
-template <class Soon> __device__ void watch_until(Soon soon)
-{
-  watch_until(soon, [] { tell_block(&wait_place().late, 1); });
 }
 
 /// By all threads of a block of a cluster of `blocks`, at their ends: where the launch was given up others may still be
