@@ -72,9 +72,13 @@ public:
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
     return calls_.alone([&] {
-      const Status refreshed = calls_.in_order([&] { return refresh_in_order(A, rule); });
-      factored_ = refreshed.ok();
-      return factored_ ? calls_.bring_numbers() : refreshed;
+      const Status refreshed = calls_.in_order([&] {
+        factored_ = false;  // not where the call is turned away
+        return refresh_in_order(A, rule);
+      });
+      if (!refreshed.ok()) return refreshed;
+      factored_ = true;
+      return calls_.bring_numbers();
     });
   }
 

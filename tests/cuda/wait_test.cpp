@@ -209,7 +209,7 @@ TEST(DeviceWaits, end_in_factorizations)
   };
   const std::vector<Factored> all = {
       {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: a row a warp
-      {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "factorization"},      // wide ones: several rows
+      {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "level_order"},        // rows that update nothing else
       {line_of_points(200, 12, 2), PivotRule(), "level_order", "factorization"},      // long rows, entry by entry
       {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // and row by row
       {make_poisson<double, I>(40, 41, 1), PivotRule(), "courier", "courier"},        // pivots by a solver of L
