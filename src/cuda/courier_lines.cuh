@@ -202,7 +202,8 @@ public:
   __device__ MovingLines(const LinesView& A, const Memory& memory, unsigned bundle, const LineBundle& place,
                          unsigned own, N outside)
       : memory_(memory), first_slot_(bundle * A.depth), own_(own), outside_(outside),
-        bundle_(bundle), chunks_(A.steps / chunk_steps), depth_(A.depth), step_(static_cast<int>(threadIdx.x) % chunk_steps),
+        bundle_(bundle), chunks_(A.steps / chunk_steps), depth_(A.depth),
+        step_(static_cast<int>(threadIdx.x) % chunk_steps),
         line_(static_cast<int>(A.grid.line)), lower_(A.grid.lower)
   {
     page_ = reinterpret_cast<const typename Memory::Page*>(A.page) +
@@ -251,8 +252,8 @@ private:
   }
   __device__ Gate& full(unsigned slot) const { return memory_.full[first_slot_ + slot]; }
 
-  /// The warp that solves has no instruction to spare for a clock: those that wait for it look at that, and give it what
-  /// will not come.
+  /// The warp that solves has no instruction to spare for a clock: those that wait for it look at the clock, and put
+  /// NaN in the places of what will not come.
   __device__ void await_solved(unsigned slot, unsigned parity) const
   {
     const Gate& solved = memory_.done[first_slot_ + slot];

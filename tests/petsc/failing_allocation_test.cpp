@@ -107,6 +107,7 @@ Outcome live_with(const char* type, const std::string& options, bool device, lon
 
 void expect_survives(const char* type, const std::string& options, bool device)
 {
+  SCOPED_TRACE(type);
   for (const int k : {-1, -1, 0}) live_with(type, options, device, k); /* what is made once in a process */
   const std::vector<Numbers> expected = live_with(type, options, device, -1).results;
   long long failed = 0, k = 0;

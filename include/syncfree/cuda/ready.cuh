@@ -73,15 +73,13 @@ private:
   __device__ __forceinline__ bool wait(Done done, Look look, Agree agree)
   {
     for (bool ended = done(); !ended;) {
-      bool pause;
       do {
-        pause = (looks_ += unrolled) % looks_at_once == 0;  // counted while numbers are on their way, not behind them
 #pragma unroll
         for (int u = 0; u < unrolled && !ended; ++u) {
           look();
           ended = done();
         }
-      } while (!(ended | pause));
+      } while (!ended && (looks_ += unrolled) % looks_at_once != 0);
       if (ended) break;
       looks_ = ask_clock<patience, clock>(row_, looks_);
       if (patience != Patience::last && agree(static_cast<int>(looks_) < 0)) return false;
