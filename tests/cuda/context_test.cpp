@@ -11,11 +11,11 @@
 namespace syncfree {
 namespace {
 
-#if CUDART_VERSION >= 12040
+#if CUDART_VERSION >= 12050
 
 #define DRIVER(function, ...)                                                                       \
   ([&] {                                                                                            \
-    const auto found = cuda::driver_function<decltype(&function)>(#function, 12040);                \
+    const auto found = cuda::driver_function<decltype(&function)>(#function, 12050); \
     return found ? found(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED;                                   \
   }())
 
