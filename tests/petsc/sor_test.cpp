@@ -338,8 +338,8 @@ void tell_of_numbers_not_finite(Place place, bool nodes)
       ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
       ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
       move_to(place, &A);
-      /* with PETSc 3.26 on a device its own sweeps hide an infinite pivot */
-      if (std::isnan(number)) {
+      /* PETSc 3.26 hides an infinite diagonal entry of a matrix that is on a device */
+      if (std::isnan(number) || column != 7 || place == Place::host) {
         EXPECT_EQ(KSP_DIVERGED_NANORINF, reason_of(A, PCSOR));
       }
       EXPECT_EQ(KSP_DIVERGED_PC_FAILED, reason_of(A, PCSYNCFREESOR));

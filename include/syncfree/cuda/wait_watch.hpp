@@ -54,17 +54,19 @@ private:
   void make()
   {
     void* memory = nullptr;
-    free_.reserve(records_at_once);
+    free_.reserve(made_ + records_at_once);  // so that put() needs no memory
     if (cudaHostAlloc(&memory, records_at_once * sizeof(WaitRecord), cudaHostAllocPortable | cudaHostAllocMapped) !=
         cudaSuccess) {
       (void)cudaGetLastError();
       return;
     }
     for (std::size_t r = records_at_once; r > 0; --r) free_.push_back(static_cast<WaitRecord*>(memory) + (r - 1));
+    made_ += records_at_once;
   }
 
   std::mutex mutex_;
   std::vector<WaitRecord*> free_;
+  std::size_t made_ = 0;
 };
 
 /// The waits of one object that callers hold. What it is made of finds it as the one at_hand() of the thread that makes
