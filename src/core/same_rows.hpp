@@ -3,6 +3,9 @@
 /// Is a pattern, entry by entry, the one that something was made of?
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -10,24 +13,45 @@
 
 namespace syncfree {
 
-/// A copy of a pattern, for what does not hold its entries otherwise.
-template <class I> struct KeptRows {
-  Array<I> row_begin, column;
+/// Are copies of columns in [0, n) kept in words that are shorter than an index? An entry takes 4 bytes then. In a
+/// matrix of more than 2^32 columns it takes 8: a hash would be shorter, but it proves nothing.
+template <class I, class Word = std::uint32_t> constexpr bool are_copied_to_words(I n)
+{
+  constexpr std::uint64_t most = std::uint64_t{1} + std::numeric_limits<Word>::max();
+  return sizeof(Word) < sizeof(I) && static_cast<std::uint64_t>(n) <= most;
+}
 
+/// A copy of a pattern, for what does not hold its entries otherwise.
+///   Word  another type than the default is for tests
+template <class I, class Word = std::uint32_t> class KeptRows {
+public:
   void keep(const PatternView<I>& A)
   {
     if (A.n == 0) return;
-    row_begin.resize(static_cast<std::size_t>(A.n) + 1), column.resize(static_cast<std::size_t>(A.nnz()));
-    std::copy_n(A.row_begin, row_begin.size(), row_begin.data());
-    std::copy_n(A.column, column.size(), column.data());
+    copy(A.row_begin, static_cast<std::size_t>(A.n) + 1, &row_begin_);
+    if (are_copied_to_words<I, Word>(A.n)) copy(A.column, static_cast<std::size_t>(A.nnz()), &word_);
+    else copy(A.column, static_cast<std::size_t>(A.nnz()), &column_);
   }
   /// A  has as many rows and entries
   bool are(const PatternView<I>& A) const
   {
-    return std::equal(row_begin.begin(), row_begin.end(), A.row_begin) &&
-           std::equal(column.begin(), column.end(), A.column);
+    return is_copy(row_begin_, A.row_begin) && is_copy(word_, A.column) && is_copy(column_, A.column);
   }
-  std::size_t bytes() const { return (row_begin.size() + column.size()) * sizeof(I); }
+  std::size_t bytes() const { return (row_begin_.size() + column_.size()) * sizeof(I) + word_.size() * sizeof(Word); }
+
+private:
+  template <class V> static void copy(const I* from, std::size_t size, Array<V>* to)
+  {
+    to->resize(size);
+    std::transform(from, from + size, to->begin(), [](I number) { return static_cast<V>(number); });
+  }
+  template <class V> static bool is_copy(const Array<V>& kept, const I* of)
+  {
+    return std::equal(kept.begin(), kept.end(), of, [](V k, I number) { return static_cast<I>(k) == number; });
+  }
+
+  Array<I> row_begin_, column_;
+  Array<Word> word_;  ///< or column_
 };
 
 /// is_same(row) for each of n rows, on a number of threads? Throws std::bad_alloc.

@@ -107,7 +107,7 @@ private:
   }
   /// For work beside the device's.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
-  /// Who only queues work for the device does so alone: threads would wait for each other inside CUDA.
+  /// Plans that are only queued for the device are queued by one thread: several would wait for each other inside CUDA.
   int threads_of_plans()
   {
     const bool by_courier = a_.choice.strategy == "courier";
@@ -163,13 +163,7 @@ private:
 
   /// Where L and U are not the rows of A, to tell whether a matrix has these; and for the shift that makes positive
   /// definite, which looks at whole rows, and which IC asks for as a rule.
-  void keep(RowsThere<I> rows)
-  {
-    const DevicePattern<I>& A = rows.pattern;
-    const bool made_here = !rows.begin.empty();
-    A_begin_ = made_here ? std::move(rows.begin) : copy_of(A.row_begin, static_cast<std::size_t>(A.n) + 1);
-    A_column_ = made_here ? std::move(rows.column) : copy_of(A.column, static_cast<std::size_t>(A.nnz));
-  }
+  void keep(RowsThere<I> rows) { kept_rows_ = DeviceKeptRows<I>(std::move(rows)); }
 
   Status make_on_host()
   {
@@ -312,7 +306,7 @@ private:
     return names;
   }
 
-  /// Leaves the solvers of the best. Who fails, for lack of memory perhaps, is out, unless all do.
+  /// Leaves the solvers of the best. A candidate that fails, perhaps for lack of memory, is out, unless all fail.
   void choose_by_trials()
   {
     take_tiles();
@@ -331,7 +325,7 @@ private:
     a_.choice = syncfree::choose_by_trials(trials, a_.options.expected_applies);
   }
 
-  /// Numbers that nobody knows yet: as small as they do not grow, and not zero.
+  /// Stand-ins for numbers that are not known yet: so small that they do not grow, and not zero.
   struct TrialVectors {
     DeviceArray<T> lower, upper, inverse_pivot, b, y, x;
 
@@ -440,7 +434,7 @@ private:
     f.rows = L_->n();
     f.nnz = static_cast<std::int64_t>(L_->nnz()) + U_->nnz();
     f.levels = a_.levels.lower;
-    if (f.expected_applies == 0) return f;  // then nobody asks for what costs time to find
+    if (f.expected_applies == 0) return f;  // then what costs time to find is not needed
     f.longest = longest();
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
@@ -500,7 +494,7 @@ private:
     if (!task_.factorizes || a_.factorization) return;
     a_.factorization = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels,
                                                                    a_.options.single_storage);
-    a_.factorization->take_rows(std::move(A_begin_), std::move(A_column_));
+    a_.factorization->take_rows(std::move(kept_rows_));
     const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && was_split_;
     if (by_loop) a_.factorization->use(make_loop_factorization<T>(task_.A, a_.pattern));
   }
@@ -513,7 +507,7 @@ private:
   DeviceLevels<I> upper_levels_;
   DeviceNodes<I> lower_nodes_, upper_nodes_;
   std::optional<bool> regular_, plans_nodes_;
-  DeviceArray<I> A_begin_, A_column_;  ///< for the factorization, or empty
+  DeviceKeptRows<I> kept_rows_;  ///< of A, for the factorization, or empty
   Grid<I> grid_of_L_ = {}, grid_of_U_ = {};
   TileChoice tile_;
 };

@@ -83,7 +83,7 @@ template <class T, class I>
 bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternView<I>& on_device,
                 cudaStream_t stream)
 {
-  const DevicePattern<I> kept = a.factorization ? a.factorization->rows() : DevicePattern<I>();
+  const KeptRowsView<I> kept = a.factorization ? a.factorization->rows() : KeptRowsView<I>();
   return A.n == a.pattern.n && A.nnz() == a.nnz && has_same_rows(a.pattern, kept, A, on_device, stream);
 }
 

@@ -149,15 +149,16 @@ template <class T, class I> __global__ void describe_row(FactorView<T, I> F, I i
 
 /// The largest sum of |a_ij| - |a_ii| - Re a_ii, a thread a row; *top holds the bits of a nonnegative double.
 template <class T, class I>
-__global__ void find_dominance(I n, const I* begin, const I* column, const Number<T>* value, unsigned long long* top)
+__global__ void find_dominance(I n, KeptRowsView<I> rows, const Number<T>* value, unsigned long long* top)
 {
   using R = decltype(real_of(Number<T>(0)));
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i >= static_cast<std::size_t>(n)) return;
+  const I begin = rows.row_begin[i], end = rows.row_begin[i + 1];
   R sum = 0;
-  for (I k = begin[i]; k < begin[i + 1]; ++k)
-    if (static_cast<std::size_t>(column[k]) == i) sum = -static_cast<R>(size_of(value[k])) - real_of(value[k]);
-  for (I k = begin[i]; k < begin[i + 1]; ++k) sum += static_cast<R>(size_of(value[k]));
+  for (I k = begin; k < end; ++k)
+    if (static_cast<std::size_t>(rows.column(k)) == i) sum = -static_cast<R>(size_of(value[k])) - real_of(value[k]);
+  for (I k = begin; k < end; ++k) sum += static_cast<R>(size_of(value[k]));
   if (sum > 0) raise_to(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
 }
 
@@ -353,14 +354,14 @@ bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rul
 template <class T, class I>
 double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
-  if (A_begin_.empty()) {
-    A_column_ = DeviceArray<I>(A.pattern.column, A.pattern.nnz());
-    A_begin_ = DeviceArray<I>(A.pattern.row_begin, static_cast<std::size_t>(A.pattern.n) + 1);
+  if (rows_.empty()) {
+    rows_ = DeviceKeptRows<I>(RowsThere<I>(A.pattern, {}));
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
   unsigned long long word = bits(static_cast<real_t<T>>(rule.zero_pivot));
   SYNCFREE_CUDA(cudaMemcpyAsync(top_.data(), &word, sizeof word, cudaMemcpyHostToDevice, stream));
-  launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, A_begin_.data(),
-         A_column_.data(), numbers(A.value), top_.data());
+  launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, rows_.view(),
+         numbers(A.value), top_.data());
   top_.read(&word, 0, 1, stream);
   double top;
   std::memcpy(&top, &word, sizeof top);
@@ -375,7 +376,7 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
   ShiftLoop shifts(pattern_.kind, rule, top);
   const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
                                                        inverse_pivot_.data(), stream);
-  bool hoped = false, begun = false;  // the sequel was begun early: at all, behind the attempt at hand
+  bool hoped = false, begun = false;  // the sequel was begun early: at all, after the attempt at hand
   const Sequel early = [&] {
     begun = !hoped && !single_;
     hoped = true;

@@ -11,6 +11,7 @@
 #include "factor_pattern.hpp"
 #include "factorize_loop.hpp"
 #include "levels.hpp"
+#include "same_rows.hpp"
 #include "solver.hpp"
 #include "syncfree/cuda/device.hpp"
 #include "syncfree/cuda/wait_watch.hpp"
@@ -46,17 +47,10 @@ public:
   }
 
   /// Row offsets and columns of A, which else are copied from the host when they are first needed.
-  void take_rows(DeviceArray<I> begin, DeviceArray<I> column)
-  {
-    A_begin_ = std::move(begin);
-    A_column_ = std::move(column);
-  }
+  void take_rows(DeviceKeptRows<I> rows) { rows_ = std::move(rows); }
 
   /// What was taken, or has been copied since.
-  DevicePattern<I> rows() const
-  {
-    return {pattern_.n, static_cast<I>(A_column_.size()), A_begin_.data(), A_column_.data()};
-  }
+  KeptRowsView<I> rows() const { return rows_.view(); }
 
   /// What can do without pivot rules is done by this one; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
@@ -68,8 +62,8 @@ public:
   ///   A       the pattern that was analysed, values in device memory
   ///   report  [out] what the pivot rule did
   ///   sequel  puts into the stream's queue what needs the factor. It is called before it is known whether the first
-  ///           attempt has succeeded, unless numbers have to be rounded first or a loop makes the factor, and behind a
-  ///           success that it was not called for. If the run fails, what it has made is of no use
+  ///           attempt has succeeded, unless numbers have to be rounded first or a loop makes the factor; and after
+  ///           a success that it was not called for. If the run fails, what it has made is of no use
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
   Status run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream, PivotReport* report,
              const Sequel& sequel);
@@ -82,7 +76,7 @@ public:
   std::size_t value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
   std::size_t plan_bytes() const
   {
-    return A_begin_.bytes() + A_column_.bytes() + ready_.bytes() + slots_.bytes() + lists_.bytes() +
+    return rows_.bytes() + ready_.bytes() + slots_.bytes() + lists_.bytes() +
            (loop_ ? loop_->bytes() : 0);
   }
 
@@ -101,11 +95,11 @@ private:
   const DeviceFactorPattern<I>& pattern_;
   const DeviceLevels<I>& levels_;
   bool single_;
-  DeviceArray<I> A_begin_, A_column_;  ///< for positive_definite; may be made when first needed
-  UpdateSlots<I> slots_;               ///< made where rows are short
+  DeviceKeptRows<I> rows_;     ///< of A, for positive_definite; may be made when first needed
+  UpdateSlots<I> slots_;       ///< made where rows are short
   std::size_t against_crowding_ = 0;
-  UpdateLists<I> lists_;               ///< made where they are long
-  KeptArray<unsigned> ready_;          ///< else: number of the attempt that has finished the row
+  UpdateLists<I> lists_;       ///< made where they are long
+  KeptArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row
   LaunchCounter counter_, entry_counter_;  ///< of attempts, and of launches entry by entry
   std::shared_ptr<WaitWatch> watch_ = WaitWatch::at_hand();
   DeviceArray<unsigned long long> top_;

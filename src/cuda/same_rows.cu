@@ -1,8 +1,12 @@
-/// What same_rows.hpp declares: a few lanes a row of L and U, a thread an entry of what was kept.
+/// What same_rows.hpp declares: a few lanes a row of L and U, a thread an entry that was kept.
 
 #include "same_rows.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/instantiate.hpp"
+#include "core/same_rows.hpp"
 #include "flag.cuh"
 #include "syncfree/cuda/launch.hpp"
 #include "this_thread.cuh"
@@ -33,24 +37,39 @@ __global__ void compare_with_factor(DevicePattern<I> L, DevicePattern<I> U, Devi
   if (!same) raise(differs);
 }
 
-template <class I>
-__global__ void compare_numbers(std::size_t count, const I* kept, const I* numbers, unsigned* differs)
+/// A thread a row offset and an entry.
+template <class I> __global__ void compare_with_kept(KeptRowsView<I> kept, DevicePattern<I> A, unsigned* differs)
 {
   const std::size_t k = this_thread();
-  if (k < count && kept[k] != numbers[k]) raise(differs);
+  const bool offset_differs = k <= static_cast<std::size_t>(A.n) && kept.row_begin[k] != A.row_begin[k];
+  const bool column_differs = k < static_cast<std::size_t>(A.nnz) && kept.column(k) != A.column[k];
+  if (offset_differs || column_differs) raise(differs);
 }
 
-template <class I>
-void compare(std::size_t count, const I* kept, const I* numbers, const Flag& differs, cudaStream_t stream)
+template <class I> __global__ void copy_to_words(std::size_t count, const I* column, std::uint32_t* word)
 {
-  if (count == 0) return;
-  launch(compare_numbers<I>, {blocks_for(count, threads), threads, 0, stream}, count, kept, numbers, differs.data());
+  const std::size_t k = this_thread();
+  if (k < count) word[k] = static_cast<std::uint32_t>(column[k]);
 }
 
 }  // namespace
 
+template <class I> DeviceKeptRows<I>::DeviceKeptRows(RowsThere<I> rows)
+{
+  const DevicePattern<I>& A = rows.pattern;
+  const std::size_t n = static_cast<std::size_t>(A.n), nnz = static_cast<std::size_t>(A.nnz);
+  const bool was_brought = !rows.begin.empty();
+  begin_ = was_brought ? std::move(rows.begin) : copy_of(A.row_begin, n + 1);
+  if (!are_copied_to_words(A.n)) {
+    index_ = was_brought ? std::move(rows.column) : copy_of(A.column, nnz);
+  } else if (nnz > 0) {
+    word_ = DeviceArray<std::uint32_t>(nnz);
+    launch(copy_to_words<I>, {blocks_for(nnz, threads), threads}, nnz, A.column, word_.data());
+  }
+}
+
 template <class I>
-bool has_same_rows(const DeviceFactorPattern<I>& pattern, const DevicePattern<I>& kept, const PatternView<I>& A,
+bool has_same_rows(const DeviceFactorPattern<I>& pattern, const KeptRowsView<I>& kept, const PatternView<I>& A,
                    const PatternView<I>& on_device, cudaStream_t stream)
 {
   if (A.n == 0) return true;
@@ -58,8 +77,8 @@ bool has_same_rows(const DeviceFactorPattern<I>& pattern, const DevicePattern<I>
   const std::size_t n = static_cast<std::size_t>(A.n);
   const Flag differs(stream);
   if (kept.row_begin) {
-    compare(n + 1, kept.row_begin, rows.pattern.row_begin, differs, stream);
-    compare(static_cast<std::size_t>(kept.nnz), kept.column, rows.pattern.column, differs, stream);
+    const std::size_t most = std::max(n + 1, static_cast<std::size_t>(A.nnz()));
+    launch(compare_with_kept<I>, {blocks_for(most, threads), threads, 0, stream}, kept, rows.pattern, differs.data());
   } else {
     launch(compare_with_factor<I>, {blocks_for(n * lanes, threads), threads, 0, stream}, pattern.lower(),
            pattern.upper(), rows.pattern, differs.data());
@@ -67,8 +86,9 @@ bool has_same_rows(const DeviceFactorPattern<I>& pattern, const DevicePattern<I>
   return !differs.is_raised();
 }
 
-#define INSTANTIATE(I)                                                                                          \
-  template bool has_same_rows<I>(const DeviceFactorPattern<I>&, const DevicePattern<I>&, const PatternView<I>&, \
+#define INSTANTIATE(I)                                                                                         \
+  template class DeviceKeptRows<I>;                                                                            \
+  template bool has_same_rows<I>(const DeviceFactorPattern<I>&, const KeptRowsView<I>&, const PatternView<I>&, \
                                  const PatternView<I>&, cudaStream_t);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include "cuda/levels.hpp"
 #include "cuda/merge_plan.hpp"
 #include "cuda/nodes.hpp"
+#include "cuda/same_rows.hpp"
 #include "syncfree/cuda.hpp"
 
 namespace syncfree::cuda {
@@ -118,7 +120,37 @@ TYPED_TEST(Analyses, cut_rows_as_the_host_does)
   }
 }
 
-/// Who calls looks closer then.
+/// Row offsets are no entries. The copy is made of rows in host memory, or of rows that are on the device already.
+TYPED_TEST(Analyses, keep_rows_in_four_bytes_an_entry)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) {
+    const OnDevice<I> there(A);
+    for (const bool is_there : {false, true}) {
+      PatternView<I> on_device;
+      if (is_there) on_device = {A.n, there.row_begin.data(), there.column.data()};
+      const DeviceKeptRows<I> kept(RowsThere<I>(A.view(), on_device));
+      EXPECT_EQ(kept.bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
+      const auto are_rows_of = [&](const OwnedPattern<I>& other) {
+        return has_same_rows<I>({}, kept.view(), other.view(), {}, nullptr);
+      };
+      EXPECT_TRUE(are_rows_of(A));
+      for (const std::int64_t difference : {std::int64_t{1}, std::int64_t{1} << 32}) {
+        if (difference > std::numeric_limits<I>::max()) continue;
+        for (const std::size_t k : {std::size_t{0}, A.column.size() / 2, A.column.size() - 1}) {
+          OwnedPattern<I> other = A;
+          other.column[k] += static_cast<I>(difference);
+          EXPECT_FALSE(are_rows_of(other)) << k;
+        }
+      }
+      OwnedPattern<I> other = A;
+      ++other.row_begin[A.n / 2];
+      EXPECT_FALSE(are_rows_of(other));
+    }
+  }
+}
+
+/// The caller looks closer then.
 TYPED_TEST(Analyses, refuse_rows_with_a_flaw)
 {
   using I = TypeParam;

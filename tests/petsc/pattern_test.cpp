@@ -117,10 +117,10 @@ PetscInt analyses()
   return (PetscInt)info.count;
 }
 
-/* Makes A another matrix. It stays the same object for those who hold it. */
+/* Makes A another matrix. Whoever holds it holds the same object. */
 void replace(Mat A, MatOwner by) { ok(MatHeaderReplace(A, by.out())); }
 
-/* Of safety review 8f00001, finding 1: reads behind the matrix's numbers, and an infinite factor. */
+/* Of safety review 8f00001, finding 1: reads beyond the matrix's numbers, and an infinite factor. */
 TEST_P(Patterns, a_matrix_transposed_in_place)
 {
   MatOwner A = place(arrow());
@@ -393,6 +393,29 @@ TEST(FactorPatterns, a_pattern_without_a_factor_is_refused_in_words)
     }
 }
 
+/* By two matrices: what another entry costs in an order that was given, beyond what it costs in the natural one, is the
+   copy by which a refresh knows the pattern. */
+TEST(FactorPatterns, a_copy_takes_four_bytes_an_entry_whatever_the_index)
+{
+  const auto memory = [](Mat A, MatOrderingType ordering) {
+    Symbolic factor(A, false, ordering, 0);
+    ok(factor.numeric(A));
+    MatInfo info;
+    ok(MatGetInfo(factor.F, MAT_LOCAL, &info));
+    return info.memory;
+  };
+  const auto entries_of = [](Mat A) {
+    MatInfo info;
+    ok(MatGetInfo(A, MAT_LOCAL, &info));
+    return info.nz_used;
+  };
+  const MatOwner few = random_matrix(n, 3, 2.0, true, 1), many = random_matrix(n, 20, 2.0, true, 1);
+  const auto cost = [&](MatOrderingType ordering) { return memory(many, ordering) - memory(few, ordering); };
+  const double more = entries_of(many) - entries_of(few);
+  ASSERT_GT(more, 0);
+  EXPECT_EQ(4 * more, cost(MATORDERINGRCM) - cost(MATORDERINGNATURAL));
+}
+
 void count_a_change_of_numbers(Mat A)
 {
   PetscScalar* value;
@@ -400,7 +423,7 @@ void count_a_change_of_numbers(Mat A)
   ok(MatSeqAIJRestoreArray(A, &value));
 }
 
-/* Who changes his own arrays under a matrix is told where that is seen. */
+/* A program that changes its own arrays under a matrix is told where that is seen. */
 TEST(FactorPatterns, arrays_that_were_changed_in_secret_are_refused)
 {
   for (const char* type : {PCSYNCFREEILU, PCSYNCFREEICC, PCSYNCFREESOR}) {
