@@ -1,7 +1,7 @@
 #pragma once
 
-/// Words of host memory that kernels write to and the host looks at without asking CUDA: what a launch has to report is
-/// seen by a later call that waits for nothing.
+/// Host memory that kernels write to and the host looks at without asking CUDA: what a launch has to report is seen by
+/// a later call that waits for nothing.
 
 #include <cuda_runtime_api.h>
 
@@ -13,58 +13,69 @@
 
 namespace syncfree::cuda {
 
-/// For all devices, for as long as the process lives.
-class HostWords {
+/// Lines of such memory, for all devices, for as long as the process lives.
+class HostLines {
 public:
-  static HostWords& all()
+  static constexpr std::size_t bytes_of_line = 64;
+
+  static HostLines& all()
   {
-    static HostWords& words = *new HostWords;
-    return words;
+    static HostLines& lines = *new HostLines;
+    return lines;
   }
 
-  /// Throws Failure.
-  unsigned* take()
+  /// A line whose bytes are not set. Returns CUDA's error where there is no such memory.
+  cudaError_t take(void** line)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_.empty()) make();
-    unsigned* const word = idle_.back();
+    const cudaError_t error = idle_.empty() ? make() : cudaSuccess;
+    if (error != cudaSuccess) return error;
+    *line = idle_.back();
     idle_.pop_back();
-    return word;
+    return error;
   }
 
-  void put(unsigned* word)
+  void put(void* line)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(word);  // for which make() has left room
+    idle_.push_back(line);  // needs no memory: make() has reserved it
   }
 
 private:
-  static constexpr std::size_t words_of_page = 64, step = 16;  ///< a word has a line of its own
+  static constexpr std::size_t lines_of_page = 1024;
 
-  HostWords() = default;
+  HostLines() = default;
 
-  void make()
+  cudaError_t make()
   {
+    idle_.reserve((pages_ + 1) * lines_of_page);
     void* page = nullptr;
-    idle_.reserve((made_ + 1) * words_of_page);
-    SYNCFREE_CUDA(
-        cudaHostAlloc(&page, words_of_page * step * sizeof(unsigned), cudaHostAllocPortable | cudaHostAllocMapped));
-    for (std::size_t k = 0; k < words_of_page; ++k) idle_.push_back(static_cast<unsigned*>(page) + k * step);
-    ++made_;
+    const cudaError_t error =
+        cudaHostAlloc(&page, lines_of_page * bytes_of_line, cudaHostAllocPortable | cudaHostAllocMapped);
+    if (error != cudaSuccess) return error;
+    for (std::size_t k = 0; k < lines_of_page; ++k) idle_.push_back(static_cast<char*>(page) + k * bytes_of_line);
+    ++pages_;
+    return error;
   }
 
   std::mutex mutex_;
-  std::vector<unsigned*> idle_;
-  std::size_t made_ = 0;
+  std::vector<void*> idle_;
+  std::size_t pages_ = 0;
 };
 
-/// One of them. No kernel that may write to it is under way when it ends.
+/// A word with a line of its own. No kernel that may write to it is under way when it ends. Throws Failure.
 class HostWord {
 public:
-  HostWord() : word_(HostWords::all().take()) { set(0); }
+  HostWord()
+  {
+    void* line;
+    check(HostLines::all().take(&line), "cudaHostAlloc");
+    word_ = static_cast<unsigned*>(line);
+    set(0);
+  }
   HostWord(const HostWord&) = delete;
   HostWord& operator=(const HostWord&) = delete;
-  ~HostWord() { HostWords::all().put(word_); }
+  ~HostWord() { HostLines::all().put(word_); }
 
   unsigned* there() const { return word_; }  ///< for kernels
   unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }

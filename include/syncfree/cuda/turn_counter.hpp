@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the launches of one kernel share in device memory, and what the host is told of one that was given up
-/// (turns.cuh).
+/// What the launches of one kernel share in device memory, and what the host is told of a launch that was
+/// given up (turns.cuh).
 
 namespace syncfree::cuda {
 
@@ -18,7 +18,7 @@ struct TurnCounter {
   unsigned long long limit;     ///< nanoseconds that a block waits before it gives its launch up; 0: for ever
   const char* name;             ///< of host memory: the strategy, for messages
   WaitRecord* record;           ///< or nullptr
-  unsigned drop;                ///< of tests: the how-manieth publication from now on is left out; 0: none
+  unsigned drop;                ///< of tests: n leaves out the n-th publication from now on; 0: none
 };
 
 }  // namespace syncfree::cuda

@@ -11,69 +11,21 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
-#include <vector>
 
 #include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/host_word.hpp"
 #include "syncfree/cuda/turn_counter.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {
 
-/// Records of all objects of the process, in host memory that all its devices write to. It is never given back.
-class WaitRecords {
-public:
-  static WaitRecords& all()
-  {
-    static WaitRecords& records = *new WaitRecords;
-    return records;
-  }
-
-  /// Without a failure; nullptr where there is no such memory.
-  WaitRecord* take()
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (free_.empty()) make();
-    if (free_.empty()) return nullptr;
-    WaitRecord* const record = free_.back();
-    free_.pop_back();
-    *record = {};
-    return record;
-  }
-  void put(WaitRecord* record)
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(record);
-  }
-
-private:
-  static constexpr std::size_t records_at_once = 4096;
-
-  WaitRecords() = default;
-
-  void make()
-  {
-    void* memory = nullptr;
-    free_.reserve(made_ + records_at_once);  // so that put() needs no memory
-    if (cudaHostAlloc(&memory, records_at_once * sizeof(WaitRecord), cudaHostAllocPortable | cudaHostAllocMapped) !=
-        cudaSuccess) {
-      (void)cudaGetLastError();
-      return;
-    }
-    for (std::size_t r = records_at_once; r > 0; --r) free_.push_back(static_cast<WaitRecord*>(memory) + (r - 1));
-    made_ += records_at_once;
-  }
-
-  std::mutex mutex_;
-  std::vector<WaitRecord*> free_;
-  std::size_t made_ = 0;
-};
-
 /// The waits of one object that callers hold. What it is made of finds it as the one at_hand() of the thread that makes
 /// it, and keeps it alive.
 class WaitWatch {
 public:
-  WaitWatch() : record_(WaitRecords::all().take())
+  WaitWatch() : record_(take_record())
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
     at_ = all().watches.insert(all().watches.end(), this);
@@ -85,7 +37,7 @@ public:
       const std::lock_guard<std::mutex> lock(all().mutex);
       all().watches.erase(at_);
     }
-    if (record_) WaitRecords::all().put(record_);
+    if (record_) HostLines::all().put(record_);
   }
 
   /// That of the call that this thread is in, else a new one.
@@ -119,8 +71,8 @@ public:
   /// Was a launch given up that has ended? Neither waits nor asks the device.
   bool has_failed() const { return record_ && *static_cast<volatile unsigned long long*>(&record_->row) != 0; }
 
-  /// What has_failed(), in words. All that is kept is as before the first launch then, behind all that the device has
-  /// to do; not where the stream is captured, which the next call makes good.
+  /// What has_failed(), in words. All that is kept is as before the first launch then, once the device has done all
+  /// that it has to do; not where the stream is captured: the next call does it then.
   Status take_failure(cudaStream_t stream)
   {
     const volatile WaitRecord* const seen = record_;
@@ -209,6 +161,16 @@ private:
   {
     thread_local const std::shared_ptr<WaitWatch>* watch = nullptr;
     return watch;
+  }
+
+  /// nullptr where there is no memory for it: waits have no limit then.
+  static WaitRecord* take_record()
+  {
+    static_assert(sizeof(WaitRecord) <= HostLines::bytes_of_line);
+    void* line = nullptr;
+    if (HostLines::all().take(&line) == cudaSuccess) return new (line) WaitRecord();
+    (void)cudaGetLastError();
+    return nullptr;
   }
 
   void restart(const Kept& kept) const
