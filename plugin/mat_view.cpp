@@ -22,6 +22,15 @@ PetscErrorCode MatGetInfo_SyncFree(Mat F, MatInfoType type, MatInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays of a factor on a device come empty where the device does not give them. */
+static PetscErrorCode CheckGiven(Mat F, std::size_t wanted, std::size_t given)
+{
+  PetscFunctionBegin;
+  if (given == wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(Data(F)->analysis->cuda, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix must be factored: it has %zu of %zu numbers", given, wanted);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "The device gave %zu of %zu numbers of the factor, which must be factored", given, wanted);
+}
+
 /* The pivots, in the order of the factorization, as PETSc answers for its own factors. */
 PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
 {
@@ -31,7 +40,8 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
   PetscFunctionBegin;
   const auto inverse = Data(F)->analysis->preconditioner->values().inverse_pivot;
   PetscCall(VecGetLocalSize(diagonal, &n));
-  PetscCheck(n == (PetscInt)inverse.size(), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT " for %" PetscInt_FMT " pivots; the matrix must be factored", n, (PetscInt)inverse.size());
+  PetscCheck(n == F->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT " for %" PetscInt_FMT " pivots", n, F->rmap->n);
+  PetscCall(CheckGiven(F, (std::size_t)n, inverse.size()));
   PetscCall(VecGetArrayWrite(diagonal, &pivot));
   for (PetscInt i = 0; i < n; i++) pivot[i] = PetscScalar(1.0) / inverse[i];
   PetscCall(VecRestoreArrayWrite(diagonal, &pivot));
@@ -118,6 +128,10 @@ static PetscErrorCode GetFactors(Mat F, Mat *L, Mat *U)
   const auto &preconditioner = *Data(F)->analysis->preconditioner;
   const auto &pattern        = preconditioner.pattern();
   const auto  values         = preconditioner.values();
+  PetscCall(CheckGiven(F, (std::size_t)F->rmap->n, (std::size_t)pattern.n));
+  PetscCall(CheckGiven(F, pattern.lower_column.size(), values.lower.size()));
+  PetscCall(CheckGiven(F, pattern.upper_column.size(), values.upper.size()));
+  PetscCall(CheckGiven(F, (std::size_t)pattern.n, values.inverse_pivot.size()));
   PetscCall(MakeTriangle(pattern.lower(), values.lower, nullptr, L));
   PetscCall(MakeTriangle(pattern.upper(), values.upper, &values.inverse_pivot, U));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,12 +44,12 @@ inline __device__ Turn take_turn(TurnCounter* counter, unsigned blocks)
   WaitPlace& own = wait_place();
   const unsigned rank = rank_in_cluster(), clusters = gridDim.x / blocks;
   if (threadIdx.x == 0) {
-    own.begin(counter);
-    if (rank == 0) own.ticket = take_number(&counter->next);
+    own.begin(counter, clusters);
+    own.ticket = rank == 0 ? take_number(&counter->next) : WaitPlace::unknown;
   }
   meet_cluster(blocks);
   const unsigned long long taken = *place_in_cluster(&own.ticket, 0);
-  if (threadIdx.x == 0) tell_block(&own.launch, taken / clusters + 1);
+  if (threadIdx.x == 0 && rank != 0) tell_block(&own.ticket, taken);
   return {taken % clusters * blocks + rank, taken / clusters};
 }
 

@@ -176,7 +176,7 @@ template <Reads reads, class N> struct LineWarps {
   static constexpr unsigned none = ~0u;
   static_assert(!in_space || bundles <= pollers, "each bundle's side has a warp that polls for it");
 
-  /// The how-manieth of those that do not solve a warp is.
+  /// Which of those that do not solve a warp is, from 0 on.
   static __device__ unsigned helper()
   {
     const unsigned warp = threadIdx.x / 32;

@@ -42,8 +42,7 @@ public:
       if (!done_ && next_ == end_) finish(rule, outcome);
     };
     Spin spin(row_);
-    while (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look))
-      if (!done_) sum_ = not_a_number<N>(), next_ = end_;
+    if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
   }
 
 private:
@@ -111,12 +110,18 @@ private:
       publish_entry(F_.upper, sum_, outcome);
     } else if (is_lower_) {
       const N inverse = look(F_.inverse_pivot, pivot_);
-      if (!Mail::arrived(inverse) && real_of(sum_) == real_of(sum_)) return;  // that of NaN is not waited for
+      if (!Mail::arrived(inverse)) return;
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
       publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
     }
     done_ = true;
+  }
+
+  /// Nothing is waited for any longer.
+  __device__ void leave()
+  {
+    if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, not_a_number<N>());
   }
 
   __device__ void publish_entry(N* numbers, const N& v, Outcome* outcome)

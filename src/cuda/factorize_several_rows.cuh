@@ -52,18 +52,23 @@ public:
   {
     take();
     advance();
+    bool complete = false;
     const auto look = [&] {
       const unsigned missing = __ballot_sync(all, !done_ && !poll());
-      const bool complete = !done_ && (missing & group_) == 0;
-      if (!__any_sync(all, complete)) return;
+      complete = !done_ && (missing & group_) == 0;
+      return __any_sync(all, complete) != 0;
+    };
+    while (!__all_sync(all, done_)) {
+      if (!Spin(i_).template until_for_warp<1>(look)) {
+        leave();
+        continue;
+      }
       update(complete);
       const bool finishes = complete && next_.k[0] == none;
       if (__any_sync(all, finishes)) this->finish(finishes, outcome);
       done_ = done_ || finishes;
       if (complete && !finishes) advance();
-    };
-    Spin spin(i_);
-    while (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
+    }
   }
 
 private:

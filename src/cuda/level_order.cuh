@@ -277,9 +277,18 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   N rhs = begin(live, row, lane);
   if (Side::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
-  bool summed = !live, done = !live;
+  bool summed = !live, done = !live, came = false;
   const auto look = [&] {
-    if (!summed && now.poll(box)) {
+    came = !summed && now.poll(box);
+    return __any_sync(~0u, came) != 0;
+  };
+  while (!__all_sync(~0u, done)) {
+    if (!Spin(row).template until_for_warp<2>(look)) {
+      now.leave();
+      sum = not_a_number<N>();
+      continue;
+    }
+    if (came) {
       sum += now.dot(box, conjugate);
       k += step;
       summed = k >= end;
@@ -289,7 +298,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) return;
+    if (!__any_sync(~0u, complete)) continue;
     N total = sum;
     for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
     if (complete && first) {
@@ -300,9 +309,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       if (row >= 0) end_row(row, value);
     }
     done = done || complete;
-  };
-  Spin spin(row);
-  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) now.leave(), sum = not_a_number<N>();
+  }
 }
 
 /// Numbers of b are read behind the launch in front, everything else before: it may still be running.

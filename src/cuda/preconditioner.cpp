@@ -156,7 +156,7 @@ public:
     return analysis_ ? analysis_->levels : LevelCounts();
   }
 
-  /// Copied from the device when it is first asked for.
+  /// Copied from the device when it is first asked for; empty where the device does not give it.
   const FactorPattern<I>& pattern() const override
   {
     static const FactorPattern<I> none;
@@ -164,8 +164,6 @@ public:
     try {
       fetch_pattern(analysis_.get());
     } catch (const Failure&) {
-      return none;
-    } catch (const std::bad_alloc&) {
       return none;
     }
     return analysis_->made;

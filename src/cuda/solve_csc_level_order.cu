@@ -77,27 +77,29 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
     if (conjugate) scale = conjugate_of(scale);
     wanted = degree[row] * static_cast<unsigned>(turn.launch + 1);
   }
-  bool done = !live, left = false;
+  bool done = !live, complete = false;
   const auto look = [&] {
+    complete = !done && first && count_of(sums.count + place) == wanted;
+    return __any_sync(~0u, complete) != 0;
+  };
+  while (!__all_sync(~0u, done)) {
+    if (!Spin(row).template until_for_warp<4>(look)) complete = !done && first, rhs = not_a_number<N>();
     N xj(0);
-    bool complete = !done && first && (count_of(sums.count + place) == wanted || left);
     if (complete) {
       xj = product(rhs - sums.sum[place], scale);
       sums.sum[place] = N(0);
       x[row] = xj;
     }
-    complete = __shfl_sync(~0u, complete, 0, lanes);
+    const bool sends = __shfl_sync(~0u, complete, 0, lanes);
     xj = from_first_lane(xj, lanes);
-    if (!complete) return;
+    if (!sends) continue;
     while (k < end) {
       parts.send(xj, conjugate, sums.sum, sums.count);
       k += batch * lanes;
       parts.load(L.column, L.value, k, end);
     }
     done = true;
-  };
-  Spin spin(row);
-  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) left = true, rhs = not_a_number<N>();
+  }
 }
 
 template <class T, class V, class I> class CscLevelOrderSolver : public CscColumns<T, V, I> {

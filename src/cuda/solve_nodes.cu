@@ -195,9 +195,17 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
   }
   __syncwarp();  // x may be b, of which all of the node's lanes have read all rows
   const unsigned group = group_of(lanes);
-  bool summed = !live, done = !live;
+  bool summed = !live, done = !live, came = false;
   const auto look = [&] {
-    if (!summed && now.poll(box)) {
+    came = !summed && now.poll(box);
+    return __any_sync(~0u, came) != 0;
+  };
+  while (!__all_sync(~0u, done)) {
+    if (!Spin(own_row).template until_for_warp<2>(look)) {
+      now.leave();
+      continue;
+    }
+    if (came) {
       now.add_to(sum, conjugate);
       k += step;
       summed = k >= end;
@@ -207,7 +215,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) return;
+    if (!__any_sync(~0u, complete)) continue;
     N value[size];
 #pragma unroll
     for (int p = 0; p < size; ++p) {
@@ -225,9 +233,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
       if (own_row >= 0) store_row<N>(x, own_row, mine);
     }
     done = done || complete;
-  };
-  Spin spin(own_row);
-  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) now.leave();
+  }
 }
 
 /// Body(an integral constant) for the rows of a node.

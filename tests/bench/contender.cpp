@@ -104,7 +104,7 @@ bool Contender::has_no_tiles(Mat A) const
 {
   if (setting_.strategy != "courier") return false;
   const PCOwner pc = create(A);
-  ok(PetscPushErrorHandler(PetscIgnoreErrorHandler, nullptr));
+  ok(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
   const auto code = static_cast<int>(PCSetUp(pc));
   ok(PetscPopErrorHandler());
   return code == PETSC_ERR_SUP;

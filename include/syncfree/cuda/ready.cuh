@@ -28,13 +28,12 @@ enum class Patience {
 /// Does a wait ask the clock itself, or is there a thread of the block that does so for it (watch_until())?
 enum class Clock { own, watched };
 
-/// To be asked when a wait has looked in vain some times, in turns.cuh. Returns what `looks` is to be: with the highest
-/// bit the wait is to be left.
-///   looks  of the wait, a multiple of Spin::looks_at_once
-template <Patience patience, Clock clock = Clock::own> __device__ unsigned ask_clock(long long row, unsigned looks);
+/// To be asked when a wait has looked Spin::looks_at_once times in vain, in turns.cuh: is the wait to be left?
+template <Patience patience, Clock clock = Clock::own> __device__ bool ask_clock(long long row);
 
-/// The looks of one wait, which ends: by what it waits for or, false then, because its launch has been given up. Who
-/// leaves a wait takes NaN for what has not arrived, and goes on: what it owes others is published, whatever it is.
+/// The looks of one wait, which ends: by what it waits for or, false then, because its launch has been given up. A
+/// thread that leaves a wait takes NaN for what has not arrived, and goes on: what it owes others is published,
+/// whatever it is.
 ///   row  that waits; without one that which note_row() has told for the block
 template <Patience patience, Clock clock = Clock::own> class SpinOf {
 public:
@@ -42,8 +41,8 @@ public:
   explicit __device__ SpinOf(long long row) : row_(row) {}
 
   /// By a thread alone: look() until done(), which is asked before each. The clock is asked outside of the loop that
-  /// looks, of which it would take registers and instructions.
-  ///   unrolled  looks behind each other, of loops that are short
+  /// looks, and what it needs is in shared memory: the loop has one counter more than one that never ends.
+  ///   unrolled  looks one after the other, of loops that are short
   template <int unrolled = 1, class Done, class Look>
   __device__ __forceinline__ bool until(Done done, Look look)
   {
@@ -55,14 +54,17 @@ public:
   {
     return wait<unrolled>(done, look, [](bool mine) { return __any_sync(~0u, mine) != 0; });
   }
+  /// The same where done() looks.
+  template <int unrolled, class Done> __device__ __forceinline__ bool until_for_warp(Done done)
+  {
+    return until_for_warp<unrolled>(done, [] {});
+  }
 
   /// By a thread alone: soon() looks looks_at_once times, or until there is what it waits for; is it?
   template <class Soon> __device__ __forceinline__ bool until_soon(Soon soon)
   {
-    while (!soon()) {
-      looks_ = ask_clock<patience, clock>(row_, looks_ + looks_at_once);
-      if (patience != Patience::last && static_cast<int>(looks_) < 0) return false;
-    }
+    while (!soon())
+      if (ask_clock<patience, clock>(row_)) return false;
     return true;
   }
 
@@ -72,23 +74,18 @@ private:
   template <int unrolled, class Done, class Look, class Agree>
   __device__ __forceinline__ bool wait(Done done, Look look, Agree agree)
   {
-    for (bool ended = done(); !ended;) {
-      do {
-#pragma unroll
-        for (int u = 0; u < unrolled && !ended; ++u) {
-          look();
-          ended = done();
-        }
-      } while (!ended && (looks_ += unrolled) % looks_at_once != 0);
-      if (ended) break;
-      looks_ = ask_clock<patience, clock>(row_, looks_);
-      if (patience != Patience::last && agree(static_cast<int>(looks_) < 0)) return false;
+    if (done()) return true;
+    for (;;) {
+#pragma unroll unrolled
+      for (unsigned left = looks_at_once; left > 0; --left) {
+        look();
+        if (done()) return true;
+      }
+      if (agree(ask_clock<patience, clock>(row_))) return false;
     }
-    return true;
   }
 
   long long row_ = -1;
-  unsigned looks_ = 0;
 };
 using Spin = SpinOf<Patience::none>;
 

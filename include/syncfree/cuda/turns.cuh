@@ -19,13 +19,14 @@
 ///
 /// Memory order. The first look at the clock, the mark of a launch and its record decide nothing but when a wait ends,
 /// and a NaN may be seen in place of a number at any time, so relaxed accesses are enough for all of them. A launch is
-/// named by its number, so that nothing has to be set back; a thread that does not know it yet, which its block's first
-/// one tells behind the barrier of take_turn(), sees 0 and goes on. The record's row is written behind its name, at the
+/// named by its number, which follows from the ticket, so that nothing has to be set back; in a cluster a block that
+/// does not know its ticket yet sees `unknown` and goes on waiting. The record's row is written after its name, at the
 /// scope of the system, with a fence between them; the host reads the row, then the name. That it reads the row in the
-/// first call behind the launch follows from the launch having ended, which a caller that has looked at x waited for.
+/// first call after the launch follows from the launch having ended, which a caller that has looked at x waited for.
 ///
-/// Cost: looks are counted; every 64th that finds nothing asks the block's shared memory, where take_turn() has put
-/// what there is to know, and every 4096th the clock and the counter.
+/// Cost: a wait counts its looks in a register that no other code needs; after 64 in vain it asks the block's shared
+/// memory, where take_turn() has put what there is to know, and in every 64th such round of the block the clock and the
+/// counter.
 
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/cuda/turn_counter.hpp"
@@ -35,23 +36,29 @@ namespace syncfree::cuda {
 /// What a block knows of its launch.
 struct WaitPlace {
   TurnCounter* counter;
-  unsigned long long ticket;  ///< of the block or of its cluster
-  unsigned long long launch;  ///< from 1 on; 0: not known yet
+  unsigned long long ticket;  ///< of the block or of its cluster; `unknown` while that is on its way
   unsigned long long since;   ///< when a wait had lasted long; 0: none has
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
   unsigned long long ended;   ///< of a block that is watched: 1: there is nothing left to wait for
   long long row;              ///< of the block, for waits that do not name theirs
+  unsigned long long rounds;  ///< of looks in vain, by all threads; some may be missed
+  unsigned tickets;           ///< of a launch
   unsigned drops;             ///< of tests: 0 where no publication is to be left out
 
+  static constexpr unsigned long long unknown = ~0ull;
+
   /// By one thread; then a barrier.
-  __device__ void begin(TurnCounter* of)
+  __device__ void begin(TurnCounter* of, unsigned tickets_a_launch)
   {
     counter = of;
-    launch = since = over = ended = 0;
+    tickets = tickets_a_launch;
+    since = over = ended = rounds = 0;
 #ifdef SYNCFREE_TEST_HOOKS
     drops = look_at(&of->drop);
 #endif
   }
+  /// From 1 on.
+  __device__ unsigned long long launch() const { return look_in_block(&ticket) / tickets + 1; }
 };
 
 inline __device__ WaitPlace& wait_place()
@@ -63,7 +70,7 @@ inline __device__ WaitPlace& wait_place()
 /// For Spins without a row. By one thread; then a barrier.
 inline __device__ void note_row(long long row) { wait_place().row = row; }
 
-/// What a block does in a launch, and the how-manieth launch it is.
+/// What a block does in a launch, and which launch it is.
 struct Turn {
   unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started
   unsigned long long launch;  ///< from 0 on
@@ -76,13 +83,11 @@ inline __device__ Turn take_turn(TurnCounter* counter)
   WaitPlace& own = wait_place();
   if (threadIdx.x == 0) {
     const unsigned long long ticket = take_number(&counter->next);
-    own.begin(counter);  // while the ticket is on its way
+    own.begin(counter, gridDim.x);  // while the ticket is on its way
     own.ticket = ticket;
   }
   __syncthreads();
-  const unsigned long long ticket = own.ticket, launch = ticket / gridDim.x;
-  if (threadIdx.x == 0) tell_block(&own.launch, launch + 1);
-  return {ticket % gridDim.x, launch};
+  return {own.ticket % gridDim.x, own.ticket / gridDim.x};
 }
 
 #ifdef SYNCFREE_TEST_HOOKS
@@ -100,13 +105,14 @@ inline __device__ unsigned long long nanoseconds()
   return now;
 }
 
-/// By any thread; whoever is first tells the host. `row`: that waits in vain.
+/// By any thread; the first one tells the host. `row`: that waits in vain.
 inline __device__ void give_launch_up(long long row)
 {
-  TurnCounter& counter = *wait_place().counter;
-  const unsigned long long launch = look_in_block(&wait_place().launch);
+  WaitPlace& own = wait_place();
+  const unsigned long long launch = own.launch();
+  TurnCounter& counter = *own.counter;
   WaitRecord* const record = counter.record;
-  if (launch == 0 || exchange(&counter.given_up, launch) == launch || !record) return;
+  if (exchange(&counter.given_up, launch) == launch || !record) return;
   tell_host(&record->name, reinterpret_cast<unsigned long long>(counter.name));
   __threadfence_system();
   tell_host(&record->row, static_cast<unsigned long long>(row) + 1);
@@ -135,24 +141,32 @@ inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
   return over != 0 && static_cast<long long>(nanoseconds() - over) >= static_cast<long long>(nanoseconds_ago);
 }
 
-template <Patience patience, Clock clock> __device__ unsigned ask_clock(long long row, unsigned looks)
+/// Makes own.over known where the launch has been given up, or gives it up. In a block that does not know of it.
+__device__ __forceinline__ void look_at_clock(long long row)
 {
-  constexpr unsigned looks_a_clock = 4096;  // so many for each that asks more than shared memory
+  constexpr unsigned rounds_a_clock = 64;  // so many for each that asks more than shared memory
   WaitPlace& own = wait_place();
-  if (look_in_block(&own.over) == 0) {
-    if (clock == Clock::watched || looks % looks_a_clock != 0) return looks;
-    const unsigned long long launch = look_in_block(&own.launch);
-    if (launch == 0 || look_at(&own.counter->given_up) != launch) {
-      if (launch == 0 || !has_waited_too_long()) return 0;
-      give_launch_up(row < 0 ? own.row : row);
-    }
-    tell_block(&own.over, nanoseconds());
+  const unsigned long long rounds = look_in_block(&own.rounds) + 1;
+  tell_block(&own.rounds, rounds);
+  if (rounds % rounds_a_clock != 0 || look_in_block(&own.ticket) == WaitPlace::unknown) return;
+  if (look_at(&own.counter->given_up) != own.launch()) {
+    if (!has_waited_too_long()) return;
+    give_launch_up(row < 0 ? own.row : row);
   }
-  constexpr unsigned leave = 0x80000000;
-  if (patience == Patience::none) return leave;
-  if (patience == Patience::some) return is_over_for(patience_with_cluster) ? leave : 0;
+  tell_block(&own.over, nanoseconds());
+}
+
+template <Patience patience, Clock clock> __device__ bool ask_clock(long long row)
+{
+  const unsigned long long* over = &wait_place().over;
+  if (look_in_block(over) == 0) {
+    if (clock == Clock::own) look_at_clock(row);
+    if (look_in_block(over) == 0) return false;
+  }
+  if (patience == Patience::none) return true;
+  if (patience == Patience::some) return is_over_for(patience_with_cluster);
   if (is_over_for(last_patience)) __trap();
-  return 0;
+  return false;
 }
 
 /// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
@@ -161,8 +175,8 @@ template <Patience patience, Clock clock> __device__ unsigned ask_clock(long lon
 ///   on_late  called again and again once what the block is owed will not come any more
 template <class Soon, class Late> __device__ void watch_until(Soon soon, Late on_late)
 {
-  for (unsigned looks = 0; !soon();) {
-    looks = ask_clock<Patience::last>(-1, looks + Spin::looks_at_once);
+  while (!soon()) {
+    (void)ask_clock<Patience::last>(-1);
     if (is_over_for(patience_with_cluster)) on_late();
   }
 }
