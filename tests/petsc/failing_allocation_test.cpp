@@ -105,6 +105,20 @@ Outcome live_with(const char* type, const std::string& options, bool device, lon
   return outcome;
 }
 
+/* Not where the library was linked with a C++ runtime of its own, as some compilers do. */
+bool counts_allocations_of_the_library()
+{
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetType(pc, PCSYNCFREEILU));
+  const Quiet quiet;
+  const Arming arming(0);
+  return (int)PCSyncFreeILUSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has") == (int)PETSC_ERR_MEM;
+}
+
+#define SKIP_WITHOUT_COUNTS() \
+  if (!counts_allocations_of_the_library()) GTEST_SKIP() << "the library has an operator new of its own"
+
 void expect_survives(const char* type, const std::string& options, bool device)
 {
   SCOPED_TRACE(type);
@@ -145,12 +159,14 @@ class OutOfMemory : public testing::TestWithParam<Case> {};
 
 TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on)
 {
+  SKIP_WITHOUT_COUNTS();
   expect_survives(GetParam().type, GetParam().options, false);
 }
 
 TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on_on_a_device)
 {
   if (!has_device()) GTEST_SKIP() << "no device";
+  SKIP_WITHOUT_COUNTS();
   const std::string& options = GetParam().options;
   if (options.find("strategy") != std::string::npos) GTEST_SKIP() << "a strategy of the host";
   expect_survives(GetParam().type, options, true);
@@ -175,6 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(OutOfMemory, of_a_name_that_is_unknown_is_an_error)
 {
+  SKIP_WITHOUT_COUNTS();
   PCOwner pc;
   ok(PCCreate(PETSC_COMM_SELF, pc.out()));
   ok(PCSetType(pc, PCSYNCFREEILU));
