@@ -167,6 +167,42 @@ def every_release_that_is_built_has_a_checksum(place):
     expect(set(releases) == set(known), f"releases {releases}, checksums {known}")
 
 
+LISTING = """
+arch = sm_90
+\t\tFunction : _Z{length}{name}Pi
+        /*0000*/                   LDG.E R2, [R4] ;   /* 0x0 */
+        /*0010*/                   IADD3 R2, R2, {added}, RZ ;   /* 0x1 */
+"""
+USAGE = """
+arch = sm_90
+ Function _Z{length}{name}Pi:
+  REG:{registers} STACK:0 SHARED:0 LOCAL:0 CONSTANT[0]:536
+"""
+
+
+def renames_change_no_code_and_changes_are_told(place):
+    place.stand_in("cuobjdump", 'cat "$2$1"')
+
+    def build(folder, name, added=1, registers=8):
+        (place.folder / folder).mkdir()
+        words = {"name": name, "length": len(name), "added": added, "registers": registers}
+        (place.folder / folder / "kernel.cu.o").write_text("")
+        (place.folder / folder / "kernel.cu.o-sass").write_text(LISTING.format(**words))
+        (place.folder / folder / "kernel.cu.o-res-usage").write_text(USAGE.format(**words))
+
+    for folder, name, more in (("before", "first", {}), ("renamed", "second", {}), ("other", "second", {"added": 2}),
+                               ("larger", "second", {"registers": 9})):
+        build(folder, name, **more)
+    (place.folder / "renames").write_text("first second  # by the table\n")
+    for after, code, text in (("renamed", 0, "1 kernels have the same code, 0 other code"),
+                              ("other", 1, "other code: sm_90 second(int*)"),
+                              ("larger", 1, "other code: sm_90 second(int*)")):
+        done = place.run(["python3", "config/same_code.py", "before", after, "--renames", "renames"])
+        expect(done.returncode == code and text in done.stdout, f"{after}: {done.returncode}, {done.stdout}")
+    done = place.run(["python3", "config/same_code.py", "before", "renamed"])
+    expect(done.returncode == 1 and "only before: sm_90 first(int*)" in done.stdout, done.stdout)
+
+
 TESTS = (
     help_is_the_head_of_the_script,
     unknown_arguments_are_refused,
@@ -178,6 +214,7 @@ TESTS = (
     an_archive_with_another_checksum_is_not_unpacked,
     petscs_source_is_checked_where_it_is_already,
     every_release_that_is_built_has_a_checksum,
+    renames_change_no_code_and_changes_are_told,
 )
 
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Have two builds the same machine code, kernel by kernel? For moves and renames, which must not change any.
+
+    python3 config/same_code.py BEFORE AFTER [--renames FILE] [--kernels REGEX]
+
+BEFORE and AFTER are object files, cubins or folders of object files. Kernels are matched by their demangled names, with
+parameters, for each architecture; what differs by file name (anonymous namespaces) does not count. Compared are all
+instructions with their addresses, registers, shared memory and stack; line numbers are not part of these.
+
+--renames FILE: a line `OLD NEW` for each identifier that has another name in AFTER; a # begins a comment.
+
+Exit status 1 where a kernel has other code, or is in one build only. Needs cuobjdump (CUDA toolkit, or pip's
+nvidia-cuda-cuobjdump) and c++filt.
+"""
+import argparse
+import hashlib
+import re
+import subprocess
+import sys
+
+from poll_loops import INSTRUCTION, objects, run
+
+USAGE = re.compile(r"(REG:\d+ STACK:\d+ SHARED:\d+ LOCAL:\d+)")
+
+
+def read_renames(path):
+    pairs = []
+    if path:
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            words = line.split("#")[0].split()
+            if len(words) not in (0, 2):
+                sys.exit(f"{path}:{number}: 'OLD NEW' is wanted, not '{line.strip()}'")
+            if words:
+                pairs.append((re.compile(rf"\b{re.escape(words[0])}\b"), words[1]))
+    return pairs
+
+
+def names(mangled, renames):
+    done = subprocess.run(["c++filt"], input="\n".join(mangled), stdout=subprocess.PIPE, text=True, check=True)
+    found = []
+    for name in done.stdout.splitlines():
+        name = re.sub(r"_GLOBAL__N__\w+::|\(anonymous namespace\)::", "", name)
+        for old, new in renames:
+            name = old.sub(new, name)
+        found.append(name)
+    return found
+
+
+def kernels(place, wanted, renames):
+    """{(architecture, name): digest of the code}"""
+    code = {}
+    for file in objects(place):
+        body = architecture = None
+        for line in run("cuobjdump", "-sass", str(file)).splitlines():
+            if arch := re.match(r"arch = (\S+)", line):
+                architecture = arch[1]
+            elif head := re.match(r"\s+Function : (\S+)", line):
+                body = code.setdefault((architecture, head[1]), [])
+                body.clear()  # the same instantiation in another file
+            elif body is not None and (step := INSTRUCTION.match(line)):
+                body.append(step[1] + " " + step[2])
+        name = architecture = None
+        for line in run("cuobjdump", "-res-usage", str(file)).splitlines():
+            if arch := re.match(r"arch = (\S+)", line):
+                architecture = arch[1]
+            elif head := re.match(r"\s*Function (\S+):", line):
+                name = head[1]
+            elif name and (use := USAGE.search(line)):
+                # without an architecture in the listing there is one only
+                for key in [k for k in code if k[1] == name and architecture in (None, k[0])]:
+                    code[key].append(use[1])
+                name = None
+    readable = names([mangled for _, mangled in code], renames)
+    return {(arch, name): hashlib.sha256("\n".join(body).encode()).hexdigest()
+            for ((arch, _), body), name in zip(code.items(), readable) if re.search(wanted, name)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("before")
+    parser.add_argument("after")
+    parser.add_argument("--renames")
+    parser.add_argument("--kernels", default="")
+    options = parser.parse_args()
+    before = kernels(options.before, options.kernels, read_renames(options.renames))
+    after = kernels(options.after, options.kernels, [])
+    if not before or not after:
+        sys.exit(f"no kernel in {options.after if before else options.before}")
+    differ = sorted(k for k in before.keys() & after.keys() if before[k] != after[k])
+    for what, which in (("other code", differ), ("only before", sorted(before.keys() - after.keys())),
+                        ("only after", sorted(after.keys() - before.keys()))):
+        for architecture, name in which:
+            print(f"{what}: {architecture} {name}")
+    print(f"{len(before.keys() & after.keys()) - len(differ)} kernels have the same code, {len(differ)} other code, "
+          f"{len(before.keys() - after.keys())} are only before, {len(after.keys() - before.keys())} only after")
+    return 1 if differ or before.keys() != after.keys() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
