@@ -7,7 +7,7 @@ BEFORE and AFTER are object files, cubins or folders of object files. Kernels ar
 parameters, for each architecture; what differs by file name (anonymous namespaces) does not count. Compared are all
 instructions with their addresses, registers, shared memory and stack; line numbers are not part of these.
 
---renames FILE: a line `OLD NEW` for each identifier that has another name in AFTER; a # begins a comment.
+--renames FILE: a line `OLD NEW [WHERE]` for each identifier that has another name in AFTER; a # begins a comment.
 
 Exit status 1 where a kernel has other code, or is in one build only. Needs cuobjdump (CUDA toolkit, or pip's
 nvidia-cuda-cuobjdump) and c++filt.
@@ -28,8 +28,8 @@ def read_renames(path):
     if path:
         for number, line in enumerate(open(path, encoding="utf-8"), 1):
             words = line.split("#")[0].split()
-            if len(words) not in (0, 2):
-                sys.exit(f"{path}:{number}: 'OLD NEW' is wanted, not '{line.strip()}'")
+            if len(words) not in (0, 2, 3):
+                sys.exit(f"{path}:{number}: 'OLD NEW [WHERE]' is wanted, not '{line.strip()}'")
             if words:
                 pairs.append((re.compile(rf"\b{re.escape(words[0])}\b"), words[1]))
     return pairs
