@@ -235,7 +235,8 @@ static PetscErrorCode AnalyseAndRefresh(Sor *sor, BorrowedMatrix *rows, const So
 }
 
 /* Pattern and numbers as far as they are not those at hand. Arrays are looked at where numbers have changed only: whoever
-   changes a pattern without a word has to count that as a change of numbers. */
+   changes rows without a word has to count that as a change of numbers. Other columns in arrays of the same place and
+   length, which MatSeqAIJSetColumnIndices() makes, are not noticed. */
 static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift, bool nodes)
 {
   SorState      wanted;
@@ -342,26 +343,58 @@ static PetscErrorCode AgreeOnSweeps(PC pc, Sor *sor, PetscErrorCode mine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The sequential matrix that is swept. */
+static PetscErrorCode GetBlock(PC pc, Mat *block, PetscBool *parallel)
+{
+  PetscFunctionBegin;
+  *block = pc->pmat;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, parallel));
+  if (*parallel) PetscCall(MatGetDiagonalBlock(pc->pmat, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before it applies anything KSPSolve() calls this and asks for a failure: that of numbers which have changed is over. */
+static PetscErrorCode PCSetUpOnBlocks_SyncFreeSOR(PC pc)
+{
+  Sor             *sor;
+  Mat              block;
+  PetscBool        parallel;
+  PetscObjectId    matrix;
+  PetscObjectState values;
+
+  PetscFunctionBegin;
+  PetscCall(GetSor((PetscObject)pc, &sor));
+  PetscCall(GetBlock(pc, &block, &parallel));
+  PetscCall(PetscObjectGetId((PetscObject)block, &matrix));
+  PetscCall(PetscObjectStateGet((PetscObject)block, &values));
+  if (sor->state.pattern.matrix == matrix && sor->state.values == values) PetscFunctionReturn(PETSC_SUCCESS);
+  block->factorerrortype = MAT_FACTOR_NOERROR;
+  pc->failedreason       = PC_NOERROR;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Calls an operation of the inner type while MatSOR of the matrix at hand is ours. Where that cannot be arranged, the
    matrix sweeps itself, as the other processes wait for its numbers. */
 template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
 {
   Sor           *sor;
-  Mat            block = pc->pmat;
+  Mat            block;
   PetscBool      parallel;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
   PetscCall(CheckMatrixType(pc));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatGetDiagonalBlock(pc->pmat, &block));
-  sor->parallel = parallel;
-  sor->sor      = block->ops->sor;
-  sor->failure  = PutSor((PetscObject)block, sor);
+  PetscCall(GetBlock(pc, &block, &parallel));
+  const PetscBool reports = block->erroriffailure;
+  sor->parallel           = parallel;
+  sor->sor                = block->ops->sor;
+  sor->failure            = PutSor((PetscObject)block, sor);
   if (!sor->failure) block->ops->sor = guarded<MatSOR_SyncFree>;
-  ierr            = inner(sor);
-  block->ops->sor = sor->sor;
+  block->erroriffailure = pc->pmat->erroriffailure; /* PETSc asks the whole matrix for errors */
+  ierr                  = inner(sor);
+  block->erroriffailure = reports;
+  block->ops->sor       = sor->sor;
   PetscCall(PutSor((PetscObject)block, nullptr));
   if (!ierr) ierr = sor->failure;
   if (parallel) ierr = AgreeOnSweeps(pc, sor, ierr);
@@ -502,6 +535,7 @@ static PetscErrorCode WrapSor(PC pc)
   sor->apply               = pc->ops->apply;
   sor->applytranspose      = pc->ops->applytranspose;
   sor->applyrichardson     = pc->ops->applyrichardson;
+  pc->ops->setuponblocks   = guarded<PCSetUpOnBlocks_SyncFreeSOR>;
   pc->ops->destroy         = guarded<PCDestroy_SyncFreeSOR>;
   pc->ops->reset           = guarded<PCReset_SyncFreeSOR>;
   pc->ops->view            = guarded<PCView_SyncFreeSOR>;

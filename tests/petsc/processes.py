@@ -438,7 +438,10 @@ def a_zero_pivot_on_the_last_rank_fails_on_all(petsc):
 @test
 def a_nan_on_one_rank_of_three_fails_on_all(petsc):
     spoiled(petsc, "-nan_rank 1")
-    petsc.plugin("-pc_type syncfree_sor -ksp_type gmres -wind 1 -nan_rank 1", ranks=3).pc_failed(3)
+    sor = "-pc_type syncfree_sor -ksp_type gmres -wind 1 -nan_rank 1"
+    petsc.plugin(sor, ranks=3).pc_failed(3)
+    result = petsc.plugin(f"{sor} -ksp_error_if_not_converged", ranks=3)
+    result.expect(result.status != 0, "no error").has("NaN or infinity in the matrix in row")
 
 
 @test

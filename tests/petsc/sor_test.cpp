@@ -376,6 +376,34 @@ TEST(SorOf, numbers_that_are_not_finite_is_told_with_the_row)
     for (const bool nodes : {false, true}) tell_of_numbers_not_finite(place, nodes);
 }
 
+/* Also by methods that look at the preconditioner's failure before they apply it. */
+TEST(SorOf, numbers_that_were_mended_solves_again)
+{
+  for (const char* method : {"gmres", "fgmres"}) {
+    SCOPED_TRACE(method);
+    Options options(std::string("-ksp_type ") + method);
+    MatOwner A = poisson_2d(6, 5);
+    VecOwner b = make_vector(random_numbers(30, 1)), x = make_vector(30);
+    KSPOwner ksp;
+    PC pc;
+    KSPConvergedReason reason;
+    ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+    ok(KSPSetOperators(ksp, A, A));
+    ok(KSPSetFromOptions(ksp));
+    ok(KSPGetPC(ksp, &pc));
+    ok(PCSetType(pc, PCSYNCFREESOR));
+    for (const bool bad : {true, false, true, false}) {
+      ok(MatSetValue(A, 7, 7, bad ? std::numeric_limits<PetscReal>::quiet_NaN() : 5, INSERT_VALUES));
+      ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      ok(KSPSolve(ksp, b, x));
+      ok(KSPGetConvergedReason(ksp, &reason));
+      EXPECT_EQ(bad, reason == KSP_DIVERGED_PC_FAILED) << reason;
+      EXPECT_EQ(!bad, reason > 0) << reason;
+    }
+  }
+}
+
 TEST(SorOf, a_missing_diagonal_is_refused_with_what_sor_can_do)
 {
   Entries entries(6);
