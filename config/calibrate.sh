@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times level_order, merged and courier on the GPU of this machine, on generated matrices of many kinds and sizes, and
-# fits the constants of the model by which `auto` chooses, src/core/device_model.hpp. Prints how far the model is off,
-# before and after, and what the constants would become. A minute or two; leaves calibrate.csv in the folder.
+# fits the constants of the model by which `auto` chooses, src/core/choose/device_model.hpp. Prints how far the model is
+# off, before and after, and what the constants would become. A minute or two; leaves calibrate.csv in the folder.
 #
 #   bash config/calibrate.sh [--write] [FOLDER]     build/calibrate by default; --write changes the table
 #

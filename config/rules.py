@@ -18,6 +18,17 @@ SOURCES = [
 TOP = set("""plugin src include tests examples config CMakeLists.txt README.md CMakePresets.json LICENSE CHANGELOG.md
              CITATION.cff .ci .clang-format .clang-tidy .editorconfig .gitignore""".split())
 
+# What a room of src/core may include of the others; each header names its room. The times of plans are part of the
+# choice, but still stand in plan/tiling.cpp.
+CORE_ROOMS = {
+    "support": "support/",
+    "pattern": "support/",
+    "symbolic": "support/|pattern/",
+    "schedule": "support/|pattern/",
+    "choose": "support/",
+    "plan": "support/|pattern/|schedule/|choose/device_model",
+}
+
 # (files that a rule is for, what they must not include, why); device is what may see CUDA
 DEVICE = r"src/cuda/|include/syncfree/cuda/|plugin/.*cuda|tests/(cuda|bench)/"
 INCLUDES = [
@@ -25,6 +36,8 @@ INCLUDES = [
     (rf"(?!{DEVICE})", r"cuda|cusparse|cub/", "CUDA is for src/cuda, include/syncfree/cuda and one file of plugin"),
     (r"include/", r"src/|core/|host/|\.\./", "include never includes src"),
     (r"src/core/", r"(\.\./)*(host|cuda|kokkos)/|omp\.h", "core knows no backend"),
+    *((rf"src/core/{room}/", rf"core/(?!{seen})", f"the room {room} of core sees {seen.replace('|', ', ')}")
+      for room, seen in CORE_ROOMS.items()),
     (r"src/host/", r"(\.\./)*(cuda|kokkos)/", "backends do not know each other"),
     (r"src/cuda/", r"(\.\./)*(host|kokkos)/", "backends do not know each other"),
     (r"src/kokkos/", r"(\.\./)*(host|cuda)/", "backends do not know each other"),
@@ -87,6 +100,8 @@ def main():
     found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
     for path in SOURCES:
         name = path.relative_to(ROOT).as_posix()
+        if re.match(r"src/core/(?!(?:%s)/)" % "|".join(CORE_ROOMS), name):
+            found.append(f"{name}: is in no room of core")
         found += [f"{name}: {breach}" for breach in breaches(name, path.read_text(encoding="utf-8"))]
     print("\n".join(found) or f"{len(SOURCES)} files keep the rules")
     return bool(found)

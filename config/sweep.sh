@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Times every kernel of the block algorithms on blocks of many shapes, on the GPU of this machine: the record behind the
-# table "h200" of src/core/block_plan.cpp. Leaves sweep.csv and heat maps as PNG in the folder. Two minutes on an H200.
+# table "h200" of src/core/plan/block_plan.cpp. Leaves sweep.csv and heat maps as PNG in the folder. Two minutes on an
+# H200.
 #
 #   bash config/sweep.sh [FOLDER]         tests/bench/results by default
 #

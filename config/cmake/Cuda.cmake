@@ -56,7 +56,7 @@ function(add_cuda_backend target)
   target_link_libraries(${target} PUBLIC core CUDA::cudart CUDA::cusparse)
 endfunction()
 
-# As in core/instantiate.hpp, from petscconf.h.
+# As in core/support/instantiate.hpp, from petscconf.h.
 function(name_petsc_scalar target)
   file(STRINGS ${PETSc_CONFIG} config REGEX "define PETSC_USE_(REAL_SINGLE|COMPLEX|64BIT_INDICES)( |$)")
   set(scalar double)

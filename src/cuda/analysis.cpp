@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/instantiate.hpp"
-#include "core/parallel.hpp"
-#include "core/row_reach.hpp"
-#include "core/tiling.hpp"
-#include "core/transpose.hpp"
+#include "core/pattern/transpose.hpp"
+#include "core/plan/tiling.hpp"
+#include "core/schedule/row_reach.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "courier.hpp"
 #include "lanes.hpp"
 #include "make_solver.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis.hpp"
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 
 namespace syncfree::cuda {
 

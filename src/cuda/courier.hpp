@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "core/courier_plan.hpp"
-#include "core/tiling.hpp"
+#include "core/plan/courier_plan.hpp"
+#include "core/plan/tiling.hpp"
 #include "solver.hpp"
 
 namespace syncfree::cuda {
@@ -32,8 +32,8 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I
 template <class T, class V, class I>
 double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
 
-/// Nothing where it is no grid whose rows read just their earlier neighbours (core/line_grid.hpp), or lines have no
-/// room. Throws Failure, out_of_memory among others, and std::bad_alloc.
+/// Nothing where it is no grid whose rows read just their earlier neighbours (core/plan/line_grid.hpp), or lines have
+/// no room. Throws Failure, out_of_memory among others, and std::bad_alloc.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle);
 

@@ -2,7 +2,7 @@
 
 /// Strategy `courier` with ghosts: what a plan says of positions and ghosts, brought to the device or made there.
 
-#include "core/star_plan.hpp"
+#include "core/plan/star_plan.hpp"
 #include "courier_ghosts.cuh"
 #include "flag.cuh"
 #include "solver.hpp"

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/courier_plan.hpp). All that a step reads
-/// is in shared memory, or a NaN stands for what is not there yet.
+/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/plan/courier_plan.hpp). All that a step
+/// reads is in shared memory, or a NaN stands for what is not there yet.
 
 #include "async_copy.cuh"
-#include "core/courier_plan.hpp"
+#include "core/plan/courier_plan.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {

@@ -1,14 +1,14 @@
 #pragma once
 
-/// Strategy `courier` where the lanes of a warp solve the lines of a grid side by side (core/line_grid.hpp): numbers go
-/// from lane to lane, and none of a step is read in shared memory but what was there long before.
+/// Strategy `courier` where the lanes of a warp solve the lines of a grid side by side (core/plan/line_grid.hpp):
+/// numbers go from lane to lane, and none of a step is read in shared memory but what was there long before.
 ///
 /// A block solves some bundles of lines behind each other, one warp each. Further warps move what these need: pages of
 /// the factor, right-hand sides and numbers, chunk by chunk of eight steps through a ring of slots, and the last lines
 /// of other blocks, which have trays in shared memory.
 
 #include "cluster.cuh"
-#include "core/line_grid.hpp"
+#include "core/plan/line_grid.hpp"
 #include "courier_ghosts.cuh"
 #include "courier_trays.cuh"
 #include "level_order.cuh"

@@ -3,7 +3,7 @@
 /// What the two kernels after Liu et al. 2016 share: columns with their numbers, the number of parts that each row
 /// gets, and the sums with the counts of parts that have come, in this launch and all before.
 
-#include "core/transpose.hpp"
+#include "core/pattern/transpose.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/wait_watch.hpp"

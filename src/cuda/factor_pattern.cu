@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "find.cuh"
 #include "flag.cuh"
 #include "number.cuh"

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "core/pivot.hpp"
+#include "core/symbolic/pivot.hpp"
 #include "factorize.hpp"
 #include "find.cuh"
 #include "number.cuh"

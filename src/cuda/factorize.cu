@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "factor_row.cuh"
 #include "factorize_entries.cuh"
 #include "factorize_pivots.cuh"

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Numeric incomplete factorization on the device; the mathematics and the rules are those of core/pivot.hpp and of
-/// the host's factorize.hpp, and so are the numbers but for rounding.
+/// Numeric incomplete factorization on the device; the mathematics and the rules are those of core/symbolic/pivot.hpp
+/// and of the host's factorize.hpp, and so are the numbers but for rounding.
 
 #include <functional>
 #include <initializer_list>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/loop.cuh"

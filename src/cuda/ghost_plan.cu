@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/courier_cut.hpp"
-#include "core/instantiate.hpp"
+#include "core/plan/courier_cut.hpp"
+#include "core/support/instantiate.hpp"
 #include "row_table.cuh"
 #include "sort.cuh"
 #include "syncfree/cuda/launch.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Plans of core/courier_plan.hpp, made on the device: the same as the host's, which is the oracle.
+/// Plans of core/plan/courier_plan.hpp, made on the device: the same as the host's, which is the oracle.
 
 #include "courier_arrays.cuh"
 #include "solver.hpp"

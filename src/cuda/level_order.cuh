@@ -7,7 +7,7 @@
 ///
 /// Rows are numbered by level, so that what a row reads has an earlier place and neighbours in a level stand side by
 /// side. Each row belongs to 1, 4, 8, 16 or 32 lanes of a warp; a long one is split into partial
-/// rows (core/split_rows.hpp).
+/// rows (core/schedule/split_rows.hpp).
 
 #include <cstdint>
 #include <vector>

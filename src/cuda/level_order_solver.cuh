@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include "core/split_rows.hpp"
+#include "core/schedule/split_rows.hpp"
 #include "level_order.cuh"
 #include "pair_of_rows.cuh"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "flag.cuh"
 #include "sort.cuh"
 #include "syncfree/cuda/launch.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/tiling.hpp"
+#include "core/pattern/grid.hpp"
 #include "pattern.hpp"
 #include "syncfree/schedule.hpp"
 

@@ -1,12 +1,12 @@
 #pragma once
 
-/// How the groups of a merge plan are chosen (core/merge_search.hpp): a run of levels by a cluster of blocks, level by
-/// level, from what the rows of each come to as a part of the group at hand.
+/// How the groups of a merge plan are chosen (core/plan/merge_search.hpp): a run of levels by a cluster of blocks,
+/// level by level, from what the rows of each come to as a part of the group at hand.
 
 #include <cstdint>
 #include <new>
 
-#include "core/merge_search.hpp"
+#include "core/plan/merge_search.hpp"
 #include "merge_groups.cuh"
 
 namespace syncfree::cuda {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Merge plans (core/merge_plan.hpp) on the device. What a row reads, inside its group and outside, is a set of bits,
-/// and a row that reads others of its group has the union of their sets: words are put together, and columns appear
-/// only when all groups are known.
+/// Merge plans (core/plan/merge_plan.hpp) on the device. What a row reads, inside its group and outside, is a set of
+/// bits, and a row that reads others of its group has the union of their sets: words are put together, and columns
+/// appear only when all groups are known.
 
 #include <cub/block/block_scan.cuh>
 

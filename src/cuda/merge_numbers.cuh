@@ -1,6 +1,6 @@
 #pragma once
 
-/// The numbers of merged levels (core/merge_plan.hpp), and how far they can be trusted.
+/// The numbers of merged levels (core/plan/merge_plan.hpp), and how far they can be trusted.
 ///
 /// A row begins as x_i = d_i b_i - sum_k d_i t_ik x_k. Its numbers for columns of its group stand where P has them, for
 /// P will. In step s groups are blocks of 2^s levels, in pairs: the rows of a second block put in what they read of the

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "launch.hpp"
 #include "merge_choice.cuh"
 #include "merge_groups.cuh"

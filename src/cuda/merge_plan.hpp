@@ -1,13 +1,13 @@
 #pragma once
 
-/// The plans of core/merge_plan.hpp, made on the device and kept there. In streams of their own, which do not wait for
-/// others. Throws Failure and std::bad_alloc.
+/// The plans of core/plan/merge_plan.hpp, made on the device and kept there. In streams of their own, which do not wait
+/// for others. Throws Failure and std::bad_alloc.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "core/merge_plan.hpp"
+#include "core/plan/merge_plan.hpp"
 #include "levels.hpp"
 #include "solver.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/merge_plan.hpp"
+#include "core/plan/merge_plan.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "scan.cuh"
 #include "solver.hpp"
 #include "syncfree/cuda/launch.hpp"

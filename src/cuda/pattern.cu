@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "scan.cuh"
 #include "syncfree/cuda/launch.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "analysis.hpp"
 #include "calls.hpp"
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "refresh_pair.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/strategy.hpp"

@@ -2,7 +2,7 @@
 
 /// Products of the rectangles of a block plan: four kernels, a thread or a warp a row, all rows or the filled ones.
 
-#include "core/block_plan.hpp"
+#include "core/plan/block_plan.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/device.hpp"
 #include "syncfree/cuda/launch.hpp"

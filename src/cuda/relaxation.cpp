@@ -6,10 +6,10 @@
 
 #include "analysis.hpp"
 #include "calls.hpp"
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "refresh_pair.hpp"
-#include "syncfree/cuda.hpp"
 #include "sweep_values.hpp"
+#include "syncfree/cuda.hpp"
 
 namespace syncfree {
 namespace cuda {

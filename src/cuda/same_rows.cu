@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/instantiate.hpp"
-#include "core/same_rows.hpp"
+#include "core/pattern/same_rows.hpp"
+#include "core/support/instantiate.hpp"
 #include "flag.cuh"
 #include "syncfree/cuda/launch.hpp"
 #include "this_thread.cuh"

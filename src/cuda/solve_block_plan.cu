@@ -1,5 +1,5 @@
 /// Strategies `column_block`, `row_block`, `recursive_block`: a triangle cut into smaller triangles and rectangles
-/// (core/block_plan.hpp), which are worked off one after the other on one vector in the plan's order.
+/// (core/plan/block_plan.hpp), which are worked off one after the other on one vector in the plan's order.
 ///
 /// Each triangle is a solver of another strategy, each rectangle one of four sparse matrix-vector products. All of it
 /// is one graph: nothing comes back to the host between blocks.
@@ -8,8 +8,8 @@
 
 #include <map>
 
-#include "core/block_plan.hpp"
-#include "core/instantiate.hpp"
+#include "core/plan/block_plan.hpp"
+#include "core/support/instantiate.hpp"
 #include "make_solver.hpp"
 #include "recording.hpp"
 #include "rectangle.cuh"

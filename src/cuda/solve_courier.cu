@@ -1,5 +1,5 @@
 /// Strategy `courier`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
-/// its multiprocessor (core/courier_plan.hpp).
+/// its multiprocessor (core/plan/courier_plan.hpp).
 ///
 ///   x_i = (b_i - sum over entries) / diagonal_i
 ///
@@ -14,9 +14,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/courier_cut.hpp"
-#include "core/instantiate.hpp"
-#include "core/parallel.hpp"
+#include "core/plan/courier_cut.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "courier.hpp"
 #include "courier_tiles.cuh"
 #include "ghost_plan.cuh"

@@ -1,5 +1,5 @@
 /// Strategy `courier` by lines: grids of which each row reads just its earlier neighbours, in a plane or in space
-/// (core/line_grid.hpp, courier_lines.cuh).
+/// (core/plan/line_grid.hpp, courier_lines.cuh).
 
 #include <algorithm>
 #include <memory>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/device_model.hpp"
-#include "core/instantiate.hpp"
+#include "core/choose/device_model.hpp"
+#include "core/support/instantiate.hpp"
 #include "courier.hpp"
 #include "courier_lines.cuh"
 #include "courier_tiles.cuh"

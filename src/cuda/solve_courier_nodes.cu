@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/courier_cut.hpp"
-#include "core/instantiate.hpp"
+#include "core/plan/courier_cut.hpp"
+#include "core/support/instantiate.hpp"
 #include "courier.hpp"
 #include "courier_nodes.cuh"
 #include "ghost_plan.cuh"

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "core/instantiate.hpp"
-#include "core/row_reach.hpp"
+#include "core/schedule/row_reach.hpp"
+#include "core/support/instantiate.hpp"
 #include "csc_columns.cuh"
 #include "lanes.hpp"
 #include "syncfree/cuda/ready.cuh"

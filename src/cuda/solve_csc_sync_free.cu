@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "csc_columns.cuh"
 #include "syncfree/cuda/ready.cuh"
 

@@ -2,7 +2,7 @@
 /// sorted by level, entries are loaded before the wait, and the parallel granularity decides between a thread and more
 /// lanes a row (level_order_solver.cuh).
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "level_order_solver.cuh"
 
 namespace syncfree::cuda {

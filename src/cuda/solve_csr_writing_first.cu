@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "flagged_solver.cuh"
 
 namespace syncfree::cuda {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "captures.hpp"
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "cusparse.hpp"
 #include "cusparse_spsv.hpp"
 #include "number.cuh"

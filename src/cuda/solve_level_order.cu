@@ -1,7 +1,7 @@
 /// Strategy `level_order`: rows sorted by level, every number its own flag (level_order_solver.cuh); nodes where the
 /// triangle has them (solve_nodes.cu).
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "level_order_solver.cuh"
 #include "node_solver.hpp"
 

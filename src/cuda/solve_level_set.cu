@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "lanes.hpp"
 #include "recording.hpp"
 #include "stored_triangle.cuh"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <numeric>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "stored_triangle.cuh"
 #include "syncfree/cuda/loop.cuh"
 #include "syncfree/loops.hpp"

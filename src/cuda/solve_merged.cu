@@ -1,5 +1,5 @@
 /// Strategy `merged`: consecutive levels merged into groups whose rows do not wait for each other
-/// (core/merge_plan.hpp), then solved as in level order.
+/// (core/plan/merge_plan.hpp), then solved as in level order.
 ///
 ///   x_i = sum over k in P_i of p_ik b_k - sum over k in R_i of r_ik x_k
 ///
@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "captures.hpp"
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "level_order.cuh"
 #include "merge_numbers.cuh"
 #include "merge_plan.hpp"

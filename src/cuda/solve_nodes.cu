@@ -5,7 +5,7 @@
 
 #include "node_solver.hpp"
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "level_order.cuh"
 #include "nodes.hpp"
 #include "overlapping_solver.hpp"

@@ -5,7 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "core/strategy_list.hpp"
+#include "core/choose/strategy_list.hpp"
+#include "core/plan/tiling.hpp"
 #include "nodes.hpp"
 #include "pattern.hpp"
 #include "syncfree/array.hpp"

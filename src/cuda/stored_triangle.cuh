@@ -14,7 +14,7 @@
 namespace syncfree::cuda {
 
 /// Compressed rows (or columns) as a kernel sees them. The kernel's r-th row is row row[r] of the triangle; a negative
-/// one is none of its rows but a part of one (core/split_rows.hpp).
+/// one is none of its rows but a part of one (core/schedule/split_rows.hpp).
 ///   inverse_diagonal  nullptr: 1; else by r
 template <class V, class I> struct StoredView {
   I n;

@@ -1,6 +1,6 @@
 #include "sweep_values.hpp"
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "factor_row.cuh"
 #include "lanes.hpp"
 #include "number.cuh"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "solver.hpp"
 
 namespace syncfree::cuda {

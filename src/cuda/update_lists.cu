@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "find.cuh"
 #include "scan.cuh"
 #include "sort.cuh"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "flag.cuh"
 #include "row_table.cuh"
 #include "scan.cuh"

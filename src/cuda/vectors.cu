@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "number.cuh"
 #include "syncfree/cuda/launch.hpp"
 #include "syncfree/cuda/ready.cuh"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../core/row_chunks.hpp"
+#include "core/schedule/row_chunks.hpp"
 #include "syncfree/ready.hpp"
 
 namespace syncfree {

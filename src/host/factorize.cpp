@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <new>
 
-#include "../core/instantiate.hpp"
-#include "../core/pivot.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/symbolic/pivot.hpp"
 
 namespace syncfree {
 namespace {

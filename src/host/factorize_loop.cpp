@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 
 namespace syncfree {
 

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "../core/block_plan.hpp"
-#include "../core/instantiate.hpp"
+#include "core/plan/block_plan.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/threads.hpp"
 

@@ -11,9 +11,9 @@
 #include <new>
 #include <string>
 
-#include "../core/instantiate.hpp"
-#include "../core/row_chunks.hpp"
-#include "../core/same_rows.hpp"
+#include "core/pattern/same_rows.hpp"
+#include "core/schedule/row_chunks.hpp"
+#include "core/support/instantiate.hpp"
 #include "solves.hpp"
 #include "syncfree/busy.hpp"
 #include "syncfree/strategy.hpp"

@@ -1,10 +1,10 @@
-/// `column_block`, `row_block`, `recursive_block`: the plans that the device works off (core/block_plan.hpp), one block
-/// after the other on one thread. Every machine can so test what a plan says; kernels are the device's matter.
+/// `column_block`, `row_block`, `recursive_block`: the plans that the device works off (core/plan/block_plan.hpp), one
+/// block after the other on one thread. Every machine can so test what a plan says; kernels are the device's matter.
 
 #include <new>
 
-#include "../core/block_plan.hpp"
-#include "../core/instantiate.hpp"
+#include "core/plan/block_plan.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 
 namespace syncfree {

@@ -3,8 +3,8 @@
 /// a thread waits only before a chunk, and only for chunks of other threads that it reads. Sums are those of
 /// `serial`, so results do not depend on the number of threads.
 
-#include "../core/instantiate.hpp"
 #include "chunk_runner.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 
 namespace syncfree {

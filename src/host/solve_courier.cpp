@@ -1,11 +1,11 @@
-/// `courier`: a plan of row blocks, meant for the device (core/courier_plan.hpp), on one thread. Every machine can so
-/// test what a plan says.
+/// `courier`: a plan of row blocks, meant for the device (core/plan/courier_plan.hpp), on one thread. Every machine can
+/// so test what a plan says.
 
 #include <algorithm>
 #include <new>
 
-#include "../core/courier_plan.hpp"
-#include "../core/instantiate.hpp"
+#include "core/plan/courier_plan.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/schedule.hpp"
 

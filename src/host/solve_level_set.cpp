@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <new>
 
-#include "../core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/ready.hpp"
 #include "syncfree/schedule.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "../core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/loop.hpp"
 #include "syncfree/loops.hpp"

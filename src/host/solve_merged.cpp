@@ -1,11 +1,11 @@
-/// `merged`: a plan of merged levels, meant for the device (core/merge_plan.hpp), on one thread. Every machine can so
-/// test what a plan says, and the numbers of P and R are here as they are written down there.
+/// `merged`: a plan of merged levels, meant for the device (core/plan/merge_plan.hpp), on one thread. Every machine can
+/// so test what a plan says, and the numbers of P and R are here as they are written down there.
 
 #include <algorithm>
 #include <new>
 
-#include "../core/instantiate.hpp"
-#include "../core/merge_plan.hpp"
+#include "core/plan/merge_plan.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/schedule.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "../core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 
 namespace syncfree {

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "../core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/ready.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <new>
 
-#include "../core/instantiate.hpp"
-#include "../core/transpose.hpp"
+#include "core/pattern/transpose.hpp"
+#include "core/support/instantiate.hpp"
 
 namespace syncfree {
 namespace {

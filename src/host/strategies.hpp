@@ -9,7 +9,7 @@
 #include <new>
 #include <type_traits>
 
-#include "../core/strategy_list.hpp"
+#include "core/choose/strategy_list.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree {

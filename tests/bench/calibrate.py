@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants of the model by which `auto` chooses on a GPU to what syncfree_bench has timed there.
 
-    python3 tests/bench/calibrate.py CSV... [--table src/core/device_model.hpp] [--write]
+    python3 tests/bench/calibrate.py CSV... [--table src/core/choose/device_model.hpp] [--write]
 
 Takes applications (L and U) by `level_order`, `merged` and `courier` where these were named, and what `merged` adds to
 a set-up with `level_order`, and says of each group of constants how far the model is off, in the mean and at most,
@@ -260,7 +260,7 @@ def read_samples(paths):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("csv", nargs="+")
-    parser.add_argument("--table", default="src/core/device_model.hpp")
+    parser.add_argument("--table", default="src/core/choose/device_model.hpp")
     parser.add_argument("--write", action="store_true", help="put the constants into the table")
     options = parser.parse_args()
     with rows.open_text(options.table) as file:

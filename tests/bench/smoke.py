@@ -315,7 +315,7 @@ def made_up_applications(row, row_squared, longest_row):
 
 def calibration_finds_the_constants_of_made_up_times(bench):
     made, table = bench.work / "made.csv", bench.work / "device_model.hpp"
-    before = (ROOT / "src/core/device_model.hpp").read_text()
+    before = (ROOT / "src/core/choose/device_model.hpp").read_text()
     table.write_text(before)
     told = [float(re.search(rf"{name} = ([^;]+);", before)[1])
             for name in ("merged_plan_row_squared", "merged_longest_row")]

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/row_chunks.hpp"
+#include "core/schedule/row_chunks.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/schedule.hpp"

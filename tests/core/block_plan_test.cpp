@@ -1,4 +1,4 @@
-#include "core/block_plan.hpp"
+#include "core/plan/block_plan.hpp"
 
 #include <gtest/gtest.h>
 

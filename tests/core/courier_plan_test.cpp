@@ -1,4 +1,4 @@
-#include "core/courier_plan.hpp"
+#include "core/plan/courier_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "core/courier_cut.hpp"
-#include "core/row_reach.hpp"
-#include "core/star_plan.hpp"
+#include "core/plan/courier_cut.hpp"
+#include "core/plan/star_plan.hpp"
+#include "core/schedule/row_reach.hpp"
 #include "patterns.hpp"
 
 namespace syncfree {

@@ -1,6 +1,6 @@
 /// Properties of patterns that are seen in one look at all rows.
 
-#include "core/graph.hpp"
+#include "core/pattern/graph.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 /// Grids by lines: what lanes and bundles hand each other, step by step as a device does it, gives a serial solve.
 
-#include "core/line_grid.hpp"
+#include "core/plan/line_grid.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/merge_plan.hpp"
+#include "core/plan/merge_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "core/merge_search.hpp"
+#include "core/plan/merge_search.hpp"
 #include "patterns.hpp"
 
 namespace syncfree {

@@ -1,7 +1,7 @@
 /// The threads that for_parts keeps: every part is done once, whoever calls from wherever, and whatever becomes of the
 /// process.
 
-#include "core/parallel.hpp"
+#include "core/support/parallel.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

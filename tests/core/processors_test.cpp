@@ -1,6 +1,6 @@
 /// How many cores a process may use: what /proc and /sys of a made-up machine say, and of this one.
 
-#include "core/processors.hpp"
+#include "core/support/processors.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

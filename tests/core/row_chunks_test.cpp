@@ -1,7 +1,7 @@
 /// The plan of `blocks`: every row once, no read without a wait, no circle, and threads that
 /// really run side by side where the matrix lets them.
 
-#include "core/row_chunks.hpp"
+#include "core/schedule/row_chunks.hpp"
 
 #include <gtest/gtest.h>
 

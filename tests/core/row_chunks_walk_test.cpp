@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/row_chunks.hpp"
+#include "core/schedule/row_chunks.hpp"
 #include "patterns.hpp"
 
 namespace syncfree {

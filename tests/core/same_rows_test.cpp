@@ -1,4 +1,4 @@
-#include "core/same_rows.hpp"
+#include "core/pattern/same_rows.hpp"
 
 #include <gtest/gtest.h>
 

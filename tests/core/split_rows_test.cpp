@@ -1,4 +1,4 @@
-#include "core/split_rows.hpp"
+#include "core/schedule/split_rows.hpp"
 
 #include <gtest/gtest.h>
 

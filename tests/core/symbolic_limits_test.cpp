@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-#include "core/instantiate.hpp"
-#include "core/parallel.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
 
@@ -16,7 +16,7 @@ namespace narrow {
 using namespace syncfree;
 }
 #define syncfree narrow
-#include "core/symbolic.cpp"
+#include "core/symbolic/symbolic.cpp"
 #undef syncfree
 
 namespace syncfree {

@@ -8,7 +8,7 @@
 
 #include <map>
 
-#include "core/row_merging.hpp"
+#include "core/symbolic/fill_elimination.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
 

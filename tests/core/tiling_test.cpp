@@ -1,4 +1,4 @@
-#include "core/tiling.hpp"
+#include "core/plan/tiling.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 
 #include "../core/patterns.hpp"
 #include "../watchdog.hpp"
-#include "core/courier_cut.hpp"
-#include "core/row_reach.hpp"
-#include "core/star_plan.hpp"
+#include "core/plan/courier_cut.hpp"
+#include "core/plan/star_plan.hpp"
+#include "core/schedule/row_reach.hpp"
 #include "cuda/factor_pattern.hpp"
 #include "cuda/ghost_plan.cuh"
 #include "cuda/levels.hpp"

@@ -1,7 +1,7 @@
 #include "../preconditioner/backend.hpp"
 
 #include "../watchdog.hpp"
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "device_support.hpp"
 
 namespace syncfree {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "../watchdog.hpp"
-#include "core/parallel.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/ready.hpp"
 
 namespace syncfree {

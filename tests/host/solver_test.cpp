@@ -16,7 +16,7 @@
 #include "../no_tiles.hpp"
 #include "../oracle.hpp"
 #include "../watchdog.hpp"
-#include "core/row_reach.hpp"
+#include "core/schedule/row_reach.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"

@@ -1,6 +1,6 @@
 #include "../preconditioner/backend.hpp"
 
-#include "core/instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "syncfree/kokkos.hpp"
 
 namespace syncfree {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "../generate.hpp"
-#include "core/block_plan.hpp"
+#include "core/plan/block_plan.hpp"
 #include "cuda/make_solver.hpp"
 #include "cuda/rectangle.cuh"
 #include "triangles.hpp"

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "instantiate.hpp"
-#include "parallel.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {

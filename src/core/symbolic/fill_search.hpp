@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "graph.hpp"
+#include "core/pattern/graph.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "instantiate.hpp"
+#include "core/support/instantiate.hpp"
 
 namespace syncfree {
 namespace {

@@ -9,11 +9,11 @@
 #include <new>
 #include <utility>
 
+#include "core/schedule/row_reach.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "courier_cut.hpp"
 #include "ghost_table.hpp"
-#include "instantiate.hpp"
-#include "parallel.hpp"
-#include "row_reach.hpp"
 #include "star_plan.hpp"
 #include "syncfree/ready.hpp"
 

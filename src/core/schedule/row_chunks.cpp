@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "instantiate.hpp"
+#include "core/support/instantiate.hpp"
 
 namespace syncfree {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "instantiate.hpp"
+#include "core/support/instantiate.hpp"
 #include "syncfree/strategy.hpp"
 
 namespace syncfree {

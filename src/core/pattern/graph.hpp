@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "parallel.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
 

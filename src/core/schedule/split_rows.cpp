@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "instantiate.hpp"
-#include "parallel.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 
 namespace syncfree {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "parallel.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/csr.hpp"
 
 namespace syncfree {

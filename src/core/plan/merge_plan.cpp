@@ -7,9 +7,9 @@
 #include <new>
 #include <utility>
 
-#include "instantiate.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "merge_search.hpp"
-#include "parallel.hpp"
 
 namespace syncfree {
 namespace {

@@ -11,11 +11,11 @@
 #include <new>
 #include <numeric>
 
+#include "core/pattern/graph.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
+#include "fill_elimination.hpp"
 #include "fill_search.hpp"
-#include "graph.hpp"
-#include "instantiate.hpp"
-#include "parallel.hpp"
-#include "row_merging.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {

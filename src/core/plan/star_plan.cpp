@@ -7,8 +7,8 @@
 #include <atomic>
 #include <utility>
 
-#include "instantiate.hpp"
-#include "parallel.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/ready.hpp"
 
 namespace syncfree {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <new>
 
-#include "instantiate.hpp"
-#include "parallel.hpp"
+#include "core/pattern/grid.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/array.hpp"
 #include "syncfree/ready.hpp"
 #include "syncfree/schedule.hpp"
-#include "tiling.hpp"
 
 namespace syncfree {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "instantiate.hpp"
+#include "core/support/instantiate.hpp"
 
 namespace syncfree {
 namespace {

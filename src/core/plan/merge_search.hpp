@@ -1,7 +1,8 @@
 #pragma once
 
-/// How the groups of core/merge_plan.hpp are looked for, on the host and on a device: levels cut into runs, of which
-/// each finds its groups for itself, and which are merged again with smaller groups while there are too many entries.
+/// How the groups of core/plan/merge_plan.hpp are looked for, on the host and on a device: levels cut into runs, of
+/// which each finds its groups for itself, and which are merged again with smaller groups while there are too many
+/// entries.
 
 #include <algorithm>
 #include <cstdint>

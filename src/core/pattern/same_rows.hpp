@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "parallel.hpp"
+#include "core/support/parallel.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {

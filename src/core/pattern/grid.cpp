@@ -1,0 +1,146 @@
+/// What grid.hpp declares.
+
+#include "grid.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/support/instantiate.hpp"
+
+namespace syncfree {
+namespace {
+
+constexpr std::int64_t few = 64, sample = 512;  ///< rows that are looked at
+constexpr double least_part = 0.3;              ///< of them that have to look alike
+
+/// How far the entries of a node's first row are away, in nodes of so many rows, ascending.
+template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row, I node)
+{
+  std::vector<I> distance;
+  for_side(A, lower, row, [&](I k) { distance.push_back((std::abs(row - A.column[k]) + node - 1) / node); });
+  std::sort(distance.begin(), distance.end());
+  distance.erase(std::unique(distance.begin(), distance.end()), distance.end());
+  return distance;
+}
+
+/// A row and what stands for the distances of its entries.
+template <class I> struct Look {
+  std::uint64_t distances;
+  I row;
+
+  bool operator<(const Look& other) const
+  {
+    return std::tie(distances, row) < std::tie(other.distances, other.row);
+  }
+};
+
+/// Stands for numbers in their order. Others may have the same: what is found of rows is a guess.
+class Mixer {
+public:
+  void add(std::uint64_t word)
+  {
+    mixed_ = (mixed_ ^ word) * 0x9e3779b97f4a7c15u;
+    mixed_ ^= mixed_ >> 32;
+  }
+  std::uint64_t result() const { return mixed_; }
+
+private:
+  std::uint64_t mixed_ = 0x243f6a8885a308d3u;
+};
+
+/// About so many rows, each the first of its node.
+template <class I>
+std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, std::int64_t count)
+{
+  std::vector<Look<I>> looks;
+  const I stride = static_cast<I>(A.n / count) | 1;  // odd, so as not to follow a side of a grid
+  for (I looked_at = stride / 2; looked_at < A.n; looked_at += stride) {
+    const I row = lower ? looked_at - looked_at % node : looked_at + (A.n - 1 - looked_at) % node;
+    Mixer distances;
+    for_side(A, lower, row, [&](I k) { distances.add(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
+    looks.push_back({distances.result(), row});
+  }
+  return looks;
+}
+
+/// The first of the largest set of rows with the same distances, and which part of all they are.
+template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
+{
+  std::sort(looks.begin(), looks.end());
+  std::size_t most = 0, times = 0;
+  for (std::size_t first = 0, k = 0; k < looks.size(); ++k) {
+    if (looks[k].distances != looks[first].distances) first = k;
+    if (k + 1 - first > times) most = first, times = k + 1 - first;
+  }
+  if (times == 0) return {0, 0.0};
+  return {looks[most].row, static_cast<double>(times) / static_cast<double>(looks.size())};
+}
+
+/// Those of most rows; nothing where rows differ, which mostly few rows tell.
+template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower, I node)
+{
+  if (most_alike(look_at_rows(A, lower, node, few)).second < least_part / 2) return {};
+  const auto [row, part] = most_alike(look_at_rows(A, lower, node, sample));
+  if (part < least_part) return {};
+  return distances_of(A, lower, row, node);
+}
+
+/// Distances side by side are one step along an axis and its neighbours: the first and the last of each.
+template <class I> std::vector<std::pair<I, I>> clusters_of(const std::vector<I>& distance)
+{
+  std::vector<std::pair<I, I>> cluster;
+  for (const I d : distance) {
+    if (cluster.empty() || d > cluster.back().second + 2) cluster.push_back({d, d});
+    else cluster.back().second = d;
+  }
+  return cluster;
+}
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+/// The least numbers of levels from line to line and from plane to plane with which each row comes behind those it
+/// reads. Distances ascend, so that lines come before planes.
+template <class I> void guess_levels(const std::vector<I>& distance, Grid<I>* grid)
+{
+  const std::int64_t line = grid->line, plane = line * grid->lines;
+  for (const I d : distance) {
+    const std::int64_t planes = grid->planes > 1 ? (d + plane / 2) / plane : 0, rest = d - planes * plane;
+    const std::int64_t lines = divided_up(2 * rest - line, 2 * line), cells = rest - lines * line;
+    if (planes > 0) {
+      const std::int64_t least = divided_up(1 - cells - lines * grid->next_line, planes);
+      grid->next_plane = static_cast<I>(std::max<std::int64_t>(grid->next_plane, least));
+    } else if (lines > 0) {
+      grid->next_line = static_cast<I>(std::max<std::int64_t>(grid->next_line, divided_up(1 - cells, lines)));
+    }
+  }
+}
+
+}  // namespace
+
+template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node)
+{
+  const I cells = A.n / node;
+  Grid<I> grid;
+  grid.line = cells;
+  const std::vector<I> distance = typical_distances(A, lower, node);
+  const auto cluster = clusters_of(distance);
+  if (cluster.size() < 2 || cluster[0].first != 1) return grid;
+  const I line = static_cast<I>((static_cast<std::int64_t>(cluster[1].first) + cluster[1].second) / 2);
+  const bool solid = cluster.size() > 2;
+  const I plane = solid ? static_cast<I>((static_cast<std::int64_t>(cluster[2].first) + cluster.back().second) / 2) : 0;
+  if (line < 2 || (solid && (plane % line != 0 || cells % plane != 0))) return grid;
+  grid.line = line;
+  grid.lines = solid ? plane / line : static_cast<I>((static_cast<std::int64_t>(cells) + line - 1) / line);
+  grid.planes = solid ? cells / plane : 1;
+  grid.star = distance.size() == cluster.size() && cluster.size() <= 3 && cluster[0].second == 1 && cells % line == 0;
+  guess_levels(distance, &grid);
+  return grid;
+}
+
+#define INSTANTIATE(I) template Grid<I> find_grid<I>(PatternView<I>, bool, I);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree
