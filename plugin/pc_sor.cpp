@@ -343,7 +343,6 @@ static PetscErrorCode AgreeOnSweeps(PC pc, Sor *sor, PetscErrorCode mine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sequential matrix that is swept. */
 static PetscErrorCode GetBlock(PC pc, Mat *block, PetscBool *parallel)
 {
   PetscFunctionBegin;
@@ -353,8 +352,8 @@ static PetscErrorCode GetBlock(PC pc, Mat *block, PetscBool *parallel)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before it applies anything KSPSolve() calls this and asks for a failure: that of numbers which have changed is over. */
-static PetscErrorCode PCSetUpOnBlocks_SyncFreeSOR(PC pc)
+/* Called by what KSPSolve() calls before it asks for a failure: that of numbers which have changed since is over. */
+static PetscErrorCode PCSetUp_SyncFreeSOR(PC pc)
 {
   Sor             *sor;
   Mat              block;
@@ -535,7 +534,8 @@ static PetscErrorCode WrapSor(PC pc)
   sor->apply               = pc->ops->apply;
   sor->applytranspose      = pc->ops->applytranspose;
   sor->applyrichardson     = pc->ops->applyrichardson;
-  pc->ops->setuponblocks   = guarded<PCSetUpOnBlocks_SyncFreeSOR>;
+  pc->ops->setup           = guarded<PCSetUp_SyncFreeSOR>;
+  pc->ops->setuponblocks   = guarded<PCSetUp_SyncFreeSOR>;
   pc->ops->destroy         = guarded<PCDestroy_SyncFreeSOR>;
   pc->ops->reset           = guarded<PCReset_SyncFreeSOR>;
   pc->ops->view            = guarded<PCView_SyncFreeSOR>;
