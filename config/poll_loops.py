@@ -29,7 +29,10 @@ MOST = 400  # a longer way round is no loop that waits
 
 
 def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        sys.exit(f"{command[0]} is not found; it comes with the CUDA toolkit, or with pip's nvidia-cuda-{command[0]}")
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return done.stdout

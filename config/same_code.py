@@ -5,7 +5,8 @@
 
 BEFORE and AFTER are object files, cubins or folders of object files. Kernels are matched by their demangled names, with
 parameters, for each architecture; what differs by file name (anonymous namespaces) does not count. Compared are all
-instructions with their addresses, registers, shared memory and stack; line numbers are not part of these.
+instructions with their addresses, registers, shared memory and stack; line numbers are not part of these. Kernels of
+several files that have one name are compared as a set.
 
 --renames FILE: a line `OLD NEW [WHERE]` for each identifier that has another name in AFTER; a # begins a comment.
 
@@ -13,6 +14,7 @@ Exit status 1 where a kernel has other code, or is in one build only. Needs cuob
 nvidia-cuda-cuobjdump) and c++filt.
 """
 import argparse
+import collections
 import hashlib
 import re
 import subprocess
@@ -24,55 +26,65 @@ USAGE = re.compile(r"(REG:\d+ STACK:\d+ SHARED:\d+ LOCAL:\d+)")
 
 
 def read_renames(path):
-    pairs = []
-    if path:
-        for number, line in enumerate(open(path, encoding="utf-8"), 1):
-            words = line.split("#")[0].split()
-            if len(words) not in (0, 2, 3):
-                sys.exit(f"{path}:{number}: 'OLD NEW [WHERE]' is wanted, not '{line.strip()}'")
-            if words:
-                pairs.append((re.compile(rf"\b{re.escape(words[0])}\b"), words[1]))
-    return pairs
-
-
-def names(mangled, renames):
-    done = subprocess.run(["c++filt"], input="\n".join(mangled), stdout=subprocess.PIPE, text=True, check=True)
-    found = []
-    for name in done.stdout.splitlines():
-        name = re.sub(r"_GLOBAL__N__\w+::|\(anonymous namespace\)::", "", name)
-        for old, new in renames:
-            name = old.sub(new, name)
-        found.append(name)
+    """{old: new}; of several lines for one name the first counts."""
+    found = {}
+    for number, line in enumerate(read_lines(path) if path else [], 1):
+        words = line.split("#")[0].split()
+        if len(words) not in (0, 2, 3):
+            sys.exit(f"{path}:{number}: 'OLD NEW [WHERE]' is wanted, not '{line.strip()}'")
+        if words:
+            found.setdefault(words[0], words[1])
     return found
 
 
-def kernels(place, wanted, renames):
-    """{(architecture, name): digest of the code}"""
+def read_lines(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.readlines()
+    except OSError as error:
+        sys.exit(str(error))
+
+
+def names(mangled, renames):
+    """Without what a file's name or place decides."""
+    done = subprocess.run(["c++filt"], input="\n".join(mangled), stdout=subprocess.PIPE, text=True, check=True)
+    for name in done.stdout.splitlines():
+        name = re.sub(r"_GLOBAL__N__\w+::|\(anonymous namespace\)::", "", name)
+        yield re.sub(r"\w+", lambda word: renames.get(word[0], word[0]), name)
+
+
+def kernels_of(file):
+    """{(architecture, mangled name): lines of its code and what it uses}"""
     code = {}
+    body = architecture = name = None
+    for line in run("cuobjdump", "-sass", str(file)).splitlines():
+        if arch := re.match(r"arch = (\S+)", line):
+            architecture = arch[1]
+        elif head := re.match(r"\s+Function : (\S+)", line):
+            body = code.setdefault((architecture, head[1]), [])
+        elif body is not None and (step := INSTRUCTION.match(line)):
+            body.append(step[1] + " " + step[2])
+    for line in run("cuobjdump", "-res-usage", str(file)).splitlines():
+        if arch := re.search(r"arch = (\S+)", line):
+            architecture = arch[1]
+        elif head := re.match(r"\s*Function (\S+):", line):
+            name = head[1]
+        elif name and (use := USAGE.search(line)):
+            code[architecture, name].append(use[1])
+            name = None
+    return code
+
+
+def kernels(place, wanted, renames):
+    """{(architecture, name): sorted digests of the code}, as kernels of several files may have one name."""
+    found = collections.defaultdict(list)
     for file in objects(place):
-        body = architecture = None
-        for line in run("cuobjdump", "-sass", str(file)).splitlines():
-            if arch := re.match(r"arch = (\S+)", line):
-                architecture = arch[1]
-            elif head := re.match(r"\s+Function : (\S+)", line):
-                body = code.setdefault((architecture, head[1]), [])
-                body.clear()  # the same instantiation in another file
-            elif body is not None and (step := INSTRUCTION.match(line)):
-                body.append(step[1] + " " + step[2])
-        name = architecture = None
-        for line in run("cuobjdump", "-res-usage", str(file)).splitlines():
-            if arch := re.match(r"arch = (\S+)", line):
-                architecture = arch[1]
-            elif head := re.match(r"\s*Function (\S+):", line):
-                name = head[1]
-            elif name and (use := USAGE.search(line)):
-                # without an architecture in the listing there is one only
-                for key in [k for k in code if k[1] == name and architecture in (None, k[0])]:
-                    code[key].append(use[1])
-                name = None
-    readable = names([mangled for _, mangled in code], renames)
-    return {(arch, name): hashlib.sha256("\n".join(body).encode()).hexdigest()
-            for ((arch, _), body), name in zip(code.items(), readable) if re.search(wanted, name)}
+        code = kernels_of(file)
+        for (architecture, mangled), name in zip(code, names([m for _, m in code], renames)):
+            if re.search(wanted, name):
+                text = "\n".join(code[architecture, mangled])
+                found[architecture, name].append(hashlib.sha256(text.encode()).hexdigest())
+    return {key: sorted(digests) for key, digests in found.items()}
 
 
 def main():
@@ -83,7 +95,7 @@ def main():
     parser.add_argument("--kernels", default="")
     options = parser.parse_args()
     before = kernels(options.before, options.kernels, read_renames(options.renames))
-    after = kernels(options.after, options.kernels, [])
+    after = kernels(options.after, options.kernels, {})
     if not before or not after:
         sys.exit(f"no kernel in {options.after if before else options.before}")
     differ = sorted(k for k in before.keys() & after.keys() if before[k] != after[k])

@@ -22,13 +22,14 @@ PetscErrorCode MatGetInfo_SyncFree(Mat F, MatInfoType type, MatInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of a factor on a device come empty where the device does not give them. */
+/* Arrays of a factor come empty where it was not factored or the device does not give them. */
 static PetscErrorCode CheckGiven(Mat F, std::size_t wanted, std::size_t given)
 {
+  const bool device = Data(F)->analysis->cuda;
+
   PetscFunctionBegin;
-  if (given == wanted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(Data(F)->analysis->cuda, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix must be factored: it has %zu of %zu numbers", given, wanted);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "The device gave %zu of %zu numbers of the factor, which must be factored", given, wanted);
+  PetscCheck(given == wanted, PETSC_COMM_SELF, device ? PETSC_ERR_GPU : PETSC_ERR_ARG_WRONGSTATE, "%s has %zu of %zu entries; factor the matrix again", device ? "What the device gives of the factor" : "The factor", given, wanted);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The pivots, in the order of the factorization, as PETSc answers for its own factors. */

@@ -352,7 +352,7 @@ static PetscErrorCode GetBlock(PC pc, Mat *block, PetscBool *parallel)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called by what KSPSolve() calls before it asks for a failure: that of numbers which have changed since is over. */
+/* Clears a failure of numbers that have changed since: KSPSolve() asks for failures before it applies anything. */
 static PetscErrorCode PCSetUp_SyncFreeSOR(PC pc)
 {
   Sor             *sor;

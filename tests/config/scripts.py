@@ -201,6 +201,21 @@ def renames_change_no_code_and_changes_are_told(place):
         expect(done.returncode == code and text in done.stdout, f"{after}: {done.returncode}, {done.stdout}")
     done = place.run(["python3", "config/same_code.py", "before", "renamed"])
     expect(done.returncode == 1 and "only before: sm_90 first(int*)" in done.stdout, done.stdout)
+    # of another file, with the same name
+    for part in ("", "-sass", "-res-usage"):
+        shutil.copy(place.folder / f"other/kernel.cu.o{part}", place.folder / f"renamed/more.cu.o{part}")
+    done = place.run(["python3", "config/same_code.py", "before", "renamed", "--renames", "renames"])
+    expect(done.returncode == 1 and "other code: sm_90 second(int*)" in done.stdout, done.stdout)
+    (place.folder / "renames").write_text("first\n")
+    done = place.run(["python3", "config/same_code.py", "before", "renamed", "--renames", "renames"])
+    expect("renames:1: 'OLD NEW [WHERE]' is wanted" in done.stderr, done.stderr)
+
+
+def the_table_of_names_knows_where_they_are(place):
+    for line in (ROOT / "config/renames.txt").read_text(encoding="utf-8").splitlines():
+        words = line.split("#")[0].split()
+        expect(len(words) in (0, 2, 3), f"'{line}' is no line of that table")
+        expect(len(words) < 3 or (ROOT / words[2]).exists(), f"{words}: there is no such file")
 
 
 TESTS = (
@@ -215,6 +230,7 @@ TESTS = (
     petscs_source_is_checked_where_it_is_already,
     every_release_that_is_built_has_a_checksum,
     renames_change_no_code_and_changes_are_told,
+    the_table_of_names_knows_where_they_are,
 )
 
 

@@ -24,9 +24,8 @@
 /// scope of the system, with a fence between them; the host reads the row, then the name. That it reads the row in the
 /// first call after the launch follows from the launch having ended, which a caller that has looked at x waited for.
 ///
-/// Cost: a wait counts its looks in a register that no other code needs; after 64 in vain it asks the block's shared
-/// memory, where take_turn() has put what there is to know, and in every 64th such round of the block the clock and the
-/// counter.
+/// Cost: a wait counts its looks in a register, which it needs only while it waits. After 64 looks in vain it reads the
+/// block's shared memory, which take_turn() has filled; every 64th such round of the block reads clock and counter.
 
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/cuda/turn_counter.hpp"
