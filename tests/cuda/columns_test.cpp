@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../battery.hpp"
+#include "../types.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
 
@@ -129,7 +130,6 @@ TEST(DeviceColumns, of_planes_over_each_other_are_solved_as_one_by_one)
 }
 
 template <class T> class DeviceColumnsOf : public testing::Test {};
-using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(DeviceColumnsOf, Scalars);
 
 template <class T> void expect_as_one_by_one(const OwnedCsr<T, I>& A)

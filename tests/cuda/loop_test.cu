@@ -194,8 +194,12 @@ protected:
     }
   }
 };
+#ifdef SYNCFREE_FEW_TYPES
+using SomeTypes = AllTypes;
+#else
 using SomeTypes = testing::Types<Types<double, std::int32_t>, Types<float, std::int64_t>,
                                  Types<std::complex<double>, std::int32_t>>;
+#endif
 TYPED_TEST_SUITE(DeviceLoopKernels, SomeTypes);
 
 TYPED_TEST(DeviceLoopKernels, equal_their_sequential_run_on_every_battery_matrix_and_again_with_new_numbers)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../battery.hpp"
+#include "../types.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
 #include "syncfree/cuda/wait_watch.hpp"
@@ -311,7 +312,6 @@ TEST(DeviceWaits, end_in_sweeps)
 
 /// The NaN that stands for "not there yet", as a right-hand side, in each part of a number and in all rows.
 template <class T> class DeviceSentinelOf : public testing::Test {};
-using Scalars = testing::Types<double, float, std::complex<double>, std::complex<float>>;
 TYPED_TEST_SUITE(DeviceSentinelOf, Scalars);
 
 template <class R> void set_sentinel(R* part) { std::memset(part, 0xff, sizeof *part); }

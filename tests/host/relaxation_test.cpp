@@ -17,9 +17,7 @@ namespace syncfree {
 namespace {
 
 template <class C> class Relaxations : public testing::Test {};
-using SomeTypes = testing::Types<Types<double, std::int32_t>, Types<float, std::int64_t>,
-                                 Types<std::complex<double>, std::int64_t>, Types<std::complex<float>, std::int32_t>>;
-TYPED_TEST_SUITE(Relaxations, SomeTypes);
+TYPED_TEST_SUITE(Relaxations, EachScalar);
 
 template <class T, class I>
 void compare(const OwnedCsr<T, I>& A, const std::vector<I>& nodes, double omega, double shift,

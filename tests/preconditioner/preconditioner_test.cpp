@@ -249,11 +249,7 @@ TYPED_TEST(PreconditionerTest, single_storage_errs_like_float)
   EXPECT_TRUE(single->summarize().single_storage);
 }
 
-/// Scalars for which single storage is another type.
 template <class P> class SingleStorageTest : public testing::Test {};
-using DoubleTypes =
-    testing::Types<Types<double, std::int32_t>, Types<std::complex<double>, std::int32_t>, Types<double, std::int64_t>,
-                   Types<std::complex<double>, std::int64_t>>;
 TYPED_TEST_SUITE(SingleStorageTest, DoubleTypes);
 
 TYPED_TEST(SingleStorageTest, tells_what_it_cannot_hold)

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The scalars and indices for which templates are compiled, in one place: all, or SYNCFREE_SCALAR and SYNCFREE_INDEX
-/// where these are defined.
+/// where these are defined. With SYNCFREE_FEW_TYPES, for tests under the sanitizers, it is one real and one complex
+/// scalar, each with another index.
 
 #include <complex>
 #include <cstdint>
@@ -26,6 +27,20 @@
   X(std::int32_t)                  \
   X(std::int64_t)
 
+#ifdef SYNCFREE_FEW_TYPES
+
+#define SYNCFREE_FOR_EACH_SCALAR(X) \
+  X(double, std::int32_t)           \
+  X(std::complex<double>, std::int64_t)
+
+#define SYNCFREE_FOR_EACH_STORAGE(X)                            \
+  X(double, double, std::int32_t)                               \
+  X(double, float, std::int32_t)                                \
+  X(std::complex<double>, std::complex<double>, std::int64_t) \
+  X(std::complex<double>, std::complex<float>, std::int64_t)
+
+#else
+
 #define SYNCFREE_FOR_EACH_SCALAR_WITH(X, I) \
   X(float, I)                               \
   X(double, I)                              \
@@ -47,5 +62,7 @@
 #define SYNCFREE_FOR_EACH_STORAGE(X)              \
   SYNCFREE_FOR_EACH_STORAGE_WITH(X, std::int32_t) \
   SYNCFREE_FOR_EACH_STORAGE_WITH(X, std::int64_t)
+
+#endif
 
 #endif
