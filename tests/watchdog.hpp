@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace syncfree {
 
@@ -44,7 +45,8 @@ private:
 
 inline constexpr int patience = 120;  ///< seconds; sanitizers slow a solve down by up to 50
 
-/// Under a sanitizer config/test.sh asks for less: no large matrix, one team instead of four.
+/// Under a sanitizer config/test.sh asks for less: no large matrix, one team of threads instead of `all`.
 inline bool short_run() { return std::getenv("SYNCFREE_SHORT") != nullptr; }
+inline std::vector<int> teams(std::vector<int> all) { return short_run() ? std::vector<int>{3} : all; }
 
 }  // namespace syncfree

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "battery.hpp"
 #include "oracle.hpp"
+#include "watchdog.hpp"
 
 namespace syncfree {
 namespace {
@@ -80,7 +82,7 @@ TEST(RowChunks, walk_every_row_once_and_wait_for_all_they_read)
   for (const BatteryEntry& entry : battery())
     for (const bool lower : {true, false})
       for (int threads : {1, 2, 3, 8, 40}) {
-        if (!entry.sorted) continue;
+        if (!entry.sorted || (short_run() && std::string(entry.name) == "n_100000")) continue;
         SCOPED_TRACE(std::string(entry.name) + (lower ? " lower " : " upper ") + std::to_string(threads));
         check(triangle<std::int32_t>(entry.name, lower), threads);
         check(triangle<std::int64_t>(entry.name, lower), threads);

@@ -3,12 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
+#include "watchdog.hpp"
 
 /// The library's source once more, in a namespace of its own, for 16-bit indices: a factor with 2^31 entries is too
 /// large for a test.
@@ -21,6 +22,9 @@ using namespace syncfree;
 
 namespace syncfree {
 namespace {
+
+/// Other programs on the same cores do not count.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Row 0 and column 0 full: level 1 fills the whole matrix.
 template <class I> OwnedPattern<I> arrow(I n)
@@ -128,11 +132,11 @@ TEST(SymbolicLimits, a_high_level_costs_nothing_where_nothing_is_filled)
   for (const Kind kind : {Kind::ilu, Kind::icc}) {
     options.kind = kind;
     FactorPattern<I> made;
-    const auto start = std::chrono::steady_clock::now();
+    const double start = processor_seconds();
     ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double seconds = processor_seconds() - start;
     EXPECT_EQ(made.upper_begin.back(), n - 1);
-    EXPECT_LT(seconds.count(), 10);
+    EXPECT_LT(seconds, 10);
   }
 }
 
@@ -153,10 +157,10 @@ TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)
     options.kind = kind;
     options.row_order = options.column_order = order.data();
     FactorPattern<I> made;
-    const auto start = std::chrono::steady_clock::now();
+    const double start = processor_seconds();
     ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(seconds.count(), 10);
+    const double seconds = processor_seconds() - start;
+    EXPECT_LT(seconds, 10);
     if (kind == Kind::icc) continue;  // of a row only what is right of the diagonal
     EXPECT_EQ(made.lower_begin.back() + made.upper_begin.back(), n - 1);
   }
@@ -167,7 +171,7 @@ TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)
 TEST(SymbolicLimits, a_full_lower_triangle_is_not_walked_through)
 {
   using I = std::int32_t;
-  constexpr I n = 5000;
+  const I n = short_run() ? 3000 : 5000;
   std::vector<std::vector<I>> rows(n);
   for (I i = 0; i < n; ++i)
     for (I j = 0; j <= i; ++j) rows[i].push_back(j);
@@ -175,12 +179,12 @@ TEST(SymbolicLimits, a_full_lower_triangle_is_not_walked_through)
   SymbolicOptions<I> options;
   options.levels = 3;
   FactorPattern<I> made;
-  const auto start = std::chrono::steady_clock::now();
+  const double start = processor_seconds();
   ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = processor_seconds() - start;
   EXPECT_EQ(made.lower_begin.back(), n * (n - 1) / 2);
   EXPECT_EQ(made.upper_begin.back(), 0);
-  EXPECT_LT(seconds.count(), 10);
+  EXPECT_LT(seconds, 10);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/symbolic/fill_elimination.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
+#include "watchdog.hpp"
 
 namespace syncfree {
 namespace {
@@ -364,6 +365,7 @@ TYPED_TEST(Symbolic, large_patterns_on_threads_are_what_merging_rows_finds)
   constexpr I n = 1100;
   for (const bool symmetric : {false, true})
     for (int levels = 0; levels <= 4; ++levels) {
+      if (short_run() && symmetric == (levels % 2 == 0)) continue;  // each level once
       SCOPED_TRACE("symmetric " + std::to_string(symmetric) + " levels " + std::to_string(levels));
       Task<I> task;
       task.A = band_with_hubs<I>(7, n, symmetric);

@@ -44,7 +44,7 @@ protected:
     ASSERT_TRUE(status.ok()) << name << ": " << status.message();
     for (const P* problem : {&first, &second}) {
       run_in_sequence(make(*problem, expected));
-      for (int threads : {1, 2, 4}) {
+      for (int threads : teams({1, 2, 4})) {
         ASSERT_TRUE(loop.run(make(*problem, out), threads).ok());
         ASSERT_TRUE(agree(loop.reproducible() || threads == 1, out, expected)) << name << ", threads: " << threads;
       }
