@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs what test.sh leaves out because it takes long: all sizes and rounds under the sanitizers, the tests with PETSc
-# under them, many more damaged files, and times where all cores are busy with other processes. Ends with
+# Runs what test.sh leaves out because it takes long: all sizes, rounds, scalars and indices under the sanitizers, the
+# tests with PETSc under them, many more damaged files, times where all cores are busy with other processes, threads of
+# OpenMP that spin while they wait, and the whole backend cuda, which is only compiled. Ends with
 # `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
@@ -19,10 +20,10 @@ find_petsc
 stage_prefix=nightly- stage_limit=14400
 export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is tested
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
-unset SYNCFREE_SHORT # all sizes, four teams of threads
+unset SYNCFREE_SHORT OMP_WAIT_POLICY # all sizes, four teams of threads; as users have it
 
-step busy-build build_host busy_tests
-gtest_alone busy build/host/busy_tests
+step busy-build build_host "busy_tests host_tests"
+for test in busy host; do gtest_alone $test build/host/${test}_tests; done
 step sanitize-build build build/sanitize all --preset sanitize
 gtest sanitize-core build/sanitize/core_tests
 for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
@@ -37,5 +38,15 @@ echo "damaged files of SYNCFREE_SEED=$SYNCFREE_SEED"
 step sanitize-petsc-build build build/sanitize-petsc petsc_tests --preset sanitize -DSYNCFREE_PETSC=ON \
   -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
 gtest_alone sanitize-petsc build/sanitize-petsc/petsc_tests
+
+find_petsc_cuda
+if [ -n "$PETSC_CUDA_MISSING" ]; then
+  skip cuda-build "$PETSC_CUDA_MISSING"
+elif [ ! -x /usr/local/cuda/bin/nvcc ]; then
+  skip cuda-build "there is no /usr/local/cuda/bin/nvcc"
+else
+  step cuda-build build build/cuda "syncfree_ilu cuda_tests cuda_allocation_tests syncfree_sweep" --preset cuda \
+    -DPETSC_DIR="$PETSC_CUDA_DIR" -DPETSC_ARCH= -DSYNCFREE_KOKKOS=OFF -DCMAKE_CUDA_ARCHITECTURES=90-real
+fi
 
 end_stages

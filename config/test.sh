@@ -29,7 +29,7 @@ build_with_petsc() {  # NAME DIR ARCH BUILD [ARGUMENT...]
 
 with_petsc() {  # NAME DIR ARCH BUILD: the stages that run once for every PETSc
   local name=$1 folder=$PWD/$4 test
-  for test in petsc petsc_allocation; do gtest_alone "$name-$test" "$folder/${test}_tests"; done
+  for test in petsc petsc_allocation; do gtest "$name-$test" "$folder/${test}_tests"; done
   stage "$name-harness" python3 config/harness.py --petsc-dir "$2" --petsc-arch "$3" --jobs $waiting \
     --library "$folder/libsyncfree_ilu.so" --work "$PWD/build/harness-$name"
 }
@@ -44,23 +44,20 @@ find_petsc
 if [ "$petsc_from_user" = no ]; then find_petsc_cuda; else PETSC_CUDA_DIR= PETSC_CUDA_MISSING="PETSC_DIR is set"; fi
 waiting=$((jobs + 1)) # at a time of tests that start many processes: some wait
 export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is tested
+export OMP_WAIT_POLICY=passive # OpenMP's threads that spin would take the cores from the process beside
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 step rules python3 config/rules.py
 stage scripts python3 tests/config/scripts.py
 step build build_host "all syncfree_bench bratu reaction"
-for test in core core_allocation host_allocation; do gtest $test build/host/${test}_tests; done
-gtest_alone host build/host/host_tests
+for test in core core_allocation host_allocation host; do gtest $test build/host/${test}_tests; done
 gtest_kokkos kokkos build/host
 
-step sanitize-build build build/sanitize all --preset sanitize
 export SYNCFREE_SHORT=1 # fewer sizes and rounds where each costs ten times as much
-# single precision and long indices run the same code
-single="HostSolver/float_*:HostSolver/complex_float_*:HostSolver/*_index64.*:Relaxations/1.*:Relaxations/3.*"
-for k in 0 2 4 6; do single="$single:Battery/$k.*:PreconditionerTest/$k.*:Factorize/$k.*:LoopKernels/$k.*"; done
-gtest sanitize-core build/sanitize/core_tests --gtest_filter="-Symbolic/1.*"
-for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
-gtest sanitize-host build/sanitize/host_tests --gtest_filter="-$single"
+step sanitize-build build build/sanitize-few "core_tests core_allocation_tests host_tests host_allocation_tests" \
+  --preset sanitize -DSYNCFREE_FEW_TYPES=ON
+gtest sanitize-core build/sanitize-few/core_tests --gtest_filter="-Symbolic/1.*" # long indices run the same code
+for test in core_allocation host_allocation host; do gtest sanitize-$test build/sanitize-few/${test}_tests; done
 step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" --preset sanitize-thread
 stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
 stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
@@ -82,11 +79,14 @@ fi
 other=()
 if [ -n "$PETSC_CUDA_DIR" ]; then
   export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  # with the backend cuda, where there is a compiler for it; without a device it is only compiled
+  # with the backend cuda, where there is a compiler for it; without a device it is only compiled: some types, quickly
+  fast=
   if [ -x /usr/local/cuda/bin/nvcc ]; then
     more_targets="cuda_tests cuda_allocation_tests syncfree_sweep syncfree_ilu_static"
+    if /usr/local/cuda/bin/nvcc --help | grep -q -e --Ofast-compile; then fast=-Ofast-compile=max; fi
   fi
-  build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DCMAKE_CUDA_ARCHITECTURES=90-real
+  build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DSYNCFREE_FEW_TYPES=ON \
+    -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS=$fast
   for part in with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
   if [ -n "$more_targets" ]; then
     step petsc-3.26-install env PETSC_DIR="$PETSC_CUDA_DIR" PETSC_ARCH= \
