@@ -4,9 +4,8 @@
 ///
 /// A protocol without a flaw needs no limit: a waiter waits only for work that goes on. A flaw (memory that something
 /// else has overwritten, a replay that must not be, an object that two threads use) would be a device that spins for
-/// ever. So a block remembers when one of its waits first lasted longer than some thousand looks, and when that is
-/// `limit` ago one of its threads gives the launch up: it tells the host which row waited, once, and all waits of all
-/// blocks leave as soon as they see it.
+/// ever. So a block remembers when it began, and where one of its threads still waits `limit` later, that thread gives
+/// the launch up: it tells the host which row waited, once, and all waits of all blocks leave as soon as they see it.
 ///   - What leaves a wait for a number goes on with the sentinel, which is a NaN: so is all that is computed from it,
 ///     and publishing makes another NaN of the sentinel, so that what waits for that is served as always. Flags and
 ///     counts tell of data that may be old: what leaves these puts NaN in the place of its sum.
@@ -17,30 +16,37 @@
 ///     of it must have ended (stay_for_others()): none ends while another one may put numbers into its memory. A gate
 ///     that is shut for long even then traps (Patience::last): its page must not be read.
 ///
-/// Memory order. The first look at the clock, the mark of a launch and its record decide nothing but when a wait ends,
-/// and a NaN may be seen in place of a number at any time, so relaxed accesses are enough for all of them. A launch is
-/// named by its number, which follows from the ticket, so that nothing has to be set back; in a cluster a block that
-/// does not know its ticket yet sees `unknown` and goes on waiting. The record's row is written after its name, at the
-/// scope of the system, with a fence between them; the host reads the row, then the name. That it reads the row in the
-/// first call after the launch follows from the launch having ended, which a caller that has looked at x waited for.
+/// Memory order. The mark of a launch and its record decide nothing but when a wait ends, and a NaN may be seen in
+/// place of a number at any time, so relaxed accesses are enough for both. A launch is named by its number, which
+/// follows from the ticket, so that nothing has to be set back; in a cluster a block that does not know its ticket yet
+/// sees `unknown` and goes on waiting. The record's row is written after its name, at the scope of the system, with a
+/// fence between them; the host reads the row, then the name. That it reads the row in the first call after the launch
+/// follows from the launch having ended, which a caller that has looked at x waited for.
 ///
 /// Cost: a wait counts its looks in a register, which it needs only while it waits. After 64 looks in vain it reads the
-/// block's shared memory, which take_turn() has filled; every 64th such round of the block reads clock and counter.
+/// block's shared memory, which take_turn() has filled, and the clock; in half a millisecond of each eight, when each
+/// thread that waits passes here some times, the counter, too.
 
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/cuda/turn_counter.hpp"
 
 namespace syncfree::cuda {
 
+inline __device__ unsigned long long nanoseconds()
+{
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
 /// What a block knows of its launch.
 struct WaitPlace {
   TurnCounter* counter;
   unsigned long long ticket;  ///< of the block or of its cluster; `unknown` while that is on its way
-  unsigned long long since;   ///< when a wait had lasted long; 0: none has
+  unsigned long long since;   ///< when the block began
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
   unsigned long long ended;   ///< of a block that is watched: 1: there is nothing left to wait for
   long long row;              ///< of the block, for waits that do not name theirs
-  unsigned long long rounds;  ///< of looks in vain, by all threads; some may be missed
   unsigned tickets;           ///< of a launch
   unsigned drops;             ///< of tests: 0 where no publication is to be left out
 
@@ -51,7 +57,8 @@ struct WaitPlace {
   {
     counter = of;
     tickets = tickets_a_launch;
-    since = over = ended = rounds = 0;
+    since = nanoseconds();
+    over = ended = 0;
 #ifdef SYNCFREE_TEST_HOOKS
     drops = look_at(&of->drop);
 #endif
@@ -97,13 +104,6 @@ inline __device__ bool drops_publication()
 }
 #endif
 
-inline __device__ unsigned long long nanoseconds()
-{
-  unsigned long long now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
 /// By any thread; the first one tells the host. `row`: that waits in vain.
 inline __device__ void give_launch_up(long long row)
 {
@@ -117,15 +117,12 @@ inline __device__ void give_launch_up(long long row)
   tell_host(&record->row, static_cast<unsigned long long>(row) + 1);
 }
 
-/// Has the block at hand? The first that asks begins to count.
-inline __device__ bool has_waited_too_long()
+/// Did the block at hand begin longer ago than a wait may last?
+inline __device__ bool has_waited_too_long(unsigned long long now)
 {
-  WaitPlace& own = wait_place();
+  const WaitPlace& own = wait_place();
   const unsigned long long limit = look_at(&own.counter->limit);
-  if (limit == 0) return false;
-  const unsigned long long now = nanoseconds(), since = look_in_block(&own.since);
-  if (since == 0) tell_block(&own.since, now);
-  return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(limit);
+  return limit != 0 && static_cast<long long>(now - own.since) >= static_cast<long long>(limit);
 }
 
 /// Nanoseconds that a block which has given up waits for numbers of its block and cluster (longer than a block takes
@@ -143,16 +140,15 @@ inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
 /// Makes own.over known where the launch has been given up, or gives it up. In a block that does not know of it.
 __device__ __forceinline__ void look_at_clock(long long row)
 {
-  constexpr unsigned rounds_a_clock = 64;  // so many for each that asks more than shared memory
+  constexpr unsigned part = 19, parts = 16;  // 2^19 ns of each sixteen times as many, not to load the counter's line
   WaitPlace& own = wait_place();
-  const unsigned long long rounds = look_in_block(&own.rounds) + 1;
-  tell_block(&own.rounds, rounds);
-  if (rounds % rounds_a_clock != 0 || look_in_block(&own.ticket) == WaitPlace::unknown) return;
+  const unsigned long long now = nanoseconds();
+  if ((now >> part) % parts != 0 || look_in_block(&own.ticket) == WaitPlace::unknown) return;
   if (look_at(&own.counter->given_up) != own.launch()) {
-    if (!has_waited_too_long()) return;
+    if (!has_waited_too_long(now)) return;
     give_launch_up(row < 0 ? own.row : row);
   }
-  tell_block(&own.over, nanoseconds());
+  tell_block(&own.over, now);
 }
 
 template <Patience patience, Clock clock> __device__ bool ask_clock(long long row)
