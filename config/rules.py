@@ -29,6 +29,23 @@ CORE_ROOMS = {
     "plan": "support/|pattern/|schedule/|choose/device_model",
 }
 
+# The same for src/cuda: a room is a stage of the data's walk, and a folder of solve one algorithm. What of solve stands
+# in no such folder is what all of these have in common.
+CUDA_ROOMS = {
+    "base": "base/",
+    "sync": "base/|sync/",
+    "analysis": "base/|sync/|analysis/",
+    "factor": "base/|sync/|analysis/|factor/|solve/solver",  # the one of L finds pivots of the factorization
+    "sweep": "base/|sync/|analysis/|factor/|sweep/",
+    "solve": r"base/|sync/|analysis/|solve/\w+\.",
+    "solve/level_order": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/",
+    "solve/merged": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/|solve/merged/",
+    "solve/tiled": r"base/|sync/|analysis/|solve/\w+\.|solve/tiled/|solve/wavefront/wavefront",
+    "solve/wavefront": r"base/|sync/|analysis/|solve/\w+\.|solve/wavefront/",
+    "solve/baselines": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/|solve/baselines/",
+    "backend": "",
+}
+
 # (files that a rule is for, what they must not include, why); device is what may see CUDA
 DEVICE = r"src/cuda/|include/syncfree/cuda/|plugin/.*cuda|tests/(cuda|bench)/"
 INCLUDES = [
@@ -38,12 +55,17 @@ INCLUDES = [
     (r"src/core/", r"(\.\./)*(host|cuda|kokkos)/|omp\.h", "core knows no backend"),
     *((rf"src/core/{room}/", rf"core/(?!{seen})", f"the room {room} of core sees {seen.replace('|', ', ')}")
       for room, seen in CORE_ROOMS.items()),
+    *((rf"src/cuda/{room}/[^/]+$", rf"cuda/(?!std/|atomic|{seen})", f"the room {room} of cuda sees only {seen}")
+      for room, seen in CUDA_ROOMS.items()),
     (r"src/host/", r"(\.\./)*(cuda|kokkos)/", "backends do not know each other"),
     (r"src/cuda/", r"(\.\./)*(host|kokkos)/", "backends do not know each other"),
     (r"src/kokkos/", r"(\.\./)*(host|cuda)/", "backends do not know each other"),
     (r"plugin/", r"(\.\./)*(src|core|host)/", "plugin includes the public headers only"),
 ]
 ORDERS = r"memory_order|__ATOMIC_|cuda::atomic|omp\s+(atomic|flush)|ld\.acquire|st\.release"
+BESIDE_LANGUAGE = r"\batomic[A-Z]\w+\(|\basm\b|\b__(ldcg|ldcv|stcg|threadfence)\w*\("
+# where memory order is explained
+EXPLAINED = r"include/syncfree/(ready\.hpp|cuda/ready/)|src/cuda/sync/"
 PETSC_STYLE = ("plugin/", "examples/", "tests/petsc/", "tests/install/")  # PETSc does not break lines
 
 # PETSc is C, through which no exception may pass (plugin/guard.hpp): what it is given to call, and what it exports
@@ -74,8 +96,12 @@ def breaches(name, text):
         for files, forbidden, why in INCLUDES:
             if re.match(files, name) and re.match(forbidden, header):
                 yield f"includes {header}: {why}"
-    if code and re.search(ORDERS, text) and not name.endswith(("/ready.hpp", "/ready.cuh")):
-        yield "names a memory order; only ready.hpp and ready.cuh do"
+    if code and re.search(ORDERS, text) and not re.match(EXPLAINED, name):
+        yield "names a memory order; only ready.hpp and the folder ready do"
+    if re.match("src/|include/", name) and re.search(BESIDE_LANGUAGE, re.sub(r"//.*", "", text)) and not re.match(
+        EXPLAINED, name
+    ):
+        yield "has an atomic operation or inline assembly; only the folders ready and sync do"
     if name.startswith("plugin/") and code:
         yield from unguarded(text)
     if name.endswith(".sh") and re.search(r"^[^#\n]*(/tmp\b|\bTMPDIR\b(?!=))", text, re.M):
@@ -100,8 +126,9 @@ def main():
     found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
     for path in SOURCES:
         name = path.relative_to(ROOT).as_posix()
-        if re.match(r"src/core/(?!(?:%s)/)" % "|".join(CORE_ROOMS), name):
-            found.append(f"{name}: is in no room of core")
+        for part, rooms in (("core", CORE_ROOMS), ("cuda", CUDA_ROOMS)):
+            if name.startswith(f"src/{part}/") and name[len(f"src/{part}/"):].rpartition("/")[0] not in rooms:
+                found.append(f"{name}: is in no room of {part}")
         found += [f"{name}: {breach}" for breach in breaches(name, path.read_text(encoding="utf-8"))]
     print("\n".join(found) or f"{len(SOURCES)} files keep the rules")
     return bool(found)

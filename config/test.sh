@@ -83,7 +83,7 @@ if [ -n "$PETSC_CUDA_DIR" ]; then
   fast=
   if [ -x /usr/local/cuda/bin/nvcc ]; then
     more_targets="cuda_tests cuda_allocation_tests syncfree_sweep syncfree_ilu_static"
-    if /usr/local/cuda/bin/nvcc --help | grep -q -e --Ofast-compile; then fast=--Ofast-compile=max; fi
+    if /usr/local/cuda/bin/nvcc --help | grep -q -e --Ofast-compile; then fast=-Ofast-compile=max; fi
   fi
   build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DSYNCFREE_FEW_TYPES=ON \
     -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS=$fast

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the tests of loops share: a matrix with its triangles by rows and by columns, the kernels of loops.hpp with
-/// their numbers, and how to compare what they write.
+/// What the tests of loops share: a matrix with its triangles by rows and by columns, the kernels of
+/// syncfree/loop/loops.hpp with their numbers, and how to compare what they write.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 
 #include "battery.hpp"
 #include "oracle.hpp"
-#include "syncfree/loop_trace.hpp"
-#include "syncfree/loops.hpp"
+#include "syncfree/loop/loops.hpp"
+#include "syncfree/loop/trace.hpp"
 #include "syncfree/scalar.hpp"
 
 namespace syncfree {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "syncfree/loop_body.hpp"
-#include "syncfree/loop_trace.hpp"
+#include "syncfree/loop/body.hpp"
+#include "syncfree/loop/trace.hpp"
 
 namespace syncfree {
 

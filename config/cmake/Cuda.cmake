@@ -49,7 +49,7 @@ if(SYNCFREE_CUDA_MISSING AND SYNCFREE_CUDA STREQUAL ON)
 endif()
 
 function(add_cuda_backend target)
-  file(GLOB sources CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS src/cuda/*/*.cu src/cuda/*/*.cpp src/cuda/solve/*/*.cu)
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} PRIVATE src)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
@@ -84,7 +84,7 @@ else()
   add_cuda_backend(cuda)
   set_target_properties(cuda PROPERTIES EXCLUDE_FROM_ALL ${SYNCFREE_PETSC}) # then only tests need it
   if(SYNCFREE_PETSC)
-    target_compile_definitions(cuda PUBLIC SYNCFREE_TEST_HOOKS) # of turns.cuh: a kernel can leave a publication out
+    target_compile_definitions(cuda PUBLIC SYNCFREE_TEST_HOOKS) # a kernel can leave a publication out: ticket.cuh
     add_cuda_backend(cuda_plugin)
     name_petsc_scalar(cuda_plugin)
   endif()

@@ -66,7 +66,8 @@ foreach(program host_tests ${kokkos_tests} ${cuda_tests})
   target_sources(${program} PRIVATE tests/${folder}/backend.cpp $<TARGET_OBJECTS:preconditioner_contract>)
 endforeach()
 
-file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include CONFIGURE_DEPENDS include/syncfree/*.hpp)
+file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include CONFIGURE_DEPENDS include/syncfree/*.hpp
+  include/syncfree/loop/*.hpp)
 foreach(header ${headers})
   string(MAKE_C_IDENTIFIER ${header} id)
   file(CONFIGURE OUTPUT headers/${id}.cpp CONTENT "#include \"${header}\"\n#include \"${header}\"\n")

@@ -9,7 +9,7 @@
   still old, so whoever parallelizes it by hand has to order both. Here nobody does: the struct Smooth is the sequential
   loop and nothing else, and Loop finds out which points wait for which.
 */
-#include <syncfree/loop.hpp>
+#include <syncfree/loop/loop.hpp>
 
 #if defined(__CUDACC__)
 #include <syncfree/cuda/loop.cuh>
@@ -48,8 +48,8 @@ static std::vector<double> numbers(int count)
 }
 
 #if defined(__CUDACC__)
-// The same struct as a kernel. The trace takes the body whose index arrays the host can read (this one has none), a run the
-// body whose arrays are all on the device.
+// The same struct as a kernel. The trace takes the body whose index arrays the host can read (this one has none), a run
+// the body whose arrays are all on the device.
 static bool smooth_on_device(const Smooth &body, int sweeps)
 {
   const std::size_t bytes = body.x_.length * sizeof(double);

@@ -1,12 +1,13 @@
 #pragma once
 
-/// ILU(0) of the strategy `loop`: the textbook's loop over rows (loops.hpp), made parallel by the facility of loop.hpp.
+/// ILU(0) of the strategy `loop`: the textbook's loop over rows (syncfree/loop/loops.hpp), made parallel by the
+/// facility of syncfree/loop/loop.hpp.
 
 #include <vector>
 
 #include "syncfree/factor.hpp"
-#include "syncfree/loop.hpp"
-#include "syncfree/loops.hpp"
+#include "syncfree/loop/loop.hpp"
+#include "syncfree/loop/loops.hpp"
 
 namespace syncfree {
 

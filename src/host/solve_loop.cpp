@@ -1,5 +1,6 @@
 /// `loop`: the triangular solve by rows as a textbook writes it, made parallel by the facility of
-/// include/syncfree/loop.hpp (Somo and Cheshmi 2025): a trace of the sequential loop says which rows wait for which.
+/// include/syncfree/loop/loop.hpp (Somo and Cheshmi 2025): a trace of the sequential loop says which rows wait for
+/// which.
 ///
 /// A hand-written solver would know what the trace finds: this strategy is here to measure what that costs.
 
@@ -9,8 +10,8 @@
 
 #include "core/support/instantiate.hpp"
 #include "strategies.hpp"
-#include "syncfree/loop.hpp"
-#include "syncfree/loops.hpp"
+#include "syncfree/loop/loop.hpp"
+#include "syncfree/loop/loops.hpp"
 
 namespace syncfree {
 namespace {

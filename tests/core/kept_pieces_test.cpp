@@ -1,4 +1,4 @@
-#include "syncfree/cuda/kept_pieces.hpp"
+#include "syncfree/cuda/detail/kept_pieces.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "../battery.hpp"
 #include "device_support.hpp"
-#include "syncfree/cuda/memory_pool.hpp"
+#include "syncfree/cuda/detail/memory_pool.hpp"
 
 namespace {
 

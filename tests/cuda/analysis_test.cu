@@ -14,12 +14,12 @@
 #include "core/plan/courier_cut.hpp"
 #include "core/plan/star_plan.hpp"
 #include "core/schedule/row_reach.hpp"
-#include "cuda/factor_pattern.hpp"
-#include "cuda/ghost_plan.cuh"
-#include "cuda/levels.hpp"
-#include "cuda/merge_plan.hpp"
-#include "cuda/nodes.hpp"
-#include "cuda/same_rows.hpp"
+#include "cuda/analysis/factor_pattern.hpp"
+#include "cuda/analysis/inodes.hpp"
+#include "cuda/analysis/levels.hpp"
+#include "cuda/analysis/same_rows.hpp"
+#include "cuda/solve/merged/plan.hpp"
+#include "cuda/solve/tiled/plan.cuh"
 #include "syncfree/cuda.hpp"
 
 namespace syncfree::cuda {
@@ -224,7 +224,7 @@ template <class I> OwnedPattern<I> points(I count, const std::vector<I>& unknown
   return pattern_of(rows);
 }
 
-/// Nodes as nodes.hpp says, by brute force.
+/// Nodes as cuda/analysis/inodes.hpp says, by brute force.
 template <class I> struct NodesOfHost {
   int size = 0;
   std::vector<I> first, before, level_begin, row;

@@ -6,7 +6,7 @@
 #include "../battery.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
-#include "syncfree/cuda/context.hpp"
+#include "syncfree/cuda/detail/context.hpp"
 
 namespace syncfree {
 namespace {

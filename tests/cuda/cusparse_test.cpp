@@ -10,7 +10,7 @@
 #include "../battery.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
-#include "cuda/cusparse_spsv.hpp"
+#include "cuda/solve/baselines/cusparse_spsv.hpp"
 #include "device_support.hpp"
 
 namespace syncfree {

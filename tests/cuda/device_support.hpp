@@ -12,7 +12,7 @@
 #include "../no_tiles.hpp"
 #include "../oracle.hpp"
 #include "syncfree/cuda.hpp"
-#include "syncfree/cuda/memory_pool.hpp"
+#include "syncfree/cuda/detail/memory_pool.hpp"
 #include "syncfree/strategy.hpp"
 
 namespace syncfree {

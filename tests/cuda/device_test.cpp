@@ -12,7 +12,7 @@
 #include "../battery.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
-#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/detail/device.hpp"
 
 namespace syncfree {
 namespace {

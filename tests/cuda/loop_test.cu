@@ -1,6 +1,6 @@
-/// Sync-free loops on the device: the kernels of loops.hpp give what their sequential text gives on the host, bit by
-/// bit where no two iterations add to one entry (this file is compiled without contraction to fused operations); random
-/// loops and chains inside warps run as their text says; errors are the host's.
+/// Sync-free loops on the device: the kernels of syncfree/loop/loops.hpp give what their sequential text gives on the
+/// host, bit by bit where no two iterations add to one entry (this file is compiled without contraction to fused
+/// operations); random loops and chains inside warps run as their text says; errors are the host's.
 
 #include "syncfree/cuda/loop.cuh"
 
@@ -19,8 +19,8 @@
 #include "../loop_script.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
-#include "cuda/number.cuh"
-#include "syncfree/loops.hpp"
+#include "cuda/base/scalar.cuh"
+#include "syncfree/loop/loops.hpp"
 
 namespace syncfree::cuda {
 namespace {

@@ -10,7 +10,7 @@
 #include "../types.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
-#include "syncfree/cuda/device.hpp"
+#include "syncfree/cuda/detail/device.hpp"
 
 namespace syncfree {
 namespace {

@@ -12,7 +12,7 @@
 #include "../types.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
-#include "syncfree/cuda/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_watch.hpp"
 
 namespace syncfree {
 namespace {

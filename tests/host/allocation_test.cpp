@@ -12,8 +12,8 @@
 
 #include "../battery.hpp"
 #include "../watchdog.hpp"
-#include "syncfree/loop.hpp"
-#include "syncfree/loops.hpp"
+#include "syncfree/loop/loop.hpp"
+#include "syncfree/loop/loops.hpp"
 #include "syncfree/relaxation.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"

@@ -1,7 +1,7 @@
-/// The kernels of loops.hpp on the battery: on threads they give what their sequential text gives, bit by bit where no
-/// two threads add to one entry; and that text gives what the library's own factorization and solves do.
+/// The kernels of syncfree/loop/loops.hpp on the battery: on threads they give what their sequential text gives, bit by
+/// bit where no two threads add to one entry; and that text gives what the library's own factorization and solves do.
 
-#include "syncfree/loops.hpp"
+#include "syncfree/loop/loops.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "../oracle.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
-#include "syncfree/loop.hpp"
+#include "syncfree/loop/loop.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree {

@@ -1,7 +1,7 @@
 /// Sync-free loops in the small: what the trace takes down, what it refuses, which iterations wait for which, and that
 /// random loops run as their sequential text says.
 
-#include "syncfree/loop.hpp"
+#include "syncfree/loop/loop.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "../loop_script.hpp"
 #include "../watchdog.hpp"
-#include "syncfree/loops.hpp"
+#include "syncfree/loop/loops.hpp"
 
 namespace syncfree {
 namespace {

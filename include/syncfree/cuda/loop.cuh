@@ -1,6 +1,7 @@
 #pragma once
 
-/// Sync-free loops on the device: the body of loop_body.hpp, traced on the host as loop.hpp does, run as a kernel.
+/// Sync-free loops on the device: the body of syncfree/loop/body.hpp, traced on the host as syncfree/loop/loop.hpp
+/// does, run as a kernel.
 ///
 ///   SpmvCsr<double, int> body(pattern, a, x, y);   // pattern in host memory; a, x, y in device memory
 ///   cuda::DeviceLoop<SpmvCsr<double, int>> loop;
@@ -29,14 +30,14 @@
 #include <vector>
 
 #include "syncfree/busy.hpp"
-#include "syncfree/cuda/device.hpp"
-#include "syncfree/cuda/graph_holds.hpp"
-#include "syncfree/cuda/launch.hpp"
+#include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/cuda/detail/graph_holds.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/detail/wait_watch.hpp"
 #include "syncfree/cuda/ready.cuh"
-#include "syncfree/cuda/wait_watch.hpp"
-#include "syncfree/loop_body.hpp"
-#include "syncfree/loop_plan.hpp"
-#include "syncfree/loop_trace.hpp"
+#include "syncfree/loop/body.hpp"
+#include "syncfree/loop/plan.hpp"
+#include "syncfree/loop/trace.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {
@@ -156,7 +157,8 @@ template <class T> __device__ T nan_of()
   else return T(NAN, NAN);
 }
 
-/// An entry in an iteration that does not get what it waits for (turns.cuh): it is NaN, read and written.
+/// An entry in an iteration that does not get what it waits for (syncfree/cuda/ready/ticket.cuh): it is NaN, read and
+/// written.
 template <class T> struct LeftPlace {
   using Number = T;
   T* entry;

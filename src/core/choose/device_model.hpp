@@ -1,9 +1,9 @@
 #pragma once
 
 /// What `auto` takes a device to be: the constants of its model, which is in strategy.cpp, tiling.cpp and
-/// cuda/solve_courier_lines.cu. Microseconds on an H200, if nothing else is said, of one triangle unless they are said
-/// to be of both. `config/calibrate.sh` times a device and fits those of solves, but for tiles, and of the plan of
-/// `merged`. A constant a line, as that wants it.
+/// cuda/solve/wavefront/solve_wavefront.cu. Microseconds on an H200, if nothing else is said, of one triangle unless
+/// they are said to be of both. `config/calibrate.sh` times a device and fits those of solves, but for tiles, and of
+/// the plan of `merged`. A constant a line, as that wants it.
 
 namespace syncfree {
 

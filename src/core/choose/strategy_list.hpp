@@ -1,9 +1,9 @@
 #pragma once
 
-/// The list of strategies: name, whether runs are bitwise reproducible, one line for people.
-/// src/host/make_solver.cpp turns each line of the host into a call of make_<name>, src/cuda/make_solver.hpp each of
-/// the device; `kokkos` is a whole preconditioner of its own. Both are listed where the build has them. A name may
-/// stand in several lists: then the matrix decides where it runs.
+/// The list of strategies: name, whether runs are bitwise reproducible, one line for people. src/host/make_solver.cpp
+/// turns each line of the host into a call of make_<name>, src/cuda/solve/make_solver.hpp each of the device; `kokkos`
+/// is a whole preconditioner of its own. Both are listed where the build has them. A name may stand in several lists:
+/// then the matrix decides where it runs.
 
 #define SYNCFREE_HOST_STRATEGIES(X)                                             \
   X(serial, true, "rows one after the other: the reference")                    \

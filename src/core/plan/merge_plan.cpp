@@ -1,4 +1,4 @@
-/// What merge_plan.hpp declares.
+/// What cuda/solve/merged/plan.hpp declares.
 
 #include "merge_plan.hpp"
 

@@ -22,8 +22,8 @@
 
 #include "../generate.hpp"
 #include "core/plan/block_plan.hpp"
-#include "cuda/make_solver.hpp"
-#include "cuda/rectangle.cuh"
+#include "cuda/solve/baselines/rectangle.cuh"
+#include "cuda/solve/make_solver.hpp"
 #include "triangles.hpp"
 
 namespace {

@@ -1,0 +1,88 @@
+#pragma once
+
+/// Host memory that kernels write to and the host looks at without asking CUDA: what a launch has to report is seen by
+/// a later call that waits for nothing.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "syncfree/cuda/detail/device.hpp"
+
+namespace syncfree::cuda {
+
+/// Lines of such memory, for all devices, for as long as the process lives.
+class HostLines {
+public:
+  static constexpr std::size_t bytes_of_line = 64;
+
+  static HostLines& all()
+  {
+    static HostLines& lines = *new HostLines;
+    return lines;
+  }
+
+  /// A line whose bytes are not set. Returns CUDA's error where there is no such memory.
+  cudaError_t take(void** line)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const cudaError_t error = idle_.empty() ? make() : cudaSuccess;
+    if (error != cudaSuccess) return error;
+    *line = idle_.back();
+    idle_.pop_back();
+    return error;
+  }
+
+  void put(void* line)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(line);  // needs no memory: make() has reserved it
+  }
+
+private:
+  static constexpr std::size_t lines_of_page = 1024;
+
+  HostLines() = default;
+
+  cudaError_t make()
+  {
+    idle_.reserve((pages_ + 1) * lines_of_page);
+    void* page = nullptr;
+    const cudaError_t error =
+        cudaHostAlloc(&page, lines_of_page * bytes_of_line, cudaHostAllocPortable | cudaHostAllocMapped);
+    if (error != cudaSuccess) return error;
+    for (std::size_t k = 0; k < lines_of_page; ++k) idle_.push_back(static_cast<char*>(page) + k * bytes_of_line);
+    ++pages_;
+    return error;
+  }
+
+  std::mutex mutex_;
+  std::vector<void*> idle_;
+  std::size_t pages_ = 0;
+};
+
+/// A word with a line of its own. No kernel that may write to it is under way when it ends. Throws Failure.
+class HostWord {
+public:
+  HostWord()
+  {
+    void* line;
+    check(HostLines::all().take(&line), "cudaHostAlloc");
+    word_ = static_cast<unsigned*>(line);
+    set(0);
+  }
+  HostWord(const HostWord&) = delete;
+  HostWord& operator=(const HostWord&) = delete;
+  ~HostWord() { HostLines::all().put(word_); }
+
+  unsigned* there() const { return word_; }  ///< for kernels
+  unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }
+  void set(unsigned v) { *static_cast<volatile unsigned*>(word_) = v; }
+
+private:
+  unsigned* word_;
+};
+
+}  // namespace syncfree::cuda

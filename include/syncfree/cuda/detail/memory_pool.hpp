@@ -1,0 +1,266 @@
+#pragma once
+
+/// Memory of the device for arrays that come and go: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and
+/// an analysis makes more than a hundred arrays. A pool of CUDA's keeps what was freed. What is idle is at most a 32nd
+/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other; small arrays, 64 MB and a 1024th
+/// of the memory at most, are not even given to that pool. Who frees would have to wait for the kernels that still use
+/// the array; so arrays are left until there are many, and then one wait does for all.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "syncfree/cuda/detail/context.hpp"
+#include "syncfree/cuda/detail/kept_pieces.hpp"
+
+namespace syncfree::cuda {
+
+/// Of one device; lives as long as the process.
+class MemoryPool {
+public:
+  /// Of the device at hand; nullptr where there is none.
+  static MemoryPool* of_device()
+  {
+    static std::mutex& mutex = *new std::mutex;
+    static auto& pools = *new std::map<int, MemoryPool*>;
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return nullptr;
+    const std::lock_guard<std::mutex> lock(mutex);
+    MemoryPool*& pool = pools[device];
+    if (!pool) pool = new MemoryPool(device);
+    return pool;
+  }
+
+  /// While one lives, threads that want to free memory wait: the device must not be waited for while a stream is
+  /// recorded, by whichever thread. A program that records solves itself must not make or destroy others meanwhile.
+  class Keeping {
+    std::lock_guard<std::mutex> lock_{mutex()};
+    static std::mutex& mutex()
+    {
+      static std::mutex& all = *new std::mutex;
+      return all;
+    }
+  };
+
+  /// cudaDeviceSynchronize(), when nobody here records; of all of the device's green contexts, whichever is at hand.
+  static cudaError_t wait_for_device()
+  {
+    const Keeping all;
+    int device = 0;
+    cudaError_t error = cudaDeviceSynchronize();
+    if (error == cudaSuccess) error = cudaGetDevice(&device);
+    if (error != cudaSuccess) return error;
+    const InPrimaryContext primary(device);
+    return primary.came_from_another() ? cudaDeviceSynchronize() : cudaSuccess;
+  }
+
+  /// Bytes that all arrays have, and from now on the most that they have at once.
+  std::int64_t begin_peak()
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return most_held_ = held_;
+  }
+  std::int64_t peak()
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return most_held_;
+  }
+
+  /// May be used in any stream on return.
+  cudaError_t allocate(void** memory, std::size_t bytes)
+  {
+    const cudaError_t error = pool_ ? allocate_from_pool(memory, bytes) : cudaMalloc(memory, bytes);
+    if (error != cudaSuccess) return error;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_ += static_cast<std::int64_t>(bytes);
+    most_held_ = std::max(most_held_, held_);
+    return error;
+  }
+
+  /// Kernels may still use it. On whichever device the caller is.
+  void free(void* memory, std::size_t bytes)
+  {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      held_ -= static_cast<std::int64_t>(bytes);
+    }
+    if (pool_) return leave(memory, bytes);
+    (void)cudaFree(memory);
+  }
+
+  /// Waits for the device; what was freed can be had again.
+  cudaError_t free_left()
+  {
+    Batch all;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      all = std::exchange(left_, Batch());
+    }
+    return free(all);
+  }
+
+  /// All that is idle goes to CUDA, for others. Waits for the device.
+  cudaError_t give_back()
+  {
+    const cudaError_t error = free_left();
+    if (!pool_) return error;
+    std::size_t bytes;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      bytes = kept_.empty([&](void* piece) { (void)cudaFreeAsync(piece, stream_); });
+    }
+    count(-static_cast<std::int64_t>(bytes));
+    (void)cudaStreamSynchronize(stream_);  // then all has been freed
+    (void)cudaMemPoolTrimTo(pool_, 0);
+    return error;
+  }
+
+  /// Of small pieces, from CUDA's pool. With 0 each array comes from there, for tools that follow them.
+  void keep_at_most(std::size_t bytes)
+  {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      kept_.keep_at_most(bytes);
+    }
+    (void)give_back();
+  }
+
+private:
+  cudaError_t allocate_from_pool(void** memory, std::size_t bytes)
+  {
+    const std::size_t capacity = KeptPieces::capacity_for(bytes);
+    if ((*memory = take_kept(capacity)) != nullptr) return cudaSuccess;
+    cudaError_t error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
+    if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
+      (void)cudaGetLastError();
+      (void)give_back();
+      error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
+    }
+    if (error != cudaSuccess) return error;
+    count(static_cast<std::int64_t>(capacity));
+    error = cudaStreamSynchronize(stream_);
+    if (error != cudaSuccess) leave(*memory, bytes);
+    return error;
+  }
+
+  void leave(void* memory, std::size_t bytes)
+  {
+    Batch full;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      left_.add({memory, KeptPieces::capacity_for(bytes)});
+      if (left_.is_full(most_left_)) full = std::exchange(left_, Batch());
+    }
+    if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
+  }
+
+  static constexpr std::size_t most_kept = 64 << 20, least_left = 32 << 20;  ///< bytes
+  struct Piece {
+    void* memory;
+    std::size_t bytes;
+  };
+  /// Freed, and perhaps still in use.
+  struct Batch {
+    static constexpr std::size_t most = 64;
+    std::array<Piece, most> piece;
+    std::size_t count = 0, bytes = 0;
+
+    void add(const Piece& freed)
+    {
+      piece[count++] = freed;
+      bytes += freed.bytes;
+    }
+    bool is_full(std::size_t most_bytes) const { return count == most || bytes >= most_bytes; }
+  };
+
+  /// Bytes of the device at hand; 0 where that cannot be told.
+  static std::size_t memory_of_device()
+  {
+    std::size_t free = 0, total = 0;
+    return cudaMemGetInfo(&free, &total) == cudaSuccess ? total : 0;
+  }
+
+  explicit MemoryPool(int device) : MemoryPool(device, memory_of_device()) {}
+
+  MemoryPool(int device, std::size_t total)
+      : device_(device), most_left_(std::max(least_left, total / 512)), kept_(std::min(most_kept, total / 1024))
+  {
+    int supported = 0;
+    (void)cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device);
+    cudaMemPoolProps of = {};
+    of.allocType = cudaMemAllocationTypePinned;
+    of.location.type = cudaMemLocationTypeDevice;
+    of.location.id = device;
+    const InPrimaryContext lasting(device);
+    if (!supported || total == 0 || cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess ||
+        cudaMemPoolCreate(&pool_, &of) != cudaSuccess) {
+      pool_ = nullptr;
+      (void)cudaGetLastError();
+      return;
+    }
+    spare_ = static_cast<std::int64_t>(total / 32);
+    count(0);
+  }
+
+  /// cudaDeviceSynchronize()'s error.
+  cudaError_t free(const Batch& batch)
+  {
+    int current = device_;
+    (void)cudaGetDevice(&current);
+    if (current != device_) (void)cudaSetDevice(device_);
+    const cudaError_t error = wait_for_device();
+    std::size_t bytes = 0;
+    for (std::size_t k = 0; k < batch.count; ++k)
+      if (!keep(batch.piece[k])) {
+        (void)cudaFreeAsync(batch.piece[k].memory, stream_);
+        bytes += batch.piece[k].bytes;
+      }
+    if (bytes > 0) {
+      (void)cudaStreamSynchronize(stream_);  // else others find no memory that CUDA has not yet seen freed
+      count(-static_cast<std::int64_t>(bytes));
+    }
+    if (current != device_) (void)cudaSetDevice(current);
+    return error;
+  }
+
+  void* take_kept(std::size_t capacity)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return kept_.take(capacity);
+  }
+
+  bool keep(const Piece& idle)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return kept_.put(idle.memory, idle.bytes);
+  }
+
+  /// CUDA keeps what is used and what `threshold_` leaves, which is set anew when it has come to be far off.
+  void count(std::int64_t bytes)
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    used_ += bytes;
+    if (used_ <= threshold_ && threshold_ <= used_ + spare_) return;
+    threshold_ = used_ + spare_ / 2;
+    auto threshold = static_cast<std::uint64_t>(threshold_);
+    (void)cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
+  }
+
+  const int device_;
+  const std::size_t most_left_;    ///< bytes
+  cudaMemPool_t pool_ = nullptr;   ///< nullptr: the device has none
+  cudaStream_t stream_ = nullptr;  ///< never at work
+  std::mutex mutex_;
+  Batch left_;
+  KeptPieces kept_;
+  std::int64_t used_ = 0, threshold_ = -1, spare_ = 0;  ///< bytes; what is kept counts as used
+  std::int64_t held_ = 0, most_held_ = 0;               ///< bytes of arrays
+};
+
+}  // namespace syncfree::cuda

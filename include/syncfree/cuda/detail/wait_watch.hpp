@@ -1,0 +1,241 @@
+#pragma once
+
+/// What the host knows of waits on the device: how long they may last, whether a launch was given up
+/// (syncfree/cuda/ready/ticket.cuh), and what has to be as before the first launch then.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/cuda/detail/host_word.hpp"
+#include "syncfree/cuda/detail/turn_counter.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree::cuda {
+
+/// The waits of one object that callers hold. What it is made of finds it as the one at_hand() of the thread that makes
+/// it, and keeps it alive.
+class WaitWatch {
+public:
+  WaitWatch() : record_(take_record())
+  {
+    const std::lock_guard<std::mutex> lock(all().mutex);
+    at_ = all().watches.insert(all().watches.end(), this);
+  }
+  WaitWatch(const WaitWatch&) = delete;
+  ~WaitWatch()
+  {
+    {
+      const std::lock_guard<std::mutex> lock(all().mutex);
+      all().watches.erase(at_);
+    }
+    if (record_) HostLines::all().put(record_);
+  }
+
+  /// That of the call that this thread is in, else a new one.
+  static std::shared_ptr<WaitWatch> at_hand()
+  {
+    return current() ? *current() : std::make_shared<WaitWatch>();
+  }
+
+  /// Makes it the one at hand, of this thread, for as long as this lives.
+  class Use {
+  public:
+    explicit Use(const std::shared_ptr<WaitWatch>& watch) : before_(std::exchange(current(), &watch)) {}
+    Use(const Use&) = delete;
+    ~Use() { current() = before_; }
+
+  private:
+    const std::shared_ptr<WaitWatch>* const before_;
+  };
+
+  /// For counters that are made from now on, in seconds; 0: waits never end. The environment's SYNCFREE_WAIT_LIMIT
+  /// counts instead where it is there: tools slow a device down by a hundred times.
+  void set_limit(double seconds) { limit_ = seconds; }
+  double limit() const
+  {
+    const char* const asked = std::getenv("SYNCFREE_WAIT_LIMIT");
+    const double seconds = asked ? std::atof(asked) : limit_;
+    return record_ ? std::min(std::max(seconds, 0.0), most_seconds) : 0;
+  }
+  WaitRecord* record() const { return record_; }
+
+  /// Was a launch given up that has ended? Neither waits nor asks the device.
+  bool has_failed() const { return record_ && *static_cast<volatile unsigned long long*>(&record_->row) != 0; }
+
+  /// What has_failed(), in words. All that is kept is as before the first launch then, once the device has done all
+  /// that it has to do; not where the stream is captured: the next call does it then.
+  Status take_failure(cudaStream_t stream)
+  {
+    const volatile WaitRecord* const seen = record_;
+    Status status = failed(Code::wait_expired, static_cast<std::int64_t>(seen->row) - 1);
+    status.value = limit();
+    if (const char* const name = reinterpret_cast<const char*>(seen->name)) status.detail = name;
+    try {
+      cudaStreamCaptureStatus captured;
+      SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &captured));
+      if (captured == cudaStreamCaptureStatusNone) begin_again();
+    } catch (const Failure& failure) {
+      status.detail += "; " + failure.status.message();
+    }
+    return status;
+  }
+
+  /// Device memory that launches leave for the next ones. `counter`: it is one, of that name; else filled with a byte.
+  struct Kept {
+    void* data;
+    std::size_t bytes;
+    int byte;
+    const char* counter;
+  };
+
+  /// A piece of it, for as long as this lives.
+  class Note {
+  public:
+    Note() = default;
+    Note(std::shared_ptr<WaitWatch> watch, const Kept& kept) : watch_(std::move(watch))
+    {
+      const std::lock_guard<std::mutex> lock(watch_->mutex_);
+      at_ = watch_->kept_.insert(watch_->kept_.end(), kept);
+    }
+    Note(Note&& other) noexcept : watch_(std::move(other.watch_)), at_(other.at_) {}
+    Note& operator=(Note&& other) noexcept
+    {
+      std::swap(watch_, other.watch_);
+      std::swap(at_, other.at_);
+      return *this;
+    }
+    ~Note()
+    {
+      if (!watch_) return;
+      const std::lock_guard<std::mutex> lock(watch_->mutex_);
+      watch_->kept_.erase(at_);
+    }
+    /// To its first state, on the null stream.
+    void restart() const { watch_->restart(*at_); }
+
+  private:
+    std::shared_ptr<WaitWatch> watch_;
+    std::list<Kept>::iterator at_;
+  };
+
+  /// For tests of kernels that were compiled with SYNCFREE_TEST_HOOKS: the next launch with a counter of that name, of
+  /// whichever object, leaves its n-th publication out. Returns the number of counters.
+  static int drop_publication(const char* name, unsigned n)
+  {
+    const std::lock_guard<std::mutex> lock(all().mutex);
+    int found = 0;
+    for (WaitWatch* watch : all().watches) {
+      const std::lock_guard<std::mutex> its_lock(watch->mutex_);
+      for (const Kept& kept : watch->kept_) {
+        if (!kept.counter || std::strcmp(kept.counter, name) != 0) continue;
+        SYNCFREE_CUDA(cudaMemcpy(&static_cast<TurnCounter*>(kept.data)->drop, &n, sizeof n, cudaMemcpyHostToDevice));
+        ++found;
+      }
+    }
+    return found;
+  }
+
+private:
+  static constexpr double most_seconds = 1e9;  // of which the nanoseconds can be counted
+
+  struct All {
+    std::mutex mutex;
+    std::list<WaitWatch*> watches;
+  };
+  static All& all()
+  {
+    static All& all = *new All;
+    return all;
+  }
+
+  static const std::shared_ptr<WaitWatch>*& current()
+  {
+    thread_local const std::shared_ptr<WaitWatch>* watch = nullptr;
+    return watch;
+  }
+
+  /// nullptr where there is no memory for it: waits have no limit then.
+  static WaitRecord* take_record()
+  {
+    static_assert(sizeof(WaitRecord) <= HostLines::bytes_of_line);
+    void* line = nullptr;
+    if (HostLines::all().take(&line) == cudaSuccess) return new (line) WaitRecord();
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+
+  void restart(const Kept& kept) const
+  {
+    if (!kept.counter) {
+      if (kept.bytes) SYNCFREE_CUDA(cudaMemsetAsync(kept.data, kept.byte, kept.bytes, nullptr));
+      return;
+    }
+    TurnCounter first = {};
+    first.limit = static_cast<unsigned long long>(limit() * 1e9);
+    first.name = kept.counter;
+    first.record = record_;
+    SYNCFREE_CUDA(cudaMemcpyAsync(kept.data, &first, sizeof first, cudaMemcpyHostToDevice, nullptr));
+  }
+
+  void begin_again()
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SYNCFREE_CUDA(MemoryPool::wait_for_device());
+    for (const Kept& kept : kept_) restart(kept);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    *static_cast<volatile unsigned long long*>(&record_->row) = 0;
+  }
+
+  WaitRecord* const record_;
+  std::list<WaitWatch*>::iterator at_;
+  double limit_ = 60;
+  std::mutex mutex_;
+  std::list<Kept> kept_;
+};
+
+/// A DeviceArray that launches leave for the next ones. It is filled on the null stream, which is to be waited for.
+template <class V> class KeptArray {
+public:
+  KeptArray() = default;
+  KeptArray(std::size_t size, int byte) : array_(size), note_(WaitWatch::at_hand(), {data(), bytes(), byte, nullptr})
+  {
+    note_.restart();
+  }
+  V* data() const { return array_.data(); }
+  std::size_t size() const { return array_.size(); }
+  std::size_t bytes() const { return array_.bytes(); }
+
+private:
+  DeviceArray<V> array_;
+  WaitWatch::Note note_;
+};
+
+/// The counter of a kernel's launches, as KeptArray.
+///   name  of the strategy, for messages; lives as long as the process
+class LaunchCounter {
+public:
+  explicit LaunchCounter(const char* name)
+      : array_(1), note_(WaitWatch::at_hand(), {data(), array_.bytes(), 0, name})
+  {
+    restart();
+  }
+  TurnCounter* data() const { return array_.data(); }
+  std::size_t bytes() const { return array_.bytes(); }
+  /// As before the first launch.
+  void restart() const { note_.restart(); }
+
+private:
+  DeviceArray<TurnCounter> array_;
+  WaitWatch::Note note_;
+};
+
+}  // namespace syncfree::cuda

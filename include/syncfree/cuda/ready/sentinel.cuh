@@ -1,0 +1,306 @@
+#pragma once
+
+/// The part of ready.cuh that knows of numbers which are their own flags, in memory and in shared memory. All accesses
+/// are relaxed: the number itself is the message.
+
+#include <cuda/std/complex>
+
+#include <cstdint>
+#include <cstring>
+
+#include "syncfree/cuda/ready/flag.cuh"
+
+namespace syncfree::cuda {
+
+/// Scope of who may put a number into this block's shared memory: its cluster, where there are clusters.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define SYNCFREE_NEAR_SCOPE "cluster"
+#else
+#define SYNCFREE_NEAR_SCOPE "cta"
+#endif
+
+/// A relaxed store of one word or of two, where `wanted`, without a branch. P, W: the kinds of registers.
+#define SYNCFREE_STORE_IF(where, P, place, W, word)                                                                  \
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." where " [%0], %1; }" ::P(place), W(word),      \
+               "r"(static_cast<unsigned>(wanted))                                                                    \
+               : "memory")
+#define SYNCFREE_STORE_TWO_IF(where, P, place, low, high)                                                            \
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.relaxed." where ".v2.u64 [%0], {%1, %2}; }" ::P(place),  \
+               "l"(low), "l"(high), "r"(static_cast<unsigned>(wanted))                                               \
+               : "memory")
+inline __device__ void store_if(bool wanted, unsigned long long* place, unsigned long long word)
+{
+  SYNCFREE_STORE_IF("gpu.global.u64", "l", __cvta_generic_to_global(place), "l", word);
+}
+inline __device__ void store_if(bool wanted, unsigned* place, unsigned word)
+{
+  SYNCFREE_STORE_IF("gpu.global.u32", "l", __cvta_generic_to_global(place), "r", word);
+}
+/// The same where the place may be in shared memory of a block of the cluster.
+inline __device__ void store_anywhere_if(bool wanted, unsigned long long* place, unsigned long long word)
+{
+  SYNCFREE_STORE_IF("gpu.u64", "l", place, "l", word);
+}
+inline __device__ void store_anywhere_if(bool wanted, unsigned* place, unsigned word)
+{
+  SYNCFREE_STORE_IF("gpu.u32", "l", place, "r", word);
+}
+
+/// The word of a real number, and the NaN that means "not there yet". but_unset() makes another NaN of that one.
+template <class R> struct Word;
+template <> struct Word<double> {
+  using type = unsigned long long;
+  static constexpr type unset = ~0ull;
+  static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
+  static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
+  static __device__ type but_unset(double v)
+  {
+    return of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
+                               __double2loint(v)));
+  }
+};
+template <> struct Word<float> {
+  using type = unsigned;
+  static constexpr type unset = ~0u;
+  static __device__ type of(float v) { return __float_as_uint(v); }
+  static __device__ float number(type w) { return __uint_as_float(w); }
+  static __device__ type but_unset(float v) { return min(of(v), unset - 1); }
+};
+
+/// Places for n numbers that are their own flags.
+template <class T> struct Mailbox {
+  using word = typename Word<T>::type;
+  static constexpr int words = 1;
+
+  static __device__ T nothing() { return Word<T>::number(Word<T>::unset); }
+  static __device__ T poll(word* place)
+  {
+    return Word<T>::number(look_at(place));
+  }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
+  /// A computed NaN with the bits of `unset` becomes another NaN.
+  static __device__ void publish(word* place, const T& v)
+  {
+    if (drops_publication()) return;
+    tell(place, Word<T>::but_unset(v));
+  }
+  /// The same, without a branch where not.
+  static __device__ void publish_if(bool wanted, word* place, const T& v)
+  {
+    wanted = wanted && !drops_publication();
+    store_if(wanted, place, Word<T>::but_unset(v));
+  }
+  /// And where the place may be one of a Tray in a block of the cluster.
+  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
+  {
+    wanted = wanted && !drops_publication();
+    store_anywhere_if(wanted, place, Word<T>::but_unset(v));
+  }
+  /// For the next solve; nobody reads the place in this one.
+  static __device__ void clear(word* place) { *place = Word<T>::unset; }
+};
+
+template <class R> struct Mailbox<::cuda::std::complex<R>> {
+  using T = ::cuda::std::complex<R>;
+  using part = Mailbox<R>;
+  using word = typename part::word;
+  static constexpr int words = 2;
+
+  static __device__ T nothing() { return {part::nothing(), part::nothing()}; }
+  static __device__ T poll(word* place) { return {part::poll(place), part::poll(place + 1)}; }
+  static __device__ bool arrived(const T& v) { return part::arrived(v.real()) && part::arrived(v.imag()); }
+  static __device__ void publish(word* place, const T& v)
+  {
+    part::publish(place, v.real());
+    part::publish(place + 1, v.imag());
+  }
+  static __device__ void publish_if(bool wanted, word* place, const T& v)
+  {
+    part::publish_if(wanted, place, v.real());
+    part::publish_if(wanted, place + 1, v.imag());
+  }
+  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
+  {
+    part::publish_anywhere_if(wanted, place, v.real());
+    part::publish_anywhere_if(wanted, place + 1, v.imag());
+  }
+  static __device__ void clear(word* place)
+  {
+    part::clear(place);
+    part::clear(place + 1);
+  }
+};
+
+/// Numbers of neighbouring columns at one place, 16 bytes that are moved at once. They are no single access: each half
+/// arrives as a whole, and the number is there when all its parts are.
+template <class R> struct alignas(16) Several {
+  static constexpr int count = 16 / sizeof(R);
+  R part[count];
+
+  Several() = default;
+  explicit __device__ Several(R v)
+  {
+#pragma unroll
+    for (R& p : part) p = v;
+  }
+};
+
+/// Its accesses, in memory and in shared memory.
+struct alignas(16) Halves {
+  unsigned long long low, high;
+
+  template <class R> static __device__ Halves of(Several<R> v)
+  {
+#pragma unroll
+    for (R& p : v.part) p = Word<R>::number(Word<R>::but_unset(p));
+    return of_ordinary(v);
+  }
+  /// No part is a NaN.
+  template <class R> static __device__ Halves of_ordinary(const Several<R>& v)
+  {
+    Halves h;
+    std::memcpy(&h, &v, sizeof h);
+    return h;
+  }
+  static __device__ Halves unset() { return {~0ull, ~0ull}; }
+
+  template <class R> __device__ Several<R> number() const
+  {
+    Several<R> v;
+    std::memcpy(&v, this, sizeof v);
+    return v;
+  }
+
+  static __device__ Halves read(const void* place)
+  {
+    Halves h;
+    const auto at = __cvta_generic_to_global(place);
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "l"(at) : "memory");
+    return h;
+  }
+  static __device__ Halves read_shared(const void* place)
+  {
+    Halves h;
+    const unsigned at = address_in_block(place);
+    asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "r"(at) : "memory");
+    return h;
+  }
+  __device__ void write_if(bool wanted, void* place) const
+  {
+    SYNCFREE_STORE_TWO_IF("gpu.global", "l", __cvta_generic_to_global(place), low, high);
+  }
+  __device__ void write_anywhere_if(bool wanted, void* place) const
+  {
+    SYNCFREE_STORE_TWO_IF("gpu", "l", place, low, high);
+  }
+  __device__ void write_shared_if(bool wanted, void* place) const
+  {
+    SYNCFREE_STORE_TWO_IF("cta.shared", "r", address_in_block(place), low, high);
+  }
+};
+
+template <class R> __device__ bool all_arrived(const Several<R>& v)
+{
+  bool all = true;
+#pragma unroll
+  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::unset;
+  return all;
+}
+
+template <class R> struct Mailbox<Several<R>> {
+  using T = Several<R>;
+  using word = unsigned long long;
+  static constexpr int words = 2;
+
+  static __device__ T nothing() { return Halves::unset().number<R>(); }
+  static __device__ T poll(word* place) { return Halves::read(place).number<R>(); }
+  static __device__ bool arrived(const T& v) { return all_arrived(v); }
+  static __device__ void publish(word* place, const T& v) { publish_if(true, place, v); }
+  static __device__ void publish_if(bool wanted, word* place, const T& v)
+  {
+    Halves::of(v).write_if(wanted && !drops_publication(), place);
+  }
+  static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
+  {
+    wanted = wanted && !drops_publication();
+    Halves::of(v).write_anywhere_if(wanted, place);
+  }
+  static __device__ void clear(word* place) { *reinterpret_cast<Halves*>(place) = Halves::unset(); }
+};
+
+/// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is filled
+/// once, or cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for
+/// example.
+template <class T> struct Tray {
+  static __device__ T look(const T* place)
+  {
+    const unsigned at = address_in_block(place);
+    typename Word<T>::type word;
+    if constexpr (sizeof(T) == 8)
+      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u64 %0, [%1];" : "=l"(word) : "r"(at) : "memory");
+    else
+      asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+    return Word<T>::number(word);
+  }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
+  static __device__ void put(T* place, const T& v) { store(place, Word<T>::but_unset(v)); }
+  /// The same of a v that is not NaN in any part, without a branch where not.
+  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  {
+    const unsigned at = address_in_block(place);
+    if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::of(v));
+    else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::of(v));
+  }
+  static __device__ void clear(T* place) { store(place, Word<T>::unset); }
+
+private:
+  static __device__ void store(T* place, typename Word<T>::type word)
+  {
+    if constexpr (sizeof(T) == 8)
+      asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(word) : "memory");
+    else
+      asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(address_in_block(place)), "r"(word) : "memory");
+  }
+};
+
+template <class R> struct Tray<::cuda::std::complex<R>> {
+  using T = ::cuda::std::complex<R>;
+  static __device__ T look(const T* place)
+  {
+    const R* parts = reinterpret_cast<const R*>(place);
+    return {Tray<R>::look(parts), Tray<R>::look(parts + 1)};
+  }
+  static __device__ bool arrived(const T& v) { return Tray<R>::arrived(v.real()) && Tray<R>::arrived(v.imag()); }
+  static __device__ void put(T* place, const T& v)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    Tray<R>::put(parts, v.real());
+    Tray<R>::put(parts + 1, v.imag());
+  }
+  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    Tray<R>::put_ordinary_if(wanted, parts, v.real());
+    Tray<R>::put_ordinary_if(wanted, parts + 1, v.imag());
+  }
+  static __device__ void clear(T* place)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    Tray<R>::clear(parts);
+    Tray<R>::clear(parts + 1);
+  }
+};
+
+template <class R> struct Tray<Several<R>> {
+  using T = Several<R>;
+  static __device__ T look(const T* place) { return Halves::read_shared(place).number<R>(); }
+  static __device__ bool arrived(const T& v) { return all_arrived(v); }
+  static __device__ void put(T* place, const T& v) { Halves::of(v).write_shared_if(true, place); }
+  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  {
+    Halves::of_ordinary(v).write_shared_if(wanted, place);
+  }
+  static __device__ void clear(T* place) { Halves::unset().write_shared_if(true, place); }
+};
+
+}  // namespace syncfree::cuda

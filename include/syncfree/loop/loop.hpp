@@ -1,0 +1,201 @@
+#pragma once
+
+/// Sync-free loops: write the sequential loop once, run it in parallel.
+///
+///   Loop<LowerSolve> loop;
+///   const Status traced = loop.trace(body);      // once for a pattern
+///   const Status ran = loop.run(body, threads);  // many times, with whatever numbers
+///
+/// Trace (syncfree/loop/trace.hpp) runs the body (syncfree/loop/body.hpp) to see what each iteration touches, simplify
+/// (syncfree/loop/graph.hpp) makes of it who waits for whom, and generate, here, is three steps around the same body: a
+/// check that waits, the iteration, a signal that it is done. There are two ways to wait:
+///   - flags: an iteration looks whether each one that it waits for is done, and sets its own flag, in constant time;
+///   - counts: an iteration waits until its own count is down to 0, in constant time, and counts down those of all
+///     that wait for it.
+/// Counts are taken where each iteration reads one entry at an affine place, as those of a solve by columns do, whose
+/// other accesses are additions; flags elsewhere.
+///
+/// Iterations are taken by ticket in runs of consecutive ones, in order. So whoever waits, waits for an iteration that
+/// has been taken; and inside a run, and for what a run has waited for already, nobody waits.
+///
+/// On a GPU the same bodies run with cuda/loop.cuh.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "syncfree/busy.hpp"
+#include "syncfree/loop/body.hpp"
+#include "syncfree/loop/plan.hpp"
+#include "syncfree/loop/trace.hpp"
+#include "syncfree/ready.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+/// Calls work() on `threads` threads, or on fewer where no more can be had: OpenMP's where the compiler has OpenMP.
+template <class Work> void with_team(int threads, const Work& work)
+{
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(threads)
+  work();
+#else
+  std::vector<std::thread> others;
+  try {
+    for (int t = 1; t < threads; ++t) others.emplace_back(work);
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  work();
+  for (std::thread& other : others) other.join();
+#endif
+}
+
+/// A traced loop. One run at a time. It stays where it is: others wait at its addresses.
+template <class Body> class Loop {
+public:
+  using I = index_of<Body>;
+  using Plan = LoopPlan<I, 64>;
+  static_assert(std::is_signed_v<I>, "iterations are counted in a signed type");
+
+  Loop() = default;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Traces and plans; keeps no pointer into the body's arrays. Afterwards run() takes bodies whose index arrays and
+  /// lengths are the same.
+  ///   errors  those of trace_loop; busy, which does nothing; on failure the object is as after construction
+  ///   cost    as trace_loop and make_plan
+  ///   source  Somo and Cheshmi, SC25
+  Status trace(const Body& body)
+  try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
+    forget();
+    LoopTrace<I> trace;
+    const Status status = trace_loop(body, &trace);
+    if (!status.ok()) return status;
+    Plan plan = make_plan<Plan::run_length>(trace);
+    if (plan.signal == Signal::flags) done_.emplace(static_cast<std::int32_t>(plan.runs()), plan.run_length);
+    if (plan.signal == Signal::counts) make_counts(plan);
+    plan_ = std::move(plan);
+    return {};
+  } catch (const std::bad_alloc&) {
+    forget();
+    return failed(Code::out_of_memory);
+  }
+
+  /// The loop on `threads` threads, as if iterations ran one after the other. Numbers are bitwise those of the
+  /// sequential loop if reproducible(), or on one thread; else sums of several iterations are formed in any order.
+  /// Never hangs, whatever the numbers are. With OpenMP it allocates nothing.
+  ///   errors  invalid_argument if the body has another number of iterations than the one traced; busy; out_of_memory
+  ///           where there is none for the words
+  Status run(const Body& body, int threads)
+  try {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
+    if (body.iterations() != plan_.iterations)
+      return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
+    if (threads <= 1 || plan_.runs() <= 1) run_alone(body);
+    else if (plan_.shared == 0) run_team(body, threads, PlainAccessor());
+    else run_team(body, threads, SharedAccessor<Body>(&body, plan_.shared));
+    return {};
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+
+  /// Does every run give the same bits?
+  bool reproducible() const { return plan_.shared == 0; }
+  const Plan& plan() const { return plan_; }
+  std::size_t bytes() const
+  {
+    const bool flags = plan_.signal == Signal::flags;
+    return plan_.bytes() + plan_.count.size() * sizeof(Countdown) + (flags ? plan_.runs() * cache_line : 0);
+  }
+
+private:
+  static constexpr std::size_t cache_line = 64;
+
+  void forget()
+  {
+    plan_ = Plan();
+    done_.reset();
+    missing_.reset();
+  }
+
+  void make_counts(const Plan& plan)
+  {
+    missing_.reset(new Countdown[plan.count.size()]);
+    for (std::size_t i = 0; i < plan.count.size(); ++i) missing_[i].expect(plan.count[i]);
+  }
+
+  void run_alone(const Body& body) const
+  {
+    PlainAccessor at;
+    for (I i = 0; i < plan_.iterations; ++i) body(at, i);
+  }
+
+  template <class Accessor> void run_team(const Body& body, int threads, const Accessor& accessor)
+  {
+    tickets_.reset();
+    if (done_) done_->new_round();
+    with_team(threads, [&] {
+      Accessor at = accessor;
+      switch (plan_.signal) {
+        case Signal::none: return walk(body, at, [](I) {}, [](I) {});
+        case Signal::flags: return walk(body, at, [this](I i) { check_flags(i); }, [this](I i) { set_flag(i); });
+        case Signal::counts: return walk(body, at, [this](I i) { check_count(i); }, [this](I i) { count_down(i); });
+      }
+    });
+  }
+
+  template <class At, class Check, class Set> void walk(const Body& body, At& at, const Check& check, const Set& set)
+  {
+    constexpr std::int64_t length = Plan::run_length;
+    const std::int64_t n = plan_.iterations;
+    for (std::int64_t begin = tickets_.take(length); begin < n; begin = tickets_.take(length)) {
+      const I end = static_cast<I>(std::min(begin + length, n));
+      for (I i = static_cast<I>(begin); i < end; ++i) {
+        check(i);
+        body(at, i);
+        set(i);
+      }
+    }
+  }
+
+  static std::int64_t steps_to(I i) { return i % Plan::run_length + 1; }
+
+  void check_flags(I i) const
+  {
+    for (std::int64_t k = plan_.begin[i]; k < plan_.begin[i + 1]; ++k) {
+      Progress::Seen seen;
+      done_->wait(static_cast<std::int32_t>(plan_.run_of(plan_.other[k])), steps_to(plan_.other[k]), &seen);
+    }
+  }
+  void set_flag(I i) { done_->finish(static_cast<std::int32_t>(plan_.run_of(i)), steps_to(i)); }
+
+  void check_count(I i)
+  {
+    if (plan_.count[i] > 0) missing_[i].wait_and_rearm(plan_.count[i]);
+  }
+  void count_down(I i)
+  {
+    for (std::int64_t k = plan_.begin[i]; k < plan_.begin[i + 1]; ++k) missing_[plan_.other[k]].arrive();
+  }
+
+  Plan plan_;
+  std::optional<Progress> done_;          ///< the flags: of each run how many iterations are done
+  std::unique_ptr<Countdown[]> missing_;  ///< the counts
+  Tickets tickets_;
+  Busy busy_;
+};
+
+}  // namespace syncfree

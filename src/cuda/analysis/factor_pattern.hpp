@@ -1,0 +1,56 @@
+#pragma once
+
+/// The pattern of a factor in device memory, and where its numbers come from. On the null stream; has happened on
+/// return. Throws Failure and std::bad_alloc.
+
+#include <functional>
+
+#include "cuda/analysis/pattern.hpp"
+#include "syncfree/factor.hpp"
+
+namespace syncfree::cuda {
+
+/// Of the rows of a factor.
+///   most_lower, most_upper, most  entries of L, of U, and of both with the diagonal in a row, at most
+///   operations                    of a factorization, as count_operations()
+struct RowCounts {
+  std::int64_t most_lower = 0, most_upper = 0, most = 0;
+  std::int64_t operations = 0;
+};
+
+/// Arrays as in FactorPattern.
+///   *_source  the number of the entry of A, or -1; IC has no lower_source
+template <class I> struct DeviceFactorPattern {
+  Kind kind = Kind::ilu;
+  I n = 0;
+  DeviceArray<I> lower_begin, lower_column, upper_begin, upper_column;
+  DeviceArray<I> lower_source, upper_source, diagonal_source;
+  RowCounts counts;
+
+  DevicePattern<I> lower() const { return side(lower_begin, lower_column); }
+  DevicePattern<I> upper() const { return side(upper_begin, upper_column); }
+  std::size_t bytes() const
+  {
+    return lower_begin.bytes() + lower_column.bytes() + upper_begin.bytes() + upper_column.bytes();
+  }
+  std::size_t source_bytes() const { return lower_source.bytes() + upper_source.bytes() + diagonal_source.bytes(); }
+
+private:
+  DevicePattern<I> side(const DeviceArray<I>& begin, const DeviceArray<I>& column) const
+  {
+    return {n, static_cast<I>(column.size()), begin.data(), column.data()};
+  }
+};
+
+/// A pattern that was made on the host of A, which is host memory, too.
+template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, const PatternView<I>& A);
+
+/// ILU(0) or IC(0) in natural order: rows of A cut in two. Returns false where A's pattern has a flaw, of which
+/// check_pattern() and make_factor_pattern() will tell, or, for IC, is not symmetric.
+///   A  row offsets ascend from 0 to nnz; nothing is known of the columns
+///   meanwhile  work for the host while the device looks at A
+template <class I>
+bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out,
+           const std::function<void()>& meanwhile = {});
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,270 @@
+/// What cuda/analysis/inodes.hpp declares. Runs of rows are found by comparing neighbours, then cut into nodes of one
+/// size.
+
+#include "cuda/analysis/inodes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/base/scan.cuh"
+#include "cuda/analysis/triangle.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+constexpr double most_padding = 1.25;  ///< rows of full nodes over rows
+
+template <class I> __device__ std::size_t this_step()
+{
+  return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+}
+
+/// A triangle's rows as a serial solve takes them.
+template <class I> struct Steps {
+  DevicePattern<I> T;
+  bool lower;
+
+  __device__ I row(I step) const { return lower ? step : T.n - 1 - step; }
+  __device__ I step(I row) const { return lower ? row : T.n - 1 - row; }
+  __device__ I begin(I step) const { return T.row_begin[row(step)]; }
+  __device__ I entries(I step) const { return T.row_begin[row(step) + 1] - begin(step); }
+  /// Entry e of the row at that step, from the farthest on.
+  __device__ I entry(I step, I e) const { return begin(step) + (lower ? e : entries(step) - 1 - e); }
+  /// The step that it reads.
+  __device__ I reads(I step, I e) const { return this->step(T.column[entry(step, e)]); }
+};
+
+/// begins[s] = 0 where step s reads what step s - 1 reads and that step, else 1; begins[n] = 0. A lane looks at the
+/// length of its row and at its last entry, and only where these say so a warp at all entries.
+template <class I> __global__ void find_runs(Steps<I> steps, I* begins)
+{
+  const std::size_t n = steps.T.n, s = this_step<I>();
+  const I own = static_cast<I>(s < n ? s : 0);
+  bool follows = own > 0;
+  if (follows) {
+    const I before = steps.entries(own - 1);
+    follows = steps.entries(own) == before + 1 && steps.reads(own, before) == own - 1;
+  }
+  for (unsigned left = __ballot_sync(~0u, follows); left; left &= left - 1) {
+    const int who = __ffs(static_cast<int>(left)) - 1;
+    const I looked_at = __shfl_sync(~0u, own, who), entries = steps.entries(looked_at) - 1;
+    bool same = true;
+    for (I e = threadIdx.x % 32; same && e < entries; e += 32)
+      same = steps.reads(looked_at, e) == steps.reads(looked_at - 1, e);
+    same = __all_sync(~0u, same);
+    if (static_cast<int>(threadIdx.x % 32) == who) follows = same;
+  }
+  if (s <= n) begins[s] = s < n && !follows ? 1 : 0;
+}
+
+/// Is there a begin at step s, where before[s] are those before it?
+template <class I> __device__ bool begins_at(const I* before, std::size_t s) { return before[s + 1] > before[s]; }
+
+/// first[r] = the step where run or node r begins; the last one's end.
+template <class I> __global__ void list_begins(std::size_t n, const I* before, I* first)
+{
+  const std::size_t s = this_step<I>();
+  if (s < n && begins_at(before, s)) first[before[s]] = static_cast<I>(s);
+  if (s == n) first[before[n]] = static_cast<I>(n);
+}
+
+/// A step's place in its run.
+template <class I> __device__ I place_in_run(const I* runs_before, const I* run, std::size_t s)
+{
+  return static_cast<I>(s) - run[runs_before[s + 1] - 1];
+}
+
+/// nodes[size - 2] = nodes that runs are cut into, each of `size` rows at most
+template <class I>
+__global__ void count_nodes(std::size_t n, const I* runs_before, const I* run, unsigned* nodes)
+{
+  const std::size_t s = this_step<I>();
+  const I place = s < n ? place_in_run(runs_before, run, s) : 1;
+  for (int size = 2; size <= largest_node; ++size) {
+    const int begun = __syncthreads_count(s < n && place % size == 0);
+    if (threadIdx.x == 0 && begun > 0) add_part(nodes + (size - 2), static_cast<unsigned>(begun));
+  }
+}
+
+/// begins[s] = 1 where a node begins
+template <class I>
+__global__ void cut_runs(std::size_t n, const I* runs_before, const I* run, int size, I* begins)
+{
+  const std::size_t s = this_step<I>();
+  if (s <= n) begins[s] = s < n && place_in_run(runs_before, run, s) % size == 0 ? 1 : 0;
+}
+
+/// Nodes as kernels see them.
+template <class I> struct NodesOf {
+  int size;
+  I count;
+  const I *first, *before;
+
+  __device__ I node(I step) const { return before[step + 1] - 1; }
+  __device__ I rows(I node) const { return first[node + 1] - first[node]; }
+};
+
+/// lengths[r] = entries of the node at place r; lengths[count] = 0
+template <class I> __global__ void measure_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, I* lengths)
+{
+  const std::size_t r = this_step<I>();
+  if (r > static_cast<std::size_t>(nodes.count)) return;
+  lengths[r] = r < static_cast<std::size_t>(nodes.count) ? steps.entries(nodes.first[order[r]]) : 0;
+}
+
+/// The nodes that each node reads, the nearest last; a warp a node. Without `column` begin[v] becomes their number, and
+/// begin[count] 0.
+template <class I> __global__ void read_nodes(Steps<I> steps, NodesOf<I> nodes, I* begin, I* column)
+{
+  const std::size_t v = this_step<I>() / 32;
+  if (v > static_cast<std::size_t>(nodes.count)) return;
+  const bool is_node = v < static_cast<std::size_t>(nodes.count);
+  const I step = is_node ? nodes.first[v] : 0, entries = is_node ? steps.entries(step) : 0;
+  const int lane = threadIdx.x % 32;
+  I found = 0;
+  for (I first = 0; first < entries; first += 32) {
+    const I e = first + lane, node = e < entries ? nodes.node(steps.reads(step, e)) : -1;
+    const bool is_last = node >= 0 && (e + 1 == entries || nodes.node(steps.reads(step, e + 1)) != node);
+    const unsigned last = __ballot_sync(~0u, is_last);
+    if (column && is_last) column[begin[v] + found + __popc(last & ((1u << lane) - 1))] = node;
+    found += __popc(last);
+  }
+  if (!column && lane == 0) begin[v] = found;
+}
+
+/// Where NodeRows go.
+template <class I> struct NodeRowsView {
+  const I* begin;
+  I *row, *column, *source, *inner;
+};
+
+/// A warp a node.
+///   order, place  of nodes by level, and where each stands there
+template <class I>
+__global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, const I* place, NodeRowsView<I> to)
+{
+  const std::size_t r = this_step<I>() / 32;
+  if (r >= static_cast<std::size_t>(nodes.count)) return;
+  const int lane = threadIdx.x % 32, size = nodes.size;
+  const I node = order[r], step = nodes.first[node], rows = nodes.rows(node);
+  for (I e = lane; e < to.begin[r + 1] - to.begin[r]; e += 32) {
+    const std::size_t k = to.begin[r] + e;
+    const I read = steps.reads(step, e), of = nodes.node(read);
+    to.column[k] = place[of] * size + read - nodes.first[of];
+    for (int p = 0; p < size; ++p) to.source[k * size + p] = p < rows ? steps.entry(step + p, e) : -1;
+  }
+  if (lane < size) to.row[r * size + lane] = lane < rows ? steps.row(step + lane) : -1;
+  if (lane != 0) return;
+  const I entries = steps.entries(step);
+  I* inner = to.inner + r * pairs_of(size);
+  for (int p = 1; p < size; ++p)
+    for (int q = 0; q < p; ++q) *inner++ = p < rows ? steps.entry(step + p, entries + q) : -1;
+}
+
+unsigned blocks_of(std::size_t threads) { return blocks_for(threads, threads_a_block); }
+
+/// The largest of those that are few enough, or 0.
+template <class I>
+int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceArray<I>& run, cudaStream_t stream)
+{
+  DeviceArray<unsigned> counts(largest_node - 1);
+  counts.fill(0, stream);
+  launch(count_nodes<I>, {blocks_of(n), threads_a_block, 0, stream}, n, runs_before.data(), run.data(), counts.data());
+  std::array<unsigned, largest_node - 1> nodes;
+  counts.read(nodes.data(), 0, nodes.size(), stream);
+  for (int size = largest_node; size > 1; --size)
+    if (static_cast<double>(nodes[size - 2]) * size <= most_padding * static_cast<double>(n)) return size;
+  return 0;
+}
+
+template <class I> NodesOf<I> view(const DeviceNodes<I>& nodes)
+{
+  return {nodes.size, nodes.count, nodes.first.data(), nodes.before.data()};
+}
+
+/// Where the device would take long the host finds them.
+template <class I>
+void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint64_t patience, DeviceNodes<I>* nodes)
+{
+  const std::size_t count = nodes->count;
+  const unsigned blocks = blocks_of(32 * (count + 1));
+  nodes->begin = DeviceArray<I>(count + 1);
+  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, view(*nodes), nodes->begin.data(), nullptr);
+  nodes->entries = add_up_and_read(nodes->begin, stream);
+  nodes->column = DeviceArray<I>(static_cast<std::size_t>(nodes->entries));
+  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, view(*nodes), nodes->begin.data(),
+                                                        nodes->column.data());
+  const DevicePattern<I> read = nodes->pattern();
+  if (find_levels<I>(read, true, {}, &nodes->levels, stream, patience)) return;
+  nodes->levels = upload(DeviceTriangle<I>(true, read, -1, true).levels());
+}
+
+}  // namespace
+
+template <class I>
+NodeSearch<I>::NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream)
+    : T_(T), lower_(lower), stream_(stream)
+{
+  const std::size_t n = T.n;
+  constexpr std::uint64_t most = std::numeric_limits<I>::max();  // places are more than rows
+  if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return;
+  runs_before_ = DeviceArray<I>(n + 1);
+  launch(find_runs<I>, {blocks_of(n + 1), threads_a_block, 0, stream}, Steps<I>{T, lower}, runs_before_.data());
+  add_up(runs_before_, stream);
+}
+
+template <class I> bool NodeSearch<I>::find(DeviceNodes<I>* out, std::uint64_t patience) const
+{
+  if (runs_before_.empty()) return false;
+  const Steps<I> steps = {T_, lower_};
+  const std::size_t n = T_.n;
+  const I runs = read_sum(runs_before_, stream_);
+  if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
+  const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
+  launch(list_begins<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, runs_before_.data(), run.data());
+  DeviceNodes<I> nodes;
+  nodes.size = choose_size(n, runs_before_, run, stream_);
+  if (nodes.size == 0) return false;
+  nodes.before = DeviceArray<I>(n + 1);
+  launch(cut_runs<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, runs_before_.data(), run.data(), nodes.size,
+                                                        nodes.before.data());
+  nodes.count = add_up_and_read(nodes.before, stream_);
+  nodes.first = DeviceArray<I>(static_cast<std::size_t>(nodes.count) + 1);
+  launch(list_begins<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, nodes.before.data(), nodes.first.data());
+  find_levels_of_nodes(steps, stream_, patience, &nodes);
+  *out = std::move(nodes);
+  return true;
+}
+
+template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceNodes<I>& nodes)
+{
+  const Steps<I> steps = {T, lower};
+  const std::size_t count = nodes.count, places = count * nodes.size;
+  const I* order = nodes.levels.row.data();
+  NodeRows<I> rows;
+  rows.begin = DeviceArray<I>(count + 1);
+  launch(measure_nodes<I>, {blocks_of(count + 1), threads_a_block}, steps, view(nodes), order, rows.begin.data());
+  const auto entries = static_cast<std::size_t>(add_up_and_read(rows.begin));
+  rows.row = DeviceArray<I>(places);
+  rows.column = DeviceArray<I>(entries);
+  rows.source = DeviceArray<I>(entries * nodes.size);
+  rows.inner = DeviceArray<I>(count * pairs_of(nodes.size));
+  const DeviceArray<I> place = places_in(nodes.count, order);
+  const NodeRowsView<I> to = {rows.begin.data(), rows.row.data(), rows.column.data(), rows.source.data(),
+                              rows.inner.data()};
+  launch(fill_nodes<I>, {blocks_of(32 * count), threads_a_block}, steps, view(nodes), order, place.data(), to);
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  return rows;
+}
+
+#define INSTANTIATE(I)                                                                           \
+  template class NodeSearch<I>;                                                                \
+  template NodeRows<I> order_nodes<I>(const DevicePattern<I>&, bool, const DeviceNodes<I>&);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

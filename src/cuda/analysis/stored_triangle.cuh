@@ -1,0 +1,132 @@
+#pragma once
+
+/// A triangle's arrays on the device, in the order in which a strategy walks them.
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "cuda/base/granularity.hpp"
+#include "cuda/base/scalar.cuh"
+#include "cuda/analysis/triangle.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+
+/// Compressed rows (or columns) as a kernel sees them. The kernel's r-th row is row row[r] of the triangle; a negative
+/// one is none of its rows but a part of one (core/schedule/split_rows.hpp).
+///   inverse_diagonal  nullptr: 1; else by r
+template <class V, class I> struct StoredView {
+  I n;
+  const I *begin, *column, *row;
+  const Number<V> *value, *inverse_diagonal;
+};
+
+/// to[k] = from[source[k]], rounded to V, or `other` where the source is negative
+template <class T, class V, class I>
+__global__ void take_numbers(std::size_t count, const I* source, const Number<T>* from, int other, Number<V>* to)
+{
+  using R = decltype(real_of(Number<V>(0)));
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k < count) to[k] = source[k] < 0 ? Number<V>(static_cast<R>(other)) : Number<V>(from[source[k]]);
+}
+
+/// Fills all of `to` by take_numbers.
+template <class T, class V, class I>
+void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
+{
+  if (to.empty()) return;
+  launch(take_numbers<T, V, I>, {blocks_for(to.size(), 256), 256, 0, stream}, to.size(), source, numbers(from), other,
+                                                                         numbers(to.data()));
+}
+
+/// Rows by level.
+template <class I> DeviceArray<I> level_order(const DeviceTriangle<I>& triangle)
+{
+  return triangle.device_levels ? copy_of(triangle.device_levels->row) : DeviceArray<I>(triangle.levels().row);
+}
+
+/// The triangle's rows in an order of one's own. The entry next to the diagonal stands last in each, in an upper
+/// triangle, too: its number comes last, and until then the others have been dealt with.
+template <class T, class V, class I> class StoredTriangle {
+public:
+  ///   order     n rows
+  ///   renumber  columns are places in that order, not rows
+  StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, bool renumber)
+      : StoredTriangle(triangle, std::move(order), [&](const I* row) { return permute(triangle, row, renumber); })
+  {
+  }
+
+  /// By level, with places for columns. Takes the rows that the triangle may have so.
+  explicit StoredTriangle(const DeviceTriangle<I>& triangle)
+      : StoredTriangle(triangle, level_order(triangle), [&](const I* row) {
+          const bool are_there = triangle.by_level && !triangle.by_level->begin.empty();
+          return are_there ? std::move(*triangle.by_level) : permute(triangle, row, true);
+        })
+  {
+  }
+
+  /// What b and x know the rows as, in their order, negative for parts of rows; at first their numbers.
+  void name_rows(const Array<I>& names) { row_ = DeviceArray<I>(names); }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  {
+    take(value_, rows_.source.data(), value, stream, -1);
+    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream, 1);
+  }
+
+  I n() const { return static_cast<I>(row_.size()); }
+  StoredView<V, I> view() const
+  {
+    return {n(),         rows_.begin.data(), rows_.column.data(), row_.data(), numbers(value_.data()),
+            inverse_diagonal_.empty() ? nullptr : numbers(inverse_diagonal_.data())};
+  }
+  std::size_t plan_bytes() const
+  {
+    return rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes() + row_.bytes();
+  }
+  std::size_t value_bytes() const { return value_.bytes() + inverse_diagonal_.bytes(); }
+
+private:
+  template <class Rows>
+  StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, const Rows& rows)
+      : row_(std::move(order)), rows_(rows(row_.data())), value_(triangle.nnz()),
+        inverse_diagonal_(triangle.unit ? 0 : row_.size())
+  {
+  }
+
+  static PermutedRows<I> permute(const DeviceTriangle<I>& triangle, const I* order, bool renumber)
+  {
+    const DeviceArray<I> source(triangle.source, triangle.source ? triangle.nnz() : 0);
+    const bool turn = !triangle.lower;
+    if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber, turn);
+    const PatternView<I>& p = triangle.pattern();
+    const DeviceArray<I> begin(p.row_begin, static_cast<std::size_t>(p.n) + 1), column(p.column, p.nnz());
+    return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber, turn);
+  }
+
+  DeviceArray<I> row_;
+  PermutedRows<I> rows_;
+  DeviceArray<V> value_, inverse_diagonal_;
+};
+
+/// Rows as a serial solve takes them.
+template <class I> DeviceArray<I> solve_order(const DeviceTriangle<I>& triangle)
+{
+  Array<I> order(triangle.n());
+  std::iota(order.begin(), order.end(), I(0));
+  if (!triangle.lower) std::reverse(order.begin(), order.end());
+  return DeviceArray<I>(order);
+}
+
+template <class I> I count_levels(const DeviceTriangle<I>& triangle)
+{
+  return triangle.device_levels ? triangle.device_levels->count : triangle.levels().count;
+}
+
+template <class I> Granularity granularity_of(const DeviceTriangle<I>& triangle)
+{
+  return granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle), triangle.longest());
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,218 @@
+#pragma once
+
+/// What every object that callers hold does around its calls: order between streams, failures as Status, waits of
+/// kernels that were given up, copies for callers with host memory.
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <memory>
+#include <new>
+
+#include "cuda/base/captures.hpp"
+#include "syncfree/busy.hpp"
+#include "syncfree/cuda.hpp"
+#include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree::cuda {
+
+/// Puts calls on different streams in order. Calls that are captured have no place in that order: when a graph runs is
+/// for the caller to arrange. Streams are told apart by their numbers: CUDA gives handles again.
+class StreamOrder {
+public:
+  StreamOrder() = default;
+  StreamOrder(const StreamOrder&) = delete;
+  StreamOrder& operator=(const StreamOrder&) = delete;
+  ~StreamOrder() { forget(); }
+
+  void begin(cudaStream_t stream)
+  {
+    captured_ = false;
+    cudaStreamCaptureStatus status;
+    SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &status));
+    captured_ = status != cudaStreamCaptureStatusNone;
+    if (captured_) return;
+    SYNCFREE_CUDA(cudaStreamGetId(stream, &now_));
+    if (event_ && now_ != last_) SYNCFREE_CUDA(cudaStreamWaitEvent(stream, event_, 0));
+  }
+  void end(cudaStream_t stream)
+  {
+    if (captured_) return;
+    if (!event_) SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+    last_ = now_;
+    if (cudaEventRecord(event_, stream) == cudaSuccess) return;
+    (void)cudaGetLastError();  // the stream may belong to another context than the event: then all ends here
+    forget();
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  }
+  /// Behind a failure, of which the first tells most.
+  void end_failed(cudaStream_t stream)
+  {
+    try {
+      end(stream);
+    } catch (const Failure&) {
+    }
+  }
+  /// Is the stream of the call at hand being recorded?
+  bool captured() const { return captured_; }
+
+private:
+  void forget()
+  {
+    if (event_) (void)cudaEventDestroy(event_);
+    event_ = nullptr;
+  }
+
+  cudaEvent_t event_ = nullptr;
+  unsigned long long last_ = 0, now_ = 0;
+  bool captured_ = false;
+};
+
+/// Arrays of the device for callers with host memory, made when first needed.
+template <class T> struct Copies {
+  DeviceArray<T> A_value, b, x;
+
+  std::size_t bytes() const { return A_value.bytes() + b.bytes() + x.bytes(); }
+};
+
+/// Where the arrays of the calls to come are, and what is asked before a call and behind it.
+class Calls {
+public:
+  /// Turned away while a call is under way, which that call or the next then reports.
+  void use(Memory memory, void* stream)
+  {
+    const Busy::Call call(&busy_);
+    if (!call.alone()) {
+      disturbed_ = true;
+      return;
+    }
+    memory_ = memory;
+    stream_ = static_cast<cudaStream_t>(stream);
+  }
+  cudaStream_t stream() const { return stream_; }
+  bool on_device() const { return memory_ == Memory::device; }
+
+  /// Of the kernels of plans that are made from now on, in seconds; in a body of in_order().
+  void limit_waits(double seconds) { watch_->set_limit(seconds); }
+
+  Captures& captures() { return captures_; }
+  const Captures& captures() const { return captures_; }
+
+  /// By one thread at a time: reports another one, and replays that were void, before anything is done. Else the body's
+  /// answer.
+  template <class Body> Status alone(Body body)
+  {
+    const Busy::Call call(&busy_);
+    if (!call.alone() || disturbed_.exchange(false)) return failed(Code::busy);
+    const Status stale = captures_.look();
+    return stale.ok() ? body() : stale;
+  }
+
+  /// Runs the body in the stream's order and turns what it throws into a Status; not while the stream is recorded.
+  template <class Body> Status in_order(Body body)
+  {
+    return watched([&]() -> Status {
+      if (order_.captured()) return failed(Code::invalid_argument, "only solves and sweeps can be captured");
+      return body();
+    });
+  }
+
+  template <class Body> Status run(Body body)
+  {
+    return alone([&] { return in_order(body); });
+  }
+
+  /// run() of a solve or a sweep, which may be captured; ends with end_solve().
+  template <class Body> Status run_solve(Body body)
+  {
+    return alone([&] {
+      return watched([&]() -> Status {
+        if (order_.captured() && !on_device())
+          return failed(Code::invalid_argument, "only calls with device memory can be captured");
+        return body();
+      });
+    });
+  }
+  /// Behind a refresh in order.
+  Status bring_numbers()
+  try {
+    captures_.bring_numbers(stream_);
+    return {};
+  } catch (const Failure& failure) {
+    return failure.status;
+  }
+
+  /// Where x has been filled: `columns` columns of n entries that begin `leading` behind each other.
+  template <class T> Status end_solve(T* x, std::size_t n, std::size_t leading = 0, int columns = 1)
+  {
+    if (order_.captured()) captures_.end_captured({x, n, leading, columns, sizeof(T)}, stream_);
+    return {};
+  }
+
+  /// The values of A in device memory.
+  template <class T> const T* values(Copies<T>* copies, const T* value, std::size_t nnz) const
+  {
+    return memory_ == Memory::device ? value : to_device(&copies->A_value, value, nnz);
+  }
+
+  /// body(b, x) with device pointers to n > 0 numbers each; host vectors are copied there and back, x only back unless
+  /// the body reads it.
+  template <class T, class Body>
+  void with_vectors(Copies<T>* copies, std::size_t n, bool reads_x, const T* b, T* x, Body body) const
+  {
+    if (memory_ == Memory::device) return body(b, x);
+    const T* from = to_device(&copies->b, b, n);
+    if (reads_x) to_device(&copies->x, x, n);
+    if (copies->x.empty()) copies->x = DeviceArray<T>(n);
+    body(from, copies->x.data());
+    copies->x.read(x, 0, n, stream_);
+  }
+
+private:
+  /// Where a wait of an earlier call was given up the body is not run; where one of this call is known to have been,
+  /// that is what it reports.
+  template <class Body> Status watched(Body body)
+  {
+    Status status = in_order_or_captured([&]() -> Status {
+      if (!watch_) watch_ = std::make_shared<WaitWatch>();
+      if (watch_->has_failed()) return watch_->take_failure(stream_);
+      const WaitWatch::Use use(watch_);
+      return body();
+    });
+    const bool failed_now = watch_ && watch_->has_failed() && status.code != Code::wait_expired;
+    return failed_now ? watch_->take_failure(stream_) : status;
+  }
+
+  template <class Body> Status in_order_or_captured(Body body)
+  try {
+    order_.begin(stream_);
+    Status status = body();
+    order_.end(stream_);
+    return status;
+  } catch (const Failure& failure) {
+    order_.end_failed(stream_);
+    return failure.status;
+  } catch (const std::bad_alloc&) {
+    order_.end_failed(stream_);
+    return failed(Code::out_of_memory);
+  }
+
+  template <class T> const T* to_device(DeviceArray<T>* array, const T* from, std::size_t size) const
+  {
+    if (array->empty()) *array = DeviceArray<T>(size);
+    if (size) SYNCFREE_CUDA(cudaMemcpyAsync(array->data(), from, array->bytes(), cudaMemcpyHostToDevice, stream_));
+    return array->data();
+  }
+
+  Memory memory_ = Memory::host;
+  cudaStream_t stream_ = nullptr;
+  StreamOrder order_;
+  std::shared_ptr<WaitWatch> watch_;  ///< when first needed: it touches the device
+  Captures captures_;
+  Busy busy_;
+  std::atomic<bool> disturbed_{false};
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,439 @@
+/// The preconditioner on a CUDA device. The pattern of ILU(0) and IC(0) in natural order, its levels and the plans that
+/// `auto` takes are made there, from rows and columns that may be there already; other patterns and plans are made by
+/// the core on the host. Numbers and solves stay on the device. As on the host: with A(r, c) = L U the solve of A x = b
+/// is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i, that of A^T x = b exchanges r and c and uses U^T L^T, and IC's
+/// transposed solve is the solve itself.
+
+#include <algorithm>
+#include <initializer_list>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/backend/call_scope.hpp"
+#include "cuda/backend/refresh_pair.hpp"
+#include "cuda/backend/setup.hpp"
+#include "cuda/base/device_info.hpp"
+#include "cuda/base/vectors.hpp"
+#include "syncfree/cuda.hpp"
+#include "syncfree/strategy.hpp"
+
+namespace syncfree {
+namespace cuda {
+namespace {
+
+template <class T, class I> class Implementation : public CudaPreconditioner<T, I> {
+public:
+  /// Graphs may hold solves that were captured.
+  ~Implementation() override { calls_.captures().keep_behind(std::move(analysis_)); }
+
+  void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
+
+  Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
+  {
+    return analyse_there(A, {}, symbolic, options);
+  }
+
+  Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
+                       const SolverOptions& options) override
+  {
+    return calls_.alone([&] {
+      const Status status = calls_.in_order([&] {
+        give_up_analysis();
+        calls_.limit_waits(options.wait_limit);
+        auto made = std::make_unique<Analysis<T, I>>();
+        made->options = options;
+        made->captures = &calls_.captures();
+        if (MemoryPool* pool = MemoryPool::of_device()) made->memory_before = pool->begin_peak();
+        if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
+        const Status status = make_analysis({A, on_device, symbolic}, made.get());
+        if (status.ok()) analysis_ = std::move(made);
+        return status;
+      });
+      const Status ended = calls_.in_order([&] { return end_analysis(status.ok()); });
+      return status.ok() ? ended : status;
+    });
+  }
+
+  Status has_pattern(PatternView<I> A, bool* same) override { return has_pattern_there(A, {}, same); }
+
+  Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) override
+  {
+    *same = false;
+    if (!analysis_) return {};
+    return calls_.run([&]() -> Status {
+      *same = is_made_of(*analysis_, A, on_device, stream());
+      return {};
+    });
+  }
+
+  Orders<I> orders() const override { return analysis_ ? analysis_->made.orders() : Orders<I>(); }
+
+  Status refresh(CsrView<T, I> A, const PivotRule& rule) override
+  {
+    return calls_.alone([&] {
+      const Status refreshed = calls_.in_order([&] {
+        factored_ = false;  // not where the call is turned away
+        return refresh_in_order(A, rule);
+      });
+      if (!refreshed.ok()) return refreshed;
+      factored_ = true;
+      return calls_.bring_numbers();
+    });
+  }
+
+  Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
+  {
+    return calls_.run_solve([&]() -> Status {
+      if (!factored_) return not_factored();
+      const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
+      const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
+      if (!whole) prepare_transposes();
+      const Which first = whole ? lower : upper_transposed, second = whole ? upper : lower_transposed;
+      const bool together = columns.count > 1 && calls_.on_device() && n() > 0 &&
+                            analysis_->solver[first]->takes_columns();
+      if (together) prepare_columns(first, second);
+      const auto b_leading = static_cast<std::size_t>(columns.b_leading);
+      const auto x_leading = static_cast<std::size_t>(columns.x_leading);
+      for (I c = 0; c < columns.count;) {
+        const int count = together ? static_cast<int>(std::min<I>(most_columns, columns.count - c)) : 1;
+        const DeviceColumns<T> v = {b + c * b_leading, x + c * x_leading, b_leading, x_leading, count};
+        if (count > 1) both(v, first, second, conjugate);
+        else with_vectors(v.b, v.x, [&](const T* from, T* to) { both(first, second, from, to, conjugate); });
+        c += count;
+      }
+      return calls_.end_solve(x, static_cast<std::size_t>(n()), x_leading, static_cast<int>(columns.count));
+    });
+  }
+
+  Status solve_forward_half(const T* b, T* x) override
+  {
+    return calls_.run_solve([&]() -> Status {
+      const Status status = check_half();
+      if (!status.ok()) return status;
+      with_vectors(b, x, [&](const T* from, T* to) {
+        if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream());
+        run(lower, natural() ? from : to, to, false);
+        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream());
+      });
+      return calls_.end_solve(x, static_cast<std::size_t>(n()));
+    });
+  }
+
+  /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
+  Status solve_backward_half(const T* b, T* x) override
+  {
+    return calls_.run_solve([&]() -> Status {
+      const Status status = check_half();
+      if (!status.ok()) return status;
+      with_vectors(b, x, [&](const T* from, T* to) {
+        T* z = natural() ? to : analysis_->work.data();
+        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, from, z, stream());
+        run(upper, kind() == Kind::icc ? z : from, z, false);
+        if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream());
+      });
+      return calls_.end_solve(x, static_cast<std::size_t>(n()));
+    });
+  }
+
+  std::uint64_t generation() const override { return calls_.captures().generation(); }
+
+  Summary summarize() const override
+  {
+    if (!analysis_) return {};
+    const Analysis<T, I>& a = *analysis_;
+    Summary s = describe(a);
+    s.factor_bytes += a.factorization->value_bytes();
+    s.plan_bytes += a.factorization->plan_bytes();
+    s.captured_bytes = calls_.captures().bytes();
+    s.pivots = a.pivots;
+    s.peak_bytes = a.peak_bytes;
+    return s;
+  }
+
+  LevelCounts levels() const override
+  {
+    return analysis_ ? analysis_->levels : LevelCounts();
+  }
+
+  /// Copied from the device when it is first asked for; empty where the device does not give it.
+  const FactorPattern<I>& pattern() const override
+  {
+    static const FactorPattern<I> none;
+    if (!analysis_) return none;
+    try {
+      fetch_pattern(analysis_.get());
+    } catch (const Failure&) {
+      return none;
+    }
+    return analysis_->made;
+  }
+
+  /// Empty where the device does not give them.
+  FactorValues<T> values() const override
+  {
+    FactorValues<T> v;
+    if (!factored_) return v;
+    const DeviceFactorization<T, I>& f = *analysis_->factorization;
+    try {
+      read(f.lower(), &v.lower);
+      read(f.upper(), &v.upper);
+      read(f.inverse_pivot(), &v.inverse_pivot);
+    } catch (const Failure&) {
+      v = FactorValues<T>();
+    }
+    return v;
+  }
+
+private:
+  static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
+
+  Status refresh_in_order(CsrView<T, I> A, const PivotRule& rule)
+  {
+    if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
+    Analysis<T, I>& a = *analysis_;
+    calls_.captures().take_numbers_away(stream());
+    if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
+    a.bad_root = -2;
+    A.value = calls_.values(&a.copies, A.value, a.nnz);
+    const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
+                                      inverse_pivot(), stream());
+    const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
+    if (status.ok()) {
+      solvers.end();
+      pair_solvers();
+      refresh_in_turn({lower_transposed, upper_transposed});
+      if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
+    }
+    return status;
+  }
+
+  /// Which graphs may hold.
+  void give_up_analysis()
+  {
+    Captures& captures = calls_.captures();
+    factored_ = false;
+    captures.make_void();
+    captures.take_numbers_away(stream());
+    std::size_t bytes = 0;
+    if (analysis_ && captures.any()) {
+      const Summary s = summarize();
+      bytes = s.factor_bytes + s.plan_bytes + s.transpose_bytes;
+    }
+    captures.keep(std::move(analysis_), bytes);
+  }
+
+  /// Waits for the analysis's own streams, and for what it no longer needs to be free again; after a failure, which may
+  /// have been for lack of memory, for everybody.
+  static Status end_analysis(bool succeeded)
+  {
+    if (MemoryPool* pool = MemoryPool::of_device()) SYNCFREE_CUDA(succeeded ? pool->free_left() : pool->give_back());
+    return {};
+  }
+
+  static std::size_t peak_since(std::int64_t before)
+  {
+    MemoryPool* const pool = MemoryPool::of_device();
+    return pool ? static_cast<std::size_t>(std::max<std::int64_t>(pool->peak() - before, 0)) : 0;
+  }
+
+  void pair_solvers()
+  {
+    Analysis<T, I>& a = *analysis_;
+    if (!natural() || (a.pair && a.pair->refresh())) return;
+    const std::size_t bytes = a.pair ? a.pair->bytes() : 0;
+    calls_.captures().keep(std::move(a.pair), bytes);
+    a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
+  }
+
+  void prepare_transposes()
+  {
+    Analysis<T, I>& a = *analysis_;
+    if (a.solver[lower_transposed]) return;
+    make_transposes(&a);
+    try {
+      refresh_in_turn({upper_transposed, lower_transposed});
+    } catch (...) {
+      a.solver[upper_transposed].reset();
+      a.solver[lower_transposed].reset();
+      throw;
+    }
+  }
+
+  void refresh_in_turn(std::initializer_list<Which> some)
+  {
+    for (const Which which : some)
+      if (analysis_->solver[which]) refresh_solver(which);
+  }
+
+  void refresh_solver(Which which)
+  {
+    analysis_->solver[which]->refresh(numbers(which), inverse_pivot(), stream());
+  }
+
+  /// Of the factor that this solver solves with.
+  const T* numbers(Which which) const
+  {
+    const DeviceFactorization<T, I>& f = *analysis_->factorization;
+    return (which == lower || which == lower_transposed ? f.lower() : f.upper()).data();
+  }
+
+  void run(Which which, const T* b, T* x, bool conjugate)
+  {
+    analysis_->solver[which]->solve(b, x, conjugate, stream());
+  }
+
+  void run_next(Which which, const T* b, T* x, bool conjugate)
+  {
+    analysis_->solver[which]->solve_next(b, x, conjugate, stream());
+  }
+
+  /// A whole solve of one column; transposed ones use the orders the other way round.
+  void both(Which first, Which second, const T* b, T* x, bool conjugate)
+  {
+    Analysis<T, I>& a = *analysis_;
+    if (first == lower && a.pair) return a.pair->solve(b, x, conjugate, stream());
+    if (natural()) {
+      T* y = a.solver[second]->solves_in_place() ? x : a.work.data();
+      run(first, b, y, conjugate);
+      return run_next(second, y, x, conjugate);
+    }
+    const bool whole = first == lower;
+    T* work = a.work.data();
+    gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream());
+    run(first, work, work, conjugate);
+    run_next(second, work, work, conjugate);
+    scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream());
+  }
+
+  static constexpr int most_columns = 32;  ///< that are solved at once
+
+  void prepare_columns(Which first, Which second)
+  {
+    for (const Which which : {first, second})
+      if (analysis_->solver[which]->prepare_columns()) refresh_solver(which);
+  }
+
+  /// The same of several columns: by way of the work space where there are orders, or as solvers cannot work in place.
+  void both(const DeviceColumns<T>& v, Which first, Which second, bool conjugate)
+  {
+    Analysis<T, I>& a = *analysis_;
+    auto &before = *a.solver[first], &behind = *a.solver[second];
+    const std::size_t rows = static_cast<std::size_t>(n());
+    T* x = v.x;
+    if (natural() && both_interleaved(v, &before, &behind, conjugate)) return;
+    if (natural() && behind.solves_in_place()) {
+      before.solve_columns(v, conjugate, stream());
+      return behind.solve_columns_next({x, x, v.x_leading, v.x_leading, v.count}, conjugate, stream());
+    }
+    widen_work(rows * v.count);
+    T* work = a.wide_work.data();
+    if (natural()) {
+      before.solve_columns({v.b, work, v.b_leading, rows, v.count}, conjugate, stream());
+      return behind.solve_columns_next({work, x, rows, v.x_leading, v.count}, conjugate, stream());
+    }
+    const bool whole = first == lower;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream());
+    before.solve_columns({work, x, rows, v.x_leading, v.count}, conjugate, stream());
+    behind.solve_columns_next({x, work, v.x_leading, rows, v.count}, conjugate, stream());
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
+  }
+
+  /// Captured solves go on with the one that they know.
+  void widen_work(std::size_t size)
+  {
+    DeviceArray<T>& work = analysis_->wide_work;
+    if (work.size() >= size) return;
+    DeviceArray<T> before = std::exchange(work, DeviceArray<T>(size));
+    const std::size_t bytes = before.bytes();
+    calls_.captures().keep(std::move(before), bytes);
+  }
+
+  /// By way of interleaved numbers, where both solvers like these and there is memory for them.
+  bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* before, DeviceSolver<T, I>* behind,
+                        bool conjugate)
+  {
+    Analysis<T, I>& a = *analysis_;
+    const Interleaving between = before->interleaving();
+    if (!a.interleaves || between.columns == 1 || !(between == behind->interleaving())) return false;
+    const auto columns = static_cast<unsigned>((v.count + between.columns - 1) / between.columns * between.columns);
+    const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
+    const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
+    try {
+      widen_work(rows * columns);
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+      a.interleaves = false;
+      return false;
+    }
+    T* y = a.wide_work.data();
+    before->solve_columns({v.b, y, v.b_leading, leading, v.count, 1, step}, conjugate, stream());
+    behind->solve_columns_next({y, v.x, leading, v.x_leading, v.count, step, 1}, conjugate, stream());
+    return true;
+  }
+
+  /// body(b, x) with device pointers.
+  template <class Body> void with_vectors(const T* b, T* x, Body body)
+  {
+    if (n() > 0) calls_.with_vectors(&analysis_->copies, static_cast<std::size_t>(n()), false, b, x, body);
+  }
+
+  void read(const DeviceArray<T>& from, Array<T>* to) const
+  {
+    to->resize(from.size());
+    from.read(to->data(), 0, from.size(), stream());
+  }
+
+  Status check_half()
+  {
+    if (!factored_) return not_factored();
+    if (kind() == Kind::ilu) return {};
+    I& row = analysis_->bad_root;
+    if (row == -2) row = find_bad_root(n(), inverse_pivot(), stream());
+    if (row < 0) return {};
+    T inverse;
+    analysis_->factorization->inverse_pivot().read(&inverse, row, 1, stream());
+    const T pivot = T(1) / inverse;
+    Status status = failed(Code::negative_pivot, row);
+    status.value = real_part(pivot);
+    status.imaginary = imaginary_part(pivot);
+    return status;
+  }
+
+  I n() const { return analysis_->pattern.n; }
+  Kind kind() const { return analysis_->pattern.kind; }
+  bool natural() const { return analysis_->made.natural(); }
+  cudaStream_t stream() const { return calls_.stream(); }
+  const T* inverse_pivot() const { return analysis_->factorization->inverse_pivot().data(); }
+
+  Calls calls_;
+  std::unique_ptr<Analysis<T, I>> analysis_;
+  bool factored_ = false;
+};
+
+}  // namespace
+}  // namespace cuda
+
+template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner()
+{
+  return std::make_unique<cuda::Implementation<T, I>>();
+}
+
+bool has_cuda_device(std::string* why)
+{
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  else if (count > 0) error = cuda::check_kernels();
+  if (error == cudaSuccess && count > 0) return true;
+  *why = error == cudaSuccess ? "there is no device" : cudaGetErrorString(error);
+  return false;
+}
+
+#define INSTANTIATE(T, I) template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner<T, I>();
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree

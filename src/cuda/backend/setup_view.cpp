@@ -1,0 +1,58 @@
+/// What cuda/backend/setup.hpp declares for viewers: an analysis in words and numbers, and the factor's pattern in host
+/// memory.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/backend/setup.hpp"
+
+namespace syncfree::cuda {
+
+template <class T, class I> Summary describe(const Analysis<T, I>& a)
+{
+  Summary s;
+  s.strategy = a.choice.strategy;
+  s.reason = a.choice.reason;
+  s.rows = a.pattern.n;
+  s.operations = a.pattern.counts.operations;
+  s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
+  s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
+  s.single_storage = a.options.single_storage;
+  s.factor_bytes = a.pattern.bytes();
+  s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
+                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() + a.copies.bytes();
+  for (int which = 0; which < 4; ++which)
+    if (const auto& solver = a.solver[which])
+      (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
+  if (a.pair) s.plan_bytes += a.pair->bytes();
+  s.plan = a.solver[lower]->describe();
+  const std::string other = a.solver[upper]->describe();
+  if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
+  if (a.pair) s.plan += "; both in one launch";
+  return s;
+}
+
+template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
+{
+  FactorPattern<I>& p = a->made;
+  if (!p.lower_begin.empty()) return;
+  const auto fetch = [](const DeviceArray<I>& from, Array<I>* to) {
+    to->resize(from.size());
+    from.read(to->data(), 0, from.size(), nullptr);
+  };
+  Array<I> lower_begin;
+  fetch(a->pattern.lower_begin, &lower_begin);
+  fetch(a->pattern.lower_column, &p.lower_column);
+  fetch(a->pattern.upper_begin, &p.upper_begin);
+  fetch(a->pattern.upper_column, &p.upper_column);
+  p.lower_begin = std::move(lower_begin);  // last: then all are there
+}
+
+#define INSTANTIATE(T, I)                                 \
+  template Summary describe<T, I>(const Analysis<T, I>&); \
+  template void fetch_pattern<T, I>(Analysis<T, I>*);
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree::cuda

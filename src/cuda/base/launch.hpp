@@ -1,0 +1,125 @@
+#pragma once
+
+/// What launches can do on the device at hand: begin before the one in front has ended, and run in clusters.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "cuda/base/device_info.hpp"
+#include "syncfree/cuda/detail/context.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/detail/wait_watch.hpp"
+
+namespace syncfree::cuda {
+
+/// From compute capability 9.0 on, and where kernels were compiled for it: others do not wait for the launch before
+/// theirs, and know of no clusters.
+inline bool launches_can_overlap()
+{
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && architecture_of_kernels() >= 90;
+}
+inline bool launches_have_clusters() { return launches_can_overlap(); }
+
+/// Blocks of a cluster, which run at the same time and meet (ready.cuh, meet_cluster()): at most, where they are small.
+inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }
+
+/// The same for blocks as large as that place's, `most` at most: more than 8 are not had everywhere. Only what a kernel
+/// was asked for here may it be launched with.
+template <class... Parameters>
+unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place,
+                                unsigned most = most_blocks_of_cluster())
+{
+  if (!launches_have_clusters()) return 1;
+  if (most > most_blocks_of_cluster())
+    SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  for (place.cluster = most; place.cluster > 1; place.cluster /= 2) {
+    place.blocks = place.cluster;
+    int clusters = 0;
+    const LaunchConfig tried(place);
+    if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &tried.config) == cudaSuccess && clusters > 0) break;
+    (void)cudaGetLastError();
+  }
+  return place.cluster;
+}
+
+/// Mailbox and counter of launches in clusters. A context that has a part of the device may refuse a cluster that the
+/// plan was allowed: from then on blocks are launched alone. Launches count their clusters, so these have a mailbox and
+/// a counter of their own, and graphs go on with those that they have captured.
+template <class Mail> class ClusterLaunches {
+public:
+  ///   name  as in LaunchCounter
+  ClusterLaunches(std::size_t places, const char* name)
+      : places_(places), name_(name), planned_(std::make_unique<Place>(places, name))
+  {
+  }
+
+  /// attempt(blocks of a cluster, view of the mailbox, counter) gives CUDA's answer.
+  template <class Attempt> void run(unsigned cluster, Attempt attempt)
+  {
+    if (!alone_) {
+      const cudaError_t error = attempt(cluster, planned_->mailbox.view(), planned_->counter.data());
+      if (error == cudaSuccess) return;
+      if (cluster == 1 || !may_be_of_cluster(error)) check(error, "launch in clusters");
+      (void)cudaGetLastError();
+      alone_ = std::make_unique<Place>(places_, name_);
+    }
+    check(attempt(1u, alone_->mailbox.view(), alone_->counter.data()), "launch of blocks alone");
+  }
+
+  std::size_t bytes() const { return planned_->mailbox.bytes() + (alone_ ? alone_->mailbox.bytes() : 0); }
+
+private:
+  struct Place {
+    Mail mailbox;
+    LaunchCounter counter;
+
+    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
+    {
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    }
+  };
+
+  static bool may_be_of_cluster(cudaError_t error)
+  {
+    return error == cudaErrorInvalidClusterSize || error == cudaErrorLaunchOutOfResources ||
+           error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue;
+  }
+
+  std::size_t places_;
+  const char* name_;
+  std::unique_ptr<Place> planned_, alone_;
+};
+
+/// Lets launches of a kernel in the context at hand ask for so much shared memory. The limit belongs to the kernel, not
+/// to a launch, and only grows. CUDA takes some 10 us to hear of it.
+template <class Kernel> void allow_shared_memory(Kernel kernel, std::size_t bytes)
+{
+  static std::mutex& mutex = *new std::mutex;
+  static auto& allowed = *new std::map<std::pair<unsigned long long, Kernel>, std::size_t>;
+  if (bytes <= shared_bytes_of_all) return;
+  const unsigned long long context = context_at_hand();
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::size_t& most = allowed[{context, kernel}];
+  if (most >= bytes) return;
+  SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  most = bytes;
+}
+
+inline std::string in_clusters(unsigned blocks)
+{
+  return blocks > 1 ? ", in clusters of " + std::to_string(blocks) : "";
+}
+
+/// What a block may use; the rest is for the ticket and the compiler.
+inline std::size_t memory_of_block()
+{
+  return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,187 @@
+#pragma once
+
+/// Several right-hand sides in one launch. Columns are taken in chunks, of as many as a number of the kernel has parts
+/// (Several); chunks of a row or of a tile follow each other, so that its entries are read from memory once.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "cuda/base/multivector.hpp"
+#include "cuda/base/scalar.cuh"
+#include "syncfree/cuda/detail/wait_watch.hpp"
+
+namespace syncfree::cuda {
+
+/// Vectors side by side: column c begins at at + c * leading. Interleaved ones: a chunk begins where its first column
+/// does, and its columns stand beside each other in each row, as one number of the kernel. E: an entry, or a const one.
+template <class E> struct Vectors {
+  E* at;
+  std::size_t leading = 0;
+  int count = 1;
+  unsigned row_step = 1;  ///< from a row to the next; more than 1: interleaved
+
+  __device__ Vectors chunk(unsigned which, int columns) const
+  {
+    const int first = static_cast<int>(which) * columns;
+    return {at + static_cast<std::size_t>(first) * leading, leading, count - first, row_step};
+  }
+  __device__ bool interleaved() const { return row_step > 1; }
+  template <class I> __device__ E* row(I row) const { return at + static_cast<std::size_t>(row) * row_step; }
+};
+template <class N> using Input = Vectors<const Entry<N>>;
+template <class N> using Output = Vectors<Entry<N>>;
+
+/// Which chunk of columns a block has, and of how many.
+struct ChunkOfBlock {
+  unsigned chunks = 1, which = 0;
+};
+/// In a launch of `blocks` places for each chunk, where the chunks of a place follow each other: *place becomes that of
+/// its chunk, *b and *x the chunk's columns.
+template <class N>
+__device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* place, Input<N>* b, Output<N>* x)
+{
+  const unsigned chunks = gridDim.x / blocks, which = *place % chunks;
+  *place /= chunks;
+  *b = b->chunk(which, columns_of<N>);
+  *x = x->chunk(which, columns_of<N>);
+  return {chunks, which};
+}
+
+/// A row's number in each column of a chunk; where there are fewer columns than parts the last one fills up.
+template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
+{
+  if constexpr (columns_of<N> == 1) {
+    return b.at[row];
+  } else {
+    if (b.interleaved()) return *reinterpret_cast<const N*>(b.row(row));
+    N v;
+#pragma unroll
+    for (int c = 0; c < columns_of<N>; ++c) v.part[c] = b.at[min(c, b.count - 1) * b.leading + row];
+    return v;
+  }
+}
+template <class N, class I> __device__ void store_row(const Output<N>& x, I row, const N& v)
+{
+  if constexpr (columns_of<N> == 1) {
+    x.at[row] = v;
+  } else if (x.interleaved()) {
+    *reinterpret_cast<N*>(x.row(row)) = v;
+  } else {
+#pragma unroll
+    for (int c = 0; c < columns_of<N>; ++c)
+      if (c < x.count) x.at[c * x.leading + row] = v.part[c];
+  }
+}
+
+/// body(v) with a row step that the compiler knows; v stands in columns or in chunks.
+template <class N, class E, class Body> __device__ void with_known_step(Vectors<E> v, Body body)
+{
+  if constexpr (columns_of<N> > 1) {
+    if (v.interleaved()) {
+      v.row_step = columns_of<N>;
+      return body(v);
+    }
+  }
+  v.row_step = 1;
+  body(v);
+}
+
+/// Several<real>; complex numbers go one column at a time.
+template <class N> struct BundleOf {
+  using type = N;
+};
+template <> struct BundleOf<float> {
+  using type = Several<float>;
+};
+template <> struct BundleOf<double> {
+  using type = Several<double>;
+};
+template <class T> using Bundle = typename BundleOf<Number<T>>::type;
+
+/// For kernels of which a number has the columns of a Bundle.
+template <class T> Interleaving interleaving_of(bool whole_rows) { return {columns_of<Bundle<T>>, whole_rows}; }
+
+/// What launches with several columns share. Box is a mailbox for numbers N; each number of blocks has one of its own,
+/// and a counter (ready.cuh, take_turn()), so a launch has 1, 2, 4, 8 or 16 chunks.
+template <class T, class N, template <class> class Box> class ColumnLaunches {
+public:
+  ///   places        of a mailbox for one chunk
+  ///   name          as in LaunchCounter
+  ///   most_columns  of a launch
+  ColumnLaunches(std::size_t places, const char* name, double most_columns = 32)
+      : places_(places), name_(name), most_columns_(most_columns)
+  {
+  }
+
+  /// launch(chunks, view of the mailbox, counter, b, x, does it overlap?) until all columns are done. The first launch
+  /// overlaps with the one in front where that may be; others do not, as they may have its mailbox.
+  template <class Launch> void run(const DeviceColumns<T>& v, bool overlaps, Launch launch)
+  {
+    for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
+      const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
+      for (size = largest(); 1 << size > left;) --size;
+      const Place& place = at(&size);
+      const int count = std::min(v.count - first, columns_of<N> << size);
+      launch(1u << size, place.mailbox.view(), place.counter.data(),
+             Input<N>{numbers(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
+             Output<N>{numbers(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
+             overlaps && first == 0);
+    }
+  }
+
+  std::size_t bytes() const
+  {
+    std::size_t all = 0;
+    for (const auto& place : place_)
+      if (place) all += place->mailbox.bytes();
+    return all;
+  }
+
+private:
+  struct Place {
+    typename Box<N>::Memory mailbox;
+    LaunchCounter counter;
+
+    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
+    {
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    }
+  };
+
+  /// A mailbox takes a 32nd of the device's memory at most, and places are counted in 32 bits.
+  int largest()
+  {
+    if (largest_ >= 0) return largest_;
+    std::size_t free, all;
+    SYNCFREE_CUDA(cudaMemGetInfo(&free, &all));
+    const std::size_t most = std::min<std::size_t>(all / 32 / (2 * sizeof(N)), 0x7fffffff);
+    const auto fits = [&](int size) {
+      return places_ << size <= most && (columns_of<N> << size) <= most_columns_;
+    };
+    for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
+    return largest_;
+  }
+  /// With all smaller ones, so that nothing is allocated where columns become fewer; where there is no memory the
+  /// largest that can be had.
+  const Place& at(int* size)
+  {
+    for (int s = 0; s <= *size; ++s) try {
+        auto& place = place_[static_cast<std::size_t>(s)];
+        if (!place) place = std::make_unique<Place>(places_ << s, name_);
+      } catch (const Failure& failure) {
+        if (s == 0 || failure.status.code != Code::out_of_memory) throw;
+        *size = largest_ = s - 1;
+      }
+    return *place_[static_cast<std::size_t>(*size)];
+  }
+
+  std::size_t places_;
+  const char* name_;
+  double most_columns_;
+  int largest_ = -1;
+  std::array<std::unique_ptr<Place>, 5> place_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,201 @@
+#pragma once
+
+/// Scalars as device code sees them: complex ones have the layout of std::complex.
+
+#include <cuda/std/complex>
+
+#include <cmath>
+#include <complex>
+#include <type_traits>
+
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+template <class T> struct DeviceScalar {
+  using type = T;
+};
+template <class R> struct DeviceScalar<std::complex<R>> {
+  using type = ::cuda::std::complex<R>;
+};
+/// float, double, or complex of both
+template <class T> using Number = typename DeviceScalar<T>::type;
+
+template <class T> auto* numbers(T* p) { return reinterpret_cast<Number<T>*>(p); }
+template <class T> const auto* numbers(const T* p) { return reinterpret_cast<const Number<T>*>(p); }
+
+template <class R> __device__ R product(R a, R b) { return a * b; }
+/// Without Annex G's repair of Inf and NaN.
+template <class R>
+__device__ ::cuda::std::complex<R> product(const ::cuda::std::complex<R>& a, const ::cuda::std::complex<R>& b)
+{
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// What a factor multiplies Several with is one number for all columns.
+template <class N> struct EntryOf {
+  using type = N;
+  static constexpr int columns = 1;
+};
+template <class R> struct EntryOf<Several<R>> {
+  using type = R;
+  static constexpr int columns = Several<R>::count;
+};
+template <class N> using Entry = typename EntryOf<N>::type;
+template <class N> constexpr int columns_of = EntryOf<N>::columns;
+
+/// What stands for a number for which a wait was left (syncfree/cuda/ready/ticket.cuh): NaN in all its parts, and it
+/// has arrived.
+template <class N> __device__ N not_a_number()
+{
+  if constexpr (std::is_floating_point_v<Entry<N>>) return N(static_cast<Entry<N>>(NAN));
+  else return N(NAN, NAN);
+}
+
+template <class R> __device__ Several<R> product(Several<R> v, R entry)
+{
+#pragma unroll
+  for (R& p : v.part) p *= entry;
+  return v;
+}
+template <class R> __device__ Several<R> product(R entry, const Several<R>& v) { return product(v, entry); }
+template <class R> __device__ Several<R>& operator+=(Several<R>& a, const Several<R>& b)
+{
+#pragma unroll
+  for (int p = 0; p < a.count; ++p) a.part[p] += b.part[p];
+  return a;
+}
+template <class R> __device__ Several<R>& operator-=(Several<R>& a, const Several<R>& b)
+{
+#pragma unroll
+  for (int p = 0; p < a.count; ++p) a.part[p] -= b.part[p];
+  return a;
+}
+template <class R> __device__ Several<R> operator-(Several<R> a, const Several<R>& b) { return a -= b; }
+
+template <class R> __device__ R real_of(R v) { return v; }
+template <class R> __device__ R real_of(const ::cuda::std::complex<R>& v) { return v.real(); }
+template <class R> __device__ R imaginary_of(R) { return 0; }
+template <class R> __device__ R imaginary_of(const ::cuda::std::complex<R>& v) { return v.imag(); }
+
+template <class R> __device__ R conjugate_of(R v) { return v; }
+template <class R> __device__ ::cuda::std::complex<R> conjugate_of(const ::cuda::std::complex<R>& v)
+{
+  return {v.real(), -v.imag()};
+}
+
+template <class R> __device__ double size_of(R v) { return fabs(static_cast<double>(v)); }
+template <class R> __device__ double size_of(const ::cuda::std::complex<R>& v)
+{
+  return hypot(static_cast<double>(v.real()), static_cast<double>(v.imag()));
+}
+
+/// Neither NaN nor infinite, in all its parts.
+inline __device__ bool is_ordinary(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
+inline __device__ bool is_ordinary(float v) { return (__float_as_uint(v) & 0x7f800000) != 0x7f800000; }
+template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v) 
+{
+  return is_ordinary(v.real()) && is_ordinary(v.imag());
+}
+
+template <class R> __device__ bool is_ordinary(const Several<R>& v)
+{
+  bool all = true;
+#pragma unroll
+  for (const R& p : v.part) all = all && is_ordinary(p);
+  return all;
+}
+
+template <class N> __device__ bool finite(const N& v) { return isfinite(real_of(v)) && isfinite(imaginary_of(v)); }
+
+template <class R> __device__ R from_lane(R v, int lane_mask) { return __shfl_xor_sync(~0u, v, lane_mask); }
+template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::std::complex<R>& v, int lane_mask)
+{
+  return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
+}
+
+template <class R> __device__ Several<R> from_lane(Several<R> v, int lane_mask)
+{
+#pragma unroll
+  for (R& p : v.part) p = from_lane(p, lane_mask);
+  return v;
+}
+
+/// Those of a warp's lanes that are in this one's group of `lanes`, a power of two.
+inline __device__ unsigned group_of(unsigned lanes)
+{
+  return lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes);
+}
+
+/// From that lane of the warp.
+template <class R> __device__ R of_lane(R v, int lane) { return __shfl_sync(~0u, v, lane); }
+template <class R> __device__ ::cuda::std::complex<R> of_lane(const ::cuda::std::complex<R>& v, int lane)
+{
+  return {__shfl_sync(~0u, v.real(), lane), __shfl_sync(~0u, v.imag(), lane)};
+}
+
+/// What lanes have from others, by words: to put a number together takes who asks for it as long as the words are on
+/// their way.
+template <class R> class FromLane {
+public:
+  FromLane() = default;
+  explicit __device__ FromLane(R v) : word_(v) {}
+  /// From the lane so many before, of each `width` lanes; the first have their own.
+  __device__ FromLane(R v, int before, int width) { word_ = __shfl_up_sync(~0u, v, before, width); }
+  __device__ R number() const { return word_; }
+
+private:
+  R word_;
+};
+template <> class FromLane<double> {
+public:
+  FromLane() = default;
+  explicit __device__ FromLane(double v)
+  {
+    low_ = __double2loint(v);
+    high_ = __double2hiint(v);
+  }
+  __device__ FromLane(double v, int before, int width)
+  {
+    low_ = __shfl_up_sync(~0u, __double2loint(v), before, width);
+    high_ = __shfl_up_sync(~0u, __double2hiint(v), before, width);
+  }
+  __device__ double number() const { return __hiloint2double(high_, low_); }
+
+private:
+  int low_, high_;
+};
+template <class R> class FromLane<Several<R>> {
+public:
+  FromLane() = default;
+  explicit __device__ FromLane(const Several<R>& v)
+  {
+#pragma unroll
+    for (int p = 0; p < v.count; ++p) part_[p] = FromLane<R>(v.part[p]);
+  }
+  __device__ FromLane(const Several<R>& v, int before, int width)
+  {
+#pragma unroll
+    for (int p = 0; p < v.count; ++p) part_[p] = FromLane<R>(v.part[p], before, width);
+  }
+  __device__ Several<R> number() const
+  {
+    Several<R> v;
+#pragma unroll
+    for (int p = 0; p < v.count; ++p) v.part[p] = part_[p].number();
+    return v;
+  }
+
+private:
+  FromLane<R> part_[Several<R>::count];
+};
+
+/// From the first of each `width` lanes.
+template <class R> __device__ R from_first_lane(R v, int width = 32) { return __shfl_sync(~0u, v, 0, width); }
+template <class R>
+__device__ ::cuda::std::complex<R> from_first_lane(const ::cuda::std::complex<R>& v, int width = 32)
+{
+  return {__shfl_sync(~0u, v.real(), 0, width), __shfl_sync(~0u, v.imag(), 0, width)};
+}
+
+}  // namespace syncfree::cuda

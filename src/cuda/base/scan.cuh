@@ -1,0 +1,36 @@
+#pragma once
+
+/// Lengths become offsets.
+
+#include <cub/device/device_scan.cuh>
+
+#include "syncfree/cuda/detail/device.hpp"
+
+namespace syncfree::cuda {
+
+/// Each number becomes the sum of those in front of it. Throws Failure.
+template <class N> void add_up(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
+{
+  N* const all = lengths.data();
+  std::size_t size = 0;
+  (void)cudaGetLastError();  // CUB takes an old error for one of its own
+  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, all, all, lengths.size(), stream));
+  const DeviceArray<char> scratch(size);
+  SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, all, all, lengths.size(), stream));
+}
+
+/// Of lengths that have been added up, the last of which was 0: their sum. Waits.
+template <class N> N read_sum(const DeviceArray<N>& offsets, cudaStream_t stream = nullptr)
+{
+  N sum = 0;
+  offsets.read(&sum, offsets.size() - 1, 1, stream);
+  return sum;
+}
+
+template <class N> N add_up_and_read(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
+{
+  add_up(lengths, stream);
+  return read_sum(lengths, stream);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,122 @@
+#pragma once
+
+/// A stream of one's own, which waits for no other. To make one waits for what the device does, so those that are not
+/// in use any more are kept.
+
+#include <map>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "syncfree/cuda/detail/context.hpp"
+#include "syncfree/cuda/detail/device.hpp"
+
+namespace syncfree::cuda {
+
+/// What is in a stream of `first` begins before what others have queued and the device has not begun: of a kernel with
+/// more blocks than run at once the rest would be in front.
+enum class Urgency { ordinary, first };
+
+/// By context and urgency, for as long as the process lives.
+class IdleStreams {
+public:
+  static IdleStreams& all()
+  {
+    static IdleStreams& streams = *new IdleStreams;
+    return streams;
+  }
+
+  cudaStream_t take(unsigned long long context, Urgency urgency)
+  {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      std::vector<cudaStream_t>& idle = idle_[{context, urgency}];
+      if (!idle.empty()) {
+        const cudaStream_t stream = idle.back();
+        idle.pop_back();
+        return stream;
+      }
+    }
+    int least, greatest;
+    cudaStream_t stream;
+    SYNCFREE_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    const int priority = urgency == Urgency::first ? greatest : least;
+    SYNCFREE_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
+    return stream;
+  }
+
+  void put(unsigned long long context, Urgency urgency, cudaStream_t stream) noexcept
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_[{context, urgency}].push_back(stream);
+  } catch (const std::bad_alloc&) {
+    (void)cudaStreamDestroy(stream);
+  }
+
+private:
+  IdleStreams() = default;
+
+  std::mutex mutex_;
+  std::map<std::pair<unsigned long long, Urgency>, std::vector<cudaStream_t>> idle_;
+};
+
+class Stream {
+public:
+  explicit Stream(Urgency urgency = Urgency::ordinary)
+      : context_(context_at_hand()), urgency_(urgency), stream_(IdleStreams::all().take(context_, urgency_))
+  {
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { IdleStreams::all().put(context_, urgency_, stream_); }
+  cudaStream_t get() const { return stream_; }
+  void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
+
+private:
+  unsigned long long context_;
+  Urgency urgency_;
+  cudaStream_t stream_;
+};
+
+/// Goes on from where another stream is, beside it, until that waits in join() or where the branch ends.
+class Branch {
+public:
+  explicit Branch(cudaStream_t trunk) : trunk_(trunk) { follow(trunk_, own_.get()); }
+  Branch(const Branch&) = delete;
+  ~Branch()
+  {
+    if (joined_) return;
+    try {
+      join();
+    } catch (const Failure&) {
+    }
+  }
+  cudaStream_t get() const { return own_.get(); }
+  void join()
+  {
+    joined_ = true;
+    follow(own_.get(), trunk_);
+  }
+
+private:
+  struct Event {
+    cudaEvent_t event = nullptr;
+    Event() { SYNCFREE_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)); }
+    Event(const Event&) = delete;
+    ~Event() { (void)cudaEventDestroy(event); }
+  };
+
+  void follow(cudaStream_t first, cudaStream_t second) const
+  {
+    SYNCFREE_CUDA(cudaEventRecord(passed_.event, first));
+    SYNCFREE_CUDA(cudaStreamWaitEvent(second, passed_.event, 0));
+  }
+
+  Stream own_;
+  Event passed_;
+  cudaStream_t trunk_;
+  bool joined_ = false;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,26 @@
+#pragma once
+
+/// What happens to vectors of the device around the solves. Throws Failure.
+
+#include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/status.hpp"
+
+namespace syncfree::cuda {
+
+/// y_i = b_{order(i)}
+template <class T, class I> void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream);
+
+/// x_{order(i)} = z_i
+template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream);
+
+/// x = D^(1/2) b if `up`, else D^(-1/2) b, with real nonnegative D = 1 / inverse_pivot; x == b is allowed.
+template <class T, class I>
+void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaStream_t stream);
+
+/// y = conj(b); y == b is allowed.
+template <class T, class I> void conjugate_vector(I n, const T* b, T* y, cudaStream_t stream);
+
+/// First row whose pivot is not real and nonnegative, -1 if none; waits.
+template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream);
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,177 @@
+#pragma once
+
+/// The factorization entry by entry, where rows are long: a row is not the work of one warp then, and what an entry is
+/// made of is known (cuda/factor/update_lists.hpp). A number of L or U and an inverse pivot is its own flag.
+
+#include "cuda/factor/row.cuh"
+#include "cuda/factor/update_lists.hpp"
+
+namespace syncfree::cuda {
+
+constexpr int entry_threads = 256;
+
+/// One entry, made by one lane or, where it has many terms, by the warp with it.
+template <class T, class I> class FactorEntry {
+public:
+  using N = Number<T>;
+  using Mail = Mailbox<N>;
+
+  /// place: from S.places on there is none
+  __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t place, const N* A)
+      : F_(F), S_(S), done_(place >= S.places)
+  {
+    if (done_) return;
+    const I lowers = S.lowers, uppers = S.uppers, index = S.index[place];
+    row_ = S.row[place];
+    next_ = S.begin[place], end_ = S.begin[place + 1];
+    is_lower_ = index < lowers;
+    is_upper_ = !is_lower_ && index < lowers + uppers;
+    k_ = is_lower_ ? index : is_upper_ ? index - lowers : row_;
+    if (is_lower_) pivot_ = F.lower_column[k_];
+    if (is_upper_) sum_ = entry(A, F.upper_source[k_]);
+    else if (!is_lower_) sum_ = entry(A, F.diagonal_source[k_]);
+    else if (F.lu) sum_ = entry(A, F.lower_source[k_]);
+  }
+
+  __device__ void run(const DevicePivotRule& rule, Outcome* outcome)
+  {
+    const auto look = [&] {
+      if (!done_ && !is_long()) go_on();
+      for (unsigned left = __ballot_sync(all, !done_ && is_long()); left; left &= left - 1)
+        go_on_together(__ffs(static_cast<int>(left)) - 1);
+      if (!done_ && next_ == end_) finish(rule, outcome);
+    };
+    Spin spin(row_);
+    if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
+  }
+
+private:
+  static constexpr unsigned all = ~0u;
+  static constexpr int together = 4;  ///< terms that a lane takes at once with the others of its warp
+  static constexpr int alone = 8;     ///< by itself
+  static constexpr int many = 128;    ///< are too many for one lane
+  static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
+  static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
+
+  __device__ bool is_long() const { return end_ - next_ > many; }
+
+  /// Returns false where a factor has not arrived.
+  __device__ bool term(std::size_t t, N* v) const
+  {
+    const I k = S_.lower[t];
+    const N l = k < 0 ? N(-1) : look(F_.lower, k), u = look(F_.upper, S_.upper[t]);
+    *v = product(l, u);
+    return (k < 0 || Mail::arrived(l)) && Mail::arrived(u);
+  }
+
+  /// The next terms, in order, as far as they have arrived.
+  __device__ void go_on()
+  {
+    for (bool there = true; there && next_ < end_;) {
+      N v[alone];
+      bool arrived[alone];
+#pragma unroll
+      for (int e = 0; e < alone; ++e) arrived[e] = next_ + e < end_ && term(next_ + e, &v[e]);
+#pragma unroll
+      for (int e = 0; e < alone; ++e) {
+        there = there && arrived[e];
+        if (!there) continue;
+        sum_ -= v[e];
+        ++next_;
+      }
+    }
+  }
+
+  /// All lanes: the next terms of the owner's entry, if all of them have arrived.
+  __device__ void go_on_together(int owner)
+  {
+    const int lane = threadIdx.x % 32;
+    const std::size_t begin = __shfl_sync(all, static_cast<unsigned long long>(next_), owner);
+    const std::size_t end = __shfl_sync(all, static_cast<unsigned long long>(end_), owner);
+    N v[together];
+    bool there = true;
+#pragma unroll
+    for (int e = 0; e < together; ++e) {
+      const std::size_t t = begin + static_cast<std::size_t>(32 * e + lane);
+      v[e] = N(0);
+      if (t < end) there = term(t, &v[e]) && there;
+    }
+    if (!__all_sync(all, there)) return;
+    for (int e = 1; e < together; ++e) v[0] += v[e];
+    for (int offset = 16; offset; offset /= 2) v[0] += from_lane(v[0], offset);
+    if (lane != owner) return;
+    sum_ -= v[0];
+    next_ = min(end_, begin + 32 * together);
+  }
+
+  __device__ void finish(const DevicePivotRule& rule, Outcome* outcome)
+  {
+    if (is_upper_) {
+      publish_entry(F_.upper, sum_, outcome);
+    } else if (is_lower_) {
+      const N inverse = look(F_.inverse_pivot, pivot_);
+      if (!Mail::arrived(inverse)) return;
+      publish_entry(F_.lower, product(sum_, inverse), outcome);
+    } else {
+      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
+    }
+    done_ = true;
+  }
+
+  /// Nothing is waited for any longer.
+  __device__ void leave()
+  {
+    if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, not_a_number<N>());
+  }
+
+  __device__ void publish_entry(N* numbers, const N& v, Outcome* outcome)
+  {
+    if (!fits(F_, v)) lower_to(&outcome->failure, 0);
+    publish(numbers, k_, v);
+  }
+
+  const FactorView<T, I>& F_;
+  const ListsView<I>& S_;
+  bool done_, is_lower_ = false, is_upper_ = false;
+  I row_ = 0, k_ = 0, pivot_ = 0;    ///< k: entry of L or U, or the row
+  std::size_t next_ = 0, end_ = 0;  ///< terms that are left
+  N sum_{0};
+};
+
+/// owns       a lane owns one entry of L or U or a pivot
+/// waits      for the factors of its terms, and for the pivot of an entry of L; all lanes of a warp in one loop, so
+///            they may wait for each other
+/// publishes  each number, its own flag
+/// order      relaxed: the number itself is the message (ready.cuh); all are unset before the launch
+/// progress   what an entry is made of has an earlier place, so an earlier ticket, or a lane of the same block; every
+///            entry is published, whatever its number is
+/// result     reproducible: terms are added up in the order of the pivots, or, of many, in one that depends on their
+///            number only
+/// source     Saad 2003, algorithm 10.4, by entries as in Chow and Patel 2015, but in the order of dependences
+template <class T, class I>
+__global__ void __launch_bounds__(entry_threads)
+factorize_entries(FactorView<T, I> F, ListsView<I> S, const Number<T>* A, DevicePivotRule rule,
+                  TurnCounter* counter, Outcome* outcome)
+{
+  const Turn turn = take_turn(counter);
+  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).run(rule, outcome);
+}
+
+/// Where the rule asks for it, a warp tests the pivot of a row against the sum of its moduli.
+template <class T, class I>
+__global__ void test_pivots(FactorView<T, I> F, DevicePivotRule rule, Outcome* outcome)
+{
+  const std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  if (row >= static_cast<std::size_t>(F.n)) return;
+  double sum = 0;
+  const int lane = threadIdx.x % 32;
+  if (F.lu)
+    for (I k = F.lower_begin[row] + lane; k < F.lower_begin[row + 1]; k += 32) sum += size_of(F.lower[k]);
+  for (I k = F.upper_begin[row] + lane; k < F.upper_begin[row + 1]; k += 32) sum += size_of(F.upper[k]);
+  for (int offset = 16; offset; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
+  const Number<T> pivot = Number<T>(1) / F.inverse_pivot[row];
+  constexpr double doubt = 2;  // the pivot is known by its inverse only
+  if (lane == 0 && pivot_size(pivot, rule) <= doubt * pivot_tolerance(rule, sum)) lower_to(&outcome->failure, 0);
+}
+
+}  // namespace syncfree::cuda

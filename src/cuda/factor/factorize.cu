@@ -1,0 +1,411 @@
+/// Row i of the factor:
+///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p) that are in row i
+/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. Where rows are short w lives in
+/// shared memory (cuda/factor/launch_staged.cuh), else entries are made each for itself (cuda/factor/by_entries.cuh)
+/// or, where that takes too much memory or a pivot asks for a remedy, in the factor's own arrays, a warp a row.
+
+#include "cuda/factor/factorize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/base/launch.hpp"
+#include "cuda/factor/by_entries.cuh"
+#include "cuda/factor/launch_staged.cuh"
+#include "cuda/factor/pivots_by_solve.cuh"
+#include "cuda/factor/row.cuh"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/schedule.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 128;
+constexpr const char* name = "factorization";  ///< as in LaunchCounter
+
+/// What one warp does with its row.
+template <class T, class I> class RowOfWarp {
+public:
+  using N = Number<T>;
+
+  __device__ RowOfWarp(const FactorView<T, I>& F, I i) : F_(F), i_(i), lane_(threadIdx.x % 32)
+  {
+    lower_begin_ = F.lower_begin[i], lower_end_ = F.lower_begin[i + 1];
+    upper_begin_ = F.upper_begin[i], upper_end_ = F.upper_begin[i + 1];
+  }
+
+  __device__ void copy(const N* A, double shift)
+  {
+    if (F_.lu)
+      for (I k = lower_begin_ + lane_; k < lower_end_; k += 32) F_.lower[k] = entry(A, F_.lower_source[k]);
+    for (I k = upper_begin_ + lane_; k < upper_end_; k += 32) F_.upper[k] = entry(A, F_.upper_source[k]);
+    using R = decltype(real_of(N(0)));
+    if (lane_ == 0) F_.inverse_pivot[i_] = entry(A, F_.diagonal_source[i_]) + N(static_cast<R>(shift));
+    __syncwarp();
+  }
+
+  __device__ void eliminate(unsigned* ready, unsigned attempt)
+  {
+    for (I k = lower_begin_; k < lower_end_; ++k) {
+      const I p = F_.lower_column[k];
+      if (lane_ == 0 && !wait_for(ready + p, attempt, Spin(i_))) F_.inverse_pivot[i_] = not_a_number<N>();
+      __syncwarp();
+      I begin = F_.upper_begin[p];
+      const I end = F_.upper_begin[p + 1];
+      if (!F_.lu) begin = find(F_.upper_column, begin, end, i_);
+      const N factor = product(F_.lu ? F_.lower[k] : F_.upper[begin], F_.inverse_pivot[p]);
+      __syncwarp();
+      if (lane_ == 0) F_.lower[k] = factor;
+      for (I u = begin + lane_; u < end; u += 32) subtract(product(factor, F_.upper[u]), F_.upper_column[u], k + 1);
+      __syncwarp();
+    }
+  }
+
+  /// Sum of |entries| off the diagonal and whether all are finite where they will be stored; the same in all lanes.
+  __device__ double sum(bool* all_finite) const
+  {
+    double total = 0;
+    bool good = true;
+    for (I k = lower_begin_ + lane_; k < lower_end_; k += 32) {
+      if (F_.lu) total += size_of(F_.lower[k]);
+      good = good && fits(F_, F_.lower[k]);
+    }
+    for (I k = upper_begin_ + lane_; k < upper_end_; k += 32) {
+      total += size_of(F_.upper[k]);
+      good = good && fits(F_, F_.upper[k]);
+    }
+    for (int offset = 16; offset; offset /= 2) total += from_lane(total, offset);
+    *all_finite = __all_sync(~0u, good);
+    return total;
+  }
+
+  /// By lane 0.
+  __device__ void finish(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+  {
+    const N pivot = F_.inverse_pivot[i_];
+    F_.inverse_pivot[i_] = finish_pivot(F_, i_, pivot, N(1) / pivot, rule, row_sum, all_finite, outcome);
+  }
+
+private:
+  /// From entry (i, q), if the row has it; `from`: entries of L before it are done.
+  __device__ void subtract(const N& v, I q, I from)
+  {
+    if (q == i_) {
+      F_.inverse_pivot[i_] -= v;
+    } else if (q > i_) {
+      const I place = find(F_.upper_column, upper_begin_, upper_end_, q);
+      if (place >= 0) F_.upper[place] -= v;
+    } else if (F_.lu) {
+      const I place = find(F_.lower_column, from, lower_end_, q);
+      if (place >= 0) F_.lower[place] -= v;
+    }
+  }
+
+  const FactorView<T, I>& F_;
+  I i_;
+  int lane_;
+  I lower_begin_, lower_end_, upper_begin_, upper_end_;
+};
+
+/// owns       a warp owns one row of L and U and its pivot; a block four rows that follow each other in level order
+/// waits      lane 0 for the flag of each pivot row, in ascending order
+/// publishes  the row's flag, which then holds the number of the attempt: flags are never set back
+/// order      acquire by lane 0, __syncwarp to its warp; __syncwarp, release by lane 0 (ready.cuh)
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the block; every row publishes,
+///            whatever its numbers are
+/// result     reproducible: entries of a row belong to different lanes, and pivots are taken in ascending order
+/// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
+template <class T, class I>
+__global__ void __launch_bounds__(threads_a_block)
+factorize(FactorView<T, I> F, const Number<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
+          TurnCounter* counter, Outcome* outcome)
+{
+  const Turn turn = take_turn(counter);
+  const std::size_t place = turn.place * (threads_a_block / 32) + threadIdx.x / 32;
+  if (place >= static_cast<std::size_t>(F.n)) return;
+  const I i = F.order[place];
+  RowOfWarp<T, I> row(F, i);
+  row.copy(A, rule.shift);
+  row.eliminate(ready, attempt);
+  bool all_finite;
+  const double sum = row.sum(&all_finite);
+  if (threadIdx.x % 32 == 0) row.finish(rule, sum, all_finite, outcome);
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) publish(ready + i, attempt);
+}
+
+/// {|pivot|, row sum} of a row that failed, by one warp.
+template <class T, class I> __global__ void describe_row(FactorView<T, I> F, I i, double* described)
+{
+  bool all_finite;
+  const double sum = RowOfWarp<T, I>(F, i).sum(&all_finite);
+  if (threadIdx.x) return;
+  described[0] = size_of(F.inverse_pivot[i]);
+  described[1] = sum;
+}
+
+/// The largest sum of |a_ij| - |a_ii| - Re a_ii, a thread a row; *top holds the bits of a nonnegative double.
+template <class T, class I>
+__global__ void find_dominance(I n, KeptRowsView<I> rows, const Number<T>* value, unsigned long long* top)
+{
+  using R = decltype(real_of(Number<T>(0)));
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i >= static_cast<std::size_t>(n)) return;
+  const I begin = rows.row_begin[i], end = rows.row_begin[i + 1];
+  R sum = 0;
+  for (I k = begin; k < end; ++k)
+    if (static_cast<std::size_t>(rows.column(k)) == i) sum = -static_cast<R>(size_of(value[k])) - real_of(value[k]);
+  for (I k = begin; k < end; ++k) sum += static_cast<R>(size_of(value[k]));
+  if (sum > 0) raise_to(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
+}
+
+/// Numbers that are their own flags, before an attempt.
+template <class T> struct UnsetNumbers {
+  int count = 0;
+  Number<T>* v[3];
+  std::size_t size[3];
+};
+
+template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome* outcome)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k == 0) *outcome = {Outcome::none, 0};
+  for (int i = 0; i < unset.count; ++i)
+    if (k < unset.size[i]) Mailbox<Number<T>>::clear(place_of(unset.v[i], k));
+}
+
+template <class T> __global__ void round_to_single(std::size_t count, Number<T>* v)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k < count) v[k] = Number<T>(Number<single_t<T>>(v[k]));
+}
+
+template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
+{
+  launch(round_to_single<T>, {blocks_for(v.size(), 256), 256, 0, stream}, v.size(), numbers(v.data()));
+}
+
+template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pattern, I levels)
+{
+  const DevicePattern<I> L = pattern.lower();
+  return granularity_of(L.n, L.nnz, levels, pattern.counts.most_lower);
+}
+
+/// memory_against_crowding() for factorize_entries().
+template <class I>
+std::size_t memory_against_entries(const DeviceFactorPattern<I>& pattern, const Granularity& granularity)
+{
+  const DevicePattern<I> L = pattern.lower(), U = pattern.upper();
+  const double entries = 1 + (static_cast<double>(L.nnz) + static_cast<double>(U.nnz)) / std::max<double>(1, L.n);
+  return memory_against_crowding(granularity, static_cast<int>(entries), entry_threads);
+}
+
+template <class T> unsigned long long bits(T v)
+{
+  const auto wide = static_cast<double>(v);
+  unsigned long long word;
+  std::memcpy(&word, &wide, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+template <class T, class I>
+DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
+                                               bool single)
+    : pattern_(pattern), levels_(levels), single_(single && !std::is_same_v<T, single_t<T>>),
+      slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), entry_counter_(name),
+      top_(1),
+      outcome_(1),
+      described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
+      inverse_pivot_(pattern.n)
+{
+  const Granularity granularity = granularity_of_L(pattern, levels.count);
+  if (slots_.made()) {
+    against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
+  } else {
+    try {
+      lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;  // row by row it goes with less
+    }
+    against_crowding_ = memory_against_entries(pattern, granularity);
+    ready_ = KeptArray<unsigned>(pattern.n, 0);
+  }
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+}
+
+template <class T, class I>
+Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
+                                          const Sequel& early, int* repaired)
+{
+  const DevicePivotRule device_rule(rule, shift);
+  if (slots_.made()) {
+    begin_attempt({&upper_, &inverse_pivot_}, stream);
+    factorize_staged(view(), slots_.view(), against_crowding_, numbers(value), device_rule, counter_.data(),
+                     outcome_.data(), stream);
+  } else {
+    begin_attempt({}, stream);
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
+    launch(factorize<T, I>, {blocks, threads_a_block, 0, stream}, view(), numbers(value), device_rule, ready_.data(),
+                                                            ++attempts_, counter_.data(), outcome_.data());
+  }
+  const Outcome outcome = look(stream, early);
+  *repaired = outcome.repaired;
+  if (outcome.failure == Outcome::none) return {};
+  const auto row = static_cast<I>(outcome.failure / 2);
+  if (outcome.failure % 2) return failed(Code::not_finite, row);
+  double described[2];
+  launch(describe_row<T, I>, {1, 32, 0, stream}, view(), row, described_.data());
+  described_.read(described, 0, 2, stream);
+  Status status = failed(Code::zero_pivot, row);
+  status.value = described[0];
+  status.tolerance = PivotTest<T>(rule).tolerance(described[1]);
+  return status;
+}
+
+template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::view() const
+{
+  return {
+      pattern_.n,
+      pattern_.kind == Kind::ilu,
+      single_,
+      pattern_.lower_begin.data(),
+      pattern_.lower_column.data(),
+      pattern_.upper_begin.data(),
+      pattern_.upper_column.data(),
+      pattern_.lower_source.data(),
+      pattern_.upper_source.data(),
+      pattern_.diagonal_source.data(),
+      levels_.row.data(),
+      numbers(lower_.data()),
+      numbers(upper_.data()),
+      numbers(inverse_pivot_.data()),
+  };
+}
+
+template <class T, class I>
+void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<T>*> unset, cudaStream_t stream)
+{
+  UnsetNumbers<T> numbers;
+  std::size_t most = 1;
+  for (DeviceArray<T>* v : unset) {
+    numbers.v[numbers.count] = syncfree::cuda::numbers(v->data());
+    numbers.size[numbers.count++] = v->size();
+    most = std::max(most, v->size());
+  }
+  launch(start_attempt<T>, {blocks_for(most, 256), 256, 0, stream}, numbers, outcome_.data());
+}
+
+template <class T, class I>
+Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& early) const
+{
+  early();
+  Outcome outcome;
+  outcome_.read(&outcome, 0, 1, stream);
+  if (watch_->has_failed()) throw Failure{watch_->take_failure(stream)};
+  return outcome;
+}
+
+/// False where that is not possible, or rows have to be looked at in turn.
+template <class T, class I>
+bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream,
+                                                  const Sequel& early)
+{
+  const DevicePivotRule device_rule(rule, 0);
+  if (!lists_.made() || device_rule.repairs) return false;
+  DevicePivotRule rule_of_entries = device_rule;  // sums are known when all entries are
+  rule_of_entries.sums = false;
+  if (device_rule.sums) rule_of_entries.zero_pivot = 0;
+  begin_attempt({&lower_, &upper_, &inverse_pivot_}, stream);
+  allow_shared_memory(factorize_entries<T, I>, against_crowding_);
+  const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
+  launch(factorize_entries<T, I>, {blocks, entry_threads, against_crowding_, stream}, view(), lists_.view(),
+         numbers(value), rule_of_entries, entry_counter_.data(), outcome_.data());
+  if (device_rule.sums) {
+    launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream}, view(),
+           device_rule, outcome_.data());
+  }
+  return look(stream, early).failure == Outcome::none;
+}
+
+/// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
+template <class T, class I>
+bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream,
+                                            const Sequel& early)
+{
+  if (!solver_of_L_) return false;
+  begin_attempt({}, stream);
+  const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
+  launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, stream}, view(), slots_.view().partner,
+         lowers, numbers(value), outcome_.data());
+  T* y = inverse_pivot_.data();
+  solver_of_L_->solve_inverse(lower_.data(), y, y, stream);
+  const bool are_long = lowers > 8 * n;
+  const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
+  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream}, view(), slots_.view().partner, numbers(value),
+                                                                    DevicePivotRule(rule, 0), outcome_.data());
+  return look(stream, early).failure == Outcome::none;
+}
+
+template <class T, class I>
+double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
+{
+  if (rows_.empty()) {
+    rows_ = DeviceKeptRows<I>(RowsThere<I>(A.pattern, {}));
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+  unsigned long long word = bits(static_cast<real_t<T>>(rule.zero_pivot));
+  SYNCFREE_CUDA(cudaMemcpyAsync(top_.data(), &word, sizeof word, cudaMemcpyHostToDevice, stream));
+  launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, rows_.view(),
+         numbers(A.value), top_.data());
+  top_.read(&word, 0, 1, stream);
+  double top;
+  std::memcpy(&top, &word, sizeof top);
+  return static_cast<real_t<T>>(1.1 * static_cast<real_t<T>>(top));
+}
+
+template <class T, class I>
+Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream,
+                                      PivotReport* report, const Sequel& sequel)
+{
+  const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
+  ShiftLoop shifts(pattern_.kind, rule, top);
+  const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
+                                                       inverse_pivot_.data(), stream);
+  bool hoped = false, begun = false;  // the sequel was begun early: at all, after the attempt at hand
+  const Sequel early = [&] {
+    begun = !hoped && !single_;
+    hoped = true;
+    if (begun) sequel();
+  };
+  const auto succeed = [&](int repaired) {
+    if (single_)
+      for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
+    if (!begun) sequel();
+    *report = shifts.report(repaired);
+    return Status();
+  };
+  if (by_loop || find_pivots(A.value, rule, stream, early) || factor_by_entries(A.value, rule, stream, early))
+    return succeed(0);
+  for (;;) {
+    int repaired = 0;
+    const Status status = attempt(A.value, rule, shifts.amount(), stream, early, &repaired);
+    if (status.code == Code::zero_pivot) {
+      if (!shifts.retry_after_failure(status.tolerance)) return status;
+    } else if (!status.ok()) {
+      return status;
+    } else if (!shifts.retry_to_refine()) {
+      return succeed(repaired);
+    }
+  }
+}
+
+#define INSTANTIATE(T, I) template class DeviceFactorization<T, I>;
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree::cuda

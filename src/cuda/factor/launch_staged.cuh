@@ -1,0 +1,38 @@
+#pragma once
+
+/// The factorization where rows fit into shared memory.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cuda/base/granularity.hpp"
+#include "cuda/base/launch.hpp"
+#include "cuda/factor/row_per_warp.cuh"
+#include "cuda/factor/rows_per_warp.cuh"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+
+/// One attempt. U and inverse pivots are unset, 0xff in all bytes.
+///   against_crowding  bytes of shared memory that a block takes at least (cuda/base/granularity.hpp)
+template <class T, class I>
+void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t against_crowding,
+                      const Number<T>* A, const DevicePivotRule& rule, TurnCounter* counter, Outcome* outcome,
+                      cudaStream_t stream)
+{
+  const auto kernel = S.lanes == 4    ? factorize_several_rows<T, I, 4>
+                      : S.lanes == 8  ? factorize_several_rows<T, I, 8>
+                      : S.lanes == 16 ? factorize_several_rows<T, I, 16>
+                      : F.lu          ? factorize_row_by_warp<T, I, true>
+                                      : factorize_row_by_warp<T, I, false>;
+  const std::size_t rows = static_cast<std::size_t>(staged_threads / S.lanes);
+  const std::size_t row_memory = static_cast<std::size_t>(S.entries) * sizeof(Number<T>) +
+                                 3 * static_cast<std::size_t>(S.lowers) * sizeof(I);
+  const std::size_t memory = std::max(rows * row_memory, against_crowding);
+  allow_shared_memory(kernel, memory);
+  launch(kernel,
+         {blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream}, F, S,
+         A, rule, counter, outcome);
+}
+
+}  // namespace syncfree::cuda

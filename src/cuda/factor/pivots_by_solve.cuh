@@ -1,0 +1,80 @@
+#pragma once
+
+/// The factorization where no entry but pivots is updated, as on a star's grid: with c_ip = a_ip a_pi
+///
+///   1 / u_ii = y_i = 1 / (a_ii - sum over p in L(i) of c_ip y_p),   l_ip = a_ip y_p
+///
+/// so that all but the pivots is done at once, and these by a solver of L. A factor that asks for any of the pivot
+/// rules' remedies, or is not finite, is left to the other kernels.
+
+#include <limits>
+
+#include "cuda/base/launch.hpp"
+#include "cuda/base/thread_id.cuh"
+#include "cuda/factor/row.cuh"
+
+namespace syncfree::cuda {
+
+/// a_ip of entry k of L; partner: its place in U
+template <class T, class I>
+__device__ Number<T> lower_entry(const FactorView<T, I>& F, const Number<T>* A, I k, I partner)
+{
+  return entry(A, F.lu ? F.lower_source[k] : F.upper_source[partner]);
+}
+
+/// F.lower = c, F.inverse_pivot = the diagonal of A. A product that is too small to be told from 0 is a failure.
+template <class T, class I>
+__global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t lowers, const Number<T>* A,
+                               Outcome* outcome)
+{
+  using N = Number<T>;
+  using R = decltype(real_of(N(0)));
+  const std::size_t k = this_thread();
+  if (k < static_cast<std::size_t>(F.n)) F.inverse_pivot[k] = entry(A, F.diagonal_source[k]);
+  if (k >= lowers) return;
+  const I at = partner[k];
+  const N a = lower_entry(F, A, static_cast<I>(k), at), b = at < 0 ? N(0) : entry(A, F.upper_source[at]);
+  const N c = product(a, b);
+  const bool is_lost = size_of(c) < static_cast<double>(std::numeric_limits<R>::min()) && a != N(0) && b != N(0);
+  if (is_lost) lower_to(&outcome->failure, 0);
+  F.lower[k] = c;
+}
+
+/// `lanes` lanes of a warp finish a row: L and U from A and the inverse pivots. *outcome says whether some number is
+/// not finite or some pivot too small.
+template <class T, class I, int lanes>
+__global__ void finish_rows(FactorView<T, I> F, const I* partner, const Number<T>* A, DevicePivotRule rule,
+                            Outcome* outcome)
+{
+  using N = Number<T>;
+  const std::size_t row = this_thread() / lanes;
+  const int lane = threadIdx.x % lanes;
+  const bool live = row < static_cast<std::size_t>(F.n);
+  const I i = live ? static_cast<I>(row) : 0;
+  N lost(0);  // of the pivot
+  bool good = true;
+  double sum = 0;
+  for (I k = F.lower_begin[i] + lane; live && k < F.lower_begin[i + 1]; k += lanes) {
+    const N y = F.inverse_pivot[F.lower_column[k]];
+    lost += product(F.lower[k], y);
+    const N l = product(lower_entry(F, A, k, partner[k]), y);
+    good = good && finite(l);
+    if (F.lu) sum += size_of(l);
+    F.lower[k] = l;
+  }
+  for (I k = F.upper_begin[i] + lane; live && k < F.upper_begin[i + 1]; k += lanes) {
+    const N u = entry(A, F.upper_source[k]);
+    good = good && finite(u);
+    sum += size_of(u);
+    F.upper[k] = u;
+  }
+  for (int offset = lanes / 2; offset; offset /= 2) {
+    lost += from_lane(lost, offset);
+    sum += from_lane(sum, offset);
+  }
+  const N pivot = entry(A, F.diagonal_source[i]) - lost;
+  const bool is_large = pivot_size(pivot, rule) > pivot_tolerance(rule, sum);
+  if (live && !(good && is_large && finite(pivot) && finite(F.inverse_pivot[i]))) lower_to(&outcome->failure, 0);
+}
+
+}  // namespace syncfree::cuda

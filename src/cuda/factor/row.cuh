@@ -1,0 +1,115 @@
+#pragma once
+
+/// What the kernels of the factorization share: the factor as they see it, and what happens to a pivot.
+
+#include <cstddef>
+
+#include "core/symbolic/pivot.hpp"
+#include "cuda/base/scalar.cuh"
+#include "cuda/base/search.cuh"
+#include "cuda/factor/factorize.hpp"
+#include "syncfree/cuda/ready.cuh"
+#include "syncfree/scalar.hpp"
+
+namespace syncfree::cuda {
+
+template <class T, class I> struct FactorView {
+  I n;
+  bool lu;
+  bool single;  ///< the numbers will be stored in single precision and must fit
+  const I *lower_begin, *lower_column, *upper_begin, *upper_column;
+  const I *lower_source, *upper_source, *diagonal_source, *order;
+  Number<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
+};
+
+/// The pivot rule as the kernel needs it.
+struct DevicePivotRule {
+  bool sums, real_part_counts, repairs;
+  double zero_pivot, amount, shift;
+
+  DevicePivotRule(const PivotRule& rule, double shift)
+      : sums(rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite),
+        real_part_counts(rule.shift == Shift::positive_definite), repairs(rule.shift == Shift::inblocks),
+        zero_pivot(rule.zero_pivot), amount(rule.shift_amount), shift(shift)
+  {
+  }
+};
+
+/// Where number k hands itself over.
+template <class N> __device__ typename Mailbox<N>::word* place_of(N* numbers, std::size_t k)
+{
+  return reinterpret_cast<typename Mailbox<N>::word*>(numbers + k);
+}
+
+template <class N, class I> __device__ N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
+
+/// Is v finite where it will be stored?
+template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, const Number<T>& v)
+{
+  return F.single ? finite(Number<single_t<T>>(v)) : finite(v);
+}
+
+/// The same of an inverse, which must not become zero either.
+template <class T, class I> __device__ bool inverse_fits(const FactorView<T, I>& F, const Number<T>& inverse)
+{
+  using Single = Number<single_t<T>>;
+  return fits(F, inverse) && !(F.single && Single(inverse) == Single(0));
+}
+
+template <class N> __device__ double pivot_size(const N& pivot, const DevicePivotRule& rule)
+{
+  return rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
+}
+/// row_sum: of the moduli off the diagonal
+inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row_sum)
+{
+  return rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot;
+}
+
+/// May a pivot be used as it is?
+template <class T, class I>
+__device__ bool is_good_pivot(const FactorView<T, I>& F, const Number<T>& pivot, const Number<T>& inverse,
+                              const DevicePivotRule& rule, double row_sum)
+{
+  return pivot_size(pivot, rule) > pivot_tolerance(rule, row_sum) && finite(pivot) && inverse_fits(F, inverse);
+}
+
+/// Repairs or reports a pivot of row i that may not be used as it is, or whose row is not finite. Returns the inverse,
+/// or a pivot that failed as it is.
+///   row_sum     of the moduli off the diagonal
+///   all_finite  the row's other numbers
+template <class T, class I>
+__device__ Number<T> mend_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, const DevicePivotRule& rule,
+                                double row_sum, bool all_finite, Outcome* outcome)
+{
+  using N = Number<T>;
+  using R = decltype(real_of(N(0)));
+  const unsigned long long key = 2 * static_cast<unsigned long long>(i);
+  if (!all_finite || !finite(pivot)) {
+    lower_to(&outcome->failure, key + 1);
+    return pivot;
+  }
+  if (pivot_size(pivot, rule) <= pivot_tolerance(rule, row_sum)) {
+    pivot += N(static_cast<R>(rule.repairs ? rule.amount : 0));
+    if (!rule.repairs || pivot == N(0)) {
+      lower_to(&outcome->failure, key);
+      return pivot;
+    }
+    add_to(&outcome->repaired, 1);
+  }
+  const N inverse = N(1) / pivot;
+  if (!inverse_fits(F, inverse)) lower_to(&outcome->failure, key + 1);
+  return inverse;
+}
+
+/// The same for any pivot.
+///   inverse  1 / pivot, which nearly always is the result: who is in a hurry makes it early
+template <class T, class I>
+__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, const Number<T>& pivot, const Number<T>& inverse,
+                                  const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+{
+  if (all_finite && is_good_pivot(F, pivot, inverse, rule, row_sum)) return inverse;
+  return mend_pivot(F, i, pivot, rule, row_sum, all_finite, outcome);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,138 @@
+#pragma once
+
+/// The factorization where levels are narrow: a row a warp, in shared memory (cuda/factor/staged_row.cuh). What the
+/// chain of levels waits for is one look, one product and one division.
+
+#include "cuda/factor/staged_row.cuh"
+
+namespace syncfree::cuda {
+
+constexpr int staged_window = 4;  ///< pieces that a row has in flight
+
+/// A piece: this lane's slot and entry of U, and the numbers; k < 0: there is none.
+template <class N, class I> struct Piece {
+  I k = -1;
+  bool first;  ///< that row of U begins
+  unsigned slot;
+  I place;
+  N u, inverse, partner;
+};
+
+/// The places of a window of pieces are filled again one by one: a number is looked for when its piece comes into the
+/// window and, if it was not there, when its turn is near.
+template <class T, class I, bool lu> class StagedRowOfWarp : public StagedRow<T, I, 32> {
+  using Base = StagedRow<T, I, 32>;
+  using typename Base::Mail, typename Base::N;
+  using Base::S_, Base::i_, Base::lane_, Base::w_, Base::upper_begin_, Base::upper_count_;
+  using Base::k_, Base::chunk_, Base::slots_, Base::factor_, Base::all;
+
+public:
+  using Base::Base;
+
+  /// Eliminates; then pivot and row of U are published.
+  __device__ void run(Outcome* outcome)
+  {
+#pragma unroll
+    for (int e = 0; e < staged_window; ++e) take(&window_[e]);
+    for (;;) {
+#pragma unroll
+      for (int e = 0; e < staged_window; ++e) {
+        if (window_[e].k < 0) return this->finish(true, outcome);
+        apply(e);
+        take(&window_[e]);
+      }
+    }
+  }
+
+private:
+  /// The next piece. Whatever there is of the row of U is looked at, since its slots are on their way, too.
+  __device__ void take(Piece<N, I>* piece)
+  {
+    piece->k = -1;
+    if (!this->has_pieces_left()) return;
+    const I j = chunk_ + lane_;
+    const bool has_entry = j < upper_count_[k_];
+    piece->k = k_;
+    piece->first = chunk_ == 0;
+    piece->place = upper_begin_[k_] + j;
+    piece->slot = has_entry ? S_.slot[slots_ + static_cast<std::size_t>(j)] : no_slot;
+    piece->u = has_entry ? Mail::poll(this->upper_at(piece->place)) : N(0);
+    piece->inverse = Mail::poll(this->inverse_at(k_));
+    if (!lu) piece->partner = Mail::poll(this->partner_at(k_));
+    this->pass_piece();
+  }
+
+  /// Looks once for what is missing of a piece.
+  __device__ void look(Piece<N, I>* piece)
+  {
+    if (piece->k < 0) return;
+    if (piece->slot != no_slot && !Mail::arrived(piece->u)) piece->u = Mail::poll(this->upper_at(piece->place));
+    if (!Mail::arrived(piece->inverse)) piece->inverse = Mail::poll(this->inverse_at(piece->k));
+    if (!lu && !Mail::arrived(piece->partner)) piece->partner = Mail::poll(this->partner_at(piece->k));
+  }
+
+  __device__ bool is_there(const Piece<N, I>& piece) const
+  {
+    return __all_sync(all, (piece.slot == no_slot || Mail::arrived(piece.u)) && Mail::arrived(piece.inverse) &&
+                             (lu || Mail::arrived(piece.partner)));
+  }
+
+  /// Nobody looks further ahead than the piece whose turn it is: who is on the chain would wait behind them. When it is
+  /// there, the others may be, too.
+  __device__ void wait_for(int e)
+  {
+    Piece<N, I>& piece = window_[e];
+    if (is_there(piece)) return;
+    auto* const inverse = this->inverse_at(piece.k);
+    auto* const u = piece.slot != no_slot ? this->upper_at(piece.place) : inverse;
+    auto* const partner = lu ? inverse : this->partner_at(piece.k);
+    const auto look_again = [&] {
+      piece.u = Mail::poll(u);
+      piece.inverse = Mail::poll(inverse);
+      if (!lu) piece.partner = Mail::poll(partner);
+    };
+    (void)Spin(i_).until_for_warp<4>([&] { return is_there(piece); }, look_again);
+#pragma unroll
+    for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
+  }
+
+  /// What does not need the piece's numbers is done before they are there.
+  __device__ void apply(int e)
+  {
+    const Piece<N, I>& piece = window_[e];
+    const bool counts = piece.slot != no_slot;
+    const N left = lu && piece.first ? w_[piece.k] : N(0), old = counts ? w_[piece.slot] : N(0);
+    wait_for(e);
+    if (piece.first) factor_ = product(lu ? left : piece.partner, piece.inverse);
+    if (counts) w_[piece.slot] = old - product(factor_, piece.u);
+    __syncwarp();
+    if (piece.first) this->keep_factor(piece.k);
+  }
+
+  Piece<N, I> window_[staged_window];
+};
+
+/// owns       a warp owns one row of L and U and its pivot; a block 8 rows that follow each other in level order
+/// waits      for the inverted pivot and the entries of U of one piece after the other
+/// publishes  the row of U and the inverted pivot, each number its own flag
+/// order      relaxed: the number itself is the message (ready.cuh); U and pivots are unset before the launch. L is
+///            read by later launches only
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the block; every row
+///            publishes, whatever its numbers are
+/// result     reproducible: an entry is updated in the order of the pivots
+/// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
+template <class T, class I, bool lu>
+__global__ void __launch_bounds__(staged_threads, staged_blocks<T, I>)
+factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, DevicePivotRule rule,
+                      TurnCounter* counter, Outcome* outcome)
+{
+  extern __shared__ __align__(16) unsigned char memory[];
+  const Turn turn = take_turn(counter);
+  const std::size_t place = turn.place * (staged_threads / 32) + threadIdx.x / 32;
+  if (place >= static_cast<std::size_t>(F.n)) return;
+  StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[place], memory);
+  row.load(A);
+  row.run(outcome);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,185 @@
+#pragma once
+
+/// The factorization where rows are short and levels wide: several rows a warp, each in shared memory
+/// (cuda/factor/staged_row.cuh).
+
+#include "cuda/factor/staged_row.cuh"
+
+namespace syncfree::cuda {
+
+constexpr int staged_batch = 4;  ///< pieces that a row has in flight
+
+/// Four bytes in a register.
+class Bytes {
+public:
+  explicit __device__ Bytes(unsigned char all) : word_(all * 0x01010101u) {}
+  __device__ unsigned operator[](int e) const { return word_ >> 8 * e & 255; }
+  __device__ void set(int e, unsigned byte) { word_ ^= (word_ ^ byte << 8 * e) & 255u << 8 * e; }
+
+private:
+  unsigned word_;
+};
+
+/// By piece: k, whether that row of U begins, and this lane's slot and entry of U.
+template <class I> struct Pieces {
+  static constexpr unsigned char none = 255;
+  Bytes k{none}, first{0}, slot{no_slot};
+  I u[staged_batch];
+};
+
+/// The numbers of a piece.
+template <class N> struct PieceNumbers {
+  N u, inverse, partner;
+};
+
+/// A warp stays together: its rows look for numbers at the same time, and those that have all of a batch go on at the
+/// same time.
+template <class T, class I, int lanes> class StagedRowOfSeveral : public StagedRow<T, I, lanes> {
+  using Base = StagedRow<T, I, lanes>;
+  using typename Base::Mail, typename Base::N;
+  using Base::F_, Base::S_, Base::i_, Base::lane_, Base::group_, Base::w_, Base::upper_begin_, Base::upper_count_;
+  using Base::k_, Base::chunk_, Base::slots_, Base::factor_, Base::all;
+
+public:
+  ///   place   of the row in level order; from n on there is none
+  __device__ StagedRowOfSeveral(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule,
+                                std::size_t place, unsigned char* memory)
+      : Base(F, S, rule, F.order[is_place(F, place) ? place : 0], memory), done_(!is_place(F, place))
+  {
+  }
+
+  /// Eliminates; then pivot and row of U are published.
+  __device__ void run(Outcome* outcome)
+  {
+    take();
+    advance();
+    bool complete = false;
+    const auto look = [&] {
+      const unsigned missing = __ballot_sync(all, !done_ && !poll());
+      complete = !done_ && (missing & group_) == 0;
+      return __any_sync(all, complete) != 0;
+    };
+    while (!__all_sync(all, done_)) {
+      if (!Spin(i_).template until_for_warp<1>(look)) {
+        leave();
+        continue;
+      }
+      update(complete);
+      const bool finishes = complete && next_.k[0] == none;
+      if (__any_sync(all, finishes)) this->finish(finishes, outcome);
+      done_ = done_ || finishes;
+      if (complete && !finishes) advance();
+    }
+  }
+
+private:
+  static constexpr unsigned char none = Pieces<I>::none;
+
+  static __device__ bool is_place(const FactorView<T, I>& F, std::size_t place)
+  {
+    return place < static_cast<std::size_t>(F.n);
+  }
+
+  /// The next batch; who waits for it has loaded its slots long before.
+  __device__ void take()
+  {
+    next_ = Pieces<I>();
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e) {
+      if (!this->has_pieces_left()) break;
+      const I j = chunk_ + lane_;
+      next_.k.set(e, static_cast<unsigned>(k_));
+      next_.first.set(e, chunk_ == 0);
+      next_.u[e] = upper_begin_[k_] + j;
+      if (j < upper_count_[k_]) next_.slot.set(e, S_.slot[slots_ + static_cast<std::size_t>(j)]);
+      this->pass_piece();
+    }
+  }
+
+  /// To the batch that was taken.
+  __device__ void advance()
+  {
+    now_ = next_;
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e) {
+      number_[e].u = now_.slot[e] != no_slot ? Mail::nothing() : N(0);
+      number_[e].inverse = now_.first[e] ? Mail::nothing() : N(0);
+      number_[e].partner = now_.first[e] && !F_.lu ? Mail::nothing() : N(0);
+    }
+    take();
+  }
+
+  /// Looks once for what is missing of the batch. Is all there?
+  __device__ bool poll()
+  {
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e) {
+      PieceNumbers<N>& number = number_[e];
+      const I k = static_cast<I>(now_.k[e]);
+      if (!Mail::arrived(number.u)) number.u = Mail::poll(this->upper_at(now_.u[e]));
+      if (!Mail::arrived(number.inverse)) number.inverse = Mail::poll(this->inverse_at(k));
+      if (!Mail::arrived(number.partner)) number.partner = Mail::poll(this->partner_at(k));
+    }
+    bool there = true;
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e)
+      there = there && Mail::arrived(number_[e].u) && Mail::arrived(number_[e].inverse) &&
+              Mail::arrived(number_[e].partner);
+    return there;
+  }
+
+  /// Nothing of the batch is waited for any longer.
+  __device__ void leave()
+  {
+    const auto end = [](N* number) {
+      if (!Mail::arrived(*number)) *number = not_a_number<N>();
+    };
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e) end(&number_[e].u), end(&number_[e].inverse), end(&number_[e].partner);
+  }
+
+  /// By all lanes; `mine`: the batch of this one's row is complete.
+  __device__ void update(bool mine)
+  {
+#pragma unroll
+    for (int e = 0; e < staged_batch; ++e) {
+      if (!__any_sync(all, mine && now_.k[e] != none)) break;
+      if (mine && now_.first[e]) {
+        factor_ = product(F_.lu ? w_[now_.k[e]] : number_[e].partner, number_[e].inverse);
+        this->keep_factor(static_cast<I>(now_.k[e]));
+      }
+      if (mine && now_.slot[e] != no_slot) w_[now_.slot[e]] -= product(factor_, number_[e].u);
+      __syncwarp();
+    }
+  }
+
+  bool done_;             ///< or there is no row
+  Pieces<I> now_, next_;  ///< the batch at hand, and the next
+  PieceNumbers<N> number_[staged_batch];
+};
+
+/// owns       `lanes` lanes own one row of L and U and its pivot; a block 256 / lanes rows that follow each other in
+///            level order
+/// waits      for the inverted pivots and the entries of U of a batch of pieces, all rows of a warp in one
+///            loop, so they may wait for each other
+/// publishes  the row of U and the inverted pivot, each number its own flag
+/// order      relaxed: the number itself is the message (ready.cuh); U and pivots are unset before the launch. L is
+///            read by later launches only
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier place in the block; every row
+///            publishes, whatever its numbers are
+/// result     reproducible: an entry is updated in the order of the pivots
+/// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
+template <class T, class I, int lanes>
+__global__ void __launch_bounds__(staged_threads, staged_blocks<T, I>)
+factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, DevicePivotRule rule,
+                       TurnCounter* counter, Outcome* outcome)
+{
+  extern __shared__ __align__(16) unsigned char memory[];
+  const Turn turn = take_turn(counter);
+  const std::size_t place = turn.place * (staged_threads / lanes) + threadIdx.x / lanes;
+  StagedRowOfSeveral<T, I, lanes> row(F, S, rule, place, memory);
+  row.load(A);
+  row.run(outcome);
+}
+
+}  // namespace syncfree::cuda

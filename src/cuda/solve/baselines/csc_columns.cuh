@@ -1,0 +1,74 @@
+#pragma once
+
+/// What the two kernels after Liu et al. 2016 share: columns with their numbers, the number of parts that each row
+/// gets, and the sums with the counts of parts that have come, in this launch and all before.
+
+#include "core/pattern/transpose.hpp"
+#include "cuda/analysis/stored_triangle.cuh"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/detail/wait_watch.hpp"
+
+namespace syncfree::cuda {
+
+template <class T> struct Sums {
+  Number<T>* sum;
+  unsigned* count;
+};
+
+template <class T, class V, class I> class CscColumns : public DeviceSolver<T, I> {
+public:
+  ///   turned           the columns of the triangle
+  ///   order, renumber  as in StoredTriangle, of columns
+  ///   name             as in LaunchCounter
+  CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, DeviceArray<I> order, bool renumber,
+             const char* name)
+      : triangle_(columns(triangle, turned, std::move(order), renumber)), degree_(degrees(triangle)),
+        sum_(triangle.n(), 0), count_(triangle.n(), 0), counter_(name)
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+
+  std::size_t plan_bytes() const override
+  {
+    return triangle_.plan_bytes() + degree_.bytes() + sum_.bytes() + count_.bytes();
+  }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+protected:
+  I n() const { return triangle_.n(); }
+  StoredView<V, I> view() const { return triangle_.view(); }
+  const unsigned* degree() const { return degree_.data(); }  ///< by row
+  Sums<T> sums() const { return {numbers(sum_.data()), count_.data()}; }
+  TurnCounter* counter() const { return counter_.data(); }
+
+private:
+  static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned,
+                                         DeviceArray<I> order, bool renumber)
+  {
+    std::vector<I> source = turned.source;
+    if (triangle.source)
+      for (I& k : source) k = triangle.source[k];
+    return {{triangle.lower, turned.view(), source.data(), triangle.unit}, std::move(order), renumber};
+  }
+
+  static std::vector<unsigned> degrees(const DeviceTriangle<I>& triangle)
+  {
+    const PatternView<I>& rows = triangle.pattern();
+    std::vector<unsigned> degree(rows.n);
+    for (I i = 0; i < rows.n; ++i) degree[i] = static_cast<unsigned>(rows.row_begin[i + 1] - rows.row_begin[i]);
+    return degree;
+  }
+
+  StoredTriangle<T, V, I> triangle_;
+  DeviceArray<unsigned> degree_;
+  KeptArray<T> sum_;
+  KeptArray<unsigned> count_;
+  LaunchCounter counter_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,87 @@
+#pragma once
+
+/// What the two kernels of Su et al. 2020 share: a thread a row, rows in the order of a serial solve, a flag a row.
+
+#include "cuda/analysis/stored_triangle.cuh"
+#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+constexpr int flagged_threads = 256;
+
+/// The row of this thread. Called by all threads of a block.
+template <class I> struct FlaggedRow {
+  bool live;
+  unsigned launch;    ///< what a flag holds when its row is done, from 1 on
+  std::size_t place;  ///< in the order of a serial solve
+  I i = 0, begin = 0, end = 0;
+
+  template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, TurnCounter* counter)
+  {
+    const Turn turn = take_turn(counter);
+    launch = static_cast<unsigned>(turn.launch + 1);
+    place = turn.place * flagged_threads + threadIdx.x;
+    live = place < static_cast<std::size_t>(L.n);
+    if (!live) return;
+    i = L.row[place];
+    begin = L.begin[place];
+    end = L.begin[place + 1];
+  }
+};
+
+template <class T, class V, class I>
+__device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, const Number<T>* b,
+                           const Number<T>& sum, bool conjugate, Number<T>* x, unsigned* ready)
+{
+  Number<T> value = b[row.i] - sum;
+  if (L.inverse_diagonal) {
+    const Number<T> scale(L.inverse_diagonal[row.place]);
+    value = product(value, conjugate ? conjugate_of(scale) : scale);
+  }
+  x[row.i] = value;
+  publish(ready + row.i, row.launch);
+}
+
+/// Of a row that cannot be computed, because what it waits for does not come.
+template <class T, class I> __device__ void finish_left_row(const FlaggedRow<I>& row, Number<T>* x, unsigned* ready)
+{
+  give_launch_up(row.i);
+  x[row.i] = not_a_number<Number<T>>();
+  publish(ready + row.i, row.launch);
+}
+
+template <class T, class V, class I> class FlaggedSolver : public DeviceSolver<T, I> {
+public:
+  using Kernel = void (*)(StoredView<V, I>, unsigned*, TurnCounter*, const Number<T>*, Number<T>*, bool);
+
+  ///   name  as in LaunchCounter
+  FlaggedSolver(const DeviceTriangle<I>& triangle, Kernel kernel, const char* name)
+      : kernel_(kernel), triangle_(triangle, solve_order(triangle), false), ready_(triangle.n(), 0),
+        counter_(name)
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.view(),
+           ready_.data(), counter_.data(), numbers(b), numbers(x), conjugate);
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + ready_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+private:
+  Kernel kernel_;
+  StoredTriangle<T, V, I> triangle_;
+  KeptArray<unsigned> ready_;
+  LaunchCounter counter_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,59 @@
+#pragma once
+
+/// Products of the rectangles of a block plan: four kernels, a thread or a warp a row, all rows or the filled ones.
+
+#include "core/plan/block_plan.hpp"
+#include "cuda/base/scalar.cuh"
+#include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+
+constexpr int rectangle_threads = 256;
+
+/// Rows of a rectangle as a kernel sees them.
+///   stored_row  which row of the range the r-th one is; nullptr: row r
+template <class V, class I> struct RectangleView {
+  I stored;
+  const I *begin, *column, *stored_row;
+  const Number<V>* value;
+};
+
+/// rows_i -= sum_k value_k from_{column_k}
+///
+/// owns       `lanes` lanes, 1 or 32, own one stored row
+/// waits      for nobody: `from` was solved by launches before this one
+/// publishes  the new right-hand sides to the launches behind this one
+/// order      that of the stream
+/// progress   no waits
+/// result     reproducible: the order of additions depends on the row only
+/// source     Lu et al. 2020, section 3.4: scalar and vector CSR and DCSR
+template <class T, class V, class I, int lanes>
+__global__ void __launch_bounds__(rectangle_threads)
+subtract_product(RectangleView<V, I> S, const Number<T>* from, Number<T>* rows, bool conjugate)
+{
+  using N = Number<T>;
+  const std::size_t r = (blockIdx.x * static_cast<std::size_t>(rectangle_threads) + threadIdx.x) / lanes;
+  const bool live = r < static_cast<std::size_t>(S.stored);
+  N sum(0);
+  if (live)
+    for (I k = S.begin[r] + threadIdx.x % lanes; k < S.begin[r + 1]; k += lanes) {
+      const N value(S.value[k]);
+      sum += product(conjugate ? conjugate_of(value) : value, from[S.column[k]]);
+    }
+  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
+  if (live && threadIdx.x % lanes == 0) rows[S.stored_row ? static_cast<std::size_t>(S.stored_row[r]) : r] -= sum;
+}
+
+/// rows -= S from, by one of the four kernels, which fits S.stored_row.
+template <class T, class V, class I>
+void subtract(BlockKernel kernel, const RectangleView<V, I>& S, const T* from, T* rows, bool conjugate,
+              cudaStream_t stream)
+{
+  const bool warp = kernel == BlockKernel::vector_csr || kernel == BlockKernel::vector_dcsr;
+  const auto run = warp ? subtract_product<T, V, I, 32> : subtract_product<T, V, I, 1>;
+  const unsigned blocks = blocks_for(static_cast<std::size_t>(S.stored) * (warp ? 32 : 1), rectangle_threads);
+  launch(run, {blocks, rectangle_threads, 0, stream}, S, numbers(from), numbers(rows), conjugate);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,148 @@
+/// Strategy `csc_level_order`: Liu et al. 2016 as far as it goes. Columns are sorted by level, so that columns that are
+/// ready together stand side by side; 1, 4, 8 or 32 lanes a column by its length; the first entries are loaded before
+/// the wait, and all parts that a lane has in flight are counted behind one fence.
+///
+///   x_j = (b_j - s_j) / diagonal_j   when all parts of s_j have come;
+///   then s_i += l_ij x_j for the rows i of column j
+
+#include <cstdint>
+
+#include "core/schedule/row_reach.hpp"
+#include "core/support/instantiate.hpp"
+#include "cuda/base/granularity.hpp"
+#include "cuda/solve/baselines/csc_columns.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+constexpr int batch = 4;  ///< entries that a lane has in flight
+
+/// Entries k, k + lanes, ... of a column, as far as they are below `end`.
+template <class N, class M, class I, int lanes> struct Parts {
+  I place[batch];
+  N value[batch];
+  bool live[batch];
+
+  __device__ void load(const I* places, const M* values, I k, I end)
+  {
+#pragma unroll
+    for (int e = 0; e < batch; ++e) {
+      live[e] = k + e * lanes < end;
+      place[e] = live[e] ? places[k + e * lanes] : 0;
+      value[e] = live[e] ? N(values[k + e * lanes]) : N(0);
+    }
+  }
+
+  __device__ void send(const N& xj, bool conjugate, N* sum, unsigned* count) const
+  {
+#pragma unroll
+    for (int e = 0; e < batch; ++e)
+      if (live[e]) add_part(sum + place[e], product(conjugate ? conjugate_of(value[e]) : value[e], xj));
+    announce_parts();
+#pragma unroll
+    for (int e = 0; e < batch; ++e)
+      if (live[e]) count_announced(count + place[e]);
+  }
+};
+
+/// owns       `lanes` lanes own one column and its x_j, a block 256 / lanes columns that follow each other in level
+///            order
+/// waits      its first lane until as many parts have been counted as the row has entries; counts go on from launch to
+///            launch. No lane waits alone in a loop, so columns of one warp may depend on each other
+/// publishes  parts of the sums of later rows, then their counts
+/// order      parts relaxed, a release fence, counts relaxed; counts are read with acquire (ready.cuh)
+/// progress   parts come from blocks with earlier tickets, or from this warp or block
+/// result     not reproducible: parts are added as they come
+/// source     Liu et al. 2016, algorithm 5, changed as the file says
+template <class T, class V, class I, int lanes>
+__global__ void __launch_bounds__(threads_a_block)
+solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TurnCounter* counter,
+                      const Number<T>* b, Number<T>* x, bool conjugate)
+{
+  using N = Number<T>;
+  const Turn turn = take_turn(counter);
+  const std::size_t place = turn.place * (threads_a_block / lanes) + threadIdx.x / lanes;
+  const bool live = place < static_cast<std::size_t>(L.n), first = threadIdx.x % lanes == 0;
+  I k = live ? L.begin[place] + static_cast<I>(threadIdx.x % lanes) : 0;
+  const I end = live ? L.begin[place + 1] : 0, row = live ? L.row[place] : 0;
+  Parts<N, Number<V>, I, lanes> parts;
+  parts.load(L.column, L.value, k, end);
+  N rhs(0), scale(1);
+  unsigned wanted = 0;
+  if (live && first) {
+    rhs = b[row];
+    if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
+    if (conjugate) scale = conjugate_of(scale);
+    wanted = degree[row] * static_cast<unsigned>(turn.launch + 1);
+  }
+  bool done = !live, complete = false;
+  const auto look = [&] {
+    complete = !done && first && count_of(sums.count + place) == wanted;
+    return __any_sync(~0u, complete) != 0;
+  };
+  while (!__all_sync(~0u, done)) {
+    if (!Spin(row).template until_for_warp<4>(look)) complete = !done && first, rhs = not_a_number<N>();
+    N xj(0);
+    if (complete) {
+      xj = product(rhs - sums.sum[place], scale);
+      sums.sum[place] = N(0);
+      x[row] = xj;
+    }
+    const bool sends = __shfl_sync(~0u, complete, 0, lanes);
+    xj = from_first_lane(xj, lanes);
+    if (!sends) continue;
+    while (k < end) {
+      parts.send(xj, conjugate, sums.sum, sums.count);
+      k += batch * lanes;
+      parts.load(L.column, L.value, k, end);
+    }
+    done = true;
+  }
+}
+
+template <class T, class V, class I> class CscLevelOrderSolver : public CscColumns<T, V, I> {
+public:
+  CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
+      : CscColumns<T, V, I>(triangle, turned, level_order(triangle), true, "csc_level_order"),
+        lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle),
+                                                         longest_of(turned.view(), 1))))
+  {
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
+  }
+
+  std::string describe() const override
+  {
+    return std::to_string(lanes_) + (lanes_ == 1 ? " lane a column" : " lanes a column");
+  }
+
+private:
+  template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
+  {
+    const unsigned blocks = blocks_for(static_cast<std::size_t>(this->n()) * lanes, threads_a_block);
+    cuda::launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
+                 this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), conjugate);
+  }
+
+  int lanes_;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_csc_level_order(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  return std::make_unique<CscLevelOrderSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern()));
+}
+
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csc_level_order<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,120 @@
+/// Strategy `csc_sync_free`: one warp a column, in-degrees as the only preparation.
+///
+///   x_j = (b_j - s_j) / diagonal_j   when all parts of s_j have come;
+///   then s_i += l_ij x_j for the rows i of column j
+
+#include <cstdint>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/solve/baselines/csc_columns.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int warps_a_block = 16;
+constexpr int looks_inside = 4;  ///< for parts of this block, for each look for those of others, which takes longer
+
+/// Waits until as many parts have come from other blocks and from this one; false where the wait is left.
+inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, Spin spin)
+{
+  const auto have_come = [=] {
+    const unsigned missing = wanted - count_of(others);
+    for (int look = 0; look < looks_inside; ++look)
+      if (own_count_of(own) == missing) return true;
+    return false;
+  };
+  return spin.until(have_come, [] {});
+}
+
+/// owns       a warp owns column j and x_j, a block 16 columns that follow each other
+/// waits      until the parts counted for j, in global memory by other blocks and in shared memory by this one, are as
+///            many as row j has entries; counts go on from launch to launch
+/// publishes  parts of the sums of later rows, each followed by its count
+/// order      a part relaxed, its count with release; the waiting lane reads counts with acquire (ready.cuh), of device
+///            or block, wherever the parts come from
+/// progress   parts come from blocks with earlier tickets or earlier warps of this block
+/// result     not reproducible: parts are added as they come
+/// source     Liu et al. 2016, algorithm 5; there blocks are taken to start in order, sums and counts are set anew
+///            before each solve, and a fence stands between part and count
+template <class T, class V, class I>
+__global__ void __launch_bounds__(32 * warps_a_block)
+solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TurnCounter* counter,
+                    const Number<T>* b, Number<T>* x, bool lower, bool conjugate)
+{
+  using N = Number<T>;
+  __shared__ alignas(16) unsigned char own_memory[warps_a_block * sizeof(N)];
+  __shared__ unsigned own_count[warps_a_block];
+  N* own_sum = reinterpret_cast<N*>(own_memory);
+  if (threadIdx.x < warps_a_block) {
+    own_sum[threadIdx.x] = N(0);
+    own_count[threadIdx.x] = 0;
+  }
+  const Turn turn = take_turn(counter);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const std::size_t first = turn.place * warps_a_block, place = first + warp;
+  if (place >= static_cast<std::size_t>(L.n)) return;
+  const I j = L.row[place];
+  const I end = L.begin[place + 1];
+  I k = L.begin[place] + lane;
+  N xj(0);
+  if (lane == 0) {
+    const unsigned wanted = degree[j] * static_cast<unsigned>(turn.launch + 1);
+    const N right_side = b[j];
+    const N scale = L.inverse_diagonal ? N(L.inverse_diagonal[place]) : N(1);
+    const bool complete = wait_for_parts(sums.count + j, own_count + warp, wanted, Spin(j));
+    xj = product(right_side - (sums.sum[j] + own_sum[warp]), conjugate ? conjugate_of(scale) : scale);
+    if (!complete) xj = not_a_number<N>();
+    sums.sum[j] = N(0);
+    sums.count[j] = wanted;
+    x[j] = xj;
+  }
+  xj = from_first_lane(xj);
+  for (; k < end; k += 32) {
+    const I i = L.column[k];
+    const std::size_t other = lower ? static_cast<std::size_t>(i) : static_cast<std::size_t>(L.n - 1 - i);
+    const N value(L.value[k]);
+    const N part = product(conjugate ? conjugate_of(value) : value, xj);
+    const bool own = other < first + warps_a_block;
+    if (own) {
+      add_part(own_sum + (other - first), part);
+      count_own_part(own_count + (other - first));
+    } else {
+      add_part(sums.sum + i, part);
+      count_part(sums.count + i);
+    }
+  }
+}
+
+template <class T, class V, class I> class CscSolver : public CscColumns<T, V, I> {
+public:
+  /// Columns in the order of a serial solve.
+  CscSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
+      : CscColumns<T, V, I>(triangle, turned, solve_order(triangle), false, "csc_sync_free"), lower_(triangle.lower)
+  {
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    launch(solve_csc_sync_free<T, V, I>, {blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream},
+        this->view(), this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), lower_, conjugate);
+  }
+
+private:
+  bool lower_;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  return std::make_unique<CscSolver<T, V, I>>(triangle, Transposed<I>(triangle.pattern()));
+}
+
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csc_sync_free<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,22 @@
+/// Strategy `csr_level_order`: Su et al. 2020 as far as it goes without giving up the flag beside each number. Rows are
+/// sorted by level, entries are loaded before the wait, and the parallel granularity decides between a thread and more
+/// lanes a row (cuda/solve/level_order/solver.cuh).
+
+#include "core/support/instantiate.hpp"
+#include "cuda/solve/level_order/solver.cuh"
+
+namespace syncfree::cuda {
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_csr_level_order(const DeviceTriangle<I>& triangle,
+                                                             const SolverOptions& options)
+{
+  return std::make_unique<LevelOrderSolver<T, V, I, FlagBox>>(triangle, options.threads);
+}
+
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csr_level_order<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,82 @@
+/// Strategy `csr_two_phase`: one thread a row, rows in their own order; first what earlier warps compute, then what
+/// this warp computes. A warp waits as a whole: where each row reads the one before, as in a stencil, warps run one
+/// after the other.
+///
+///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
+
+#include <cstdint>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/solve/baselines/flagged_solver.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+/// Is row j, which row `row` reads, one of the rows of the same warp? Rows of a warp follow each other.
+template <class I> __device__ bool in_this_warp(const FlaggedRow<I>& row, I j)
+{
+  const I distance = j < row.i ? row.i - j : j - row.i;
+  return distance <= static_cast<I>(threadIdx.x % 32);
+}
+
+/// owns       a thread owns one row, a block 256 rows that follow each other
+/// waits      phase 1: for the flags of rows of earlier warps, one after the other; phase 2: at most 32 turns of the
+///            warp, in each of which the rows write whose entries from this warp are all there
+/// publishes  x_i, then its flag, which then holds the number of the launch: flags are never set back
+/// order      release by the row's thread, acquire by each reader (ready.cuh)
+/// progress   phase 1 waits for earlier warps of this block or for blocks with earlier tickets only; in each turn of
+///            phase 2 the earliest row that is left is ready
+/// result     reproducible: entries of a phase are added in the row's order
+/// source     Su et al. 2020, algorithm 4 (two-phase); there blocks are taken to start in order, and flags are cleared
+///            before each solve
+template <class T, class V, class I>
+__global__ void __launch_bounds__(flagged_threads)
+solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, TurnCounter* counter, const Number<T>* b, Number<T>* x,
+                    bool conjugate)
+{
+  using N = Number<T>;
+  const FlaggedRow<I> row(L, counter);
+  N sum(0);
+  const auto add = [&](I k, I j) {
+    const N value(L.value[k]);
+    sum += product(conjugate ? conjugate_of(value) : value, x[j]);
+  };
+  for (I k = row.begin; k < row.end; ++k) {
+    const I j = L.column[k];
+    if (in_this_warp(row, j)) continue;
+    if (!wait_for(ready + j, row.launch, Spin(row.i))) sum = not_a_number<N>();
+    add(k, j);
+  }
+  __syncwarp();
+  I k = row.begin;
+  bool done = !row.live;
+  for (int turn = 0; turn < 32 && !__all_sync(~0u, done); ++turn) {
+    for (; k < row.end; ++k) {
+      const I j = L.column[k];
+      if (!in_this_warp(row, j)) continue;
+      if (!is_published(ready + j, row.launch)) break;
+      add(k, j);
+    }
+    if (!done && k == row.end) {
+      finish_row<T>(L, row, b, sum, conjugate, x, ready);
+      done = true;
+    }
+    __syncwarp();
+  }
+  if (!done) finish_left_row<T>(row, x, ready);
+}
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  return std::make_unique<FlaggedSolver<T, V, I>>(triangle, solve_csr_two_phase<T, V, I>, "csr_two_phase");
+}
+
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_csr_two_phase<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

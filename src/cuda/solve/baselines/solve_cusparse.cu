@@ -1,0 +1,192 @@
+/// Strategy `cusparse`: the vendor's SpSV on split triangles, and SpSM where there are several right-hand sides, as a
+/// strategy and as the baseline of the others. Which algorithm of SpSV a triangle gets is found when its first numbers
+/// come, before any solve: recorded solves never meet a trial.
+///
+/// The diagonal of U is an entry of the matrix that cuSPARSE gets. Numbers are rounded to V and kept in T, because the
+/// two know one scalar for all. SpSM analyses again for itself, when so many columns first come.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/base/captures.hpp"
+#include "cuda/base/scalar.cuh"
+#include "cuda/base/vectors.hpp"
+#include "cuda/solve/baselines/cusparse.hpp"
+#include "cuda/solve/baselines/cusparse_spsv.hpp"
+#include "cuda/solve/solver.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/scalar.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+/// to[k] = from[source[k]] rounded to V, and 1 / inverse_diagonal[-1 - source[k]] where the source is negative
+template <class T, class V, class I>
+__global__ void fill_matrix(std::size_t count, const I* source, const Number<T>* from,
+                            const Number<T>* inverse_diagonal, Number<T>* to)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= count) return;
+  const I s = source[k];
+  to[k] = s >= 0 ? Number<T>(Number<V>(from[s])) : Number<T>(1) / inverse_diagonal[-1 - s];
+}
+
+/// Compressed rows in host memory; `source` as in DeviceTriangle.
+template <class I> struct HostRows {
+  std::vector<I> begin{0}, column, source;
+};
+
+/// The triangle as cuSPARSE wants it; the diagonal, where it is not 1, has the source -1 - row.
+template <class I> HostRows<I> rows_with_diagonal(const DeviceTriangle<I>& triangle)
+{
+  const PatternView<I>& p = triangle.pattern();
+  HostRows<I> rows;
+  const auto add = [&](I column, I source) {
+    rows.column.push_back(column);
+    rows.source.push_back(source);
+  };
+  for (I i = 0; i < p.n; ++i) {
+    if (!triangle.unit && !triangle.lower) add(i, -1 - i);
+    for (I k = p.row_begin[i]; k < p.row_begin[i + 1]; ++k) add(p.column[k], triangle.source ? triangle.source[k] : k);
+    if (!triangle.unit && triangle.lower) add(i, -1 - i);
+    rows.begin.push_back(static_cast<I>(rows.column.size()));
+  }
+  return rows;
+}
+
+template <class T, class V, class I> class CusparseSolver : public DeviceSolver<T, I> {
+public:
+  CusparseSolver(const DeviceTriangle<I>& triangle, const HostRows<I>& rows)
+      : n_(triangle.n()), begin_(rows.begin), column_(rows.column), source_(rows.source),
+        value_(rows.column.size()), captures_(triangle.captures)
+  {
+    SYNCFREE_CUSPARSE(cusparseCreate(handle_.out()));
+    SYNCFREE_CUSPARSE(cusparseCreateCsr(matrix_.out(), n_, n_, rows.column.size(), begin_.data(), column_.data(),
+                                        value_.data(), index_type<I>, index_type<I>, CUSPARSE_INDEX_BASE_ZERO,
+                                        data_type<T>));
+    cusparseFillMode_t fill = triangle.lower ? CUSPARSE_FILL_MODE_LOWER : CUSPARSE_FILL_MODE_UPPER;
+    cusparseDiagType_t diagonal = triangle.unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
+    SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
+    SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    const bool turn = conjugate && is_complex_v<T>;
+    if (turn) conjugate_vector(n_, b, x, stream);
+    SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
+    SYNCFREE_CUSPARSE(cusparseDnVecSetValues(b_, const_cast<T*>(turn ? x : b)));
+    SYNCFREE_CUSPARSE(cusparseDnVecSetValues(x_, x));
+    SYNCFREE_CUSPARSE(solve_->solve(arguments()));
+    if (turn) conjugate_vector(n_, x, x, stream);
+  }
+
+  bool takes_columns() const override { return true; }
+  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
+  {
+    if (v.count == 1) return solve(v.b, v.x, conjugate, stream);
+    const bool turn = conjugate && is_complex_v<T>;
+    const DeviceColumns<T> in_place = {v.x, v.x, v.x_leading, v.x_leading, v.count};
+    if (turn) conjugate_columns(v, stream);
+    SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
+    const DeviceColumns<T>& from = turn ? in_place : v;
+    analysed_for(from).solve(from);
+    if (turn) conjugate_columns(in_place, stream);
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
+    if (!value_.empty()) {
+      launch(fill_matrix<T, V, I>, {blocks_for(value_.size(), 256), 256, 0, stream}, value_.size(), source_.data(),
+             numbers(value), numbers(inverse_diagonal), numbers(value_.data()));
+    }
+    if (!solve_) return analyse(stream);
+    if (value_.empty()) return;  // cuSPARSE takes no update without numbers
+    SYNCFREE_CUSPARSE(solve_->update(handle_, value_.data()));
+    if constexpr (CusparseColumns<T>::takes_new_numbers)
+      for (auto& c : columns_) c->update(value_.data());
+    else give_up_columns();
+  }
+
+  std::string describe() const override { return text_; }
+
+  std::size_t plan_bytes() const override
+  {
+    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + (solve_ ? solve_->bytes() : 0);
+    for (const auto& c : columns_) bytes += c->bytes();
+    return bytes;
+  }
+  std::size_t value_bytes() const override { return value_.bytes(); }
+
+private:
+  static constexpr std::size_t most_analyses = 8;  ///< that are kept
+
+  SpsvArguments arguments() const { return {handle_, matrix_, b_, x_}; }
+
+  /// With vectors that are not read afterwards: the analysis asks for some.
+  void analyse(cudaStream_t stream)
+  {
+    if (n_ == 0) return;
+    DeviceArray<T> b(n_), x(n_);
+    b.fill(0, stream);
+    for (const auto& [vector, array] : {std::pair(&b_, &b), std::pair(&x_, &x)})
+      if (*vector) SYNCFREE_CUSPARSE(cusparseDnVecSetValues(*vector, array->data()));
+      else SYNCFREE_CUSPARSE(cusparseCreateDnVec(vector->out(), n_, array->data(), data_type<T>));
+    SpsvChoice<T> choice;
+    solve_ = choice.choose(arguments(), value_.data(), stream);
+    text_ = choice.text();
+  }
+
+  void give_up_columns()
+  {
+    if (columns_.empty()) return;
+    if (captures_) captures_->make_void(), captures_->keep(std::move(columns_), 0);
+    columns_.clear();
+  }
+
+  CusparseColumns<T>& analysed_for(const DeviceColumns<T>& v)
+  {
+    for (auto& c : columns_)
+      if (c->fits(v)) return *c;
+    const bool held = captures_ && captures_->any();  // by graphs, that want their numbers renewed
+    if (columns_.size() >= most_analyses && !held) columns_.erase(columns_.begin());
+    columns_.push_back(std::make_unique<CusparseColumns<T>>(handle_, matrix_, n_, v));
+    return *columns_.back();
+  }
+
+  void conjugate_columns(const DeviceColumns<T>& v, cudaStream_t stream)
+  {
+    for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
+      conjugate_vector(n_, v.b + c * v.b_leading, v.x + c * v.x_leading, stream);
+  }
+
+  I n_;
+  DeviceArray<I> begin_, column_, source_;
+  DeviceArray<T> value_;
+  Captures* captures_;  ///< or nullptr
+  CusparseHandle handle_;
+  CusparseMatrix matrix_;
+  CusparseVector b_, x_;
+  std::unique_ptr<Spsv<T>> solve_;  ///< by the algorithm of choice
+  std::string text_;
+  std::vector<std::unique_ptr<CusparseColumns<T>>> columns_;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_cusparse(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  return std::make_unique<CusparseSolver<T, V, I>>(triangle, rows_with_diagonal(triangle));
+}
+
+#define INSTANTIATE(T, V, I) \
+  template std::unique_ptr<DeviceSolver<T, I>> make_cusparse<T, V, I>(const DeviceTriangle<I>&, const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

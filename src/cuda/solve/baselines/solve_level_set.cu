@@ -1,0 +1,170 @@
+/// Strategy `level_set`: the rows of a level at once, level after level.
+///
+/// A wide level is a kernel, a run of narrow ones the work of one block with barriers between; all are nodes of one
+/// graph. What differs from call to call stands in device memory, because a graph's arguments are fixed.
+
+#include <algorithm>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/base/granularity.hpp"
+#include "cuda/base/graph_recording.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr int wide_threads = 256;
+constexpr int run_threads = 1024;  ///< of the block that does narrow levels: those that it can do at one go
+
+template <class T> struct Call {
+  const Number<T>* b;
+  Number<T>* x;
+  bool conjugate;
+};
+
+template <class T> __global__ void set_call(Call<T> call, Call<T>* place) { *place = call; }
+
+/// The row at that place, by `lanes` lanes. Called by whole warps; nothing happens where it is not live.
+template <class T, class V, class I, int lanes>
+__device__ void solve_row(const StoredView<V, I>& L, const Call<T>& call, std::size_t place, bool live)
+{
+  using N = Number<T>;
+  N sum(0);
+  if (live)
+    for (I k = L.begin[place] + threadIdx.x % lanes; k < L.begin[place + 1]; k += lanes) {
+      const N value(L.value[k]);
+      sum += product(call.conjugate ? conjugate_of(value) : value, call.x[L.column[k]]);
+    }
+  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
+  if (!live || threadIdx.x % lanes != 0) return;
+  const I row = L.row[place];
+  N value = call.b[row] - sum;
+  if (L.inverse_diagonal) {
+    const N scale(L.inverse_diagonal[place]);
+    value = product(value, call.conjugate ? conjugate_of(scale) : scale);
+  }
+  call.x[row] = value;
+}
+
+/// owns       `lanes` lanes own one row of the places [first, end), which make a level
+/// waits      for nobody: what it reads was written by nodes before it
+/// publishes  x of its rows, to the nodes behind it
+/// order      that of the graph
+/// progress   no waits
+/// result     reproducible: the order of additions depends on the row only
+/// source     Anderson & Saad 1989; Saltz 1990
+template <class T, class V, class I, int lanes>
+__global__ void __launch_bounds__(wide_threads)
+solve_wide_level(StoredView<V, I> L, const Call<T>* call, I first, I end)
+{
+  const std::size_t place = first + (blockIdx.x * static_cast<std::size_t>(wide_threads) + threadIdx.x) / lanes;
+  solve_row<T, V, I, lanes>(L, *call, place, place < static_cast<std::size_t>(end));
+}
+
+/// owns       one block owns all rows of the levels [first, end); `lanes` lanes a row
+/// waits      at a barrier behind each level
+/// publishes  x of its rows, to its own threads and the nodes behind it
+/// order      that of the barrier, and of the graph
+/// progress   all threads of the block meet at every barrier
+/// result     as solve_wide_level
+/// source     as solve_wide_level
+template <class T, class V, class I, int lanes>
+__global__ void __launch_bounds__(run_threads)
+solve_narrow_levels(StoredView<V, I> L, const Call<T>* call, const I* level_begin, I first, I end)
+{
+  for (I level = first; level < end; ++level) {
+    const std::size_t place = level_begin[level] + threadIdx.x / lanes;
+    solve_row<T, V, I, lanes>(L, *call, place, place < static_cast<std::size_t>(level_begin[level + 1]));
+    __syncthreads();
+  }
+}
+
+template <class T, class V, class I> class LevelSetSolver : public DeviceSolver<T, I> {
+public:
+  LevelSetSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels)
+      : lanes_(choose_lanes_of_whole_rows(granularity_of(triangle))), triangle_(triangle, level_order(triangle), false),
+        level_begin_(levels.level_begin), call_(1)
+  {
+    find_stages(levels);
+    recording_.make([&](cudaStream_t stream) { walk(stream); });
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    launch(set_call<T>, {1, 1, 0, stream}, Call<T>{numbers(b), numbers(x), conjugate}, call_.data());
+    recording_.launch(stream, [&](cudaStream_t s) { walk(s); });
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+
+  std::string describe() const override
+  {
+    const auto wide = std::count_if(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.wide; });
+    return std::to_string(level_begin_.size() - 1) + " levels: " + std::to_string(wide) + " kernels, " +
+           std::to_string(stages_.size() - wide) + " runs of narrow levels";
+  }
+
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + level_begin_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+private:
+  /// Levels [first, end): a wide one, or a run of narrow ones. `places` of a wide one.
+  struct Stage {
+    I first, end;
+    bool wide;
+    I first_place, end_place;
+  };
+
+  void find_stages(const LevelSets<I>& levels)
+  {
+    for (I level = 0; level < levels.count; ++level) {
+      const I begin = levels.level_begin[level], end = levels.level_begin[level + 1];
+      const bool wide = static_cast<std::size_t>(end - begin) * lanes_ > run_threads;
+      if (!wide && !stages_.empty() && !stages_.back().wide) stages_.back().end = level + 1;
+      else stages_.push_back({level, level + 1, wide, begin, end});
+    }
+  }
+
+  void walk(cudaStream_t stream)
+  {
+    with_lanes(lanes_, [&](auto lanes) { walk<lanes>(stream); });
+  }
+
+  template <int lanes> void walk(cudaStream_t stream)
+  {
+    for (const Stage& stage : stages_) {
+      if (stage.wide)
+        launch(solve_wide_level<T, V, I, lanes>,
+               {blocks_for(static_cast<std::size_t>(stage.end_place - stage.first_place) * lanes, wide_threads),
+                wide_threads, 0, stream},
+               triangle_.view(), call_.data(), stage.first_place, stage.end_place);
+      else
+        launch(solve_narrow_levels<T, V, I, lanes>, {1, run_threads, 0, stream}, triangle_.view(), call_.data(),
+               level_begin_.data(), stage.first, stage.end);
+    }
+  }
+
+  int lanes_;
+  StoredTriangle<T, V, I> triangle_;
+  DeviceArray<I> level_begin_;
+  DeviceArray<Call<T>> call_;
+  std::vector<Stage> stages_;
+  Recording recording_;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_level_set(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  return std::make_unique<LevelSetSolver<T, V, I>>(triangle, triangle.levels());
+}
+
+#define INSTANTIATE(T, V, I) \
+  template std::unique_ptr<DeviceSolver<T, I>> make_level_set<T, V, I>(const DeviceTriangle<I>&, const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

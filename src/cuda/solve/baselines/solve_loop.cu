@@ -1,0 +1,106 @@
+/// Strategy `loop`: the triangular solve by rows as a textbook writes it, made a kernel by the facility of
+/// include/syncfree/cuda/loop.cuh (Somo and Cheshmi 2025): a trace of the sequential loop says which rows wait for
+/// which.
+///
+/// A hand-written kernel would know what the trace finds: this strategy is here to measure what that costs.
+
+#include <memory>
+#include <numeric>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/base/vectors.hpp"
+#include "syncfree/cuda/loop.cuh"
+#include "syncfree/loop/loops.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+inline void throw_failure(const Status& status)
+{
+  if (!status.ok()) throw Failure{status};
+}
+
+template <class I> DeviceArray<I> natural_order(I n)
+{
+  Array<I> order(n);
+  std::iota(order.begin(), order.end(), I(0));
+  return DeviceArray<I>(order);
+}
+
+template <class T, class V, class I, bool lower> class LoopSolver : public DeviceSolver<T, I> {
+public:
+  using N = Number<T>;
+
+  explicit LoopSolver(const DeviceTriangle<I>& triangle)
+      : triangle_(triangle, natural_order(triangle.n()), false), body_(make_body(triangle.pattern()))
+  {
+    throw_failure(loop_.trace(body_));
+    const StoredView<V, I> L = triangle_.view();
+    body_.L = {L.n, L.begin, L.column};
+  }
+
+  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    if (is_complex_v<T> && conjugate) solve_conjugated(b, x, stream);
+    else solve_plain(numbers(b), numbers(x), stream);
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+
+  std::string describe() const override
+  {
+    return loop_.grain() == Grain::warp ? "a warp an iteration" : "a thread an iteration";
+  }
+
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + loop_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+private:
+  using Body = TriangularSolveCsr<N, I, lower, Number<V>>;
+
+  Body make_body(const PatternView<I>& pattern) const
+  {
+    const StoredView<V, I> L = triangle_.view();
+    return Body(pattern, L.value, L.inverse_diagonal, nullptr, nullptr);
+  }
+
+  void solve_plain(const N* b, N* x, cudaStream_t stream)
+  {
+    Body body = body_;
+    body.b_.data = b;
+    body.x_.data = x;
+    throw_failure(loop_.run(body, stream));
+  }
+
+  /// conj(L)^-1 b = conj(L^-1 conj(b))
+  void solve_conjugated(const T* b, T* x, cudaStream_t stream)
+  {
+    conjugate_vector(triangle_.n(), b, x, stream);
+    solve_plain(numbers(x), numbers(x), stream);
+    conjugate_vector<T>(triangle_.n(), x, x, stream);
+  }
+
+  StoredTriangle<T, V, I> triangle_;  ///< rows in their own order
+  Body body_;                         ///< without right-hand side and solution
+  DeviceLoop<Body> loop_;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_loop(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  if (triangle.lower) return std::make_unique<LoopSolver<T, V, I, true>>(triangle);
+  return std::make_unique<LoopSolver<T, V, I, false>>(triangle);
+}
+
+#define INSTANTIATE(T, V, I)                                                              \
+  template std::unique_ptr<DeviceSolver<T, I>> make_loop<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

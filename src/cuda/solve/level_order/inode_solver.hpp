@@ -1,0 +1,15 @@
+#pragma once
+
+/// `level_order` with nodes for rows (cuda/analysis/inodes.hpp).
+
+#include <memory>
+
+#include "cuda/solve/solver.hpp"
+
+namespace syncfree::cuda {
+
+/// Of a triangle whose nodes are known. Throws Failure and std::bad_alloc.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_node_solver(const DeviceTriangle<I>& triangle);
+
+}  // namespace syncfree::cuda

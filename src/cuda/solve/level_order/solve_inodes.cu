@@ -1,0 +1,350 @@
+/// What cuda/solve/level_order/inode_solver.hpp declares: nodes sorted by level, every number its own flag. What a
+/// node's rows read is polled once for all of them, and a chain waits once a node.
+///
+///   x_p = (b_p - sum_k value_pk x_{column_k} - sum over q < p of inner_pq x_q) / diagonal_p
+
+#include "cuda/solve/level_order/inode_solver.hpp"
+
+#include "core/support/instantiate.hpp"
+#include "cuda/analysis/inodes.hpp"
+#include "cuda/solve/level_order/kernel.cuh"
+#include "cuda/solve/overlapping_solver.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+/// NodeRows with their numbers, as a kernel sees them.
+///   inverse_diagonal  nullptr: 1; else by place of a row
+template <class V, class I> struct NodesView {
+  I n;  ///< nodes
+  const I *begin, *column, *row;
+  const Number<V> *value, *inner, *inverse_diagonal;
+};
+
+template <class T, class V, class I> class StoredNodes {
+public:
+  explicit StoredNodes(const DeviceTriangle<I>& triangle)
+      : nodes_(triangle.nodes->count), size_(triangle.nodes->size),
+        rows_(order_nodes(triangle.on_device, triangle.lower, *triangle.nodes)), value_(rows_.source.size()),
+        inner_(rows_.inner.size()), inverse_diagonal_(triangle.unit ? 0 : rows_.row.size())
+  {
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  {
+    take(value_, rows_.source.data(), value, stream);
+    take(inner_, rows_.inner.data(), value, stream);
+    take(inverse_diagonal_, rows_.row.data(), inverse_diagonal, stream, 1);
+  }
+
+  I nodes() const { return nodes_; }
+  int size() const { return size_; }  ///< rows of a node
+  std::size_t entries() const { return rows_.column.size(); }
+  NodesView<V, I> view() const
+  {
+    return {nodes_, rows_.begin.data(), rows_.column.data(), rows_.row.data(), numbers(value_.data()),
+            numbers(inner_.data()), inverse_diagonal_.empty() ? nullptr : numbers(inverse_diagonal_.data())};
+  }
+  std::size_t plan_bytes() const
+  {
+    return rows_.row.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes() + rows_.inner.bytes();
+  }
+  std::size_t value_bytes() const { return value_.bytes() + inner_.bytes() + inverse_diagonal_.bytes(); }
+
+private:
+  I nodes_;
+  int size_;
+  NodeRows<I> rows_;
+  DeviceArray<V> value_, inner_, inverse_diagonal_;
+};
+
+/// Entries k, k + lanes, ... of a node, as far as they are below `end`, with a number for each of its rows.
+template <class N, class M, class I, int size, int lanes, class Chunk> struct NodeBatch {
+  static constexpr int entries = level_order_batch;
+  I column[entries];  ///< where its number comes
+  Entry<N> value[entries][size];
+  N seen[entries];
+  bool live[entries], waits[entries];
+
+  __device__ void load(const I* columns, const M* values, I k, I end, Chunk chunk)
+  {
+#pragma unroll
+    for (int e = 0; e < entries; ++e) {
+      const std::size_t entry = static_cast<std::size_t>(k) + e * lanes;
+      live[e] = waits[e] = k + e * lanes < end;
+      column[e] = live[e] ? chunk.place_of(columns[entry]) : 0;
+#pragma unroll
+      for (int p = 0; p < size; ++p) value[e][p] = live[e] ? Entry<N>(values[entry * size + p]) : Entry<N>(0);
+    }
+  }
+
+  /// Looks once for all that is missing; true when nothing is.
+  __device__ bool poll(const ValueBox<N>& box)
+  {
+    bool complete = true;
+#pragma unroll
+    for (int e = 0; e < entries; ++e)
+      if (waits[e]) seen[e] = box.look(column[e]);
+#pragma unroll
+    for (int e = 0; e < entries; ++e) {
+      waits[e] = waits[e] && !box.arrived(seen[e]);
+      complete = complete && !waits[e];
+    }
+    return complete;
+  }
+
+  /// As Batch::leave().
+  __device__ void leave()
+  {
+#pragma unroll
+    for (int e = 0; e < entries; ++e) waits[e] = false;
+  }
+
+  __device__ void add_to(N (&sum)[size], bool conjugate) const
+  {
+#pragma unroll
+    for (int e = 0; e < entries; ++e)
+#pragma unroll
+      for (int p = 0; p < size; ++p)
+        if (live[e]) sum[p] += product(conjugate ? conjugate_of(value[e][p]) : value[e][p], seen[e]);
+  }
+};
+
+/// The triangle inside a node; every lane has all of it.
+template <class N, class V, class I, int size> struct NodeTriangle {
+  static constexpr int pairs = pairs_of(size);
+  Entry<N> inner[pairs], inverse[size];
+
+  __device__ void load(const NodesView<V, I>& L, std::size_t node, bool conjugate)
+  {
+    using E = Entry<N>;
+#pragma unroll
+    for (int k = 0; k < pairs; ++k) inner[k] = E(L.inner[node * pairs + k]);
+#pragma unroll
+    for (int p = 0; p < size; ++p) inverse[p] = L.inverse_diagonal ? E(L.inverse_diagonal[node * size + p]) : E(1);
+    if (!conjugate) return;
+#pragma unroll
+    for (E& v : inner) v = conjugate_of(v);
+#pragma unroll
+    for (E& v : inverse) v = conjugate_of(v);
+  }
+
+  /// From right-hand sides to solutions.
+  __device__ void solve(N (&v)[size]) const
+  {
+#pragma unroll
+    for (int p = 0; p < size; ++p) {
+#pragma unroll
+      for (int q = 0; q < p; ++q) v[p] -= product(inner[pairs_of(p) + q], v[q]);
+      v[p] = product(v[p], inverse[p]);
+    }
+  }
+};
+
+/// Numbers of b are read behind the launch in front, everything else before: it may still be running.
+///
+/// owns       `lanes` lanes of a warp own one node of `size` rows, of `many` columns for one chunk, a block as many
+///            as it has room for, which follow each other in level order, those of a node's chunks side by side
+/// waits      for the numbers of earlier nodes, all of a batch polled at once; no lane waits alone in a loop, so nodes
+///            of one warp may depend on each other
+/// publishes  the numbers of the node's rows, lane p that of row p, and what the next launch needs at their places
+/// order      relaxed, the number itself is the message, and mailboxes are cleared one launch ahead
+/// progress   nodes of earlier places belong to blocks with earlier tickets, or to this warp or block
+/// result     reproducible: the order of additions depends on the node only
+/// source     as solve_in_level_order
+template <class N, class V, class I, int size, int lanes, bool many>
+__global__ void __launch_bounds__(level_order_threads)
+solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory, TurnCounter* counter,
+                           Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
+{
+  static_assert(size <= lanes);
+  using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
+  constexpr int step = level_order_batch * lanes;
+  const Turn turn = take_turn(counter);
+  const ValueBox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), turn.launch);
+  std::size_t node = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
+  Chunk chunk;
+  if constexpr (many) {
+    chunk = {static_cast<unsigned>(node % chunks), chunks};
+    node /= chunks;
+    b = b.chunk(chunk.which, columns_of<N>);
+    x = x.chunk(chunk.which, columns_of<N>);
+  }
+  const int lane = threadIdx.x % lanes;
+  const bool live = node < static_cast<std::size_t>(L.n);
+  if (!live) node = 0;
+  I k = live ? L.begin[node] + lane : 0;
+  const I end = live ? L.begin[node + 1] : 0;
+  NodeBatch<N, Number<V>, I, size, lanes, Chunk> now, ahead;
+  now.load(L.column, L.value, k, end, chunk);
+  ahead.load(L.column, L.value, k + step, end, chunk);
+  NodeTriangle<N, V, I, size> triangle;
+  triangle.load(L, node, conjugate);
+  const bool owns = live && lane < size;  // the row `lane` of the node
+  const I own_row = owns ? L.row[node * size + lane] : -1;
+  const std::size_t own = owns ? chunk.place_of(node * size + lane) : 0;
+  if (owns) box.prepare(own);
+  await_launch_before();
+  let_next_start();
+  N rhs[size], sum[size];
+#pragma unroll
+  for (int p = 0; p < size; ++p) {
+    const I row = live ? L.row[node * size + p] : -1;
+    rhs[p] = row >= 0 ? load_row<N>(b, row) : N(0);
+    sum[p] = N(0);
+  }
+  __syncwarp();  // x may be b, of which all of the node's lanes have read all rows
+  const unsigned group = group_of(lanes);
+  bool summed = !live, done = !live, came = false;
+  const auto look = [&] {
+    came = !summed && now.poll(box);
+    return __any_sync(~0u, came) != 0;
+  };
+  while (!__all_sync(~0u, done)) {
+    if (!Spin(own_row).template until_for_warp<2>(look)) {
+      now.leave();
+      continue;
+    }
+    if (came) {
+      now.add_to(sum, conjugate);
+      k += step;
+      summed = k >= end;
+      if (!summed) {
+        now = ahead;
+        ahead.load(L.column, L.value, k + step, end, chunk);
+      }
+    }
+    const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
+    if (!__any_sync(~0u, complete)) continue;
+    N value[size];
+#pragma unroll
+    for (int p = 0; p < size; ++p) {
+      N total = sum[p];
+      for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
+      value[p] = rhs[p] - total;
+    }
+    triangle.solve(value);
+    if (complete && owns) {
+      N mine = value[0];
+#pragma unroll
+      for (int p = 1; p < size; ++p)
+        if (lane == p) mine = value[p];
+      box.put(own, mine);
+      if (own_row >= 0) store_row<N>(x, own_row, mine);
+    }
+    done = done || complete;
+  }
+}
+
+/// Body(an integral constant) for the rows of a node.
+template <class Body> void with_size(int size, Body body)
+{
+  if (size == 2) return body(std::integral_constant<int, 2>());
+  static_assert(largest_node == 3);
+  body(std::integral_constant<int, 3>());
+}
+
+template <class T, class V, class I> class NodeSolver : public OverlappingSolver<T, I> {
+public:
+  explicit NodeSolver(const DeviceTriangle<I>& triangle)
+      : nodes_(triangle), granularity_(granularity(nodes_, triangle.nodes->levels.count)),
+        lanes_(granularity_.entries_a_row <= 20 ? 8 : 16),
+        blocks_(choose_blocks(granularity_, lanes_, enough_levels)),
+        memory_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size()),
+        columns_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size(), "level_order",
+                 columns_in_cache(granularity_.rows_a_level * nodes_.size())),
+        counter_("level_order")
+  {
+    with_kernel([&](auto kernel) { allow_shared_memory(kernel, blocks_.shared_bytes()); });
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  bool takes_columns() const override { return true; }
+  Interleaving interleaving() const override { return interleaving_of<T>(true); }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    nodes_.refresh(value, inverse_diagonal, stream);
+  }
+  bool refreshes_by_waiting() const override { return false; }
+
+  std::string describe() const override
+  {
+    return "nodes of " + std::to_string(nodes_.size()) + " rows, " + std::to_string(lanes_) + " lanes a node" +
+           blocks_.describe();
+  }
+
+  std::size_t plan_bytes() const override { return nodes_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
+  std::size_t value_bytes() const override { return nodes_.value_bytes(); }
+
+private:
+  static constexpr int lanes_of_columns = 8;
+
+  static Granularity granularity(const StoredNodes<T, V, I>& nodes, I levels)
+  {
+    Granularity g;
+    g.rows_a_level = static_cast<double>(nodes.nodes()) / static_cast<double>(levels);
+    g.entries_a_row = static_cast<double>(nodes.entries()) / static_cast<double>(nodes.nodes());
+    return g;
+  }
+
+  unsigned blocks(unsigned lanes, unsigned threads) const
+  {
+    return blocks_for(static_cast<std::size_t>(nodes_.nodes()) * lanes, threads);
+  }
+
+  /// body(the kernel for one column)
+  template <class Body> void with_kernel(Body body) const
+  {
+    with_size(nodes_.size(), [&](auto size) {
+      if (lanes_ == 8) body(solve_nodes_in_level_order<Number<T>, V, I, size, 8, false>);
+      else body(solve_nodes_in_level_order<Number<T>, V, I, size, 16, false>);
+    });
+  }
+
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    with_kernel([&](auto kernel) {
+      const LaunchPlace place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
+                                 blocks_.shared_bytes(), stream, overlaps};
+      launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
+  }
+
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    using N = Bundle<T>;
+    with_size(nodes_.size(), [&](auto size) {
+      columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
+                                    const Output<N>& x, bool overlap) {
+        constexpr unsigned threads = level_order_threads;
+        launch(solve_nodes_in_level_order<N, V, I, size, lanes_of_columns, true>,
+               {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, overlap}, nodes_.view(), mailbox,
+               counter, b, x, chunks, conjugate);
+      });
+    });
+  }
+
+  StoredNodes<T, V, I> nodes_;
+  Granularity granularity_;
+  int lanes_;
+  LevelOrderBlocks blocks_;
+  typename ValueBox<Number<T>>::Memory memory_;
+  ValueLaunches<T> columns_;
+  LaunchCounter counter_;
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_node_solver(const DeviceTriangle<I>& triangle)
+{
+  return std::make_unique<NodeSolver<T, V, I>>(triangle);
+}
+
+#define INSTANTIATE(T, V, I) \
+  template std::unique_ptr<DeviceSolver<T, I>> make_node_solver<T, V, I>(const DeviceTriangle<I>&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

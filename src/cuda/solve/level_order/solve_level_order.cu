@@ -1,0 +1,22 @@
+/// Strategy `level_order`: rows sorted by level, every number its own flag (cuda/solve/level_order/solver.cuh); nodes
+/// where the triangle has them (cuda/solve/level_order/solve_inodes.cu).
+
+#include "core/support/instantiate.hpp"
+#include "cuda/solve/level_order/inode_solver.hpp"
+#include "cuda/solve/level_order/solver.cuh"
+
+namespace syncfree::cuda {
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  if (triangle.nodes && !triangle.source) return make_node_solver<T, V, I>(triangle);
+  return std::make_unique<LevelOrderSolver<T, V, I, ValueBox>>(triangle, options.threads);
+}
+
+#define INSTANTIATE(T, V, I)                                                                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_level_order<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

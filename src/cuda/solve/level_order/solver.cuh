@@ -1,0 +1,139 @@
+#pragma once
+
+/// The solver of `level_order` and `csr_level_order`, by the kernel of cuda/solve/level_order/kernel.cuh.
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "core/schedule/split_rows.hpp"
+#include "cuda/solve/level_order/kernel.cuh"
+#include "cuda/solve/level_order/pair.cuh"
+
+namespace syncfree::cuda {
+
+template <class T, class V, class I, template <class> class Box>
+class LevelOrderSolver : public RowsSolver<T, V, I, OwnSide<V, I>, in_value_boxes<Box>> {
+public:
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, int threads)
+      : LevelOrderSolver(triangle, granularity_of(triangle), threads)
+  {
+  }
+
+  bool takes_columns() const override { return has_chunks; }
+  Interleaving interleaving() const override { return has_chunks ? interleaving_of<T>(true) : Interleaving(); }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+  }
+  bool refreshes_by_waiting() const override { return false; }
+
+  bool solves_inverse() const override { return inverts && !triangle_.view().inverse_diagonal; }
+  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  {
+    refresh(c, nullptr, stream);
+    if constexpr (inverts) launch_one<InverseSide<V, I>>(b, y, false, stream, false);
+  }
+
+  std::string describe() const override
+  {
+    std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
+    if (partial_rows_ > 0) text += ", " + std::to_string(partial_rows_) + " partial rows";
+    return text + blocks_.describe();
+  }
+
+  LevelOrderRows<V, I, OwnSide<V, I>> rows_by_level() const override
+  {
+    return {triangle_.view(), {}, triangle_.n() - partial_rows_};
+  }
+  RowsShape shape() const override { return {lanes_, blocks_}; }
+  const char* name() const override { return own_name; }
+  /// Where many levels are to come, who looks for L's numbers only disturbs.
+  bool gains_by_pair() const override { return levels_ <= 32; }
+
+  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
+  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+
+private:
+  /// Flags are looked at once for one column.
+  static constexpr bool has_chunks = in_value_boxes<Box>;
+  static constexpr const char* own_name = has_chunks ? "level_order" : "csr_level_order";
+  static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
+
+  LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
+      : levels_(static_cast<double>(triangle.n()) / granularity.rows_a_level), lanes_(choose_lanes(granularity)),
+        blocks_(choose_blocks_of_levels(granularity, lanes_)),
+        triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
+        memory_(triangle_.n()), columns_(triangle_.n(), own_name, columns_in_cache(granularity.rows_a_level)),
+        counter_(own_name)
+  {
+    with_lanes(lanes_, [&](auto lanes) {
+      allow_shared_memory(one_column<lanes, OwnSide<V, I>>(), blocks_.shared_bytes());
+      if constexpr (inverts) allow_shared_memory(one_column<lanes, InverseSide<V, I>>(), blocks_.shared_bytes());
+    });
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads) const
+  {
+    if (!splits_rows(granularity, lanes_)) return StoredTriangle<T, V, I>(triangle);
+    SplitRows<I> split;
+    const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split,
+                                          threads);
+    if (!status.ok()) throw Failure{status};
+    if (triangle.source)
+      for (I& source : split.source)
+        if (source >= 0) source = triangle.source[source];
+    const DeviceTriangle<I> parts(triangle.lower, split.view(), split.source.data(), triangle.unit);
+    StoredTriangle<T, V, I> stored(parts, level_order(parts), true);
+    Array<I> names = parts.levels().row;
+    for (I& row : names) row = split.row[row];
+    stored.name_rows(names);
+    return stored;
+  }
+
+  template <int lanes, class Side> static constexpr auto one_column()
+  {
+    return solve_in_level_order<Number<T>, V, I, Box, lanes, Side, false>;
+  }
+
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    launch_one<OwnSide<V, I>>(b, x, conjugate, stream, overlaps);
+  }
+
+  /// All launches have the same number of blocks, by which they count.
+  template <class Side> void launch_one(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  {
+    with_lanes(lanes_, [&](auto lanes) {
+      const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+      launch(one_column<lanes, Side>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps},
+             triangle_.view(), Side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
+  }
+
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    if constexpr (has_chunks) {
+      with_lanes(lanes_, [&](auto lanes) {
+        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream,
+                                                     overlaps);
+      });
+    } else {
+      DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
+    }
+  }
+
+  double levels_;
+  int lanes_;
+  LevelOrderBlocks blocks_;
+  StoredTriangle<T, V, I> triangle_;
+  I partial_rows_;
+  typename Box<Number<T>>::Memory memory_;
+  ValueLaunches<T> columns_;
+  LaunchCounter counter_;
+};
+
+}  // namespace syncfree::cuda

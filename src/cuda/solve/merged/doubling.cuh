@@ -1,0 +1,150 @@
+#pragma once
+
+/// In which order the rows of groups are put into each other: in step s a group is blocks of 2^s levels, in pairs, and
+/// the rows of a second block put in what they read of the first. Which rows those are and what they read is a matter
+/// of the plan alone, so that a refresh has no need to look.
+
+#include <array>
+#include <cstdint>
+
+#include "cuda/solve/merged/plan.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// The first of the ascending begin..end - 1 that is not below `place`.
+template <class I> __device__ I find_place(const I* column, I begin, I end, I place)
+{
+  while (begin < end) {
+    const I middle = begin + (end - begin) / 2;
+    if (column[middle] < place) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/// What a place reads of the block before its own: entries begin..end - 1 of P, one at least.
+template <class I> struct BlockReads {
+  I place, begin, end;
+};
+
+constexpr int most_steps = 32, listing_threads = 256;
+
+/// By step: how many rows read something, and how much one of them at most.
+///   next   where the next row's reads go
+///   longest  entries of P and R of a row, at most
+struct StepCounts {
+  unsigned next[most_steps] = {};
+  unsigned long long most[most_steps] = {}, longest = 0;
+};
+
+/// What a plan says of its groups.
+template <class I> struct GroupsView {
+  I n;
+  const unsigned* depth;
+  const I *group, *group_level, *level_begin, *p_begin, *p_place, *r_begin;
+
+  /// of P and R
+  __device__ I entries(I place) const
+  {
+    return p_begin[place + 1] - p_begin[place] + r_begin[place + 1] - r_begin[place];
+  }
+  __device__ BlockReads<I> reads(I place, int step) const
+  {
+    const unsigned block = (depth[place] - 1) >> step;
+    if (block % 2 == 0) return {place, 0, 0};
+    const I level = group_level[group[place]] + static_cast<I>((block - 1) << step);
+    const I first = p_begin[place], last = p_begin[place + 1];
+    const I begin = find_place(p_place, first, last, level_begin[level]);
+    return {place, begin, find_place(p_place, begin, last, level_begin[level + (I(1) << step)])};
+  }
+};
+
+/// Counts, and lists where there is a list; a thread a place. In a list, counts->next begins where each step does.
+template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, StepCounts* counts, BlockReads<I>* list)
+{
+  __shared__ unsigned ours, first;
+  __shared__ unsigned long long most;
+  const std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  const bool is_place = at < static_cast<std::size_t>(groups.n);
+  const I place = static_cast<I>(at);
+  if (!list) {
+    if (threadIdx.x == 0) most = 0;
+    __syncthreads();
+    if (is_place) raise_to(&most, static_cast<unsigned long long>(groups.entries(place)));
+    __syncthreads();
+    if (threadIdx.x == 0) raise_to(&counts->longest, most);
+  }
+  for (int step = 0; step < steps; ++step) {
+    if (threadIdx.x == 0) ours = 0, most = 0;
+    __syncthreads();
+    const BlockReads<I> reads = is_place ? groups.reads(place, step) : BlockReads<I>();
+    const auto size = static_cast<unsigned long long>(reads.end - reads.begin);
+    const unsigned own = size ? take_number(&ours) : 0;
+    if (size && !list) raise_to(&most, size);
+    __syncthreads();
+    if (threadIdx.x == 0 && ours) {
+      first = take_numbers(counts->next + step, ours);
+      if (!list) raise_to(counts->most + step, most);
+    }
+    __syncthreads();
+    if (size && list) list[first + own] = reads;
+  }
+}
+
+/// The steps of a plan, on the device.
+template <class I> class MergeSteps {
+public:
+  MergeSteps() = default;
+  /// Waits for the stream. Throws Failure.
+  MergeSteps(const DeviceMergePlan<I>& plan, cudaStream_t stream)
+  {
+    while (std::int64_t(1) << count_ < plan.longest) ++count_;
+    const std::size_t n = plan.group.size();
+    const GroupsView<I> groups = {static_cast<I>(n),       plan.depth.data(),   plan.group.data(),
+                                  plan.group_level.data(), plan.level_begin.data(), plan.p_begin.data(),
+                                  plan.p_column.data(),    plan.r_begin.data()};
+    DeviceArray<StepCounts> there(1);
+    there.fill(0, stream);
+    const unsigned blocks = blocks_for(n, listing_threads);
+    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, there.data(), nullptr);
+    StepCounts counts;
+    there.read(&counts, 0, 1, stream);
+    longest_row_ = static_cast<std::int64_t>(counts.longest);
+    for (int step = 0; step < count_; ++step) {
+      begin_[step + 1] = begin_[step] + counts.next[step];
+      most_[step] = counts.most[step];
+      counts.next[step] = static_cast<unsigned>(begin_[step]);
+    }
+    if (begin_[count_] == 0) return;
+    reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
+    there = DeviceArray<StepCounts>(std::vector<StepCounts>{counts}, stream);
+    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, there.data(), reads_.data());
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  }
+
+  int count() const { return count_; }
+  std::size_t rows(int step) const { return begin_[step + 1] - begin_[step]; }
+  const BlockReads<I>* reads(int step) const { return reads_.data() + begin_[step]; }
+  std::int64_t longest_row() const { return longest_row_; }
+  std::size_t bytes() const { return reads_.bytes(); }
+
+  /// So many warps for each row of a step that all find something to do and there are no more than `all`.
+  unsigned warps(int step, std::size_t all) const
+  {
+    constexpr unsigned most = 16, least_reads = 2;
+    unsigned warps = 1;
+    while (warps < most && 2 * warps * rows(step) <= all && 2 * warps * least_reads <= most_[step]) warps *= 2;
+    return warps;
+  }
+
+private:
+  int count_ = 0;
+  std::array<std::size_t, most_steps + 1> begin_ = {};
+  std::array<unsigned long long, most_steps> most_ = {};
+  std::int64_t longest_row_ = 0;
+  DeviceArray<BlockReads<I>> reads_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,570 @@
+/// What cuda/solve/merged/plan.hpp declares: groups are chosen by a cluster of blocks a run of levels, their columns
+/// made by one a group.
+
+#include "cuda/solve/merged/plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/base/launch.hpp"
+#include "cuda/base/scan.cuh"
+#include "cuda/base/stream.hpp"
+#include "cuda/solve/merged/bitsets.cuh"
+#include "cuda/solve/merged/choose_groups.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+/// Thrown where a group or the numbers of all runs take too much memory.
+struct GaveUp {};
+
+constexpr std::uint64_t wanted_words = 1 << 24;  ///< for all groups that are found or filled at once
+constexpr std::int64_t most_words = 1 << 25;
+
+/// How many runs have room for their numbers, one for each row and run: these may take what four such triangles take,
+/// and 256 MB at least, 2 GB at most.
+template <class I> std::size_t runs_with_room(const LevelledPattern<I>& triangle)
+{
+  constexpr double least = 256 << 20, most = 8 * least;
+  const double triangles = 4 * (sizeof(double) + sizeof(I)) * triangle.plain_entries();
+  const double of_run = sizeof(unsigned) * std::max(1.0, static_cast<double>(triangle.T.n));
+  return static_cast<std::size_t>(std::clamp(triangles, least, most) / of_run);
+}
+
+/// Words for the bits of a group of each run, as offsets.
+///   all   that are to be shared out
+///   even  a part of them, for all runs alike: rows of hubs may read what stands anywhere
+///   much  1: as many as a group takes that is all of a run, if its rows are those of a grid or a mesh
+template <class I>
+std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin, double all,
+                                       double even, double much)
+{
+  constexpr double least = 64, few = 1 << 14;  // few: all that a run wants, whatever the others do
+  const double each = least + all * even / static_cast<double>(runs.size());
+  std::vector<double> wanted, most;  // most: with a bit for every place in front of a row's level
+  for (const LevelRun& run : runs) {
+    const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
+    wanted.push_back(much * rows * (rows / 32 + 96));
+    most.push_back(rows * (static_cast<double>(level_begin[run.last]) / 32 + 2));
+  }
+  const double part = std::min(1.0, all * (1 - even) / std::accumulate(wanted.begin(), wanted.end(), 0.0));
+  std::vector<std::uint32_t> begin(1, 0);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const double given = each + std::max(wanted[r] * part, std::min(wanted[r], few));
+    begin.push_back(begin.back() + static_cast<std::uint32_t>(std::min(given, most[r])));
+  }
+  return begin;
+}
+
+/// Does a kernel run in such clusters here? Not every device has large ones. Asked once of a kernel and a context,
+/// for that takes longer than a launch.
+template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters...), unsigned blocks)
+{
+  using Key = std::tuple<const void*, unsigned, unsigned long long>;
+  static std::mutex mutex;
+  static std::map<Key, bool> known;
+  const unsigned long long context = context_at_hand();
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, context), false);
+  const LaunchPlace place = {blocks, merging_threads, 0, nullptr, false};
+  if (is_new) at->second = most_blocks_of_cluster(kernel, place, blocks) == blocks;
+  return at->second;
+}
+
+/// Blocks for each of `teams`, so that they fill the device; a power of two. Large clusters where there is room for
+/// those of both triangles.
+template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters...), std::uint64_t teams)
+{
+  constexpr unsigned large = 16;
+  const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  if (2 * large * teams <= multiprocessors && runs_in_clusters(kernel, large)) return large;
+  unsigned blocks = most_blocks_of_cluster();
+  while (blocks > 1 && (blocks * teams > multiprocessors || !runs_in_clusters(kernel, blocks))) blocks /= 2;
+  return blocks;
+}
+
+/// What groups are looked for in, until they are known.
+///   bits_begin  by run, and the end
+template <class I> struct SearchMemory {
+  DeviceArray<unsigned> number;
+  DeviceArray<std::uint32_t> bits_begin, bits;
+  DeviceArray<RunState> state;
+};
+
+/// The groups of some runs, and what their rows come to.
+template <class I> class ChosenGroups {
+public:
+  ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRun> runs, const MergeRule& rule)
+      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_, stream_.get()),
+        place_(triangle.row ? places_in(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
+        level_begin_(triangle.level_begin, stream_.get()), group_(places()), depth_(places()), p_(places() + 1),
+        r_(places() + 1), words_before_(triangle.level_begin.size()), bit_row_(places()), reports_(runs_.size()),
+        blocks_(choose_blocks())
+  {
+    search_.number = DeviceArray<unsigned>(numbers());
+    search_.state = DeviceArray<RunState>(runs_.size());
+    make_bits();
+    p_.fill(0, stream_.get());  // the scans read the last one, too
+    r_.fill(0, stream_.get());
+  }
+
+  /// Queues the first pass of choose().
+  void begin()
+  {
+    begin_pass(rule_.hop);
+    begun_ = true;
+  }
+
+  /// Smaller and smaller groups, until there are few enough entries. Returns the hop time that they were made with.
+  double choose()
+  {
+    const auto limit = static_cast<double>(std::numeric_limits<I>::max());
+    const auto merge = [&](double hop) {
+      if (!std::exchange(begun_, false)) begin_pass(hop);
+      std::vector<RunCounts> counts;
+      while (!end_pass(&counts)) {
+        make_more_bits();
+        begin_pass(hop);
+      }
+      return counts;
+    };
+    found_ = merge_until_few(rule_, triangle_.plain_entries(), limit, merge);
+    search_ = {};
+    return found_.hop;
+  }
+
+  MergeForecast forecast() const
+  {
+    const auto levels = static_cast<double>(triangle_.level_begin.size() - 1);
+    return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
+  }
+
+  /// Queues what plan() waits for, when groups have been chosen.
+  void begin_columns()
+  {
+    DeviceMergePlan<I>& made = made_;
+    for (const RunCounts& run : found_.counts) {
+      made.groups += static_cast<I>(run.groups);
+      made.longest = std::max(made.longest, run.longest);
+    }
+    made.span = span_;
+    add_up(p_, stream_.get());
+    add_up(r_, stream_.get());
+    const std::vector<Filling> fillings = divide();
+    const DeviceArray<std::uint32_t> bits_begin = number_all(fillings, &made);
+    made.p_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(p_, stream_.get())));
+    made.r_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(r_, stream_.get())));
+    if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
+    fill(fillings, bits_begin);
+    filled_ = true;
+  }
+
+  /// Only once, and of runs that are all levels.
+  DeviceMergePlan<I> plan()
+  {
+    if (!filled_) begin_columns();
+    stream_.wait();
+    DeviceMergePlan<I> made = std::move(made_);
+    made.group = std::move(group_);
+    made.depth = std::move(depth_);
+    made.level_begin = std::move(level_begin_);
+    made.p_begin = std::move(p_);
+    made.r_begin = std::move(r_);
+    return made;
+  }
+
+private:
+  std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
+
+  /// Twelve words for each entry are enough for all but small triangles, and where a few rows are much longer than
+  /// others.
+  void make_bits()
+  {
+    const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
+    const bool has_hubs = static_cast<double>(triangle_.longest) > 8 * mean;
+    const double by_entries = (has_hubs ? 64 : 12) * entries;
+    const double all = std::min<double>(most_words, much_ * std::max<double>(wanted_words, by_entries));
+    const std::vector<std::uint32_t> begin =
+        share_words(runs_, triangle_.level_begin, all, has_hubs ? 0.5 : 0.0, much_);
+    search_.bits = {};
+    search_.bits = DeviceArray<std::uint32_t>(begin.back());
+    search_.bits_begin = DeviceArray<std::uint32_t>(begin, stream_.get());
+  }
+
+  /// Throws GaveUp.
+  void make_more_bits()
+  {
+    if (search_.bits.size() >= static_cast<std::size_t>(most_words) / 2) throw GaveUp();
+    much_ *= 4;
+    make_bits();
+  }
+
+  /// Throws GaveUp.
+  std::size_t numbers() const
+  {
+    if (runs_.size() > runs_with_room(triangle_)) throw GaveUp();
+    return runs_.size() * places();
+  }
+
+  /// One where the levels are as narrow as a block.
+  unsigned choose_blocks() const
+  {
+    const std::size_t levels = triangle_.level_begin.size() - 1;
+    const bool is_wide = places() > 2 * merging_threads / 32 * levels;
+    return is_wide ? blocks_of_team(choose_groups<I>, runs_.size()) : 1;
+  }
+
+  /// Eight for short rows.
+  unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(places()) ? 8 : 32; }
+
+  LevelledView<I> view() const
+  {
+    return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? place_.data() : nullptr,
+            level_begin_.data()};
+  }
+
+  GroupedRows<I> grouped_rows()
+  {
+    return {group_.data(), depth_.data(), p_.data(), r_.data(), words_before_.data()};
+  }
+
+  void begin_pass(double hop)
+  {
+    const GroupSearch<I> search = {hop,
+                                   rule_.entry,
+                                   rule_.most_levels,
+                                   triangle_.T.n,
+                                   search_.bits_begin.data(),
+                                   search_.number.data(),
+                                   bit_row_.data(),
+                                   search_.bits.data(),
+                                   search_.state.data(),
+                                   blocks_,
+                                   lanes()};
+    search_.number.fill(0, stream_.get());
+    search_.state.fill(0, stream_.get());
+    reports_.fill(0, stream_.get());
+    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false,
+                               blocks_};
+    launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
+  }
+
+  /// False where a run lacks words.
+  bool end_pass(std::vector<RunCounts>* counts)
+  {
+    std::vector<RunReport> reports(runs_.size());
+    reports_.read(reports.data(), 0, reports.size(), stream_.get());
+    counts->clear(), words_.clear();
+    span_ = 0;
+    bool has_all = true;
+    const std::int64_t most = std::max(most_words, static_cast<std::int64_t>(32 * triangle_.plain_entries()));
+    for (const RunReport& report : reports) {
+      if (report.gave_up || report.words > std::min<std::int64_t>(most, ~0u)) throw GaveUp();
+      has_all = has_all && !report.lacks_words;
+      counts->push_back(report.counts);
+      words_.push_back(static_cast<std::uint64_t>(report.words));
+      span_ = std::max(span_, report.span);
+    }
+    return has_all;
+  }
+
+  /// Runs first..last - 1, whose groups are filled at once in so many words of bits.
+  struct Filling {
+    std::size_t first, last;
+    std::uint64_t words;
+  };
+
+  std::vector<Filling> divide() const
+  {
+    std::vector<Filling> all = {{0, 0, 0}};
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      if (all.back().words > 0 && all.back().words + words_[run] > wanted_words) all.push_back({run, run, 0});
+      ++all.back().last;
+      all.back().words += words_[run];
+    }
+    return all;
+  }
+
+  /// Returns where groups' bits begin.
+  DeviceArray<std::uint32_t> number_all(const std::vector<Filling>& fillings, DeviceMergePlan<I>* made)
+  {
+    std::vector<RunsBefore<I>> before;
+    I groups = 0;
+    for (const Filling& filling : fillings) {
+      std::uint64_t words = 0;
+      for (std::size_t run = filling.first; run < filling.last; ++run) {
+        before.push_back({groups, static_cast<std::uint32_t>(words)});
+        groups += static_cast<I>(found_.counts[run].groups);
+        words += words_[run];
+      }
+    }
+    const DeviceArray<RunsBefore<I>> before_there(before, stream_.get());
+    DeviceArray<std::uint32_t> bits_begin(static_cast<std::size_t>(groups));
+    made->group_begin = DeviceArray<I>(static_cast<std::size_t>(groups) + 1);
+    made->group_level = DeviceArray<I>(static_cast<std::size_t>(groups));
+    launch(number_groups<I>, {static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get()},
+        runs_there_.data(), before_there.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
+        made->group_level.data(), bits_begin.data(), groups, triangle_.T.n);
+    return bits_begin;
+  }
+
+  void fill(const std::vector<Filling>& fillings, const DeviceArray<std::uint32_t>& bits_begin)
+  {
+    std::uint64_t words = 0;
+    for (const Filling& filling : fillings) words = std::max(words, filling.words);
+    const auto groups = static_cast<std::uint64_t>(made_.groups);
+    const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
+    const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+    FillingMemory<I> memory = {places() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
+                               bits_begin.data(), bit_row_.data()};
+    const std::uint64_t useful = std::min(groups, std::max<std::uint64_t>(multiprocessors / team, 1));
+    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.beside_bits(team), 1, useful);
+    const DeviceArray<std::uint32_t> beside(teams * memory.beside_bits(team)), bits(words);
+    memory.beside = beside.data(), memory.bits = bits.data();
+    const LaunchPlace place = {static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
+    const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
+                                      made_.r_local.data()};
+    GroupsToFill<I> at_once = {0, 0, made_.group_begin.data(), made_.group_level.data()};
+    for (const Filling& filling : fillings) {
+      at_once.first = at_once.last;
+      for (std::size_t run = filling.first; run < filling.last; ++run)
+        at_once.last += static_cast<I>(found_.counts[run].groups);
+      launch(fill_groups<I>, place, view(), at_once, memory, team, columns);
+    }
+  }
+
+  const LevelledPattern<I>& triangle_;
+  const MergeRule& rule_;
+  Stream stream_{Urgency::first};  ///< the plans of L and of U may be under way at once, and the factor
+  std::vector<LevelRun> runs_;
+  FoundGroups found_;
+  std::int64_t span_ = 0;
+  std::vector<std::uint64_t> words_;  ///< by run: of its groups' bits
+  DeviceArray<LevelRun> runs_there_;
+  DeviceArray<I> place_, level_begin_, group_;
+  DeviceArray<unsigned> depth_;
+  DeviceArray<I> p_, r_;  ///< counts by place, then offsets
+  DeviceArray<std::uint32_t> words_before_;  ///< by level
+  DeviceArray<BitRow> bit_row_;              ///< by place
+  SearchMemory<I> search_;
+  double much_ = 1;  ///< of share_words()
+  DeviceArray<RunReport> reports_;
+  unsigned blocks_;      ///< of a run
+  bool begun_ = false;   ///< a pass is in the queue
+  bool filled_ = false;  ///< or columns are
+  DeviceMergePlan<I> made_;
+};
+
+/// Places are 32-bit numbers here, of which each entry takes three at most.
+template <class I> bool is_too_large(const DevicePattern<I>& T)
+{
+  return static_cast<std::uint64_t>(T.n) >= ~0u || static_cast<std::uint64_t>(T.nnz) >= ~0u / 4;
+}
+
+template <class I> bool is_worth_a_look(const LevelledPattern<I>& triangle)
+{
+  return may_merge(triangle.T.n, static_cast<std::int64_t>(triangle.level_begin.size()) - 1);
+}
+
+}  // namespace
+
+template <class I> class Merging<I>::Work {
+public:
+  Work(LevelledPattern<I> triangle, const MergeRule& rule) : triangle_(std::move(triangle)), rule_(rule) {}
+
+  const LevelledPattern<I>& triangle() const { return triangle_; }
+  void begin()
+  {
+    if (groups_ || looked_) return;
+    std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
+    sampled_ = !sample.empty();
+    make_groups(sampled_ ? std::move(sample) : all_runs());
+    groups_->begin();
+  }
+  MergeForecast forecast()
+  {
+    look();
+    return forecast_;
+  }
+  /// Of all levels, if what was looked at was a sample.
+  void begin_groups()
+  {
+    look();
+    if (groups_) return;
+    make_groups(all_runs());
+    groups_->begin();
+  }
+  void begin_columns()
+  {
+    end_groups();
+    groups_->begin_columns();
+  }
+  DeviceMergePlan<I> plan()
+  {
+    end_groups();
+    DeviceMergePlan<I> made = groups_->plan();
+    groups_.reset();
+    return made;
+  }
+
+private:
+  /// No more than have room.
+  std::vector<LevelRun> all_runs() const
+  {
+    const std::size_t room = std::max<std::size_t>(runs_with_room(triangle_), 1);
+    std::vector<LevelRun> runs = cut_into_runs(triangle_.level_begin, rule_);
+    if (runs.size() <= room) return runs;
+    MergeRule rule = rule_;
+    rule.run_levels = static_cast<std::int64_t>(triangle_.level_begin.size() / room + 1);
+    rule.wanted_runs = 1;
+    return cut_into_runs(triangle_.level_begin, rule);
+  }
+
+  /// At all levels, or where they are many at a sample, which says how small groups have to be.
+  void look()
+  {
+    if (gave_up_) throw GaveUp();
+    if (looked_) return;
+    begin();
+    const double hop = choose();
+    forecast_ = groups_->forecast();
+    looked_ = true;
+    if (!sampled_) return;
+    groups_.reset();
+    rule_.hop = hop;
+  }
+
+  void end_groups()
+  {
+    begin_groups();
+    if (sampled_) choose();
+    sampled_ = false;
+  }
+
+  /// Who gives up once does so for good.
+  void make_groups(std::vector<LevelRun> runs)
+  {
+    gave_up_ = true;
+    groups_ = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
+    gave_up_ = false;
+  }
+
+  double choose()
+  {
+    gave_up_ = true;
+    auto groups = std::move(groups_);
+    const double hop = groups->choose();
+    groups_ = std::move(groups);
+    gave_up_ = false;
+    return hop;
+  }
+
+  LevelledPattern<I> triangle_;
+  MergeRule rule_;
+  bool looked_ = false, gave_up_ = false;
+  bool sampled_ = false;  ///< a sample was looked at, and groups of all levels have not been chosen yet
+  MergeForecast forecast_;
+  std::unique_ptr<ChosenGroups<I>> groups_;  ///< that are looked at; then of all levels, or none
+};
+
+template <class I>
+Merging<I>::Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
+                    std::int64_t longest)
+    : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin), longest}, rule))
+{
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangle is there
+}
+template <class I> Merging<I>::Merging(Merging&&) noexcept = default;
+template <class I> Merging<I>::~Merging() = default;
+
+template <class I> void Merging<I>::begin()
+try {
+  const LevelledPattern<I>& triangle = work_->triangle();
+  if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin();
+} catch (const GaveUp&) {
+}
+
+template <class I>
+bool Merging<I>::forecast(MergeForecast* out)
+try {
+  *out = {};
+  const LevelledPattern<I>& triangle = work_->triangle();
+  if (!is_worth_a_look(triangle)) return true;
+  if (is_too_large(triangle.T)) return false;
+  *out = work_->forecast();
+  return true;
+} catch (const GaveUp&) {
+  return false;
+}
+
+template <class I>
+template <class Body>
+void Merging<I>::prepare(const Body& body)
+try {
+  if (!failure_ && !is_too_large(work_->triangle().T)) body();
+} catch (const GaveUp&) {
+} catch (const Failure& failure) {
+  failure_ = std::make_unique<Failure>(failure);
+} catch (const std::bad_alloc&) {
+  failure_ = std::make_unique<Failure>(Failure{failed(Code::out_of_memory)});
+}
+
+template <class I> void Merging<I>::begin_groups()
+{
+  prepare([this] { work_->begin_groups(); });
+}
+
+template <class I> void Merging<I>::begin_columns()
+{
+  prepare([this] { work_->begin_columns(); });
+}
+
+template <class I>
+bool Merging<I>::plan(DeviceMergePlan<I>* out)
+try {
+  if (failure_) throw *failure_;
+  if (work_->triangle().T.n == 0 || is_too_large(work_->triangle().T)) return false;
+  *out = work_->plan();
+  return true;
+} catch (const GaveUp&) {
+  return false;
+}
+
+template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin)
+{
+  std::vector<unsigned> depth(plan.depth.size());
+  std::transform(plan.depth.begin(), plan.depth.end(), depth.begin(), [](I d) { return static_cast<unsigned>(d) + 1; });
+  std::vector<I> group_level;
+  for (std::size_t level = 0; level + 1 < level_begin.size(); ++level)
+    if (plan.depth[level_begin[level]] == 0) group_level.push_back(static_cast<I>(level));
+  DeviceMergePlan<I> made;
+  made.groups = plan.groups;
+  made.span = plan.span;
+  if (!depth.empty()) made.longest = *std::max_element(depth.begin(), depth.end());
+  made.depth = DeviceArray<unsigned>(depth);
+  made.group = DeviceArray<I>(plan.group);
+  made.group_begin = DeviceArray<I>(plan.group_begin);
+  made.group_level = DeviceArray<I>(group_level);
+  made.level_begin = DeviceArray<I>(level_begin);
+  made.p_begin = DeviceArray<I>(plan.p_begin);
+  made.p_column = DeviceArray<I>(plan.p_column);
+  made.r_begin = DeviceArray<I>(plan.r_begin);
+  made.r_column = DeviceArray<I>(plan.r_column);
+  made.r_local = DeviceArray<std::uint16_t>(plan.r_local);
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // all have arrived
+  return made;
+}
+
+#define INSTANTIATE(I)        \
+  template class Merging<I>; \
+  template DeviceMergePlan<I> upload<I>(const MergePlan<I>&, const std::vector<I>&);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,418 @@
+/// Strategy `merged`: consecutive levels merged into groups whose rows do not wait for each other
+/// (core/plan/merge_plan.hpp), then solved as in level order.
+///
+///   x_i = sum over k in P_i of p_ik b_k - sum over k in R_i of r_ik x_k
+///
+/// The pattern is made once (cuda/solve/merged/plan.hpp), the numbers of P and R in every refresh. What merging costs
+/// in accuracy is looked at there, too (cuda/solve/merged/values.cuh); groups that lose too much are made smaller, down
+/// to the levels.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/base/captures.hpp"
+#include "cuda/base/stream.hpp"
+#include "cuda/solve/level_order/kernel.cuh"
+#include "cuda/solve/level_order/pair.cuh"
+#include "cuda/solve/merged/plan.hpp"
+#include "cuda/solve/merged/rule.hpp"
+#include "cuda/solve/merged/values.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+/// The backward error that one right-hand side may have, so that the norm-wise one of others stays below 1e-10 (1e-4),
+/// and a growth with which nothing needs to be measured: errors of twice the growth in roundings were seen.
+template <class R> constexpr double most_error = sizeof(R) == 4 ? 3e-5 : 3e-11;
+template <class R> constexpr double harmless_growth = sizeof(R) == 4 ? 90 : 3e3;
+
+/// A merge plan on the device, with its numbers.
+template <class T, class V, class I> class MergedRows {
+public:
+  MergedRows() = default;
+  MergedRows(DeviceMergePlan<I> plan, cudaStream_t stream)
+      : plan_(std::move(plan)), steps_(plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size())
+  {
+    /* what the steps know is not kept twice */
+    plan_.depth = DeviceArray<unsigned>();
+    plan_.group_level = DeviceArray<I>();
+    plan_.level_begin = DeviceArray<I>();
+    allow_shared_memory(merge_blocks<T, V, I, LocalSlots>, block_bytes());
+    allow_shared_memory(merge_blocks<T, V, I, FoundSlots>, block_bytes());
+  }
+
+  /// Has the longest row room where it is to be made?
+  bool fit() const { return steps_.count() == 0 || found_slots().bytes() <= block_bytes(); }
+
+  /// P's columns as rows of the triangle, which are `row` by place.
+  void find_rows(const I* row, cudaStream_t stream)
+  {
+    p_row_ = DeviceArray<I>(p_.size());
+    launch(name_rows<I>, {blocks_for(p_row_.size(), 256), 256, 0, stream}, p_row_.size(), row, plan_.p_column.data(),
+           p_row_.data());
+  }
+
+  ///   size    room for a number of each row
+  ///   growth  [out] as the bits of a double
+  void make_numbers(const StoredView<V, I>& A, real_t<T>* size, unsigned long long* growth, cudaStream_t stream) const
+  {
+    const unsigned warps = blocks_for(rows() * 32, 128);
+    launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, view(), size);
+    for (int step = 0; step < steps_.count(); ++step) {
+      if (has_local_slots()) put_in<LocalSlots>(step, local_slots(), stream);
+      else put_in<FoundSlots>(step, found_slots(), stream);
+    }
+    launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, view(), size, growth);
+  }
+
+  MergedSide<V, I> side() const { return {plan_.p_begin.data(), p_row_.data(), numbers(p_.data())}; }
+  StoredView<V, I> rest(I n, const I* row) const
+  {
+    return {n, plan_.r_begin.data(), plan_.r_column.data(), row, numbers(r_.data()), nullptr};
+  }
+  I groups() const { return plan_.groups; }
+  std::int64_t levels() const { return plan_.longest; }
+  double entries() const { return static_cast<double>(p_.size() + r_.size()); }
+  std::size_t plan_bytes() const
+  {
+    return plan_.group.bytes() + plan_.group_begin.bytes() + steps_.bytes() + plan_.p_begin.bytes() +
+           plan_.p_column.bytes() + p_row_.bytes() + plan_.r_begin.bytes() + plan_.r_column.bytes() +
+           plan_.r_local.bytes();
+  }
+  std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
+
+private:
+  static constexpr std::size_t tray_bytes = 12 << 10;  ///< of sixteen trays in the memory of a block
+
+  /// Bytes that a block may use.
+  static std::size_t block_bytes()
+  {
+    return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
+  }
+  TrayMemory local_slots() const { return LocalSlots<V, I>::template memory<Number<T>>(plan_.span, 0); }
+  TrayMemory found_slots() const { return FoundSlots<V, I>::template memory<Number<T>>(0, steps_.longest_row()); }
+  bool has_local_slots() const
+  {
+    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().tray <= tray_bytes;
+  }
+
+  std::size_t rows() const { return plan_.group.size(); }
+  MergedView<V, I> view() const
+  {
+    return {static_cast<I>(rows()), plan_.group.data(),    plan_.group_begin.data(), plan_.p_begin.data(),
+            plan_.p_column.data(),  p_row_.data(),         plan_.r_begin.data(),     plan_.r_column.data(),
+            plan_.r_local.data(),   numbers(p_.data()),    numbers(r_.data())};
+  }
+
+  /// By blocks of one row's warps, or of some rows of a warp each.
+  template <template <class, class> class Slots> void put_in(int step, TrayMemory memory, cudaStream_t stream) const
+  {
+    const std::size_t count = steps_.rows(step);
+    if (count == 0) return;
+    const std::size_t most = 32 * static_cast<std::size_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+    memory.warps = steps_.warps(step, most);
+    while (memory.warps > 1 && memory.bytes() > block_bytes()) memory.warps /= 2;
+    const std::size_t rows = memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.bytes(), 1, 4);
+    const auto blocks = static_cast<unsigned>(std::min((count + rows - 1) / rows, most));
+    const auto threads = static_cast<unsigned>(32 * rows * memory.warps);
+    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.bytes(), stream}, view(), steps_.reads(step),
+           count, memory);
+  }
+
+  DeviceMergePlan<I> plan_;
+  MergeSteps<I> steps_;
+  DeviceArray<I> p_row_;
+  DeviceArray<V> p_, r_;
+};
+
+/// 1, 4, 8, 16 or 32 lanes for rows of the mean length, as measured on an H200: for ten factors of 34 to 180 entries a
+/// row sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38. More where the longest row of
+/// the triangle takes more than four looks and a group and a half still fits (memplus 1.4, powerlaw 5000 2.1 times as
+/// fast).
+inline int choose_lanes_of_merged(const Granularity& g)
+{
+  const double entries = g.entries_a_row;
+  int lanes = entries <= 3 ? 1 : entries <= 8 ? 4 : entries <= 24 ? 8 : entries <= 256 ? 16 : 32;
+  for (const int more : {4, 8, 16, 32})
+    if (more > lanes && g.longest > 4 * level_order_batch * lanes && levels_that_fit(g, more, 2048) >= 1.5)
+      lanes = more;
+  return lanes;
+}
+
+template <class T, class V, class I> class MergedSolver : public RowsSolver<T, V, I, MergedSide<V, I>> {
+public:
+  MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+      : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
+        entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
+        triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
+        counter_(name()), reports_(2), merging_(triangle.merging), captures_(triangle.captures)
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    if (!merging_) plan();
+  }
+
+  bool solves_in_place() const override { return false; }
+
+  bool takes_columns() const override { return true; }
+  Interleaving interleaving() const override { return interleaving_of<T>(true); }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    begin_refresh(value, inverse_diagonal, stream);
+    end_refresh(value, inverse_diagonal, stream);
+  }
+  bool refreshes_slowly() const override { return true; }
+  void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    triangle_.refresh(value, inverse_diagonal, stream);
+    failure_.reset();
+    if (merging_) plan_meanwhile();
+    if (planned_) make_numbers(stream);
+  }
+  void end_refresh(const T*, const T*, cudaStream_t stream) override
+  {
+    if (failure_) throw *failure_;
+    if (!planned_) {
+      plan();
+      make_numbers(stream);
+    }
+    growth_ = report(0, stream);
+    while (merged_.levels() > 1 && !is_accurate(stream)) {
+      rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
+      plan();
+      make_numbers(stream);
+      growth_ = report(0, stream);
+    }
+  }
+
+  std::string describe() const override
+  {
+    char text[160];
+    const auto levels = static_cast<long long>(level_begin_.size() - 1);
+    if (!planned_) return std::to_string(levels) + " levels, groups come with the numbers";
+    int length = std::snprintf(text, sizeof text, "%lld levels in %lld groups of %lld at most, %.1f times the entries",
+                               levels, static_cast<long long>(merged_.groups()),
+                               static_cast<long long>(merged_.levels()),
+                               merged_.entries() / static_cast<double>(entries_));
+    length += std::snprintf(text + length, sizeof text - length, ", norm-wise growth %.1e", growth_);
+    if (error_ >= 0) std::snprintf(text + length, sizeof text - length, ", backward error %.1e", error_);
+    return text + blocks_.describe();
+  }
+
+  LevelOrderRows<V, I, MergedSide<V, I>> rows_by_level() const override
+  {
+    return {rest(), merged_.side(), triangle_.n()};
+  }
+  RowsShape shape() const override { return {lanes_, blocks_}; }
+  const char* name() const override { return "merged"; }
+  /// To look for all that a long row reads takes longer than to read it, and who looks while levels are wide disturbs.
+  bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
+
+  std::size_t plan_bytes() const override
+  {
+    return triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + columns_.bytes() + work_.bytes() +
+           test_.bytes();
+  }
+  std::size_t value_bytes() const override { return triangle_.value_bytes() + merged_.value_bytes(); }
+
+private:
+  void plan()
+  {
+    const StoredView<V, I> A = triangle_.view();
+    const auto entries = static_cast<I>(entries_ - static_cast<std::size_t>(A.n));
+    Merging<I> merging({A.n, entries, A.begin, A.column}, nullptr, level_begin_, rule_);
+    plan(&merging);
+  }
+
+  /// While the device is at the factor, whose outcome is to be known before it is told that memory is missing.
+  void plan_meanwhile()
+  try {
+    plan(std::exchange(merging_, nullptr));
+  } catch (const Failure& failure) {
+    failure_ = failure;
+  } catch (const std::bad_alloc&) {
+    failure_ = Failure{failed(Code::out_of_memory)};
+  }
+
+  /// Who fails half-way plans again in the next refresh. In a stream of its own.
+  void plan(Merging<I>* merging)
+  {
+    planned_ = false;
+    const Stream own(Urgency::first);
+    DeviceMergePlan<I> made;
+    if (!merging->plan(&made)) made = plan_on_host();
+    auto before = std::exchange(merged_, MergedRows<T, V, I>(std::move(made), own.get()));
+    if (!merged_.fit()) {
+      merged_ = std::move(before);
+      rule_.most_levels = 1;
+      return plan();
+    }
+    if (!uncounted_) give_up(std::move(before));
+    merged_.find_rows(triangle_.view().row, own.get());
+    const auto n = static_cast<double>(triangle_.n());
+    Granularity g;
+    g.rows_a_level = n / static_cast<double>(merged_.groups());
+    g.entries_a_row = merged_.entries() / n;
+    g.longest = longest_;
+    lanes_ = choose_lanes_of_merged(g);
+    blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
+    with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes()); });
+    if (!uncounted_) begin_count();
+    own.wait();
+    uncounted_ = false, planned_ = true;
+  }
+
+  /// What launches with a plan know.
+  struct Launched {
+    MergedRows<T, V, I> merged;
+    typename ValueBox<Number<T>>::Memory memory;
+    ValueLaunches<T> columns;
+    LaunchCounter counter;
+  };
+
+  /// Captured launches go on with what they know.
+  void give_up(MergedRows<T, V, I> before)
+  {
+    if (!captures_) return;
+    captures_->make_void();
+    const bool held = captures_->any_since(planned_in_);
+    planned_in_ = captures_->generation();
+    if (!held) return;
+    const std::size_t bytes = before.plan_bytes() + before.value_bytes() + memory_.bytes() + columns_.bytes();
+    LaunchCounter counter(name());
+    captures_->keep(Launched{std::move(before), std::move(memory_), std::move(columns_), std::move(counter_)}, bytes);
+    counter_ = std::move(counter);
+  }
+
+  /// Launches are counted by their blocks, and other groups may mean another number of those.
+  void begin_count()
+  {
+    SYNCFREE_CUDA(MemoryPool::wait_for_device());
+    memory_ = typename ValueBox<Number<T>>::Memory(0);  // first: there may be no room for two
+    memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
+    columns_ = ValueLaunches<T>(triangle_.n(), name());
+    counter_.restart();
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  /// The stored triangle is its own pattern, with rows in the order of their levels.
+  DeviceMergePlan<I> plan_on_host() const
+  {
+    const StoredView<V, I> A = triangle_.view();
+    std::vector<I> begin(static_cast<std::size_t>(A.n) + 1), column(entries_ - static_cast<std::size_t>(A.n));
+    copy_to_host(begin.data(), A.begin, begin.size());
+    copy_to_host(column.data(), A.column, column.size());
+    LevelSets<I> levels;
+    levels.count = static_cast<I>(level_begin_.size() - 1);
+    levels.level_begin = level_begin_;
+    levels.row.resize(A.n);
+    std::iota(levels.row.begin(), levels.row.end(), I(0));
+    MergePlan<I> made;
+    const Status status = make_merge_plan<I>({A.n, begin.data(), column.data()}, levels, rule_, &made);
+    if (!status.ok()) throw Failure{status};
+    return upload(made, level_begin_);
+  }
+
+  void make_numbers(cudaStream_t stream)
+  {
+    reports_.fill(0, stream);
+    /* the work space is free while numbers are made */
+    merged_.make_numbers(triangle_.view(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
+    error_ = -1;
+  }
+
+  double report(std::size_t place, cudaStream_t stream) const
+  {
+    unsigned long long bits;
+    double v;
+    reports_.read(&bits, place, 1, stream);
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+  }
+
+  bool is_accurate(cudaStream_t stream)
+  {
+    if (growth_ <= harmless_growth<real_t<V>>) return true;
+    if (!std::isfinite(growth_)) return false;
+    if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
+    const unsigned blocks = blocks_for(triangle_.n(), 128);
+    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), numbers(work_.data()));
+    this->solve(work_.data(), test_.data(), false, stream);
+    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), numbers(work_.data()),
+                                                                numbers(test_.data()), reports_.data() + 1);
+    error_ = report(1, stream);
+    return error_ <= most_error<real_t<V>>;
+  }
+
+  const T* copy(const T* b, cudaStream_t stream)
+  {
+    SYNCFREE_CUDA(cudaMemcpyAsync(work_.data(), b, work_.bytes(), cudaMemcpyDeviceToDevice, stream));
+    return work_.data();
+  }
+
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    if (b == x) b = copy(b, stream), overlaps = false;
+    with_lanes(lanes_, [&](auto lanes) {
+      const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, rest(),
+             merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
+             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+    });
+  }
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    with_lanes(lanes_, [&](auto lanes) {
+      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, conjugate, stream, overlaps);
+    });
+  }
+  template <int lanes> static constexpr auto one_column()
+  {
+    return solve_in_level_order<Number<T>, V, I, ValueBox, lanes, MergedSide<V, I>, false>;
+  }
+  StoredView<V, I> rest() const { return merged_.rest(triangle_.n(), triangle_.view().row); }
+
+  MergeRule rule_;
+  std::vector<I> level_begin_;  ///< of the levels that were merged
+  std::size_t entries_;  ///< of the triangle with its diagonal
+  std::int64_t longest_;  ///< entries of its longest row
+  StoredTriangle<T, V, I> triangle_;
+  MergedRows<T, V, I> merged_;
+  typename ValueBox<Number<T>>::Memory memory_;
+  ValueLaunches<T> columns_;
+  DeviceArray<T> work_, test_;
+  LaunchCounter counter_;
+  DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
+  int lanes_ = 1;
+  LevelOrderBlocks blocks_;
+  Merging<I>* merging_;  ///< for the first plan, or nullptr
+  Captures* captures_;   ///< or nullptr
+  std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
+  std::optional<Failure> failure_;
+  bool planned_ = false, uncounted_ = true;  ///< uncounted: no launch yet
+  double growth_ = 0, error_ = -1;  ///< error -1: not measured
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_merged(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  return std::make_unique<MergedSolver<T, V, I>>(triangle, options);
+}
+
+#define INSTANTIATE(T, V, I)                                                                        \
+  template std::unique_ptr<DeviceSolver<T, I>> make_merged<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

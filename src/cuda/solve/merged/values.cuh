@@ -1,0 +1,382 @@
+#pragma once
+
+/// The numbers of merged levels (core/plan/merge_plan.hpp), and how far they can be trusted.
+///
+/// A row begins as x_i = d_i b_i - sum_k d_i t_ik x_k. Its numbers for columns of its group stand where P has them, for
+/// P will. In step s groups are blocks of 2^s levels, in pairs: the rows of a second block put in what they read of the
+/// first, c_k x_k = c_k ([p_k] b - [r_k] x), which takes log2(levels of a group) launches, not one a level.
+///
+/// Merging forms products of the triangle's numbers that a solve never forms, so it may lose what a solve keeps. With
+/// s_k = 1 / |d_k| + sum_j |t_kj|, the size of row k, no b_k is larger than s_k max |x|, so that x_i errs by rounding
+/// errors of max |x| times sum_k |p_ik| s_k. The largest such sum, the growth, therefore bounds the residual of every
+/// row i over s_i max |x|, the norm-wise backward error by rows, whatever the rows' scales are. Where the growth is not
+/// small, the error is measured, on a right-hand side whose solution is known to be of ordinary size.
+///
+/// Component by component, residuals over what row i reads, there is no bound for any plan that merges: an x_j that is
+/// huge, and that row k reads but row i does not, makes b_k huge, which cancels only in the sum for x_i.
+
+#include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/solve/merged/doubling.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// A plan (cuda/solve/merged/plan.hpp) of n places and its numbers. `p_place` names P's columns, `p_row` the same as
+/// rows of the triangle.
+///   r_local  nullptr where there is none
+template <class V, class I> struct MergedView {
+  I n;
+  const I *group, *group_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
+  const std::uint16_t* r_local;
+  Number<V>*p, *r;
+};
+
+/// Where the rows of P and R of a place stand.
+template <class I> struct MergedRow {
+  I p, p_end, r, r_end;
+
+  template <class V> __device__ static MergedRow of(const MergedView<V, I>& M, I place)
+  {
+    return {M.p_begin[place], M.p_begin[place + 1], M.r_begin[place], M.r_begin[place + 1]};
+  }
+  __device__ MergedRow of_lane(int lane) const
+  {
+    return {__shfl_sync(~0u, p, lane), __shfl_sync(~0u, p_end, lane), __shfl_sync(~0u, r, lane),
+            __shfl_sync(~0u, r_end, lane)};
+  }
+  __device__ I size() const { return p_end - p + r_end - r; }
+  __device__ bool in_p(I e) const { return e < p_end - p; }
+  __device__ I entry(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
+};
+
+/// Where the warps that make a row have it, in bytes of shared memory: columns, then a tray of numbers for each warp.
+struct TrayMemory {
+  unsigned warps;
+  std::size_t columns, tray;
+
+  SYNCFREE_HD std::size_t bytes() const { return columns + warps * tray; }
+  static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+};
+
+/// Where a row's numbers are in a tray: each column that its group knows has a slot, found without a search.
+template <class V, class I> class LocalSlots {
+public:
+  __device__ LocalSlots(const MergedView<V, I>& M, I place, const MergedRow<I>&, void*, unsigned, unsigned)
+      : M_(M), first_(M.group_begin[M.group[place]]), rows_(M.group_begin[M.group[place] + 1] - first_)
+  {
+  }
+  ///   span  of the plan's groups
+  template <class N> static TrayMemory memory(std::int64_t span, std::int64_t)
+  {
+    return {1, 0, TrayMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
+  }
+
+  __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
+  {
+    const I k = row.entry(e);
+    return static_cast<std::uint32_t>(row.in_p(e) ? M_.p_place[k] - first_ : rows_ + M_.r_local[k]);
+  }
+  __device__ std::uint32_t of_own(const MergedRow<I>& own, I e) const { return of(own, e); }
+
+private:
+  const MergedView<V, I>& M_;
+  I first_, rows_;
+};
+
+/// The same where a group knows too many columns: entry e of the row has slot e, and its columns are searched.
+template <class V, class I> class FoundSlots {
+public:
+  __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
+                        unsigned threads)
+      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.size())
+  {
+    for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
+      column_[e] = own.in_p(e) ? M.p_place[own.entry(e)] : M.r_place[own.entry(e)];
+  }
+  ///   row  entries of the longest
+  template <class N> static TrayMemory memory(std::int64_t, std::int64_t row)
+  {
+    const auto entries = static_cast<std::size_t>(row);
+    return {1, TrayMemory::whole(entries * sizeof(I)), TrayMemory::whole(entries * sizeof(N))};
+  }
+
+  __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
+  {
+    const I k = row.entry(e);
+    const I slot = row.in_p(e) ? find_place(column_, I(0), ps_, M_.p_place[k])
+                               : find_place(column_, ps_, size_, M_.r_place[k]);
+    return static_cast<std::uint32_t>(slot);
+  }
+  __device__ std::uint32_t of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
+
+private:
+  const MergedView<V, I>& M_;
+  I* column_;
+  I ps_, size_;
+};
+
+/// A place's numbers of P and R while warps change them, each in a tray of its own; what they find is added up at the
+/// end, tray by tray.
+template <class T, class V, class I, template <class, class> class Slots> class RowInTrays {
+public:
+  using N = Number<T>;
+  static constexpr int batch = 2;             ///< entries of another row that a lane loads at once
+  static constexpr I trip = 32 * batch;       ///< entries that a warp loads at once
+  struct Part {
+    Number<V> value[batch];
+    std::uint32_t slot[batch];
+  };
+
+  ///   thread  of those that make the row
+  __device__ RowInTrays(const MergedView<V, I>& M, I place, const TrayMemory& memory, unsigned char* at,
+                        unsigned thread)
+      : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
+        slots_(M, place, own_, at, thread, threads())
+  {
+    for_own([&](I e, std::uint32_t slot) {
+      tray(0)[slot] = N(number(own_, e));
+      for (unsigned w = 1; w < memory_.warps; ++w) tray(w)[slot] = N(0);
+    });
+    meet();
+  }
+
+  /// Entries begin..end - 1 of P become 0.
+  __device__ void clear(I begin, I end) const
+  {
+    for (I k = begin + static_cast<I>(thread_); k < end; k += threads())
+      tray(0)[slots_.of_own(own_, k - own_.p)] = N(0);
+    meet();
+  }
+
+  __device__ Part load(const MergedRow<I>& row, I from) const
+  {
+    Part part;
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const I e = from + lane() + b * 32;
+      const bool live = e < row.size();
+      part.slot[b] = live ? slots_.of(row, e) : ~0u;
+      if (live) part.value[b] = number(row, e);
+    }
+    return part;
+  }
+
+  /// Subtracts factor times a part of a row; by a warp.
+  __device__ void subtract(const N& factor, const Part& part) const
+  {
+    N* const own = tray(thread_ / 32);
+#pragma unroll
+    for (int b = 0; b < batch; ++b)
+      if (part.slot[b] != ~0u) own[part.slot[b]] -= product(factor, N(part.value[b]));
+    __syncwarp();
+  }
+
+  /// To the plan's arrays. Afterwards the memory is free.
+  __device__ void store() const
+  {
+    meet();
+    for_own([&](I e, std::uint32_t slot) {
+      N sum = tray(0)[slot];
+      for (unsigned w = 1; w < memory_.warps; ++w) sum += tray(w)[slot];
+      number(own_, e) = Number<V>(sum);
+    });
+    meet();
+  }
+
+private:
+  static __device__ I lane() { return static_cast<I>(threadIdx.x % 32); }
+  __device__ I threads() const { return static_cast<I>(32 * memory_.warps); }
+  __device__ N* tray(unsigned warp) const { return reinterpret_cast<N*>(tray_ + warp * memory_.tray); }
+  /// Several warps that make a row are all of their block.
+  __device__ void meet() const
+  {
+    if (memory_.warps == 1) __syncwarp();
+    else __syncthreads();
+  }
+  template <class Use> __device__ void for_own(Use use) const
+  {
+    for (I e = static_cast<I>(thread_); e < own_.size(); e += threads()) use(e, slots_.of_own(own_, e));
+  }
+  __device__ Number<V>& number(const MergedRow<I>& row, I e) const
+  {
+    return row.in_p(e) ? M_.p[row.entry(e)] : M_.r[row.entry(e)];
+  }
+
+  const MergedView<V, I>& M_;
+  const TrayMemory& memory_;
+  unsigned thread_;
+  MergedRow<I> own_;
+  unsigned char* tray_;
+  Slots<V, I> slots_;
+};
+
+/// The rows as they are in the triangle, with their diagonal divided out, and size[place] = s; a warp a row.
+template <class T, class V, class I>
+__global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* size)
+{
+  using N = Number<T>;
+  const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  if (at >= static_cast<std::size_t>(M.n)) return;
+  const I place = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
+  const I group_first = M.group_begin[M.group[place]];
+  const auto own = MergedRow<I>::of(M, place);
+  const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[place]) : N(1);
+  for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = Number<V>(k + 1 == own.p_end ? scale : N(0));
+  for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = Number<V>(0);
+  __syncwarp();
+  double sum = 0;
+  for (I k = A.begin[place] + lane; k < A.begin[place + 1]; k += 32) {
+    const I other = A.column[k];
+    sum += size_of(A.value[k]);
+    const Number<V> v(product(N(A.value[k]), scale));
+    if (other >= group_first) M.p[find_place(M.p_place, own.p, own.p_end, other)] = v;
+    else M.r[find_place(M.r_place, own.r, own.r_end, other)] = v;
+  }
+  for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
+  if (lane == 0) size[place] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / size_of(scale) : 1.0));
+}
+
+/// The rows that a lane of a warp each has found, part by part.
+template <class N, class I> struct RowParts {
+  unsigned rest;         ///< lanes whose rows are still to come
+  MergedRow<I> row = {}; ///< the one at hand
+  N factor = N(0);
+  I from = 0;            ///< where the part at hand begins
+
+  __device__ bool more(I trip) const { return rest || from + trip < row.size(); }
+  ///   theirs, own_factor  of this lane
+  __device__ void advance(I trip, const MergedRow<I>& theirs, const N& own_factor)
+  {
+    from += trip;
+    if (from < row.size() || !rest) return;
+    const int lane = __ffs(rest) - 1;
+    rest &= rest - 1;
+    row = theirs.of_lane(lane), factor = of_lane(own_factor, lane), from = 0;
+  }
+};
+
+/// Puts in what a row reads of the block before its own; each of its warps takes every so manieth entry.
+template <class T, class V, class I, template <class, class> class Slots>
+__device__ void put_in(const MergedView<V, I>& M, const BlockReads<I>& reads, const TrayMemory& memory,
+                       unsigned char* at, unsigned thread)
+{
+  using N = Number<T>;
+  using Row = RowInTrays<T, V, I, Slots>;
+  constexpr int flight = 4;  // parts that are on their way at once
+  const Row row(M, reads.place, memory, at, thread);
+  row.clear(reads.begin, reads.end);
+  const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
+  for (I chunk = reads.begin + warp; chunk < reads.end; chunk += 32 * warps) {
+    const I k = chunk + lane * warps;
+    const bool inside = k < reads.end;
+    const N value = inside ? N(M.p[k]) : N(0);
+    const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, M.p_place[k]) : MergedRow<I>();
+    RowParts<N, I> parts{__ballot_sync(~0u, inside)};
+    while (parts.more(Row::trip)) {
+      typename Row::Part part[flight];
+      N factor[flight];
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        parts.advance(Row::trip, theirs, value);
+        part[f] = row.load(parts.row, parts.from), factor[f] = parts.factor;
+      }
+#pragma unroll
+      for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f]);
+    }
+  }
+  row.store();
+}
+
+/// owns       `memory.warps` warps own the row of P and of R of one place after the other
+/// waits      for nobody: what a row reads was made by launches before this one
+/// publishes  its rows to the launches behind this one
+/// order      that of the stream
+/// progress   no waits but barriers
+/// result     reproducible: a warp puts in its rows one after the other, and warps are added up in order
+/// source     level merging, design notes 8; inverting a triangle block by block: Higham 2002, 14.2
+template <class T, class V, class I, template <class, class> class Slots>
+__global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, TrayMemory memory)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  const unsigned threads = 32 * memory.warps, own = threadIdx.x / threads;
+  const std::size_t rows = blockDim.x / threads, stride = gridDim.x * rows;
+  for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
+    put_in<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
+}
+
+/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; a warp a row.
+template <class T, class V, class I>
+__global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsigned long long* growth)
+{
+  const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  if (at >= static_cast<std::size_t>(M.n)) return;
+  double sum = 0;
+  for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < M.p_begin[at + 1]; k += 32)
+    sum += size_of(M.p[k]) * static_cast<double>(size[M.p_place[k]]);
+  for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
+  /* nonnegative numbers are in the order of their bits, and NaN stands above all */
+  if (threadIdx.x % 32 == 0) raise_to(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
+}
+
+/// In (-1, 1), the same in every run.
+template <class I> __device__ double ordinary_number(I k)
+{
+  unsigned long long h = (static_cast<unsigned long long>(k) + 1) * 0x9e3779b97f4a7c15ull;
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
+  h ^= h >> 27;
+  return static_cast<double>(static_cast<long long>(h) >> 11) * 0x1p-52;
+}
+
+/// A row of T x and of |T| |x|, T with its diagonal; x(row) is a number.
+template <class N> struct RowProduct {
+  N sum;
+  double size;
+
+  template <class V, class I, class Vector> __device__ RowProduct(const StoredView<V, I>& A, I place, Vector x)
+  {
+    const N own = A.inverse_diagonal ? x(A.row[place]) / N(A.inverse_diagonal[place]) : x(A.row[place]);
+    sum = own;
+    size = size_of(own);
+    for (I k = A.begin[place]; k < A.begin[place + 1]; ++k) {
+      const N term = product(N(A.value[k]), x(A.row[A.column[k]]));
+      sum += term;
+      size += size_of(term);
+    }
+  }
+};
+
+/// b = T x for an x of ordinary numbers; a thread a row.
+template <class T, class V, class I> __global__ void make_test_side(StoredView<V, I> A, Number<T>* b)
+{
+  using N = Number<T>;
+  using R = decltype(real_of(N(0)));
+  const std::size_t place = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (place >= static_cast<std::size_t>(A.n)) return;
+  const auto x = [](I row) { return N(static_cast<R>(ordinary_number(row))); };
+  b[A.row[place]] = RowProduct<N>(A, static_cast<I>(place), x).sum;
+}
+
+/// to[k] = row[place[k]]
+template <class I> __global__ void name_rows(std::size_t count, const I* row, const I* place, I* to)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k < count) to[k] = row[place[k]];
+}
+
+/// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; a thread a row.
+template <class T, class V, class I>
+__global__ void measure_backward_error(StoredView<V, I> A, const Number<T>* b, const Number<T>* x,
+                                       unsigned long long* error)
+{
+  using N = Number<T>;
+  const std::size_t place = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (place >= static_cast<std::size_t>(A.n)) return;
+  const RowProduct<N> row(A, static_cast<I>(place), [x](I r) { return x[r]; });
+  const N side = b[A.row[place]];
+  const double residual = size_of(N(side - row.sum)), size = row.size + size_of(side);
+  /* nothing at all is no error; what is not finite is */
+  const double part = size == 0 ? 0 : residual / size;
+  raise_to(error, static_cast<unsigned long long>(__double_as_longlong(fabs(part))));
+}
+
+}  // namespace syncfree::cuda

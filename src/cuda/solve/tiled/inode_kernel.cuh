@@ -1,0 +1,221 @@
+#pragma once
+
+/// Strategy `courier` with ghosts where rows come in nodes of `size` rows that read the same nodes and each other
+/// (cuda/analysis/inodes.hpp). A step has nodes for rows. size * size lanes work on a node: lane (r, c) adds up what
+/// row r reads of the rows c of other nodes. Then every lane has the sums of all rows, and solves the triangle inside
+/// the node.
+
+#include "cuda/analysis/inodes.hpp"
+#include "cuda/solve/tiled/kernel.cuh"
+
+namespace syncfree::cuda {
+
+constexpr int node_near = ghost_near[ghost_sizes - 1];  ///< nodes that one reads, at most
+constexpr int node_pollers = 2;                         ///< warps: so few that lanes have 128 registers
+constexpr int most_node_warps = 4;                      ///< of each of the groups that compute
+constexpr int node_tile_threads = 32 * (courier_groups * most_node_warps + 2 + node_pollers);
+
+constexpr int lanes_of(int size) { return size * size; }
+constexpr int nodes_a_warp(int size) { return 32 / lanes_of(size); }
+
+/// Numbers of the triangle inside a node: its entries by pairs of rows, then the inverse diagonal.
+constexpr int inner_of(int size) { return pairs_of(size) + size; }
+
+/// All that is said of 16 nodes: units of fields, near entries of the lanes in pairs, and the triangles inside.
+template <class M, int size> struct NodePage {
+  static constexpr int units = CourierPlan<int>::units_of(node_near), pairs = (node_near + 1) / 2;
+  static constexpr int positions = 16;
+  uint4 unit[units][positions];
+  Pair<M> pair[pairs][positions * lanes_of(size)];
+  M inner[positions][inner_of(size)];
+};
+
+/// One node: as GhostRow, by lanes_of(size) lanes of a warp.
+template <class Memory, class V, int size> class NodeRow {
+  using N = typename Memory::number;
+  using M = Number<V>;
+  using Page = typename Memory::Page;
+  static constexpr int lanes = lanes_of(size);
+
+public:
+  __device__ NodeRow(const Memory& memory, bool conjugate)
+      : memory_(memory), conjugate_(conjugate), first_lane_(threadIdx.x % 32 / lanes * lanes),
+        lane_(threadIdx.x % 32 % lanes)
+  {
+  }
+
+  /// Lanes that are left over have none.
+  static __device__ unsigned position_of(unsigned thread)
+  {
+    const unsigned node = thread % 32 / lanes;
+    return node < nodes_a_warp(size) ? thread / 32 * nodes_a_warp(size) + node : ~0u;
+  }
+  __device__ std::uint32_t last() const { return last_; }
+
+  __device__ __forceinline__ void read(const Page& page, std::uint32_t cell, std::uint32_t)
+  {
+    std::uint32_t word[4 * Page::units];
+    read_fields(page, cell, word);
+#pragma unroll
+    for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell * lanes + lane_];
+    own_ = (word[0] & 0xffff) * node_bytes + row() * number_bytes;
+    const std::uint32_t column_bytes = column() * number_bytes;
+#pragma unroll
+    for (int j = 0; j < node_near; ++j) {
+      const std::uint32_t two = word[(j + 1) / 2];
+      slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * node_bytes + column_bytes;
+    }
+    last_ = word[4 * Page::units - 1];
+#pragma unroll
+    for (int k = 0; k < held; ++k) inner_[k] = page.inner[cell][k];
+    start_ = column() == 0 ? *number_at(own_) : N(0);
+    if (is_scaled_before<N, M>) start_ = product(start_, stored(page.inner[cell][pairs_of(size) + row()]));
+  }
+
+  __device__ __forceinline__ N compute(bool mine)
+  {
+    N number[node_near];
+#pragma unroll
+    for (int j = 0; j < node_near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    N result = finish(number);
+    const bool ordinary = is_ordinary(result), puts = mine && column() == 0;
+    Tray<N>::put_ordinary_if(puts && ordinary, number_at(own_), result);
+    if (__any_sync(~0u, puts && !ordinary)) result = compute_again(mine, puts && !ordinary);
+    return result;
+  }
+
+  template <class Outlet>
+  __device__ void put_if(bool wanted, const Outlet& outlet, std::uint32_t mail, const N& result) const
+  {
+    outlet.put_if(wanted && column() == 0, mail * size + row(), result);
+  }
+
+private:
+  static constexpr auto number_bytes = static_cast<std::uint32_t>(sizeof(N));
+  static constexpr std::uint32_t node_bytes = size * number_bytes;
+  static constexpr int held = is_scaled_before<N, M> ? pairs_of(size) : inner_of(size);
+
+  __device__ unsigned row() const { return lane_ / size; }
+  __device__ unsigned column() const { return lane_ % size; }
+  __device__ N* number_at(std::uint32_t place) const
+  {
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+  }
+  __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
+
+  /// By all lanes of a warp. The latest number comes last; the sums are those of column 0's lanes.
+  __device__ __forceinline__ N finish(const N (&number)[node_near]) const
+  {
+    N sum = start_;
+#pragma unroll
+    for (int j = 0; j < node_near; ++j)
+      sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
+    const N part = sum;
+#pragma unroll
+    for (int c = 1; c < size; ++c) sum += of_lane(part, static_cast<int>(first_lane_ + lane_) + c);
+    N v[size];
+#pragma unroll
+    for (int p = 0; p < size; ++p) v[p] = of_lane(sum, static_cast<int>(first_lane_) + p * size);
+    N own = v[0];
+#pragma unroll
+    for (int p = 0; p < size; ++p) {
+#pragma unroll
+      for (int q = 0; q < p; ++q) v[p] -= product(stored(inner_[pairs_of(p) + q]), v[q]);
+      if constexpr (!is_scaled_before<N, M>) v[p] = product(v[p], stored(inner_[pairs_of(size) + p]));
+      if (row() == static_cast<unsigned>(p)) own = v[p];
+    }
+    return own;
+  }
+
+  /// As GhostRow's; by all lanes of a warp.
+  __device__ __forceinline__ N compute_again(bool mine, bool puts)
+  {
+    N number[node_near];
+    for (bool complete = false; !__all_sync(~0u, complete);) {
+      complete = true;
+#pragma unroll
+      for (int j = 0; j < node_near; ++j) {
+        number[j] = Tray<N>::look(number_at(slot_[j]));
+        complete = complete && (!mine || Tray<N>::arrived(number[j]));
+      }
+    }
+    const N result = finish(number);
+    if (puts) Tray<N>::put(number_at(own_), result);
+    return result;
+  }
+
+  const Memory& memory_;
+  const bool conjugate_;
+  const unsigned first_lane_, lane_;
+  std::uint32_t own_, slot_[node_near], last_;
+  Pair<M> pair_[Page::pairs];
+  M inner_[held];
+  N start_;
+};
+
+/// The rows of a triangle by nodes, all of which are full: row r of node v is at step v * size + r.
+struct NodesInOrder {
+  std::int64_t rows;
+  bool lower;
+
+  __device__ std::int64_t row(std::int64_t step) const { return lower ? step : rows - 1 - step; }
+};
+
+/// As solve_tiles(); a block owns a tile or a run of nodes. No lane waits alone: those of a warp look for their ghosts
+/// together, which come from earlier blocks.
+template <class N, class V, int size, bool many>
+__global__ void __launch_bounds__(node_tile_threads, 1)
+solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View mailbox, TurnCounter* counter,
+                     Input<N> b, Output<N> x, bool conjugate)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
+  const Turn turn = take_turn(counter, cluster);
+  auto tile = static_cast<unsigned>(turn.place);
+  ChunkOfBlock chunk;
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
+  if (!many && tile >= A.blocks) return meet_cluster(cluster);
+  const RowBlock block = A.block[tile];
+  const std::size_t mails = std::size_t{A.mails} * size, first_mail = std::size_t{block.first_mail} * size;
+  const ValueBox<N> box(mailbox, mails * chunk.chunks, turn.launch, mails * chunk.which);
+  using Memory = GhostMemory<N, NodePage<Number<V>, size>>;
+  const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
+  memory.start(A.depth);
+  if (threadIdx.x == 0) note_row(order.row(block.first_row * size));
+  if (threadIdx.x < size) memory.x[A.slots * size + threadIdx.x] = N(0);
+  N* ghost = memory.x + (A.slots + 1) * size;
+  for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x) Tray<N>::clear(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < block.mails * size; k += blockDim.x) box.prepare(first_mail + k);
+  await_launch_before();
+  let_next_start();
+  const auto for_numbers = [&](auto copy) {
+    for_rows<size>(A, block, [&](std::uint32_t slot, std::int64_t step) { copy(slot, order.row(step)); });
+  };
+  for_numbers([&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
+  await_fetched_numbers();
+  meet_cluster(cluster);
+  const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
+  if (warp < computing) {
+    const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
+    auto* first = box.at(first_mail);
+    if (hands_on) first = reinterpret_cast<decltype(first)>(place_in_cluster(ghost, rank + 1));
+    using Hand = Outlet<N, !many>;
+    Walking<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).run(block.steps);
+  } else if (warp == computing) {
+    Streaming<Memory>(A, block, memory).run();
+  } else if (warp == computing + 1) {
+    if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
+  } else if (rank == 0) {
+    const std::uint32_t* place = A.ghost_place + block.first_ghost;
+    fetch_ghosts<node_pollers, N>([place](std::uint32_t k) { return place[k / size] * size + k % size; },
+                                  block.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
+                                  box, warp - computing - 2);
+  }
+  __syncwarp();
+  __syncthreads();
+  __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
+  for_numbers([&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
+  stay_for_others(cluster);
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,587 @@
+/// What cuda/solve/tiled/plan.cuh declares. Rows are sorted by tile and level; then a block of threads works on a tile.
+
+#include "cuda/solve/tiled/plan.cuh"
+
+#include <cub/block/block_scan.cuh>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/plan/courier_cut.hpp"
+#include "core/support/instantiate.hpp"
+#include "cuda/analysis/row_table.cuh"
+#include "cuda/base/sort.cuh"
+#include "cuda/sync/atomics.cuh"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr unsigned threads_a_block = 512;
+constexpr unsigned longest_row = ghost_near[ghost_sizes - 1];
+constexpr unsigned parts_of_tile = 4;  ///< blocks that share a tile where each row is for itself
+using Key = unsigned long long;
+
+/// What is found of a tile.
+struct TileReport {
+  unsigned levels, widest, steps, ghosts, mails, width[courier_groups];
+};
+
+/// What all kernels read.
+template <class I> struct Planning {
+  DevicePattern<I> T;
+  LineTiles<I> tiles;
+  const Key* key;              ///< of rows by tile and level: tile, and level in the low bits
+  const I* row;                ///< in that order
+  const std::uint32_t* first;  ///< of each tile among them; one more than there are tiles
+
+  __device__ unsigned rows_of(unsigned tile) const { return first[tile + 1] - first[tile]; }
+};
+
+/// level_begin has one more than there are levels.
+template <class I>
+__global__ void find_depths(I n, I levels, const I* level_begin, const I* by_level, I* depth)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= static_cast<std::size_t>(n)) return;
+  I low = 0, high = levels;  // the last level that begins at k or before
+  while (high - low > 1) {
+    const I middle = low + (high - low) / 2;
+    if (static_cast<std::size_t>(level_begin[middle]) <= k) low = middle;
+    else high = middle;
+  }
+  depth[by_level[k]] = low;
+}
+
+template <class I> __global__ void make_keys(LineTiles<I> tiles, const I* depth, unsigned depth_bits, Key* key, I* row)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= static_cast<std::size_t>(tiles.rows)) return;
+  const I own = tiles.row_of(static_cast<I>(k));
+  row[k] = own;
+  key[k] = static_cast<Key>(tiles.tile[k / static_cast<std::size_t>(tiles.line)]) << depth_bits |
+           static_cast<Key>(depth[own]);
+}
+
+/// One behind the last position of p's level.
+inline __device__ unsigned end_of_level(const Key* key, unsigned p, unsigned rows)
+{
+  const Key own = key[p];
+  unsigned low = p + 1, high = rows;
+  while (low < high) {
+    const unsigned middle = low + (high - low) / 2;
+    if (key[middle] == own) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+inline __device__ bool begins_level(const Key* key, unsigned p) { return p == 0 || key[p] != key[p - 1]; }
+
+template <class I>
+__global__ void __launch_bounds__(threads_a_block) measure_levels_of_tiles(Planning<I> plan, TileReport* report)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
+  const Key* key = plan.key + plan.first[tile];
+  __shared__ unsigned levels, widest;
+  if (threadIdx.x == 0) levels = widest = 0;
+  __syncthreads();
+  for (unsigned p = threadIdx.x; p < rows; p += threads_a_block) {
+    if (!begins_level(key, p)) continue;
+    fetch_add_relaxed(&levels, 1u);
+    fetch_max_relaxed(&widest, end_of_level(key, p, rows) - p);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) report[tile].levels = levels, report[tile].widest = widest;
+}
+
+/// Calls body(p, number) for all p below `count`, in parts, each behind the one before: number is the sum of length(q)
+/// for all q < p. Returns the sum of all. Called by all threads of a block.
+template <class Length, class Body> __device__ unsigned number_positions(unsigned count, Length length, Body body)
+{
+  using Scan = cub::BlockScan<unsigned, threads_a_block>;
+  __shared__ typename Scan::TempStorage storage;
+  unsigned before = 0;
+  for (unsigned begin = 0; begin < count; begin += threads_a_block) {
+    const unsigned p = begin + threadIdx.x, own = p < count ? length(p) : 0;
+    unsigned number, sum;
+    Scan(storage).ExclusiveSum(own, number, sum);
+    if (p < count) body(p, before + number);
+    before += sum;
+    __syncthreads();
+  }
+  return before;
+}
+
+/// step_begin: by tile as rows are.
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+cut_steps(Planning<I> plan, unsigned most, unsigned* step_begin, TileReport* report)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile), first = plan.first[tile];
+  const Key* key = plan.key + first;
+  const auto steps_from = [&](unsigned p) {
+    return begins_level(key, p) ? (end_of_level(key, p, rows) - p + most - 1) / most : 0;
+  };
+  const unsigned steps = number_positions(rows, steps_from, [&](unsigned p, unsigned number) {
+    for (unsigned s = 0, own = steps_from(p); s < own; ++s) step_begin[first + number + s] = p + s * most;
+  });
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  report[tile].steps = steps;
+  for (unsigned s = 0; s < courier_groups; ++s) {
+    const auto begin = [&](unsigned step) { return step < steps ? step_begin[first + step] : rows; };
+    report[tile].width[s] = begin(s + 1) - begin(s);
+  }
+}
+
+/// look(entry, its place among all that the tile reads) for entries of other tiles in the row at p.
+template <class I, class Look> __device__ void for_ghosts(const Planning<I>& plan, unsigned tile, unsigned p, Look look)
+{
+  const I row = plan.row[plan.first[tile] + p], begin = plan.T.row_begin[row], end = plan.T.row_begin[row + 1];
+  for (I k = begin; k < end; ++k)
+    if (plan.tiles.place_of(plan.T.column[k]).tile != tile)
+      look(plan.T.column[k], p * longest_row + static_cast<unsigned>(k - begin));
+}
+
+///   wanted  by row, raised where another tile reads it
+///   later   raised where a tile reads a later one
+///   far     raised where it reads another one than that before it
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned* later, unsigned* far)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
+  for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
+    for_ghosts(plan, tile, p, [&](I column, unsigned place) {
+      raise(wanted + column);
+      const auto other = plan.tiles.place_of(column).tile;
+      if (other > tile) raise(later);
+      if (other + 1 != tile) raise(far);
+      ghosts.add(tile, column, place);
+    });
+}
+
+/// Ghosts in the order in which they are first read, mail in that of its rows.
+///   mail  by row: place among its tile's mail, or courier_no_mail
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wanted, std::uint32_t* mail,
+                       TileReport* report)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
+  const auto for_firsts = [&](unsigned p, auto body) {
+    for_ghosts(plan, tile, p, [&](I column, unsigned place) {
+      const std::size_t at = ghosts.place_of(tile, column);
+      if (ghosts.first[at] == place) body(at);
+    });
+  };
+  const auto firsts = [&](unsigned p) {
+    unsigned count = 0;
+    for_firsts(p, [&](std::size_t) { ++count; });
+    return count;
+  };
+  const unsigned ghosts_here = number_positions(rows, firsts, [&](unsigned p, unsigned number) {
+    for_firsts(p, [&](std::size_t at) { ghosts.number[at] = number++; });
+  });
+  const auto row_at = [&](unsigned p) { return plan.row[plan.first[tile] + p]; };
+  const auto is_wanted = [&](unsigned p) { return wanted[row_at(p)]; };
+  const unsigned mails = number_positions(rows, is_wanted, [&](unsigned p, unsigned number) {
+    mail[row_at(p)] = is_wanted(p) ? number : courier_no_mail;
+  });
+  if (threadIdx.x == 0) report[tile].ghosts = ghosts_here, report[tile].mails = mails;
+}
+
+/// The mail of a chain's blocks as the next block reads it.
+template <class I>
+__global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTables<I> ghosts, std::uint32_t* mail)
+{
+  const std::size_t tile = blockIdx.x;
+  for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
+    const I row = ghosts.row[tile * ghosts.size + k];
+    if (row >= 0) mail[row] = ghosts.number[tile * ghosts.size + k];
+  }
+}
+
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+number_positions_of_rows(Planning<I> plan, std::uint16_t* position)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile), first = plan.first[tile];
+  for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
+    position[plan.row[first + p]] = static_cast<std::uint16_t>(p);
+}
+
+/// How far behind a ghost's position those levels end that read it, at most.
+///   position  by row, in its tile
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+find_overlay(Planning<I> plan, const std::uint16_t* position, unsigned* distance)
+{
+  const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
+  const Key* key = plan.key + plan.first[tile];
+  int most = 1;
+  for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block) {
+    const auto end = static_cast<int>(end_of_level(key, p, rows));
+    for_ghosts(plan, tile, p, [&](I column, unsigned) { most = max(most, end - static_cast<int>(position[column])); });
+  }
+  fetch_max_relaxed(distance, static_cast<unsigned>(most));
+}
+
+/// Mail of blocks with an overlay: that of each row that is wanted is its position.
+template <class I>
+__global__ void number_mail_by_position(I n, const std::uint16_t* position, const unsigned* wanted, std::uint32_t* mail)
+{
+  const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (row < static_cast<std::size_t>(n)) mail[row] = wanted[row] ? position[row] : courier_no_mail;
+}
+
+/// Where the arrays of a plan are, and what all positions share.
+template <class I> struct PlanArrays {
+  const RowBlock* block;
+  unsigned char* page;
+  PageShape shape;
+  I *source, *row;
+  std::uint32_t* ghost_place;
+  int near;
+  std::uint32_t zero, first_ghost;  ///< slots
+  const std::uint16_t* position;    ///< of rows in their blocks, with an overlay; else nullptr
+};
+
+/// Steps of a tile.
+struct Steps {
+  const unsigned* begin;
+  unsigned count, rows;
+
+  __device__ unsigned at(unsigned step) const { return step < count ? begin[step] : rows; }
+  /// The last one that begins at p or before.
+  __device__ unsigned of(unsigned p) const
+  {
+    unsigned low = 0, high = count;
+    while (high - low > 1) {
+      const unsigned middle = low + (high - low) / 2;
+      if (begin[middle] <= p) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+};
+
+/// The entries of one row by the level of their columns, those of one level as they stand in the row.
+template <class I> struct SortedEntries {
+  I entry[longest_row], depth[longest_row];
+  std::uint32_t slot[longest_row];
+  int count = 0;
+
+  __device__ void add(I k, I own_depth, std::uint32_t own_slot)
+  {
+    int j = count++;
+    for (; j > 0 && depth[j - 1] > own_depth; --j) {
+      entry[j] = entry[j - 1], depth[j] = depth[j - 1], slot[j] = slot[j - 1];
+    }
+    entry[j] = k, depth[j] = own_depth, slot[j] = own_slot;
+  }
+};
+
+/// What the plan says of positions.
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsigned* step_begin,
+               const std::uint32_t* mail, PlanArrays<I> to)
+{
+  const unsigned tile = blockIdx.x;
+  const RowBlock block = to.block[tile];
+  const Steps steps = {step_begin + plan.first[tile], block.steps, block.rows};
+  const int units = CourierPlan<I>::units_of(to.near), pairs = (to.near + 1) / 2;
+  const unsigned all = block.pages * courier_page;
+  for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < all; p += gridDim.y * threads_a_block) {
+    const I row = p < block.rows ? plan.row[plan.first[tile] + p] : I(-1);
+    SortedEntries<I> entries;
+    for (I k = row < 0 ? 0 : plan.T.row_begin[row]; k < (row < 0 ? 0 : plan.T.row_begin[row + 1]); ++k) {
+      const I column = plan.T.column[k];
+      const RowPlace place = plan.tiles.place_of(column);
+      const bool own = place.tile == tile;
+      const auto ghost = [&] {
+        return to.position ? to.position[column] : ghosts.number[ghosts.place_of(tile, column)];
+      };
+      const std::uint32_t own_slot = to.position ? to.position[column] : place.slot;
+      entries.add(k, depth[column], own ? own_slot : to.first_ghost + ghost());
+    }
+    const std::size_t page = block.first_page + p / courier_page, cell = p % courier_page;
+    const std::size_t positions = to.shape.positions, at = page * courier_page + cell;
+    auto* field = reinterpret_cast<std::uint16_t*>(to.page + at / positions * to.shape.bytes);
+    const auto set = [&](int f, std::uint32_t v) {
+      field[(static_cast<std::size_t>(f / courier_fields) * positions + at % positions) * courier_fields +
+            static_cast<std::size_t>(f % courier_fields)] = static_cast<std::uint16_t>(v);
+    };
+    const int last = units * courier_fields - 1;
+    if (to.position) set(0, row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row));
+    else set(0, row < 0 ? to.zero : plan.tiles.place_of(row).slot);
+    for (int j = 0; j < last - 2; ++j)
+      set(j + 1, j < entries.count ? entries.slot[j] : j < to.near ? to.zero : 0);
+    const unsigned step = steps.of(p), next = steps.at(step + courier_groups);
+    const unsigned width = steps.at(step + courier_groups + 1) - next;
+    set(last - 1, next - steps.at(step) | (width ? width - 1 : 0) << 9);
+    set(last, row < 0 || mail[row] == courier_no_mail ? courier_no_ghost : mail[row]);
+    for (int j = 0; j < 2 * pairs; ++j)
+      to.source[((page * pairs + static_cast<std::size_t>(j) / 2) * courier_page + cell) * 2 + j % 2] =
+          j < entries.count ? entries.entry[j] : I(-1);
+    to.row[at] = row;
+  }
+}
+
+/// Behind all numbers of mail.
+template <class I>
+__global__ void __launch_bounds__(threads_a_block)
+find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* mail, PlanArrays<I> to)
+{
+  const unsigned tile = blockIdx.x;
+  for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
+    const std::size_t at = static_cast<std::size_t>(tile) * ghosts.size + k;
+    const I row = ghosts.row[at];
+    if (row < 0) continue;
+    to.ghost_place[to.block[tile].first_ghost + ghosts.number[at]] =
+        to.block[plan.tiles.place_of(row).tile].first_mail + mail[row];
+  }
+}
+
+template <class I> class GhostPlanner {
+public:
+  GhostPlanner(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+      : triangle_(triangle), rule_(rule), size_(size_of_ghosts(triangle.longest(), rule)), depth_(triangle.n())
+  {
+  }
+
+  bool run(const PageShape& shape, CourierPlan<I>* frame, GhostArrays<I>* arrays)
+  {
+    find_depth();
+    if (!cut_rows(frame)) return false;
+    bool has_room = plan_blocks(frame);
+    if (!has_room && overlaid_) {
+      *frame = {};
+      rule_.overlay_slots = 0, position_ = {};
+      if (!cut_rows(frame)) return false;
+      has_room = plan_blocks(frame);
+    }
+    if (!has_room) throw Failure{no_tiles_for_ghosts(frame->slots, rule_.ghost_slots[size_], rule_)};
+    take_reports(frame);
+    fill(*frame, shape, arrays);
+    return true;
+  }
+
+private:
+  bool plan_blocks(CourierPlan<I>* frame)
+  {
+    sort_rows();
+    make_steps(frame);
+    return collect(frame);
+  }
+
+  dim3 tiles() const { return dim3(static_cast<unsigned>(report_.size())); }
+  dim3 parts() const { return dim3(static_cast<unsigned>(report_.size()), parts_of_tile); }
+
+  void find_depth()
+  {
+    const DeviceLevels<I>& levels = *triangle_.device_levels;
+    launch(find_depths<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(), levels.count,
+           levels.begin.data(), levels.row.data(), depth_.data());
+  }
+
+  bool cut_rows(CourierPlan<I>* plan)
+  {
+    CutInput<I> in = {triangle_.n(), triangle_.nnz(), triangle_.lower, triangle_.device_levels->count, triangle_.reach,
+                      triangle_.longest(), {}};
+    in.grid.line = in.rows;
+    if (rule_.tiles && rule_.rows == 0) in.grid = triangle_.grid;
+    const auto depth_of = [this](std::int64_t row) {
+      I depth;
+      depth_.read(&depth, static_cast<std::size_t>(row), 1, nullptr);
+      return depth;
+    };
+    measure_levels(depth_of, in.rows, in.lower, &in.grid);
+    CourierCut<I> made = cut(in, size_, rule_);
+    if (made.has_tiles || !made.tiling.has_whole_lines()) return false;
+    tiling_ = std::move(made.tiling);
+    plan->near = ghost_near[size_];
+    overlaid_ = made.overlaid;
+    pages_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
+    report_.resize(plan->block.size());
+    std::vector<std::uint32_t> first = {0};
+    for (const RowBlock& block : plan->block) first.push_back(first.back() + block.rows);
+    const LineTiles<I> lines = tiling_.line_tiles();
+    first_ = DeviceArray<std::uint32_t>(first);
+    line_tile_ = DeviceArray<std::uint32_t>(lines.tile, tiling_.lines());
+    line_slot_ = DeviceArray<std::uint32_t>(lines.slot, tiling_.lines());
+    reports_ = DeviceArray<TileReport>(report_.size());
+    reports_.fill(0, nullptr);
+    return true;
+  }
+
+  void sort_rows()
+  {
+    const std::size_t n = depth_.size();
+    const int depth_bits = bits_of(static_cast<std::size_t>(triangle_.device_levels->count));
+    const int bits = depth_bits + bits_of(report_.size());
+    const DeviceArray<Key> key(n);
+    const DeviceArray<I> row(n);
+    key_ = DeviceArray<Key>(n), row_ = DeviceArray<I>(n);
+    LineTiles<I> lines = tiling_.line_tiles();
+    lines.tile = line_tile_.data(), lines.slot = line_slot_.data();
+    view_ = {triangle_.on_device, lines, key_.data(), row_.data(), first_.data()};
+    launch(make_keys<I>, {blocks_for(n, threads_a_block), threads_a_block}, lines, depth_.data(),
+           static_cast<unsigned>(depth_bits), key.data(), row.data());
+    sort_pairs(key.data(), key_, row, row_, bits);
+  }
+
+  void read_reports() { reports_.read(report_.data(), 0, report_.size(), nullptr); }
+
+  void make_steps(CourierPlan<I>* plan)
+  {
+    launch(measure_levels_of_tiles<I>, {tiles(), threads_a_block}, view_, reports_.data());
+    read_reports();
+    std::vector<std::uint32_t> levels;
+    std::uint32_t widest = 0;
+    for (const TileReport& report : report_) {
+      levels.push_back(report.levels);
+      widest = std::max<std::uint32_t>(widest, report.widest);
+    }
+    plan->warps = rule_.warps;
+    if (!plan->warps) plan->warps = warps_for(plan->block, levels, widest, rule_.most_warps, rule_.rows_a_warp);
+    plan->warps = std::min(plan->warps, rule_.most_warps_of(plan->near));
+    step_begin_ = DeviceArray<unsigned>(depth_.size());
+    launch(cut_steps<I>, {tiles(), threads_a_block}, view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
+                                               step_begin_.data(), reports_.data());
+  }
+
+  /// False where blocks wait for later blocks or have too many ghosts.
+  bool collect(CourierPlan<I>* out)
+  {
+    CourierPlan<I>& plan = *out;
+    std::int64_t rows = 0;
+    for (const RowBlock& block : plan.block) rows = std::max<std::int64_t>(rows, block.rows);
+    const std::int64_t room = overlaid_ ? rows + 1 : rule_.ghost_slots[size_] - 1 - plan.slots;
+    if (room < 0) return false;
+    table_.most = static_cast<unsigned>(std::min(room, rows * plan.near));
+    for (table_.size = 64; table_.size / 2 <= table_.most;) table_.size *= 2;
+    const std::size_t all = table_.size * report_.size();
+    table_row_ = DeviceArray<I>(all);
+    table_first_ = DeviceArray<unsigned>(all), table_number_ = DeviceArray<unsigned>(all);
+    mail_ = DeviceArray<std::uint32_t>(depth_.size());
+    DeviceArray<unsigned> count(report_.size()), wanted(depth_.size());
+    const Flag full, later, far;
+    table_row_.fill(0xff, nullptr), table_first_.fill(0xff, nullptr);
+    count.fill(0, nullptr), wanted.fill(0, nullptr);
+    table_.row = table_row_.data(), table_.first = table_first_.data(), table_.number = table_number_.data();
+    table_.count = count.data(), table_.full = full.data();
+    launch(collect_ghosts<I>, {parts(), threads_a_block}, view_, table_, wanted.data(), later.data(), far.data());
+    if (full.is_raised() || later.is_raised()) return false;
+    launch(number_ghosts_and_mail<I>, {tiles(), threads_a_block}, view_, table_, wanted.data(), mail_.data(),
+                                                            reports_.data());
+    plan.is_chain = plan.block.size() > 1 && !far.is_raised();
+    if (overlaid_) {
+      if (!plan.is_chain) return false;
+      lay_over(static_cast<std::uint32_t>(rows), &plan);
+      if (plan.numbers() > rule_.overlay_slots) return false;
+      launch(number_mail_by_position<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(),
+             position_.data(), wanted.data(), mail_.data());
+    } else if (plan.is_chain) {
+      launch(number_mail_as_ghosts<I>, {parts(), threads_a_block}, table_, mail_.data());
+    }
+    read_reports();
+    return true;
+  }
+
+  void lay_over(std::uint32_t rows, CourierPlan<I>* plan)
+  {
+    position_ = DeviceArray<std::uint16_t>(depth_.size());
+    launch(number_positions_of_rows<I>, {parts(), threads_a_block}, view_, position_.data());
+    DeviceArray<unsigned> distance(1);
+    distance.fill(0, nullptr);
+    launch(find_overlay<I>, {parts(), threads_a_block}, view_, position_.data(), distance.data());
+    std::uint32_t found;
+    distance.read(&found, 0, 1, nullptr);
+    plan->lay_over(found, rows);
+  }
+
+  /// What blocks have, one behind the other.
+  void take_reports(CourierPlan<I>* plan)
+  {
+    std::int64_t steps = 0;
+    for (std::size_t t = 0; t < report_.size(); ++t) {
+      RowBlock& block = plan->block[t];
+      const TileReport& report = report_[t];
+      block.first_step = steps;
+      block.first_ghost = ghosts_;
+      block.first_mail = plan->mails;
+      block.steps = report.steps, block.ghosts = report.ghosts;
+      block.mails = plan->overlay ? block.rows : report.mails;
+      std::copy_n(report.width, courier_groups, block.width);
+      plan->most_ghosts = std::max<std::uint32_t>(plan->most_ghosts, report.ghosts);
+      plan->mails += block.mails;
+      steps += report.steps;
+      ghosts_ += report.ghosts;
+    }
+  }
+
+  void fill(const CourierPlan<I>& plan, const PageShape& shape, GhostArrays<I>* out)
+  {
+    GhostArrays<I> arrays(pages_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
+    arrays.block = DeviceArray<RowBlock>(plan.block);
+    const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), shape, arrays.source.data(),
+                              arrays.row.data(), arrays.ghost_place.data(), plan.near, plan.zero_slot(),
+                              plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
+    launch(fill_positions<I>, {parts(), threads_a_block}, view_, table_, depth_.data(), step_begin_.data(),
+           mail_.data(), to);
+    launch(find_mail_of_ghosts<I>, {parts(), threads_a_block}, view_, table_, mail_.data(), to);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    arrays.position = std::move(position_);
+    *out = std::move(arrays);
+  }
+
+  const DeviceTriangle<I>& triangle_;
+  CourierRule rule_;
+  const int size_;  ///< of ghost_near
+  Tiling<I> tiling_;
+  bool overlaid_ = false;
+  std::size_t pages_ = 0;
+  std::int64_t ghosts_ = 0;
+  std::vector<TileReport> report_;
+  DeviceArray<I> depth_;                ///< by row
+  DeviceArray<std::uint32_t> first_;    ///< of each tile among its rows
+  DeviceArray<std::uint32_t> line_tile_, line_slot_;
+  DeviceArray<TileReport> reports_;
+  DeviceArray<Key> key_;
+  DeviceArray<I> row_;
+  DeviceArray<unsigned> step_begin_;
+  DeviceArray<I> table_row_;
+  DeviceArray<unsigned> table_first_, table_number_;
+  DeviceArray<std::uint32_t> mail_;     ///< by row
+  DeviceArray<std::uint16_t> position_;  ///< by row, in its tile: with an overlay
+  Planning<I> view_ = {};
+  RowTables<I> table_ = {};
+};
+
+}  // namespace
+
+template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  return triangle.on_device.row_begin && triangle.device_levels && !triangle.source && triangle.n() > 0 &&
+         size_of_ghosts(triangle.longest(), rule) >= 0;
+}
+
+template <class I>
+bool make_ghost_plan(const DeviceTriangle<I>& triangle, const CourierRule& rule, const PageShape& shape,
+                     CourierPlan<I>* frame, GhostArrays<I>* arrays)
+{
+  return GhostPlanner<I>(triangle, rule).run(shape, frame, arrays);
+}
+
+#define INSTANTIATE(I)                                                                                     \
+  template bool may_plan_ghosts<I>(const DeviceTriangle<I>&, const CourierRule&);                          \
+  template bool make_ghost_plan<I>(const DeviceTriangle<I>&, const CourierRule&, const PageShape&, CourierPlan<I>*, \
+                                   GhostArrays<I>*);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda

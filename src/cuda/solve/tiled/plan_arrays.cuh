@@ -1,0 +1,106 @@
+#pragma once
+
+/// Strategy `courier` with ghosts: what a plan says of positions and ghosts, brought to the device or made there.
+
+#include "core/plan/star_plan.hpp"
+#include "cuda/analysis/pattern.hpp"
+#include "cuda/base/flag.cuh"
+#include "cuda/solve/tiled/roles.cuh"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+
+/// Of a page on the device, which may be a part of one of the plan's.
+struct PageShape {
+  std::size_t bytes;
+  int positions;
+
+  template <class Page> static PageShape of() { return {sizeof(Page), Page::positions}; }
+  std::size_t parts() const { return static_cast<std::size_t>(courier_page / positions); }
+};
+
+/// Arrays as in CourierPlan. Pages have fields; refresh() brings the numbers.
+template <class I> struct GhostArrays {
+  DeviceArray<RowBlock> block;
+  DeviceArray<unsigned char> page;
+  DeviceArray<I> source, row;
+  DeviceArray<std::uint32_t> ghost_place;
+  DeviceArray<std::uint16_t> position;
+
+  GhostArrays() = default;
+  ///   pages  of the plan
+  GhostArrays(std::size_t pages, const PageShape& shape, int pairs, std::size_t ghosts)
+      : page(pages * shape.parts() * shape.bytes), source(pages * courier_page * 2 * static_cast<std::size_t>(pairs)),
+        row(pages * courier_page), ghost_place(ghosts)
+  {
+  }
+
+  template <class Page> static GhostArrays upload(const CourierPlan<I>& plan)
+  {
+    const std::size_t pages = plan.row.size() / courier_page, parts = PageShape::of<Page>().parts();
+    GhostArrays arrays;
+    arrays.block = DeviceArray<RowBlock>(plan.block);
+    arrays.page = DeviceArray<unsigned char>(pages * parts * sizeof(Page));
+    constexpr std::size_t width = sizeof(uint4) * Page::positions, all = sizeof(uint4) * courier_page * Page::units;
+    const auto* field = reinterpret_cast<const unsigned char*>(plan.index.data());
+    for (int u = 0; u < Page::units; ++u)
+      for (std::size_t part = 0; part < parts; ++part, field += width)
+        SYNCFREE_CUDA(cudaMemcpy2D(arrays.page.data() + part * sizeof(Page) + static_cast<std::size_t>(u) * width,
+                                   parts * sizeof(Page), field, all, width, pages, cudaMemcpyHostToDevice));
+    arrays.source = DeviceArray<I>(plan.source), arrays.row = DeviceArray<I>(plan.row);
+    arrays.ghost_place = DeviceArray<std::uint32_t>(plan.ghost_place);
+    arrays.position = DeviceArray<std::uint16_t>(plan.position);
+    return arrays;
+  }
+};
+
+constexpr int star_threads = 512;
+
+/// A block fills a tile. `other` is raised where a row reads somebody else than its neighbours.
+template <class I, class Page>
+__global__ void __launch_bounds__(star_threads)
+fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page, I* source, I* row,
+          std::uint32_t* ghost_place, unsigned* other)
+{
+  const RowBlock block = S.block[blockIdx.x];
+  const StarTile<I> tile(S, blockIdx.x);
+  const PatternView<I> rows{T.n, T.row_begin, T.column};
+  for (std::uint32_t g = threadIdx.x; g < block.ghosts; g += star_threads)
+    ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
+  for (std::uint32_t p = threadIdx.x; p < block.pages * courier_page; p += star_threads) {
+    StarPosition<I> made;
+    if (p >= block.rows) tile.fill_nothing(&made);
+    else if (!tile.fill(rows, p, &made)) raise(other);
+    const std::size_t q = block.first_page + p / courier_page, cell = p % courier_page;
+    page[q].unit[0][cell] = *reinterpret_cast<const uint4*>(&made.field);
+    for (int j = 0; j <= star_near; ++j)
+      source[((2 * q + static_cast<std::size_t>(j) / 2) * courier_page + cell) * 2 + j % 2] = made.source[j];
+    row[q * courier_page + cell] = made.row;
+  }
+}
+
+/// Returns false where the triangle is not a star's.
+template <class Page, class I>
+bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostArrays<I>* out)
+{
+  GhostArrays<I> arrays(static_cast<std::size_t>(star.pages), PageShape::of<Page>(), (star_near + 1) / 2,
+                        static_cast<std::size_t>(star.ghosts));
+  const DeviceArray<RowBlock> block(star.frame.block);
+  const DeviceArray<StarPlace> place(star.tables.place);
+  const DeviceArray<StarFields> field(star.tables.field);
+  const DeviceArray<StarGhost> ghost(star.tables.ghost);
+  const DeviceArray<std::uint16_t> face_mail(star.tables.face_mail);
+  StarView<I> view = star.view;
+  view.place = place.data(), view.field = field.data(), view.ghost = ghost.data(), view.face_mail = face_mail.data();
+  view.block = block.data();
+  const Flag other;
+  launch(fill_star<I, Page>, {static_cast<unsigned>(star.frame.block.size()), star_threads}, view, T,
+         reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
+      arrays.ghost_place.data(), other.data());
+  if (other.is_raised()) return false;
+  arrays.block = DeviceArray<RowBlock>(star.blocks_in_order());
+  *out = std::move(arrays);
+  return true;
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,431 @@
+#pragma once
+
+/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/plan/courier_plan.hpp). All that a step
+/// reads is in shared memory, or a NaN stands for what is not there yet.
+
+#include "core/plan/courier_plan.hpp"
+#include "cuda/sync/async_copy.cuh"
+#include "cuda/sync/publisher.cuh"
+#include "cuda/sync/ring.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+struct GhostView {
+  const RowBlock* block;
+  const RowRun* run;
+  const unsigned char* page;  ///< GhostPage, one after the other
+  const std::uint32_t* ghost_place;
+  std::uint32_t mails;
+  std::uint32_t slots, most_ghosts;  ///< of a block
+  int depth;                         ///< pages in shared memory
+  int warps;                         ///< of each of the groups that compute
+  unsigned blocks;
+  unsigned cluster;                          ///< blocks of one, that hand ghosts on to each other; 1: by mail only
+  std::uint32_t overlay = 0;                 ///< with position, of CourierPlan
+  const std::uint16_t* position = nullptr;
+};
+
+constexpr int ghost_pollers = 12;  ///< warps
+constexpr int right_side_fetchers = 4;  ///< of these, where right-hand sides are in the ring
+template <int near>
+constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + ghost_pollers);
+
+/// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain (and
+/// overflows where an entry over its pivot does); not where they are rounded then, for the factor's own numbers are
+/// what the user asked to be rounded.
+template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) == sizeof(M);
+
+/// All that is said of some positions, copied at once: units of fields, then a row's near entries and its scale in
+/// pairs. Pages of the plan are cut in two where rows are long, so that the ring follows the steps more closely.
+template <class M, int near> struct GhostPage {
+  static constexpr int units = CourierPlan<int>::units_of(near), pairs = (near + 1) / 2;
+  static constexpr int positions = near > ghost_near[1] ? courier_page / 2 : courier_page;
+  uint4 unit[units][positions];
+  Pair<M> pair[pairs][positions];
+};
+
+/// Where a block begins among pages P, and how many it has.
+template <class P> __device__ std::int64_t first_page_of(const RowBlock& block)
+{
+  return block.first_page * (courier_page / P::positions);
+}
+template <class P> __device__ std::uint32_t pages_of(const RowBlock& block)
+{
+  return (block.rows + P::positions - 1) / P::positions;
+}
+
+/// A page in the ring, with the right-hand sides of its positions.
+template <class N, class P> struct PageWithRightSides : P {
+  N right_side[P::positions];
+};
+
+/// What a block keeps in shared memory; the ring holds `depth` pages.
+///   overlaid  with an overlay
+template <class N, class P, bool overlaid = false> struct GhostMemory {
+  using number = N;
+  using Page = P;
+  using Slot = std::conditional_t<overlaid, PageWithRightSides<N, P>, P>;
+  static_assert(sizeof(Slot) % 16 == 0);
+  static constexpr bool has_right_sides = overlaid;
+  static constexpr unsigned arrivals = overlaid ? 1 + 32 : 1;  ///< at a page that comes
+
+  N* x;  ///< by slot, of which the plan tells: right-hand sides, unless the ring has them, then numbers; zero; ghosts
+  Slot* ring;
+  Gate *full, *empty;  ///< by page
+  Progress* arrived;   ///< pages that are there
+
+  static constexpr std::size_t ring_begin(std::size_t numbers) { return (numbers * sizeof(N) + 15) / 16 * 16; }
+  /// numbers: slots and ghosts
+  static std::size_t bytes(std::size_t numbers, int depth)
+  {
+    return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Gate)) + sizeof(Progress);
+  }
+
+  __device__ GhostMemory(unsigned char* memory, std::uint32_t numbers, int depth)
+  {
+    x = reinterpret_cast<N*>(memory);
+    ring = reinterpret_cast<Slot*>(memory + ring_begin(numbers));
+    full = reinterpret_cast<Gate*>(ring + depth);
+    empty = full + depth;
+    arrived = reinterpret_cast<Progress*>(empty + depth);
+  }
+
+  /// By a thread, where the launch was given up: NaN for all numbers that have not come.
+  __device__ void put_missing() const
+  {
+    for (N* place = x; place < reinterpret_cast<N*>(ring); ++place)
+      if (!Tray<N>::arrived(Tray<N>::look(place))) Tray<N>::put(place, not_a_number<N>());
+  }
+
+  /// By all threads; then a __syncthreads().
+  __device__ void start(int depth) const
+  {
+    if (threadIdx.x < static_cast<unsigned>(depth)) {
+      full[threadIdx.x].make(arrivals);
+      empty[threadIdx.x].make(1);
+      gates_are_made();
+    }
+    if (threadIdx.x == 0) arrived->start();
+  }
+};
+
+/// The warp that streams pages into the ring. Pages behind the ring are on their way to the L2 meanwhile.
+template <class Memory> class Streaming {
+  using Page = typename Memory::Page;
+
+public:
+  __device__ Streaming(const GhostView& A, const RowBlock& block, const Memory& memory)
+      : A_(A), block_(block), memory_(memory)
+  {
+  }
+
+  __device__ void run()
+  {
+    const bool first = threadIdx.x % 32 == 0;
+    if (page_copies_itself && !first) return;
+    RingPlace at;
+    const Page* from = reinterpret_cast<const Page*>(A_.page) + first_page_of<Page>(block_);
+    const std::uint32_t depth = A_.depth, pages = pages_of<Page>(block_), ahead = depth + pages_ahead;
+    for (std::uint32_t q = 0; q < pages; ++q, ++from, at.advance(depth)) {
+      if (q >= depth) memory_.empty[at.page].wait_watched(~at.round & 1);
+      copy_page(memory_.full[at.page], memory_.ring + at.page, from, sizeof(Page));
+      if (q + ahead < pages) fetch_to_cache(from + ahead, sizeof(Page));
+    }
+  }
+
+private:
+  static constexpr std::uint32_t pages_ahead = 4;
+
+  const GhostView& A_;
+  const RowBlock& block_;
+  const Memory& memory_;
+};
+
+/// One of `fetchers` warps that bring right-hand sides to the pages in the ring, each to every so manieth page. Which
+/// rows a page has is read in memory, while it is not the page's turn.
+template <int fetchers, class Memory, class N>
+__device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, const Memory& memory, const Input<N>& b,
+                                  unsigned fetcher)
+{
+  using Page = typename Memory::Page;
+  constexpr int cells = Page::positions / 32;
+  const Page* pages = reinterpret_cast<const Page*>(A.page) + first_page_of<Page>(block);
+  const std::uint32_t count = pages_of<Page>(block), depth = A.depth, lane = threadIdx.x % 32;
+  std::uint32_t word[cells];  // of the plan, with the row in its low half
+  const auto look_at_page = [&](std::uint32_t q) {
+#pragma unroll
+    for (int c = 0; c < cells; ++c) word[c] = pages[min(q, count - 1)].unit[0][c * 32 + lane].x;
+  };
+  look_at_page(fetcher);
+  RingPlace at;
+  at.advance(depth, fetcher);
+  for (std::uint32_t q = fetcher; q < count; q += fetchers, at.advance(depth, fetchers)) {
+    if (q >= depth) memory.empty[at.page].wait_watched(~at.round & 1);
+#pragma unroll
+    for (int c = 0; c < cells; ++c) {
+      const std::uint32_t cell = c * 32 + lane;
+      if (q * Page::positions + cell < block.rows)
+        fetch_row(memory.ring[at.page].right_side + cell, b, block.first_row + (word[c] & 0xffff));
+    }
+    memory.full[at.page].arrive_when_fetched();
+    look_at_page(q + fetchers);
+  }
+}
+
+/// By one thread: tells those that compute of the pages that have come, which is less work for them than to look at
+/// gates; and watches the block's waits until all is computed.
+template <class Memory> __device__ void announce_pages(const Memory& memory, const RowBlock& block, int depth)
+{
+  const std::uint32_t pages = pages_of<typename Memory::Page>(block);
+  RingPlace at;
+  for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
+    const Gate& full = memory.full[at.page];
+    const unsigned round = at.round;
+    watch_until([&] { return full.opens_soon(round); }, [&] { memory.put_missing(); });
+    memory.arrived->tell(++q);
+  }
+  const auto ends_soon = [] {
+    bool ended = false;
+    for (unsigned look = 0; look < Spin::looks_at_once && !ended; ++look)
+      ended = look_in_block(&wait_place().ended) != 0;
+    return ended;
+  };
+  watch_until(ends_soon, [&] { memory.put_missing(); });
+}
+
+/// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
+///   place_of(k)          of number k in the mailbox
+///   ghost_of(k, place)   where it is wanted
+template <int pollers, class N, class Box, class PlaceOf, class GhostOf>
+__device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
+                             unsigned poller)
+{
+  std::uint32_t k = poller * 32 + threadIdx.x % 32;
+  std::uint32_t next = k < count ? place_of(k) : 0;
+  for (std::uint32_t first = poller * 32; first < count; first += pollers * 32) {
+    const std::uint32_t at = next, own = k;
+    bool missing = own < count;
+    k += pollers * 32;
+    if (k < count) next = place_of(k);
+    const auto look = [&] {
+      if (!missing) return;
+      const auto seen = box.look(at);
+      if (!box.arrived(seen)) return;
+      if (!drops_publication()) Tray<N>::put(ghost_of(own, at), box.take(at, seen));
+      missing = false;
+    };
+    const auto done = [&] { return !__any_sync(~0u, missing); };
+    if (SpinOf<Patience::none, Clock::watched>().until_for_warp<2>(done, look)) continue;
+    if (missing) Tray<N>::put(ghost_of(own, at), not_a_number<N>());
+  }
+}
+
+/// What a page says of a position but its numbers, two fields a word.
+template <class Page>
+__device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell,
+                                            std::uint32_t (&word)[4 * Page::units])
+{
+#pragma unroll
+  for (int u = 0; u < Page::units; ++u) {
+    const uint4 unit = page.unit[u][cell];
+    word[4 * u] = unit.x, word[4 * u + 1] = unit.y, word[4 * u + 2] = unit.z, word[4 * u + 3] = unit.w;
+  }
+}
+
+/// A row, or several of one node, and the lanes of a warp that compute with it: what Walking asks of them.
+///   position_of(thread)  of the step's positions, the one that a group's thread works on
+///   read(page, cell, position)  what the plan says of the position, and what does not depend on the step before
+///   compute(mine)  the lane's number, put in its slot where it is `mine`
+///   put_if(...)          hands it on to others
+///   last()               the plan's word on steps and mail
+///
+/// One row, by one lane. `inverts`: a number is the inverse of what it would be.
+template <class Memory, class V, int near, bool inverts> class GhostRow {
+  using N = typename Memory::number;
+  using M = Number<V>;
+  using Page = typename Memory::Page;
+  using Slot = typename Memory::Slot;
+
+public:
+  __device__ GhostRow(const Memory& memory, bool conjugate) : memory_(memory), conjugate_(conjugate) {}
+
+  static __device__ unsigned position_of(unsigned thread) { return thread; }
+  __device__ std::uint32_t last() const { return last_; }
+
+  __device__ void read(const Slot& page, std::uint32_t cell, std::uint32_t position)
+  {
+    std::uint32_t word[4 * Page::units];
+    read_fields<Page>(page, cell, word);
+#pragma unroll
+    for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell];
+    own_ = (Memory::has_right_sides ? position : word[0] & 0xffff) * number_bytes;
+#pragma unroll
+    for (int j = 0; j < near; ++j) {
+      const std::uint32_t two = word[(j + 1) / 2];
+      slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * number_bytes;
+    }
+    last_ = word[4 * Page::units - 1];
+    if constexpr (Memory::has_right_sides) start_ = page.right_side[cell];
+    else start_ = *number_at(own_);
+    if (is_scaled_before<N, M>) start_ = scaled(start_);
+  }
+
+  __device__ N compute(bool mine)
+  {
+    N number[near];
+#pragma unroll
+    for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    N result = finish(number);
+    const bool ordinary = is_ordinary(result);
+    Tray<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
+    if (mine && !ordinary) result = compute_again();
+    return result;
+  }
+
+  template <class Outlet>
+  __device__ void put_if(bool wanted, const Outlet& outlet, std::uint32_t mail, const N& result) const
+  {
+    outlet.put_if(wanted, mail, result);
+  }
+
+private:
+  static constexpr auto number_bytes = static_cast<std::uint32_t>(sizeof(N));
+
+  __device__ N* number_at(std::uint32_t place) const
+  {
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+  }
+
+  __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
+  __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
+
+  /// The latest number comes last.
+  __device__ N finish(const N (&number)[near]) const
+  {
+    N sum = start_;
+#pragma unroll
+    for (int j = 0; j < near; ++j)
+      sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
+    if constexpr (inverts) return N(1) / sum;
+    else return is_scaled_before<N, M> ? sum : scaled(sum);
+  }
+
+  /// Where a result is NaN or infinite: it may be for a ghost that has not arrived.
+  __device__ N compute_again()
+  {
+    N number[near];
+    for (bool complete = false; !complete;) {
+      complete = true;
+#pragma unroll
+      for (int j = 0; j < near; ++j) {
+        number[j] = Tray<N>::look(number_at(slot_[j]));
+        complete = complete && Tray<N>::arrived(number[j]);
+      }
+    }
+    const N result = finish(number);
+    Tray<N>::put(number_at(own_), result);
+    return result;
+  }
+
+  const Memory& memory_;
+  const bool conjugate_;
+  std::uint32_t own_, slot_[near], last_;
+  Pair<M> pair_[Page::pairs];
+  N start_;
+};
+
+/// A warp that computes. Groups of warps take a step each in turn; while one computes, the others get all ready that
+/// their next steps do not have to wait for.
+template <class Memory, class Row, class Outlet> class Walking {
+  using N = typename Memory::number;
+  static constexpr std::uint32_t positions_a_page = Memory::Page::positions;
+
+public:
+  __device__ Walking(const GhostView& A, const RowBlock& block, const Memory& memory, const Outlet& outlet,
+                     bool conjugate)
+      : memory_(memory), outlet_(outlet), row_(memory, conjugate),
+        group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
+        threads_(64 * A.warps), cells_(A.depth * positions_a_page), depth_(A.depth)
+  {
+    begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
+    width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
+    static_assert(courier_groups == 3);
+    advance(begin_);
+  }
+
+  __device__ void run(std::uint32_t steps)
+  {
+    const unsigned ours = 1 + group_, next = group_ + 1 == courier_groups ? 1 : ours + 1;
+    if (next == 1) signal(next, threads_);  // the first step waits for none
+    for (std::uint32_t s = group_; s < steps; s += courier_groups) {
+      prepare();
+      meet(ours, threads_);
+      const N result = row_.compute(me_ < width_);
+      if (s + 1 < steps) signal(next, threads_);
+      const std::uint32_t last = row_.last(), mail = last >> 16;
+      row_.put_if(me_ < width_ && mail != courier_no_ghost, outlet_, mail, result);
+      if (threadIdx.x == 0) leave_pages();
+      const std::uint32_t on = last & 511;
+      begin_ += on;
+      advance(on);
+      width_ = 1 + (last >> 9 & 127);
+    }
+    if (me_ == 0 && group_ == (steps - 1) % courier_groups) tell_block(&wait_place().ended, 1);
+  }
+
+private:
+  __device__ void advance(std::uint32_t positions)
+  {
+    for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
+  }
+
+  /// Behind the barrier of a step nobody reads what the plan says of the steps before it.
+  __device__ void leave_pages()
+  {
+    for (; left_ + positions_a_page <= begin_; left_ += positions_a_page, leaving_.advance(depth_))
+      memory_.empty[leaving_.page].arrive();
+  }
+
+  __device__ void prepare()
+  {
+    while (arrived_ < begin_ + width_) arrived_ = memory_.arrived->count() * positions_a_page;  // is watched
+    const std::uint32_t own = min(me_, width_ - 1);
+    std::uint32_t cell = cell_ + own;
+    if (cell >= cells_) cell -= cells_;
+    row_.read(memory_.ring[cell / positions_a_page], cell % positions_a_page, begin_ + own);
+  }
+
+  const Memory& memory_;
+  const Outlet outlet_;
+  Row row_;
+  const unsigned group_, me_, threads_;
+  const std::uint32_t cells_;
+  const std::uint32_t depth_;
+  std::uint32_t begin_ = 0, width_ = 0;   ///< of the step at hand: positions
+  std::uint32_t cell_ = 0;                ///< of its first position
+  std::uint32_t arrived_ = 0, left_ = 0;  ///< positions of pages that are known to be there, and that nobody will read
+  RingPlace leaving_;                     ///< the page behind the latter
+};
+
+/// The pairs of all pages: thread k makes pair k of `count`.
+template <class T, class V, class I, int near>
+__global__ void fill_pairs(std::size_t count, const I* source, const I* row, const Number<T>* value,
+                           const Number<T>* inverse_diagonal, GhostPage<Number<V>, near>* page)
+{
+  using N = Number<T>;
+  using M = Number<V>;
+  constexpr int pairs = GhostPage<M, near>::pairs, positions = GhostPage<M, near>::positions;
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= count) return;
+  const std::size_t q = k / courier_page / pairs, own = q * courier_page + k % courier_page;
+  const int j = static_cast<int>(k / courier_page % pairs);
+  const N scale = inverse_diagonal && row[own] >= 0 ? inverse_diagonal[row[own]] : N(1);
+  const auto scaled = [&](I entry) {
+    return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
+  };
+  page[own / positions].pair[j][own % positions] = {scaled(source[2 * k]),
+                                                    j + 1 == pairs ? M(scale) : scaled(source[2 * k + 1])};
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,294 @@
+/// Strategy `courier`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
+/// its multiprocessor (core/plan/courier_plan.hpp).
+///
+///   x_i = (b_i - sum over entries) / diagonal_i
+///
+/// Links of the chain that stay in a block cost one access to shared memory and one barrier of few warps. Compute warps
+/// do nothing but that. What is needed for it comes ahead of them: one warp streams the block's part of the factor,
+/// others fetch the numbers of other blocks, which are ghosts beside the block's own. A block reads its part of b and
+/// writes its part of x in runs.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "core/plan/courier_cut.hpp"
+#include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
+#include "cuda/solve/overlapping_solver.hpp"
+#include "cuda/solve/tiled/kernel.cuh"
+#include "cuda/solve/tiled/plan.cuh"
+#include "cuda/solve/tiled/tiled.hpp"
+#include "cuda/solve/wavefront/wavefront.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+/// Entries of the pattern by their number in the factor.
+template <class I> void rename(Array<I>* entries, const I* source, int threads)
+{
+  constexpr std::size_t part = 1 << 16;
+  for_parts(threads, (entries->size() + part - 1) / part, [&](std::size_t p) {
+    for (std::size_t k = p * part; k < std::min(entries->size(), (p + 1) * part); ++k)
+      if ((*entries)[k] >= 0) (*entries)[k] = source[(*entries)[k]];
+  });
+}
+
+/// What fits on the device at hand.
+template <class T, class V> CourierRule rule_of_device()
+{
+  using N = Number<T>;
+  using M = Number<V>;
+  CourierRule rule;
+  for (int s = 0; s < ghost_sizes; ++s)
+    with_ghosts(ghost_near[s], [&](auto near) {
+      const std::int64_t fit = numbers_that_fit<GhostMemory<N, GhostPage<M, near>>, N>(least_depth_with_ghosts(near));
+      rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
+    });
+  if (rule.ghost_slots[1] > 0) rule.most_slots = std::min(rule.most_slots, rule.ghost_slots[1]);
+  constexpr int longest = ghost_near[ghost_sizes - 1];
+  using Page = GhostPage<M, longest>;
+  rule.plane_slots = numbers_that_fit<GhostMemory<N, Page>, N>(least_overlaid_depth);
+  rule.overlay_slots =
+    std::min<std::int64_t>(numbers_that_fit<GhostMemory<N, Page, true>, N>(least_overlaid_depth), 0xfff0);
+  rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  return rule;
+}
+
+template <class T, class V, class I>
+CourierRule make_rule(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  CourierRule rule = rule_of_device<T, V>();
+  rule.rows = options.blocks.least_rows;
+  rule.threads = options.threads;
+  rule.shape = triangle.tile;
+  return rule;
+}
+
+template <class I> CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  CourierPlan<I> plan;
+  const Status status = make_courier_plan(triangle.pattern(), triangle.lower, triangle.levels(), rule, &plan);
+  if (!status.ok()) throw Failure{status};
+  if (triangle.source) rename(&plan.source, triangle.source, rule.threads);
+  return plan;
+}
+
+/// Has solve_tiles() a variant that inverts?
+template <class T, class V, int near> constexpr bool can_invert = near == star_near && std::is_same_v<T, V>;
+
+/// Tiles and runs of rows.
+template <class T, class V, class I> class GhostSolver : public OverlappingSolver<T, I> {
+  using N = Number<T>;
+  using Tiles = TileSet<T, N, V, I>;
+  using WideTiles = TileSet<T, Bundle<T>, V, I>;
+
+public:
+  ///   star  nullptr: other tiles
+  GhostSolver(std::unique_ptr<Tiles> tiles, bool unit, const CourierRule& rule, const StarTriangle<I>* star)
+      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->mails(), "courier"),
+        chunks_(tiles_->mails(), "courier"), wide_chunks_(0, "courier")
+  {
+    if (star && columns_of<Bundle<T>> > 1) star_ = *star;
+    tiles_->with_form([&](auto near, auto form) {
+      allow_shared_memory(solve_tiles<N, V, near, form, false>, memory_of_block());
+      tiles_->take_clusters(solve_tiles<N, V, near, form, false>);
+      if constexpr (can_invert<T, V, near>)
+        allow_shared_memory(solve_tiles<N, V, near, TileForm::inverted, false>, memory_of_block());
+    });
+  }
+
+  bool takes_columns() const override { return true; }
+  Interleaving interleaving() const override { return wide_ ? interleaving_of<T>(false) : Interleaving(); }
+
+  /// Without memory for tiles of their own columns go one by one through the chunks of one launch.
+  bool prepare_columns() override
+  {
+    if (!star_) return false;
+    const StarTriangle<I> star = *star_;
+    star_.reset();
+    try {
+      wide_ = make_star_tiles<T, Bundle<T>, V>(star, rule_of_several<T, V>(star.grid, rule_));
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+    }
+    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->mails(), "courier");
+    return wide_ != nullptr;
+  }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    tiles_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
+    if (wide_) wide_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
+  }
+  bool refreshes_by_waiting() const override { return false; }
+
+  bool solves_inverse() const override
+  {
+    bool can = false;
+    with_ghosts(tiles_->near(), [&](auto near) { can = can_invert<T, V, near> && !scaled_; });
+    return can;
+  }
+  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  {
+    tiles_->refresh(c, nullptr, stream);
+    with_ghosts(tiles_->near(), [&](auto near) {
+      if constexpr (can_invert<T, V, near>)
+        launch_one(solve_tiles<N, V, near, TileForm::inverted, false>, b, y, false, stream, false);
+    });
+  }
+
+  std::string describe() const override { return tiles_->describe(); }
+  std::size_t plan_bytes() const override
+  {
+    return tiles_->plan_bytes() + launches_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
+           (wide_ ? wide_->plan_bytes() : 0);
+  }
+  std::size_t value_bytes() const override { return tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0); }
+
+private:
+  using Chunks = ColumnLaunches<T, N, ValueBox>;
+
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    tiles_->with_form([&](auto near, auto form) {
+      launch_one(solve_tiles<N, V, near, form, false>, b, x, conjugate, stream, overlaps);
+    });
+  }
+
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    if (wide_) return run_chunks<Bundle<T>>(*wide_, wide_chunks_, v, conjugate, stream, overlaps);
+    run_chunks<N>(*tiles_, chunks_, v, conjugate, stream, overlaps);
+  }
+
+  template <class Kernel>
+  void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  {
+    launches_.run(tiles_->cluster(), [&](unsigned cluster, auto mailbox, auto* counter) {
+      return tiles_->try_launch(kernel, 1, cluster, mailbox, counter, Input<N>{numbers(b)}, Output<N>{numbers(x)},
+                                conjugate, stream, overlaps);
+    });
+  }
+
+  template <class Part, class Set, class Launches>
+  static void run_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, bool conjugate,
+                         cudaStream_t stream, bool overlaps)
+  {
+    tiles.with_form([&](auto near, auto form) {
+      if constexpr (columns_of<Part> == 1 || near == star_near) {
+        const auto kernel = solve_tiles<Part, V, near, form, true>;
+        allow_shared_memory(kernel, memory_of_block());
+        launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
+                                      bool overlap) {
+          check(tiles.try_launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, overlap), "solve_tiles");
+        });
+      }
+    });
+  }
+
+  std::unique_ptr<Tiles> tiles_;
+  bool scaled_;
+  CourierRule rule_;
+  ClusterLaunches<typename ValueBox<N>::Memory> launches_;
+  Chunks chunks_;
+  std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
+  std::unique_ptr<WideTiles> wide_;
+  ValueLaunches<T> wide_chunks_;
+};
+
+/// Nothing where the triangle is not known to be that of a star's grid, or on the device.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  if (!triangle.on_device.row_begin || triangle.source) return nullptr;
+  const StarTriangle<I> star = {triangle.lower, triangle.on_device, triangle.grid};
+  auto tiles = make_star_tiles<T, Number<T>, V>(star, rule);
+  if (!tiles) return nullptr;
+  return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
+}
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const CourierPlan<I>& plan, GhostArrays<I> arrays, bool unit,
+                                                     const CourierRule& rule)
+{
+  auto tiles = std::make_unique<TileSet<T, Number<T>, V, I>>(plan, std::move(arrays));
+  return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
+}
+
+/// Nothing where the device cannot make the plan. Throws Failure, no_tiles among others.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  if (!may_plan_ghosts(triangle, rule)) return nullptr;
+  PageShape shape = {};
+  with_ghosts(ghost_near[size_of_ghosts(triangle.longest(), rule)],
+              [&](auto near) { shape = PageShape::of<GhostPage<Number<V>, near>>(); });
+  CourierPlan<I> frame;
+  GhostArrays<I> arrays;
+  if (!make_ghost_plan(triangle, rule, shape, &frame, &arrays)) return nullptr;
+  return make_with_ghosts<T, V>(frame, std::move(arrays), triangle.unit, rule);
+}
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_on_host(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  const CourierPlan<I> plan = make_plan(triangle, rule);
+  GhostArrays<I> arrays;
+  with_ghosts(plan.near,
+              [&](auto near) { arrays = GhostArrays<I>::template upload<GhostPage<Number<V>, near>>(plan); });
+  return make_with_ghosts<T, V>(plan, std::move(arrays), triangle.unit, rule);
+}
+
+}  // namespace
+
+template <class T, class V, class I> TileChoice choose_courier_tile(const Grid<I>& grid)
+{
+  const CourierRule rule = rule_of_device<T, V>();
+  return choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors);
+}
+
+template <class T, class V, class I> bool may_plan_courier_on_device(const DeviceTriangle<I>& triangle)
+{
+  return may_plan_ghosts(triangle, rule_of_device<T, V>());
+}
+
+/// Forms in turn, the fastest first. A form for which there is no memory makes way for the next; if that ends with
+/// no_tiles, it was the memory that was missing.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+{
+  const CourierRule rule = make_rule<T, V>(triangle, options);
+  Status lack;
+  const auto unless_memory_lacks = [&](auto make) -> std::unique_ptr<DeviceSolver<T, I>> {
+    try {
+      return make();
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+      lack = failure.status;
+      return nullptr;
+    }
+  };
+  try {
+    if (rule.rows == 0)
+      if (auto solver = unless_memory_lacks([&] { return make_courier_of_lines<T, V>(triangle); })) return solver;
+    if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
+    if (auto solver = unless_memory_lacks([&] { return make_courier_of_nodes<T, V>(triangle, rule); })) return solver;
+    if (auto solver = unless_memory_lacks([&] { return make_on_device<T, V>(triangle, rule); })) return solver;
+    return make_on_host<T, V>(triangle, rule);
+  } catch (const Failure& failure) {
+    if (failure.status.code == Code::no_tiles && !lack.ok()) throw Failure{lack};
+    throw;
+  }
+}
+
+#define INSTANTIATE(T, V, I)                                                                        \
+  template std::unique_ptr<DeviceSolver<T, I>> make_courier<T, V, I>(const DeviceTriangle<I>&, \
+                                                            const SolverOptions&); \
+  template TileChoice choose_courier_tile<T, V, I>(const Grid<I>&);                                 \
+  template bool may_plan_courier_on_device<T, V, I>(const DeviceTriangle<I>&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,319 @@
+/// What cuda/solve/tiled/tiled.hpp declares for nodes: tiles of nodes (cuda/solve/tiled/inode_kernel.cuh). They are
+/// planned as tiles of rows are, from what each node reads.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/plan/courier_cut.hpp"
+#include "core/support/instantiate.hpp"
+#include "cuda/solve/overlapping_solver.hpp"
+#include "cuda/solve/tiled/inode_kernel.cuh"
+#include "cuda/solve/tiled/plan.cuh"
+#include "cuda/solve/tiled/tiled.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+/// Four steps must fit, with what their pages hold besides.
+template <int size> constexpr int least_node_depth = (4 * most_node_warps * nodes_a_warp(size) + 15) / 16 + 1;
+
+template <class Body> void with_size(int size, Body body)
+{
+  if (size == 2) return body(std::integral_constant<int, 2>());
+  static_assert(largest_node == 3);
+  body(std::integral_constant<int, 3>());
+}
+
+/// A triangle whose nodes are all full: the entries of its rows, by steps.
+template <class I> struct FullNodes {
+  DevicePattern<I> rows;
+  bool lower;
+  const I* begin;  ///< of what nodes read
+
+  /// Entry e of the row at that step, from the farthest on.
+  __device__ I entry(I step, I e) const
+  {
+    const I row = lower ? step : rows.n - 1 - step;
+    return lower ? rows.row_begin[row] + e : rows.row_begin[row + 1] - 1 - e;
+  }
+};
+
+/// What is made of a plan of nodes: fields stay as they are.
+///   source  by page, pairs of positions * lanes: the triangle's entry, or -1
+///   inner   by page and position, pairs of a node's rows: the entry by which one reads the other, or -1
+template <class I> struct NodeSources {
+  I *source, *inner;
+};
+
+/// Thread k: a lane of the node at position k / lanes.
+///   from  the plan's, whose pages have nothing but fields
+template <class I, class Page, int size>
+__global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4* field, const I* source, const I* node,
+                             Page* page, NodeSources<I> to)
+{
+  constexpr int lanes = lanes_of(size);
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= count) return;
+  const std::size_t p = k / lanes, from = p / courier_page, from_cell = p % courier_page;
+  const std::size_t q = p / Page::positions, cell = p % Page::positions;
+  const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
+  const I own = node[p], step = own * size;
+  for (std::size_t j = 0; j < 2 * Page::pairs; ++j) {
+    const I read = source[((from * Page::pairs + j / 2) * courier_page + from_cell) * 2 + j % 2];
+    const std::size_t pair = (q * Page::pairs + j / 2) * Page::positions * lanes + cell * lanes + lane;
+    to.source[pair * 2 + j % 2] =
+      read < 0 ? I(-1) : nodes.entry(step + row, (read - nodes.begin[own]) * size + column);
+  }
+  if (lane < Page::units) page[q].unit[lane][cell] = field[(from * Page::units + lane) * courier_page + from_cell];
+  if (column >= row) return;
+  const I before = own < 0 ? I(0) : (nodes.begin[own + 1] - nodes.begin[own]) * size;
+  to.inner[p * pairs_of(size) + pairs_of(row) + column] = own < 0 ? I(-1) : nodes.entry(step + row, before + column);
+}
+
+/// The numbers of all pages; thread k as in spread_nodes().
+///   inverse_diagonal  nullptr: 1
+template <class T, class I, class M, int size>
+__global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I> from, const I* node,
+                           const Number<T>* value, const Number<T>* inverse_diagonal, NodePage<M, size>* page)
+{
+  using N = Number<T>;
+  using Page = NodePage<M, size>;
+  constexpr int lanes = lanes_of(size);
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k >= count) return;
+  const std::size_t p = k / lanes, q = p / Page::positions, cell = p % Page::positions;
+  const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
+  const std::int64_t own = order.row(static_cast<std::int64_t>(node[p]) * size + row);
+  const N scale = inverse_diagonal && node[p] >= 0 ? inverse_diagonal[own] : N(1);
+  const auto number = [&](I entry) {
+    return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
+  };
+  for (int j = 0; j < Page::pairs; ++j) {
+    const std::size_t at = cell * lanes + lane;
+    const I* source = from.source + ((q * Page::pairs + j) * Page::positions * lanes + at) * 2;
+    page[q].pair[j][at] = {number(source[0]), number(source[1])};
+  }
+  if (column < row)
+    page[q].inner[cell][pairs_of(row) + column] = number(from.inner[p * pairs_of(size) + pairs_of(row) + column]);
+  if (column == row) page[q].inner[cell][pairs_of(size) + row] = M(scale);
+}
+
+template <class T, class V, class I> class TilesOfNodes : public OverlappingSolver<T, I> {
+  using N = Number<T>;
+  using M = Number<V>;
+
+public:
+  /// plan, arrays: of nodes, with pages that have fields only
+  TilesOfNodes(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan, GhostArrays<I> arrays)
+      : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
+        most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), mails_(plan.mails),
+        blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
+        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
+        run_(plan.run), node_(std::move(arrays.row)),
+        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{mails_} * size_, "courier"),
+        columns_(std::size_t{mails_} * size_, "courier")
+  {
+    with_size(size_, [&](auto size) {
+      make_pages<size>(triangle, arrays);
+      take_memory<size>(plan.is_chain);
+    });
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  bool takes_columns() const override { return true; }
+
+  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  {
+    with_size(size_, [&](auto size) {
+      const std::size_t count = positions_ * lanes_of(size);
+      launch(fill_nodes<T, I, M, size>, {blocks_for(count, 256), 256, 0, stream}, count, order_, sources(),
+             node_.data(), numbers(value), scaled_ ? numbers(inverse_diagonal) : nullptr, pages_of<size>());
+    });
+  }
+  bool refreshes_by_waiting() const override { return false; }
+
+  std::string describe() const override
+  {
+    return std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " nodes of " + std::to_string(size_) +
+           " rows and " + std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
+           (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
+  }
+
+  std::size_t plan_bytes() const override
+  {
+    return block_.bytes() + run_.bytes() + page_.bytes() - value_bytes() + source_.bytes() + inner_.bytes() +
+           node_.bytes() + ghost_place_.bytes() + launches_.bytes() + columns_.bytes();
+  }
+  std::size_t value_bytes() const override
+  {
+    return (source_.size() + positions_ * static_cast<std::size_t>(inner_of(size_))) * sizeof(V);
+  }
+
+private:
+  static constexpr int most_depth = 16;
+
+  template <int size> NodePage<M, size>* pages_of() { return reinterpret_cast<NodePage<M, size>*>(page_.data()); }
+  NodeSources<I> sources() { return {source_.data(), inner_.data()}; }
+
+  template <int size> void make_pages(const DeviceTriangle<I>& triangle, const GhostArrays<I>& from)
+  {
+    using Page = NodePage<M, size>;
+    constexpr std::size_t lanes = lanes_of(size);
+    const std::size_t pages = positions_ / Page::positions, count = positions_ * lanes;
+    page_ = DeviceArray<unsigned char>(pages * sizeof(Page));
+    source_ = DeviceArray<I>(pages * Page::pairs * Page::positions * lanes * 2);
+    inner_ = DeviceArray<I>(positions_ * pairs_of(size));
+    const FullNodes<I> nodes = {triangle.on_device, triangle.lower, triangle.nodes->begin.data()};
+    launch(spread_nodes<I, Page, size>, {blocks_for(count, 256), 256}, count, nodes,
+           reinterpret_cast<const uint4*>(from.page.data()), from.source.data(), node_.data(), pages_of<size>(),
+           sources());
+  }
+
+  template <int size> void take_memory(bool is_chain)
+  {
+    using Memory = GhostMemory<N, NodePage<M, size>>;
+    const std::size_t numbers = (std::size_t{slots_} + 1 + most_ghosts_) * size, most = memory_of_block();
+    for (depth_ = most_depth; depth_ > least_node_depth<size> && Memory::bytes(numbers, depth_) > most;) --depth_;
+    memory_ = Memory::bytes(numbers, depth_);
+    const auto kernel = solve_tiles_of_nodes<N, V, size, false>;
+    allow_shared_memory(kernel, memory_of_block());
+    allow_shared_memory(solve_tiles_of_nodes<N, V, size, true>, memory_of_block());
+    if (is_chain) cluster_ = most_blocks_of_cluster(kernel, place(1, 1, nullptr, false));
+  }
+
+  GhostView view(unsigned cluster) const
+  {
+    return {block_.data(), run_.data(), page_.data(), ghost_place_.data(), mails_, slots_, most_ghosts_,
+            depth_,        warps_,      blocks_,      cluster};
+  }
+
+  /// Of all blocks, for each of `chunks` columns.
+  LaunchPlace place(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
+  {
+    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + node_pollers));
+    return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
+  }
+
+  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    with_size(size_, [&](auto size) {
+      launches_.run(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
+        return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, overlaps), view(cluster),
+                          order_, mailbox, counter, Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate);
+      });
+    });
+  }
+
+  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  {
+    columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x,
+                                  bool overlap) {
+      with_size(size_, [&](auto size) {
+        launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, overlap), view(1), order_, mailbox,
+               counter, b, x, conjugate);
+      });
+    });
+  }
+
+  int size_;
+  bool scaled_;
+  int warps_, depth_ = most_depth;
+  unsigned cluster_ = 1;
+  std::uint32_t slots_, most_ghosts_, rows_, mails_;
+  unsigned blocks_;
+  std::size_t positions_, memory_ = 0;
+  NodesInOrder order_;
+  DeviceArray<RowBlock> block_;
+  DeviceArray<RowRun> run_;
+  DeviceArray<unsigned char> page_;
+  DeviceArray<I> source_, inner_, node_;
+  DeviceArray<std::uint32_t> ghost_place_;
+  ClusterLaunches<typename ValueBox<N>::Memory> launches_;
+  ColumnLaunches<T, N, ValueBox> columns_;
+};
+
+/// Are they all full, and read as a whole?
+template <class I> bool are_full(const DeviceTriangle<I>& triangle)
+{
+  const auto size = static_cast<std::int64_t>(triangle.nodes->size);
+  const std::int64_t count = triangle.nodes->count, read = triangle.nodes->entries;
+  return triangle.n() == size * count && triangle.nnz() == size * size * read + pairs_of(triangle.nodes->size) * count;
+}
+
+/// The nodes as rows of a triangle. Its longest row is said to be one for which there is the kernel.
+template <class I> DeviceTriangle<I> triangle_of(const DeviceTriangle<I>& triangle)
+{
+  const auto size = static_cast<std::int64_t>(triangle.nodes->size);
+  const std::int64_t longest = (triangle.longest() - size + 1) / size;
+  DeviceTriangle<I> nodes(true, triangle.nodes->pattern(), std::max<std::int64_t>(longest, ghost_near[1] + 1), true);
+  nodes.device_levels = &triangle.nodes->levels;
+  nodes.grid = triangle.grid_of_nodes;
+  nodes.grid.star = false;
+  nodes.reach = (triangle.reach + size - 1) / size;
+  return nodes;
+}
+
+template <class T, class V> CourierRule rule_of_nodes(int of_size, CourierRule rule)
+{
+  std::fill(rule.ghost_slots, rule.ghost_slots + ghost_sizes, 0);
+  with_size(of_size, [&](auto size) {
+    using Memory = GhostMemory<Number<T>, NodePage<Number<V>, size>>;
+    const std::int64_t fit = numbers_that_fit<Memory, Number<T>>(least_node_depth<size>) / size;
+    rule.ghost_slots[ghost_sizes - 1] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
+    rule.rows_a_warp = nodes_a_warp(size);
+  });
+  rule.most_warps = most_node_warps;
+  if (rule.rows > 0) rule.rows = std::max<std::int64_t>(1, rule.rows / of_size);
+  return rule;
+}
+
+/// Nodes for which there is a plan, if there is room.
+template <class I> bool has_nodes_for_courier(const DeviceTriangle<I>& triangle)
+{
+  if (!triangle.nodes || triangle.source || !triangle.on_device.row_begin || !are_full(triangle)) return false;
+  return triangle.longest() - triangle.nodes->size + 1 <= std::int64_t{node_near} * triangle.nodes->size;
+}
+
+}  // namespace
+
+template <class T, class V, class I> bool may_plan_courier_of_nodes(const DeviceTriangle<I>& triangle)
+{
+  if (!has_nodes_for_courier(triangle)) return false;
+  const DeviceTriangle<I> nodes = triangle_of(triangle);
+  const CourierRule rule = rule_of_nodes<T, V>(triangle.nodes->size, CourierRule());
+  if (!may_plan_ghosts(nodes, rule)) return false;
+  const CutInput<I> in = {nodes.n(),    nodes.nnz(),     nodes.lower, nodes.device_levels->count,
+                          nodes.reach, nodes.longest(), nodes.grid};
+  return cut(in, size_of_ghosts(in.longest, rule), rule).has_room;
+}
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+{
+  if (!has_nodes_for_courier(triangle)) return nullptr;
+  using Page = NodePage<Number<V>, 2>;
+  constexpr PageShape fields = {sizeof(Page::unit) / Page::positions * courier_page, courier_page};
+  const DeviceTriangle<I> nodes = triangle_of(triangle);
+  const CourierRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);
+  if (!may_plan_ghosts(nodes, own)) return nullptr;
+  CourierPlan<I> frame;
+  GhostArrays<I> arrays;
+  try {
+    if (!make_ghost_plan(nodes, own, fields, &frame, &arrays)) return nullptr;
+    return std::make_unique<TilesOfNodes<T, V, I>>(triangle, frame, std::move(arrays));
+  } catch (const Failure& failure) {
+    if (failure.status.code != Code::no_tiles) throw;  // rows may have some
+    return nullptr;
+  }
+}
+
+#define INSTANTIATE(T, V, I)                                                                            \
+  template bool may_plan_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&);                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&, \
+                                                                              const CourierRule&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,66 @@
+#pragma once
+
+/// Strategy `courier` by lines: what a warp that polls brings from the mailbox to trays.
+
+#include "cuda/base/scalar.cuh"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Numbers that a lane brings to a tray from places of the mailbox that are numbered alike, from `first` on.
+template <class N> class TrayFetch {
+public:
+  /// Of the numbers [begin, end) of the tray every 32nd of one of `parts` parts that are dealt out in turn.
+  __device__ TrayFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
+      : tray_(tray), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
+  {
+  }
+
+  __device__ bool is_done() const { return next_ >= end_; }
+  template <class Box> __device__ void look(const Box& box)
+  {
+    if (!is_done()) seen_ = box.look(first_ + next_);
+  }
+  template <class Box> __device__ void take(const Box& box)
+  {
+    if (is_done() || !box.arrived(seen_)) return;
+    const N v = box.take(first_ + next_, seen_);
+    if (!drops_publication()) Tray<N>::put(tray_ + next_, v);
+    next_ += stride_;
+  }
+  /// The number that it waits for does not come.
+  __device__ void leave()
+  {
+    if (is_done()) return;
+    Tray<N>::put(tray_ + next_, not_a_number<N>());
+    next_ += stride_;
+  }
+
+private:
+  N* const tray_;
+  const std::size_t first_;
+  unsigned next_;
+  const unsigned end_, stride_;
+  N seen_;
+};
+
+/// Looks for all of them at once.
+template <class N, int count, class Box>
+__device__ void fetch_trays(TrayFetch<N> (&fetch)[count], const Box& box)
+{
+  const auto done = [&] {
+    bool all = true;
+    for (const auto& f : fetch) all = all && f.is_done();
+    return all;
+  };
+  const auto look = [&] {
+#pragma unroll
+    for (auto& f : fetch) f.look(box);
+#pragma unroll
+    for (auto& f : fetch) f.take(box);
+  };
+  for (Spin spin; !spin.until<2>(done, look);)
+    for (auto& f : fetch) f.leave();
+}
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,575 @@
+#pragma once
+
+/// Strategy `courier` where the lanes of a warp solve the lines of a grid side by side (core/plan/line_grid.hpp):
+/// numbers go from lane to lane, and none of a step is read in shared memory but what was there long before.
+///
+/// A block solves some bundles of lines behind each other, one warp each. Further warps move what these need: pages of
+/// the factor, right-hand sides and numbers, chunk by chunk of eight steps through a ring of slots, and the last lines
+/// of other blocks, which have trays in shared memory.
+
+#include "core/plan/line_grid.hpp"
+#include "cuda/base/multivector.cuh"
+#include "cuda/solve/wavefront/ghost_fetch.cuh"
+#include "cuda/sync/async_copy.cuh"
+#include "cuda/sync/cluster.cuh"
+#include "cuda/sync/mailboxes.cuh"
+#include "cuda/sync/publisher.cuh"
+#include "cuda/sync/ring.cuh"
+
+namespace syncfree::cuda {
+
+struct LinesView {
+  LineGrid grid;
+  const std::uint32_t* order;  ///< of clusters; nullptr: as they are numbered
+  const unsigned char* page;   ///< LinePage, by bundle and chunk
+  unsigned across, stacked;    ///< bundles side by side, and behind each other
+  unsigned bundles;            ///< of a block, at most
+  unsigned blocks;
+  unsigned steps;
+  unsigned depth;              ///< slots of a ring
+  unsigned cluster;            ///< blocks side by side that hand numbers on to each other; 1: by mail only
+  std::size_t mails;
+};
+
+/// One block: which bundles it has, who is around it, and where in the mailbox stand the numbers that it sends.
+template <Reads reads> struct LinesBlock {
+  using Form = LineForm<reads>;
+  unsigned beside, behind, bundles;  ///< place of its first bundle, and how many it has
+  bool has_before, has_beside, has_next;  ///< is there a block that its stack comes from, one that its sides come from?
+  unsigned steps;
+  std::size_t first_mail;
+  std::size_t from_before, from_beside;  ///< first mails of these
+
+  ///   row  of A.across blocks side by side
+  __device__ LinesBlock(const LinesView& A, unsigned row, unsigned beside) : beside(beside), steps(A.steps)
+  {
+    behind = row * A.bundles;
+    bundles = min(A.bundles, A.stacked - behind);
+    has_before = Form::in_space ? row > 0 : beside > 0;
+    has_next = Form::in_space ? behind + bundles < A.stacked : beside + 1 < A.across;
+    has_beside = Form::in_space && beside > 0;
+    const std::size_t mails = Form::numbers_sent(steps, A.bundles);
+    first_mail = mails * (std::size_t{row} * A.across + beside);
+    from_before = first_mail - mails * (Form::in_space ? A.across : 1);
+    from_beside = first_mail - mails;
+  }
+  __device__ long long first_row(const LinesView& A) const
+  {
+    const LanePlace first = LineBundle{beside, behind}.lane<reads>(A.grid, 0);
+    return A.grid.row_of(first.serial(A.grid, first.lag));
+  }
+  /// Behind a block's first, where bundle w's numbers for the block beside stand.
+  __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
+};
+
+/// What is said of a chunk of a bundle: entries, and the scale behind them, in pairs.
+template <class M, Reads reads, bool scaled> struct LinePage {
+  static constexpr int entries = LineForm<reads>::entries, numbers = entries + scaled;
+  static constexpr int cells = chunk_steps * bundle_lines;
+  M number[numbers * cells];
+
+  /// Of number j of a cell, step * 32 + lane.
+  static __device__ int place(int j, int cell)
+  {
+    return j < numbers / 2 * 2 ? (j / 2 * cells + cell) * 2 + j % 2 : numbers / 2 * 2 * cells + cell;
+  }
+  __device__ void read(int cell, M (&of)[numbers]) const
+  {
+#pragma unroll
+    for (int p = 0; p < numbers / 2; ++p) {
+      const Pair<M> pair = reinterpret_cast<const Pair<M>*>(number + p * 2 * cells)[cell];
+      of[2 * p] = pair.first, of[2 * p + 1] = pair.second;
+    }
+    if (numbers % 2) of[numbers - 1] = number[numbers / 2 * 2 * cells + cell];
+  }
+};
+
+/// What a block keeps in shared memory. A tray has a row of numbers for each step of the bundle that they come from,
+/// and rows of zeros behind them.
+template <class N, class P, Reads reads> struct LinesMemory {
+  using Page = P;
+  using Form = LineForm<reads>;
+  static constexpr int pitch = bundle_lines + 2;  ///< so that lanes along lines and along steps meet different banks
+  struct alignas(16) Slot {
+    Page page;
+    N cell[chunk_steps * pitch];  ///< right-hand sides, then numbers
+  };
+  N* tray;
+  Slot* ring;
+  Gate *full, *done;  ///< by slot: it has come; it is solved
+  unsigned steps, depth;
+
+  static constexpr int arrivals = 1 + 32 + 1;  ///< at a slot: of its page, of right-hand sides, of what is no cell
+  static constexpr unsigned stack_rows(unsigned steps) { return steps + Form::stack_delay + chunk_steps; }
+  static constexpr unsigned side_rows(unsigned steps) { return steps + Form::side_delay + chunk_steps; }
+  static constexpr unsigned tray_numbers(unsigned steps)
+  {
+    return stack_rows(steps) * Form::stack_width + side_rows(steps) * Form::side_width;
+  }
+  static constexpr std::size_t ring_begin(unsigned bundles, unsigned steps)
+  {
+    return (sizeof(N) * std::size_t{bundles} * tray_numbers(steps) + 15) / 16 * 16;
+  }
+  static std::size_t bytes(unsigned bundles, unsigned steps, unsigned depth)
+  {
+    return ring_begin(bundles, steps) + std::size_t{bundles} * depth * (sizeof(Slot) + 2 * sizeof(Gate));
+  }
+
+  __device__ LinesMemory(unsigned char* memory, const LinesView& A) : steps(A.steps), depth(A.depth)
+  {
+    tray = reinterpret_cast<N*>(memory);
+    ring = reinterpret_cast<Slot*>(memory + ring_begin(A.bundles, steps));
+    full = reinterpret_cast<Gate*>(ring + A.bundles * depth);
+    done = full + A.bundles * depth;
+  }
+
+  __device__ N* stack(unsigned bundle) const { return tray + bundle * tray_numbers(steps); }
+  __device__ N* side(unsigned bundle) const { return stack(bundle) + stack_rows(steps) * Form::stack_width; }
+
+  /// By a bundle's warp: until the rows of its tray have come from the block before in the cluster that nothing reads.
+  __device__ void await_unread(unsigned bundle) const
+  {
+    if (Form::in_space) await_numbers(side(bundle), Form::side_delay * Form::side_width);
+    else await_numbers(stack(bundle), Form::stack_delay * Form::stack_width);
+  }
+
+  /// By a warp, where the launch was given up: NaN for all numbers of a bundle's trays that have not come.
+  __device__ void put_missing(unsigned bundle) const
+  {
+    N* const first = stack(bundle);
+    for (unsigned k = threadIdx.x % 32; k < tray_numbers(steps); k += 32)
+      if (!Tray<N>::arrived(Tray<N>::look(first + k))) Tray<N>::put(first + k, not_a_number<N>());
+  }
+
+  /// By all threads; then a __syncthreads().
+  __device__ void start(const LinesBlock<reads>& block) const
+  {
+    if (threadIdx.x < block.bundles * depth) {
+      full[threadIdx.x].make(arrivals);
+      done[threadIdx.x].make(1);
+      gates_are_made();
+    }
+    for (unsigned w = 0; w < block.bundles; ++w) {
+      const bool has_stack = w > 0 || block.has_before;
+      clear(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
+      clear(side(w), side_rows(steps) * Form::side_width, block.has_beside ? steps * Form::side_width : 0);
+    }
+  }
+
+private:
+  /// The first `awaited` of them are still to come.
+  static __device__ void clear(N* numbers, unsigned count, unsigned awaited)
+  {
+    for (unsigned k = threadIdx.x; k < count; k += blockDim.x) {
+      if (k < awaited) Tray<N>::clear(numbers + k);
+      else numbers[k] = N(0);
+    }
+  }
+};
+
+/// Warps of a block: those that solve, one for each bundle, then those that move chunks, then those that poll. In a
+/// plane the scheduler of the one that solves, which is every fourth warp's, is left to it.
+template <Reads reads, class N> struct LineWarps {
+  static constexpr bool in_space = LineForm<reads>::in_space, several = columns_of<N> > 1;
+  /// At most. Several columns: a third one slowed the two others down by more than it solved.
+  static constexpr unsigned bundles = !in_space ? 1 : several ? 2 : 4;
+  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< of a bundle
+  static constexpr unsigned pollers = in_space ? 4 : 2;
+  static constexpr unsigned all = in_space ? bundles * (1 + movers) + pollers : 6;
+  static constexpr unsigned none = ~0u;
+  static_assert(!in_space || bundles <= pollers, "each bundle's side has a warp that polls for it");
+
+  /// Which of those that do not solve a warp is, from 0 on.
+  static __device__ unsigned helper()
+  {
+    const unsigned warp = threadIdx.x / 32;
+    if (in_space) return warp < bundles ? none : warp - bundles;
+    return warp % 4 == 0 ? none : warp / 4 * 3 + warp % 4 - 1;
+  }
+};
+
+constexpr unsigned slots_of_many = 6;  ///< of a ring where there are several columns, at most; all are filled at once
+
+/// A warp that moves all chunks of a bundle, or one of two that take turns. The first chunks are fetched at once, and
+/// the others for which the ring has room when the bundle is under way: blocks that wait do not keep the memory from
+/// those that work.
+template <class N, class Memory, Reads reads> class MovingLines {
+  using Form = LineForm<reads>;
+  using Slot = typename Memory::Slot;
+  static constexpr int lines_at_once = 32 / chunk_steps, rounds = bundle_lines / lines_at_once;
+  using Warps = LineWarps<reads, N>;
+  static constexpr unsigned first_chunks = Warps::several ? slots_of_many : 4, movers = Warps::movers;
+
+public:
+  ///   own  which of a bundle's movers this warp is
+  __device__ MovingLines(const LinesView& A, const Memory& memory, unsigned bundle, const LineBundle& place,
+                         unsigned own, N outside)
+      : memory_(memory), first_slot_(bundle * A.depth), own_(own), outside_(outside),
+        bundle_(bundle), chunks_(A.steps / chunk_steps), depth_(A.depth),
+        step_(static_cast<int>(threadIdx.x) % chunk_steps),
+        line_(static_cast<int>(A.grid.line)), lower_(A.grid.lower)
+  {
+    page_ = reinterpret_cast<const typename Memory::Page*>(A.page) +
+            static_cast<std::size_t>(place.behind * A.across + place.beside) * chunks_;
+    const LanePlace last = place.lane<reads>(A.grid, bundle_lines - 1);
+    inner_begin_ = static_cast<int>(last.lag);
+    inner_end_ = last.is_there ? line_ + Form::lag_of(0) - chunk_steps : -1;
+#pragma unroll
+    for (int r = 0; r < rounds; ++r) {
+      const LanePlace lane = place.lane<reads>(A.grid, line(r));
+      row_[r] = static_cast<int>(A.grid.row_of(lane.serial(A.grid, 0)));
+      cell_[r] = lane.is_there ? -static_cast<int>(lane.lag) : no_line;
+    }
+  }
+
+  /// Pages do not depend on who has written b.
+  __device__ void begin() const
+  {
+    for (unsigned q = own_; q < first(); q += movers) fetch_page(q, q);
+  }
+  __device__ void run(const Input<N> b, const Output<N> x) const
+  {
+    unsigned begun = own_;
+    for (; begun < first(); begun += movers) fetch_cells(begun, begun, b);
+    for (unsigned q = own_; q < chunks_; q += movers) {
+      const unsigned slot = q % depth_, next = q + depth_;
+      await_solved(slot, q / depth_ & 1);
+      if (next < chunks_) fetch_page(next, slot);
+      store_cells(q, slot, x);
+      __syncwarp();
+      if (next < chunks_) fetch_cells(next, slot, b);
+      for (int k = 0; k < 2 && begun < min(depth_, chunks_); ++k, begun += movers) {
+        fetch_page(begun, begun);
+        fetch_cells(begun, begun, b);
+      }
+    }
+  }
+
+private:
+  static constexpr int no_line = -0x40000000;
+
+  __device__ unsigned first() const { return min(first_chunks, min(depth_, chunks_)); }
+  static __device__ int line(int round)
+  {
+    return static_cast<int>(threadIdx.x % 32) / chunk_steps + round * lines_at_once;
+  }
+  __device__ Gate& full(unsigned slot) const { return memory_.full[first_slot_ + slot]; }
+
+  /// The warp that solves has no instruction to spare for a clock: those that wait for it look at the clock, and put
+  /// NaN in the places of what will not come.
+  __device__ void await_solved(unsigned slot, unsigned parity) const
+  {
+    const Gate& solved = memory_.done[first_slot_ + slot];
+    if (!solved.is_open(parity))
+      watch_until([&] { return solved.opens_soon(parity); }, [&] { memory_.put_missing(bundle_); });
+  }
+
+  __device__ void fetch_page(unsigned q, unsigned slot) const
+  {
+    if (page_copies_itself && threadIdx.x % 32 != 0) return;
+    copy_page(full(slot), &memory_.ring[first_slot_ + slot].page, page_ + q, sizeof(typename Memory::Page));
+  }
+
+  /// body(row, its place in the slot, is it one?)
+  template <class Body> __device__ void for_cells(unsigned q, unsigned slot, Body body) const
+  {
+    const int first = static_cast<int>(q) * chunk_steps, step = first + step_, moved = lower_ ? step : -step;
+    N* cells = memory_.ring[first_slot_ + slot].cell + step_ * Memory::pitch + line(0);
+    if (first >= inner_begin_ && first <= inner_end_) {
+#pragma unroll
+      for (int r = 0; r < rounds; ++r) body(row_[r] + moved, cells + r * lines_at_once, std::true_type());
+    } else {
+#pragma unroll
+      for (int r = 0; r < rounds; ++r)
+        body(row_[r] + moved, cells + r * lines_at_once,
+             static_cast<unsigned>(cell_[r] + step) < static_cast<unsigned>(line_));
+    }
+  }
+
+  __device__ void fetch_cells(unsigned q, unsigned slot, const Input<N>& b) const
+  {
+    with_known_step<N>(b, [&](const Input<N>& from) {
+      for_cells(q, slot, [&](int row, N* cell, auto is_one) {
+        if (is_one) fetch_row(cell, from, row);
+        else *cell = outside_;
+      });
+    });
+    full(slot).arrive_when_fetched();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) full(slot).arrive();
+  }
+
+  __device__ void store_cells(unsigned q, unsigned slot, const Output<N>& x) const
+  {
+    with_known_step<N>(x, [&](const Output<N>& to) {
+      for_cells(q, slot, [&](int row, const N* cell, auto is_one) {
+        if (is_one) store_row<N>(to, row, *cell);
+      });
+    });
+  }
+
+  const Memory& memory_;
+  const unsigned first_slot_, own_;
+  const N outside_;
+  const unsigned bundle_, chunks_, depth_;
+  const int step_;  ///< of a chunk
+  const int line_;
+  const bool lower_;
+  int inner_begin_, inner_end_;  ///< first steps of chunks of which all lines have all cells
+  const typename Memory::Page* page_;
+  int row_[rounds], cell_[rounds];  ///< at step 0
+};
+
+/// The warp that solves a bundle. What a step needs of a chunk is read `ahead` steps before; what trays have, a group
+/// of steps before.
+template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
+  using Form = LineForm<reads>;
+  using Page = typename Memory::Page;
+  using Slot = typename Memory::Slot;
+  using M = std::remove_extent_t<decltype(Page::number)>;
+  static constexpr int ahead = 2, group = !Form::in_space || LineWarps<reads, N>::several ? 4 : 1;
+  static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next one's trays are looked at
+  static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
+  static constexpr bool scaled = Page::numbers > Page::entries;
+  static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);
+
+public:
+  /// Numbers of the last lines go to `next`, those of the last lines of a plane to `beside`, where these are wanted.
+  __device__ SolvingLines(const LinesView& A, const Memory& memory, unsigned bundle, const Outlet<N, true>& next,
+                          bool has_next, const Outlet<N, true>& beside, bool has_beside)
+      : slot_(memory.ring + bundle * A.depth), full_(memory.full + bundle * A.depth),
+        done_(memory.done + bundle * A.depth), next_(next), beside_(beside), depth_(A.depth),
+        chunks_(A.steps / chunk_steps)
+  {
+    const int in_plane = lane() % Form::height, plane = lane() / Form::height;
+    const int of_stack = Form::in_space ? plane : in_plane;
+    reads_lane_[0] = of_stack > 0, reads_lane_[1] = in_plane > 0;
+    gives_ = has_next && of_stack == (Form::in_space ? Form::depth : Form::height) - 1;
+    gives_beside_ = has_beside && in_plane == Form::height - 1;
+    place_ = static_cast<unsigned>(Form::in_space ? in_plane : 0), place_beside_ = static_cast<unsigned>(plane);
+    tray_[0] = memory.stack(bundle) + Form::stack_delay * width + place_;
+    if constexpr (Form::in_space) tray_[1] = memory.side(bundle) + Form::side_delay * side + place_beside_;
+  }
+
+  __device__ void run()
+  {
+    full_[0].wait_watched(0);
+#pragma unroll
+    for (int e = 0; e < ahead; ++e) load(slot_[0], e, e);
+    look(0, 0, 0, group);
+    await(0, 0);
+    prepare(0);
+    RingPlace at, next;
+    next.advance(depth_);
+    for (unsigned q = 0; q < chunks_; ++q, at = next, next.advance(depth_)) {
+      const bool last = q + 1 == chunks_;
+      Slot& slot = slot_[at.page];
+      const Slot& after = last ? slot : slot_[next.page];
+      const auto to_next = next_.from(q * chunk_steps * width + place_);
+      const auto to_beside = beside_.from(q * chunk_steps * side + place_beside_);
+      bool is_open = true;
+#pragma unroll
+      for (int e = 0; e < chunk_steps; ++e) {
+        const int in_group = e % group, other = 1 - e / group % 2;
+        solve(e);
+        slot.cell[e * Memory::pitch + lane()] = last_;
+        to_next.put_if(gives_, e * width, last_);
+        if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
+        if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait_watched(next.round);
+        load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
+        if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.page].is_open(next.round);
+        if (in_group < looks)
+          look(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
+        prepare((e + 1) % chunk_steps);
+        if (in_group == group - 1) await(other, e + 1);
+      }
+      tray_[0] += chunk_steps * width;
+      if constexpr (Form::in_space) tray_[1] += chunk_steps * side;
+      __syncwarp();
+      if (lane() == 0) done_[at.page].arrive();
+    }
+  }
+
+private:
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+
+  /// Of step `e` of a slot.
+  __device__ void load(const Slot& slot, int e, int into)
+  {
+    slot.page.read(e * bundle_lines + lane(), number_[into]);
+    start_[into] = slot.cell[e * Memory::pitch + lane()];
+  }
+
+  /// At what trays have for the steps [begin, end) of the group from step `first` of the chunk on.
+  __device__ void look(int which, int first, int begin, int end)
+  {
+#pragma unroll
+    for (int s = begin; s < end; ++s) {
+      from_[0][which][s] = Tray<N>::look(tray_[0] + (first + s) * width);
+      if constexpr (Form::in_space) from_[1][which][s] = Tray<N>::look(tray_[1] + (first + s) * side);
+    }
+  }
+
+  /// Until all of that is there.
+  __device__ void await(int which, int first)
+  {
+    for (;;) {
+      bool missing = false;
+#pragma unroll
+      for (int t = 0; t < trays; ++t)
+#pragma unroll
+        for (int s = 0; s < group; ++s) missing |= !Tray<N>::arrived(from_[t][which][s]);
+      if (!__any_sync(~0u, missing)) return;
+      look(which, first, 0, group);
+    }
+  }
+
+  /// All of a step's sum but what comes from other lines of the step before.
+  __device__ void prepare(int e)
+  {
+    const M(&entry)[Page::numbers] = number_[e % ahead];
+    sum_ = scaled ? product(start_[e % ahead], entry[Page::numbers - 1]) : start_[e % ahead];
+    if constexpr (!Form::in_space && Form::entries > 2) sum_ -= product(entry[2], before_[0]);
+    if constexpr (!Form::in_space && Form::entries > 3) sum_ -= product(entry[3], before_[1]);
+    sum_ -= product(entry[0], last_);
+  }
+
+  /// What the line before on that side had for the step before, in its lane or in a tray.
+  __device__ N received(int which, int e) const
+  {
+    return reads_lane_[which] ? of_lane_[which].number() : from_[which][e / group % 2][e % group];
+  }
+
+  __device__ void solve(int e)
+  {
+    const M(&entry)[Page::numbers] = number_[e % ahead];
+    const N of_stack = received(0, e);
+    if constexpr (Form::in_space) {
+      sum_ -= product(entry[1], received(1, e));
+      sum_ -= product(entry[2], of_stack);
+    } else {
+      sum_ -= product(entry[1], of_stack);
+      before_[1] = before_[0], before_[0] = of_stack;
+    }
+    if constexpr (inverts) sum_ = N(1) / sum_;
+    last_ = sum_;
+    of_lane_[0] = FromLane<N>(last_, Form::in_space ? Form::height : 1, 32);
+    if constexpr (Form::in_space) of_lane_[1] = FromLane<N>(last_, 1, Form::height);
+  }
+
+  Slot* const slot_;
+  Gate *const full_, *const done_;
+  const Outlet<N, true> next_;
+  const Outlet<N, true> beside_;
+  const unsigned depth_, chunks_;
+  bool reads_lane_[2], gives_, gives_beside_;  ///< of the stack, and beside
+  unsigned place_, place_beside_;              ///< in a step's row of a tray
+  const N* tray_[2];                           ///< what the lane may read of them, from the chunk on
+  M number_[ahead][Page::numbers];
+  N start_[ahead], from_[trays][2][group];
+  N sum_, last_ = N(0), before_[2] = {N(0), N(0)};
+  FromLane<N> of_lane_[2] = {FromLane<N>(N(0)), FromLane<N>(N(0))};
+};
+
+/// A bundle, by the block's warp of that number. In a cluster the tray of the next block takes the place of mail: in
+/// space that of its side.
+template <Reads reads, bool inverts, class N, class Memory, class Box>
+__device__ void solve_bundle(const LinesView& A, const LinesBlock<reads>& block, const Memory& memory, const Box& box,
+                             bool hands_on, unsigned next_rank)
+{
+  constexpr bool in_space = LineForm<reads>::in_space;
+  using word = typename Mailbox<N>::word;
+  const unsigned w = threadIdx.x / 32;
+  const bool is_last = w + 1 == block.bundles, has_beside = in_space && block.beside + 1 < A.across;
+  word *next = box.at(block.first_mail), *beside = box.at(block.first_mail + block.side(w));
+  if (!is_last) next = reinterpret_cast<word*>(memory.stack(w + 1));
+  else if (hands_on && !in_space) next = reinterpret_cast<word*>(place_in_cluster(memory.stack(0), next_rank));
+  if (hands_on && in_space) beside = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
+  SolvingLines<N, Memory, reads, inverts>(A, memory, w, Outlet<N, true>(next), !is_last || block.has_next,
+                                          Outlet<N, true>(beside), has_beside)
+    .run();
+}
+
+/// What the block's trays get by mail, by one of the warps that poll: a part of its first bundle's stack and a bundle's
+/// side. Of the block beside only where that is in another cluster, which in a plane is where the stack comes from.
+template <Reads reads, class N, class Memory, class Box>
+__device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, const Memory& memory, const Box& box,
+                           unsigned poller, bool is_first)
+{
+  using Form = LineForm<reads>;
+  constexpr unsigned width = Form::stack_width, side = Form::side_width, parts = 2;
+  const bool polls_stack = block.has_before && (Form::in_space || is_first);
+  const auto of_stack = [&](unsigned part) {
+    return TrayFetch<N>(memory.stack(0), Form::stack_delay * width, polls_stack ? block.steps * width : 0,
+                        block.from_before, parts * poller + part, parts * LineWarps<reads, N>::pollers);
+  };
+  if constexpr (Form::in_space) {
+    const bool polls_side = block.has_beside && is_first && poller < block.bundles;
+    const auto of_side = [&](unsigned part) {
+      return TrayFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
+                          block.from_beside + block.side(poller), part, parts);
+    };
+    TrayFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
+    fetch_trays(fetch, box);
+  } else {
+    TrayFetch<N> fetch[] = {of_stack(0), of_stack(1)};
+    fetch_trays(fetch, box);
+  }
+}
+
+/// owns       a block owns up to A.bundles bundles of lines behind each other, of `columns_of<N>` columns for one chunk
+///            of columns; a lane of a solving warp a line, a moving warp chunks of a bundle
+/// waits      solving warps for chunks and for numbers of trays; moving warps for chunks that are solved; polling warps
+///            for mail of earlier blocks
+/// publishes  the numbers of last lines in the tray of the bundle that reads them, or by mail, whose places the warps
+///            that poll empty for the next launch. In clusters all but the last block put them into the tray of the
+///            next one, and only the first polls; a block has not ended as long as a number of its tray is missing,
+///            those that nothing reads among them
+/// order      mail and trays are their own flags (relaxed; device, block or cluster); a cluster's blocks meet when
+///            trays are cleared, before anybody puts a number there. Chunks: an mbarrier when page and right-hand sides
+///            are there, one when the solving warp, behind a __syncwarp(), has read it and left its numbers there; the
+///            warp that waits for the latter stores these and fills the slot again
+/// progress   earlier clusters have earlier tickets and wait for nobody later; in a cluster, as in a block, a bundle
+///            waits for the ones before it only, and a chunk is asked for when the one before it in its slot is solved
+/// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i
+/// source     design notes 10; no publication known
+template <class N, class V, Reads reads, bool scaled, bool inverts, bool many>
+__global__ void __launch_bounds__(32 * LineWarps<reads, N>::all, 1)
+solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, TurnCounter* counter, Input<N> b, Output<N> x)
+{
+  using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
+  const Turn turn = take_turn(counter, cluster);
+  unsigned place = static_cast<unsigned>(turn.place) / cluster;
+  ChunkOfBlock chunk;
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &place, &b, &x);
+  if (A.order) place = A.order[place];
+  const unsigned clusters = (A.across + cluster - 1) / cluster, beside = place % clusters * cluster + rank;
+  if (beside >= A.across) return meet_cluster(cluster);
+  const LinesBlock<reads> block(A, place / clusters, beside);
+  const EmptiedBox<N> box(mailbox, A.mails * chunk.which);
+  const Memory memory(shared, A);
+  memory.start(block);
+  if (threadIdx.x == 0) note_row(block.first_row(A));
+  meet_cluster(cluster);
+  using Warps = LineWarps<reads, N>;
+  constexpr unsigned movers = Warps::movers;
+  const unsigned helper = Warps::helper(), poller = helper - block.bundles * movers;
+  const bool moves = helper < block.bundles * movers;
+  const unsigned moved = moves ? helper / movers : 0;
+  const MovingLines<N, Memory, reads> moving(A, memory, moved, {beside, block.behind + moved}, helper % movers,
+                                             N(inverts ? 1 : 0));
+  if (moves) moving.begin();
+  await_launch_before();
+  let_next_start();
+  const bool hands_on = rank + 1 < cluster, polls = helper != Warps::none && poller < Warps::pollers;
+  if (threadIdx.x / 32 < block.bundles) {
+    solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
+    if (rank > 0) memory.await_unread(threadIdx.x / 32);
+  } else if (moves) moving.run(b, x);
+  else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);
+  stay_for_others(cluster);
+}
+
+}  // namespace syncfree::cuda

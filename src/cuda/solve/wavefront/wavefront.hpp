@@ -1,0 +1,24 @@
+#pragma once
+
+/// What others ask of strategy `courier` by lines.
+
+#include <memory>
+
+#include "core/pattern/grid.hpp"
+#include "cuda/solve/solver.hpp"
+
+namespace syncfree::cuda {
+
+/// Microseconds on an H100 that a triangle whose grid that seems to be takes by lines, with numbers T stored in V; 0
+/// where it would have none.
+///   longest  entries in a row at most
+///   levels   of the triangle, 0: not known; there are fewer where neighbours are missing
+template <class T, class V, class I>
+double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
+
+/// Nothing where it is no grid whose rows read just their earlier neighbours (core/plan/line_grid.hpp), or lines have
+/// no room. Throws Failure, out_of_memory among others, and std::bad_alloc.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle);
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,113 @@
+#pragma once
+
+/// Memory by which rows of one launch hand their numbers to others, and what clears it for the next launch.
+
+#include <cstddef>
+
+#include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Mailboxes of n places each, for all launches.
+template <class N, int boxes> class MailboxMemory {
+public:
+  explicit MailboxMemory(std::size_t n) : words_(boxes * Mailbox<N>::words * n, 0xff) {}
+  typename Mailbox<N>::word* view() const { return words_.data(); }
+  std::size_t bytes() const { return words_.bytes(); }
+
+private:
+  KeptArray<typename Mailbox<N>::word> words_;
+};
+
+/// Hands numbers over that are their own flags. There are two mailboxes of n places, used in turn: while a launch fills
+/// one, each row clears its place in the other for the next.
+template <class N> class ValueBox {
+public:
+  using Mail = Mailbox<N>;
+  using Look = N;
+  using Memory = MailboxMemory<N, 2>;
+  using View = typename Mail::word*;
+
+  /// Place 0 is number `first` of the n that there are.
+  __device__ ValueBox(View memory, std::size_t n, unsigned long long launch, std::size_t first = 0)
+      : mail_(memory + ((launch & 1) * n + first) * Mail::words),
+        next_(memory + ((~launch & 1) * n + first) * Mail::words)
+  {
+  }
+  __device__ Look look(std::size_t place) const { return Mail::poll(mail_ + Mail::words * place); }
+  __device__ bool arrived(const Look& seen) const { return Mail::arrived(seen); }
+  __device__ void settle() const {}
+  __device__ N take(std::size_t, const Look& seen) const { return seen; }
+  __device__ void prepare(std::size_t place) const { Mail::clear(next_ + Mail::words * place); }
+  __device__ void put(std::size_t place, const N& v) const { Mail::publish(mail_ + Mail::words * place, v); }
+  __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
+
+private:
+  View mail_, next_;
+};
+
+/// The same with one mailbox, where each number has one reader, who empties its place for the next launch.
+template <class N> class EmptiedBox {
+public:
+  using Mail = Mailbox<N>;
+  using Memory = MailboxMemory<N, 1>;
+  using View = typename Mail::word*;
+
+  /// Place 0 is number `first` of those that there are.
+  __device__ EmptiedBox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
+  __device__ N look(std::size_t place) const { return Mail::poll(at(place)); }
+  __device__ bool arrived(const N& seen) const { return Mail::arrived(seen); }
+  __device__ N take(std::size_t place, const N& seen) const
+  {
+    Mail::clear(at(place));
+    return seen;
+  }
+  __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
+
+private:
+  View mail_;
+};
+
+/// Hands numbers over with a flag beside each, which then holds the number of the launch, from 1 on.
+template <class N> class FlagBox {
+public:
+  using Look = unsigned;
+  struct View {
+    unsigned* ready;
+    N* number;
+  };
+
+  class Memory {
+  public:
+    explicit Memory(std::size_t n) : ready_(n, 0), number_(n) {}
+    View view() const { return {ready_.data(), number_.data()}; }
+    std::size_t bytes() const { return ready_.bytes() + number_.bytes(); }
+
+  private:
+    KeptArray<unsigned> ready_;
+    DeviceArray<N> number_;
+  };
+
+  __device__ FlagBox(const View& memory, std::size_t, unsigned long long launch)
+      : memory_(memory), launch_(static_cast<unsigned>(launch + 1))
+  {
+  }
+  __device__ Look look(std::size_t place) const { return look_at(memory_.ready + place); }
+  __device__ bool arrived(Look seen) const { return seen == launch_; }
+  __device__ void settle() const { see_published(); }
+  __device__ N take(std::size_t place, Look) const { return memory_.number[place]; }
+  __device__ void prepare(std::size_t) const {}
+  __device__ void put(std::size_t place, const N& v) const
+  {
+    memory_.number[place] = v;
+    publish(memory_.ready + place, launch_);
+  }
+
+private:
+  View memory_;
+  unsigned launch_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+/// Where a block puts numbers that another one reads.
+
+#include <cstdint>
+
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Where a block puts the numbers that others read, by their places among its mail: its mailbox, or, in a chain, the
+/// ghosts of the next block of the cluster.
+template <class N, bool chain> class Outlet {
+public:
+  using Mail = Mailbox<N>;
+  explicit __device__ Outlet(typename Mail::word* first) : first_(first) {}
+
+  /// Whose place 0 is this one's place `mail`.
+  __device__ Outlet from(std::uint32_t mail) const
+  {
+    return Outlet(first_ + static_cast<std::size_t>(Mail::words) * mail);
+  }
+
+  __device__ void put_if(bool wanted, std::uint32_t mail, const N& v) const
+  {
+    auto* place = first_ + static_cast<std::size_t>(Mail::words) * mail;
+    if constexpr (chain) Mail::publish_anywhere_if(wanted, place, v);
+    else Mail::publish_if(wanted, place, v);
+  }
+
+private:
+  typename Mail::word* const first_;
+};
+
+}  // namespace syncfree::cuda

@@ -1,0 +1,51 @@
+#pragma once
+
+/// A ring of pages in shared memory, each with an mbarrier that tells when it has come.
+
+#include <cstdint>
+
+#include "syncfree/cuda/ready.cuh"
+
+namespace syncfree::cuda {
+
+/// Goes round the ring, page by page.
+struct RingPlace {
+  std::uint32_t page = 0;
+  unsigned round = 0;  ///< its last bit
+
+  /// By less pages than the ring has.
+  __device__ void advance(std::uint32_t depth, std::uint32_t pages = 1)
+  {
+    page += pages;
+    if (page < depth) return;
+    page -= depth;
+    round ^= 1;
+  }
+};
+
+/// Copies a page to shared memory, by one thread of a warp where pages copy themselves, else by all: one arrival at the
+/// gate, and it stays shut until the page is there. Bytes and addresses are multiples of 16.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+constexpr bool page_copies_itself = true;
+inline __device__ void copy_page(Gate& gate, void* to, const void* from, unsigned bytes)
+{
+  gate.arrive_with(bytes);
+  gate.copy(to, from, bytes);
+}
+inline __device__ void fetch_to_cache(const void* from, unsigned bytes)
+{
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+}
+#else
+constexpr bool page_copies_itself = false;
+inline __device__ void copy_page(Gate& gate, void* to, const void* from, unsigned bytes)
+{
+  for (unsigned k = threadIdx.x % 32; k < bytes / sizeof(uint4); k += 32)
+    static_cast<uint4*>(to)[k] = static_cast<const uint4*>(from)[k];
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) gate.arrive();
+}
+inline __device__ void fetch_to_cache(const void*, unsigned) {}
+#endif
+
+}  // namespace syncfree::cuda
