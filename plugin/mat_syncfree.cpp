@@ -69,7 +69,7 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
    for another any more. */
 static PetscErrorCode AgreeOnStage(Mat A, PetscErrorCode mine, PetscBool last, int *number)
 {
-  Handover      *handover;
+  SetupContext      *handover;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -84,7 +84,7 @@ static PetscErrorCode AgreeOnStage(Mat A, PetscErrorCode mine, PetscBool last, i
 
 static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
 {
-  Handover      *handover;
+  SetupContext      *handover;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -219,7 +219,7 @@ static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const Borr
 {
   PetscFunctionBegin;
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
-  if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->has_pattern_there(matrix.Pattern(), matrix.there, same)));
+  if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->has_pattern_on_device(matrix.Pattern(), matrix.there, same)));
   else PetscCall(Translate(F, A, analysis.preconditioner->has_pattern(matrix.Pattern(), same)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,7 +235,7 @@ static bool SameOrders(const Orders &a, const Orders &b, PetscInt n)
    and if somebody else still has that matrix, it is left to end. */
 static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders, bool *taken)
 {
-  Handover *handover;
+  SetupContext *handover;
 
   PetscFunctionBegin;
   *taken = false;
@@ -259,7 +259,7 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   Data(F)->fell_back = false;
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
-    if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_there(matrix.Pattern(), matrix.there, symbolic, key.options));
+    if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_on_device(matrix.Pattern(), matrix.there, symbolic, key.options));
     return Translate(F, A, analysis.preconditioner->analyse(matrix.Pattern(), symbolic, key.options));
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -377,7 +377,7 @@ static PetscErrorCode MatICCFactorSymbolic_SyncFree(Mat F, Mat A, IS permutation
 static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::PivotRule *rule)
 {
   auto      shift = (MatFactorShiftType)(int)info->shifttype;
-  Handover *handover;
+  SetupContext *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
@@ -491,7 +491,7 @@ static void SetOperations(Mat F)
 static PetscErrorCode MakeFactor(Mat F, Mat A, MatFactorType type)
 {
   VecType   vec_type;
-  Handover *handover;
+  SetupContext *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
@@ -532,7 +532,7 @@ static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *
    matrix would be no answer to what was asked for. */
 static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
 {
-  Handover *handover;
+  SetupContext *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));

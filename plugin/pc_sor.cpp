@@ -146,12 +146,12 @@ static PetscErrorCode MakeRelaxation(Sor *sor, bool device)
 static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, const std::vector<Index> &nodes, const syncfree::SolverOptions &options, bool *made)
 {
   bool             same   = false;
-  syncfree::Status status = sor->cuda ? sor->cuda->has_pattern_there(rows.Pattern(), rows.there, &same) : sor->relaxation->has_pattern(rows.Pattern(), nodes, &same);
+  syncfree::Status status = sor->cuda ? sor->cuda->has_pattern_on_device(rows.Pattern(), rows.there, &same) : sor->relaxation->has_pattern(rows.Pattern(), nodes, &same);
 
   if (!status.ok() || same) return status;
   *made          = true;
   sor->fell_back = false;
-  return sor->cuda ? sor->cuda->analyse_there(rows.Pattern(), rows.there, options) : sor->relaxation->analyse(rows.Pattern(), nodes, options);
+  return sor->cuda ? sor->cuda->analyse_on_device(rows.Pattern(), rows.there, options) : sor->relaxation->analyse(rows.Pattern(), nodes, options);
 }
 
 static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)

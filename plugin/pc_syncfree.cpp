@@ -81,7 +81,7 @@ static PetscErrorCode SetUpInNaturalOrder(PC pc, Extension *extension)
 }
 
 /* The inner type's operation with the handover on the operator */
-template <class Inner> static PetscErrorCode WithHandover(PC pc, Handover *handover, Inner inner)
+template <class Inner> static PetscErrorCode WithHandover(PC pc, SetupContext *handover, Inner inner)
 {
   PetscErrorCode ierr;
 
@@ -129,7 +129,7 @@ static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
-  Handover       handover;
+  SetupContext       handover;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -186,7 +186,7 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetOptions(PC pc, Handover *handover, OptionItems PetscOptionsObject)
+static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems PetscOptionsObject)
 {
   Extension *extension;
 
@@ -210,7 +210,7 @@ static PetscErrorCode SetOptions(PC pc, Handover *handover, OptionItems PetscOpt
 
 static PetscErrorCode PCSetFromOptions_SyncFreeILU(PC pc, OptionItems PetscOptionsObject)
 {
-  Handover       handover;
+  SetupContext       handover;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;

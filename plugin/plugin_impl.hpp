@@ -53,7 +53,7 @@ struct Analysis;
 
 /* What a PC hands to its factored matrix. The shift is the one that the user asked for:
    PCILU turns NONZERO into INBLOCKS for every matrix type but MATSEQAIJ and MATMPIAIJ. */
-struct Handover {
+struct SetupContext {
   Settings                  settings;
   MatFactorShiftType        shift;
   std::shared_ptr<Analysis> last; /* of the factored matrix so far, if there is one */
@@ -126,8 +126,8 @@ PetscErrorCode ForgetType(PC);
 
 /* While one of our PCs sets itself up its handover hangs on the operator, where the
    factored matrix finds it; NULL takes it away, and is the answer when there is none. */
-PetscErrorCode ComposeHandover(Mat, Handover *);
-PetscErrorCode QueryHandover(Mat, Handover **);
+PetscErrorCode ComposeHandover(Mat, SetupContext *);
+PetscErrorCode QueryHandover(Mat, SetupContext **);
 
 /* The core's answer as PETSc's: bad numbers are data of F unless A wants an error at once, bad calls are errors. */
 PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &);

@@ -187,14 +187,14 @@ PetscErrorCode ForgetType(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ComposeHandover(Mat A, Handover *handover)
+PetscErrorCode ComposeHandover(Mat A, SetupContext *handover)
 {
   PetscFunctionBegin;
   PetscCall(ComposePointer((PetscObject)A, handover_name, handover));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode QueryHandover(Mat A, Handover **handover)
+PetscErrorCode QueryHandover(Mat A, SetupContext **handover)
 {
   PetscFunctionBegin;
   PetscCall(QueryPointer((PetscObject)A, handover_name, handover));

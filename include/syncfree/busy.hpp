@@ -9,16 +9,16 @@
 
 namespace syncfree {
 
-class Busy {
+class CallGuard {
 public:
-  Busy() = default;
-  Busy(Busy&&) noexcept {}  ///< who moves an object calls nothing of it meanwhile
-  Busy& operator=(Busy&&) noexcept { return *this; }
+  CallGuard() = default;
+  CallGuard(CallGuard&&) noexcept {}  ///< who moves an object calls nothing of it meanwhile
+  CallGuard& operator=(CallGuard&&) noexcept { return *this; }
 
   /// From its begin to its end, unless another one is under way.
   class Call {
   public:
-    explicit Call(Busy* object) : object_(object->under_way_.exchange(true) ? nullptr : object) {}
+    explicit Call(CallGuard* object) : object_(object->under_way_.exchange(true) ? nullptr : object) {}
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     ~Call()
@@ -28,7 +28,7 @@ public:
     bool alone() const { return object_ != nullptr; }
 
   private:
-    Busy* object_;
+    CallGuard* object_;
   };
 
 private:

@@ -16,7 +16,7 @@ enum class Memory { host, device };
 
 /// What works on the CUDA device that is current in each call. It keeps the contract of what it inherits from besides,
 /// with these differences:
-///   - patterns are host memory, but for analyse_there(); the values of A, b and x are where use() says;
+///   - patterns are host memory, but for analyse_on_device(); the values of A, b and x are where use() says;
 ///   - with device memory a solve or sweep does not synchronise: x is there for what comes later on the stream;
 ///   - calls on different streams are put in order by an event; an object is for one thread at a time: a call during
 ///     one of another thread is turned away with busy;
@@ -47,11 +47,11 @@ template <class T, class I> class CudaPreconditioner : public Preconditioner<T, 
 public:
   /// analyse() of a pattern that is in device memory, too: then it need not be copied there.
   ///   on_device  equal to A, ready on the stream of use(); or empty
-  virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
+  virtual Status analyse_on_device(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
                                const SolverOptions& options) = 0;
 
   /// has_pattern() of such a pattern.
-  virtual Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
+  virtual Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
 };
 
 /// Never nullptr; throws nothing but std::bad_alloc. Touches no device.
@@ -61,8 +61,8 @@ template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_
 template <class T, class I> class CudaRelaxation : public Relaxation<T, I>, public UsesDevice {
 public:
   /// As CudaPreconditioner's, of a matrix with a diagonal.
-  virtual Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) = 0;
-  virtual Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
+  virtual Status analyse_on_device(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) = 0;
+  virtual Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
 };
 
 template <class T, class I> std::unique_ptr<CudaRelaxation<T, I>> make_cuda_relaxation();

@@ -55,12 +55,12 @@ template <class Ready> void wait_until(const Ready& ready)
 
 /// How many steps each of several workers has finished; counts only grow.
 /// A new round raises the base instead of clearing counters, so nothing is re-armed.
-class Progress {
+class StepCounters {
 public:
   /// Throws std::bad_alloc.
   ///   workers  how many counters
   ///   steps    no worker finishes more steps in a round
-  Progress(std::int32_t workers, std::int64_t steps) : counter_(new Counter[workers]), steps_(steps) {}
+  StepCounters(std::int32_t workers, std::int64_t steps) : counter_(new Counter[workers]), steps_(steps) {}
 
   /// Before the parallel region, by the thread that starts it.
   void new_round() { base_ += steps_; }

@@ -83,8 +83,8 @@ private:
   }
 
   const RowChunks<I>& plan_;
-  Progress progress_;
-  std::vector<Progress::Seen> seen_;  ///< by real thread, of each planned one
+  StepCounters progress_;
+  std::vector<StepCounters::Seen> seen_;  ///< by real thread, of each planned one
   bool alone_ = false;
   std::vector<I> cursor_;             ///< of each planned thread; used by one real thread
 };

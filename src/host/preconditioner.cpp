@@ -31,7 +31,7 @@ template <class T, class I> struct Analysis {
   I nnz = 0;  ///< of A
   std::int64_t operations = 0;  ///< of a factorization
   FactorPattern<I> pattern;
-  KeptRows<I> rows;  ///< of A, where the factor has others
+  PatternCopy<I> rows;  ///< of A, where the factor has others
   SolverOptions options;
   Choice choice;
   LevelCounts levels;  ///< 0 until somebody asks
@@ -41,7 +41,7 @@ template <class T, class I> struct Analysis {
   FactorValues<T> values;  ///< empty between refreshes where storage is single
   std::vector<T> work;     ///< n entries where rows or columns are permuted
   PivotReport pivots;
-  TeamWatch watch;         ///< of what `auto` has chosen
+  TeamMonitor watch;         ///< of what `auto` has chosen
 };
 
 /// What `auto` takes for threads whose row chunks of the lower triangle promise a speedup.
@@ -182,7 +182,7 @@ template <class T, class I> class HostPreconditioner : public Preconditioner<T, 
 public:
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     factored_ = false;
     analysis_.reset();
@@ -197,7 +197,7 @@ public:
 
   Status has_pattern(PatternView<I> A, bool* same) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     *same = analysis_ && is_made_of(*analysis_, A);
     return {};
@@ -209,7 +209,7 @@ public:
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     factored_ = false;
     if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
@@ -229,7 +229,7 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     if (!factored_) return not_factored();
     const FactorPattern<I>& p = analysis_->pattern;
@@ -249,7 +249,7 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     Status status = check_half();
     if (!status.ok()) return status;
@@ -265,7 +265,7 @@ public:
   /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     Status status = check_half();
     if (!status.ok()) return status;
@@ -369,7 +369,7 @@ private:
 
   std::unique_ptr<Analysis<T, I>> analysis_;
   bool factored_ = false;
-  Busy busy_;
+  CallGuard busy_;
 };
 
 }  // namespace

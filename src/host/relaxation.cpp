@@ -71,7 +71,7 @@ template <class T, class I> struct Sweeps {
   Choice choice;
   bool is_auto = false;  ///< on one thread
   int threads = 1;       ///< of the solves
-  TeamWatch watch;       ///< of sweeps, if `auto` has chosen
+  TeamMonitor watch;       ///< of sweeps, if `auto` has chosen
   double omega = 1;
 };
 
@@ -96,7 +96,7 @@ template <class T, class I> class HostRelaxation : public Relaxation<T, I> {
 public:
   Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     sweeps_.reset();
     has_numbers_ = false;
@@ -129,7 +129,7 @@ public:
 
   Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     if (!sweeps_) return failed(Code::invalid_argument, "refresh before analyse");
     has_numbers_ = false;
@@ -150,10 +150,10 @@ public:
 
   Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
-    TeamWatch& watch = sweeps_->watch;
+    TeamMonitor& watch = sweeps_->watch;
     if (!watch.watches() || times < 1) {
       relax_all(sweep, from_zero, times, b, x);
       return {};
@@ -471,7 +471,7 @@ private:
 
   std::unique_ptr<Sweeps<T, I>> sweeps_;
   bool has_numbers_ = false;
-  Busy busy_;
+  CallGuard busy_;
 };
 
 }  // namespace

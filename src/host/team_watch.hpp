@@ -16,13 +16,13 @@ inline double (*team_clock)() = [] {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 };
 
-class TeamWatch {
+class TeamMonitor {
 public:
   /// From now on. Nobody is watched before.
   ///   seconds  of an apply by one thread, estimated
   void start(double seconds)
   {
-    *this = TeamWatch();
+    *this = TeamMonitor();
     state_ = State::team;
     alone_ = seconds;
   }

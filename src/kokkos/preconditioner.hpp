@@ -182,7 +182,7 @@ public:
 private:
   template <class F> Status alone(F f)
   {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     return call.alone() ? guarded(f) : failed(Code::busy);
   }
 
@@ -298,7 +298,7 @@ private:
   bool by_host_ = true;         ///< whose numbers were taken last
   bool host_factored_ = false;  ///< has the host arrays of numbers?
   const char* why_host_ = "no rows";
-  Busy busy_;
+  CallGuard busy_;
   std::string numbers_;  ///< who factored, for the summary
 };
 

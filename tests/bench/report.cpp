@@ -80,7 +80,7 @@ struct Means {
 
 }  // namespace
 
-void Progress::begin(const std::string& matrix)
+void StepCounters::begin(const std::string& matrix)
 {
   matrix_ = matrix;
   done_ = kinds_ * begun_++;
@@ -89,14 +89,14 @@ void Progress::begin(const std::string& matrix)
   show(0);
 }
 
-void Progress::next()
+void StepCounters::next()
 {
   ++done_;
   share_ = 0;
   show(0);
 }
 
-void Progress::show(double share)
+void StepCounters::show(double share)
 {
   if (!isatty(2)) return;
   share_ = std::max(share_, std::min(share, 1.0));  // the number of repetitions may push it back
@@ -107,7 +107,7 @@ void Progress::show(double share)
   std::fflush(stderr);
 }
 
-void Progress::end()
+void StepCounters::end()
 {
   if (isatty(2)) std::fprintf(stderr, "\r%-90s\r", "");
 }

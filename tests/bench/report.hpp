@@ -13,9 +13,9 @@
 namespace bench {
 
 /// A bar on stderr that is written over, where stderr is a terminal; else one line for each matrix.
-class Progress {
+class StepCounters {
  public:
-  Progress(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
+  StepCounters(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
   void begin(const std::string& matrix);
   void show(double share);  ///< of this kind, in [0, 1]
   void next();              ///< the next kind

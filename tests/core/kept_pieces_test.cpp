@@ -11,40 +11,40 @@ namespace {
 
 void* piece(std::size_t name) { return reinterpret_cast<void*>(name); }
 
-TEST(KeptPieces, have_few_sizes_that_lose_an_eighth_at_most)
+TEST(SizeClassFreeList, have_few_sizes_that_lose_an_eighth_at_most)
 {
   std::set<std::size_t> sizes;
   std::size_t before = 0;
-  for (std::size_t bytes = 1; bytes <= KeptPieces::largest; bytes += 1 + bytes / 1000) {
-    const std::size_t capacity = KeptPieces::capacity_for(bytes);
+  for (std::size_t bytes = 1; bytes <= SizeClassFreeList::largest; bytes += 1 + bytes / 1000) {
+    const std::size_t capacity = SizeClassFreeList::capacity_for(bytes);
     ASSERT_GE(capacity, std::max(bytes, before));
     ASSERT_LE(capacity, std::max<std::size_t>(256, bytes + bytes / 8)) << bytes;
-    ASSERT_EQ(KeptPieces::capacity_for(capacity), capacity);
+    ASSERT_EQ(SizeClassFreeList::capacity_for(capacity), capacity);
     sizes.insert(before = capacity);
   }
   EXPECT_EQ(sizes.size(), 113u);
-  EXPECT_EQ(KeptPieces::capacity_for(KeptPieces::largest + 1), KeptPieces::largest + 1);
+  EXPECT_EQ(SizeClassFreeList::capacity_for(SizeClassFreeList::largest + 1), SizeClassFreeList::largest + 1);
 }
 
 /// Each size finds its own pieces, and nobody else's.
-TEST(KeptPieces, are_taken_by_size)
+TEST(SizeClassFreeList, are_taken_by_size)
 {
-  KeptPieces kept(std::size_t(1) << 40);
+  SizeClassFreeList kept(std::size_t(1) << 40);
   std::set<std::size_t> sizes;
-  for (std::size_t bytes = 1; bytes <= KeptPieces::largest; bytes += 1 + bytes / 100)
-    sizes.insert(KeptPieces::capacity_for(bytes));
+  for (std::size_t bytes = 1; bytes <= SizeClassFreeList::largest; bytes += 1 + bytes / 100)
+    sizes.insert(SizeClassFreeList::capacity_for(bytes));
   for (const std::size_t size : sizes) EXPECT_TRUE(kept.put(piece(size), size));
   for (const std::size_t size : sizes) {
     EXPECT_EQ(kept.take(size), piece(size));
     EXPECT_EQ(kept.take(size), nullptr);
   }
-  EXPECT_FALSE(kept.put(piece(1), KeptPieces::largest + 1));
-  EXPECT_EQ(kept.take(KeptPieces::largest + 1), nullptr);
+  EXPECT_FALSE(kept.put(piece(1), SizeClassFreeList::largest + 1));
+  EXPECT_EQ(kept.take(SizeClassFreeList::largest + 1), nullptr);
 }
 
-TEST(KeptPieces, are_no_more_than_allowed)
+TEST(SizeClassFreeList, are_no_more_than_allowed)
 {
-  KeptPieces kept(3000);
+  SizeClassFreeList kept(3000);
   EXPECT_TRUE(kept.put(piece(1), 1024));
   EXPECT_TRUE(kept.put(piece(2), 1024));
   EXPECT_FALSE(kept.put(piece(3), 1024));
@@ -61,9 +61,9 @@ TEST(KeptPieces, are_no_more_than_allowed)
 }
 
 /// Of one size there is only room for some.
-TEST(KeptPieces, of_one_size_are_few)
+TEST(SizeClassFreeList, of_one_size_are_few)
 {
-  KeptPieces kept(std::size_t(1) << 40);
+  SizeClassFreeList kept(std::size_t(1) << 40);
   std::size_t count = 0;
   while (count < 1000 && kept.put(piece(count + 1), 256)) ++count;
   EXPECT_EQ(count, 64u);

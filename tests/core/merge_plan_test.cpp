@@ -144,7 +144,7 @@ TEST(MergePlans, are_made_in_more_and_shorter_runs_where_levels_are_few)
     rule.wanted_runs = c.wanted;
     std::vector<I> level_begin;
     for (I level = 0; level <= c.levels; ++level) level_begin.push_back(3 * level);
-    const std::vector<LevelRun> runs = cut_into_runs(level_begin, rule);
+    const std::vector<LevelRange> runs = cut_into_runs(level_begin, rule);
     EXPECT_EQ(runs.size(), c.runs) << c.levels << " levels";
     EXPECT_EQ(runs.front().first, 0);
     EXPECT_EQ(runs.back().last, c.levels);
@@ -159,7 +159,7 @@ TEST(MergePlans, have_runs_that_take_equally_long)
   for (I level = 0; level < 600; ++level) level_begin.push_back(level_begin.back() + (level < 30 ? 1000 : 3));
   MergeRule rule;
   rule.run_levels = 64;
-  const std::vector<LevelRun> runs = cut_into_runs(level_begin, rule);
+  const std::vector<LevelRange> runs = cut_into_runs(level_begin, rule);
   ASSERT_EQ(runs.size(), 9u);
   EXPECT_LT(runs.front().last, 30) << "wide levels";
   for (std::size_t r = 3; r < runs.size(); ++r) EXPECT_LE(runs[r].last - runs[r].first, 95);

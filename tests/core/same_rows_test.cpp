@@ -20,7 +20,7 @@ TYPED_TEST(KeptPatterns, take_four_bytes_an_entry)
 {
   using I = TypeParam;
   const auto A = random_matrix<I>(1, 300, 5);
-  KeptRows<I> kept;
+  PatternCopy<I> kept;
   EXPECT_EQ(kept.bytes(), 0u);
   kept.keep(A.view());
   EXPECT_EQ(kept.bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
@@ -46,12 +46,12 @@ TYPED_TEST(KeptPatterns, are_known_by_every_column_and_every_offset)
     return kept.bytes() - sizeof(I) * A.row_begin.size();
   };
   const auto fits = random_matrix<I>(1, 256, 1), exceeds = random_matrix<I>(1, 257, 1);
-  EXPECT_EQ(expect_known(fits, KeptRows<I>()), 4 * fits.column.size());
-  EXPECT_EQ(expect_known(fits, KeptRows<I, std::uint8_t>()), fits.column.size());
-  EXPECT_EQ(expect_known(exceeds, KeptRows<I, std::uint8_t>()), sizeof(I) * exceeds.column.size());
+  EXPECT_EQ(expect_known(fits, PatternCopy<I>()), 4 * fits.column.size());
+  EXPECT_EQ(expect_known(fits, PatternCopy<I, std::uint8_t>()), fits.column.size());
+  EXPECT_EQ(expect_known(exceeds, PatternCopy<I, std::uint8_t>()), sizeof(I) * exceeds.column.size());
 }
 
-TEST(KeptRows, have_words_of_32_bits_for_2_to_the_32_columns)
+TEST(PatternCopy, have_words_of_32_bits_for_2_to_the_32_columns)
 {
   constexpr std::int64_t most = std::int64_t{1} << 32;
   EXPECT_TRUE(are_copied_to_words<std::int64_t>(most));
@@ -59,9 +59,9 @@ TEST(KeptRows, have_words_of_32_bits_for_2_to_the_32_columns)
   EXPECT_FALSE(are_copied_to_words<std::int32_t>(1)) << "they are as short";
 }
 
-TEST(KeptRows, of_no_row_are_those_of_no_row)
+TEST(PatternCopy, of_no_row_are_those_of_no_row)
 {
-  KeptRows<std::int64_t> kept;
+  PatternCopy<std::int64_t> kept;
   kept.keep({});
   EXPECT_TRUE(kept.are({}));
   EXPECT_EQ(kept.bytes(), 0u);

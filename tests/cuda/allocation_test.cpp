@@ -51,7 +51,7 @@ namespace {
 
 std::size_t arrays_left()
 {
-  cuda::MemoryPool::of_device()->free_left();
+  cuda::MemoryPool::of_device()->flush_deferred_frees();
   return live.size();
 }
 

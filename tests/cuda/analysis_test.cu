@@ -129,7 +129,7 @@ TYPED_TEST(Analyses, keep_rows_in_four_bytes_an_entry)
     for (const bool is_there : {false, true}) {
       PatternView<I> on_device;
       if (is_there) on_device = {A.n, there.row_begin.data(), there.column.data()};
-      const DeviceKeptRows<I> kept(RowsThere<I>(A.view(), on_device));
+      const DevicePatternCopy<I> kept(PatternOnDevice<I>(A.view(), on_device));
       EXPECT_EQ(kept.bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
       const auto are_rows_of = [&](const OwnedPattern<I>& other) {
         return has_same_rows<I>({}, kept.view(), other.view(), {}, nullptr);
@@ -271,7 +271,7 @@ template <class I> struct NodesOfHost {
 };
 
 /// Every entry of T is there once, for the rows that it is between, and the nearest comes last.
-template <class I> void expect_all_entries(const PatternView<I>& T, bool lower, const DeviceNodes<I>& nodes,
+template <class I> void expect_all_entries(const PatternView<I>& T, bool lower, const DeviceInodes<I>& nodes,
                                            const NodeRows<I>& there)
 {
   const auto row = host(there.row), begin = host(there.begin), column = host(there.column), source = host(there.source),
@@ -320,8 +320,8 @@ TYPED_TEST(Analyses, find_nodes)
       copy.column.assign(T.column, T.column + T.nnz());
       const OnDevice<I> there(copy);
       for (const std::uint64_t patience : {patient, std::uint64_t(1)}) {
-        DeviceNodes<I> nodes;
-        ASSERT_EQ(NodeSearch<I>(there.view(), lower).find(&nodes, patience), size > 0);
+        DeviceInodes<I> nodes;
+        ASSERT_EQ(InodeSearch<I>(there.view(), lower).find(&nodes, patience), size > 0);
         EXPECT_EQ(nodes.size, size);
         if (size == 0) continue;
         EXPECT_EQ(host(nodes.first), truth.first);
@@ -397,7 +397,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
   DeviceTriangle<I> triangle(lower, there.view(), longest_of(T.view(), 1), true);
   triangle.device_levels = &device_levels;
   triangle.grid = find_grid(T.view(), lower);
-  triangle.reach = typical_reach(T.view(), lower);
+  triangle.reach = typical_row_bandwidth(T.view(), lower);
   CourierPlan<I> frame;
   GhostArrays<I> made;
   const int near = ghost_near[size_of_ghosts(triangle.longest(), rule)];
@@ -493,7 +493,7 @@ void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const Mer
   const OnDevice<I> there(T);
   const DeviceArray<I> row(levels.row);
   DeviceMergePlan<I> made;
-  Merging<I> merging(there.view(), row.data(), levels.level_begin, rule);
+  MergePlanner<I> merging(there.view(), row.data(), levels.level_begin, rule);
   MergeForecast foreseen, expected;
   if (looks_first) ASSERT_TRUE(merging.forecast(&foreseen));
   ASSERT_TRUE(merging.plan(&made));

@@ -40,7 +40,7 @@ private:
   cudaGraphExec_t graph_ = nullptr;
 };
 
-class Captures : public testing::Test {
+class CapturedSolves : public testing::Test {
 protected:
   void SetUp() override { ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }
   void TearDown() override { EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess); }
@@ -106,7 +106,7 @@ std::vector<double> repeated(const std::vector<double>& column, I count)
 
 /// The guard of `merged` makes other groups: with them other grids, counters and mailboxes. By one launch for L and U,
 /// by two, and with several columns.
-TEST_F(Captures, that_know_an_old_plan_are_void)
+TEST_F(CapturedSolves, that_know_an_old_plan_are_void)
 {
   const Watchdog watchdog("captures of an old plan", patience);
   const I n = 700;
@@ -167,7 +167,7 @@ TEST_F(Captures, that_know_an_old_plan_are_void)
 }
 
 /// Memory for more columns is new, and the old one is kept for the graph.
-TEST_F(Captures, of_few_columns_stay_valid_behind_solves_of_many)
+TEST_F(CapturedSolves, of_few_columns_stay_valid_behind_solves_of_many)
 {
   const Watchdog watchdog("captures of few columns", patience);
   const auto A = random_band(1000, 3, 200, 0, 3), B = random_band(1000, 3, 200, 0, 4);
@@ -202,7 +202,7 @@ TEST_F(Captures, of_few_columns_stay_valid_behind_solves_of_many)
 }
 
 /// Another pattern, a failed refresh, the end of the object: a graph that was captured before finds its memory.
-TEST_F(Captures, end_with_their_analysis)
+TEST_F(CapturedSolves, end_with_their_analysis)
 {
   const Watchdog watchdog("captures of an old analysis", patience);
   const auto A = random_band(1000, 3, 200, 0, 3), other = random_band(short_run() ? 700 : 3000, 4, 100, 0, 3);
@@ -249,7 +249,7 @@ TEST_F(Captures, end_with_their_analysis)
 }
 
 /// Nothing is kept where nothing was captured, nor longer than the graph lives, of which CUDA tells when it likes.
-TEST_F(Captures, hold_memory_while_their_graph_lives)
+TEST_F(CapturedSolves, hold_memory_while_their_graph_lives)
 {
   const auto A = random_band(1000, 3, 200, 0, 3);
   const DeviceVector from(random_vector<double>(A.n, 5)), x(A.n);
@@ -275,7 +275,7 @@ TEST_F(Captures, hold_memory_while_their_graph_lives)
 }
 
 /// A clear answer, and the capture goes on.
-TEST_F(Captures, are_of_solves_with_device_memory_only)
+TEST_F(CapturedSolves, are_of_solves_with_device_memory_only)
 {
   const auto A = random_band(1000, 3, 200, 0, 3);
   const auto b = random_vector<double>(A.n, 5);
@@ -293,7 +293,7 @@ TEST_F(Captures, are_of_solves_with_device_memory_only)
   expect_near(x.get(), solution(A, b));
 }
 
-TEST_F(Captures, of_sweeps_end_with_their_analysis)
+TEST_F(CapturedSolves, of_sweeps_end_with_their_analysis)
 {
   const Watchdog watchdog("captures of sweeps", patience);
   const auto A = random_band(1000, 3, 200, 0, 3), other = random_band(900, 4, 100, 0, 3);

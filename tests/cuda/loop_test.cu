@@ -155,7 +155,7 @@ template <class TypeParam> class DeviceLoopKernels : public testing::Test {
 protected:
   using T = typename TypeParam::Scalar;
   using P = LoopProblem<T, typename TypeParam::Index>;
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using Out = LoopOutput<T>;
 
   /// What is rounded otherwise need not overflow alike.

@@ -93,8 +93,9 @@ TEST(DeviceRelaxation, knows_its_pattern_entry_by_entry)
     const cuda::DeviceArray<I> begin(of.row_begin), column(of.column);
     bool same = true, same_there = true;
     EXPECT_EQ(relaxation->has_pattern(of.pattern(), {}, &same).message(), "success");
-    EXPECT_EQ(relaxation->has_pattern_there(of.pattern(), {of.n, begin.data(), column.data()}, &same_there).message(),
-              "success");
+    EXPECT_EQ(
+        relaxation->has_pattern_on_device(of.pattern(), {of.n, begin.data(), column.data()}, &same_there).message(),
+        "success");
     EXPECT_EQ(same, same_there);
     return same;
   };

@@ -17,7 +17,7 @@
 namespace syncfree {
 namespace {
 
-using cuda::WaitWatch;
+using cuda::WaitMonitor;
 constexpr double limit = 0.2;  ///< seconds
 
 bool waits_end() { return std::getenv("SYNCFREE_WAIT_LIMIT") == nullptr; }
@@ -145,7 +145,7 @@ void drop_one(const Waiting& w, unsigned n)
   ASSERT_FALSE(has_nan(truth));
   bool was_missed = false;
   for (unsigned further = 0; further < 64 && !was_missed; ++further) {
-    ASSERT_GT(WaitWatch::drop_publication(w.name, n + further), 0);
+    ASSERT_GT(WaitMonitor::drop_publication(w.name, n + further), 0);
     solve(*p, b, x, w.A.n);
     const double seconds = seconds_of([&] { EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess); });
     EXPECT_LT(seconds, 2 * (limit + 0.7)) << "of L and of U";
@@ -177,7 +177,7 @@ TEST(DeviceWaits, are_reported_at_once_to_callers_with_host_memory)
   const auto b = random_vector<double>(w.A.n, 5);
   std::vector<double> x(b.size()), truth(b.size());
   ASSERT_EQ(p->solve(Operation::none, b.data(), truth.data(), {1, w.A.n, w.A.n}).message(), "success");
-  ASSERT_GT(WaitWatch::drop_publication(w.name, 1), 0);
+  ASSERT_GT(WaitMonitor::drop_publication(w.name, 1), 0);
   expect_failure(p->solve(Operation::none, b.data(), x.data(), {1, w.A.n, w.A.n}), w);
   EXPECT_TRUE(has_nan(x));
   ASSERT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, w.A.n, w.A.n}).message(), "success");
@@ -205,7 +205,7 @@ TEST(DeviceWaits, end_in_solves_of_several_columns)
     const auto truth = x.get();
     bool was_missed = false;
     for (unsigned n = 200; n < 264 && !was_missed; ++n) {
-      ASSERT_GT(WaitWatch::drop_publication(w.name, n), 0);
+      ASSERT_GT(WaitMonitor::drop_publication(w.name, n), 0);
       ASSERT_EQ(solved().message(), "success");
       const bool is_nan = has_nan(x.get());
       const Status status = solved();
@@ -248,7 +248,7 @@ TEST(DeviceWaits, end_in_factorizations)
     const auto truth = p->values();
     Status status;
     for (unsigned n = 1; n < 60000 && status.ok(); n += 997) {
-      ASSERT_GT(WaitWatch::drop_publication(f.name, n), 0);
+      ASSERT_GT(WaitMonitor::drop_publication(f.name, n), 0);
       status = p->refresh(f.A.view(), f.rule);
     }
     EXPECT_EQ(status.code, Code::wait_expired) << status.message();
@@ -279,7 +279,7 @@ TEST(DeviceWaits, end_in_replays_of_captured_solves)
   cudaGraphExec_t replay;
   CUDA(cudaStreamEndCapture(stream, &graph));
   CUDA(cudaGraphInstantiate(&replay, graph, 0));
-  ASSERT_GT(WaitWatch::drop_publication(w.name, 1), 0);
+  ASSERT_GT(WaitMonitor::drop_publication(w.name, 1), 0);
   CUDA(cudaGraphLaunch(replay, stream));
   EXPECT_TRUE(has_nan(x.get()));
   expect_failure(p->solve(Operation::none, b.data(), other.data(), {1, w.A.n, w.A.n}), w);
@@ -304,7 +304,7 @@ TEST(DeviceWaits, end_in_sweeps)
   const auto b = random_vector<double>(A.n, 5);
   std::vector<double> x(b.size(), 0), truth = x;
   ASSERT_EQ(r->relax(Sweep::forward, true, 1, b.data(), truth.data()).message(), "success");
-  ASSERT_GT(WaitWatch::drop_publication("level_order", 1), 0);
+  ASSERT_GT(WaitMonitor::drop_publication("level_order", 1), 0);
   EXPECT_EQ(r->relax(Sweep::forward, true, 1, b.data(), x.data()).code, Code::wait_expired);
   ASSERT_EQ(r->relax(Sweep::forward, true, 1, b.data(), x.data()).message(), "success");
   EXPECT_EQ(x, truth);

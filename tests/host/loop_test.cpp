@@ -229,7 +229,7 @@ TEST(Affine, are_the_writes_of_a_solve_by_rows_and_the_reads_of_one_by_columns)
 }
 
 /// Whom a reader waits for is told by what it reads where each entry has one writer, and nobody reads ahead of it.
-TEST(HandOver, is_found_in_solves_by_rows)
+TEST(SentinelHandoff, is_found_in_solves_by_rows)
 {
   const Example e;
   const auto lower = find_hand_over(traced(LowerSolveCsr<double, int>(e.L(), no_data, no_data, no_data, no_output)));
@@ -246,7 +246,7 @@ TEST(HandOver, is_found_in_solves_by_rows)
   EXPECT_FALSE(find_hand_over(traced(UpperSolveCsc<double, int>(e.columns(), no_data, no_data, no_output))).holds);
 }
 
-TEST(HandOver, needs_one_array_one_writer_of_an_entry_and_no_reader_ahead)
+TEST(SentinelHandoff, needs_one_array_one_writer_of_an_entry_and_no_reader_ahead)
 {
   const auto holds = [](const std::vector<std::vector<std::pair<Access, int>>>& lines) {
     Script::Table table;

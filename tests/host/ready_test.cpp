@@ -35,11 +35,11 @@ TEST(WaitUntil, returns_at_once_when_ready_and_lets_others_run_when_not)
   EXPECT_EQ(turn.load(), 400);
 }
 
-TEST(Progress, shows_plain_data_written_before_finish)
+TEST(StepCounters, shows_plain_data_written_before_finish)
 {
   constexpr int workers = 4, steps = 500, rounds = 5;
-  Progress progress(workers, steps);
-  std::vector<Progress::Seen> seen(workers);
+  StepCounters progress(workers, steps);
+  std::vector<StepCounters::Seen> seen(workers);
   std::vector<std::vector<int>> data(workers, std::vector<int>(steps, -1));
   int wrong = 0;
   std::atomic<int> wrong_sum{0};
@@ -60,10 +60,10 @@ TEST(Progress, shows_plain_data_written_before_finish)
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Progress, does_not_take_an_earlier_round_for_this_one)
+TEST(StepCounters, does_not_take_an_earlier_round_for_this_one)
 {
-  Progress progress(2, 3);
-  Progress::Seen known;
+  StepCounters progress(2, 3);
+  StepCounters::Seen known;
   for (int round = 0; round < 100; ++round) {
     progress.new_round();
     int written = 0;

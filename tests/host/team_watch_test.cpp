@@ -21,18 +21,18 @@ namespace {
 
 using I = std::int32_t;
 
-TEST(TeamWatch, watches_nothing_before_it_is_started)
+TEST(TeamMonitor, watches_nothing_before_it_is_started)
 {
-  TeamWatch watch;
+  TeamMonitor watch;
   EXPECT_FALSE(watch.watches());
   for (int k = 0; k < 10; ++k) EXPECT_FALSE(watch.note(1e9));
   EXPECT_FALSE(watch.alone());
   EXPECT_FALSE(watch.fell_back());
 }
 
-TEST(TeamWatch, leaves_a_team_alone_that_is_slow_now_and_then)
+TEST(TeamMonitor, leaves_a_team_alone_that_is_slow_now_and_then)
 {
-  TeamWatch watch;
+  TeamMonitor watch;
   watch.start(1);
   for (int k = 0; k < 30; ++k) {
     EXPECT_FALSE(watch.note(k % 3 == 2 ? 0.9 : 50));
@@ -40,9 +40,9 @@ TEST(TeamWatch, leaves_a_team_alone_that_is_slow_now_and_then)
   }
 }
 
-TEST(TeamWatch, falls_back_after_three_slow_applies_if_one_thread_is_faster)
+TEST(TeamMonitor, falls_back_after_three_slow_applies_if_one_thread_is_faster)
 {
-  TeamWatch watch;
+  TeamMonitor watch;
   watch.start(1);
   EXPECT_FALSE(watch.note(4));
   EXPECT_FALSE(watch.note(3));
@@ -59,9 +59,9 @@ TEST(TeamWatch, falls_back_after_three_slow_applies_if_one_thread_is_faster)
     EXPECT_NE(reason.find(part), std::string::npos) << reason;
 }
 
-TEST(TeamWatch, learns_what_one_thread_takes_where_it_is_slower_still)
+TEST(TeamMonitor, learns_what_one_thread_takes_where_it_is_slower_still)
 {
-  TeamWatch watch;
+  TeamMonitor watch;
   watch.start(1);
   for (int k = 0; k < 3; ++k) watch.note(3);
   EXPECT_TRUE(watch.note(6)) << "the team is back";

@@ -12,7 +12,7 @@
 /// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). An
 /// iteration belongs to a thread, or to a warp where there are too few to fill the device and each is long: then the
 /// lanes share the checks and the signals, and the first runs the body. Where the place that is read tells for whom to
-/// wait (HandOver), an iteration begins at once and waits in the body, at each entry that is not there yet.
+/// wait (SentinelHandoff), an iteration begins at once and waits in the body, at each entry that is not there yet.
 ///
 /// Bodies of complex numbers are written with ::cuda::std::complex, which the host's compiler takes, too.
 
@@ -49,14 +49,14 @@ enum class Grain { chosen, thread, warp };
 struct AddOnDevice {
   template <class T> static SYNCFREE_HD void add([[maybe_unused]] T* entry, [[maybe_unused]] const T& v)
   {
-    SYNCFREE_ON_DEVICE(add_part(entry, v));
+    SYNCFREE_ON_DEVICE(red_add_part_relaxed(entry, v));
   }
 };
 
 /// A plan in device memory, as LoopPlan says.
 ///   word     of each iteration. flags: the launch in which it ended last, from 1 on; counts: how many of those that it
 ///            waits for have ended, in this launch and all before. Nothing is ever set back
-///   counter  for take_turn()
+///   counter  for take_ticket()
 template <class I> struct LoopView {
   I iterations;
   Signal signal;
@@ -65,7 +65,7 @@ template <class I> struct LoopView {
   const I* other;
   const std::int32_t* count;
   unsigned* word;
-  TurnCounter* counter;
+  TicketCounter* counter;
 };
 
 /// Flag checker and flag setter of one iteration, for one of its `lanes` threads.
@@ -86,7 +86,7 @@ public:
   __device__ bool arrived()
   {
     if (!waits_) return true;
-    if (loop_.signal == Signal::counts) return look_at(loop_.word + i_) == wanted_;
+    if (loop_.signal == Signal::counts) return load_relaxed(loop_.word + i_) == wanted_;
     while (next_ < end_) {
       if (!batch_arrived()) return false;
       next_ += batch * lanes;
@@ -96,7 +96,7 @@ public:
 
   __device__ void settle() const
   {
-    if (waits_) see_published();
+    if (waits_) fence_acquire();
     if (lanes > 1) __syncwarp();
   }
 
@@ -104,7 +104,7 @@ public:
   __device__ void signal() const
   {
     if (lanes > 1) __syncwarp();
-    if (loop_.signal == Signal::flags && lane_ == 0) publish(loop_.word + i_, launch_);
+    if (loop_.signal == Signal::flags && lane_ == 0) store_release(loop_.word + i_, launch_);
     if (loop_.signal == Signal::counts) count_for_others();
   }
 
@@ -117,7 +117,7 @@ private:
 #pragma unroll
     for (int e = 0; e < batch; ++e) {
       const std::int64_t k = next_ + e * lanes;
-      seen[e] = k < end_ ? look_at(loop_.word + loop_.other[k]) : launch_;
+      seen[e] = k < end_ ? load_relaxed(loop_.word + loop_.other[k]) : launch_;
     }
     bool all = true;
 #pragma unroll
@@ -128,8 +128,8 @@ private:
   __device__ void count_for_others() const
   {
     if (next_ >= end_) return;
-    announce_parts();
-    for (std::int64_t k = next_; k < end_; k += lanes) count_announced(loop_.word + loop_.other[k]);
+    fence_release();
+    for (std::int64_t k = next_; k < end_; k += lanes) increment_relaxed(loop_.word + loop_.other[k]);
   }
 
   const LoopView<I>& loop_;
@@ -217,7 +217,7 @@ template <class Body, class I> class AwaitingAccessor {
 public:
   template <class T> using Number = T;
 
-  __device__ AwaitingAccessor(const Body* body, const HandOver& hand_over, unsigned* word, I i, unsigned launch)
+  __device__ AwaitingAccessor(const Body* body, const SentinelHandoff& hand_over, unsigned* word, I i, unsigned launch)
       : body_(body), hand_over_(hand_over), word_(word), i_(i), launch_(launch)
   {
   }
@@ -233,12 +233,12 @@ public:
   __device__ bool await(std::int64_t location) const
   {
     const std::int64_t writer = hand_over_.writer(location);
-    return writer < 0 || writer >= i_ || wait_for(word_ + writer, launch_, Spin(i_));
+    return writer < 0 || writer >= i_ || wait_for(word_ + writer, launch_, BoundedWait(i_));
   }
 
 private:
   const Body* body_;
-  const HandOver& hand_over_;
+  const SentinelHandoff& hand_over_;
   unsigned* word_;
   I i_;
   unsigned launch_;
@@ -268,7 +268,7 @@ template <class Body, bool adds_together, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop)
 {
-  const Turn turn = take_turn(loop.counter);
+  const BlockTicket turn = take_ticket(loop.counter);
   const auto launch = static_cast<unsigned>(turn.launch + 1);
   const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
   const bool live = place < static_cast<std::size_t>(loop.iterations);
@@ -283,7 +283,7 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
     return __any_sync(~0u, ready) != 0;
   };
   while (!__all_sync(~0u, done)) {
-    const bool is_left = !Spin(i).template until_for_warp<4>(look);
+    const bool is_left = !BoundedWait(i).template until_for_warp<4>(look);
     if (done || !(ready || is_left)) continue;
     if (!is_left) waits.settle();
     if (lane == 0 && is_left) run_left(body, i);
@@ -306,16 +306,16 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
 template <class Body, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop,
-                  const __grid_constant__ HandOver hand_over)
+                  const __grid_constant__ SentinelHandoff hand_over)
 {
-  const Turn turn = take_turn(loop.counter);
+  const BlockTicket turn = take_ticket(loop.counter);
   const auto launch = static_cast<unsigned>(turn.launch + 1);
   const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
   if (threadIdx.x % lanes != 0 || place >= static_cast<std::size_t>(loop.iterations)) return;
   const auto i = static_cast<I>(place);
   AwaitingAccessor<Body, I> at(&body, hand_over, loop.word, i, launch);
   body(at, i);
-  publish(loop.word + i, launch);
+  store_release(loop.word + i, launch);
 }
 
 /// About the longest chain of iterations that wait for each other, where only `window` that follow each other are on
@@ -377,17 +377,17 @@ public:
   ///   source  Somo and Cheshmi, SC25
   Status trace(const Body& body, Grain grain = Grain::chosen)
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     const std::size_t bytes = on_device_.bytes();
     holds_.keep(std::exchange(on_device_, OnDevice()), bytes);
-    watch_ = WaitWatch::at_hand();
-    const WaitWatch::Use use(watch_);
+    watch_ = WaitMonitor::at_hand();
+    const WaitMonitor::Use use(watch_);
     LoopTrace<I> trace;
     const Status status = trace_loop(body, &trace);
     if (!status.ok()) return status;
     const Plan plan = make_plan<Plan::run_length>(trace);
-    const HandOver hand_over = plan.signal == Signal::flags ? find_hand_over(trace) : HandOver();
+    const SentinelHandoff hand_over = plan.signal == Signal::flags ? find_hand_over(trace) : SentinelHandoff();
     if (grain == Grain::chosen || plan.signal == Signal::none) grain = choose_grain(trace, plan, hand_over.holds);
     on_device_ = OnDevice(plan, grain, hand_over);
     return {};
@@ -406,7 +406,7 @@ public:
   ///   errors  invalid_argument if the body has another number of iterations than the one traced; device_failure; busy
   Status run(const Body& body, cudaStream_t stream)
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     if (body.iterations() != on_device_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
@@ -437,20 +437,20 @@ private:
     Signal signal = Signal::none;
     std::uint64_t shared = 0;
     Grain grain = Grain::thread;
-    HandOver hand_over;
+    SentinelHandoff hand_over;
     DeviceArray<std::int64_t> begin;
     DeviceArray<I> other;
     DeviceArray<std::int32_t> count;
-    KeptArray<unsigned> word;
-    std::optional<LaunchCounter> counter;
+    ResettableArray<unsigned> word;
+    std::optional<TicketCounterMemory> counter;
 
     OnDevice() = default;
     /// Has happened on return. Throws Failure.
-    OnDevice(const Plan& plan, Grain chosen, const HandOver& found)
+    OnDevice(const Plan& plan, Grain chosen, const SentinelHandoff& found)
         : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), hand_over(found)
     {
       counter.emplace("loop");
-      if (signal != Signal::none) word = KeptArray<unsigned>(static_cast<std::size_t>(plan.iterations), 0);
+      if (signal != Signal::none) word = ResettableArray<unsigned>(static_cast<std::size_t>(plan.iterations), 0);
       if (signal != Signal::none && !hand_over.holds) {
         begin = DeviceArray<std::int64_t>(plan.begin);
         other = DeviceArray<I>(plan.other);
@@ -489,10 +489,10 @@ private:
                  on_device_.hand_over);
   }
 
-  std::shared_ptr<WaitWatch> watch_;  ///< from trace() on; it touches the device
+  std::shared_ptr<WaitMonitor> watch_;  ///< from trace() on; it touches the device
   OnDevice on_device_;
-  GraphHolds holds_;
-  Busy busy_;
+  GraphRetention holds_;
+  CallGuard busy_;
 };
 
 }  // namespace syncfree::cuda

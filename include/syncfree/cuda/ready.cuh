@@ -7,7 +7,8 @@
 ///     published. One 4- or 8-byte word is written and read as a whole, so a relaxed order is enough: nothing else is
 ///     read because of it. The parts of a complex number arrive one by one; it is there when both are.
 ///   - A flag beside the data. What was written before publish() is seen by who got the flag's value from wait_for().
-/// Inside a block the same is done in shared memory: Tray and Progress, and a Gate opens for what has been copied.
+/// Inside a block the same is done in shared memory: SharedSentinelValue and SharedCounter, and a Mbarrier opens for
+/// what has been copied.
 ///
 /// Progress: a waiter waits only for work with an earlier ticket, and who holds a ticket is running.
 

@@ -77,7 +77,7 @@ public:
   ///   source  Somo and Cheshmi, SC25
   Status trace(const Body& body)
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     forget();
     LoopTrace<I> trace;
@@ -100,7 +100,7 @@ public:
   ///           where there is none for the words
   Status run(const Body& body, int threads)
   try {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     if (body.iterations() != plan_.iterations)
       return failed(Code::invalid_argument, "a loop runs with the body it was traced with");
@@ -176,7 +176,7 @@ private:
   void check_flags(I i) const
   {
     for (std::int64_t k = plan_.begin[i]; k < plan_.begin[i + 1]; ++k) {
-      Progress::Seen seen;
+      StepCounters::Seen seen;
       done_->wait(static_cast<std::int32_t>(plan_.run_of(plan_.other[k])), steps_to(plan_.other[k]), &seen);
     }
   }
@@ -192,10 +192,10 @@ private:
   }
 
   Plan plan_;
-  std::optional<Progress> done_;          ///< the flags: of each run how many iterations are done
+  std::optional<StepCounters> done_;          ///< the flags: of each run how many iterations are done
   std::unique_ptr<Countdown[]> missing_;  ///< the counts
   Tickets tickets_;
-  Busy busy_;
+  CallGuard busy_;
 };
 
 }  // namespace syncfree

@@ -93,7 +93,7 @@ template <class I> bool reads_are_affine(const LoopTrace<I>& trace)
 
 /// Where a reader can tell from the place that it reads for whom it has to wait: one array is written, each iteration
 /// writes one entry of it, at the place +-i + offset, and none reads an entry that a later one writes.
-struct HandOver {
+struct SentinelHandoff {
   bool holds = false;
   std::int64_t place = 0;  ///< of the array in the body
   std::int64_t factor = 1, offset = 0;
@@ -103,7 +103,7 @@ struct HandOver {
 };
 
 /// Does an iteration read what a later one writes?
-template <class I> bool reads_ahead(const ArrayTrace<I>& array, const HandOver& hand_over)
+template <class I> bool reads_ahead(const ArrayTrace<I>& array, const SentinelHandoff& hand_over)
 {
   const auto iterations = static_cast<std::int64_t>(array.begin.size()) - 1;
   for (std::int64_t i = 0; i < iterations; ++i)
@@ -115,16 +115,16 @@ template <class I> bool reads_ahead(const ArrayTrace<I>& array, const HandOver& 
 }
 
 ///   cost  O(accesses)
-template <class I> HandOver find_hand_over(const LoopTrace<I>& trace)
+template <class I> SentinelHandoff find_hand_over(const LoopTrace<I>& trace)
 {
   constexpr Access changes = writes | adds;
-  HandOver found;
+  SentinelHandoff found;
   for (const ArrayTrace<I>& array : trace.arrays) {
     const bool changed = std::any_of(array.access.begin(), array.access.end(), [](Access a) { return a & changes; });
     if (!changed) continue;
     const Affine affine = find_affine(array, changes);
     const bool one_each = affine.holds && (affine.factor == 1 || affine.factor == -1);
-    const HandOver here = {true, array.place, affine.factor, affine.offset};
+    const SentinelHandoff here = {true, array.place, affine.factor, affine.offset};
     if (found.holds || !one_each || reads_ahead(array, here)) return {};
     found = here;
   }

@@ -23,7 +23,7 @@ template <class I, class Word = std::uint32_t> constexpr bool are_copied_to_word
 
 /// A copy of a pattern, for what does not hold its entries otherwise.
 ///   Word  another type than the default is for tests
-template <class I, class Word = std::uint32_t> class KeptRows {
+template <class I, class Word = std::uint32_t> class PatternCopy {
 public:
   void keep(const PatternView<I>& A)
   {

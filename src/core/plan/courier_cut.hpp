@@ -7,7 +7,7 @@
 
 namespace syncfree {
 
-///   reach    typical_reach() of the triangle
+///   reach    typical_row_bandwidth() of the triangle
 ///   longest  entries in a row at most
 ///   grid     of the triangle, its levels measured; all rows are one line where there is none
 template <class I> struct CutInput {

@@ -54,7 +54,7 @@ template <class I> struct Task {
 /// The groups of a run of levels.
 template <class I> class Run {
 public:
-  Run(const Task<I>& task, LevelRun levels)
+  Run(const Task<I>& task, LevelRange levels)
       : task_(&task), first_(static_cast<I>(levels.first)), last_(static_cast<I>(levels.last)),
         first_place_(task.levels.level_begin[first_])
   {
@@ -267,10 +267,10 @@ constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_o
 constexpr std::int64_t few_rows = 48000;      ///< that take no longer than a sample on a device
 constexpr std::int64_t longest_merged = 2048;  ///< entries of a row
 
-template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRun>& levels)
+template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRange>& levels)
 {
   std::vector<Run<I>> runs;
-  for (const LevelRun& run : levels) runs.emplace_back(task, run);
+  for (const LevelRange& run : levels) runs.emplace_back(task, run);
   return runs;
 }
 
@@ -298,7 +298,7 @@ bool may_merge(std::int64_t rows, std::int64_t levels, std::int64_t longest)
   return rows > 0 && longest <= longest_merged && static_cast<double>(rows) <= most;
 }
 
-template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule)
+template <class I> std::vector<LevelRange> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule)
 {
   const auto levels = static_cast<std::int64_t>(level_begin.size()) - 1;
   const std::int64_t wanted = std::min(rule.wanted_runs, 2 * levels / rule.run_levels);
@@ -306,7 +306,7 @@ template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& lev
   const auto work_before = [&](std::int64_t level) {
     return static_cast<double>(level) + static_cast<double>(level_begin[level]) / rows_like_a_level;
   };
-  std::vector<LevelRun> runs;
+  std::vector<LevelRange> runs;
   std::int64_t first = 0, last = 0;
   for (std::int64_t r = 1; r <= count && first < levels; ++r, first = last) {
     const double end = work_before(levels) * static_cast<double>(r) / static_cast<double>(count);
@@ -316,13 +316,13 @@ template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& lev
   return runs;
 }
 
-template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin)
+template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& level_begin)
 {
   const std::int64_t count = static_cast<std::int64_t>(level_begin.size()) - 1, n = level_begin.back();
   if (n <= few_rows) return {};
   const std::int64_t size = std::max(least_levels_of_sample, sample * count / (samples * n));
   if (2 * samples * size >= count) return {};
-  std::vector<LevelRun> runs;
+  std::vector<LevelRange> runs;
   for (std::int64_t s = 0; s < samples; ++s) {
     const std::int64_t first = (2 * s + 1) * count / (2 * samples) - size / 2;
     runs.push_back({first, first + size});
@@ -330,7 +330,7 @@ template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& le
   return runs;
 }
 
-MergeForecast forecast_of(const std::vector<LevelRun>& runs, const std::vector<RunCounts>& counts, double levels,
+MergeForecast forecast_of(const std::vector<LevelRange>& runs, const std::vector<RunCounts>& counts, double levels,
                           double plain)
 {
   MergeForecast sum;
@@ -352,7 +352,7 @@ try {
   *out = {};
   if (!may_merge(T.n, levels.count)) return {};
   const Task<I> task(T, levels, rule);
-  std::vector<LevelRun> sample = sample_of_runs(levels.level_begin);
+  std::vector<LevelRange> sample = sample_of_runs(levels.level_begin);
   if (sample.empty()) sample = cut_into_runs(levels.level_begin, rule);
   std::vector<Run<I>> runs = make_runs(task, sample);
   const FoundGroups found = merge_runs(task, &runs);
@@ -369,7 +369,7 @@ try {
   const Task<I> task(T, levels, near);
   MergePlan<I> plan;
   if (T.n > 0) {
-    const std::vector<LevelRun> sample = sample_of_runs(levels.level_begin);
+    const std::vector<LevelRange> sample = sample_of_runs(levels.level_begin);
     std::vector<Run<I>> some = make_runs(task, sample);
     if (!sample.empty()) near.hop = merge_runs(task, &some).hop;
     std::vector<Run<I>> runs = make_runs(task, cut_into_runs(levels.level_begin, rule));
@@ -384,8 +384,8 @@ try {
 }
 
 #define INSTANTIATE(I)                                                                                            \
-  template std::vector<LevelRun> cut_into_runs<I>(const std::vector<I>&, const MergeRule&);                     \
-  template std::vector<LevelRun> sample_of_runs<I>(const std::vector<I>&);                                      \
+  template std::vector<LevelRange> cut_into_runs<I>(const std::vector<I>&, const MergeRule&);                     \
+  template std::vector<LevelRange> sample_of_runs<I>(const std::vector<I>&);                                      \
   template Status forecast_merge<I>(PatternView<I>, const LevelSets<I>&, const MergeRule&, MergeForecast*); \
   template Status make_merge_plan<I>(PatternView<I>, const LevelSets<I>&, const MergeRule&, MergePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

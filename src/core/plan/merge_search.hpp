@@ -15,7 +15,7 @@
 namespace syncfree {
 
 /// Levels first..last - 1.
-struct LevelRun {
+struct LevelRange {
   std::int64_t first, last;
 };
 
@@ -57,10 +57,10 @@ struct GroupTimes {
 };
 
 /// All levels, in runs that take about equally long.
-template <class I> std::vector<LevelRun> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
+template <class I> std::vector<LevelRange> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
 
 /// Some levels from the begin, the middle and the end; none where that would be half of all or more, or rows are few.
-template <class I> std::vector<LevelRun> sample_of_runs(const std::vector<I>& level_begin);
+template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& level_begin);
 
 /// Entries of the whole plan, of which these runs are a part.
 ///   plain   entries of the triangle with its diagonal
@@ -99,7 +99,7 @@ FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, c
 
 /// Of the whole triangle, from runs that are a part of it.
 ///   levels  of the triangle
-MergeForecast forecast_of(const std::vector<LevelRun>& runs, const std::vector<RunCounts>& counts, double levels,
+MergeForecast forecast_of(const std::vector<LevelRange>& runs, const std::vector<RunCounts>& counts, double levels,
                           double plain);
 
 }  // namespace syncfree

@@ -40,7 +40,7 @@ double middle_of(std::vector<double> some)
 
 }  // namespace
 
-template <class I> std::int64_t typical_reach(const PatternView<I>& A, bool lower)
+template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, bool lower)
 {
   return std::llround(middle_of(find_reaches(A, lower, 512)));
 }
@@ -62,7 +62,7 @@ template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
 }
 
 #define INSTANTIATE(I)                                               \
-  template std::int64_t typical_reach<I>(const PatternView<I>&, bool); \
+  template std::int64_t typical_row_bandwidth<I>(const PatternView<I>&, bool); \
   template bool reaches_regularly<I>(PatternView<I>, bool);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

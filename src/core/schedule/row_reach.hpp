@@ -32,7 +32,7 @@ template <class I, class Look> void for_sample(I n, Look look, std::int64_t samp
 }
 
 /// On a grid this is a plane or, of a plane, a line. 0 where rows read nobody. Throws std::bad_alloc.
-template <class I> std::int64_t typical_reach(const PatternView<I>& A, bool lower);
+template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, bool lower);
 
 /// Do most rows reach equally far, as on a grid, or less far, as on one that lacks neighbours? Then chains stay inside
 /// blocks, and blocks follow each other at equal distances in time; elsewhere the same chain may cross borders again

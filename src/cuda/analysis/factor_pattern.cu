@@ -52,7 +52,7 @@ __global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned* f
     lower += __shfl_xor_sync(group, lower, offset);
     upper += __shfl_xor_sync(group, upper, offset);
   }
-  if (!good || lower + 1 + upper != end - begin) raise(flawed);
+  if (!good || lower + 1 + upper != end - begin) set_flag_once(flawed);
   if (own.lane == 0) below[i] = lower, above[i] = upper;
 }
 
@@ -83,7 +83,7 @@ template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePatte
   const I i = static_cast<I>(own.row);
   for (I k = L.row_begin[i] + own.lane; k < L.row_begin[i + 1]; k += lanes) {
     const I p = L.column[k];
-    if (find(U.column, U.row_begin[p], U.row_begin[p + 1], i) < 0) raise(flawed);
+    if (find(U.column, U.row_begin[p], U.row_begin[p + 1], i) < 0) set_flag_once(flawed);
   }
 }
 
@@ -118,10 +118,10 @@ __global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, Patt
     report->upper = static_cast<unsigned long long>(upper_begin[n]);
   }
   if (threadIdx.x % 32) return;
-  raise_to(&report->most_lower, most_lower);
-  raise_to(&report->most_upper, most_upper);
-  raise_to(&report->most, most);
-  add_to(&report->operations, operations);
+  red_max_relaxed(&report->most_lower, most_lower);
+  red_max_relaxed(&report->most_upper, most_upper);
+  red_max_relaxed(&report->most, most);
+  red_add_relaxed(&report->operations, operations);
 }
 
 /// Behind what tells of flaws; waits.
@@ -234,8 +234,8 @@ bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out, co
     SYNCFREE_CUDA(cudaMemsetAsync(lengths->data() + A.n, 0, sizeof(I), nullptr));
   launch(inspect_rows<I>, {blocks_of_rows(A.n), threads_a_block}, A, p.lower_begin.data(), p.upper_begin.data(),
                                                             &report.data()->flawed);
-  add_up(p.lower_begin);
-  add_up(p.upper_begin);
+  exclusive_sum_in_place(p.lower_begin);
+  exclusive_sum_in_place(p.upper_begin);
   const PatternReport found = count(&p, report, meanwhile);
   if (found.flawed) return false;
   p.lower_column = DeviceArray<I>(static_cast<std::size_t>(found.lower));

@@ -87,7 +87,7 @@ __global__ void count_nodes(std::size_t n, const I* runs_before, const I* run, u
   const I place = s < n ? place_in_run(runs_before, run, s) : 1;
   for (int size = 2; size <= largest_node; ++size) {
     const int begun = __syncthreads_count(s < n && place % size == 0);
-    if (threadIdx.x == 0 && begun > 0) add_part(nodes + (size - 2), static_cast<unsigned>(begun));
+    if (threadIdx.x == 0 && begun > 0) red_add_part_relaxed(nodes + (size - 2), static_cast<unsigned>(begun));
   }
 }
 
@@ -182,14 +182,14 @@ int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceAr
   return 0;
 }
 
-template <class I> NodesOf<I> view(const DeviceNodes<I>& nodes)
+template <class I> NodesOf<I> view(const DeviceInodes<I>& nodes)
 {
   return {nodes.size, nodes.count, nodes.first.data(), nodes.before.data()};
 }
 
 /// Where the device would take long the host finds them.
 template <class I>
-void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint64_t patience, DeviceNodes<I>* nodes)
+void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint64_t patience, DeviceInodes<I>* nodes)
 {
   const std::size_t count = nodes->count;
   const unsigned blocks = blocks_of(32 * (count + 1));
@@ -207,7 +207,7 @@ void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint6
 }  // namespace
 
 template <class I>
-NodeSearch<I>::NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream)
+InodeSearch<I>::InodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream)
     : T_(T), lower_(lower), stream_(stream)
 {
   const std::size_t n = T.n;
@@ -215,19 +215,19 @@ NodeSearch<I>::NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t st
   if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return;
   runs_before_ = DeviceArray<I>(n + 1);
   launch(find_runs<I>, {blocks_of(n + 1), threads_a_block, 0, stream}, Steps<I>{T, lower}, runs_before_.data());
-  add_up(runs_before_, stream);
+  exclusive_sum_in_place(runs_before_, stream);
 }
 
-template <class I> bool NodeSearch<I>::find(DeviceNodes<I>* out, std::uint64_t patience) const
+template <class I> bool InodeSearch<I>::find(DeviceInodes<I>* out, std::uint64_t patience) const
 {
   if (runs_before_.empty()) return false;
   const Steps<I> steps = {T_, lower_};
   const std::size_t n = T_.n;
-  const I runs = read_sum(runs_before_, stream_);
+  const I runs = read_total(runs_before_, stream_);
   if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
   const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
   launch(list_begins<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, runs_before_.data(), run.data());
-  DeviceNodes<I> nodes;
+  DeviceInodes<I> nodes;
   nodes.size = choose_size(n, runs_before_, run, stream_);
   if (nodes.size == 0) return false;
   nodes.before = DeviceArray<I>(n + 1);
@@ -241,7 +241,7 @@ template <class I> bool NodeSearch<I>::find(DeviceNodes<I>* out, std::uint64_t p
   return true;
 }
 
-template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceNodes<I>& nodes)
+template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceInodes<I>& nodes)
 {
   const Steps<I> steps = {T, lower};
   const std::size_t count = nodes.count, places = count * nodes.size;
@@ -263,8 +263,8 @@ template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower
 }
 
 #define INSTANTIATE(I)                                                                           \
-  template class NodeSearch<I>;                                                                \
-  template NodeRows<I> order_nodes<I>(const DevicePattern<I>&, bool, const DeviceNodes<I>&);
+  template class InodeSearch<I>;                                                                \
+  template NodeRows<I> order_nodes<I>(const DevicePattern<I>&, bool, const DeviceInodes<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -14,7 +14,7 @@ namespace syncfree::cuda {
 ///   before  by step: nodes that begin before it; then count
 ///   begin, column  by node, of which there are count + 1: the nodes that it reads, the nearest last
 ///   levels  of nodes
-template <class I> struct DeviceNodes {
+template <class I> struct DeviceInodes {
   int size = 0;
   I count = 0, entries = 0;
   DeviceArray<I> first, before, begin, column;
@@ -28,14 +28,14 @@ constexpr int largest_node = 3;
 
 /// A search for the largest nodes of which, all taken to be full, there are not many more rows than the triangle has.
 /// When it has been made, a first look is in the queue.
-template <class I> class NodeSearch {
+template <class I> class InodeSearch {
 public:
   ///   stream  in which the triangle is ready
-  NodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream = nullptr);
+  InodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t stream = nullptr);
 
   /// Returns false where even the smallest are too many.
   ///   patience  as of find_levels(); behind it the host finds the levels, which are the same
-  bool find(DeviceNodes<I>* out, std::uint64_t patience = 0) const;
+  bool find(DeviceInodes<I>* out, std::uint64_t patience = 0) const;
 
 private:
   DevicePattern<I> T_;
@@ -59,6 +59,6 @@ template <class I> struct NodeRows {
 constexpr int pairs_of(int size) { return size * (size - 1) / 2; }
 
 /// On the null stream.
-template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceNodes<I>& nodes);
+template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceInodes<I>& nodes);
 
 }  // namespace syncfree::cuda

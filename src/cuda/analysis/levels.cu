@@ -37,7 +37,7 @@ __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid
   for (I k = T.row_begin[i]; k < T.row_begin[i + 1]; ++k)
     highest = max(highest, level_on(grid, T.n, lower, T.column[k]));
   const unsigned own = level_on(grid, T.n, lower, i);
-  if (own != highest + 1) raise(wrong);
+  if (own != highest + 1) set_flag_once(wrong);
   level[i] = own;
 }
 
@@ -52,10 +52,10 @@ __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid
 /// source     Liu et al. 2016 for waiting without levels
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TurnCounter* counter,
+find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCounter* counter,
                        std::uint64_t patience, unsigned* late)
 {
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   const std::size_t step = turn.place * threads_a_block + threadIdx.x;
   bool done = step >= static_cast<std::size_t>(T.n);
   const I i = done ? 0 : static_cast<I>(lower ? step : T.n - 1 - step);
@@ -65,18 +65,18 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TurnCoun
   unsigned highest = 0, turns = 0;
   while (!__all_sync(~0u, done)) {
     unsigned seen = 1;
-    while (!done && left > 0 && (seen = look_at(level + *entry)) != 0) {
+    while (!done && left > 0 && (seen = load_relaxed(level + *entry)) != 0) {
       highest = max(highest, seen);
       --left;
       if (left > 0) entry += lower ? 1 : -1;
     }
     if (!done && left == 0) {
-      tell(level + i, highest + 1);
+      store_relaxed(level + i, highest + 1);
       done = true;
     }
     if (++turns % 64 != 0) continue;
-    if (nanoseconds() - begin > patience) raise(late);
-    if (__any_sync(~0u, look_at(late) != 0)) return;
+    if (nanoseconds() - begin > patience) set_flag_once(late);
+    if (__any_sync(~0u, load_relaxed(late) != 0)) return;
   }
 }
 
@@ -153,7 +153,7 @@ private:
 
   void wait_for_levels()
   {
-    counter_ = DeviceArray<TurnCounter>(1);
+    counter_ = DeviceArray<TicketCounter>(1);
     counter_.fill(0, stream_);
     level_.fill(0, stream_);
     launch(find_levels_by_waiting<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_,
@@ -178,7 +178,7 @@ private:
   const bool can_, guessed_;
   Flag flag_;  ///< a guess is wrong, or it takes too long
   DeviceArray<unsigned> level_, sorted_;
-  DeviceArray<TurnCounter> counter_;
+  DeviceArray<TicketCounter> counter_;
   DeviceArray<I> row_;
   DeviceLevels<I> levels_;
 };

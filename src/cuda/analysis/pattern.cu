@@ -79,7 +79,7 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
   PermutedRows<I> rows{DeviceArray<I>(n + 1), DeviceArray<I>(nnz), DeviceArray<I>(nnz)};
   launch(measure_rows<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, pattern.n, pattern.row_begin, order,
                                                                            rows.begin.data());
-  add_up(rows.begin);
+  exclusive_sum_in_place(rows.begin);
   if (n == 0) return rows;
   const DeviceArray<I> place = renumber ? places_in(pattern.n, order) : DeviceArray<I>();
   launch(move_rows<I>, {warps_for(pattern.n), threads_a_block}, pattern, source, order, place.data(), turn,

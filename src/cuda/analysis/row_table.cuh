@@ -29,11 +29,11 @@ template <class I> struct RowTables {
   {
     const std::size_t begin = tile * size;
     unsigned at = home_of(wanted, size);
-    for (unsigned turn = 0; turn < size && look_at(full) == 0; ++turn, at = (at + 1) & (size - 1)) {
+    for (unsigned turn = 0; turn < size && load_relaxed(full) == 0; ++turn, at = (at + 1) & (size - 1)) {
       const I seen = claim(row + begin + at, wanted);
       if (seen != I(-1) && seen != wanted) continue;
-      fetch_min_relaxed(first + begin + at, place);
-      if (seen == I(-1) && fetch_add_relaxed(count + tile, 1u) >= most) raise(full);
+      atomic_min(first + begin + at, place);
+      if (seen == I(-1) && atomic_add(count + tile, 1u) >= most) set_flag_once(full);
       return;
     }
   }

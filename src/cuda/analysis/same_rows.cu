@@ -34,16 +34,16 @@ __global__ void compare_with_factor(DevicePattern<I> L, DevicePattern<I> U, Devi
     if (place > lower) wanted = U.column[U.row_begin[i] + place - lower - 1];
     same = A.column[k] == wanted;
   }
-  if (!same) raise(differs);
+  if (!same) set_flag_once(differs);
 }
 
 /// A thread a row offset and an entry.
-template <class I> __global__ void compare_with_kept(KeptRowsView<I> kept, DevicePattern<I> A, unsigned* differs)
+template <class I> __global__ void compare_with_kept(PatternCopyView<I> kept, DevicePattern<I> A, unsigned* differs)
 {
   const std::size_t k = this_thread();
   const bool offset_differs = k <= static_cast<std::size_t>(A.n) && kept.row_begin[k] != A.row_begin[k];
   const bool column_differs = k < static_cast<std::size_t>(A.nnz) && kept.column(k) != A.column[k];
-  if (offset_differs || column_differs) raise(differs);
+  if (offset_differs || column_differs) set_flag_once(differs);
 }
 
 template <class I> __global__ void copy_to_words(std::size_t count, const I* column, std::uint32_t* word)
@@ -54,7 +54,7 @@ template <class I> __global__ void copy_to_words(std::size_t count, const I* col
 
 }  // namespace
 
-template <class I> DeviceKeptRows<I>::DeviceKeptRows(RowsThere<I> rows)
+template <class I> DevicePatternCopy<I>::DevicePatternCopy(PatternOnDevice<I> rows)
 {
   const DevicePattern<I>& A = rows.pattern;
   const std::size_t n = static_cast<std::size_t>(A.n), nnz = static_cast<std::size_t>(A.nnz);
@@ -69,11 +69,11 @@ template <class I> DeviceKeptRows<I>::DeviceKeptRows(RowsThere<I> rows)
 }
 
 template <class I>
-bool has_same_rows(const DeviceFactorPattern<I>& pattern, const KeptRowsView<I>& kept, const PatternView<I>& A,
+bool has_same_rows(const DeviceFactorPattern<I>& pattern, const PatternCopyView<I>& kept, const PatternView<I>& A,
                    const PatternView<I>& on_device, cudaStream_t stream)
 {
   if (A.n == 0) return true;
-  const RowsThere<I> rows(A, on_device);
+  const PatternOnDevice<I> rows(A, on_device);
   const std::size_t n = static_cast<std::size_t>(A.n);
   const Flag differs(stream);
   if (kept.row_begin) {
@@ -87,8 +87,8 @@ bool has_same_rows(const DeviceFactorPattern<I>& pattern, const KeptRowsView<I>&
 }
 
 #define INSTANTIATE(I)                                                                                         \
-  template class DeviceKeptRows<I>;                                                                            \
-  template bool has_same_rows<I>(const DeviceFactorPattern<I>&, const KeptRowsView<I>&, const PatternView<I>&, \
+  template class DevicePatternCopy<I>;                                                                            \
+  template bool has_same_rows<I>(const DeviceFactorPattern<I>&, const PatternCopyView<I>&, const PatternView<I>&, \
                                  const PatternView<I>&, cudaStream_t);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

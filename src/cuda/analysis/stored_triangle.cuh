@@ -19,16 +19,17 @@ namespace syncfree::cuda {
 template <class V, class I> struct StoredView {
   I n;
   const I *begin, *column, *row;
-  const Number<V> *value, *inverse_diagonal;
+  const DeviceScalar<V> *value, *inverse_diagonal;
 };
 
 /// to[k] = from[source[k]], rounded to V, or `other` where the source is negative
 template <class T, class V, class I>
-__global__ void take_numbers(std::size_t count, const I* source, const Number<T>* from, int other, Number<V>* to)
+__global__ void gather_values(std::size_t count, const I* source, const DeviceScalar<T>* from, int other,
+                              DeviceScalar<V>* to)
 {
-  using R = decltype(real_of(Number<V>(0)));
+  using R = decltype(real_of(DeviceScalar<V>(0)));
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = source[k] < 0 ? Number<V>(static_cast<R>(other)) : Number<V>(from[source[k]]);
+  if (k < count) to[k] = source[k] < 0 ? DeviceScalar<V>(static_cast<R>(other)) : DeviceScalar<V>(from[source[k]]);
 }
 
 /// Fills all of `to` by take_numbers.
@@ -36,8 +37,8 @@ template <class T, class V, class I>
 void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
 {
   if (to.empty()) return;
-  launch(take_numbers<T, V, I>, {blocks_for(to.size(), 256), 256, 0, stream}, to.size(), source, numbers(from), other,
-                                                                         numbers(to.data()));
+  launch(gather_values<T, V, I>, {blocks_for(to.size(), 256), 256, 0, stream}, to.size(), source, as_device(from),
+         other, as_device(to.data()));
 }
 
 /// Rows by level.
@@ -78,8 +79,8 @@ public:
   I n() const { return static_cast<I>(row_.size()); }
   StoredView<V, I> view() const
   {
-    return {n(),         rows_.begin.data(), rows_.column.data(), row_.data(), numbers(value_.data()),
-            inverse_diagonal_.empty() ? nullptr : numbers(inverse_diagonal_.data())};
+    return {n(),         rows_.begin.data(), rows_.column.data(), row_.data(), as_device(value_.data()),
+            inverse_diagonal_.empty() ? nullptr : as_device(inverse_diagonal_.data())};
   }
   std::size_t plan_bytes() const
   {

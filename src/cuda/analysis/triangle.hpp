@@ -13,8 +13,8 @@
 
 namespace syncfree::cuda {
 
-class Captures;
-template <class I> class Merging;
+class CapturedSolves;
+template <class I> class MergePlanner;
 
 /// A triangle that a solver is made for. Patterns and levels that are wanted in host memory are copied or found when
 /// they are first asked for.
@@ -37,13 +37,13 @@ public:
   const I* source = nullptr;
   DevicePattern<I> on_device = {};                 ///< or empty
   const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr
-  const DeviceNodes<I>* nodes = nullptr;           ///< nullptr: none, or nobody looked
-  Merging<I>* merging = nullptr;                   ///< for a plan of `merged`, or nullptr
+  const DeviceInodes<I>* nodes = nullptr;           ///< nullptr: none, or nobody looked
+  MergePlanner<I>* merging = nullptr;                   ///< for a plan of `merged`, or nullptr
   PermutedRows<I>* by_level = nullptr;             ///< rows by level, for who needs them first; or nullptr
   Grid<I> grid = {};    ///< no star's where nobody looked
   Grid<I> grid_of_nodes = {};
-  std::int64_t reach = -1;  ///< typical_reach(); -1: nobody looked
-  Captures* captures = nullptr;  ///< of the object that the solver is for, or nullptr
+  std::int64_t reach = -1;  ///< typical_row_bandwidth(); -1: nobody looked
+  CapturedSolves* captures = nullptr;  ///< of the object that the solver is for, or nullptr
   TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
 
   /// Its pattern in host memory, where that is known.

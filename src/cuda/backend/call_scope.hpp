@@ -78,12 +78,12 @@ template <class T> struct Copies {
 };
 
 /// Where the arrays of the calls to come are, and what is asked before a call and behind it.
-class Calls {
+class CallScope {
 public:
   /// Turned away while a call is under way, which that call or the next then reports.
   void use(Memory memory, void* stream)
   {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone()) {
       disturbed_ = true;
       return;
@@ -97,14 +97,14 @@ public:
   /// Of the kernels of plans that are made from now on, in seconds; in a body of in_order().
   void limit_waits(double seconds) { watch_->set_limit(seconds); }
 
-  Captures& captures() { return captures_; }
-  const Captures& captures() const { return captures_; }
+  CapturedSolves& captures() { return captures_; }
+  const CapturedSolves& captures() const { return captures_; }
 
   /// By one thread at a time: reports another one, and replays that were void, before anything is done. Else the body's
   /// answer.
   template <class Body> Status alone(Body body)
   {
-    const Busy::Call call(&busy_);
+    const CallGuard::Call call(&busy_);
     if (!call.alone() || disturbed_.exchange(false)) return failed(Code::busy);
     const Status stale = captures_.look();
     return stale.ok() ? body() : stale;
@@ -176,9 +176,9 @@ private:
   template <class Body> Status watched(Body body)
   {
     Status status = in_order_or_captured([&]() -> Status {
-      if (!watch_) watch_ = std::make_shared<WaitWatch>();
+      if (!watch_) watch_ = std::make_shared<WaitMonitor>();
       if (watch_->has_failed()) return watch_->take_failure(stream_);
-      const WaitWatch::Use use(watch_);
+      const WaitMonitor::Use use(watch_);
       return body();
     });
     const bool failed_now = watch_ && watch_->has_failed() && status.code != Code::wait_expired;
@@ -209,9 +209,9 @@ private:
   Memory memory_ = Memory::host;
   cudaStream_t stream_ = nullptr;
   StreamOrder order_;
-  std::shared_ptr<WaitWatch> watch_;  ///< when first needed: it touches the device
-  Captures captures_;
-  Busy busy_;
+  std::shared_ptr<WaitMonitor> watch_;  ///< when first needed: it touches the device
+  CapturedSolves captures_;
+  CallGuard busy_;
   std::atomic<bool> disturbed_{false};
 };
 

@@ -23,19 +23,19 @@ namespace syncfree {
 namespace cuda {
 namespace {
 
-template <class T, class I> class Implementation : public CudaPreconditioner<T, I> {
+template <class T, class I> class DevicePreconditioner : public CudaPreconditioner<T, I> {
 public:
   /// Graphs may hold solves that were captured.
-  ~Implementation() override { calls_.captures().keep_behind(std::move(analysis_)); }
+  ~DevicePreconditioner() override { calls_.captures().keep_behind(std::move(analysis_)); }
 
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   {
-    return analyse_there(A, {}, symbolic, options);
+    return analyse_on_device(A, {}, symbolic, options);
   }
 
-  Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
+  Status analyse_on_device(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
                        const SolverOptions& options) override
   {
     return calls_.alone([&] {
@@ -56,9 +56,9 @@ public:
     });
   }
 
-  Status has_pattern(PatternView<I> A, bool* same) override { return has_pattern_there(A, {}, same); }
+  Status has_pattern(PatternView<I> A, bool* same) override { return has_pattern_on_device(A, {}, same); }
 
-  Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) override
+  Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) override
   {
     *same = false;
     if (!analysis_) return {};
@@ -90,7 +90,7 @@ public:
       const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
       const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
       if (!whole) prepare_transposes();
-      const Which first = whole ? lower : upper_transposed, second = whole ? upper : lower_transposed;
+      const TriangleIndex first = whole ? lower : upper_transposed, second = whole ? upper : lower_transposed;
       const bool together = columns.count > 1 && calls_.on_device() && n() > 0 &&
                             analysis_->solver[first]->takes_columns();
       if (together) prepare_columns(first, second);
@@ -197,7 +197,7 @@ private:
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
     a.bad_root = -2;
     A.value = calls_.values(&a.copies, A.value, a.nnz);
-    const RefreshOfPair<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
+    const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
     const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
     if (status.ok()) {
@@ -212,7 +212,7 @@ private:
   /// Which graphs may hold.
   void give_up_analysis()
   {
-    Captures& captures = calls_.captures();
+    CapturedSolves& captures = calls_.captures();
     factored_ = false;
     captures.make_void();
     captures.take_numbers_away(stream());
@@ -228,7 +228,8 @@ private:
   /// have been for lack of memory, for everybody.
   static Status end_analysis(bool succeeded)
   {
-    if (MemoryPool* pool = MemoryPool::of_device()) SYNCFREE_CUDA(succeeded ? pool->free_left() : pool->give_back());
+    if (MemoryPool* pool = MemoryPool::of_device())
+      SYNCFREE_CUDA(succeeded ? pool->flush_deferred_frees() : pool->trim());
     return {};
   }
 
@@ -261,36 +262,36 @@ private:
     }
   }
 
-  void refresh_in_turn(std::initializer_list<Which> some)
+  void refresh_in_turn(std::initializer_list<TriangleIndex> some)
   {
-    for (const Which which : some)
+    for (const TriangleIndex which : some)
       if (analysis_->solver[which]) refresh_solver(which);
   }
 
-  void refresh_solver(Which which)
+  void refresh_solver(TriangleIndex which)
   {
     analysis_->solver[which]->refresh(numbers(which), inverse_pivot(), stream());
   }
 
   /// Of the factor that this solver solves with.
-  const T* numbers(Which which) const
+  const T* numbers(TriangleIndex which) const
   {
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
     return (which == lower || which == lower_transposed ? f.lower() : f.upper()).data();
   }
 
-  void run(Which which, const T* b, T* x, bool conjugate)
+  void run(TriangleIndex which, const T* b, T* x, bool conjugate)
   {
     analysis_->solver[which]->solve(b, x, conjugate, stream());
   }
 
-  void run_next(Which which, const T* b, T* x, bool conjugate)
+  void run_next(TriangleIndex which, const T* b, T* x, bool conjugate)
   {
     analysis_->solver[which]->solve_next(b, x, conjugate, stream());
   }
 
   /// A whole solve of one column; transposed ones use the orders the other way round.
-  void both(Which first, Which second, const T* b, T* x, bool conjugate)
+  void both(TriangleIndex first, TriangleIndex second, const T* b, T* x, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
     if (first == lower && a.pair) return a.pair->solve(b, x, conjugate, stream());
@@ -309,14 +310,14 @@ private:
 
   static constexpr int most_columns = 32;  ///< that are solved at once
 
-  void prepare_columns(Which first, Which second)
+  void prepare_columns(TriangleIndex first, TriangleIndex second)
   {
-    for (const Which which : {first, second})
+    for (const TriangleIndex which : {first, second})
       if (analysis_->solver[which]->prepare_columns()) refresh_solver(which);
   }
 
   /// The same of several columns: by way of the work space where there are orders, or as solvers cannot work in place.
-  void both(const DeviceColumns<T>& v, Which first, Which second, bool conjugate)
+  void both(const DeviceColumns<T>& v, TriangleIndex first, TriangleIndex second, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
     auto &before = *a.solver[first], &behind = *a.solver[second];
@@ -409,7 +410,7 @@ private:
   cudaStream_t stream() const { return calls_.stream(); }
   const T* inverse_pivot() const { return analysis_->factorization->inverse_pivot().data(); }
 
-  Calls calls_;
+  CallScope calls_;
   std::unique_ptr<Analysis<T, I>> analysis_;
   bool factored_ = false;
 };
@@ -419,7 +420,7 @@ private:
 
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner()
 {
-  return std::make_unique<cuda::Implementation<T, I>>();
+  return std::make_unique<cuda::DevicePreconditioner<T, I>>();
 }
 
 bool has_cuda_device(std::string* why)

@@ -7,10 +7,10 @@
 
 namespace syncfree::cuda {
 
-template <class T, class I> class RefreshOfPair {
+template <class T, class I> class PairUpdate {
 public:
   /// lower, upper, inverse_pivot: of the factor, in the order that `source` of the solvers' triangles counts in
-  RefreshOfPair(DeviceSolver<T, I>* L, DeviceSolver<T, I>* U, const T* lower, const T* upper, const T* inverse_pivot,
+  PairUpdate(DeviceSolver<T, I>* L, DeviceSolver<T, I>* U, const T* lower, const T* upper, const T* inverse_pivot,
                 cudaStream_t stream)
       : L_(L), U_(U), lower_(lower), upper_(upper), inverse_pivot_(inverse_pivot), stream_(stream)
   {
@@ -20,7 +20,7 @@ public:
   void begin() const
   {
     if (!L_->refreshes_slowly()) return begin_in(stream_);
-    Branch beside(stream_);
+    ForkedStream beside(stream_);
     begin_in(beside.get());
     beside.join();
   }

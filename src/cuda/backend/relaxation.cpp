@@ -25,10 +25,10 @@ public:
   Status analyse(PatternView<I> A, const std::vector<I>& node_begin, const SolverOptions& options) override
   {
     if (!node_begin.empty()) return failed(Code::invalid_argument, "nodes are relaxed on the host only");
-    return analyse_there(A, {}, options);
+    return analyse_on_device(A, {}, options);
   }
 
-  Status analyse_there(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) override
+  Status analyse_on_device(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) override
   {
     return calls_.run([&] {
       give_up_analysis();
@@ -51,10 +51,10 @@ public:
   Status has_pattern(PatternView<I> A, const std::vector<I>& node_begin, bool* same) override
   {
     *same = false;
-    return node_begin.empty() ? has_pattern_there(A, {}, same) : Status();
+    return node_begin.empty() ? has_pattern_on_device(A, {}, same) : Status();
   }
 
-  Status has_pattern_there(PatternView<I> A, PatternView<I> on_device, bool* same) override
+  Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) override
   {
     *same = false;
     if (!analysis_) return {};
@@ -75,7 +75,7 @@ public:
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());
       if (bad.not_finite >= 0) return not_finite_in_matrix(bad.not_finite);
-      const RefreshOfPair<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(),
+      const PairUpdate<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(),
                                         values_->upper(), values_->inverse_pivot(), calls_.stream());
       begin_refresh(&a, refresh);
       refresh.end();
@@ -122,7 +122,7 @@ private:
   /// Which graphs may hold.
   void give_up_analysis()
   {
-    Captures& captures = calls_.captures();
+    CapturedSolves& captures = calls_.captures();
     has_numbers_ = false;
     captures.make_void();
     captures.take_numbers_away(calls_.stream());
@@ -167,10 +167,10 @@ private:
     solve(upper, work(), x);
   }
 
-  void solve(Which which, const T* b, T* x) { analysis_->solver[which]->solve(b, x, false, calls_.stream()); }
+  void solve(TriangleIndex which, const T* b, T* x) { analysis_->solver[which]->solve(b, x, false, calls_.stream()); }
   T* work() const { return analysis_->work.data(); }
 
-  Calls calls_;
+  CallScope calls_;
   std::unique_ptr<Analysis<T, I>> analysis_;
   std::unique_ptr<SweepValues<T, I>> values_;  ///< refers to the analysis
   DeviceArray<T> rest_;

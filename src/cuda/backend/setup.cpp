@@ -30,14 +30,14 @@ namespace syncfree::cuda {
 namespace {
 
 /// All at once; throws what the first of them has thrown.
-void at_once(int threads, const std::vector<std::function<void()>>& works)
+void parallel_invoke(int threads, const std::vector<std::function<void()>>& works)
 {
   std::vector<Status> status(works.size());
   int device;
   SYNCFREE_CUDA(cudaGetDevice(&device));
-  const std::shared_ptr<WaitWatch> watch = WaitWatch::at_hand();
+  const std::shared_ptr<WaitMonitor> watch = WaitMonitor::at_hand();
   for_parts(threads, works.size(), [&](std::size_t t) {
-    const WaitWatch::Use use(watch);
+    const WaitMonitor::Use use(watch);
     try {
       SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
       works[t]();
@@ -51,7 +51,8 @@ void at_once(int threads, const std::vector<std::function<void()>>& works)
 
 ///   strategy  nullptr: what was chosen
 template <class T, class I>
-void make_solver(Which which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a, const char* strategy = nullptr)
+void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a,
+                 const char* strategy = nullptr)
 {
   SolverOptions chosen = a->options;
   chosen.strategy = strategy ? strategy : a->choice.strategy;
@@ -142,7 +143,7 @@ private:
     const bool may_be_star = wants_tiles() && few_threads() > 1 && a_.nnz / 7 <= task_.A.n;
     const Grid<I> grid = may_be_star ? find_grid(task_.A, true) : Grid<I>();
     if (grid.star) {
-      at_once(few_threads(), {[&] { was_split_ = split_on_device(); }, [&] { choose_tiles(grid); }});
+      parallel_invoke(few_threads(), {[&] { was_split_ = split_on_device(); }, [&] { choose_tiles(grid); }});
     } else {
       was_split_ = split_on_device();
       choose_tiles(grid_of_L_);
@@ -154,7 +155,7 @@ private:
   {
     a_.made.kind = task_.symbolic.kind;
     a_.made.n = task_.A.n;
-    RowsThere<I> rows(task_.A, task_.on_device);
+    PatternOnDevice<I> rows(task_.A, task_.on_device);
     if (!split(a_.made.kind, rows.pattern, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
     if (a_.made.kind == Kind::icc) keep(std::move(rows));
     make_triangles();
@@ -164,14 +165,14 @@ private:
 
   /// Where L and U are not the rows of A, to tell whether a matrix has these; and for the shift that makes positive
   /// definite, which looks at whole rows, and which IC asks for as a rule.
-  void keep(RowsThere<I> rows) { kept_rows_ = DeviceKeptRows<I>(std::move(rows)); }
+  void keep(PatternOnDevice<I> rows) { kept_rows_ = DevicePatternCopy<I>(std::move(rows)); }
 
   Status make_on_host()
   {
     Status status = check_pattern(task_.A, a_.options.threads);
     if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, a_.options.threads);
     if (!status.ok()) return status;
-    if (task_.A.n > 0) keep(RowsThere<I>(task_.A, task_.on_device));
+    if (task_.A.n > 0) keep(PatternOnDevice<I>(task_.A, task_.on_device));
     a_.pattern = upload(a_.made, task_.A);
     make_triangles();
     L_->show(a_.made.lower());
@@ -211,7 +212,7 @@ private:
     const Stream for_L, for_U, for_nodes_of_L, for_nodes_of_U;
     L_->grid = grid_of_L_, U_->grid = grid_of_U_;
     LevelSearch<I> of_L(L_->on_device, true, L_->grid, for_L.get()), of_U(U_->on_device, false, U_->grid, for_U.get());
-    std::optional<NodeSearch<I>> nodes_of_L, nodes_of_U;
+    std::optional<InodeSearch<I>> nodes_of_L, nodes_of_U;
     if (wants_nodes()) {
       nodes_of_L.emplace(L_->on_device, true, for_nodes_of_L.get());
       nodes_of_U.emplace(U_->on_device, false, for_nodes_of_U.get());
@@ -230,7 +231,7 @@ private:
     const auto take = [](bool has, LevelSearch<I>* search, const DeviceTriangle<I>& triangle) {
       return has ? search->take() : upload(triangle.levels());
     };
-    at_once(has_L || has_U ? 1 : a_.options.threads, {[&] { a_.lower_levels = take(has_L, of_L, *L_); },
+    parallel_invoke(has_L || has_U ? 1 : a_.options.threads, {[&] { a_.lower_levels = take(has_L, of_L, *L_); },
                                                       [&] { upper_levels_ = take(has_U, of_U, *U_); }});
     L_->device_levels = &a_.lower_levels, U_->device_levels = &upper_levels_;
     a_.levels = {a_.lower_levels.count, upper_levels_.count};
@@ -244,7 +245,7 @@ private:
     return wanted && !L_->grid.star && longest() <= longest_row;
   }
 
-  void find_nodes(const NodeSearch<I>& search, DeviceTriangle<I>* triangle, DeviceNodes<I>* nodes)
+  void find_nodes(const InodeSearch<I>& search, DeviceTriangle<I>* triangle, DeviceInodes<I>* nodes)
   {
     if (!search.find(nodes)) return;
     triangle->nodes = nodes;
@@ -296,7 +297,7 @@ private:
     if (a_.choice.strategy != "courier") return;
     for (DeviceTriangle<I>* triangle : {&*L_, &*U_})
       if (tile_.time == 0 || !triangle->grid.star)
-        triangle->reach = typical_reach(rows_of(*triangle), triangle->lower);
+        triangle->reach = typical_row_bandwidth(rows_of(*triangle), triangle->lower);
   }
 
   std::vector<std::string> candidates()
@@ -347,9 +348,9 @@ private:
     a_.choice.strategy = name;
     const auto begin = Clock::now();
     find_reaches();
-    at_once(a_.options.threads,
+    parallel_invoke(a_.options.threads,
             {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); }});
-    const RefreshOfPair<T, I> refresh(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
+    const PairUpdate<T, I> refresh(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
                                       v.inverse_pivot.data(), nullptr);
     refresh.begin();
     refresh.end();
@@ -395,7 +396,7 @@ private:
   void make_solvers()
   {
     find_reaches();
-    at_once(threads_of_plans(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
+    parallel_invoke(threads_of_plans(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
                                  [&] { make_factorization(); }});
   }
 
@@ -459,7 +460,7 @@ private:
   /// What is found is for the plans, too. Meanwhile the factorization is made.
   MergeForecast foresee_merging()
   {
-    a_.merging = std::make_unique<MergingOfPair<I>>();
+    a_.merging = std::make_unique<MergePlannerPair<I>>();
     begin_merging(&*L_, &a_.merging->lower_rows, &a_.merging->lower);
     begin_merging(&*U_, &a_.merging->upper_rows, &a_.merging->upper);
     make_factorization();
@@ -467,7 +468,7 @@ private:
   }
 
   /// Of rows by level, unless there are so many that to bring them in that order takes longer than to look at a few.
-  void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<Merging<I>>* merging)
+  void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<MergePlanner<I>>* merging)
   {
     constexpr I many_rows = 1 << 19;
     const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options) : rule_of<T, I>(a_.options);
@@ -506,9 +507,9 @@ private:
   bool plans_courier_ = true;  ///< no plan of it has failed
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
-  DeviceNodes<I> lower_nodes_, upper_nodes_;
+  DeviceInodes<I> lower_nodes_, upper_nodes_;
   std::optional<bool> regular_, plans_nodes_;
-  DeviceKeptRows<I> kept_rows_;  ///< of A, for the factorization, or empty
+  DevicePatternCopy<I> kept_rows_;  ///< of A, for the factorization, or empty
   Grid<I> grid_of_L_ = {}, grid_of_U_ = {};
   TileChoice tile_;
 };
@@ -521,7 +522,7 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
   return status.ok() ? Analyser<T, I>(task, a).run() : status;
 }
 
-template <class I> MergeForecast MergingOfPair<I>::forecast()
+template <class I> MergeForecast MergePlannerPair<I>::forecast()
 {
   MergeForecast of_L, of_U;
   const bool known = lower->forecast(&of_L);
@@ -529,7 +530,7 @@ template <class I> MergeForecast MergingOfPair<I>::forecast()
   return known ? of_L : MergeForecast();
 }
 
-template <class I> void MergingOfPair<I>::begin_plans()
+template <class I> void MergePlannerPair<I>::begin_plans()
 {
   if (std::exchange(begun, true)) return;
   lower->begin_groups();
@@ -538,7 +539,7 @@ template <class I> void MergingOfPair<I>::begin_plans()
   upper->begin_columns();
 }
 
-template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshOfPair<T, I>& solvers)
+template <class T, class I> void begin_refresh(Analysis<T, I>* a, const PairUpdate<T, I>& solvers)
 {
   if (a->merging) a->merging->begin_plans();
   solvers.begin();
@@ -547,7 +548,8 @@ template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshO
 
 /// By the strategy of the analysis. `courier` may have tiles for L and U but none for their transposes, which are found
 /// to be needed in the middle of a solve.
-template <class T, class I> void make_transposed(Which which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
+template <class T, class I>
+void make_transposed(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
 {
   try {
     make_solver(which, triangle, a);
@@ -567,7 +569,7 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
   lower_one.captures = upper_one.captures = a->captures;
   try {
-    at_once(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },
+    parallel_invoke(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },
                                  [&] { make_transposed(lower_transposed, upper_one, a); }});
     make_work(a);
   } catch (...) {
@@ -579,7 +581,7 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
 
 #define INSTANTIATE(T, I)                                                      \
   template Status make_analysis<T, I>(const Task<I>&, Analysis<T, I>*); \
-  template void begin_refresh<T, I>(Analysis<T, I>*, const RefreshOfPair<T, I>&); \
+  template void begin_refresh<T, I>(Analysis<T, I>*, const PairUpdate<T, I>&); \
   template void make_transposes<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

@@ -20,14 +20,14 @@
 
 namespace syncfree::cuda {
 
-enum Which { lower, upper, lower_transposed, upper_transposed };
+enum TriangleIndex { lower, upper, lower_transposed, upper_transposed };
 
 /// What was found of merging L's levels and U's, for the first plans of their solvers; and their rows by level, until
 /// solvers take them.
-template <class I> struct MergingOfPair {
+template <class I> struct MergePlannerPair {
   PermutedRows<I> lower_rows, upper_rows;
   DeviceLevels<I> upper_levels;  ///< when the analysis has ended
-  std::optional<Merging<I>> lower, upper;
+  std::optional<MergePlanner<I>> lower, upper;
 
   bool begun = false;
 
@@ -45,7 +45,7 @@ template <class T, class I> struct Analysis {
   Choice choice;
   LevelCounts levels;
   std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< where the task asks for one
-  std::unique_ptr<MergingOfPair<I>> merging;                  ///< until solvers that ask for it have planned
+  std::unique_ptr<MergePlannerPair<I>> merging;                  ///< until solvers that ask for it have planned
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
   std::unique_ptr<PairSolver<T>> pair;  ///< of L's and U's in the natural order, where one launch is faster than two
   DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
@@ -54,7 +54,7 @@ template <class T, class I> struct Analysis {
   bool interleaves = true;  ///< false: there was no memory for interleaved numbers between L and U
   Copies<T> copies;
   PivotReport pivots;
-  Captures* captures = nullptr;    ///< of the object that has it
+  CapturedSolves* captures = nullptr;    ///< of the object that has it
   std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, those of other preconditioners too
   std::size_t peak_bytes = 0;      ///< beyond them, up to the first refresh; 0: not yet
   I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
@@ -72,7 +72,7 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
 
 /// The first part of new numbers for the solvers of L and of U; before the first ones their plans are ended, while the
 /// device is at what is in the queue.
-template <class T, class I> void begin_refresh(Analysis<T, I>* a, const RefreshOfPair<T, I>& solvers);
+template <class T, class I> void begin_refresh(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
 
 /// The solvers of the transposed triangles, without numbers.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);
@@ -83,7 +83,7 @@ template <class T, class I>
 bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternView<I>& on_device,
                 cudaStream_t stream)
 {
-  const KeptRowsView<I> kept = a.factorization ? a.factorization->rows() : KeptRowsView<I>();
+  const PatternCopyView<I> kept = a.factorization ? a.factorization->rows() : PatternCopyView<I>();
   return A.n == a.pattern.n && A.nnz() == a.nnz && has_same_rows(a.pattern, kept, A, on_device, stream);
 }
 

@@ -43,7 +43,7 @@ private:
 
 }  // namespace
 
-Captures::~Captures()
+CapturedSolves::~CapturedSolves()
 {
   if (word_ && any()) {
     try {
@@ -57,7 +57,7 @@ Captures::~Captures()
   holds_.keep_behind(std::move(word_));
 }
 
-void Captures::make_word()
+void CapturedSolves::make_word()
 {
   const Unrecorded meanwhile;
   auto made = std::make_shared<Word>();
@@ -67,7 +67,7 @@ void Captures::make_word()
   word_ = std::move(made);
 }
 
-void Captures::tell_replays(unsigned long long valid, cudaStream_t stream)
+void CapturedSolves::tell_replays(unsigned long long valid, cudaStream_t stream)
 {
   has_numbers_ = valid != 0;
   if (!word_) return;
@@ -75,7 +75,7 @@ void Captures::tell_replays(unsigned long long valid, cudaStream_t stream)
   else word_.reset();
 }
 
-void Captures::end_captured(const CapturedOutput& output, cudaStream_t stream)
+void CapturedSolves::end_captured(const CapturedOutput& output, cudaStream_t stream)
 {
   if (output.rows == 0) return;
   if (!word_) make_word();
@@ -88,7 +88,7 @@ void Captures::end_captured(const CapturedOutput& output, cudaStream_t stream)
           output.columns);
 }
 
-Status Captures::look()
+Status CapturedSolves::look()
 {
   if (!word_ || word_->told.get() == 0) return {};
   word_->told.set(0);

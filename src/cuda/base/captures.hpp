@@ -27,10 +27,10 @@ struct CapturedOutput {
 };
 
 /// Of one object. Throws Failure and std::bad_alloc.
-class Captures {
+class CapturedSolves {
 public:
-  Captures() = default;
-  ~Captures();
+  CapturedSolves() = default;
+  ~CapturedSolves();
 
   /// Changes exactly where earlier captures become void.
   std::uint64_t generation() const { return generation_; }
@@ -66,14 +66,14 @@ private:
   /// Lives as long as graphs that refer to it.
   struct Word {
     DeviceArray<unsigned long long> valid{1};  ///< generation + 1 of the numbers; 0: there are none
-    HostWord told;                             ///< not 0: a void solve was replayed
+    MappedWord told;                             ///< not 0: a void solve was replayed
   };
 
   unsigned long long valid() const { return generation_ + 1; }
   void make_word();
   void tell_replays(unsigned long long valid, cudaStream_t stream);
 
-  GraphHolds holds_;
+  GraphRetention holds_;
   std::shared_ptr<Word> word_;  ///< from the first capture on
   std::uint64_t generation_ = 0, last_captured_ = 0;
   bool has_numbers_ = false;

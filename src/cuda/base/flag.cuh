@@ -8,9 +8,9 @@
 namespace syncfree::cuda {
 
 /// By any thread at any time. Who finds it raised leaves it alone: writes of many to one place queue up.
-inline __device__ void raise(unsigned* flag)
+inline __device__ void set_flag_once(unsigned* flag)
 {
-  if (look_at(flag) == 0) tell(flag, 1);
+  if (load_relaxed(flag) == 0) store_relaxed(flag, 1);
 }
 
 class Flag {

@@ -39,14 +39,14 @@ inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
 }
 
 /// Are the levels so wide, of rows so long, that a look for all that is missing keeps the cache of the device busy?
-inline bool crowds_levels(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
+inline bool polling_saturates_l2(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
 
 constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 
 /// For rows of about the mean length.
 inline int choose_lanes_for_mean(const Granularity& g)
 {
-  if (crowds_levels(g)) return g.longest <= 8 * level_order_batch ? 8 : 16;
+  if (polling_saturates_l2(g)) return g.longest <= 8 * level_order_batch ? 8 : 16;
   if (g.entries_a_row > 16 && g.rows_a_level < 64) return 32;
   if (g.entries_a_row <= 5 || (g.entries_a_row <= 8 && g.rows_a_level >= 2000)) return 1;
   return g.entries_a_row <= 12 && g.rows_a_level < 256 ? 8 : 4;
@@ -91,7 +91,7 @@ inline std::size_t memory_of_blocks(unsigned blocks)
 
 /// The same for blocks of `threads` where eight levels fit without a second one, else 0: who waits for a later level
 /// only disturbs.
-inline std::size_t memory_against_crowding(const Granularity& g, int lanes, int threads)
+inline std::size_t occupancy_limit_bytes(const Granularity& g, int lanes, int threads)
 {
   return eight_levels_fit(g, lanes, threads) ? memory_of_blocks(1) : 0;
 }
@@ -131,7 +131,7 @@ inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double en
 /// for by others.
 inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
 {
-  if (!crowds_levels(g)) return choose_blocks(g, lanes, enough_levels);
+  if (!polling_saturates_l2(g)) return choose_blocks(g, lanes, enough_levels);
   if (levels_that_fit(g, lanes, 128) >= 2) return {128, 1};
   const auto threads = 32 * std::llround(1 / levels_that_fit(g, lanes, 4 * 32));  // of each block
   if (threads > level_order_threads) return {};

@@ -7,11 +7,11 @@
 
 namespace syncfree::cuda {
 
-class Recording {
+class GraphRecording {
 public:
-  Recording() = default;
-  Recording(const Recording&) = delete;
-  ~Recording()
+  GraphRecording() = default;
+  GraphRecording(const GraphRecording&) = delete;
+  ~GraphRecording()
   {
     if (graph_) (void)cudaGraphExecDestroy(graph_);
   }
@@ -22,7 +22,7 @@ public:
   template <class Body> void make(const Body& body)
   {
     const Stream own;
-    const MemoryPool::Keeping all;
+    const MemoryPool::CaptureGuard all;
     cudaGraph_t graph = nullptr;
     SYNCFREE_CUDA(cudaStreamBeginCapture(own.get(), cudaStreamCaptureModeThreadLocal));
     try {

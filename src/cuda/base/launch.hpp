@@ -26,13 +26,13 @@ inline bool launches_can_overlap()
 }
 inline bool launches_have_clusters() { return launches_can_overlap(); }
 
-/// Blocks of a cluster, which run at the same time and meet (ready.cuh, meet_cluster()): at most, where they are small.
+/// Blocks of a cluster, which run at the same time and meet (ready.cuh, cluster_sync()): at most, where they are small.
 inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }
 
 /// The same for blocks as large as that place's, `most` at most: more than 8 are not had everywhere. Only what a kernel
 /// was asked for here may it be launched with.
 template <class... Parameters>
-unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place,
+unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters place,
                                 unsigned most = most_blocks_of_cluster())
 {
   if (!launches_have_clusters()) return 1;
@@ -53,7 +53,7 @@ unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchPlace place
 /// a counter of their own, and graphs go on with those that they have captured.
 template <class Mail> class ClusterLaunches {
 public:
-  ///   name  as in LaunchCounter
+  ///   name  as in TicketCounterMemory
   ClusterLaunches(std::size_t places, const char* name)
       : places_(places), name_(name), planned_(std::make_unique<Place>(places, name))
   {
@@ -77,7 +77,7 @@ public:
 private:
   struct Place {
     Mail mailbox;
-    LaunchCounter counter;
+    TicketCounterMemory counter;
 
     Place(std::size_t places, const char* name) : mailbox(places), counter(name)
     {

@@ -89,26 +89,26 @@ template <class N, class E, class Body> __device__ void with_known_step(Vectors<
 }
 
 /// Several<real>; complex numbers go one column at a time.
-template <class N> struct BundleOf {
+template <class N> struct ColumnPackType {
   using type = N;
 };
-template <> struct BundleOf<float> {
-  using type = Several<float>;
+template <> struct ColumnPackType<float> {
+  using type = ColumnPack<float>;
 };
-template <> struct BundleOf<double> {
-  using type = Several<double>;
+template <> struct ColumnPackType<double> {
+  using type = ColumnPack<double>;
 };
-template <class T> using Bundle = typename BundleOf<Number<T>>::type;
+template <class T> using ColumnPackOf = typename ColumnPackType<DeviceScalar<T>>::type;
 
-/// For kernels of which a number has the columns of a Bundle.
-template <class T> Interleaving interleaving_of(bool whole_rows) { return {columns_of<Bundle<T>>, whole_rows}; }
+/// For kernels of which a number has the columns of a ColumnPackOf.
+template <class T> Interleaving interleaving_of(bool whole_rows) { return {columns_of<ColumnPackOf<T>>, whole_rows}; }
 
 /// What launches with several columns share. Box is a mailbox for numbers N; each number of blocks has one of its own,
-/// and a counter (ready.cuh, take_turn()), so a launch has 1, 2, 4, 8 or 16 chunks.
+/// and a counter (ready.cuh, take_ticket()), so a launch has 1, 2, 4, 8 or 16 chunks.
 template <class T, class N, template <class> class Box> class ColumnLaunches {
 public:
   ///   places        of a mailbox for one chunk
-  ///   name          as in LaunchCounter
+  ///   name          as in TicketCounterMemory
   ///   most_columns  of a launch
   ColumnLaunches(std::size_t places, const char* name, double most_columns = 32)
       : places_(places), name_(name), most_columns_(most_columns)
@@ -125,8 +125,8 @@ public:
       const Place& place = at(&size);
       const int count = std::min(v.count - first, columns_of<N> << size);
       launch(1u << size, place.mailbox.view(), place.counter.data(),
-             Input<N>{numbers(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
-             Output<N>{numbers(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
+             Input<N>{as_device(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
+             Output<N>{as_device(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
              overlaps && first == 0);
     }
   }
@@ -142,7 +142,7 @@ public:
 private:
   struct Place {
     typename Box<N>::Memory mailbox;
-    LaunchCounter counter;
+    TicketCounterMemory counter;
 
     Place(std::size_t places, const char* name) : mailbox(places), counter(name)
     {

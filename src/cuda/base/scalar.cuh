@@ -12,17 +12,17 @@
 
 namespace syncfree::cuda {
 
-template <class T> struct DeviceScalar {
+template <class T> struct DeviceScalarOf {
   using type = T;
 };
-template <class R> struct DeviceScalar<std::complex<R>> {
+template <class R> struct DeviceScalarOf<std::complex<R>> {
   using type = ::cuda::std::complex<R>;
 };
 /// float, double, or complex of both
-template <class T> using Number = typename DeviceScalar<T>::type;
+template <class T> using DeviceScalar = typename DeviceScalarOf<T>::type;
 
-template <class T> auto* numbers(T* p) { return reinterpret_cast<Number<T>*>(p); }
-template <class T> const auto* numbers(const T* p) { return reinterpret_cast<const Number<T>*>(p); }
+template <class T> auto* as_device(T* p) { return reinterpret_cast<DeviceScalar<T>*>(p); }
+template <class T> const auto* as_device(const T* p) { return reinterpret_cast<const DeviceScalar<T>*>(p); }
 
 template <class R> __device__ R product(R a, R b) { return a * b; }
 /// Without Annex G's repair of Inf and NaN.
@@ -37,41 +37,41 @@ template <class N> struct EntryOf {
   using type = N;
   static constexpr int columns = 1;
 };
-template <class R> struct EntryOf<Several<R>> {
+template <class R> struct EntryOf<ColumnPack<R>> {
   using type = R;
-  static constexpr int columns = Several<R>::count;
+  static constexpr int columns = ColumnPack<R>::count;
 };
 template <class N> using Entry = typename EntryOf<N>::type;
 template <class N> constexpr int columns_of = EntryOf<N>::columns;
 
 /// What stands for a number for which a wait was left (syncfree/cuda/ready/ticket.cuh): NaN in all its parts, and it
 /// has arrived.
-template <class N> __device__ N not_a_number()
+template <class N> __device__ N quiet_nan()
 {
   if constexpr (std::is_floating_point_v<Entry<N>>) return N(static_cast<Entry<N>>(NAN));
   else return N(NAN, NAN);
 }
 
-template <class R> __device__ Several<R> product(Several<R> v, R entry)
+template <class R> __device__ ColumnPack<R> product(ColumnPack<R> v, R entry)
 {
 #pragma unroll
   for (R& p : v.part) p *= entry;
   return v;
 }
-template <class R> __device__ Several<R> product(R entry, const Several<R>& v) { return product(v, entry); }
-template <class R> __device__ Several<R>& operator+=(Several<R>& a, const Several<R>& b)
+template <class R> __device__ ColumnPack<R> product(R entry, const ColumnPack<R>& v) { return product(v, entry); }
+template <class R> __device__ ColumnPack<R>& operator+=(ColumnPack<R>& a, const ColumnPack<R>& b)
 {
 #pragma unroll
   for (int p = 0; p < a.count; ++p) a.part[p] += b.part[p];
   return a;
 }
-template <class R> __device__ Several<R>& operator-=(Several<R>& a, const Several<R>& b)
+template <class R> __device__ ColumnPack<R>& operator-=(ColumnPack<R>& a, const ColumnPack<R>& b)
 {
 #pragma unroll
   for (int p = 0; p < a.count; ++p) a.part[p] -= b.part[p];
   return a;
 }
-template <class R> __device__ Several<R> operator-(Several<R> a, const Several<R>& b) { return a -= b; }
+template <class R> __device__ ColumnPack<R> operator-(ColumnPack<R> a, const ColumnPack<R>& b) { return a -= b; }
 
 template <class R> __device__ R real_of(R v) { return v; }
 template <class R> __device__ R real_of(const ::cuda::std::complex<R>& v) { return v.real(); }
@@ -84,8 +84,8 @@ template <class R> __device__ ::cuda::std::complex<R> conjugate_of(const ::cuda:
   return {v.real(), -v.imag()};
 }
 
-template <class R> __device__ double size_of(R v) { return fabs(static_cast<double>(v)); }
-template <class R> __device__ double size_of(const ::cuda::std::complex<R>& v)
+template <class R> __device__ double abs_value(R v) { return fabs(static_cast<double>(v)); }
+template <class R> __device__ double abs_value(const ::cuda::std::complex<R>& v)
 {
   return hypot(static_cast<double>(v.real()), static_cast<double>(v.imag()));
 }
@@ -98,7 +98,7 @@ template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v)
   return is_ordinary(v.real()) && is_ordinary(v.imag());
 }
 
-template <class R> __device__ bool is_ordinary(const Several<R>& v)
+template <class R> __device__ bool is_ordinary(const ColumnPack<R>& v)
 {
   bool all = true;
 #pragma unroll
@@ -108,16 +108,16 @@ template <class R> __device__ bool is_ordinary(const Several<R>& v)
 
 template <class N> __device__ bool finite(const N& v) { return isfinite(real_of(v)) && isfinite(imaginary_of(v)); }
 
-template <class R> __device__ R from_lane(R v, int lane_mask) { return __shfl_xor_sync(~0u, v, lane_mask); }
-template <class R> __device__ ::cuda::std::complex<R> from_lane(const ::cuda::std::complex<R>& v, int lane_mask)
+template <class R> __device__ R shfl_xor(R v, int lane_mask) { return __shfl_xor_sync(~0u, v, lane_mask); }
+template <class R> __device__ ::cuda::std::complex<R> shfl_xor(const ::cuda::std::complex<R>& v, int lane_mask)
 {
   return {__shfl_xor_sync(~0u, v.real(), lane_mask), __shfl_xor_sync(~0u, v.imag(), lane_mask)};
 }
 
-template <class R> __device__ Several<R> from_lane(Several<R> v, int lane_mask)
+template <class R> __device__ ColumnPack<R> shfl_xor(ColumnPack<R> v, int lane_mask)
 {
 #pragma unroll
-  for (R& p : v.part) p = from_lane(p, lane_mask);
+  for (R& p : v.part) p = shfl_xor(p, lane_mask);
   return v;
 }
 
@@ -128,34 +128,34 @@ inline __device__ unsigned group_of(unsigned lanes)
 }
 
 /// From that lane of the warp.
-template <class R> __device__ R of_lane(R v, int lane) { return __shfl_sync(~0u, v, lane); }
-template <class R> __device__ ::cuda::std::complex<R> of_lane(const ::cuda::std::complex<R>& v, int lane)
+template <class R> __device__ R shfl(R v, int lane) { return __shfl_sync(~0u, v, lane); }
+template <class R> __device__ ::cuda::std::complex<R> shfl(const ::cuda::std::complex<R>& v, int lane)
 {
   return {__shfl_sync(~0u, v.real(), lane), __shfl_sync(~0u, v.imag(), lane)};
 }
 
 /// What lanes have from others, by words: to put a number together takes who asks for it as long as the words are on
 /// their way.
-template <class R> class FromLane {
+template <class R> class ShflUp {
 public:
-  FromLane() = default;
-  explicit __device__ FromLane(R v) : word_(v) {}
+  ShflUp() = default;
+  explicit __device__ ShflUp(R v) : word_(v) {}
   /// From the lane so many before, of each `width` lanes; the first have their own.
-  __device__ FromLane(R v, int before, int width) { word_ = __shfl_up_sync(~0u, v, before, width); }
+  __device__ ShflUp(R v, int before, int width) { word_ = __shfl_up_sync(~0u, v, before, width); }
   __device__ R number() const { return word_; }
 
 private:
   R word_;
 };
-template <> class FromLane<double> {
+template <> class ShflUp<double> {
 public:
-  FromLane() = default;
-  explicit __device__ FromLane(double v)
+  ShflUp() = default;
+  explicit __device__ ShflUp(double v)
   {
     low_ = __double2loint(v);
     high_ = __double2hiint(v);
   }
-  __device__ FromLane(double v, int before, int width)
+  __device__ ShflUp(double v, int before, int width)
   {
     low_ = __shfl_up_sync(~0u, __double2loint(v), before, width);
     high_ = __shfl_up_sync(~0u, __double2hiint(v), before, width);
@@ -165,29 +165,29 @@ public:
 private:
   int low_, high_;
 };
-template <class R> class FromLane<Several<R>> {
+template <class R> class ShflUp<ColumnPack<R>> {
 public:
-  FromLane() = default;
-  explicit __device__ FromLane(const Several<R>& v)
+  ShflUp() = default;
+  explicit __device__ ShflUp(const ColumnPack<R>& v)
   {
 #pragma unroll
-    for (int p = 0; p < v.count; ++p) part_[p] = FromLane<R>(v.part[p]);
+    for (int p = 0; p < v.count; ++p) part_[p] = ShflUp<R>(v.part[p]);
   }
-  __device__ FromLane(const Several<R>& v, int before, int width)
+  __device__ ShflUp(const ColumnPack<R>& v, int before, int width)
   {
 #pragma unroll
-    for (int p = 0; p < v.count; ++p) part_[p] = FromLane<R>(v.part[p], before, width);
+    for (int p = 0; p < v.count; ++p) part_[p] = ShflUp<R>(v.part[p], before, width);
   }
-  __device__ Several<R> number() const
+  __device__ ColumnPack<R> number() const
   {
-    Several<R> v;
+    ColumnPack<R> v;
 #pragma unroll
     for (int p = 0; p < v.count; ++p) v.part[p] = part_[p].number();
     return v;
   }
 
 private:
-  FromLane<R> part_[Several<R>::count];
+  ShflUp<R> part_[ColumnPack<R>::count];
 };
 
 /// From the first of each `width` lanes.

@@ -9,7 +9,7 @@
 namespace syncfree::cuda {
 
 /// Each number becomes the sum of those in front of it. Throws Failure.
-template <class N> void add_up(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
+template <class N> void exclusive_sum_in_place(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
 {
   N* const all = lengths.data();
   std::size_t size = 0;
@@ -20,7 +20,7 @@ template <class N> void add_up(const DeviceArray<N>& lengths, cudaStream_t strea
 }
 
 /// Of lengths that have been added up, the last of which was 0: their sum. Waits.
-template <class N> N read_sum(const DeviceArray<N>& offsets, cudaStream_t stream = nullptr)
+template <class N> N read_total(const DeviceArray<N>& offsets, cudaStream_t stream = nullptr)
 {
   N sum = 0;
   offsets.read(&sum, offsets.size() - 1, 1, stream);
@@ -29,8 +29,8 @@ template <class N> N read_sum(const DeviceArray<N>& offsets, cudaStream_t stream
 
 template <class N> N add_up_and_read(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
 {
-  add_up(lengths, stream);
-  return read_sum(lengths, stream);
+  exclusive_sum_in_place(lengths, stream);
+  return read_total(lengths, stream);
 }
 
 }  // namespace syncfree::cuda

@@ -16,7 +16,7 @@ namespace syncfree::cuda {
 
 /// What is in a stream of `first` begins before what others have queued and the device has not begun: of a kernel with
 /// more blocks than run at once the rest would be in front.
-enum class Urgency { ordinary, first };
+enum class StreamPriority { ordinary, first };
 
 /// By context and urgency, for as long as the process lives.
 class IdleStreams {
@@ -27,7 +27,7 @@ public:
     return streams;
   }
 
-  cudaStream_t take(unsigned long long context, Urgency urgency)
+  cudaStream_t take(unsigned long long context, StreamPriority urgency)
   {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -41,12 +41,12 @@ public:
     int least, greatest;
     cudaStream_t stream;
     SYNCFREE_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    const int priority = urgency == Urgency::first ? greatest : least;
+    const int priority = urgency == StreamPriority::first ? greatest : least;
     SYNCFREE_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
     return stream;
   }
 
-  void put(unsigned long long context, Urgency urgency, cudaStream_t stream) noexcept
+  void put(unsigned long long context, StreamPriority urgency, cudaStream_t stream) noexcept
   try {
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_[{context, urgency}].push_back(stream);
@@ -58,12 +58,12 @@ private:
   IdleStreams() = default;
 
   std::mutex mutex_;
-  std::map<std::pair<unsigned long long, Urgency>, std::vector<cudaStream_t>> idle_;
+  std::map<std::pair<unsigned long long, StreamPriority>, std::vector<cudaStream_t>> idle_;
 };
 
 class Stream {
 public:
-  explicit Stream(Urgency urgency = Urgency::ordinary)
+  explicit Stream(StreamPriority urgency = StreamPriority::ordinary)
       : context_(context_at_hand()), urgency_(urgency), stream_(IdleStreams::all().take(context_, urgency_))
   {
   }
@@ -75,16 +75,16 @@ public:
 
 private:
   unsigned long long context_;
-  Urgency urgency_;
+  StreamPriority urgency_;
   cudaStream_t stream_;
 };
 
 /// Goes on from where another stream is, beside it, until that waits in join() or where the branch ends.
-class Branch {
+class ForkedStream {
 public:
-  explicit Branch(cudaStream_t trunk) : trunk_(trunk) { follow(trunk_, own_.get()); }
-  Branch(const Branch&) = delete;
-  ~Branch()
+  explicit ForkedStream(cudaStream_t trunk) : trunk_(trunk) { follow(trunk_, own_.get()); }
+  ForkedStream(const ForkedStream&) = delete;
+  ~ForkedStream()
   {
     if (joined_) return;
     try {

@@ -44,38 +44,41 @@ template <class N> __global__ void check_kernel(std::size_t n, const N* inverse_
   const std::size_t i = this_thread();
   if (i >= n) return;
   const N v = inverse_pivot[i];
-  if (!(imaginary_of(v) == 0 && real_of(v) >= 0)) lower_to(first, i);
+  if (!(imaginary_of(v) == 0 && real_of(v) >= 0)) red_min_relaxed(first, i);
 }
 
 }  // namespace
 
 template <class T, class I> void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream)
 {
-  launch(gather_kernel<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, numbers(b), numbers(y));
+  launch(gather_kernel<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, as_device(b),
+         as_device(y));
 }
 
 template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream)
 {
-  launch(scatter_kernel<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, numbers(z), numbers(x));
+  launch(scatter_kernel<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, as_device(z),
+         as_device(x));
 }
 
 template <class T, class I>
 void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaStream_t stream)
 {
-  launch(scale_kernel<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot), up,
-         numbers(b), numbers(x));
+  launch(scale_kernel<DeviceScalar<T>>, {blocks_for(n, threads), threads, 0, stream}, n, as_device(inverse_pivot), up,
+         as_device(b), as_device(x));
 }
 
 template <class T, class I> void conjugate_vector(I n, const T* b, T* y, cudaStream_t stream)
 {
-  launch(conjugate_kernel<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(b), numbers(y));
+  launch(conjugate_kernel<DeviceScalar<T>>, {blocks_for(n, threads), threads, 0, stream}, n, as_device(b),
+         as_device(y));
 }
 
 template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream)
 {
   const unsigned long long none = ~0ull;
   DeviceArray<unsigned long long> first(&none, 1);
-  launch(check_kernel<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot),
+  launch(check_kernel<DeviceScalar<T>>, {blocks_for(n, threads), threads, 0, stream}, n, as_device(inverse_pivot),
          first.data());
   unsigned long long found;
   first.read(&found, 0, 1, stream);

@@ -13,8 +13,8 @@ constexpr int entry_threads = 256;
 /// One entry, made by one lane or, where it has many terms, by the warp with it.
 template <class T, class I> class FactorEntry {
 public:
-  using N = Number<T>;
-  using Mail = Mailbox<N>;
+  using N = DeviceScalar<T>;
+  using Mail = SentinelValue<N>;
 
   /// place: from S.places on there is none
   __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t place, const N* A)
@@ -41,7 +41,7 @@ public:
         go_on_together(__ffs(static_cast<int>(left)) - 1);
       if (!done_ && next_ == end_) finish(rule, outcome);
     };
-    Spin spin(row_);
+    BoundedWait spin(row_);
     if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
   }
 
@@ -51,7 +51,7 @@ private:
   static constexpr int alone = 8;     ///< by itself
   static constexpr int many = 128;    ///< are too many for one lane
   static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
-  static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
+  static __device__ void store_release(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
 
   __device__ bool is_long() const { return end_ - next_ > many; }
 
@@ -98,7 +98,7 @@ private:
     }
     if (!__all_sync(all, there)) return;
     for (int e = 1; e < together; ++e) v[0] += v[e];
-    for (int offset = 16; offset; offset /= 2) v[0] += from_lane(v[0], offset);
+    for (int offset = 16; offset; offset /= 2) v[0] += shfl_xor(v[0], offset);
     if (lane != owner) return;
     sum_ -= v[0];
     next_ = min(end_, begin + 32 * together);
@@ -113,7 +113,7 @@ private:
       if (!Mail::arrived(inverse)) return;
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
-      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
+      store_release(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
     }
     done_ = true;
   }
@@ -121,13 +121,13 @@ private:
   /// Nothing is waited for any longer.
   __device__ void leave()
   {
-    if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, not_a_number<N>());
+    if (!done_) store_release(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
   }
 
   __device__ void publish_entry(N* numbers, const N& v, Outcome* outcome)
   {
-    if (!fits(F_, v)) lower_to(&outcome->failure, 0);
-    publish(numbers, k_, v);
+    if (!fits(F_, v)) red_min_relaxed(&outcome->failure, 0);
+    store_release(numbers, k_, v);
   }
 
   const FactorView<T, I>& F_;
@@ -150,10 +150,10 @@ private:
 /// source     Saad 2003, algorithm 10.4, by entries as in Chow and Patel 2015, but in the order of dependences
 template <class T, class I>
 __global__ void __launch_bounds__(entry_threads)
-factorize_entries(FactorView<T, I> F, ListsView<I> S, const Number<T>* A, DevicePivotRule rule,
-                  TurnCounter* counter, Outcome* outcome)
+factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, DevicePivotRule rule,
+                  TicketCounter* counter, Outcome* outcome)
 {
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).run(rule, outcome);
 }
 
@@ -166,12 +166,12 @@ __global__ void test_pivots(FactorView<T, I> F, DevicePivotRule rule, Outcome* o
   double sum = 0;
   const int lane = threadIdx.x % 32;
   if (F.lu)
-    for (I k = F.lower_begin[row] + lane; k < F.lower_begin[row + 1]; k += 32) sum += size_of(F.lower[k]);
-  for (I k = F.upper_begin[row] + lane; k < F.upper_begin[row + 1]; k += 32) sum += size_of(F.upper[k]);
+    for (I k = F.lower_begin[row] + lane; k < F.lower_begin[row + 1]; k += 32) sum += abs_value(F.lower[k]);
+  for (I k = F.upper_begin[row] + lane; k < F.upper_begin[row + 1]; k += 32) sum += abs_value(F.upper[k]);
   for (int offset = 16; offset; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
-  const Number<T> pivot = Number<T>(1) / F.inverse_pivot[row];
+  const DeviceScalar<T> pivot = DeviceScalar<T>(1) / F.inverse_pivot[row];
   constexpr double doubt = 2;  // the pivot is known by its inverse only
-  if (lane == 0 && pivot_size(pivot, rule) <= doubt * pivot_tolerance(rule, sum)) lower_to(&outcome->failure, 0);
+  if (lane == 0 && pivot_size(pivot, rule) <= doubt * pivot_tolerance(rule, sum)) red_min_relaxed(&outcome->failure, 0);
 }
 
 }  // namespace syncfree::cuda

@@ -25,12 +25,12 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 128;
-constexpr const char* name = "factorization";  ///< as in LaunchCounter
+constexpr const char* name = "factorization";  ///< as in TicketCounterMemory
 
 /// What one warp does with its row.
 template <class T, class I> class RowOfWarp {
 public:
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
 
   __device__ RowOfWarp(const FactorView<T, I>& F, I i) : F_(F), i_(i), lane_(threadIdx.x % 32)
   {
@@ -52,7 +52,7 @@ public:
   {
     for (I k = lower_begin_; k < lower_end_; ++k) {
       const I p = F_.lower_column[k];
-      if (lane_ == 0 && !wait_for(ready + p, attempt, Spin(i_))) F_.inverse_pivot[i_] = not_a_number<N>();
+      if (lane_ == 0 && !wait_for(ready + p, attempt, BoundedWait(i_))) F_.inverse_pivot[i_] = quiet_nan<N>();
       __syncwarp();
       I begin = F_.upper_begin[p];
       const I end = F_.upper_begin[p + 1];
@@ -71,14 +71,14 @@ public:
     double total = 0;
     bool good = true;
     for (I k = lower_begin_ + lane_; k < lower_end_; k += 32) {
-      if (F_.lu) total += size_of(F_.lower[k]);
+      if (F_.lu) total += abs_value(F_.lower[k]);
       good = good && fits(F_, F_.lower[k]);
     }
     for (I k = upper_begin_ + lane_; k < upper_end_; k += 32) {
-      total += size_of(F_.upper[k]);
+      total += abs_value(F_.upper[k]);
       good = good && fits(F_, F_.upper[k]);
     }
-    for (int offset = 16; offset; offset /= 2) total += from_lane(total, offset);
+    for (int offset = 16; offset; offset /= 2) total += shfl_xor(total, offset);
     *all_finite = __all_sync(~0u, good);
     return total;
   }
@@ -121,10 +121,10 @@ private:
 /// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
 template <class T, class I>
 __global__ void __launch_bounds__(threads_a_block)
-factorize(FactorView<T, I> F, const Number<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
-          TurnCounter* counter, Outcome* outcome)
+factorize(FactorView<T, I> F, const DeviceScalar<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
+          TicketCounter* counter, Outcome* outcome)
 {
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   const std::size_t place = turn.place * (threads_a_block / 32) + threadIdx.x / 32;
   if (place >= static_cast<std::size_t>(F.n)) return;
   const I i = F.order[place];
@@ -135,7 +135,7 @@ factorize(FactorView<T, I> F, const Number<T>* A, DevicePivotRule rule, unsigned
   const double sum = row.sum(&all_finite);
   if (threadIdx.x % 32 == 0) row.finish(rule, sum, all_finite, outcome);
   __syncwarp();
-  if (threadIdx.x % 32 == 0) publish(ready + i, attempt);
+  if (threadIdx.x % 32 == 0) store_release(ready + i, attempt);
 }
 
 /// {|pivot|, row sum} of a row that failed, by one warp.
@@ -144,29 +144,29 @@ template <class T, class I> __global__ void describe_row(FactorView<T, I> F, I i
   bool all_finite;
   const double sum = RowOfWarp<T, I>(F, i).sum(&all_finite);
   if (threadIdx.x) return;
-  described[0] = size_of(F.inverse_pivot[i]);
+  described[0] = abs_value(F.inverse_pivot[i]);
   described[1] = sum;
 }
 
 /// The largest sum of |a_ij| - |a_ii| - Re a_ii, a thread a row; *top holds the bits of a nonnegative double.
 template <class T, class I>
-__global__ void find_dominance(I n, KeptRowsView<I> rows, const Number<T>* value, unsigned long long* top)
+__global__ void find_dominance(I n, PatternCopyView<I> rows, const DeviceScalar<T>* value, unsigned long long* top)
 {
-  using R = decltype(real_of(Number<T>(0)));
+  using R = decltype(real_of(DeviceScalar<T>(0)));
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i >= static_cast<std::size_t>(n)) return;
   const I begin = rows.row_begin[i], end = rows.row_begin[i + 1];
   R sum = 0;
   for (I k = begin; k < end; ++k)
-    if (static_cast<std::size_t>(rows.column(k)) == i) sum = -static_cast<R>(size_of(value[k])) - real_of(value[k]);
-  for (I k = begin; k < end; ++k) sum += static_cast<R>(size_of(value[k]));
-  if (sum > 0) raise_to(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
+    if (static_cast<std::size_t>(rows.column(k)) == i) sum = -static_cast<R>(abs_value(value[k])) - real_of(value[k]);
+  for (I k = begin; k < end; ++k) sum += static_cast<R>(abs_value(value[k]));
+  if (sum > 0) red_max_relaxed(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
 }
 
 /// Numbers that are their own flags, before an attempt.
 template <class T> struct UnsetNumbers {
   int count = 0;
-  Number<T>* v[3];
+  DeviceScalar<T>* v[3];
   std::size_t size[3];
 };
 
@@ -175,18 +175,18 @@ template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome*
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k == 0) *outcome = {Outcome::none, 0};
   for (int i = 0; i < unset.count; ++i)
-    if (k < unset.size[i]) Mailbox<Number<T>>::clear(place_of(unset.v[i], k));
+    if (k < unset.size[i]) SentinelValue<DeviceScalar<T>>::clear(place_of(unset.v[i], k));
 }
 
-template <class T> __global__ void round_to_single(std::size_t count, Number<T>* v)
+template <class T> __global__ void round_to_single(std::size_t count, DeviceScalar<T>* v)
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) v[k] = Number<T>(Number<single_t<T>>(v[k]));
+  if (k < count) v[k] = DeviceScalar<T>(DeviceScalar<single_t<T>>(v[k]));
 }
 
 template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
 {
-  launch(round_to_single<T>, {blocks_for(v.size(), 256), 256, 0, stream}, v.size(), numbers(v.data()));
+  launch(round_to_single<T>, {blocks_for(v.size(), 256), 256, 0, stream}, v.size(), as_device(v.data()));
 }
 
 template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pattern, I levels)
@@ -195,13 +195,13 @@ template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pa
   return granularity_of(L.n, L.nnz, levels, pattern.counts.most_lower);
 }
 
-/// memory_against_crowding() for factorize_entries().
+/// occupancy_limit_bytes() for factorize_entries().
 template <class I>
 std::size_t memory_against_entries(const DeviceFactorPattern<I>& pattern, const Granularity& granularity)
 {
   const DevicePattern<I> L = pattern.lower(), U = pattern.upper();
   const double entries = 1 + (static_cast<double>(L.nnz) + static_cast<double>(U.nnz)) / std::max<double>(1, L.n);
-  return memory_against_crowding(granularity, static_cast<int>(entries), entry_threads);
+  return occupancy_limit_bytes(granularity, static_cast<int>(entries), entry_threads);
 }
 
 template <class T> unsigned long long bits(T v)
@@ -226,32 +226,32 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
 {
   const Granularity granularity = granularity_of_L(pattern, levels.count);
   if (slots_.made()) {
-    against_crowding_ = memory_against_crowding(granularity, slots_.view().lanes, staged_threads);
+    occupancy_limit_bytes_ = occupancy_limit_bytes(granularity, slots_.view().lanes, staged_threads);
   } else {
     try {
       lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;  // row by row it goes with less
     }
-    against_crowding_ = memory_against_entries(pattern, granularity);
-    ready_ = KeptArray<unsigned>(pattern.n, 0);
+    occupancy_limit_bytes_ = memory_against_entries(pattern, granularity);
+    ready_ = ResettableArray<unsigned>(pattern.n, 0);
   }
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
 }
 
 template <class T, class I>
 Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
-                                          const Sequel& early, int* repaired)
+                                          const OnFactored& early, int* repaired)
 {
   const DevicePivotRule device_rule(rule, shift);
   if (slots_.made()) {
     begin_attempt({&upper_, &inverse_pivot_}, stream);
-    factorize_staged(view(), slots_.view(), against_crowding_, numbers(value), device_rule, counter_.data(),
+    factorize_staged(view(), slots_.view(), occupancy_limit_bytes_, as_device(value), device_rule, counter_.data(),
                      outcome_.data(), stream);
   } else {
     begin_attempt({}, stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-    launch(factorize<T, I>, {blocks, threads_a_block, 0, stream}, view(), numbers(value), device_rule, ready_.data(),
+    launch(factorize<T, I>, {blocks, threads_a_block, 0, stream}, view(), as_device(value), device_rule, ready_.data(),
                                                             ++attempts_, counter_.data(), outcome_.data());
   }
   const Outcome outcome = look(stream, early);
@@ -282,9 +282,9 @@ template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::view() c
       pattern_.upper_source.data(),
       pattern_.diagonal_source.data(),
       levels_.row.data(),
-      numbers(lower_.data()),
-      numbers(upper_.data()),
-      numbers(inverse_pivot_.data()),
+      as_device(lower_.data()),
+      as_device(upper_.data()),
+      as_device(inverse_pivot_.data()),
   };
 }
 
@@ -302,7 +302,7 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
 }
 
 template <class T, class I>
-Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& early) const
+Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const OnFactored& early) const
 {
   early();
   Outcome outcome;
@@ -314,7 +314,7 @@ Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const Sequel& early
 /// False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
 bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream,
-                                                  const Sequel& early)
+                                                  const OnFactored& early)
 {
   const DevicePivotRule device_rule(rule, 0);
   if (!lists_.made() || device_rule.repairs) return false;
@@ -322,10 +322,10 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
   rule_of_entries.sums = false;
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
   begin_attempt({&lower_, &upper_, &inverse_pivot_}, stream);
-  allow_shared_memory(factorize_entries<T, I>, against_crowding_);
+  allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
   const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
-  launch(factorize_entries<T, I>, {blocks, entry_threads, against_crowding_, stream}, view(), lists_.view(),
-         numbers(value), rule_of_entries, entry_counter_.data(), outcome_.data());
+  launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, stream}, view(), lists_.view(),
+         as_device(value), rule_of_entries, entry_counter_.data(), outcome_.data());
   if (device_rule.sums) {
     launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream}, view(),
            device_rule, outcome_.data());
@@ -336,19 +336,19 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
 /// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
 template <class T, class I>
 bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream,
-                                            const Sequel& early)
+                                            const OnFactored& early)
 {
   if (!solver_of_L_) return false;
   begin_attempt({}, stream);
   const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
   launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, stream}, view(), slots_.view().partner,
-         lowers, numbers(value), outcome_.data());
+         lowers, as_device(value), outcome_.data());
   T* y = inverse_pivot_.data();
   solver_of_L_->solve_inverse(lower_.data(), y, y, stream);
   const bool are_long = lowers > 8 * n;
   const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
-  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream}, view(), slots_.view().partner, numbers(value),
-                                                                    DevicePivotRule(rule, 0), outcome_.data());
+  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream}, view(), slots_.view().partner,
+         as_device(value), DevicePivotRule(rule, 0), outcome_.data());
   return look(stream, early).failure == Outcome::none;
 }
 
@@ -356,13 +356,13 @@ template <class T, class I>
 double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
   if (rows_.empty()) {
-    rows_ = DeviceKeptRows<I>(RowsThere<I>(A.pattern, {}));
+    rows_ = DevicePatternCopy<I>(PatternOnDevice<I>(A.pattern, {}));
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
   unsigned long long word = bits(static_cast<real_t<T>>(rule.zero_pivot));
   SYNCFREE_CUDA(cudaMemcpyAsync(top_.data(), &word, sizeof word, cudaMemcpyHostToDevice, stream));
   launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, rows_.view(),
-         numbers(A.value), top_.data());
+         as_device(A.value), top_.data());
   top_.read(&word, 0, 1, stream);
   double top;
   std::memcpy(&top, &word, sizeof top);
@@ -371,22 +371,22 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
 
 template <class T, class I>
 Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream,
-                                      PivotReport* report, const Sequel& sequel)
+                                      PivotReport* report, const OnFactored& on_factored)
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   ShiftLoop shifts(pattern_.kind, rule, top);
   const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
                                                        inverse_pivot_.data(), stream);
   bool hoped = false, begun = false;  // the sequel was begun early: at all, after the attempt at hand
-  const Sequel early = [&] {
+  const OnFactored early = [&] {
     begun = !hoped && !single_;
     hoped = true;
-    if (begun) sequel();
+    if (begun) on_factored();
   };
   const auto succeed = [&](int repaired) {
     if (single_)
       for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
-    if (!begun) sequel();
+    if (!begun) on_factored();
     *report = shifts.report(repaired);
     return Status();
   };

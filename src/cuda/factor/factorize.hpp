@@ -47,16 +47,16 @@ public:
   }
 
   /// Row offsets and columns of A, which else are copied from the host when they are first needed.
-  void take_rows(DeviceKeptRows<I> rows) { rows_ = std::move(rows); }
+  void take_rows(DevicePatternCopy<I> rows) { rows_ = std::move(rows); }
 
   /// What was taken, or has been copied since.
-  KeptRowsView<I> rows() const { return rows_.view(); }
+  PatternCopyView<I> rows() const { return rows_.view(); }
 
   /// What can do without pivot rules is done by this one; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
 
   /// What follows a factor.
-  using Sequel = std::function<void()>;
+  using OnFactored = std::function<void()>;
 
   /// Reads back one Outcome an attempt. Runs are bitwise equal.
   ///   A       the pattern that was analysed, values in device memory
@@ -66,7 +66,7 @@ public:
   ///           a success that it was not called for. If the run fails, what it has made is of no use
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
   Status run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream, PivotReport* report,
-             const Sequel& sequel);
+             const OnFactored& on_factored);
 
   /// n, nnz(L), nnz(U) numbers in the pattern's order; valid after a successful run.
   const DeviceArray<T>& lower() const { return lower_; }
@@ -82,26 +82,26 @@ public:
 
 private:
   FactorView<T, I> view() const;
-  void begin_attempt(std::initializer_list<DeviceArray<T>*> unset, cudaStream_t stream);
+  void begin_attempt(std::initializer_list<DeviceArray<T>*> sentinel, cudaStream_t stream);
   /// early: called first, while the device is at work.
   /// Throws Failure where a wait was given up.
-  Outcome look(cudaStream_t stream, const Sequel& early) const;
-  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& early);
-  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const Sequel& early);
-  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, const Sequel& early,
+  Outcome look(cudaStream_t stream, const OnFactored& early) const;
+  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const OnFactored& early);
+  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const OnFactored& early);
+  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, const OnFactored& early,
                  int* repaired);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
   const DeviceFactorPattern<I>& pattern_;
   const DeviceLevels<I>& levels_;
   bool single_;
-  DeviceKeptRows<I> rows_;     ///< of A, for positive_definite; may be made when first needed
+  DevicePatternCopy<I> rows_;     ///< of A, for positive_definite; may be made when first needed
   UpdateSlots<I> slots_;       ///< made where rows are short
-  std::size_t against_crowding_ = 0;
+  std::size_t occupancy_limit_bytes_ = 0;
   UpdateLists<I> lists_;       ///< made where they are long
-  KeptArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row
-  LaunchCounter counter_, entry_counter_;  ///< of attempts, and of launches entry by entry
-  std::shared_ptr<WaitWatch> watch_ = WaitWatch::at_hand();
+  ResettableArray<unsigned> ready_;  ///< else: number of the attempt that has finished the row
+  TicketCounterMemory counter_, entry_counter_;  ///< of attempts, and of launches entry by entry
+  std::shared_ptr<WaitMonitor> watch_ = WaitMonitor::at_hand();
   DeviceArray<unsigned long long> top_;
   DeviceArray<Outcome> outcome_;
   DeviceArray<double> described_;

@@ -24,7 +24,7 @@ __global__ void take_checked(std::size_t count, const I* source, const N* a, N* 
   if (k >= count) return;
   const N v = a[source[k]];
   to[k] = v;
-  if (!finite(v)) tell(bad, 1);
+  if (!finite(v)) store_relaxed(bad, 1);
 }
 
 template <class N, class I>
@@ -35,12 +35,12 @@ __global__ void invert_checked(std::size_t n, const I* source, const N* a, doubl
   if (i >= n) return;
   const N pivot = a[source[i]], inverse = N(1) / pivot;
   inverse_pivot[i] = inverse;
-  if (!(size_of(pivot) > zero_pivot) || !finite(inverse)) tell(bad, 1);
+  if (!(abs_value(pivot) > zero_pivot) || !finite(inverse)) store_relaxed(bad, 1);
 }
 
 template <class T, class I> class MadeByLoop : public LoopFactorization<T, I> {
 public:
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using Body = Ilu0Csr<N, I>;
 
   MadeByLoop(const PatternView<I>& A, const std::vector<I>& diagonal, const DeviceFactorPattern<I>& pattern)
@@ -51,22 +51,22 @@ public:
     if (!status.ok()) throw Failure{status};
     body_.A = {A.n, begin_.data(), column_.data()};
     body_.diagonal = pattern.diagonal_source.data();
-    body_.a_.data = numbers(a_.data());
+    body_.a_.data = as_device(a_.data());
   }
 
   bool run(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot, cudaStream_t stream) override
   {
     if (rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite) return false;
     SYNCFREE_CUDA(cudaMemcpyAsync(a_.data(), value, a_.bytes(), cudaMemcpyDeviceToDevice, stream));
-    N* a = numbers(a_.data());
+    N* a = as_device(a_.data());
     const auto n = static_cast<std::size_t>(pattern_.n);
     const Status status = loop_.run(body_, stream);
     if (!status.ok()) throw Failure{status};
     bad_.fill(0, stream);
     take(pattern_.lower_source, lower, stream);
     take(pattern_.upper_source, upper, stream);
-    launch(invert_checked<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
-           pattern_.diagonal_source.data(), a, rule.zero_pivot, numbers(inverse_pivot), bad_.data());
+    launch(invert_checked<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
+           pattern_.diagonal_source.data(), a, rule.zero_pivot, as_device(inverse_pivot), bad_.data());
     unsigned bad;
     bad_.read(&bad, 0, 1, stream);
     return bad == 0;
@@ -78,8 +78,8 @@ private:
   void take(const DeviceArray<I>& source, T* to, cudaStream_t stream)
   {
     if (source.empty()) return;
-    launch(take_checked<Number<T>, I>, {blocks_for(source.size(), threads), threads, 0, stream}, source.size(),
-           source.data(), numbers(a_.data()), numbers(to), bad_.data());
+    launch(take_checked<DeviceScalar<T>, I>, {blocks_for(source.size(), threads), threads, 0, stream}, source.size(),
+           source.data(), as_device(a_.data()), as_device(to), bad_.data());
   }
 
   const DeviceFactorPattern<I>& pattern_;

@@ -17,7 +17,7 @@ namespace syncfree::cuda {
 ///   against_crowding  bytes of shared memory that a block takes at least (cuda/base/granularity.hpp)
 template <class T, class I>
 void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t against_crowding,
-                      const Number<T>* A, const DevicePivotRule& rule, TurnCounter* counter, Outcome* outcome,
+                      const DeviceScalar<T>* A, const DevicePivotRule& rule, TicketCounter* counter, Outcome* outcome,
                       cudaStream_t stream)
 {
   const auto kernel = S.lanes == 4    ? factorize_several_rows<T, I, 4>
@@ -26,7 +26,7 @@ void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::siz
                       : F.lu          ? factorize_row_by_warp<T, I, true>
                                       : factorize_row_by_warp<T, I, false>;
   const std::size_t rows = static_cast<std::size_t>(staged_threads / S.lanes);
-  const std::size_t row_memory = static_cast<std::size_t>(S.entries) * sizeof(Number<T>) +
+  const std::size_t row_memory = static_cast<std::size_t>(S.entries) * sizeof(DeviceScalar<T>) +
                                  3 * static_cast<std::size_t>(S.lowers) * sizeof(I);
   const std::size_t memory = std::max(rows * row_memory, against_crowding);
   allow_shared_memory(kernel, memory);

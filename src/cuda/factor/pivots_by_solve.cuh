@@ -17,17 +17,17 @@ namespace syncfree::cuda {
 
 /// a_ip of entry k of L; partner: its place in U
 template <class T, class I>
-__device__ Number<T> lower_entry(const FactorView<T, I>& F, const Number<T>* A, I k, I partner)
+__device__ DeviceScalar<T> lower_entry(const FactorView<T, I>& F, const DeviceScalar<T>* A, I k, I partner)
 {
   return entry(A, F.lu ? F.lower_source[k] : F.upper_source[partner]);
 }
 
 /// F.lower = c, F.inverse_pivot = the diagonal of A. A product that is too small to be told from 0 is a failure.
 template <class T, class I>
-__global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t lowers, const Number<T>* A,
+__global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t lowers, const DeviceScalar<T>* A,
                                Outcome* outcome)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using R = decltype(real_of(N(0)));
   const std::size_t k = this_thread();
   if (k < static_cast<std::size_t>(F.n)) F.inverse_pivot[k] = entry(A, F.diagonal_source[k]);
@@ -35,18 +35,18 @@ __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t
   const I at = partner[k];
   const N a = lower_entry(F, A, static_cast<I>(k), at), b = at < 0 ? N(0) : entry(A, F.upper_source[at]);
   const N c = product(a, b);
-  const bool is_lost = size_of(c) < static_cast<double>(std::numeric_limits<R>::min()) && a != N(0) && b != N(0);
-  if (is_lost) lower_to(&outcome->failure, 0);
+  const bool is_lost = abs_value(c) < static_cast<double>(std::numeric_limits<R>::min()) && a != N(0) && b != N(0);
+  if (is_lost) red_min_relaxed(&outcome->failure, 0);
   F.lower[k] = c;
 }
 
 /// `lanes` lanes of a warp finish a row: L and U from A and the inverse pivots. *outcome says whether some number is
 /// not finite or some pivot too small.
 template <class T, class I, int lanes>
-__global__ void finish_rows(FactorView<T, I> F, const I* partner, const Number<T>* A, DevicePivotRule rule,
+__global__ void finish_rows(FactorView<T, I> F, const I* partner, const DeviceScalar<T>* A, DevicePivotRule rule,
                             Outcome* outcome)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   const std::size_t row = this_thread() / lanes;
   const int lane = threadIdx.x % lanes;
   const bool live = row < static_cast<std::size_t>(F.n);
@@ -59,22 +59,22 @@ __global__ void finish_rows(FactorView<T, I> F, const I* partner, const Number<T
     lost += product(F.lower[k], y);
     const N l = product(lower_entry(F, A, k, partner[k]), y);
     good = good && finite(l);
-    if (F.lu) sum += size_of(l);
+    if (F.lu) sum += abs_value(l);
     F.lower[k] = l;
   }
   for (I k = F.upper_begin[i] + lane; live && k < F.upper_begin[i + 1]; k += lanes) {
     const N u = entry(A, F.upper_source[k]);
     good = good && finite(u);
-    sum += size_of(u);
+    sum += abs_value(u);
     F.upper[k] = u;
   }
   for (int offset = lanes / 2; offset; offset /= 2) {
-    lost += from_lane(lost, offset);
-    sum += from_lane(sum, offset);
+    lost += shfl_xor(lost, offset);
+    sum += shfl_xor(sum, offset);
   }
   const N pivot = entry(A, F.diagonal_source[i]) - lost;
   const bool is_large = pivot_size(pivot, rule) > pivot_tolerance(rule, sum);
-  if (live && !(good && is_large && finite(pivot) && finite(F.inverse_pivot[i]))) lower_to(&outcome->failure, 0);
+  if (live && !(good && is_large && finite(pivot) && finite(F.inverse_pivot[i]))) red_min_relaxed(&outcome->failure, 0);
 }
 
 }  // namespace syncfree::cuda

@@ -19,7 +19,7 @@ template <class T, class I> struct FactorView {
   bool single;  ///< the numbers will be stored in single precision and must fit
   const I *lower_begin, *lower_column, *upper_begin, *upper_column;
   const I *lower_source, *upper_source, *diagonal_source, *order;
-  Number<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
+  DeviceScalar<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
 };
 
 /// The pivot rule as the kernel needs it.
@@ -36,29 +36,29 @@ struct DevicePivotRule {
 };
 
 /// Where number k hands itself over.
-template <class N> __device__ typename Mailbox<N>::word* place_of(N* numbers, std::size_t k)
+template <class N> __device__ typename SentinelValue<N>::word* place_of(N* numbers, std::size_t k)
 {
-  return reinterpret_cast<typename Mailbox<N>::word*>(numbers + k);
+  return reinterpret_cast<typename SentinelValue<N>::word*>(numbers + k);
 }
 
 template <class N, class I> __device__ N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
 
 /// Is v finite where it will be stored?
-template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, const Number<T>& v)
+template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, const DeviceScalar<T>& v)
 {
-  return F.single ? finite(Number<single_t<T>>(v)) : finite(v);
+  return F.single ? finite(DeviceScalar<single_t<T>>(v)) : finite(v);
 }
 
 /// The same of an inverse, which must not become zero either.
-template <class T, class I> __device__ bool inverse_fits(const FactorView<T, I>& F, const Number<T>& inverse)
+template <class T, class I> __device__ bool inverse_fits(const FactorView<T, I>& F, const DeviceScalar<T>& inverse)
 {
-  using Single = Number<single_t<T>>;
+  using Single = DeviceScalar<single_t<T>>;
   return fits(F, inverse) && !(F.single && Single(inverse) == Single(0));
 }
 
 template <class N> __device__ double pivot_size(const N& pivot, const DevicePivotRule& rule)
 {
-  return rule.real_part_counts ? static_cast<double>(real_of(pivot)) : size_of(pivot);
+  return rule.real_part_counts ? static_cast<double>(real_of(pivot)) : abs_value(pivot);
 }
 /// row_sum: of the moduli off the diagonal
 inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row_sum)
@@ -68,7 +68,7 @@ inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row
 
 /// May a pivot be used as it is?
 template <class T, class I>
-__device__ bool is_good_pivot(const FactorView<T, I>& F, const Number<T>& pivot, const Number<T>& inverse,
+__device__ bool is_good_pivot(const FactorView<T, I>& F, const DeviceScalar<T>& pivot, const DeviceScalar<T>& inverse,
                               const DevicePivotRule& rule, double row_sum)
 {
   return pivot_size(pivot, rule) > pivot_tolerance(rule, row_sum) && finite(pivot) && inverse_fits(F, inverse);
@@ -79,34 +79,35 @@ __device__ bool is_good_pivot(const FactorView<T, I>& F, const Number<T>& pivot,
 ///   row_sum     of the moduli off the diagonal
 ///   all_finite  the row's other numbers
 template <class T, class I>
-__device__ Number<T> mend_pivot(const FactorView<T, I>& F, I i, Number<T> pivot, const DevicePivotRule& rule,
-                                double row_sum, bool all_finite, Outcome* outcome)
+__device__ DeviceScalar<T> mend_pivot(const FactorView<T, I>& F, I i, DeviceScalar<T> pivot,
+                                      const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using R = decltype(real_of(N(0)));
   const unsigned long long key = 2 * static_cast<unsigned long long>(i);
   if (!all_finite || !finite(pivot)) {
-    lower_to(&outcome->failure, key + 1);
+    red_min_relaxed(&outcome->failure, key + 1);
     return pivot;
   }
   if (pivot_size(pivot, rule) <= pivot_tolerance(rule, row_sum)) {
     pivot += N(static_cast<R>(rule.repairs ? rule.amount : 0));
     if (!rule.repairs || pivot == N(0)) {
-      lower_to(&outcome->failure, key);
+      red_min_relaxed(&outcome->failure, key);
       return pivot;
     }
-    add_to(&outcome->repaired, 1);
+    red_add_relaxed(&outcome->repaired, 1);
   }
   const N inverse = N(1) / pivot;
-  if (!inverse_fits(F, inverse)) lower_to(&outcome->failure, key + 1);
+  if (!inverse_fits(F, inverse)) red_min_relaxed(&outcome->failure, key + 1);
   return inverse;
 }
 
 /// The same for any pivot.
 ///   inverse  1 / pivot, which nearly always is the result: who is in a hurry makes it early
 template <class T, class I>
-__device__ Number<T> finish_pivot(const FactorView<T, I>& F, I i, const Number<T>& pivot, const Number<T>& inverse,
-                                  const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+__device__ DeviceScalar<T> finish_pivot(const FactorView<T, I>& F, I i, const DeviceScalar<T>& pivot,
+                                        const DeviceScalar<T>& inverse, const DevicePivotRule& rule, double row_sum,
+                                        bool all_finite, Outcome* outcome)
 {
   if (all_finite && is_good_pivot(F, pivot, inverse, rule, row_sum)) return inverse;
   return mend_pivot(F, i, pivot, rule, row_sum, all_finite, outcome);

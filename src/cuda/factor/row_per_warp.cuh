@@ -91,7 +91,7 @@ private:
       piece.inverse = Mail::poll(inverse);
       if (!lu) piece.partner = Mail::poll(partner);
     };
-    (void)Spin(i_).until_for_warp<4>([&] { return is_there(piece); }, look_again);
+    (void)BoundedWait(i_).until_for_warp<4>([&] { return is_there(piece); }, look_again);
 #pragma unroll
     for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
   }
@@ -123,11 +123,11 @@ private:
 /// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
 template <class T, class I, bool lu>
 __global__ void __launch_bounds__(staged_threads, staged_blocks<T, I>)
-factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, DevicePivotRule rule,
-                      TurnCounter* counter, Outcome* outcome)
+factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>* A, DevicePivotRule rule,
+                      TicketCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   const std::size_t place = turn.place * (staged_threads / 32) + threadIdx.x / 32;
   if (place >= static_cast<std::size_t>(F.n)) return;
   StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[place], memory);

@@ -60,7 +60,7 @@ public:
       return __any_sync(all, complete) != 0;
     };
     while (!__all_sync(all, done_)) {
-      if (!Spin(i_).template until_for_warp<1>(look)) {
+      if (!BoundedWait(i_).template until_for_warp<1>(look)) {
         leave();
         continue;
       }
@@ -102,9 +102,9 @@ private:
     now_ = next_;
 #pragma unroll
     for (int e = 0; e < staged_batch; ++e) {
-      number_[e].u = now_.slot[e] != no_slot ? Mail::nothing() : N(0);
-      number_[e].inverse = now_.first[e] ? Mail::nothing() : N(0);
-      number_[e].partner = now_.first[e] && !F_.lu ? Mail::nothing() : N(0);
+      number_[e].u = now_.slot[e] != no_slot ? Mail::sentinel_value() : N(0);
+      number_[e].inverse = now_.first[e] ? Mail::sentinel_value() : N(0);
+      number_[e].partner = now_.first[e] && !F_.lu ? Mail::sentinel_value() : N(0);
     }
     take();
   }
@@ -132,7 +132,7 @@ private:
   __device__ void leave()
   {
     const auto end = [](N* number) {
-      if (!Mail::arrived(*number)) *number = not_a_number<N>();
+      if (!Mail::arrived(*number)) *number = quiet_nan<N>();
     };
 #pragma unroll
     for (int e = 0; e < staged_batch; ++e) end(&number_[e].u), end(&number_[e].inverse), end(&number_[e].partner);
@@ -171,11 +171,11 @@ private:
 /// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
 template <class T, class I, int lanes>
 __global__ void __launch_bounds__(staged_threads, staged_blocks<T, I>)
-factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const Number<T>* A, DevicePivotRule rule,
-                       TurnCounter* counter, Outcome* outcome)
+factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>* A, DevicePivotRule rule,
+                       TicketCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   const std::size_t place = turn.place * (staged_threads / lanes) + threadIdx.x / lanes;
   StagedRowOfSeveral<T, I, lanes> row(F, S, rule, place, memory);
   row.load(A);

@@ -19,7 +19,7 @@ template <class T, class I> constexpr int staged_blocks = sizeof(T) > 8 || sizeo
 /// one entry k of L, in ascending order.
 template <class T, class I, int lanes> class StagedRow {
 public:
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
 
   /// i       the row
   /// memory  of the block, for all its rows
@@ -54,7 +54,7 @@ public:
   }
 
 protected:
-  using Mail = Mailbox<N>;
+  using Mail = SentinelValue<N>;
   using Word = typename Mail::word;
   static constexpr unsigned all = ~0u;
 
@@ -82,7 +82,7 @@ protected:
     good_ = good_ & fits(F_, factor_);
     if (lane_ > 0) return;
     F_.lower[lower_ + k] = factor_;
-    if (F_.lu && rule_.sums) total_ += size_of(factor_);
+    if (F_.lu && rule_.sums) total_ += abs_value(factor_);
   }
 
   /// Publishes the row of U and the inverted pivot, whatever they are. By all lanes; `mine`: this one's row is
@@ -123,7 +123,7 @@ private:
       const N u = w_[lowers_ + 1 + j];
       Mail::publish(upper_at(upper_ + j), u);
       good_ = good_ & fits(F_, u);
-      if (rule_.sums) total_ += size_of(u);
+      if (rule_.sums) total_ += abs_value(u);
     }
   }
 

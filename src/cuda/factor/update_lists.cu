@@ -156,7 +156,7 @@ __global__ void add_up_work(Factor<I> F, std::size_t places, const I* index, con
        at += static_cast<std::size_t>(gridDim.x) * blockDim.x)
     own += static_cast<unsigned long long>(Meeting<I>(F, row[at], F.column_of(index[at], row[at])).size());
   for (int offset = 16; offset; offset /= 2) own += __shfl_xor_sync(~0u, own, offset);
-  if (threadIdx.x % 32 == 0) add_to(work, own);
+  if (threadIdx.x % 32 == 0) red_add_relaxed(work, own);
 }
 
 /// A thread an entry where that is little work, else its warp. fills: terms are written, else their number.
@@ -222,7 +222,7 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   const DeviceArray<I> place(n + 1);
   launch(measure_rows_in_order<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, F, levels.row.data(),
          place.data());
-  add_up(place);
+  exclusive_sum_in_place(place);
   DeviceArray<I> index(places), row(places);
   launch(fill_places<I>, {blocks_for(32 * n, threads_a_block), threads_a_block}, F, levels.row.data(), place.data(),
                                                                            index.data(), row.data());

@@ -80,7 +80,7 @@ template <class I> struct UpdatingRows {
   __device__ UpdatingRows(const DevicePattern<I>& U, bool is_there, I p)
   {
     if (is_there) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
-    before = sum_up_to_lane(static_cast<unsigned>(count)) - static_cast<unsigned>(count);
+    before = warp_inclusive_sum(static_cast<unsigned>(count)) - static_cast<unsigned>(count);
   }
   __device__ unsigned sum() const { return __shfl_sync(~0u, before + static_cast<unsigned>(count), 31); }
 };
@@ -119,7 +119,7 @@ find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* b
     }
     to += rows.sum();
   }
-  if (has_others) raise(others);
+  if (has_others) set_flag_once(others);
 }
 
 template <class I> auto choose_find_slots(double entries_of_U_a_row)

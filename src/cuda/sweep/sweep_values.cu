@@ -27,8 +27,8 @@ __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* 
   const std::size_t i = this_thread();
   if (i >= n) return;
   const N own = entry(A, diagonal_source[i]), diagonal = own + N(static_cast<R>(shift));
-  if (!finite(own)) lower_to(bad.not_finite, i);
-  if (size_of(diagonal) == 0 || size_of(diagonal) < least) lower_to(bad.zero, i);
+  if (!finite(own)) red_min_relaxed(bad.not_finite, i);
+  if (abs_value(diagonal) == 0 || abs_value(diagonal) < least) red_min_relaxed(bad.zero, i);
   inverse_pivot[i] = N(static_cast<R>(omega)) / diagonal;
 }
 
@@ -52,7 +52,7 @@ __global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const
   const std::size_t k = this_thread();
   if (k >= count) return;
   const N own = entry(A, source[k]);
-  if (!finite(own)) lower_to(bad.not_finite, row_of(pattern, k));
+  if (!finite(own)) red_min_relaxed(bad.not_finite, row_of(pattern, k));
   to[k] = inverse_pivot ? product(own, inverse_pivot[pattern.column[k]]) : own;
 }
 
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(threads) multiply_rows(Rows<N, I> rows, const 
   if (live)
     for (I k = rows.begin[i] + threadIdx.x % lanes; k < rows.begin[i + 1]; k += lanes)
       sum += product(rows.value[k], x[rows.column[k]]);
-  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
+  for (int offset = lanes / 2; offset; offset /= 2) sum += shfl_xor(sum, offset);
   if (live && threadIdx.x % lanes == 0) end(i, sum);
 }
 
@@ -135,15 +135,15 @@ template <class N> __global__ void turn_around(std::size_t n, N factor, const N*
   if (i < n) c[i] = product(factor, y[i]) + (g ? g[i] : N(0));
 }
 
-template <class T> Number<T> real_number(double v)
+template <class T> DeviceScalar<T> real_number(double v)
 {
-  return Number<T>(static_cast<real_t<T>>(v));
+  return DeviceScalar<T>(static_cast<real_t<T>>(v));
 }
 
 template <class T, class I>
-Rows<Number<T>, I> rows_of(const DevicePattern<I>& pattern, const DeviceArray<T>& value)
+Rows<DeviceScalar<T>, I> rows_of(const DevicePattern<I>& pattern, const DeviceArray<T>& value)
 {
-  return {static_cast<std::size_t>(pattern.n), pattern.row_begin, pattern.column, numbers(value.data())};
+  return {static_cast<std::size_t>(pattern.n), pattern.row_begin, pattern.column, as_device(value.data())};
 }
 
 }  // namespace
@@ -161,14 +161,15 @@ BadRows<I> SweepValues<T, I>::refresh(const T* value, double omega, double shift
   omega_ = omega;
   const auto n = static_cast<std::size_t>(pattern_.n);
   bad_.fill(0xff, stream);
-  auto* inverse_pivot = numbers(inverse_pivot_.data());
+  auto* inverse_pivot = as_device(inverse_pivot_.data());
   const BadPlaces places{bad_.data(), bad_.data() + 1};
-  launch(invert_pivots<Number<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, pattern_.diagonal_source.data(),
-         numbers(value), omega, shift, least, inverse_pivot, places);
-  launch(take_triangle<Number<T>, I>, {blocks_for(lower_.size(), threads), threads, 0, stream}, pattern_.lower(),
-         lower_.size(), pattern_.lower_source.data(), numbers(value), inverse_pivot, numbers(lower_.data()), places);
-  launch(take_triangle<Number<T>, I>, {blocks_for(upper_.size(), threads), threads, 0, stream}, pattern_.upper(),
-         upper_.size(), pattern_.upper_source.data(), numbers(value), nullptr, numbers(upper_.data()), places);
+  launch(invert_pivots<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
+         pattern_.diagonal_source.data(), as_device(value), omega, shift, least, inverse_pivot, places);
+  launch(take_triangle<DeviceScalar<T>, I>, {blocks_for(lower_.size(), threads), threads, 0, stream}, pattern_.lower(),
+         lower_.size(), pattern_.lower_source.data(), as_device(value), inverse_pivot, as_device(lower_.data()),
+         places);
+  launch(take_triangle<DeviceScalar<T>, I>, {blocks_for(upper_.size(), threads), threads, 0, stream}, pattern_.upper(),
+         upper_.size(), pattern_.upper_source.data(), as_device(value), nullptr, as_device(upper_.data()), places);
   unsigned long long bad[2];
   bad_.read(bad, 0, 2, stream);
   const auto row = [](unsigned long long place) { return place == ~0ull ? I(-1) : static_cast<I>(place); };
@@ -178,34 +179,35 @@ BadRows<I> SweepValues<T, I>::refresh(const T* value, double omega, double shift
 template <class T, class I>
 void SweepValues<T, I>::begin_forward(const T* b, const T* x, T* f, T* g, cudaStream_t stream) const
 {
-  const EndForward<Number<T>> end{numbers(b), numbers(x), numbers(inverse_pivot_.data()), real_number<T>(1 - omega_),
-                                  numbers(f), numbers(g)};
-  multiply(rows_of(pattern_.upper(), upper_), upper_.size(), numbers(x), end, stream);
+  const EndForward<DeviceScalar<T>> end{
+      as_device(b), as_device(x), as_device(inverse_pivot_.data()), real_number<T>(1 - omega_),
+      as_device(f), as_device(g)};
+  multiply(rows_of(pattern_.upper(), upper_), upper_.size(), as_device(x), end, stream);
 }
 
 template <class T, class I>
 void SweepValues<T, I>::begin_backward(const T* b, const T* x, T* c, T* w, cudaStream_t stream) const
 {
   const std::size_t n = inverse_pivot_.size();
-  launch(multiply_by_pivots<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot_.data()),
-         numbers(x), numbers(w));
-  const EndBackward<Number<T>> end{numbers(b), numbers(w), real_number<T>(1 - omega_), numbers(c)};
-  multiply(rows_of(pattern_.lower(), lower_), lower_.size(), numbers(w), end, stream);
+  launch(multiply_by_pivots<DeviceScalar<T>>, {blocks_for(n, threads), threads, 0, stream}, n,
+         as_device(inverse_pivot_.data()), as_device(x), as_device(w));
+  const EndBackward<DeviceScalar<T>> end{as_device(b), as_device(w), real_number<T>(1 - omega_), as_device(c)};
+  multiply(rows_of(pattern_.lower(), lower_), lower_.size(), as_device(w), end, stream);
 }
 
 template <class T, class I>
 void SweepValues<T, I>::turn(const T* y, const T* g, T* c, cudaStream_t stream) const
 {
   const std::size_t n = inverse_pivot_.size();
-  launch(turn_around<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, real_number<T>(2 - omega_),
-         numbers(y), numbers(g), numbers(c));
+  launch(turn_around<DeviceScalar<T>>, {blocks_for(n, threads), threads, 0, stream}, n, real_number<T>(2 - omega_),
+         as_device(y), as_device(g), as_device(c));
 }
 
 template <class T, class I> void SweepValues<T, I>::divide_by_pivots(T* x, cudaStream_t stream) const
 {
   const std::size_t n = inverse_pivot_.size();
-  launch(divide<Number<T>>, {blocks_for(n, threads), threads, 0, stream}, n, numbers(inverse_pivot_.data()),
-         numbers(x));
+  launch(divide<DeviceScalar<T>>, {blocks_for(n, threads), threads, 0, stream}, n, as_device(inverse_pivot_.data()),
+         as_device(x));
 }
 
 #define INSTANTIATE(T, I) template class SweepValues<T, I>;

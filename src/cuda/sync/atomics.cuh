@@ -8,9 +8,9 @@
 namespace syncfree::cuda {
 
 /// Each returns what stood there.
-inline __device__ unsigned fetch_add_relaxed(unsigned* word, unsigned v) { return atomicAdd(word, v); }
-inline __device__ unsigned fetch_min_relaxed(unsigned* word, unsigned v) { return atomicMin(word, v); }
-inline __device__ unsigned fetch_max_relaxed(unsigned* word, unsigned v) { return atomicMax(word, v); }
+inline __device__ unsigned atomic_add(unsigned* word, unsigned v) { return atomicAdd(word, v); }
+inline __device__ unsigned atomic_min(unsigned* word, unsigned v) { return atomicMin(word, v); }
+inline __device__ unsigned atomic_max(unsigned* word, unsigned v) { return atomicMax(word, v); }
 
 /// What stood there: -1, and then `wanted` stands there now, or a row.
 template <class I> __device__ I claim(I* place, I wanted)

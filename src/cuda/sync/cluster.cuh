@@ -33,23 +33,24 @@ template <class T> __device__ T* place_in_cluster(T* shared, [[maybe_unused]] un
 template <class N> __device__ void await_numbers(const N* tray, unsigned numbers)
 {
   for (unsigned k = threadIdx.x % 32; k < numbers; k += 32)
-    (void)SpinOf<Patience::some>().until([=] { return Tray<N>::arrived(Tray<N>::look(tray + k)); }, [] {});
+    (void)BasicBoundedWait<OnGiveUp::leave_later>().until(
+        [=] { return SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(tray + k)); }, [] {});
 }
 
-/// take_turn() where a cluster of `blocks` blocks, which divides the grid, takes one ticket: its blocks' places follow
-/// each other by rank. All blocks must meet_cluster() again before one of them ends.
-inline __device__ Turn take_turn(TurnCounter* counter, unsigned blocks)
+/// take_ticket() where a cluster of `blocks` blocks, which divides the grid, takes one ticket: its blocks' places
+/// follow each other by rank. All blocks must cluster_sync() again before one of them ends.
+inline __device__ BlockTicket take_ticket(TicketCounter* counter, unsigned blocks)
 {
-  if (blocks == 1) return take_turn(counter);
-  WaitPlace& own = wait_place();
+  if (blocks == 1) return take_ticket(counter);
+  BlockState& own = block_state();
   const unsigned rank = rank_in_cluster(), clusters = gridDim.x / blocks;
   if (threadIdx.x == 0) {
     own.begin(counter, clusters);
-    own.ticket = rank == 0 ? take_number(&counter->next) : WaitPlace::unknown;
+    own.ticket = rank == 0 ? fetch_increment_relaxed(&counter->next) : BlockState::unknown;
   }
-  meet_cluster(blocks);
+  cluster_sync(blocks);
   const unsigned long long taken = *place_in_cluster(&own.ticket, 0);
-  if (threadIdx.x == 0 && rank != 0) tell_block(&own.ticket, taken);
+  if (threadIdx.x == 0 && rank != 0) store_relaxed_block(&own.ticket, taken);
   return {taken % clusters * blocks + rank, taken / clusters};
 }
 

@@ -13,25 +13,25 @@ namespace syncfree::cuda {
 /// Mailboxes of n places each, for all launches.
 template <class N, int boxes> class MailboxMemory {
 public:
-  explicit MailboxMemory(std::size_t n) : words_(boxes * Mailbox<N>::words * n, 0xff) {}
-  typename Mailbox<N>::word* view() const { return words_.data(); }
+  explicit MailboxMemory(std::size_t n) : words_(boxes * SentinelValue<N>::words * n, 0xff) {}
+  typename SentinelValue<N>::word* view() const { return words_.data(); }
   std::size_t bytes() const { return words_.bytes(); }
 
 private:
-  KeptArray<typename Mailbox<N>::word> words_;
+  ResettableArray<typename SentinelValue<N>::word> words_;
 };
 
 /// Hands numbers over that are their own flags. There are two mailboxes of n places, used in turn: while a launch fills
 /// one, each row clears its place in the other for the next.
-template <class N> class ValueBox {
+template <class N> class DoubleBufferedMailbox {
 public:
-  using Mail = Mailbox<N>;
+  using Mail = SentinelValue<N>;
   using Look = N;
   using Memory = MailboxMemory<N, 2>;
   using View = typename Mail::word*;
 
   /// Place 0 is number `first` of the n that there are.
-  __device__ ValueBox(View memory, std::size_t n, unsigned long long launch, std::size_t first = 0)
+  __device__ DoubleBufferedMailbox(View memory, std::size_t n, unsigned long long launch, std::size_t first = 0)
       : mail_(memory + ((launch & 1) * n + first) * Mail::words),
         next_(memory + ((~launch & 1) * n + first) * Mail::words)
   {
@@ -49,14 +49,14 @@ private:
 };
 
 /// The same with one mailbox, where each number has one reader, who empties its place for the next launch.
-template <class N> class EmptiedBox {
+template <class N> class SingleReaderMailbox {
 public:
-  using Mail = Mailbox<N>;
+  using Mail = SentinelValue<N>;
   using Memory = MailboxMemory<N, 1>;
   using View = typename Mail::word*;
 
   /// Place 0 is number `first` of those that there are.
-  __device__ EmptiedBox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
+  __device__ SingleReaderMailbox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
   __device__ N look(std::size_t place) const { return Mail::poll(at(place)); }
   __device__ bool arrived(const N& seen) const { return Mail::arrived(seen); }
   __device__ N take(std::size_t place, const N& seen) const
@@ -71,7 +71,7 @@ private:
 };
 
 /// Hands numbers over with a flag beside each, which then holds the number of the launch, from 1 on.
-template <class N> class FlagBox {
+template <class N> class FlaggedMailbox {
 public:
   using Look = unsigned;
   struct View {
@@ -86,23 +86,23 @@ public:
     std::size_t bytes() const { return ready_.bytes() + number_.bytes(); }
 
   private:
-    KeptArray<unsigned> ready_;
+    ResettableArray<unsigned> ready_;
     DeviceArray<N> number_;
   };
 
-  __device__ FlagBox(const View& memory, std::size_t, unsigned long long launch)
+  __device__ FlaggedMailbox(const View& memory, std::size_t, unsigned long long launch)
       : memory_(memory), launch_(static_cast<unsigned>(launch + 1))
   {
   }
-  __device__ Look look(std::size_t place) const { return look_at(memory_.ready + place); }
+  __device__ Look look(std::size_t place) const { return load_relaxed(memory_.ready + place); }
   __device__ bool arrived(Look seen) const { return seen == launch_; }
-  __device__ void settle() const { see_published(); }
+  __device__ void settle() const { fence_acquire(); }
   __device__ N take(std::size_t place, Look) const { return memory_.number[place]; }
   __device__ void prepare(std::size_t) const {}
   __device__ void put(std::size_t place, const N& v) const
   {
     memory_.number[place] = v;
-    publish(memory_.ready + place, launch_);
+    store_release(memory_.ready + place, launch_);
   }
 
 private:

@@ -10,15 +10,15 @@ namespace syncfree::cuda {
 
 /// Where a block puts the numbers that others read, by their places among its mail: its mailbox, or, in a chain, the
 /// ghosts of the next block of the cluster.
-template <class N, bool chain> class Outlet {
+template <class N, bool chain> class Publisher {
 public:
-  using Mail = Mailbox<N>;
-  explicit __device__ Outlet(typename Mail::word* first) : first_(first) {}
+  using Mail = SentinelValue<N>;
+  explicit __device__ Publisher(typename Mail::word* first) : first_(first) {}
 
   /// Whose place 0 is this one's place `mail`.
-  __device__ Outlet from(std::uint32_t mail) const
+  __device__ Publisher from(std::uint32_t mail) const
   {
-    return Outlet(first_ + static_cast<std::size_t>(Mail::words) * mail);
+    return Publisher(first_ + static_cast<std::size_t>(Mail::words) * mail);
   }
 
   __device__ void put_if(bool wanted, std::uint32_t mail, const N& v) const

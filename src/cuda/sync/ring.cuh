@@ -9,7 +9,7 @@
 namespace syncfree::cuda {
 
 /// Goes round the ring, page by page.
-struct RingPlace {
+struct RingCursor {
   std::uint32_t page = 0;
   unsigned round = 0;  ///< its last bit
 
@@ -27,10 +27,10 @@ struct RingPlace {
 /// gate, and it stays shut until the page is there. Bytes and addresses are multiples of 16.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 constexpr bool page_copies_itself = true;
-inline __device__ void copy_page(Gate& gate, void* to, const void* from, unsigned bytes)
+inline __device__ void copy_page(Mbarrier& gate, void* to, const void* from, unsigned bytes)
 {
-  gate.arrive_with(bytes);
-  gate.copy(to, from, bytes);
+  gate.arrive_expect_tx(bytes);
+  gate.bulk_copy(to, from, bytes);
 }
 inline __device__ void fetch_to_cache(const void* from, unsigned bytes)
 {
@@ -38,7 +38,7 @@ inline __device__ void fetch_to_cache(const void* from, unsigned bytes)
 }
 #else
 constexpr bool page_copies_itself = false;
-inline __device__ void copy_page(Gate& gate, void* to, const void* from, unsigned bytes)
+inline __device__ void copy_page(Mbarrier& gate, void* to, const void* from, unsigned bytes)
 {
   for (unsigned k = threadIdx.x % 32; k < bytes / sizeof(uint4); k += 32)
     static_cast<uint4*>(to)[k] = static_cast<const uint4*>(from)[k];

@@ -60,18 +60,18 @@ private:
 };
 
 /// Of one object; the graphs that it knows of, and what it keeps for them.
-class GraphHolds {
+class GraphRetention {
 public:
-  GraphHolds() = default;
-  GraphHolds(GraphHolds&&) = default;
-  GraphHolds& operator=(GraphHolds&& other)
+  GraphRetention() = default;
+  GraphRetention(GraphRetention&&) = default;
+  GraphRetention& operator=(GraphRetention&& other)
   {
     std::swap(graphs_, other.graphs_);
     std::swap(kept_, other.kept_);
     std::swap(capture_, other.capture_);
     return *this;
   }
-  ~GraphHolds()
+  ~GraphRetention()
   {
     try {
       for (Kept& kept : kept_)

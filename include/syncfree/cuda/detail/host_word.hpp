@@ -14,13 +14,13 @@
 namespace syncfree::cuda {
 
 /// Lines of such memory, for all devices, for as long as the process lives.
-class HostLines {
+class MappedLinePool {
 public:
   static constexpr std::size_t bytes_of_line = 64;
 
-  static HostLines& all()
+  static MappedLinePool& all()
   {
-    static HostLines& lines = *new HostLines;
+    static MappedLinePool& lines = *new MappedLinePool;
     return lines;
   }
 
@@ -44,7 +44,7 @@ public:
 private:
   static constexpr std::size_t lines_of_page = 1024;
 
-  HostLines() = default;
+  MappedLinePool() = default;
 
   cudaError_t make()
   {
@@ -64,18 +64,18 @@ private:
 };
 
 /// A word with a line of its own. No kernel that may write to it is under way when it ends. Throws Failure.
-class HostWord {
+class MappedWord {
 public:
-  HostWord()
+  MappedWord()
   {
     void* line;
-    check(HostLines::all().take(&line), "cudaHostAlloc");
+    check(MappedLinePool::all().take(&line), "cudaHostAlloc");
     word_ = static_cast<unsigned*>(line);
     set(0);
   }
-  HostWord(const HostWord&) = delete;
-  HostWord& operator=(const HostWord&) = delete;
-  ~HostWord() { HostLines::all().put(word_); }
+  MappedWord(const MappedWord&) = delete;
+  MappedWord& operator=(const MappedWord&) = delete;
+  ~MappedWord() { MappedLinePool::all().put(word_); }
 
   unsigned* there() const { return word_; }  ///< for kernels
   unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }

@@ -8,7 +8,7 @@
 
 namespace syncfree::cuda {
 
-class KeptPieces {
+class SizeClassFreeList {
 public:
   static constexpr std::size_t largest = 4 << 20;  ///< bytes of a piece
 
@@ -21,7 +21,7 @@ public:
     return (bytes + step - 1) / step * step;
   }
 
-  explicit KeptPieces(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit SizeClassFreeList(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// From the next one on that is put.
   void keep_at_most(std::size_t bytes) { most_bytes_ = bytes; }

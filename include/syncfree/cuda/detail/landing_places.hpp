@@ -12,13 +12,13 @@
 namespace syncfree::cuda {
 
 /// Lives as long as the process, for all devices.
-class LandingPlaces {
+class PinnedStaging {
 public:
   static constexpr std::size_t bytes_of_place = 4096;
 
-  static LandingPlaces& all()
+  static PinnedStaging& all()
   {
-    static LandingPlaces& places = *new LandingPlaces;
+    static PinnedStaging& places = *new PinnedStaging;
     return places;
   }
 
@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  LandingPlaces() = default;
+  PinnedStaging() = default;
 
   void make()
   {
@@ -60,13 +60,13 @@ private:
 class Landing {
 public:
   explicit Landing(std::size_t bytes)
-      : place_(bytes <= LandingPlaces::bytes_of_place ? LandingPlaces::all().take() : nullptr)
+      : place_(bytes <= PinnedStaging::bytes_of_place ? PinnedStaging::all().take() : nullptr)
   {
   }
   Landing(const Landing&) = delete;
   ~Landing()
   {
-    if (place_) LandingPlaces::all().put(place_);
+    if (place_) PinnedStaging::all().put(place_);
   }
   void* place() const { return place_; }
 

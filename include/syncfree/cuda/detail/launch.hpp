@@ -13,8 +13,8 @@
 namespace syncfree::cuda {
 
 /// Where a launch runs. `overlaps`: it may start before the launch in front of it has ended (ready.cuh,
-/// await_launch_before()); only where the device can, and for a kernel that is made for it.
-struct LaunchPlace {
+/// wait_for_primary_launch()); only where the device can, and for a kernel that is made for it.
+struct LaunchParameters {
   dim3 blocks;
   unsigned threads;
   std::size_t shared_bytes = 0;
@@ -28,7 +28,7 @@ struct LaunchConfig {
   cudaLaunchAttribute attribute[2] = {};
   cudaLaunchConfig_t config = {};
 
-  explicit LaunchConfig(const LaunchPlace& place)
+  explicit LaunchConfig(const LaunchParameters& place)
   {
     config.gridDim = place.blocks;
     config.blockDim = dim3(place.threads);
@@ -65,7 +65,7 @@ constexpr std::size_t shared_bytes_of_all = 48 << 10;  ///< which each kernel ma
 
 /// CUDA's answer. A kernel is allowed more shared memory in the context of a plan; the launch may be in another one.
 template <class... Parameters, class... Arguments>
-cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchPlace& place, Arguments... arguments)
+cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchParameters& place, Arguments... arguments)
 {
   const LaunchConfig made(place);
   const void* const function = reinterpret_cast<const void*>(kernel);
@@ -82,7 +82,7 @@ cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchPlace& place, 
 
 /// Throws Failure where CUDA refuses it.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), const LaunchPlace& place, Arguments... arguments)
+void launch(void (*kernel)(Parameters...), const LaunchParameters& place, Arguments... arguments)
 {
   const cudaError_t error = try_launch(kernel, place, arguments...);
   if (error != cudaSuccess) check(error, launch_of(reinterpret_cast<const void*>(kernel)).c_str());

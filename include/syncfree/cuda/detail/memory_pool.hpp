@@ -39,7 +39,7 @@ public:
 
   /// While one lives, threads that want to free memory wait: the device must not be waited for while a stream is
   /// recorded, by whichever thread. A program that records solves itself must not make or destroy others meanwhile.
-  class Keeping {
+  class CaptureGuard {
     std::lock_guard<std::mutex> lock_{mutex()};
     static std::mutex& mutex()
     {
@@ -51,7 +51,7 @@ public:
   /// cudaDeviceSynchronize(), when nobody here records; of all of the device's green contexts, whichever is at hand.
   static cudaError_t wait_for_device()
   {
-    const Keeping all;
+    const CaptureGuard all;
     int device = 0;
     cudaError_t error = cudaDeviceSynchronize();
     if (error == cudaSuccess) error = cudaGetDevice(&device);
@@ -95,7 +95,7 @@ public:
   }
 
   /// Waits for the device; what was freed can be had again.
-  cudaError_t free_left()
+  cudaError_t flush_deferred_frees()
   {
     Batch all;
     {
@@ -106,9 +106,9 @@ public:
   }
 
   /// All that is idle goes to CUDA, for others. Waits for the device.
-  cudaError_t give_back()
+  cudaError_t trim()
   {
-    const cudaError_t error = free_left();
+    const cudaError_t error = flush_deferred_frees();
     if (!pool_) return error;
     std::size_t bytes;
     {
@@ -128,18 +128,18 @@ public:
       const std::lock_guard<std::mutex> lock(mutex_);
       kept_.keep_at_most(bytes);
     }
-    (void)give_back();
+    (void)trim();
   }
 
 private:
   cudaError_t allocate_from_pool(void** memory, std::size_t bytes)
   {
-    const std::size_t capacity = KeptPieces::capacity_for(bytes);
+    const std::size_t capacity = SizeClassFreeList::capacity_for(bytes);
     if ((*memory = take_kept(capacity)) != nullptr) return cudaSuccess;
     cudaError_t error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
     if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
       (void)cudaGetLastError();
-      (void)give_back();
+      (void)trim();
       error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
     }
     if (error != cudaSuccess) return error;
@@ -154,7 +154,7 @@ private:
     Batch full;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      left_.add({memory, KeptPieces::capacity_for(bytes)});
+      left_.add({memory, SizeClassFreeList::capacity_for(bytes)});
       if (left_.is_full(most_left_)) full = std::exchange(left_, Batch());
     }
     if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
@@ -258,7 +258,7 @@ private:
   cudaStream_t stream_ = nullptr;  ///< never at work
   std::mutex mutex_;
   Batch left_;
-  KeptPieces kept_;
+  SizeClassFreeList kept_;
   std::int64_t used_ = 0, threshold_ = -1, spare_ = 0;  ///< bytes; what is kept counts as used
   std::int64_t held_ = 0, most_held_ = 0;               ///< bytes of arrays
 };

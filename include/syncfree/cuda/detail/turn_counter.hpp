@@ -12,7 +12,7 @@ struct WaitRecord {
 };
 
 /// Launches with one counter run one after the other, with equal grids.
-struct TurnCounter {
+struct TicketCounter {
   unsigned long long next;      ///< ticket of the next block
   unsigned long long given_up;  ///< 1 + the launch that was given up last, 0: none
   unsigned long long limit;     ///< nanoseconds that a block waits before it gives its launch up; 0: for ever

@@ -23,38 +23,38 @@ namespace syncfree::cuda {
 
 /// The waits of one object that callers hold. What it is made of finds it as the one at_hand() of the thread that makes
 /// it, and keeps it alive.
-class WaitWatch {
+class WaitMonitor {
 public:
-  WaitWatch() : record_(take_record())
+  WaitMonitor() : record_(take_record())
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
     at_ = all().watches.insert(all().watches.end(), this);
   }
-  WaitWatch(const WaitWatch&) = delete;
-  ~WaitWatch()
+  WaitMonitor(const WaitMonitor&) = delete;
+  ~WaitMonitor()
   {
     {
       const std::lock_guard<std::mutex> lock(all().mutex);
       all().watches.erase(at_);
     }
-    if (record_) HostLines::all().put(record_);
+    if (record_) MappedLinePool::all().put(record_);
   }
 
   /// That of the call that this thread is in, else a new one.
-  static std::shared_ptr<WaitWatch> at_hand()
+  static std::shared_ptr<WaitMonitor> at_hand()
   {
-    return current() ? *current() : std::make_shared<WaitWatch>();
+    return current() ? *current() : std::make_shared<WaitMonitor>();
   }
 
   /// Makes it the one at hand, of this thread, for as long as this lives.
   class Use {
   public:
-    explicit Use(const std::shared_ptr<WaitWatch>& watch) : before_(std::exchange(current(), &watch)) {}
+    explicit Use(const std::shared_ptr<WaitMonitor>& watch) : before_(std::exchange(current(), &watch)) {}
     Use(const Use&) = delete;
     ~Use() { current() = before_; }
 
   private:
-    const std::shared_ptr<WaitWatch>* const before_;
+    const std::shared_ptr<WaitMonitor>* const before_;
   };
 
   /// For counters that are made from now on, in seconds; 0: waits never end. The environment's SYNCFREE_WAIT_LIMIT
@@ -101,7 +101,7 @@ public:
   class Note {
   public:
     Note() = default;
-    Note(std::shared_ptr<WaitWatch> watch, const Kept& kept) : watch_(std::move(watch))
+    Note(std::shared_ptr<WaitMonitor> watch, const Kept& kept) : watch_(std::move(watch))
     {
       const std::lock_guard<std::mutex> lock(watch_->mutex_);
       at_ = watch_->kept_.insert(watch_->kept_.end(), kept);
@@ -123,7 +123,7 @@ public:
     void restart() const { watch_->restart(*at_); }
 
   private:
-    std::shared_ptr<WaitWatch> watch_;
+    std::shared_ptr<WaitMonitor> watch_;
     std::list<Kept>::iterator at_;
   };
 
@@ -133,11 +133,11 @@ public:
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
     int found = 0;
-    for (WaitWatch* watch : all().watches) {
+    for (WaitMonitor* watch : all().watches) {
       const std::lock_guard<std::mutex> its_lock(watch->mutex_);
       for (const Kept& kept : watch->kept_) {
         if (!kept.counter || std::strcmp(kept.counter, name) != 0) continue;
-        SYNCFREE_CUDA(cudaMemcpy(&static_cast<TurnCounter*>(kept.data)->drop, &n, sizeof n, cudaMemcpyHostToDevice));
+        SYNCFREE_CUDA(cudaMemcpy(&static_cast<TicketCounter*>(kept.data)->drop, &n, sizeof n, cudaMemcpyHostToDevice));
         ++found;
       }
     }
@@ -149,7 +149,7 @@ private:
 
   struct All {
     std::mutex mutex;
-    std::list<WaitWatch*> watches;
+    std::list<WaitMonitor*> watches;
   };
   static All& all()
   {
@@ -157,18 +157,18 @@ private:
     return all;
   }
 
-  static const std::shared_ptr<WaitWatch>*& current()
+  static const std::shared_ptr<WaitMonitor>*& current()
   {
-    thread_local const std::shared_ptr<WaitWatch>* watch = nullptr;
+    thread_local const std::shared_ptr<WaitMonitor>* watch = nullptr;
     return watch;
   }
 
   /// nullptr where there is no memory for it: waits have no limit then.
   static WaitRecord* take_record()
   {
-    static_assert(sizeof(WaitRecord) <= HostLines::bytes_of_line);
+    static_assert(sizeof(WaitRecord) <= MappedLinePool::bytes_of_line);
     void* line = nullptr;
-    if (HostLines::all().take(&line) == cudaSuccess) return new (line) WaitRecord();
+    if (MappedLinePool::all().take(&line) == cudaSuccess) return new (line) WaitRecord();
     (void)cudaGetLastError();
     return nullptr;
   }
@@ -179,7 +179,7 @@ private:
       if (kept.bytes) SYNCFREE_CUDA(cudaMemsetAsync(kept.data, kept.byte, kept.bytes, nullptr));
       return;
     }
-    TurnCounter first = {};
+    TicketCounter first = {};
     first.limit = static_cast<unsigned long long>(limit() * 1e9);
     first.name = kept.counter;
     first.record = record_;
@@ -196,17 +196,18 @@ private:
   }
 
   WaitRecord* const record_;
-  std::list<WaitWatch*>::iterator at_;
+  std::list<WaitMonitor*>::iterator at_;
   double limit_ = 60;
   std::mutex mutex_;
   std::list<Kept> kept_;
 };
 
 /// A DeviceArray that launches leave for the next ones. It is filled on the null stream, which is to be waited for.
-template <class V> class KeptArray {
+template <class V> class ResettableArray {
 public:
-  KeptArray() = default;
-  KeptArray(std::size_t size, int byte) : array_(size), note_(WaitWatch::at_hand(), {data(), bytes(), byte, nullptr})
+  ResettableArray() = default;
+  ResettableArray(std::size_t size, int byte)
+      : array_(size), note_(WaitMonitor::at_hand(), {data(), bytes(), byte, nullptr})
   {
     note_.restart();
   }
@@ -216,26 +217,26 @@ public:
 
 private:
   DeviceArray<V> array_;
-  WaitWatch::Note note_;
+  WaitMonitor::Note note_;
 };
 
-/// The counter of a kernel's launches, as KeptArray.
+/// The counter of a kernel's launches, as ResettableArray.
 ///   name  of the strategy, for messages; lives as long as the process
-class LaunchCounter {
+class TicketCounterMemory {
 public:
-  explicit LaunchCounter(const char* name)
-      : array_(1), note_(WaitWatch::at_hand(), {data(), array_.bytes(), 0, name})
+  explicit TicketCounterMemory(const char* name)
+      : array_(1), note_(WaitMonitor::at_hand(), {data(), array_.bytes(), 0, name})
   {
     restart();
   }
-  TurnCounter* data() const { return array_.data(); }
+  TicketCounter* data() const { return array_.data(); }
   std::size_t bytes() const { return array_.bytes(); }
   /// As before the first launch.
   void restart() const { note_.restart(); }
 
 private:
-  DeviceArray<TurnCounter> array_;
-  WaitWatch::Note note_;
+  DeviceArray<TicketCounter> array_;
+  WaitMonitor::Note note_;
 };
 
 }  // namespace syncfree::cuda

@@ -46,14 +46,14 @@ inline __device__ void store_anywhere_if(bool wanted, unsigned* place, unsigned 
   SYNCFREE_STORE_IF("gpu.u32", "l", place, "r", word);
 }
 
-/// The word of a real number, and the NaN that means "not there yet". but_unset() makes another NaN of that one.
+/// The word of a real number, and the NaN that means "not there yet". escape_sentinel() makes another NaN of that one.
 template <class R> struct Word;
 template <> struct Word<double> {
   using type = unsigned long long;
-  static constexpr type unset = ~0ull;
+  static constexpr type sentinel = ~0ull;
   static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
   static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
-  static __device__ type but_unset(double v)
+  static __device__ type escape_sentinel(double v)
   {
     return of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
                                __double2loint(v)));
@@ -61,52 +61,52 @@ template <> struct Word<double> {
 };
 template <> struct Word<float> {
   using type = unsigned;
-  static constexpr type unset = ~0u;
+  static constexpr type sentinel = ~0u;
   static __device__ type of(float v) { return __float_as_uint(v); }
   static __device__ float number(type w) { return __uint_as_float(w); }
-  static __device__ type but_unset(float v) { return min(of(v), unset - 1); }
+  static __device__ type escape_sentinel(float v) { return min(of(v), sentinel - 1); }
 };
 
 /// Places for n numbers that are their own flags.
-template <class T> struct Mailbox {
+template <class T> struct SentinelValue {
   using word = typename Word<T>::type;
   static constexpr int words = 1;
 
-  static __device__ T nothing() { return Word<T>::number(Word<T>::unset); }
+  static __device__ T sentinel_value() { return Word<T>::number(Word<T>::sentinel); }
   static __device__ T poll(word* place)
   {
-    return Word<T>::number(look_at(place));
+    return Word<T>::number(load_relaxed(place));
   }
-  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
-  /// A computed NaN with the bits of `unset` becomes another NaN.
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::sentinel; }
+  /// A computed NaN with the bits of `sentinel` becomes another NaN.
   static __device__ void publish(word* place, const T& v)
   {
     if (drops_publication()) return;
-    tell(place, Word<T>::but_unset(v));
+    store_relaxed(place, Word<T>::escape_sentinel(v));
   }
   /// The same, without a branch where not.
   static __device__ void publish_if(bool wanted, word* place, const T& v)
   {
     wanted = wanted && !drops_publication();
-    store_if(wanted, place, Word<T>::but_unset(v));
+    store_if(wanted, place, Word<T>::escape_sentinel(v));
   }
-  /// And where the place may be one of a Tray in a block of the cluster.
+  /// And where the place may be one of a SharedSentinelValue in a block of the cluster.
   static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
   {
     wanted = wanted && !drops_publication();
-    store_anywhere_if(wanted, place, Word<T>::but_unset(v));
+    store_anywhere_if(wanted, place, Word<T>::escape_sentinel(v));
   }
   /// For the next solve; nobody reads the place in this one.
-  static __device__ void clear(word* place) { *place = Word<T>::unset; }
+  static __device__ void clear(word* place) { *place = Word<T>::sentinel; }
 };
 
-template <class R> struct Mailbox<::cuda::std::complex<R>> {
+template <class R> struct SentinelValue<::cuda::std::complex<R>> {
   using T = ::cuda::std::complex<R>;
-  using part = Mailbox<R>;
+  using part = SentinelValue<R>;
   using word = typename part::word;
   static constexpr int words = 2;
 
-  static __device__ T nothing() { return {part::nothing(), part::nothing()}; }
+  static __device__ T sentinel_value() { return {part::sentinel_value(), part::sentinel_value()}; }
   static __device__ T poll(word* place) { return {part::poll(place), part::poll(place + 1)}; }
   static __device__ bool arrived(const T& v) { return part::arrived(v.real()) && part::arrived(v.imag()); }
   static __device__ void publish(word* place, const T& v)
@@ -133,12 +133,12 @@ template <class R> struct Mailbox<::cuda::std::complex<R>> {
 
 /// Numbers of neighbouring columns at one place, 16 bytes that are moved at once. They are no single access: each half
 /// arrives as a whole, and the number is there when all its parts are.
-template <class R> struct alignas(16) Several {
+template <class R> struct alignas(16) ColumnPack {
   static constexpr int count = 16 / sizeof(R);
   R part[count];
 
-  Several() = default;
-  explicit __device__ Several(R v)
+  ColumnPack() = default;
+  explicit __device__ ColumnPack(R v)
   {
 #pragma unroll
     for (R& p : part) p = v;
@@ -146,41 +146,41 @@ template <class R> struct alignas(16) Several {
 };
 
 /// Its accesses, in memory and in shared memory.
-struct alignas(16) Halves {
+struct alignas(16) Word64x2 {
   unsigned long long low, high;
 
-  template <class R> static __device__ Halves of(Several<R> v)
+  template <class R> static __device__ Word64x2 of(ColumnPack<R> v)
   {
 #pragma unroll
-    for (R& p : v.part) p = Word<R>::number(Word<R>::but_unset(p));
+    for (R& p : v.part) p = Word<R>::number(Word<R>::escape_sentinel(p));
     return of_ordinary(v);
   }
   /// No part is a NaN.
-  template <class R> static __device__ Halves of_ordinary(const Several<R>& v)
+  template <class R> static __device__ Word64x2 of_ordinary(const ColumnPack<R>& v)
   {
-    Halves h;
+    Word64x2 h;
     std::memcpy(&h, &v, sizeof h);
     return h;
   }
-  static __device__ Halves unset() { return {~0ull, ~0ull}; }
+  static __device__ Word64x2 sentinel() { return {~0ull, ~0ull}; }
 
-  template <class R> __device__ Several<R> number() const
+  template <class R> __device__ ColumnPack<R> number() const
   {
-    Several<R> v;
+    ColumnPack<R> v;
     std::memcpy(&v, this, sizeof v);
     return v;
   }
 
-  static __device__ Halves read(const void* place)
+  static __device__ Word64x2 read(const void* place)
   {
-    Halves h;
+    Word64x2 h;
     const auto at = __cvta_generic_to_global(place);
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "l"(at) : "memory");
     return h;
   }
-  static __device__ Halves read_shared(const void* place)
+  static __device__ Word64x2 read_shared(const void* place)
   {
-    Halves h;
+    Word64x2 h;
     const unsigned at = address_in_block(place);
     asm volatile("ld.relaxed.cta.shared.v2.u64 {%0, %1}, [%2];" : "=l"(h.low), "=l"(h.high) : "r"(at) : "memory");
     return h;
@@ -199,39 +199,39 @@ struct alignas(16) Halves {
   }
 };
 
-template <class R> __device__ bool all_arrived(const Several<R>& v)
+template <class R> __device__ bool all_arrived(const ColumnPack<R>& v)
 {
   bool all = true;
 #pragma unroll
-  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::unset;
+  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::sentinel;
   return all;
 }
 
-template <class R> struct Mailbox<Several<R>> {
-  using T = Several<R>;
+template <class R> struct SentinelValue<ColumnPack<R>> {
+  using T = ColumnPack<R>;
   using word = unsigned long long;
   static constexpr int words = 2;
 
-  static __device__ T nothing() { return Halves::unset().number<R>(); }
-  static __device__ T poll(word* place) { return Halves::read(place).number<R>(); }
+  static __device__ T sentinel_value() { return Word64x2::sentinel().number<R>(); }
+  static __device__ T poll(word* place) { return Word64x2::read(place).number<R>(); }
   static __device__ bool arrived(const T& v) { return all_arrived(v); }
   static __device__ void publish(word* place, const T& v) { publish_if(true, place, v); }
   static __device__ void publish_if(bool wanted, word* place, const T& v)
   {
-    Halves::of(v).write_if(wanted && !drops_publication(), place);
+    Word64x2::of(v).write_if(wanted && !drops_publication(), place);
   }
   static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
   {
     wanted = wanted && !drops_publication();
-    Halves::of(v).write_anywhere_if(wanted, place);
+    Word64x2::of(v).write_anywhere_if(wanted, place);
   }
-  static __device__ void clear(word* place) { *reinterpret_cast<Halves*>(place) = Halves::unset(); }
+  static __device__ void clear(word* place) { *reinterpret_cast<Word64x2*>(place) = Word64x2::sentinel(); }
 };
 
-/// Numbers in shared memory that are their own flags, as in a Mailbox but between threads of a block. A place is filled
-/// once, or cleared by who has read it; who wants to fill it again must have been told of that, by a Progress for
-/// example.
-template <class T> struct Tray {
+/// Numbers in shared memory that are their own flags, as in a SentinelValue but between threads of a block. A place is
+/// filled once, or cleared by who has read it; who wants to fill it again must have been told of that, by a
+/// SharedCounter for example.
+template <class T> struct SharedSentinelValue {
   static __device__ T look(const T* place)
   {
     const unsigned at = address_in_block(place);
@@ -242,8 +242,8 @@ template <class T> struct Tray {
       asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
     return Word<T>::number(word);
   }
-  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::unset; }
-  static __device__ void put(T* place, const T& v) { store(place, Word<T>::but_unset(v)); }
+  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::sentinel; }
+  static __device__ void put(T* place, const T& v) { store(place, Word<T>::escape_sentinel(v)); }
   /// The same of a v that is not NaN in any part, without a branch where not.
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
   {
@@ -251,7 +251,7 @@ template <class T> struct Tray {
     if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::of(v));
     else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::of(v));
   }
-  static __device__ void clear(T* place) { store(place, Word<T>::unset); }
+  static __device__ void clear(T* place) { store(place, Word<T>::sentinel); }
 
 private:
   static __device__ void store(T* place, typename Word<T>::type word)
@@ -263,44 +263,47 @@ private:
   }
 };
 
-template <class R> struct Tray<::cuda::std::complex<R>> {
+template <class R> struct SharedSentinelValue<::cuda::std::complex<R>> {
   using T = ::cuda::std::complex<R>;
   static __device__ T look(const T* place)
   {
     const R* parts = reinterpret_cast<const R*>(place);
-    return {Tray<R>::look(parts), Tray<R>::look(parts + 1)};
+    return {SharedSentinelValue<R>::look(parts), SharedSentinelValue<R>::look(parts + 1)};
   }
-  static __device__ bool arrived(const T& v) { return Tray<R>::arrived(v.real()) && Tray<R>::arrived(v.imag()); }
+  static __device__ bool arrived(const T& v)
+  {
+    return SharedSentinelValue<R>::arrived(v.real()) && SharedSentinelValue<R>::arrived(v.imag());
+  }
   static __device__ void put(T* place, const T& v)
   {
     R* parts = reinterpret_cast<R*>(place);
-    Tray<R>::put(parts, v.real());
-    Tray<R>::put(parts + 1, v.imag());
+    SharedSentinelValue<R>::put(parts, v.real());
+    SharedSentinelValue<R>::put(parts + 1, v.imag());
   }
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
   {
     R* parts = reinterpret_cast<R*>(place);
-    Tray<R>::put_ordinary_if(wanted, parts, v.real());
-    Tray<R>::put_ordinary_if(wanted, parts + 1, v.imag());
+    SharedSentinelValue<R>::put_ordinary_if(wanted, parts, v.real());
+    SharedSentinelValue<R>::put_ordinary_if(wanted, parts + 1, v.imag());
   }
   static __device__ void clear(T* place)
   {
     R* parts = reinterpret_cast<R*>(place);
-    Tray<R>::clear(parts);
-    Tray<R>::clear(parts + 1);
+    SharedSentinelValue<R>::clear(parts);
+    SharedSentinelValue<R>::clear(parts + 1);
   }
 };
 
-template <class R> struct Tray<Several<R>> {
-  using T = Several<R>;
-  static __device__ T look(const T* place) { return Halves::read_shared(place).number<R>(); }
+template <class R> struct SharedSentinelValue<ColumnPack<R>> {
+  using T = ColumnPack<R>;
+  static __device__ T look(const T* place) { return Word64x2::read_shared(place).number<R>(); }
   static __device__ bool arrived(const T& v) { return all_arrived(v); }
-  static __device__ void put(T* place, const T& v) { Halves::of(v).write_shared_if(true, place); }
+  static __device__ void put(T* place, const T& v) { Word64x2::of(v).write_shared_if(true, place); }
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
   {
-    Halves::of_ordinary(v).write_shared_if(wanted, place);
+    Word64x2::of_ordinary(v).write_shared_if(wanted, place);
   }
-  static __device__ void clear(T* place) { Halves::unset().write_shared_if(true, place); }
+  static __device__ void clear(T* place) { Word64x2::sentinel().write_shared_if(true, place); }
 };
 
 }  // namespace syncfree::cuda

@@ -12,9 +12,9 @@
 ///   - Nothing is left out: all barriers are met, all gates arrived at, each place of the next launch's mailbox is
 ///     cleared. Indices are never among what is waited for, but in pages (Gate), whose waits do not end so.
 ///   - What comes from threads of the same block or cluster comes as soon as these have given up what they wait for, so
-///     such a wait is left a little later only (Patience::some), and a block of a cluster then stays until all others
-///     of it must have ended (stay_for_others()): none ends while another one may put numbers into its memory. A gate
-///     that is shut for long even then traps (Patience::last): its page must not be read.
+///     such a wait is left a little later only (OnGiveUp::leave_later), and a block of a cluster then stays until all
+///     others of it must have ended (linger_for_cluster()): none ends while another one may put numbers into its
+///     memory. A gate that is shut for long even then traps (OnGiveUp::trap_later): its page must not be read.
 ///
 /// Memory order. The mark of a launch and its record decide nothing but when a wait ends, and a NaN may be seen in
 /// place of a number at any time, so relaxed accesses are enough for both. A launch is named by its number, which
@@ -24,7 +24,7 @@
 /// follows from the launch having ended, which a caller that has looked at x waited for.
 ///
 /// Cost: a wait counts its looks in a register, which it needs only while it waits. After 64 looks in vain it reads the
-/// block's shared memory, which take_turn() has filled, and the clock; in half a millisecond of each eight, when each
+/// block's shared memory, which take_ticket() has filled, and the clock; in half a millisecond of each eight, when each
 /// thread that waits passes here some times, the counter, too.
 
 #include "syncfree/cuda/detail/turn_counter.hpp"
@@ -40,8 +40,8 @@ inline __device__ unsigned long long nanoseconds()
 }
 
 /// What a block knows of its launch.
-struct WaitPlace {
-  TurnCounter* counter;
+struct BlockState {
+  TicketCounter* counter;
   unsigned long long ticket;  ///< of the block or of its cluster; `unknown` while that is on its way
   unsigned long long since;   ///< when the block began
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
@@ -53,42 +53,42 @@ struct WaitPlace {
   static constexpr unsigned long long unknown = ~0ull;
 
   /// By one thread; then a barrier.
-  __device__ void begin(TurnCounter* of, unsigned tickets_a_launch)
+  __device__ void begin(TicketCounter* of, unsigned tickets_a_launch)
   {
     counter = of;
     tickets = tickets_a_launch;
     since = nanoseconds();
     over = ended = 0;
 #ifdef SYNCFREE_TEST_HOOKS
-    drops = look_at(&of->drop);
+    drops = load_relaxed(&of->drop);
 #endif
   }
   /// From 1 on.
-  __device__ unsigned long long launch() const { return look_in_block(&ticket) / tickets + 1; }
+  __device__ unsigned long long launch() const { return load_relaxed_block(&ticket) / tickets + 1; }
 };
 
-inline __device__ WaitPlace& wait_place()
+inline __device__ BlockState& block_state()
 {
-  __shared__ WaitPlace place;
+  __shared__ BlockState place;
   return place;
 }
 
 /// For Spins without a row. By one thread; then a barrier.
-inline __device__ void note_row(long long row) { wait_place().row = row; }
+inline __device__ void set_block_row(long long row) { block_state().row = row; }
 
 /// What a block does in a launch, and which launch it is.
-struct Turn {
+struct BlockTicket {
   unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started
   unsigned long long launch;  ///< from 0 on
 };
 
 /// Called by all threads of a block. Tickets replace the order in which blocks are dispatched, which nobody promises.
 /// The counter is never set back: each launch of `gridDim.x` blocks takes as many tickets.
-inline __device__ Turn take_turn(TurnCounter* counter)
+inline __device__ BlockTicket take_ticket(TicketCounter* counter)
 {
-  WaitPlace& own = wait_place();
+  BlockState& own = block_state();
   if (threadIdx.x == 0) {
-    const unsigned long long ticket = take_number(&counter->next);
+    const unsigned long long ticket = fetch_increment_relaxed(&counter->next);
     own.begin(counter, gridDim.x);  // while the ticket is on its way
     own.ticket = ticket;
   }
@@ -99,29 +99,29 @@ inline __device__ Turn take_turn(TurnCounter* counter)
 #ifdef SYNCFREE_TEST_HOOKS
 inline __device__ bool drops_publication()
 {
-  WaitPlace& own = wait_place();
-  return own.drops != 0 && look_at(&own.counter->drop) != 0 && take_number_down(&own.counter->drop) == 1;
+  BlockState& own = block_state();
+  return own.drops != 0 && load_relaxed(&own.counter->drop) != 0 && fetch_decrement_relaxed(&own.counter->drop) == 1;
 }
 #endif
 
 /// By any thread; the first one tells the host. `row`: that waits in vain.
-inline __device__ void give_launch_up(long long row)
+inline __device__ void give_up_launch(long long row)
 {
-  WaitPlace& own = wait_place();
+  BlockState& own = block_state();
   const unsigned long long launch = own.launch();
-  TurnCounter& counter = *own.counter;
+  TicketCounter& counter = *own.counter;
   WaitRecord* const record = counter.record;
-  if (exchange(&counter.given_up, launch) == launch || !record) return;
-  tell_host(&record->name, reinterpret_cast<unsigned long long>(counter.name));
+  if (exchange_relaxed(&counter.given_up, launch) == launch || !record) return;
+  store_relaxed_system(&record->name, reinterpret_cast<unsigned long long>(counter.name));
   __threadfence_system();
-  tell_host(&record->row, static_cast<unsigned long long>(row) + 1);
+  store_relaxed_system(&record->row, static_cast<unsigned long long>(row) + 1);
 }
 
 /// Did the block at hand begin longer ago than a wait may last?
 inline __device__ bool has_waited_too_long(unsigned long long now)
 {
-  const WaitPlace& own = wait_place();
-  const unsigned long long limit = look_at(&own.counter->limit);
+  const BlockState& own = block_state();
+  const unsigned long long limit = load_relaxed(&own.counter->limit);
   return limit != 0 && static_cast<long long>(now - own.since) >= static_cast<long long>(limit);
 }
 
@@ -133,7 +133,7 @@ constexpr unsigned long long patience_with_cluster = 100000000, stay_for_cluster
 /// Was it known so long ago in this block that the launch was given up?
 inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
 {
-  const unsigned long long over = look_in_block(&wait_place().over);
+  const unsigned long long over = load_relaxed_block(&block_state().over);
   return over != 0 && static_cast<long long>(nanoseconds() - over) >= static_cast<long long>(nanoseconds_ago);
 }
 
@@ -141,46 +141,46 @@ inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
 __device__ __forceinline__ void look_at_clock(long long row)
 {
   constexpr unsigned part = 19, parts = 16;  // 2^19 ns of each sixteen times as many, not to load the counter's line
-  WaitPlace& own = wait_place();
+  BlockState& own = block_state();
   const unsigned long long now = nanoseconds();
-  if ((now >> part) % parts != 0 || look_in_block(&own.ticket) == WaitPlace::unknown) return;
-  if (look_at(&own.counter->given_up) != own.launch()) {
+  if ((now >> part) % parts != 0 || load_relaxed_block(&own.ticket) == BlockState::unknown) return;
+  if (load_relaxed(&own.counter->given_up) != own.launch()) {
     if (!has_waited_too_long(now)) return;
-    give_launch_up(row < 0 ? own.row : row);
+    give_up_launch(row < 0 ? own.row : row);
   }
-  tell_block(&own.over, now);
+  store_relaxed_block(&own.over, now);
 }
 
-template <Patience patience, Clock clock> __device__ bool ask_clock(long long row)
+template <OnGiveUp patience, DeadlineCheck clock> __device__ bool check_deadline(long long row)
 {
-  const unsigned long long* over = &wait_place().over;
-  if (look_in_block(over) == 0) {
-    if (clock == Clock::own) look_at_clock(row);
-    if (look_in_block(over) == 0) return false;
+  const unsigned long long* over = &block_state().over;
+  if (load_relaxed_block(over) == 0) {
+    if (clock == DeadlineCheck::self) look_at_clock(row);
+    if (load_relaxed_block(over) == 0) return false;
   }
-  if (patience == Patience::none) return true;
-  if (patience == Patience::some) return is_over_for(patience_with_cluster);
+  if (patience == OnGiveUp::leave) return true;
+  if (patience == OnGiveUp::leave_later) return is_over_for(patience_with_cluster);
   if (is_over_for(last_patience)) __trap();
   return false;
 }
 
 /// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
 /// registers for it. Some thread of the block must always be here while others wait.
-///   soon     looks Spin::looks_at_once times, or until there is what it waits for; is it?
-///   on_late  called again and again once what the block is owed will not come any more
-template <class Soon, class Late> __device__ void watch_until(Soon soon, Late on_late)
+///   soon     looks BoundedWait::polls_per_check times, or until there is what it waits for; is it?
+///   on_given_up  called again and again once what the block is owed will not come any more
+template <class Soon, class Late> __device__ void watch_deadline_until(Soon soon, Late on_given_up)
 {
   while (!soon()) {
-    (void)ask_clock<Patience::last>(-1);
-    if (is_over_for(patience_with_cluster)) on_late();
+    (void)check_deadline<OnGiveUp::trap_later>(-1);
+    if (is_over_for(patience_with_cluster)) on_given_up();
   }
 }
 
 /// By all threads of a block of a cluster of `blocks`, at their ends: where the launch was given up others may still be
 /// under way to its memory with what they owe, and are done with that soon.
-inline __device__ void stay_for_others(unsigned blocks)
+inline __device__ void linger_for_cluster(unsigned blocks)
 {
-  if (blocks == 1 || look_in_block(&wait_place().over) == 0) return;
+  if (blocks == 1 || load_relaxed_block(&block_state().over) == 0) return;
   while (!is_over_for(stay_for_cluster)) {}
 }
 

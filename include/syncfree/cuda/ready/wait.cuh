@@ -6,26 +6,27 @@
 namespace syncfree::cuda {
 
 /// What a wait does when its launch has been given up (syncfree/cuda/ready/ticket.cuh).
-enum class Patience {
-  none,  ///< leaves at once: for numbers of other blocks
-  some,  ///< for numbers of its block or cluster, which arrive when their threads have given up what they wait for
-  last   ///< for a page or a count without which it cannot go on: traps where even that does not help
+enum class OnGiveUp {
+  leave,        ///< leaves at once: for numbers of other blocks
+  leave_later,  ///< for numbers of its block or cluster, which arrive when their threads have given up what they wait
+                ///< for
+  trap_later    ///< for a page or a count without which it cannot go on: traps where even that does not help
 };
-/// Does a wait ask the clock itself, or is there a thread of the block that does so for it (watch_until())?
-enum class Clock { own, watched };
+/// Does a wait ask the clock itself, or is there a thread of the block that does so for it (watch_deadline_until())?
+enum class DeadlineCheck { self, delegated };
 
-/// To be asked when a wait has looked Spin::looks_at_once times in vain, in syncfree/cuda/ready/ticket.cuh: is the wait
-/// to be left?
-template <Patience patience, Clock clock = Clock::own> __device__ bool ask_clock(long long row);
+/// To be asked when a wait has looked BoundedWait::polls_per_check times in vain, in syncfree/cuda/ready/ticket.cuh: is
+/// the wait to be left?
+template <OnGiveUp patience, DeadlineCheck clock = DeadlineCheck::self> __device__ bool check_deadline(long long row);
 
 /// The looks of one wait, which ends: by what it waits for or, false then, because its launch has been given up. A
 /// thread that leaves a wait takes NaN for what has not arrived, and goes on: what it owes others is published,
 /// whatever it is.
-///   row  that waits; without one that which note_row() has told for the block
-template <Patience patience, Clock clock = Clock::own> class SpinOf {
+///   row  that waits; without one that which set_block_row() has told for the block
+template <OnGiveUp patience, DeadlineCheck clock = DeadlineCheck::self> class BasicBoundedWait {
 public:
-  SpinOf() = default;
-  explicit __device__ SpinOf(long long row) : row_(row) {}
+  BasicBoundedWait() = default;
+  explicit __device__ BasicBoundedWait(long long row) : row_(row) {}
 
   /// By a thread alone: look() until done(), which is asked before each. The clock is asked outside of the loop that
   /// looks, and what it needs is in shared memory: the loop has one counter more than one that never ends.
@@ -47,15 +48,15 @@ public:
     return until_for_warp<unrolled>(done, [] {});
   }
 
-  /// By a thread alone: soon() looks looks_at_once times, or until there is what it waits for; is it?
+  /// By a thread alone: soon() looks polls_per_check times, or until there is what it waits for; is it?
   template <class Soon> __device__ __forceinline__ bool until_soon(Soon soon)
   {
     while (!soon())
-      if (ask_clock<patience, clock>(row_)) return false;
+      if (check_deadline<patience, clock>(row_)) return false;
     return true;
   }
 
-  static constexpr unsigned looks_at_once = 64;
+  static constexpr unsigned polls_per_check = 64;
 
 private:
   template <int unrolled, class Done, class Look, class Agree>
@@ -64,17 +65,17 @@ private:
     if (done()) return true;
     for (;;) {
 #pragma unroll unrolled
-      for (unsigned left = looks_at_once; left > 0; --left) {
+      for (unsigned left = polls_per_check; left > 0; --left) {
         look();
         if (done()) return true;
       }
-      if (agree(ask_clock<patience, clock>(row_))) return false;
+      if (agree(check_deadline<patience, clock>(row_))) return false;
     }
   }
 
   long long row_ = -1;
 };
-using Spin = SpinOf<Patience::none>;
+using BoundedWait = BasicBoundedWait<OnGiveUp::leave>;
 
 #ifdef SYNCFREE_TEST_HOOKS
 __device__ bool drops_publication();

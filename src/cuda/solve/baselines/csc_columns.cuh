@@ -11,7 +11,7 @@
 namespace syncfree::cuda {
 
 template <class T> struct Sums {
-  Number<T>* sum;
+  DeviceScalar<T>* sum;
   unsigned* count;
 };
 
@@ -19,7 +19,7 @@ template <class T, class V, class I> class CscColumns : public DeviceSolver<T, I
 public:
   ///   turned           the columns of the triangle
   ///   order, renumber  as in StoredTriangle, of columns
-  ///   name             as in LaunchCounter
+  ///   name             as in TicketCounterMemory
   CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, DeviceArray<I> order, bool renumber,
              const char* name)
       : triangle_(columns(triangle, turned, std::move(order), renumber)), degree_(degrees(triangle)),
@@ -43,8 +43,8 @@ protected:
   I n() const { return triangle_.n(); }
   StoredView<V, I> view() const { return triangle_.view(); }
   const unsigned* degree() const { return degree_.data(); }  ///< by row
-  Sums<T> sums() const { return {numbers(sum_.data()), count_.data()}; }
-  TurnCounter* counter() const { return counter_.data(); }
+  Sums<T> sums() const { return {as_device(sum_.data()), count_.data()}; }
+  TicketCounter* counter() const { return counter_.data(); }
 
 private:
   static StoredTriangle<T, V, I> columns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned,
@@ -66,9 +66,9 @@ private:
 
   StoredTriangle<T, V, I> triangle_;
   DeviceArray<unsigned> degree_;
-  KeptArray<T> sum_;
-  KeptArray<unsigned> count_;
-  LaunchCounter counter_;
+  ResettableArray<T> sum_;
+  ResettableArray<unsigned> count_;
+  TicketCounterMemory counter_;
 };
 
 }  // namespace syncfree::cuda

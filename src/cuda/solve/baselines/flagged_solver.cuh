@@ -17,9 +17,9 @@ template <class I> struct FlaggedRow {
   std::size_t place;  ///< in the order of a serial solve
   I i = 0, begin = 0, end = 0;
 
-  template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, TurnCounter* counter)
+  template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, TicketCounter* counter)
   {
-    const Turn turn = take_turn(counter);
+    const BlockTicket turn = take_ticket(counter);
     launch = static_cast<unsigned>(turn.launch + 1);
     place = turn.place * flagged_threads + threadIdx.x;
     live = place < static_cast<std::size_t>(L.n);
@@ -31,31 +31,32 @@ template <class I> struct FlaggedRow {
 };
 
 template <class T, class V, class I>
-__device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, const Number<T>* b,
-                           const Number<T>& sum, bool conjugate, Number<T>* x, unsigned* ready)
+__device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, const DeviceScalar<T>* b,
+                           const DeviceScalar<T>& sum, bool conjugate, DeviceScalar<T>* x, unsigned* ready)
 {
-  Number<T> value = b[row.i] - sum;
+  DeviceScalar<T> value = b[row.i] - sum;
   if (L.inverse_diagonal) {
-    const Number<T> scale(L.inverse_diagonal[row.place]);
+    const DeviceScalar<T> scale(L.inverse_diagonal[row.place]);
     value = product(value, conjugate ? conjugate_of(scale) : scale);
   }
   x[row.i] = value;
-  publish(ready + row.i, row.launch);
+  store_release(ready + row.i, row.launch);
 }
 
 /// Of a row that cannot be computed, because what it waits for does not come.
-template <class T, class I> __device__ void finish_left_row(const FlaggedRow<I>& row, Number<T>* x, unsigned* ready)
+template <class T, class I>
+__device__ void finish_left_row(const FlaggedRow<I>& row, DeviceScalar<T>* x, unsigned* ready)
 {
-  give_launch_up(row.i);
-  x[row.i] = not_a_number<Number<T>>();
-  publish(ready + row.i, row.launch);
+  give_up_launch(row.i);
+  x[row.i] = quiet_nan<DeviceScalar<T>>();
+  store_release(ready + row.i, row.launch);
 }
 
 template <class T, class V, class I> class FlaggedSolver : public DeviceSolver<T, I> {
 public:
-  using Kernel = void (*)(StoredView<V, I>, unsigned*, TurnCounter*, const Number<T>*, Number<T>*, bool);
+  using Kernel = void (*)(StoredView<V, I>, unsigned*, TicketCounter*, const DeviceScalar<T>*, DeviceScalar<T>*, bool);
 
-  ///   name  as in LaunchCounter
+  ///   name  as in TicketCounterMemory
   FlaggedSolver(const DeviceTriangle<I>& triangle, Kernel kernel, const char* name)
       : kernel_(kernel), triangle_(triangle, solve_order(triangle), false), ready_(triangle.n(), 0),
         counter_(name)
@@ -66,7 +67,7 @@ public:
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
     launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.view(),
-           ready_.data(), counter_.data(), numbers(b), numbers(x), conjugate);
+           ready_.data(), counter_.data(), as_device(b), as_device(x), conjugate);
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -80,8 +81,8 @@ public:
 private:
   Kernel kernel_;
   StoredTriangle<T, V, I> triangle_;
-  KeptArray<unsigned> ready_;
-  LaunchCounter counter_;
+  ResettableArray<unsigned> ready_;
+  TicketCounterMemory counter_;
 };
 
 }  // namespace syncfree::cuda

@@ -16,7 +16,7 @@ constexpr int rectangle_threads = 256;
 template <class V, class I> struct RectangleView {
   I stored;
   const I *begin, *column, *stored_row;
-  const Number<V>* value;
+  const DeviceScalar<V>* value;
 };
 
 /// rows_i -= sum_k value_k from_{column_k}
@@ -30,9 +30,9 @@ template <class V, class I> struct RectangleView {
 /// source     Lu et al. 2020, section 3.4: scalar and vector CSR and DCSR
 template <class T, class V, class I, int lanes>
 __global__ void __launch_bounds__(rectangle_threads)
-subtract_product(RectangleView<V, I> S, const Number<T>* from, Number<T>* rows, bool conjugate)
+subtract_product(RectangleView<V, I> S, const DeviceScalar<T>* from, DeviceScalar<T>* rows, bool conjugate)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   const std::size_t r = (blockIdx.x * static_cast<std::size_t>(rectangle_threads) + threadIdx.x) / lanes;
   const bool live = r < static_cast<std::size_t>(S.stored);
   N sum(0);
@@ -41,7 +41,7 @@ subtract_product(RectangleView<V, I> S, const Number<T>* from, Number<T>* rows, 
       const N value(S.value[k]);
       sum += product(conjugate ? conjugate_of(value) : value, from[S.column[k]]);
     }
-  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
+  for (int offset = lanes / 2; offset; offset /= 2) sum += shfl_xor(sum, offset);
   if (live && threadIdx.x % lanes == 0) rows[S.stored_row ? static_cast<std::size_t>(S.stored_row[r]) : r] -= sum;
 }
 
@@ -53,7 +53,7 @@ void subtract(BlockKernel kernel, const RectangleView<V, I>& S, const T* from, T
   const bool warp = kernel == BlockKernel::vector_csr || kernel == BlockKernel::vector_dcsr;
   const auto run = warp ? subtract_product<T, V, I, 32> : subtract_product<T, V, I, 1>;
   const unsigned blocks = blocks_for(static_cast<std::size_t>(S.stored) * (warp ? 32 : 1), rectangle_threads);
-  launch(run, {blocks, rectangle_threads, 0, stream}, S, numbers(from), numbers(rows), conjugate);
+  launch(run, {blocks, rectangle_threads, 0, stream}, S, as_device(from), as_device(rows), conjugate);
 }
 
 }  // namespace syncfree::cuda

@@ -23,11 +23,11 @@ constexpr int threads_a_block = 256;
 
 /// x_i *= inverse_diagonal_i rounded to V: a triangle that is only a diagonal.
 template <class T, class V>
-__global__ void scale_rows(std::size_t n, const Number<T>* inverse_diagonal, Number<T>* x, bool conjugate)
+__global__ void scale_rows(std::size_t n, const DeviceScalar<T>* inverse_diagonal, DeviceScalar<T>* x, bool conjugate)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i >= n) return;
-  const Number<T> scale{Number<V>(inverse_diagonal[i])};
+  const DeviceScalar<T> scale{DeviceScalar<V>(inverse_diagonal[i])};
   x[i] = product(x[i], conjugate ? conjugate_of(scale) : scale);
 }
 
@@ -171,7 +171,7 @@ private:
   {
     if (unit_) return;
     launch(scale_rows<T, V>, {blocks_for(step.rows, threads_a_block), threads_a_block, 0, stream}, step.rows,
-           numbers(inverse_diagonal_.data() + step.first_row), numbers(rows), conjugate);
+           as_device(inverse_diagonal_.data() + step.first_row), as_device(rows), conjugate);
   }
 
   void multiply(const Step& step, T* rows, bool conjugate, cudaStream_t stream)
@@ -179,7 +179,7 @@ private:
     const bool only_filled = step.kernel == BlockKernel::scalar_dcsr || step.kernel == BlockKernel::vector_dcsr;
     const RectangleView<V, I> view{step.stored, begin_.data() + step.begin, column_.data() + step.entry,
                                    only_filled ? stored_row_.data() + step.stored_row : nullptr,
-                                   numbers(value_.data() + step.entry)};
+                                   as_device(value_.data() + step.entry)};
     subtract<T, V, I>(step.kernel, view, work_.data() + step.first_column, rows, conjugate, stream);
   }
 
@@ -193,7 +193,7 @@ private:
   DeviceArray<T> inverse_diagonal_;  ///< in the plan's order
   DeviceArray<I> begin_, column_, stored_row_, source_;
   DeviceArray<V> value_;
-  Recording recording_[2];  ///< plain and conjugated
+  GraphRecording recording_[2];  ///< plain and conjugated
 };
 
 /// A triangle that was not cut: the solver of its kernel, in the triangle's own order.

@@ -39,11 +39,11 @@ template <class N, class M, class I, int lanes> struct Parts {
   {
 #pragma unroll
     for (int e = 0; e < batch; ++e)
-      if (live[e]) add_part(sum + place[e], product(conjugate ? conjugate_of(value[e]) : value[e], xj));
-    announce_parts();
+      if (live[e]) red_add_part_relaxed(sum + place[e], product(conjugate ? conjugate_of(value[e]) : value[e], xj));
+    fence_release();
 #pragma unroll
     for (int e = 0; e < batch; ++e)
-      if (live[e]) count_announced(count + place[e]);
+      if (live[e]) increment_relaxed(count + place[e]);
   }
 };
 
@@ -58,16 +58,16 @@ template <class N, class M, class I, int lanes> struct Parts {
 /// source     Liu et al. 2016, algorithm 5, changed as the file says
 template <class T, class V, class I, int lanes>
 __global__ void __launch_bounds__(threads_a_block)
-solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TurnCounter* counter,
-                      const Number<T>* b, Number<T>* x, bool conjugate)
+solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TicketCounter* counter,
+                      const DeviceScalar<T>* b, DeviceScalar<T>* x, bool conjugate)
 {
-  using N = Number<T>;
-  const Turn turn = take_turn(counter);
+  using N = DeviceScalar<T>;
+  const BlockTicket turn = take_ticket(counter);
   const std::size_t place = turn.place * (threads_a_block / lanes) + threadIdx.x / lanes;
   const bool live = place < static_cast<std::size_t>(L.n), first = threadIdx.x % lanes == 0;
   I k = live ? L.begin[place] + static_cast<I>(threadIdx.x % lanes) : 0;
   const I end = live ? L.begin[place + 1] : 0, row = live ? L.row[place] : 0;
-  Parts<N, Number<V>, I, lanes> parts;
+  Parts<N, DeviceScalar<V>, I, lanes> parts;
   parts.load(L.column, L.value, k, end);
   N rhs(0), scale(1);
   unsigned wanted = 0;
@@ -79,11 +79,11 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
   }
   bool done = !live, complete = false;
   const auto look = [&] {
-    complete = !done && first && count_of(sums.count + place) == wanted;
+    complete = !done && first && load_acquire(sums.count + place) == wanted;
     return __any_sync(~0u, complete) != 0;
   };
   while (!__all_sync(~0u, done)) {
-    if (!Spin(row).template until_for_warp<4>(look)) complete = !done && first, rhs = not_a_number<N>();
+    if (!BoundedWait(row).template until_for_warp<4>(look)) complete = !done && first, rhs = quiet_nan<N>();
     N xj(0);
     if (complete) {
       xj = product(rhs - sums.sum[place], scale);
@@ -126,7 +126,7 @@ private:
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(this->n()) * lanes, threads_a_block);
     cuda::launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
-                 this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), conjugate);
+                 this->degree(), this->sums(), this->counter(), as_device(b), as_device(x), conjugate);
   }
 
   int lanes_;

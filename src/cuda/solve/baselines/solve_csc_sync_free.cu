@@ -16,12 +16,12 @@ constexpr int warps_a_block = 16;
 constexpr int looks_inside = 4;  ///< for parts of this block, for each look for those of others, which takes longer
 
 /// Waits until as many parts have come from other blocks and from this one; false where the wait is left.
-inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, Spin spin)
+inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, BoundedWait spin)
 {
   const auto have_come = [=] {
-    const unsigned missing = wanted - count_of(others);
+    const unsigned missing = wanted - load_acquire(others);
     for (int look = 0; look < looks_inside; ++look)
-      if (own_count_of(own) == missing) return true;
+      if (load_acquire_block(own) == missing) return true;
     return false;
   };
   return spin.until(have_come, [] {});
@@ -39,10 +39,10 @@ inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned 
 ///            before each solve, and a fence stands between part and count
 template <class T, class V, class I>
 __global__ void __launch_bounds__(32 * warps_a_block)
-solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TurnCounter* counter,
-                    const Number<T>* b, Number<T>* x, bool lower, bool conjugate)
+solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TicketCounter* counter,
+                    const DeviceScalar<T>* b, DeviceScalar<T>* x, bool lower, bool conjugate)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   __shared__ alignas(16) unsigned char own_memory[warps_a_block * sizeof(N)];
   __shared__ unsigned own_count[warps_a_block];
   N* own_sum = reinterpret_cast<N*>(own_memory);
@@ -50,7 +50,7 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, Tu
     own_sum[threadIdx.x] = N(0);
     own_count[threadIdx.x] = 0;
   }
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::size_t first = turn.place * warps_a_block, place = first + warp;
   if (place >= static_cast<std::size_t>(L.n)) return;
@@ -62,9 +62,9 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, Tu
     const unsigned wanted = degree[j] * static_cast<unsigned>(turn.launch + 1);
     const N right_side = b[j];
     const N scale = L.inverse_diagonal ? N(L.inverse_diagonal[place]) : N(1);
-    const bool complete = wait_for_parts(sums.count + j, own_count + warp, wanted, Spin(j));
+    const bool complete = wait_for_parts(sums.count + j, own_count + warp, wanted, BoundedWait(j));
     xj = product(right_side - (sums.sum[j] + own_sum[warp]), conjugate ? conjugate_of(scale) : scale);
-    if (!complete) xj = not_a_number<N>();
+    if (!complete) xj = quiet_nan<N>();
     sums.sum[j] = N(0);
     sums.count[j] = wanted;
     x[j] = xj;
@@ -77,11 +77,11 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, Tu
     const N part = product(conjugate ? conjugate_of(value) : value, xj);
     const bool own = other < first + warps_a_block;
     if (own) {
-      add_part(own_sum + (other - first), part);
-      count_own_part(own_count + (other - first));
+      red_add_part_relaxed(own_sum + (other - first), part);
+      increment_release_block(own_count + (other - first));
     } else {
-      add_part(sums.sum + i, part);
-      count_part(sums.count + i);
+      red_add_part_relaxed(sums.sum + i, part);
+      increment_release(sums.count + i);
     }
   }
 }
@@ -97,7 +97,7 @@ public:
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
     launch(solve_csc_sync_free<T, V, I>, {blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream},
-        this->view(), this->degree(), this->sums(), this->counter(), numbers(b), numbers(x), lower_, conjugate);
+        this->view(), this->degree(), this->sums(), this->counter(), as_device(b), as_device(x), lower_, conjugate);
   }
 
 private:

@@ -11,7 +11,7 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_csr_level_order(const DeviceTriangle<I>& triangle,
                                                              const SolverOptions& options)
 {
-  return std::make_unique<LevelOrderSolver<T, V, I, FlagBox>>(triangle, options.threads);
+  return std::make_unique<LevelOrderSolver<T, V, I, FlaggedMailbox>>(triangle, options.threads);
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

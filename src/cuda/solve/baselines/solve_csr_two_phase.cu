@@ -31,10 +31,10 @@ template <class I> __device__ bool in_this_warp(const FlaggedRow<I>& row, I j)
 ///            before each solve
 template <class T, class V, class I>
 __global__ void __launch_bounds__(flagged_threads)
-solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, TurnCounter* counter, const Number<T>* b, Number<T>* x,
-                    bool conjugate)
+solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, TicketCounter* counter, const DeviceScalar<T>* b,
+                    DeviceScalar<T>* x, bool conjugate)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   const FlaggedRow<I> row(L, counter);
   N sum(0);
   const auto add = [&](I k, I j) {
@@ -44,7 +44,7 @@ solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, TurnCounter* counter, c
   for (I k = row.begin; k < row.end; ++k) {
     const I j = L.column[k];
     if (in_this_warp(row, j)) continue;
-    if (!wait_for(ready + j, row.launch, Spin(row.i))) sum = not_a_number<N>();
+    if (!wait_for(ready + j, row.launch, BoundedWait(row.i))) sum = quiet_nan<N>();
     add(k, j);
   }
   __syncwarp();

@@ -22,10 +22,10 @@ namespace {
 ///            cleared before each solve
 template <class T, class V, class I>
 __global__ void __launch_bounds__(flagged_threads)
-solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, TurnCounter* counter, const Number<T>* b,
-                        Number<T>* x, bool conjugate)
+solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, TicketCounter* counter, const DeviceScalar<T>* b,
+                        DeviceScalar<T>* x, bool conjugate)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   const FlaggedRow<I> row(L, counter);
   if (!row.live) return;
   N sum(0);
@@ -42,8 +42,8 @@ solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, TurnCounter* counte
       done = true;
     }
   };
-  Spin spin(row.i);
-  while (!spin.until<4>([&] { return done; }, look)) sum = not_a_number<N>(), k = row.end;
+  BoundedWait spin(row.i);
+  while (!spin.until<4>([&] { return done; }, look)) sum = quiet_nan<N>(), k = row.end;
 }
 
 }  // namespace

@@ -26,13 +26,13 @@ namespace {
 
 /// to[k] = from[source[k]] rounded to V, and 1 / inverse_diagonal[-1 - source[k]] where the source is negative
 template <class T, class V, class I>
-__global__ void fill_matrix(std::size_t count, const I* source, const Number<T>* from,
-                            const Number<T>* inverse_diagonal, Number<T>* to)
+__global__ void fill_matrix(std::size_t count, const I* source, const DeviceScalar<T>* from,
+                            const DeviceScalar<T>* inverse_diagonal, DeviceScalar<T>* to)
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
   const I s = source[k];
-  to[k] = s >= 0 ? Number<T>(Number<V>(from[s])) : Number<T>(1) / inverse_diagonal[-1 - s];
+  to[k] = s >= 0 ? DeviceScalar<T>(DeviceScalar<V>(from[s])) : DeviceScalar<T>(1) / inverse_diagonal[-1 - s];
 }
 
 /// Compressed rows in host memory; `source` as in DeviceTriangle.
@@ -103,7 +103,7 @@ public:
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     if (!value_.empty()) {
       launch(fill_matrix<T, V, I>, {blocks_for(value_.size(), 256), 256, 0, stream}, value_.size(), source_.data(),
-             numbers(value), numbers(inverse_diagonal), numbers(value_.data()));
+             as_device(value), as_device(inverse_diagonal), as_device(value_.data()));
     }
     if (!solve_) return analyse(stream);
     if (value_.empty()) return;  // cuSPARSE takes no update without numbers
@@ -168,7 +168,7 @@ private:
   I n_;
   DeviceArray<I> begin_, column_, source_;
   DeviceArray<T> value_;
-  Captures* captures_;  ///< or nullptr
+  CapturedSolves* captures_;  ///< or nullptr
   CusparseHandle handle_;
   CusparseMatrix matrix_;
   CusparseVector b_, x_;

@@ -17,8 +17,8 @@ constexpr int wide_threads = 256;
 constexpr int run_threads = 1024;  ///< of the block that does narrow levels: those that it can do at one go
 
 template <class T> struct Call {
-  const Number<T>* b;
-  Number<T>* x;
+  const DeviceScalar<T>* b;
+  DeviceScalar<T>* x;
   bool conjugate;
 };
 
@@ -28,14 +28,14 @@ template <class T> __global__ void set_call(Call<T> call, Call<T>* place) { *pla
 template <class T, class V, class I, int lanes>
 __device__ void solve_row(const StoredView<V, I>& L, const Call<T>& call, std::size_t place, bool live)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   N sum(0);
   if (live)
     for (I k = L.begin[place] + threadIdx.x % lanes; k < L.begin[place + 1]; k += lanes) {
       const N value(L.value[k]);
       sum += product(call.conjugate ? conjugate_of(value) : value, call.x[L.column[k]]);
     }
-  for (int offset = lanes / 2; offset; offset /= 2) sum += from_lane(sum, offset);
+  for (int offset = lanes / 2; offset; offset /= 2) sum += shfl_xor(sum, offset);
   if (!live || threadIdx.x % lanes != 0) return;
   const I row = L.row[place];
   N value = call.b[row] - sum;
@@ -91,7 +91,7 @@ public:
 
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    launch(set_call<T>, {1, 1, 0, stream}, Call<T>{numbers(b), numbers(x), conjugate}, call_.data());
+    launch(set_call<T>, {1, 1, 0, stream}, Call<T>{as_device(b), as_device(x), conjugate}, call_.data());
     recording_.launch(stream, [&](cudaStream_t s) { walk(s); });
   }
 
@@ -152,7 +152,7 @@ private:
   DeviceArray<I> level_begin_;
   DeviceArray<Call<T>> call_;
   std::vector<Stage> stages_;
-  Recording recording_;
+  GraphRecording recording_;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ template <class I> DeviceArray<I> natural_order(I n)
 
 template <class T, class V, class I, bool lower> class LoopSolver : public DeviceSolver<T, I> {
 public:
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
 
   explicit LoopSolver(const DeviceTriangle<I>& triangle)
       : triangle_(triangle, natural_order(triangle.n()), false), body_(make_body(triangle.pattern()))
@@ -43,7 +43,7 @@ public:
   void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
     if (is_complex_v<T> && conjugate) solve_conjugated(b, x, stream);
-    else solve_plain(numbers(b), numbers(x), stream);
+    else solve_plain(as_device(b), as_device(x), stream);
   }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
@@ -60,7 +60,7 @@ public:
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
-  using Body = TriangularSolveCsr<N, I, lower, Number<V>>;
+  using Body = TriangularSolveCsr<N, I, lower, DeviceScalar<V>>;
 
   Body make_body(const PatternView<I>& pattern) const
   {
@@ -80,7 +80,7 @@ private:
   void solve_conjugated(const T* b, T* x, cudaStream_t stream)
   {
     conjugate_vector(triangle_.n(), b, x, stream);
-    solve_plain(numbers(x), numbers(x), stream);
+    solve_plain(as_device(x), as_device(x), stream);
     conjugate_vector<T>(triangle_.n(), x, x, stream);
   }
 

@@ -84,7 +84,7 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
 };
 
 /// A row's right-hand side is its own.
-template <class V, class I> struct OwnSide {
+template <class V, class I> struct PlainRhs {
   static constexpr bool in_parts = false, inverts = false;
   template <class N> __device__ N load(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
@@ -95,21 +95,21 @@ template <class V, class I> struct OwnSide {
   {
     if (lane != 0 || row < 0) return N(0);
     auto seen = b.look(row);
-    (void)Spin(row).until<4>([&] { return b.arrived(seen); }, [&] { seen = b.look(row); });
+    (void)BoundedWait(row).until<4>([&] { return b.arrived(seen); }, [&] { seen = b.look(row); });
     return b.take(row, seen);
   }
 };
 
 /// The same, and a row's number is the inverse of what is left of it; parts of rows stay sums.
-template <class V, class I> struct InverseSide : OwnSide<V, I> {
+template <class V, class I> struct InvertingRhs : PlainRhs<V, I> {
   static constexpr bool inverts = true;
 };
 
 /// A row's right-hand side is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
-template <class V, class I> struct MergedSide {
+template <class V, class I> struct MergedRhs {
   static constexpr bool in_parts = true, inverts = false;
   const I *begin, *row;
-  const Number<V>* value;
+  const DeviceScalar<V>* value;
 
   /// The part of one of the row's lanes.
   template <class N>
@@ -128,7 +128,7 @@ template <class V, class I> struct MergedSide {
   {
     constexpr int step = level_order_batch * lanes;
     N sum(0);
-    Batch<N, Number<V>, I, Box, lanes, OneChunk> now, ahead;
+    Batch<N, DeviceScalar<V>, I, Box, lanes, OneChunk> now, ahead;
     const I end = begin[place + 1];
     I k = begin[place] + lane;
     now.load(row, value, k, end, OneChunk());
@@ -136,11 +136,11 @@ template <class V, class I> struct MergedSide {
       ahead.load(row, value, k + step, end, OneChunk());
       const auto look = [&] {
 #pragma unroll 8
-        for (unsigned left = Spin::looks_at_once; left > 0; --left)
+        for (unsigned left = BoundedWait::polls_per_check; left > 0; --left)
           if (now.poll(b)) return true;
         return false;
       };
-      if (!Spin(own).until_soon(look)) now.leave();
+      if (!BoundedWait(own).until_soon(look)) now.leave();
       sum += now.dot(b, conjugate);
       now = ahead;
     }
@@ -166,7 +166,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   const I row = live ? L.row[place] : 0;
   N sum(0);
   E scale(1);
-  Batch<N, Number<V>, I, Box, lanes, Chunk> now, ahead;
+  Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk> now, ahead;
   now.load(L.column, L.value, k, end, chunk);
   ahead.load(L.column, L.value, k + step, end, chunk);
   if (live && first) {
@@ -182,9 +182,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
     return __any_sync(~0u, came) != 0;
   };
   while (!__all_sync(~0u, done)) {
-    if (!Spin(row).template until_for_warp<2>(look)) {
+    if (!BoundedWait(row).template until_for_warp<2>(look)) {
       now.leave();
-      sum = not_a_number<N>();
+      sum = quiet_nan<N>();
       continue;
     }
     if (came) {
@@ -199,7 +199,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
     if (!__any_sync(~0u, complete)) continue;
     N total = sum;
-    for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
+    for (int offset = lanes / 2; offset; offset /= 2) total += shfl_xor(total, offset);
     if (complete && first) {
       N value = product(rhs - total, scale);
       if constexpr (Side::inverts)
@@ -218,19 +218,21 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
 /// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
 /// publishes  the row's number, and what the next launch needs at its place
-/// order      ValueBox: relaxed, the number itself is the message, and mailboxes are cleared one launch ahead. FlagBox:
-///            release by the row's first lane; relaxed polls, then one acquire for all of a batch (ready.cuh)
+/// order      DoubleBufferedMailbox: relaxed, the number itself is the message, and mailboxes are cleared one launch
+///            ahead. FlaggedMailbox: release by the row's first lane; relaxed polls, then one acquire for all of a
+///            batch (ready.cuh)
 /// progress   rows of earlier places belong to blocks with earlier tickets, or to this warp or block
 /// result     reproducible: the order of additions depends on the row only
 /// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
-///            rows are sorted, entries are loaded before their wait, and with ValueBox the value is the flag
+///            rows are sorted, entries are loaded before their wait, and with DoubleBufferedMailbox the value is the
+///            flag
 template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
 __global__ void __launch_bounds__(level_order_threads)
-solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, TurnCounter* counter,
+solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, TicketCounter* counter,
                      Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
 {
   using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
-  const Turn turn = take_turn(counter);
+  const BlockTicket turn = take_ticket(counter);
   const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), turn.launch);
   const std::size_t own = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
   std::size_t place = own;
@@ -243,8 +245,8 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
   }
   const auto begin = [&](bool live, I row, int lane) {
     if (live && lane == 0) box.prepare(own);
-    await_launch_before();
-    let_next_start();
+    wait_for_primary_launch();
+    trigger_dependent_launch();
     return live ? side.template load<N>(place, row, lane, lanes, b, conjugate) : N(0);
   };
   solve_row<N, V, I, Box<N>, lanes, Side>(L, box, place, own, chunk, conjugate, begin,
@@ -264,7 +266,7 @@ template <class V, class I, class Side> struct LevelOrderRows {
 /// owns       as above
 /// waits      U's rows also for numbers of L, each lane for its own
 /// publishes  L's rows their number for U, too, by row
-/// order      as above with ValueBox
+/// order      as above with DoubleBufferedMailbox
 /// progress   L's rows belong to blocks with earlier tickets than those of U
 /// result     as above; each number as by a launch for L and one for U with so many lanes
 /// source     no publication known
@@ -272,11 +274,11 @@ template <class V, class I, class Side> struct LevelOrderRows {
 template <class N, class V, class I, int lanes, class Side>
 __global__ void __launch_bounds__(level_order_threads)
 solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Side> U, unsigned blocks_of_L,
-                          typename ValueBox<N>::View memory, TurnCounter* counter, Input<N> b, Output<N> x,
-                          bool conjugate)
+                          typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, Input<N> b,
+                          Output<N> x, bool conjugate)
 {
-  using Box = ValueBox<N>;
-  const Turn turn = take_turn(counter);
+  using Box = DoubleBufferedMailbox<N>;
+  const BlockTicket turn = take_ticket(counter);
   const bool is_L = turn.place < blocks_of_L;
   const auto n = static_cast<std::size_t>(L.n), rows_of_L = static_cast<std::size_t>(L.rows.n);
   const std::size_t all = n + rows_of_L + static_cast<std::size_t>(U.rows.n);
@@ -285,8 +287,8 @@ solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Sid
   const std::size_t place = block * (blockDim.x / lanes) + threadIdx.x / lanes;
   const StoredView<V, I> A = is_L ? L.rows : U.rows;
   const auto begin = [&](bool live, I row, int lane) {
-    await_launch_before();
-    let_next_start();
+    wait_for_primary_launch();
+    trigger_dependent_launch();
     if (!live) return N(0);
     if (lane == 0) box.prepare(place);
     if (!is_L) return U.side.template await<N, lanes>(place, row, lane, between, conjugate);
@@ -300,7 +302,7 @@ solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Sid
   solve_row<N, V, I, Box, lanes, Side>(A, box, place, place, OneChunk(), conjugate, begin, end);
 }
 
-template <class T> using ValueLaunches = ColumnLaunches<T, Bundle<T>, ValueBox>;
+template <class T> using ValueLaunches = ColumnLaunches<T, ColumnPackOf<T>, DoubleBufferedMailbox>;
 
 /// Columns for which b and x of sixteen levels stay in the cache of the device: a row touches a sector of both in each,
 /// whose other rows come in later levels.
@@ -314,11 +316,11 @@ template <class T, class V, class I, int lanes, class Side>
 void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, const DeviceColumns<T>& v,
                                   ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream, bool overlaps)
 {
-  using N = Bundle<T>;
-  launches->run(v, overlaps, [&](unsigned chunks, auto mailbox, TurnCounter* counter, const Input<N>& b,
+  using N = ColumnPackOf<T>;
+  launches->run(v, overlaps, [&](unsigned chunks, auto mailbox, TicketCounter* counter, const Input<N>& b,
                                  const Output<N>& x, bool overlap) {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(L.n) * chunks * lanes, level_order_threads);
-    launch(solve_in_level_order<N, V, I, ValueBox, lanes, Side, true>,
+    launch(solve_in_level_order<N, V, I, DoubleBufferedMailbox, lanes, Side, true>,
            {blocks, level_order_threads, 0, stream, overlap}, L, side, mailbox, counter, b, x, chunks, conjugate);
   });
 }

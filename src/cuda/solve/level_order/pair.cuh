@@ -13,7 +13,8 @@
 
 namespace syncfree::cuda {
 
-template <template <class> class Box> constexpr bool in_value_boxes = std::is_same_v<Box<double>, ValueBox<double>>;
+template <template <class> class Box>
+constexpr bool in_value_boxes = std::is_same_v<Box<double>, DoubleBufferedMailbox<double>>;
 
 /// Lanes of a row, and blocks of a launch.
 struct RowsShape {
@@ -22,7 +23,8 @@ struct RowsShape {
 };
 
 /// A solver whose rows may be solved in one launch with those of another one of its type.
-template <class T, class V, class I, class Side, bool pairs = true> class RowsSolver : public OverlappingSolver<T, I> {
+template <class T, class V, class I, class Side, bool pairs = true>
+class PairableSolver : public OverlappingSolver<T, I> {
 public:
   virtual LevelOrderRows<V, I, Side> rows_by_level() const = 0;
   virtual RowsShape shape() const = 0;
@@ -32,12 +34,12 @@ public:
   std::unique_ptr<PairSolver<T>> pair_behind(const DeviceSolver<T, I>& first) const override;
 };
 
-template <class T, class V, class I, class Side> class PairOfRows : public PairSolver<T> {
-  using N = Number<T>;
-  using Solver = RowsSolver<T, V, I, Side>;
+template <class T, class V, class I, class Side> class LevelOrderPair : public PairSolver<T> {
+  using N = DeviceScalar<T>;
+  using Solver = PairableSolver<T, V, I, Side>;
 
 public:
-  PairOfRows(const Solver& L, const Solver& U)
+  LevelOrderPair(const Solver& L, const Solver& U)
       : L_(L), U_(U), launch_(launch_of(L, U)), memory_(places()), counter_(U.name())
   {
     with_lanes(launch_.lanes, [&](auto lanes) { allow_shared_memory(kernel<lanes>(), launch_.blocks.shared_bytes()); });
@@ -57,7 +59,7 @@ public:
     with_lanes(launch_.lanes, [&](auto lanes) {
       launch(kernel<lanes>(), {blocks, launch_.blocks.threads, launch_.blocks.shared_bytes(), stream, overlaps},
              L_.rows_by_level(), U_.rows_by_level(), launch_.blocks_of_L, memory_.view(), counter_.data(),
-             Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate);
+             Input<N>{as_device(b)}, Output<N>{as_device(x)}, conjugate);
     });
   }
 
@@ -111,18 +113,18 @@ private:
 
   const Solver &L_, &U_;
   const Launch launch_;
-  typename ValueBox<N>::Memory memory_;
-  LaunchCounter counter_;
+  typename DoubleBufferedMailbox<N>::Memory memory_;
+  TicketCounterMemory counter_;
   const bool overlaps_ = launches_can_overlap();
   bool numbers_are_new_ = true;  ///< no launch yet that came behind them
 };
 
 template <class T, class V, class I, class Side, bool pairs>
-std::unique_ptr<PairSolver<T>> RowsSolver<T, V, I, Side, pairs>::pair_behind(const DeviceSolver<T, I>& first) const
+std::unique_ptr<PairSolver<T>> PairableSolver<T, V, I, Side, pairs>::pair_behind(const DeviceSolver<T, I>& first) const
 {
   if constexpr (pairs) {
-    using Pair = PairOfRows<T, V, I, Side>;
-    const auto* const L = dynamic_cast<const RowsSolver*>(&first);
+    using Pair = LevelOrderPair<T, V, I, Side>;
+    const auto* const L = dynamic_cast<const PairableSolver*>(&first);
     if (L && L->gains_by_pair() && gains_by_pair()) return std::make_unique<Pair>(*L, *this);
   }
   return nullptr;

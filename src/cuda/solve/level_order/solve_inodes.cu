@@ -18,7 +18,7 @@ namespace {
 template <class V, class I> struct NodesView {
   I n;  ///< nodes
   const I *begin, *column, *row;
-  const Number<V> *value, *inner, *inverse_diagonal;
+  const DeviceScalar<V> *value, *inner, *inverse_diagonal;
 };
 
 template <class T, class V, class I> class StoredNodes {
@@ -42,8 +42,8 @@ public:
   std::size_t entries() const { return rows_.column.size(); }
   NodesView<V, I> view() const
   {
-    return {nodes_, rows_.begin.data(), rows_.column.data(), rows_.row.data(), numbers(value_.data()),
-            numbers(inner_.data()), inverse_diagonal_.empty() ? nullptr : numbers(inverse_diagonal_.data())};
+    return {nodes_, rows_.begin.data(), rows_.column.data(), rows_.row.data(), as_device(value_.data()),
+            as_device(inner_.data()), inverse_diagonal_.empty() ? nullptr : as_device(inverse_diagonal_.data())};
   }
   std::size_t plan_bytes() const
   {
@@ -79,7 +79,7 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
   }
 
   /// Looks once for all that is missing; true when nothing is.
-  __device__ bool poll(const ValueBox<N>& box)
+  __device__ bool poll(const DoubleBufferedMailbox<N>& box)
   {
     bool complete = true;
 #pragma unroll
@@ -100,7 +100,7 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
     for (int e = 0; e < entries; ++e) waits[e] = false;
   }
 
-  __device__ void add_to(N (&sum)[size], bool conjugate) const
+  __device__ void red_add_relaxed(N (&sum)[size], bool conjugate) const
   {
 #pragma unroll
     for (int e = 0; e < entries; ++e)
@@ -154,14 +154,14 @@ template <class N, class V, class I, int size> struct NodeTriangle {
 /// source     as solve_in_level_order
 template <class N, class V, class I, int size, int lanes, bool many>
 __global__ void __launch_bounds__(level_order_threads)
-solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory, TurnCounter* counter,
+solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter,
                            Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
 {
   static_assert(size <= lanes);
   using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
   constexpr int step = level_order_batch * lanes;
-  const Turn turn = take_turn(counter);
-  const ValueBox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), turn.launch);
+  const BlockTicket turn = take_ticket(counter);
+  const DoubleBufferedMailbox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), turn.launch);
   std::size_t node = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
   Chunk chunk;
   if constexpr (many) {
@@ -175,7 +175,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
   if (!live) node = 0;
   I k = live ? L.begin[node] + lane : 0;
   const I end = live ? L.begin[node + 1] : 0;
-  NodeBatch<N, Number<V>, I, size, lanes, Chunk> now, ahead;
+  NodeBatch<N, DeviceScalar<V>, I, size, lanes, Chunk> now, ahead;
   now.load(L.column, L.value, k, end, chunk);
   ahead.load(L.column, L.value, k + step, end, chunk);
   NodeTriangle<N, V, I, size> triangle;
@@ -184,8 +184,8 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
   const I own_row = owns ? L.row[node * size + lane] : -1;
   const std::size_t own = owns ? chunk.place_of(node * size + lane) : 0;
   if (owns) box.prepare(own);
-  await_launch_before();
-  let_next_start();
+  wait_for_primary_launch();
+  trigger_dependent_launch();
   N rhs[size], sum[size];
 #pragma unroll
   for (int p = 0; p < size; ++p) {
@@ -201,7 +201,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
     return __any_sync(~0u, came) != 0;
   };
   while (!__all_sync(~0u, done)) {
-    if (!Spin(own_row).template until_for_warp<2>(look)) {
+    if (!BoundedWait(own_row).template until_for_warp<2>(look)) {
       now.leave();
       continue;
     }
@@ -220,7 +220,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename ValueBox<N>::View memory,
 #pragma unroll
     for (int p = 0; p < size; ++p) {
       N total = sum[p];
-      for (int offset = lanes / 2; offset; offset /= 2) total += from_lane(total, offset);
+      for (int offset = lanes / 2; offset; offset /= 2) total += shfl_xor(total, offset);
       value[p] = rhs[p] - total;
     }
     triangle.solve(value);
@@ -244,9 +244,9 @@ template <class Body> void with_size(int size, Body body)
   body(std::integral_constant<int, 3>());
 }
 
-template <class T, class V, class I> class NodeSolver : public OverlappingSolver<T, I> {
+template <class T, class V, class I> class InodeSolver : public OverlappingSolver<T, I> {
 public:
-  explicit NodeSolver(const DeviceTriangle<I>& triangle)
+  explicit InodeSolver(const DeviceTriangle<I>& triangle)
       : nodes_(triangle), granularity_(granularity(nodes_, triangle.nodes->levels.count)),
         lanes_(granularity_.entries_a_row <= 20 ? 8 : 16),
         blocks_(choose_blocks(granularity_, lanes_, enough_levels)),
@@ -297,24 +297,24 @@ private:
   template <class Body> void with_kernel(Body body) const
   {
     with_size(nodes_.size(), [&](auto size) {
-      if (lanes_ == 8) body(solve_nodes_in_level_order<Number<T>, V, I, size, 8, false>);
-      else body(solve_nodes_in_level_order<Number<T>, V, I, size, 16, false>);
+      if (lanes_ == 8) body(solve_nodes_in_level_order<DeviceScalar<T>, V, I, size, 8, false>);
+      else body(solve_nodes_in_level_order<DeviceScalar<T>, V, I, size, 16, false>);
     });
   }
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
     with_kernel([&](auto kernel) {
-      const LaunchPlace place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
+      const LaunchParameters place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
                                  blocks_.shared_bytes(), stream, overlaps};
-      launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
-             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+      launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             Output<DeviceScalar<T>>{as_device(x)}, 1u, conjugate);
     });
   }
 
   void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    using N = Bundle<T>;
+    using N = ColumnPackOf<T>;
     with_size(nodes_.size(), [&](auto size) {
       columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
                                     const Output<N>& x, bool overlap) {
@@ -330,9 +330,9 @@ private:
   Granularity granularity_;
   int lanes_;
   LevelOrderBlocks blocks_;
-  typename ValueBox<Number<T>>::Memory memory_;
+  typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
   ValueLaunches<T> columns_;
-  LaunchCounter counter_;
+  TicketCounterMemory counter_;
 };
 
 }  // namespace
@@ -340,7 +340,7 @@ private:
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_node_solver(const DeviceTriangle<I>& triangle)
 {
-  return std::make_unique<NodeSolver<T, V, I>>(triangle);
+  return std::make_unique<InodeSolver<T, V, I>>(triangle);
 }
 
 #define INSTANTIATE(T, V, I) \

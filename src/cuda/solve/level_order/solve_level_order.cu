@@ -11,7 +11,7 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
   if (triangle.nodes && !triangle.source) return make_node_solver<T, V, I>(triangle);
-  return std::make_unique<LevelOrderSolver<T, V, I, ValueBox>>(triangle, options.threads);
+  return std::make_unique<LevelOrderSolver<T, V, I, DoubleBufferedMailbox>>(triangle, options.threads);
 }
 
 #define INSTANTIATE(T, V, I)                                                                           \

@@ -13,7 +13,7 @@
 namespace syncfree::cuda {
 
 template <class T, class V, class I, template <class> class Box>
-class LevelOrderSolver : public RowsSolver<T, V, I, OwnSide<V, I>, in_value_boxes<Box>> {
+class LevelOrderSolver : public PairableSolver<T, V, I, PlainRhs<V, I>, in_value_boxes<Box>> {
 public:
   LevelOrderSolver(const DeviceTriangle<I>& triangle, int threads)
       : LevelOrderSolver(triangle, granularity_of(triangle), threads)
@@ -33,7 +33,7 @@ public:
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     refresh(c, nullptr, stream);
-    if constexpr (inverts) launch_one<InverseSide<V, I>>(b, y, false, stream, false);
+    if constexpr (inverts) launch_one<InvertingRhs<V, I>>(b, y, false, stream, false);
   }
 
   std::string describe() const override
@@ -43,7 +43,7 @@ public:
     return text + blocks_.describe();
   }
 
-  LevelOrderRows<V, I, OwnSide<V, I>> rows_by_level() const override
+  LevelOrderRows<V, I, PlainRhs<V, I>> rows_by_level() const override
   {
     return {triangle_.view(), {}, triangle_.n() - partial_rows_};
   }
@@ -69,8 +69,8 @@ private:
         counter_(own_name)
   {
     with_lanes(lanes_, [&](auto lanes) {
-      allow_shared_memory(one_column<lanes, OwnSide<V, I>>(), blocks_.shared_bytes());
-      if constexpr (inverts) allow_shared_memory(one_column<lanes, InverseSide<V, I>>(), blocks_.shared_bytes());
+      allow_shared_memory(one_column<lanes, PlainRhs<V, I>>(), blocks_.shared_bytes());
+      if constexpr (inverts) allow_shared_memory(one_column<lanes, InvertingRhs<V, I>>(), blocks_.shared_bytes());
     });
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -95,12 +95,12 @@ private:
 
   template <int lanes, class Side> static constexpr auto one_column()
   {
-    return solve_in_level_order<Number<T>, V, I, Box, lanes, Side, false>;
+    return solve_in_level_order<DeviceScalar<T>, V, I, Box, lanes, Side, false>;
   }
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    launch_one<OwnSide<V, I>>(b, x, conjugate, stream, overlaps);
+    launch_one<PlainRhs<V, I>>(b, x, conjugate, stream, overlaps);
   }
 
   /// All launches have the same number of blocks, by which they count.
@@ -109,8 +109,8 @@ private:
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
       launch(one_column<lanes, Side>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps},
-             triangle_.view(), Side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
-             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+             triangle_.view(), Side(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             Output<DeviceScalar<T>>{as_device(x)}, 1u, conjugate);
     });
   }
 
@@ -118,8 +118,8 @@ private:
   {
     if constexpr (has_chunks) {
       with_lanes(lanes_, [&](auto lanes) {
-        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), OwnSide<V, I>(), v, &columns_, conjugate, stream,
-                                                     overlaps);
+        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), PlainRhs<V, I>(), v, &columns_, conjugate,
+                                                     stream, overlaps);
       });
     } else {
       DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
@@ -131,9 +131,9 @@ private:
   LevelOrderBlocks blocks_;
   StoredTriangle<T, V, I> triangle_;
   I partial_rows_;
-  typename Box<Number<T>>::Memory memory_;
+  typename Box<DeviceScalar<T>>::Memory memory_;
   ValueLaunches<T> columns_;
-  LaunchCounter counter_;
+  TicketCounterMemory counter_;
 };
 
 }  // namespace syncfree::cuda

@@ -16,16 +16,16 @@ namespace syncfree::cuda {
 constexpr int merging_threads = 1024;  ///< of a block that makes a plan
 
 /// The threads of a cluster of blocks.
-struct Team {
+struct ClusterGroup {
   unsigned blocks, rank = blockIdx.x % blocks;
   unsigned number = blockIdx.x / blocks;  ///< of the cluster
 
-  __device__ explicit Team(unsigned count) : blocks(count) {}
+  __device__ explicit ClusterGroup(unsigned count) : blocks(count) {}
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
   __device__ unsigned threads() const { return blocks * blockDim.x; }
   __device__ unsigned warp() const { return thread() / 32; }
   __device__ unsigned warps() const { return threads() / 32; }
-  __device__ void meet() const { meet_cluster(blocks); }
+  __device__ void meet() const { cluster_sync(blocks); }
 };
 
 /// A triangle by places in the order of its levels.
@@ -49,7 +49,7 @@ template <class I> struct RowReads {
 };
 
 /// Where a row's bits begin and how many words they are: what it reads outside its group, then inside, but for itself.
-struct alignas(8) BitRow {
+struct alignas(8) BitsetRow {
   std::uint32_t at;
   std::uint16_t outside, inside;
 };
@@ -65,14 +65,14 @@ SYNCFREE_HD inline std::int64_t inside_words(std::int64_t rows_before)
 template <class I> struct KnownGroup {
   I first;
   const std::uint32_t *marks, *rank;
-  BitRow* row;
+  BitsetRow* row;
   std::uint32_t* bits;
 
   __device__ unsigned number_of(I place) const
   {
     return rank[place / 32] + __popc(marks[place / 32] & ((1u << place % 32) - 1));
   }
-  __device__ BitRow row_of(I place) const { return row[place]; }
+  __device__ BitsetRow row_of(I place) const { return row[place]; }
 };
 
 /// A warp puts together a window of a row's words at once: so many for each lane. Where there are more warps than rows,
@@ -82,7 +82,7 @@ constexpr unsigned wide_window = 4, narrow_window = 1;
 /// The windows of a level's rows, one after the other, dealt out to warps in turn.
 class Windows {
 public:
-  __device__ Windows(BitRow shape, unsigned rows, unsigned warp, unsigned warps) : rows_(rows)
+  __device__ Windows(BitsetRow shape, unsigned rows, unsigned warp, unsigned warps) : rows_(rows)
   {
     const unsigned words = shape.outside + static_cast<unsigned>(shape.inside);
     is_narrow_ = std::uint64_t{rows} * ((words + 31) / 32) <= 2 * warps;
@@ -110,7 +110,7 @@ private:
 ///   batch    words of a lane
 ///   scratch  32 * wide_window words in shared memory
 template <unsigned batch, class I, class Group, class Use>
-__device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow shape, unsigned first,
+__device__ void union_row_bitsets(const RowReads<I>& row, const Group& group, I own, BitsetRow shape, unsigned first,
                       std::uint32_t* scratch, Use use)
 {
   constexpr unsigned all = ~0u, window = 32 * batch, rows = batch == 1 ? 8 : 4;  // rows whose words are on their way
@@ -119,7 +119,7 @@ __device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow 
   __syncwarp();
   const auto set = [&](unsigned number) {
     const unsigned w = number / 32 - first;
-    if (w < window) set_bits(scratch + w, 1u << number % 32);
+    if (w < window) red_or_relaxed(scratch + w, 1u << number % 32);
   };
   std::uint32_t bits[batch] = {};
   for (I chunk = row.begin; chunk < row.end; chunk += 32) {
@@ -129,7 +129,7 @@ __device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow 
     const bool reads = is_entry && other >= group.first;
     if (reads) set(32u * shape.outside + static_cast<unsigned>(other - group.first));
     else if (is_entry && first < shape.outside) set(group.number_of(other));
-    const BitRow theirs = reads ? group.row_of(other) : BitRow();
+    const BitsetRow theirs = reads ? group.row_of(other) : BitsetRow();
     const unsigned counts = theirs.outside | static_cast<unsigned>(theirs.inside) << 16;
     for (unsigned rest = __ballot_sync(all, reads); rest;) {
       std::uint32_t word[rows][batch] = {};
@@ -169,9 +169,9 @@ __device__ void unite(const RowReads<I>& row, const Group& group, I own, BitRow 
 }
 
 /// By a team, a window a warp: use(own, w, bits) as above for the words of the rows first..last - 1.
-template <class I, class Team, class Group, class Use>
-__device__ void unite_level(const LevelledView<I>& T, const Team& team, const Group& group, I first, I last,
-                            BitRow shape, Use use)
+template <class I, class ClusterGroup, class Group, class Use>
+__device__ void union_level_bitsets(const LevelledView<I>& T, const ClusterGroup& team, const Group& group, I first,
+                                    I last, BitsetRow shape, Use use)
 {
   __shared__ std::uint32_t scratch[merging_threads / 32][32 * wide_window];
   std::uint32_t* const mine = scratch[threadIdx.x / 32];
@@ -179,8 +179,8 @@ __device__ void unite_level(const LevelledView<I>& T, const Team& team, const Gr
     const I own = first + static_cast<I>(at.row());
     const RowReads<I> row(T, own);
     const auto use_words = [&](unsigned w, std::uint32_t bits) { use(own, w, bits); };
-    if (at.is_narrow()) unite<narrow_window>(row, group, own, shape, at.first_word(), mine, use_words);
-    else unite<wide_window>(row, group, own, shape, at.first_word(), mine, use_words);
+    if (at.is_narrow()) union_row_bitsets<narrow_window>(row, group, own, shape, at.first_word(), mine, use_words);
+    else union_row_bitsets<wide_window>(row, group, own, shape, at.first_word(), mine, use_words);
   }
 }
 
@@ -191,7 +191,7 @@ template <class I> struct FillingMemory {
   std::uint64_t marks, outside;
   std::uint32_t *beside, *bits;
   const std::uint32_t* bits_begin;
-  BitRow* row;
+  BitsetRow* row;
 
   SYNCFREE_HD std::uint64_t beside_bits(unsigned blocks) const { return marks + blocks * (marks + outside); }
 };
@@ -232,7 +232,7 @@ __device__ inline unsigned rank_marks(const std::uint32_t* marks, std::uint32_t*
 /// By a warp: put(k, number) for each bit, k from *at on, numbers ascending.
 template <class Put> __device__ void put_bits(std::uint32_t bits, unsigned first_number, unsigned* at, Put put)
 {
-  const unsigned own = __popc(bits), end = sum_up_to_lane(own);
+  const unsigned own = __popc(bits), end = warp_inclusive_sum(own);
   unsigned k = *at + end - own;
   for (; bits; bits &= bits - 1) put(k++, first_number + __ffs(bits) - 1);
   *at += __shfl_sync(~0u, end, 31);
@@ -244,7 +244,7 @@ template <class I>
 __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint32_t* outside,
                              const MergedColumns<I>& out)
 {
-  const BitRow row = group.row_of(own);
+  const BitsetRow row = group.row_of(own);
   const unsigned lane = threadIdx.x % 32;
   const I r_begin = out.r_begin[own], p_begin = out.p_begin[own];
   unsigned r = 0, p = 0;
@@ -274,7 +274,7 @@ template <class I>
 __global__ void __launch_bounds__(merging_threads)
 fill_groups(LevelledView<I> T, GroupsToFill<I> groups, FillingMemory<I> memory, unsigned blocks, MergedColumns<I> out)
 {
-  const Team team(blocks);
+  const ClusterGroup team(blocks);
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t* const marks = memory.beside + team.number * memory.beside_bits(blocks);
   std::uint32_t* const rank = marks + memory.marks + team.rank * (memory.marks + memory.outside);
@@ -288,17 +288,17 @@ fill_groups(LevelledView<I> T, GroupsToFill<I> groups, FillingMemory<I> memory, 
     for (I own = first + static_cast<I>(team.warp()); own < last; own += static_cast<I>(team.warps())) {
       const RowReads<I> row(T, own);
       for (I k = row.begin + static_cast<I>(lane); k < row.end; k += 32)
-        if (const I other = row[k]; other < first) set_bits(marks + other / 32, 1u << other % 32);
+        if (const I other = row[k]; other < first) red_or_relaxed(marks + other / 32, 1u << other % 32);
     }
     team.meet();
     const unsigned span = rank_marks(marks, rank, outside, words);
     const KnownGroup<I> group = {first, marks, rank, memory.row, memory.bits + memory.bits_begin[g]};
-    BitRow shape = {0, static_cast<std::uint16_t>((span + 31) / 32), 0};
+    BitsetRow shape = {0, static_cast<std::uint16_t>((span + 31) / 32), 0};
     for (I level = groups.level[g]; T.level_begin[level] < last; ++level) {
       const I level_first = T.level_begin[level], level_last = T.level_begin[level + 1];
       shape.inside = static_cast<std::uint16_t>(inside_words(level_first - first));
       const unsigned of_row = shape.outside + static_cast<unsigned>(shape.inside);
-      unite_level(T, team, group, level_first, level_last, shape, [&](I own, unsigned w, std::uint32_t some) {
+      union_level_bitsets(T, team, group, level_first, level_last, shape, [&](I own, unsigned w, std::uint32_t some) {
         const std::uint32_t at = shape.at + static_cast<std::uint32_t>(own - level_first) * of_row;
         if (w + lane < of_row) group.bits[at + w + lane] = some;
         if (w + lane == 0) group.row[own] = {at, shape.outside, shape.inside};

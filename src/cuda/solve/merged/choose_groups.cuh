@@ -18,11 +18,11 @@ template <class I> struct GrowingGroup {
   I first;
   unsigned base;
   unsigned* number;
-  BitRow* row;
+  BitsetRow* row;
   std::uint32_t* bits;
 
   __device__ unsigned number_of(I place) const { return number[place] - base - 1; }
-  __device__ BitRow row_of(I place) const { return row[place]; }
+  __device__ BitsetRow row_of(I place) const { return row[place]; }
 };
 
 /// What the blocks of a run count together of a level: numbers that its rows give, and its entries, plain and made.
@@ -32,22 +32,22 @@ struct LevelCount {
 };
 
 /// Of levels in turn.
-struct RunState {
+struct RangeCounters {
   static constexpr unsigned places = 4;
   LevelCount count[places];
 };
 
 /// What decides where groups end, and what it is found in: by run, n numbers and words of bits.
 ///   bits_begin  runs + 1 offsets
-template <class I> struct GroupSearch {
+template <class I> struct GroupSelectorInput {
   double hop, entry;
   std::int64_t most_levels;
   I n;
   const std::uint32_t* bits_begin;
   unsigned* number;
-  BitRow* row;
+  BitsetRow* row;
   std::uint32_t* bits;
-  RunState* state;
+  RangeCounters* state;
   unsigned blocks;  ///< of a run
   unsigned lanes;   ///< that look at a row's entries together
 };
@@ -66,7 +66,7 @@ template <class I> struct GroupedRows {
 ///   words        of bits, when all that rows of a group read outside have numbers
 ///   lacks_words  a group took more words than there are while it was looked for
 ///   gave_up      or more than can be counted
-struct RunReport {
+struct RangeReport {
   RunCounts counts;
   std::int64_t span = 0, words = 0;
   std::int64_t lacks_words = 0, gave_up = 0;
@@ -75,8 +75,9 @@ struct RunReport {
 /// What a level's rows read outside the group gets numbers from `given` + 1 on, if it has none yet. The rows' counts
 /// begin at 0.
 template <class I>
-__device__ void number_outside(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, unsigned lanes,
-                               I first, I last, unsigned given, const GroupedRows<I>& out, LevelCount* count)
+__device__ void number_outside(const LevelledView<I>& T, const ClusterGroup& team, const GrowingGroup<I>& group,
+                               unsigned lanes, I first, I last, unsigned given, const GroupedRows<I>& out,
+                               LevelCount* count)
 {
   const unsigned lane = threadIdx.x % lanes;
   unsigned entries = 0;
@@ -91,24 +92,25 @@ __device__ void number_outside(const LevelledView<I>& T, const Team& team, const
       const I other = row[k];
       if (other >= group.first) continue;
       unsigned* const number = group.number + other;
-      const unsigned seen = look_at(number);
-      if (seen <= group.base && replace(number, seen, ~0u)) tell(number, given + 1 + take_number(&count->numbers));
+      const unsigned seen = load_relaxed(number);
+      if (seen <= group.base && compare_exchange_relaxed(number, seen, ~0u))
+        store_relaxed(number, given + 1 + fetch_increment_relaxed(&count->numbers));
     }
   }
   __syncwarp();
   entries = __reduce_add_sync(~0u, entries);
-  if (threadIdx.x % 32 == 0 && entries) add_to(&count->plain, static_cast<unsigned long long>(entries));
+  if (threadIdx.x % 32 == 0 && entries) red_add_relaxed(&count->plain, static_cast<unsigned long long>(entries));
 }
 
 /// The bits of a level's rows.
 ///   at, shape   where the first row's stand, and how many words there are of each
 template <class I>
-__device__ void make_bits(const LevelledView<I>& T, const Team& team, const GrowingGroup<I>& group, I first, I last,
-                          std::uint32_t at, BitRow shape, const GroupedRows<I>& out, LevelCount* count)
+__device__ void make_bits(const LevelledView<I>& T, const ClusterGroup& team, const GrowingGroup<I>& group, I first,
+                          I last, std::uint32_t at, BitsetRow shape, const GroupedRows<I>& out, LevelCount* count)
 {
   const unsigned lane = threadIdx.x % 32, words = shape.outside + static_cast<unsigned>(shape.inside);
   unsigned long long entries = 0;
-  unite_level(T, team, group, first, last, shape, [&](I own, unsigned w, std::uint32_t bits) {
+  union_level_bitsets(T, team, group, first, last, shape, [&](I own, unsigned w, std::uint32_t bits) {
     const std::uint32_t begin = at + static_cast<std::uint32_t>(own - first) * words;
     if (w + lane < words) group.bits[begin + w + lane] = bits;
     if (w + lane == 0) group.row[own] = {begin, shape.outside, shape.inside};
@@ -117,10 +119,10 @@ __device__ void make_bits(const LevelledView<I>& T, const Team& team, const Grow
     const unsigned itself = w == 0, r = __reduce_add_sync(~0u, is_outside ? own_bits : 0);
     const unsigned p = __reduce_add_sync(~0u, own_bits) - r + itself;
     entries += r + p;
-    if (lane == 0 && r) add_to(out.r_count + own, static_cast<I>(r));
-    if (lane == 0 && p) add_to(out.p_count + own, static_cast<I>(p));
+    if (lane == 0 && r) red_add_relaxed(out.r_count + own, static_cast<I>(r));
+    if (lane == 0 && p) red_add_relaxed(out.p_count + own, static_cast<I>(p));
   });
-  if (lane == 0 && entries) add_to(&count->made, entries);
+  if (lane == 0 && entries) red_add_relaxed(&count->made, entries);
 }
 
 /// Places where the levels of a run begin, and its last one ends: in shared memory where there is room.
@@ -130,7 +132,7 @@ template <class I> struct RunLevels {
   std::int64_t first;
 
   /// By all threads of a block; behind a barrier all may read.
-  __device__ RunLevels(const I* level_begin, LevelRun run, I* memory) : from(level_begin), first(0)
+  __device__ RunLevels(const I* level_begin, LevelRange run, I* memory) : from(level_begin), first(0)
   {
     if (run.last - run.first >= room) return;
     from = memory, first = run.first;
@@ -146,30 +148,34 @@ template <class I> struct RunLevels {
 ///   given         numbers before the step
 ///   at, shape     of the level's bits
 ///   words_before  words of the groups before that of `known`
-template <class I> struct ChoosingStep {
+template <class I> struct SelectionStep {
   std::int64_t level, known;
   I first, group;
   unsigned base, given, depth;
   std::uint32_t at;
-  BitRow shape;
+  BitsetRow shape;
   bool begins;
   std::int64_t words_before;
 };
 
 /// Decides from what was counted. By one thread of each block of a run, all of which decide alike.
-template <class I> class Choosing {
+template <class I> class GroupSelector {
 public:
   ///   words  for the bits of a group
-  __device__ Choosing(const RunLevels<I>& level_begin, const GroupSearch<I>& search, LevelRun run, std::uint32_t words)
-      : level_begin_(level_begin), most_levels_(search.most_levels), words_of_group_(words), run_(run),
+  __device__ GroupSelector(const RunLevels<I>& level_begin, const GroupSelectorInput<I>& search, LevelRange run,
+                           std::uint32_t words)
+      : level_begin_(level_begin),
+        most_levels_(search.most_levels),
+        words_of_group_(words),
+        run_(run),
         times_{search.hop, search.entry}
   {
     step_.known = -1;
     begin_group(run.first);
   }
 
-  __device__ const ChoosingStep<I>& step() const { return step_; }
-  __device__ const RunReport& report() const { return report_; }
+  __device__ const SelectionStep<I>& step() const { return step_; }
+  __device__ const RangeReport& report() const { return report_; }
 
   /// Behind a step.
   ///   numbers      that it gave
@@ -239,10 +245,10 @@ private:
   const RunLevels<I> level_begin_;
   const std::int64_t most_levels_;
   const std::uint32_t words_of_group_;
-  const LevelRun run_;
-  ChoosingStep<I> step_ = {};
+  const LevelRange run_;
+  SelectionStep<I> step_ = {};
   GroupTimes times_;
-  RunReport report_;
+  RangeReport report_;
   std::uint32_t used_ = 0;
   unsigned levels_ = 0;                  ///< of the group at hand
   std::int64_t inside_ = 0, words_ = 0;  ///< inside words of the group at hand, all of the level at hand
@@ -260,24 +266,25 @@ private:
 /// source     level merging, design notes 8
 template <class I>
 __global__ void __launch_bounds__(merging_threads)
-choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, GroupedRows<I> out, RunReport* reports)
+choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> search, GroupedRows<I> out,
+              RangeReport* reports)
 {
-  __shared__ RunState of_block;
-  __shared__ alignas(Choosing<I>) unsigned char memory[sizeof(Choosing<I>)];
+  __shared__ RangeCounters of_block;
+  __shared__ alignas(GroupSelector<I>) unsigned char memory[sizeof(GroupSelector<I>)];
   __shared__ I begins[RunLevels<I>::room];
-  auto& choosing = reinterpret_cast<Choosing<I>&>(memory);
-  const Team team(search.blocks);
-  const LevelRun run = runs[team.number];
+  auto& choosing = reinterpret_cast<GroupSelector<I>&>(memory);
+  const ClusterGroup team(search.blocks);
+  const LevelRange run = runs[team.number];
   const RunLevels<I> level_begin(T.level_begin, run, begins);
-  RunState& state = team.blocks == 1 ? of_block : search.state[team.number];
-  if (threadIdx.x == 0) of_block = RunState();
+  RangeCounters& state = team.blocks == 1 ? of_block : search.state[team.number];
+  if (threadIdx.x == 0) of_block = RangeCounters();
   __syncthreads();
   const std::uint32_t bits_begin = search.bits_begin[team.number];
   const std::uint32_t words = search.bits_begin[team.number + 1] - bits_begin;
-  if (threadIdx.x == 0) new (&choosing) Choosing<I>(level_begin, search, run, words);
+  if (threadIdx.x == 0) new (&choosing) GroupSelector<I>(level_begin, search, run, words);
   __syncthreads();
   for (unsigned turn = 0;; ++turn) {
-    const ChoosingStep<I> step = choosing.step();
+    const SelectionStep<I> step = choosing.step();
     if (step.known >= 0) {
       const I last = level_begin[step.known + 1];
       if (team.thread() == 0 && step.depth == 1)
@@ -290,8 +297,9 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
     const std::size_t number = team.number, n = static_cast<std::size_t>(search.n);
     const GrowingGroup<I> group = {step.first, step.base, search.number + number * n, search.row,
                                    search.bits + bits_begin};
-    LevelCount *own = state.count + turn % RunState::places, *next = state.count + (turn + 1) % RunState::places;
-    if (team.thread() == 0) state.count[(turn + 2) % RunState::places] = LevelCount();
+    LevelCount *own = state.count + turn % RangeCounters::places,
+               *next = state.count + (turn + 1) % RangeCounters::places;
+    if (team.thread() == 0) state.count[(turn + 2) % RangeCounters::places] = LevelCount();
     const std::int64_t numbered = step.begins ? step.level : step.level + 1;
     const I first = level_begin[step.level], last = level_begin[step.level + 1];
     if (!step.begins) make_bits(T, team, group, first, last, step.at, step.shape, out, own);
@@ -300,8 +308,8 @@ choose_groups(LevelledView<I> T, const LevelRun* runs, GroupSearch<I> search, Gr
                      out, next);
     team.meet();
     if (threadIdx.x == 0)
-      choosing.advance(look_at(&next->numbers), static_cast<std::int64_t>(look_at(&own->plain)),
-                       static_cast<std::int64_t>(look_at(&own->made)));
+      choosing.advance(load_relaxed(&next->numbers), static_cast<std::int64_t>(load_relaxed(&own->plain)),
+                       static_cast<std::int64_t>(load_relaxed(&own->made)));
     __syncthreads();
   }
   if (team.thread() == 0) reports[team.number] = choosing.report();
@@ -315,11 +323,11 @@ template <class I> struct RunsBefore {
 
 /// A block a run: groups of all runs are numbered on, and told where they and their words begin.
 template <class I>
-__global__ void number_groups(const LevelRun* runs, const RunsBefore<I>* before, const I* level_begin,
+__global__ void number_groups(const LevelRange* runs, const RunsBefore<I>* before, const I* level_begin,
                               GroupedRows<I> rows, I* group_begin, I* group_level, std::uint32_t* bits_begin, I groups,
                               I n)
 {
-  const LevelRun run = runs[blockIdx.x];
+  const LevelRange run = runs[blockIdx.x];
   if (blockIdx.x == 0 && threadIdx.x == 0) group_begin[groups] = n;
   for (std::int64_t level = run.first + threadIdx.x; level < run.last; level += blockDim.x) {
     const I first = level_begin[level];

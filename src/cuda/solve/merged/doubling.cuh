@@ -72,21 +72,21 @@ template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, S
   if (!list) {
     if (threadIdx.x == 0) most = 0;
     __syncthreads();
-    if (is_place) raise_to(&most, static_cast<unsigned long long>(groups.entries(place)));
+    if (is_place) red_max_relaxed(&most, static_cast<unsigned long long>(groups.entries(place)));
     __syncthreads();
-    if (threadIdx.x == 0) raise_to(&counts->longest, most);
+    if (threadIdx.x == 0) red_max_relaxed(&counts->longest, most);
   }
   for (int step = 0; step < steps; ++step) {
     if (threadIdx.x == 0) ours = 0, most = 0;
     __syncthreads();
     const BlockReads<I> reads = is_place ? groups.reads(place, step) : BlockReads<I>();
     const auto size = static_cast<unsigned long long>(reads.end - reads.begin);
-    const unsigned own = size ? take_number(&ours) : 0;
-    if (size && !list) raise_to(&most, size);
+    const unsigned own = size ? fetch_increment_relaxed(&ours) : 0;
+    if (size && !list) red_max_relaxed(&most, size);
     __syncthreads();
     if (threadIdx.x == 0 && ours) {
-      first = take_numbers(counts->next + step, ours);
-      if (!list) raise_to(counts->most + step, most);
+      first = fetch_add_relaxed(counts->next + step, ours);
+      if (!list) red_max_relaxed(counts->most + step, most);
     }
     __syncthreads();
     if (size && list) list[first + own] = reads;

@@ -43,13 +43,13 @@ template <class I> std::size_t runs_with_room(const LevelledPattern<I>& triangle
 ///   even  a part of them, for all runs alike: rows of hubs may read what stands anywhere
 ///   much  1: as many as a group takes that is all of a run, if its rows are those of a grid or a mesh
 template <class I>
-std::vector<std::uint32_t> share_words(const std::vector<LevelRun>& runs, const std::vector<I>& level_begin, double all,
-                                       double even, double much)
+std::vector<std::uint32_t> share_words(const std::vector<LevelRange>& runs, const std::vector<I>& level_begin,
+                                       double all, double even, double much)
 {
   constexpr double least = 64, few = 1 << 14;  // few: all that a run wants, whatever the others do
   const double each = least + all * even / static_cast<double>(runs.size());
   std::vector<double> wanted, most;  // most: with a bit for every place in front of a row's level
-  for (const LevelRun& run : runs) {
+  for (const LevelRange& run : runs) {
     const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
     wanted.push_back(much * rows * (rows / 32 + 96));
     most.push_back(rows * (static_cast<double>(level_begin[run.last]) / 32 + 2));
@@ -73,7 +73,7 @@ template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters..
   const unsigned long long context = context_at_hand();
   const std::lock_guard<std::mutex> lock(mutex);
   const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, context), false);
-  const LaunchPlace place = {blocks, merging_threads, 0, nullptr, false};
+  const LaunchParameters place = {blocks, merging_threads, 0, nullptr, false};
   if (is_new) at->second = most_blocks_of_cluster(kernel, place, blocks) == blocks;
   return at->second;
 }
@@ -95,21 +95,21 @@ template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters
 template <class I> struct SearchMemory {
   DeviceArray<unsigned> number;
   DeviceArray<std::uint32_t> bits_begin, bits;
-  DeviceArray<RunState> state;
+  DeviceArray<RangeCounters> state;
 };
 
 /// The groups of some runs, and what their rows come to.
 template <class I> class ChosenGroups {
 public:
-  ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRun> runs, const MergeRule& rule)
+  ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRange> runs, const MergeRule& rule)
       : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_, stream_.get()),
         place_(triangle.row ? places_in(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
         level_begin_(triangle.level_begin, stream_.get()), group_(places()), depth_(places()), p_(places() + 1),
         r_(places() + 1), words_before_(triangle.level_begin.size()), bit_row_(places()), reports_(runs_.size()),
         blocks_(choose_blocks())
   {
-    search_.number = DeviceArray<unsigned>(numbers());
-    search_.state = DeviceArray<RunState>(runs_.size());
+    search_.number = DeviceArray<unsigned>(as_device());
+    search_.state = DeviceArray<RangeCounters>(runs_.size());
     make_bits();
     p_.fill(0, stream_.get());  // the scans read the last one, too
     r_.fill(0, stream_.get());
@@ -155,12 +155,12 @@ public:
       made.longest = std::max(made.longest, run.longest);
     }
     made.span = span_;
-    add_up(p_, stream_.get());
-    add_up(r_, stream_.get());
-    const std::vector<Filling> fillings = divide();
+    exclusive_sum_in_place(p_, stream_.get());
+    exclusive_sum_in_place(r_, stream_.get());
+    const std::vector<GroupBatch> fillings = divide();
     const DeviceArray<std::uint32_t> bits_begin = number_all(fillings, &made);
-    made.p_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(p_, stream_.get())));
-    made.r_column = DeviceArray<I>(static_cast<std::size_t>(read_sum(r_, stream_.get())));
+    made.p_column = DeviceArray<I>(static_cast<std::size_t>(read_total(p_, stream_.get())));
+    made.r_column = DeviceArray<I>(static_cast<std::size_t>(read_total(r_, stream_.get())));
     if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
     fill(fillings, bits_begin);
     filled_ = true;
@@ -207,7 +207,7 @@ private:
   }
 
   /// Throws GaveUp.
-  std::size_t numbers() const
+  std::size_t as_device() const
   {
     if (runs_.size() > runs_with_room(triangle_)) throw GaveUp();
     return runs_.size() * places();
@@ -237,7 +237,7 @@ private:
 
   void begin_pass(double hop)
   {
-    const GroupSearch<I> search = {hop,
+    const GroupSelectorInput<I> search = {hop,
                                    rule_.entry,
                                    rule_.most_levels,
                                    triangle_.T.n,
@@ -251,21 +251,21 @@ private:
     search_.number.fill(0, stream_.get());
     search_.state.fill(0, stream_.get());
     reports_.fill(0, stream_.get());
-    const LaunchPlace place = {blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false,
-                               blocks_};
+    const LaunchParameters place = {
+        blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false, blocks_};
     launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
   }
 
   /// False where a run lacks words.
   bool end_pass(std::vector<RunCounts>* counts)
   {
-    std::vector<RunReport> reports(runs_.size());
+    std::vector<RangeReport> reports(runs_.size());
     reports_.read(reports.data(), 0, reports.size(), stream_.get());
     counts->clear(), words_.clear();
     span_ = 0;
     bool has_all = true;
     const std::int64_t most = std::max(most_words, static_cast<std::int64_t>(32 * triangle_.plain_entries()));
-    for (const RunReport& report : reports) {
+    for (const RangeReport& report : reports) {
       if (report.gave_up || report.words > std::min<std::int64_t>(most, ~0u)) throw GaveUp();
       has_all = has_all && !report.lacks_words;
       counts->push_back(report.counts);
@@ -276,14 +276,14 @@ private:
   }
 
   /// Runs first..last - 1, whose groups are filled at once in so many words of bits.
-  struct Filling {
+  struct GroupBatch {
     std::size_t first, last;
     std::uint64_t words;
   };
 
-  std::vector<Filling> divide() const
+  std::vector<GroupBatch> divide() const
   {
-    std::vector<Filling> all = {{0, 0, 0}};
+    std::vector<GroupBatch> all = {{0, 0, 0}};
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       if (all.back().words > 0 && all.back().words + words_[run] > wanted_words) all.push_back({run, run, 0});
       ++all.back().last;
@@ -293,11 +293,11 @@ private:
   }
 
   /// Returns where groups' bits begin.
-  DeviceArray<std::uint32_t> number_all(const std::vector<Filling>& fillings, DeviceMergePlan<I>* made)
+  DeviceArray<std::uint32_t> number_all(const std::vector<GroupBatch>& fillings, DeviceMergePlan<I>* made)
   {
     std::vector<RunsBefore<I>> before;
     I groups = 0;
-    for (const Filling& filling : fillings) {
+    for (const GroupBatch& filling : fillings) {
       std::uint64_t words = 0;
       for (std::size_t run = filling.first; run < filling.last; ++run) {
         before.push_back({groups, static_cast<std::uint32_t>(words)});
@@ -315,10 +315,10 @@ private:
     return bits_begin;
   }
 
-  void fill(const std::vector<Filling>& fillings, const DeviceArray<std::uint32_t>& bits_begin)
+  void fill(const std::vector<GroupBatch>& fillings, const DeviceArray<std::uint32_t>& bits_begin)
   {
     std::uint64_t words = 0;
-    for (const Filling& filling : fillings) words = std::max(words, filling.words);
+    for (const GroupBatch& filling : fillings) words = std::max(words, filling.words);
     const auto groups = static_cast<std::uint64_t>(made_.groups);
     const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
@@ -328,34 +328,35 @@ private:
     const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.beside_bits(team), 1, useful);
     const DeviceArray<std::uint32_t> beside(teams * memory.beside_bits(team)), bits(words);
     memory.beside = beside.data(), memory.bits = bits.data();
-    const LaunchPlace place = {static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
+    const LaunchParameters place = {
+        static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
     const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
                                       made_.r_local.data()};
-    GroupsToFill<I> at_once = {0, 0, made_.group_begin.data(), made_.group_level.data()};
-    for (const Filling& filling : fillings) {
-      at_once.first = at_once.last;
+    GroupsToFill<I> parallel_invoke = {0, 0, made_.group_begin.data(), made_.group_level.data()};
+    for (const GroupBatch& filling : fillings) {
+      parallel_invoke.first = parallel_invoke.last;
       for (std::size_t run = filling.first; run < filling.last; ++run)
-        at_once.last += static_cast<I>(found_.counts[run].groups);
-      launch(fill_groups<I>, place, view(), at_once, memory, team, columns);
+        parallel_invoke.last += static_cast<I>(found_.counts[run].groups);
+      launch(fill_groups<I>, place, view(), parallel_invoke, memory, team, columns);
     }
   }
 
   const LevelledPattern<I>& triangle_;
   const MergeRule& rule_;
-  Stream stream_{Urgency::first};  ///< the plans of L and of U may be under way at once, and the factor
-  std::vector<LevelRun> runs_;
+  Stream stream_{StreamPriority::first};  ///< the plans of L and of U may be under way at once, and the factor
+  std::vector<LevelRange> runs_;
   FoundGroups found_;
   std::int64_t span_ = 0;
   std::vector<std::uint64_t> words_;  ///< by run: of its groups' bits
-  DeviceArray<LevelRun> runs_there_;
+  DeviceArray<LevelRange> runs_there_;
   DeviceArray<I> place_, level_begin_, group_;
   DeviceArray<unsigned> depth_;
   DeviceArray<I> p_, r_;  ///< counts by place, then offsets
   DeviceArray<std::uint32_t> words_before_;  ///< by level
-  DeviceArray<BitRow> bit_row_;              ///< by place
+  DeviceArray<BitsetRow> bit_row_;              ///< by place
   SearchMemory<I> search_;
   double much_ = 1;  ///< of share_words()
-  DeviceArray<RunReport> reports_;
+  DeviceArray<RangeReport> reports_;
   unsigned blocks_;      ///< of a run
   bool begun_ = false;   ///< a pass is in the queue
   bool filled_ = false;  ///< or columns are
@@ -375,7 +376,7 @@ template <class I> bool is_worth_a_look(const LevelledPattern<I>& triangle)
 
 }  // namespace
 
-template <class I> class Merging<I>::Work {
+template <class I> class MergePlanner<I>::Work {
 public:
   Work(LevelledPattern<I> triangle, const MergeRule& rule) : triangle_(std::move(triangle)), rule_(rule) {}
 
@@ -383,7 +384,7 @@ public:
   void begin()
   {
     if (groups_ || looked_) return;
-    std::vector<LevelRun> sample = sample_of_runs(triangle_.level_begin);
+    std::vector<LevelRange> sample = sample_of_runs(triangle_.level_begin);
     sampled_ = !sample.empty();
     make_groups(sampled_ ? std::move(sample) : all_runs());
     groups_->begin();
@@ -416,10 +417,10 @@ public:
 
 private:
   /// No more than have room.
-  std::vector<LevelRun> all_runs() const
+  std::vector<LevelRange> all_runs() const
   {
     const std::size_t room = std::max<std::size_t>(runs_with_room(triangle_), 1);
-    std::vector<LevelRun> runs = cut_into_runs(triangle_.level_begin, rule_);
+    std::vector<LevelRange> runs = cut_into_runs(triangle_.level_begin, rule_);
     if (runs.size() <= room) return runs;
     MergeRule rule = rule_;
     rule.run_levels = static_cast<std::int64_t>(triangle_.level_begin.size() / room + 1);
@@ -449,7 +450,7 @@ private:
   }
 
   /// Who gives up once does so for good.
-  void make_groups(std::vector<LevelRun> runs)
+  void make_groups(std::vector<LevelRange> runs)
   {
     gave_up_ = true;
     groups_ = std::make_unique<ChosenGroups<I>>(triangle_, std::move(runs), rule_);
@@ -475,16 +476,16 @@ private:
 };
 
 template <class I>
-Merging<I>::Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
-                    std::int64_t longest)
+MergePlanner<I>::MergePlanner(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin,
+                              const MergeRule& rule, std::int64_t longest)
     : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin), longest}, rule))
 {
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangle is there
 }
-template <class I> Merging<I>::Merging(Merging&&) noexcept = default;
-template <class I> Merging<I>::~Merging() = default;
+template <class I> MergePlanner<I>::MergePlanner(MergePlanner&&) noexcept = default;
+template <class I> MergePlanner<I>::~MergePlanner() = default;
 
-template <class I> void Merging<I>::begin()
+template <class I> void MergePlanner<I>::begin()
 try {
   const LevelledPattern<I>& triangle = work_->triangle();
   if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin();
@@ -492,7 +493,7 @@ try {
 }
 
 template <class I>
-bool Merging<I>::forecast(MergeForecast* out)
+bool MergePlanner<I>::forecast(MergeForecast* out)
 try {
   *out = {};
   const LevelledPattern<I>& triangle = work_->triangle();
@@ -506,7 +507,7 @@ try {
 
 template <class I>
 template <class Body>
-void Merging<I>::prepare(const Body& body)
+void MergePlanner<I>::prepare(const Body& body)
 try {
   if (!failure_ && !is_too_large(work_->triangle().T)) body();
 } catch (const GaveUp&) {
@@ -516,18 +517,18 @@ try {
   failure_ = std::make_unique<Failure>(Failure{failed(Code::out_of_memory)});
 }
 
-template <class I> void Merging<I>::begin_groups()
+template <class I> void MergePlanner<I>::begin_groups()
 {
   prepare([this] { work_->begin_groups(); });
 }
 
-template <class I> void Merging<I>::begin_columns()
+template <class I> void MergePlanner<I>::begin_columns()
 {
   prepare([this] { work_->begin_columns(); });
 }
 
 template <class I>
-bool Merging<I>::plan(DeviceMergePlan<I>* out)
+bool MergePlanner<I>::plan(DeviceMergePlan<I>* out)
 try {
   if (failure_) throw *failure_;
   if (work_->triangle().T.n == 0 || is_too_large(work_->triangle().T)) return false;
@@ -563,7 +564,7 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
 }
 
 #define INSTANTIATE(I)        \
-  template class Merging<I>; \
+  template class MergePlanner<I>; \
   template DeviceMergePlan<I> upload<I>(const MergePlan<I>&, const std::vector<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -42,13 +42,13 @@ template <class I> struct LevelledPattern {
 /// What merging a triangle's levels comes to: first a forecast, perhaps, then the plan, which goes on from what the
 /// forecast has found. Both as of a plan on the host, and with the same result, but where it has no room for so many
 /// runs of levels.
-template <class I> class Merging {
+template <class I> class MergePlanner {
 public:
   ///   row  stays where it is, as the triangle's pattern does
-  Merging(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
+  MergePlanner(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
           std::int64_t longest = 0);
-  Merging(Merging&&) noexcept;
-  ~Merging();
+  MergePlanner(MergePlanner&&) noexcept;
+  ~MergePlanner();
 
   /// Queues what forecast() waits for first.
   void begin();

@@ -68,16 +68,16 @@ public:
     const unsigned warps = blocks_for(rows() * 32, 128);
     launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, view(), size);
     for (int step = 0; step < steps_.count(); ++step) {
-      if (has_local_slots()) put_in<LocalSlots>(step, local_slots(), stream);
-      else put_in<FoundSlots>(step, found_slots(), stream);
+      if (has_local_slots()) substitute_block<LocalSlots>(step, local_slots(), stream);
+      else substitute_block<FoundSlots>(step, found_slots(), stream);
     }
     launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, view(), size, growth);
   }
 
-  MergedSide<V, I> side() const { return {plan_.p_begin.data(), p_row_.data(), numbers(p_.data())}; }
+  MergedRhs<V, I> side() const { return {plan_.p_begin.data(), p_row_.data(), as_device(p_.data())}; }
   StoredView<V, I> rest(I n, const I* row) const
   {
-    return {n, plan_.r_begin.data(), plan_.r_column.data(), row, numbers(r_.data()), nullptr};
+    return {n, plan_.r_begin.data(), plan_.r_column.data(), row, as_device(r_.data()), nullptr};
   }
   I groups() const { return plan_.groups; }
   std::int64_t levels() const { return plan_.longest; }
@@ -98,8 +98,11 @@ private:
   {
     return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
   }
-  TrayMemory local_slots() const { return LocalSlots<V, I>::template memory<Number<T>>(plan_.span, 0); }
-  TrayMemory found_slots() const { return FoundSlots<V, I>::template memory<Number<T>>(0, steps_.longest_row()); }
+  AccumulatorMemory local_slots() const { return LocalSlots<V, I>::template memory<DeviceScalar<T>>(plan_.span, 0); }
+  AccumulatorMemory found_slots() const
+  {
+    return FoundSlots<V, I>::template memory<DeviceScalar<T>>(0, steps_.longest_row());
+  }
   bool has_local_slots() const
   {
     return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().tray <= tray_bytes;
@@ -110,11 +113,12 @@ private:
   {
     return {static_cast<I>(rows()), plan_.group.data(),    plan_.group_begin.data(), plan_.p_begin.data(),
             plan_.p_column.data(),  p_row_.data(),         plan_.r_begin.data(),     plan_.r_column.data(),
-            plan_.r_local.data(),   numbers(p_.data()),    numbers(r_.data())};
+            plan_.r_local.data(),   as_device(p_.data()),    as_device(r_.data())};
   }
 
   /// By blocks of one row's warps, or of some rows of a warp each.
-  template <template <class, class> class Slots> void put_in(int step, TrayMemory memory, cudaStream_t stream) const
+  template <template <class, class> class Slots>
+  void substitute_block(int step, AccumulatorMemory memory, cudaStream_t stream) const
   {
     const std::size_t count = steps_.rows(step);
     if (count == 0) return;
@@ -148,7 +152,7 @@ inline int choose_lanes_of_merged(const Granularity& g)
   return lanes;
 }
 
-template <class T, class V, class I> class MergedSolver : public RowsSolver<T, V, I, MergedSide<V, I>> {
+template <class T, class V, class I> class MergedSolver : public PairableSolver<T, V, I, MergedRhs<V, I>> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
@@ -208,7 +212,7 @@ public:
     return text + blocks_.describe();
   }
 
-  LevelOrderRows<V, I, MergedSide<V, I>> rows_by_level() const override
+  LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const override
   {
     return {rest(), merged_.side(), triangle_.n()};
   }
@@ -229,7 +233,7 @@ private:
   {
     const StoredView<V, I> A = triangle_.view();
     const auto entries = static_cast<I>(entries_ - static_cast<std::size_t>(A.n));
-    Merging<I> merging({A.n, entries, A.begin, A.column}, nullptr, level_begin_, rule_);
+    MergePlanner<I> merging({A.n, entries, A.begin, A.column}, nullptr, level_begin_, rule_);
     plan(&merging);
   }
 
@@ -244,10 +248,10 @@ private:
   }
 
   /// Who fails half-way plans again in the next refresh. In a stream of its own.
-  void plan(Merging<I>* merging)
+  void plan(MergePlanner<I>* merging)
   {
     planned_ = false;
-    const Stream own(Urgency::first);
+    const Stream own(StreamPriority::first);
     DeviceMergePlan<I> made;
     if (!merging->plan(&made)) made = plan_on_host();
     auto before = std::exchange(merged_, MergedRows<T, V, I>(std::move(made), own.get()));
@@ -274,9 +278,9 @@ private:
   /// What launches with a plan know.
   struct Launched {
     MergedRows<T, V, I> merged;
-    typename ValueBox<Number<T>>::Memory memory;
+    typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory;
     ValueLaunches<T> columns;
-    LaunchCounter counter;
+    TicketCounterMemory counter;
   };
 
   /// Captured launches go on with what they know.
@@ -288,7 +292,7 @@ private:
     planned_in_ = captures_->generation();
     if (!held) return;
     const std::size_t bytes = before.plan_bytes() + before.value_bytes() + memory_.bytes() + columns_.bytes();
-    LaunchCounter counter(name());
+    TicketCounterMemory counter(name());
     captures_->keep(Launched{std::move(before), std::move(memory_), std::move(columns_), std::move(counter_)}, bytes);
     counter_ = std::move(counter);
   }
@@ -297,8 +301,8 @@ private:
   void begin_count()
   {
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
-    memory_ = typename ValueBox<Number<T>>::Memory(0);  // first: there may be no room for two
-    memory_ = typename ValueBox<Number<T>>::Memory(triangle_.n());
+    memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(0);  // first: there may be no room for two
+    memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(triangle_.n());
     columns_ = ValueLaunches<T>(triangle_.n(), name());
     counter_.restart();
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -345,10 +349,10 @@ private:
     if (!std::isfinite(growth_)) return false;
     if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
     const unsigned blocks = blocks_for(triangle_.n(), 128);
-    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), numbers(work_.data()));
+    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), as_device(work_.data()));
     this->solve(work_.data(), test_.data(), false, stream);
-    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), numbers(work_.data()),
-                                                                numbers(test_.data()), reports_.data() + 1);
+    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), as_device(work_.data()),
+                                                                as_device(test_.data()), reports_.data() + 1);
     error_ = report(1, stream);
     return error_ <= most_error<real_t<V>>;
   }
@@ -365,8 +369,8 @@ private:
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
       launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, rest(),
-             merged_.side(), memory_.view(), counter_.data(), Input<Number<T>>{numbers(b)},
-             Output<Number<T>>{numbers(x)}, 1u, conjugate);
+             merged_.side(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             Output<DeviceScalar<T>>{as_device(x)}, 1u, conjugate);
     });
   }
   void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
@@ -377,7 +381,7 @@ private:
   }
   template <int lanes> static constexpr auto one_column()
   {
-    return solve_in_level_order<Number<T>, V, I, ValueBox, lanes, MergedSide<V, I>, false>;
+    return solve_in_level_order<DeviceScalar<T>, V, I, DoubleBufferedMailbox, lanes, MergedRhs<V, I>, false>;
   }
   StoredView<V, I> rest() const { return merged_.rest(triangle_.n(), triangle_.view().row); }
 
@@ -387,15 +391,15 @@ private:
   std::int64_t longest_;  ///< entries of its longest row
   StoredTriangle<T, V, I> triangle_;
   MergedRows<T, V, I> merged_;
-  typename ValueBox<Number<T>>::Memory memory_;
+  typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
   ValueLaunches<T> columns_;
   DeviceArray<T> work_, test_;
-  LaunchCounter counter_;
+  TicketCounterMemory counter_;
   DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
-  Merging<I>* merging_;  ///< for the first plan, or nullptr
-  Captures* captures_;   ///< or nullptr
+  MergePlanner<I>* merging_;  ///< for the first plan, or nullptr
+  CapturedSolves* captures_;   ///< or nullptr
   std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
   std::optional<Failure> failure_;
   bool planned_ = false, uncounted_ = true;  ///< uncounted: no launch yet

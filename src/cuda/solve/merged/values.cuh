@@ -28,7 +28,7 @@ template <class V, class I> struct MergedView {
   I n;
   const I *group, *group_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
   const std::uint16_t* r_local;
-  Number<V>*p, *r;
+  DeviceScalar<V>*p, *r;
 };
 
 /// Where the rows of P and R of a place stand.
@@ -39,7 +39,7 @@ template <class I> struct MergedRow {
   {
     return {M.p_begin[place], M.p_begin[place + 1], M.r_begin[place], M.r_begin[place + 1]};
   }
-  __device__ MergedRow of_lane(int lane) const
+  __device__ MergedRow shfl(int lane) const
   {
     return {__shfl_sync(~0u, p, lane), __shfl_sync(~0u, p_end, lane), __shfl_sync(~0u, r, lane),
             __shfl_sync(~0u, r_end, lane)};
@@ -50,7 +50,7 @@ template <class I> struct MergedRow {
 };
 
 /// Where the warps that make a row have it, in bytes of shared memory: columns, then a tray of numbers for each warp.
-struct TrayMemory {
+struct AccumulatorMemory {
   unsigned warps;
   std::size_t columns, tray;
 
@@ -66,9 +66,9 @@ public:
   {
   }
   ///   span  of the plan's groups
-  template <class N> static TrayMemory memory(std::int64_t span, std::int64_t)
+  template <class N> static AccumulatorMemory memory(std::int64_t span, std::int64_t)
   {
-    return {1, 0, TrayMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
+    return {1, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
   }
 
   __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
@@ -94,10 +94,10 @@ public:
       column_[e] = own.in_p(e) ? M.p_place[own.entry(e)] : M.r_place[own.entry(e)];
   }
   ///   row  entries of the longest
-  template <class N> static TrayMemory memory(std::int64_t, std::int64_t row)
+  template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
   {
     const auto entries = static_cast<std::size_t>(row);
-    return {1, TrayMemory::whole(entries * sizeof(I)), TrayMemory::whole(entries * sizeof(N))};
+    return {1, AccumulatorMemory::whole(entries * sizeof(I)), AccumulatorMemory::whole(entries * sizeof(N))};
   }
 
   __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
@@ -117,18 +117,18 @@ private:
 
 /// A place's numbers of P and R while warps change them, each in a tray of its own; what they find is added up at the
 /// end, tray by tray.
-template <class T, class V, class I, template <class, class> class Slots> class RowInTrays {
+template <class T, class V, class I, template <class, class> class Slots> class RowAccumulators {
 public:
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   static constexpr int batch = 2;             ///< entries of another row that a lane loads at once
   static constexpr I trip = 32 * batch;       ///< entries that a warp loads at once
   struct Part {
-    Number<V> value[batch];
+    DeviceScalar<V> value[batch];
     std::uint32_t slot[batch];
   };
 
   ///   thread  of those that make the row
-  __device__ RowInTrays(const MergedView<V, I>& M, I place, const TrayMemory& memory, unsigned char* at,
+  __device__ RowAccumulators(const MergedView<V, I>& M, I place, const AccumulatorMemory& memory, unsigned char* at,
                         unsigned thread)
       : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
         slots_(M, place, own_, at, thread, threads())
@@ -178,7 +178,7 @@ public:
     for_own([&](I e, std::uint32_t slot) {
       N sum = tray(0)[slot];
       for (unsigned w = 1; w < memory_.warps; ++w) sum += tray(w)[slot];
-      number(own_, e) = Number<V>(sum);
+      number(own_, e) = DeviceScalar<V>(sum);
     });
     meet();
   }
@@ -197,13 +197,13 @@ private:
   {
     for (I e = static_cast<I>(thread_); e < own_.size(); e += threads()) use(e, slots_.of_own(own_, e));
   }
-  __device__ Number<V>& number(const MergedRow<I>& row, I e) const
+  __device__ DeviceScalar<V>& number(const MergedRow<I>& row, I e) const
   {
     return row.in_p(e) ? M_.p[row.entry(e)] : M_.r[row.entry(e)];
   }
 
   const MergedView<V, I>& M_;
-  const TrayMemory& memory_;
+  const AccumulatorMemory& memory_;
   unsigned thread_;
   MergedRow<I> own_;
   unsigned char* tray_;
@@ -214,26 +214,26 @@ private:
 template <class T, class V, class I>
 __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* size)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
   const I place = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
   const I group_first = M.group_begin[M.group[place]];
   const auto own = MergedRow<I>::of(M, place);
   const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[place]) : N(1);
-  for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = Number<V>(k + 1 == own.p_end ? scale : N(0));
-  for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = Number<V>(0);
+  for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = DeviceScalar<V>(k + 1 == own.p_end ? scale : N(0));
+  for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = DeviceScalar<V>(0);
   __syncwarp();
   double sum = 0;
   for (I k = A.begin[place] + lane; k < A.begin[place + 1]; k += 32) {
     const I other = A.column[k];
-    sum += size_of(A.value[k]);
-    const Number<V> v(product(N(A.value[k]), scale));
+    sum += abs_value(A.value[k]);
+    const DeviceScalar<V> v(product(N(A.value[k]), scale));
     if (other >= group_first) M.p[find_place(M.p_place, own.p, own.p_end, other)] = v;
     else M.r[find_place(M.r_place, own.r, own.r_end, other)] = v;
   }
-  for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
-  if (lane == 0) size[place] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / size_of(scale) : 1.0));
+  for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
+  if (lane == 0) size[place] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / abs_value(scale) : 1.0));
 }
 
 /// The rows that a lane of a warp each has found, part by part.
@@ -251,17 +251,17 @@ template <class N, class I> struct RowParts {
     if (from < row.size() || !rest) return;
     const int lane = __ffs(rest) - 1;
     rest &= rest - 1;
-    row = theirs.of_lane(lane), factor = of_lane(own_factor, lane), from = 0;
+    row = theirs.shfl(lane), factor = shfl(own_factor, lane), from = 0;
   }
 };
 
 /// Puts in what a row reads of the block before its own; each of its warps takes every so manieth entry.
 template <class T, class V, class I, template <class, class> class Slots>
-__device__ void put_in(const MergedView<V, I>& M, const BlockReads<I>& reads, const TrayMemory& memory,
+__device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>& reads, const AccumulatorMemory& memory,
                        unsigned char* at, unsigned thread)
 {
-  using N = Number<T>;
-  using Row = RowInTrays<T, V, I, Slots>;
+  using N = DeviceScalar<T>;
+  using Row = RowAccumulators<T, V, I, Slots>;
   constexpr int flight = 4;  // parts that are on their way at once
   const Row row(M, reads.place, memory, at, thread);
   row.clear(reads.begin, reads.end);
@@ -295,13 +295,14 @@ __device__ void put_in(const MergedView<V, I>& M, const BlockReads<I>& reads, co
 /// result     reproducible: a warp puts in its rows one after the other, and warps are added up in order
 /// source     level merging, design notes 8; inverting a triangle block by block: Higham 2002, 14.2
 template <class T, class V, class I, template <class, class> class Slots>
-__global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, TrayMemory memory)
+__global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count,
+                             AccumulatorMemory memory)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned threads = 32 * memory.warps, own = threadIdx.x / threads;
   const std::size_t rows = blockDim.x / threads, stride = gridDim.x * rows;
   for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
-    put_in<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
+    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
 }
 
 /// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; a warp a row.
@@ -312,10 +313,10 @@ __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsign
   if (at >= static_cast<std::size_t>(M.n)) return;
   double sum = 0;
   for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < M.p_begin[at + 1]; k += 32)
-    sum += size_of(M.p[k]) * static_cast<double>(size[M.p_place[k]]);
-  for (int offset = 16; offset; offset /= 2) sum += from_lane(sum, offset);
+    sum += abs_value(M.p[k]) * static_cast<double>(size[M.p_place[k]]);
+  for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
   /* nonnegative numbers are in the order of their bits, and NaN stands above all */
-  if (threadIdx.x % 32 == 0) raise_to(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
+  if (threadIdx.x % 32 == 0) red_max_relaxed(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
 }
 
 /// In (-1, 1), the same in every run.
@@ -336,19 +337,19 @@ template <class N> struct RowProduct {
   {
     const N own = A.inverse_diagonal ? x(A.row[place]) / N(A.inverse_diagonal[place]) : x(A.row[place]);
     sum = own;
-    size = size_of(own);
+    size = abs_value(own);
     for (I k = A.begin[place]; k < A.begin[place + 1]; ++k) {
       const N term = product(N(A.value[k]), x(A.row[A.column[k]]));
       sum += term;
-      size += size_of(term);
+      size += abs_value(term);
     }
   }
 };
 
 /// b = T x for an x of ordinary numbers; a thread a row.
-template <class T, class V, class I> __global__ void make_test_side(StoredView<V, I> A, Number<T>* b)
+template <class T, class V, class I> __global__ void make_test_side(StoredView<V, I> A, DeviceScalar<T>* b)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using R = decltype(real_of(N(0)));
   const std::size_t place = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (place >= static_cast<std::size_t>(A.n)) return;
@@ -365,18 +366,18 @@ template <class I> __global__ void name_rows(std::size_t count, const I* row, co
 
 /// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; a thread a row.
 template <class T, class V, class I>
-__global__ void measure_backward_error(StoredView<V, I> A, const Number<T>* b, const Number<T>* x,
+__global__ void measure_backward_error(StoredView<V, I> A, const DeviceScalar<T>* b, const DeviceScalar<T>* x,
                                        unsigned long long* error)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   const std::size_t place = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (place >= static_cast<std::size_t>(A.n)) return;
   const RowProduct<N> row(A, static_cast<I>(place), [x](I r) { return x[r]; });
   const N side = b[A.row[place]];
-  const double residual = size_of(N(side - row.sum)), size = row.size + size_of(side);
+  const double residual = abs_value(N(side - row.sum)), size = row.size + abs_value(side);
   /* nothing at all is no error; what is not finite is */
   const double part = size == 0 ? 0 : residual / size;
-  raise_to(error, static_cast<unsigned long long>(__double_as_longlong(fabs(part))));
+  red_max_relaxed(error, static_cast<unsigned long long>(__double_as_longlong(fabs(part))));
 }
 
 }  // namespace syncfree::cuda

@@ -33,7 +33,7 @@ template <class M, int size> struct NodePage {
 /// One node: as GhostRow, by lanes_of(size) lanes of a warp.
 template <class Memory, class V, int size> class NodeRow {
   using N = typename Memory::number;
-  using M = Number<V>;
+  using M = DeviceScalar<V>;
   using Page = typename Memory::Page;
   static constexpr int lanes = lanes_of(size);
 
@@ -76,16 +76,16 @@ public:
   {
     N number[node_near];
 #pragma unroll
-    for (int j = 0; j < node_near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    for (int j = 0; j < node_near; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
     N result = finish(number);
     const bool ordinary = is_ordinary(result), puts = mine && column() == 0;
-    Tray<N>::put_ordinary_if(puts && ordinary, number_at(own_), result);
+    SharedSentinelValue<N>::put_ordinary_if(puts && ordinary, number_at(own_), result);
     if (__any_sync(~0u, puts && !ordinary)) result = compute_again(mine, puts && !ordinary);
     return result;
   }
 
-  template <class Outlet>
-  __device__ void put_if(bool wanted, const Outlet& outlet, std::uint32_t mail, const N& result) const
+  template <class Publisher>
+  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t mail, const N& result) const
   {
     outlet.put_if(wanted && column() == 0, mail * size + row(), result);
   }
@@ -112,10 +112,10 @@ private:
       sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
     const N part = sum;
 #pragma unroll
-    for (int c = 1; c < size; ++c) sum += of_lane(part, static_cast<int>(first_lane_ + lane_) + c);
+    for (int c = 1; c < size; ++c) sum += shfl(part, static_cast<int>(first_lane_ + lane_) + c);
     N v[size];
 #pragma unroll
-    for (int p = 0; p < size; ++p) v[p] = of_lane(sum, static_cast<int>(first_lane_) + p * size);
+    for (int p = 0; p < size; ++p) v[p] = shfl(sum, static_cast<int>(first_lane_) + p * size);
     N own = v[0];
 #pragma unroll
     for (int p = 0; p < size; ++p) {
@@ -135,12 +135,12 @@ private:
       complete = true;
 #pragma unroll
       for (int j = 0; j < node_near; ++j) {
-        number[j] = Tray<N>::look(number_at(slot_[j]));
-        complete = complete && (!mine || Tray<N>::arrived(number[j]));
+        number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
+        complete = complete && (!mine || SharedSentinelValue<N>::arrived(number[j]));
       }
     }
     const N result = finish(number);
-    if (puts) Tray<N>::put(number_at(own_), result);
+    if (puts) SharedSentinelValue<N>::put(number_at(own_), result);
     return result;
   }
 
@@ -165,41 +165,42 @@ struct NodesInOrder {
 /// together, which come from earlier blocks.
 template <class N, class V, int size, bool many>
 __global__ void __launch_bounds__(node_tile_threads, 1)
-solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View mailbox, TurnCounter* counter,
-                     Input<N> b, Output<N> x, bool conjugate)
+solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename DoubleBufferedMailbox<N>::View mailbox,
+                     TicketCounter* counter, Input<N> b, Output<N> x, bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const Turn turn = take_turn(counter, cluster);
+  const BlockTicket turn = take_ticket(counter, cluster);
   auto tile = static_cast<unsigned>(turn.place);
   ChunkOfBlock chunk;
   if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
-  if (!many && tile >= A.blocks) return meet_cluster(cluster);
+  if (!many && tile >= A.blocks) return cluster_sync(cluster);
   const RowBlock block = A.block[tile];
   const std::size_t mails = std::size_t{A.mails} * size, first_mail = std::size_t{block.first_mail} * size;
-  const ValueBox<N> box(mailbox, mails * chunk.chunks, turn.launch, mails * chunk.which);
-  using Memory = GhostMemory<N, NodePage<Number<V>, size>>;
+  const DoubleBufferedMailbox<N> box(mailbox, mails * chunk.chunks, turn.launch, mails * chunk.which);
+  using Memory = GhostMemory<N, NodePage<DeviceScalar<V>, size>>;
   const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) note_row(order.row(block.first_row * size));
+  if (threadIdx.x == 0) set_block_row(order.row(block.first_row * size));
   if (threadIdx.x < size) memory.x[A.slots * size + threadIdx.x] = N(0);
   N* ghost = memory.x + (A.slots + 1) * size;
-  for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x) Tray<N>::clear(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x)
+    SharedSentinelValue<N>::clear(ghost + k);
   for (std::uint32_t k = threadIdx.x; k < block.mails * size; k += blockDim.x) box.prepare(first_mail + k);
-  await_launch_before();
-  let_next_start();
+  wait_for_primary_launch();
+  trigger_dependent_launch();
   const auto for_numbers = [&](auto copy) {
     for_rows<size>(A, block, [&](std::uint32_t slot, std::int64_t step) { copy(slot, order.row(step)); });
   };
   for_numbers([&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
-  meet_cluster(cluster);
+  cluster_sync(cluster);
   const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
   if (warp < computing) {
     const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
     auto* first = box.at(first_mail);
     if (hands_on) first = reinterpret_cast<decltype(first)>(place_in_cluster(ghost, rank + 1));
-    using Hand = Outlet<N, !many>;
+    using Hand = Publisher<N, !many>;
     Walking<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).run(block.steps);
   } else if (warp == computing) {
     Streaming<Memory>(A, block, memory).run();
@@ -215,7 +216,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename ValueBox<N>::View
   __syncthreads();
   __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
   for_numbers([&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
-  stay_for_others(cluster);
+  linger_for_cluster(cluster);
 }
 
 }  // namespace syncfree::cuda

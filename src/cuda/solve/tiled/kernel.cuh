@@ -57,41 +57,43 @@ enum class TileForm { plain, inverted, overlaid };
 /// source     design notes 10; no publication known
 template <class N, class V, int near, TileForm form, bool many>
 __global__ void __launch_bounds__(ghost_threads<near>, 1)
-solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, TurnCounter* counter, Input<N> b, Output<N> x,
-            bool conjugate)
+solve_tiles(GhostView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,
+            Output<N> x, bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr bool chain = !many && may_be_chain(near), overlaid = form == TileForm::overlaid;
   constexpr int pollers = overlaid ? ghost_pollers - right_side_fetchers : ghost_pollers;
   const unsigned cluster = chain ? A.cluster : 1, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const Turn turn = take_turn(counter, cluster);
+  const BlockTicket turn = take_ticket(counter, cluster);
   unsigned tile = static_cast<unsigned>(turn.place);
   ChunkOfBlock chunk;
   if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
-  if (chain && tile >= A.blocks) return meet_cluster(cluster);
+  if (chain && tile >= A.blocks) return cluster_sync(cluster);
   const RowBlock block = A.block[tile];
-  const ValueBox<N> box(mailbox, std::size_t{A.mails} * chunk.chunks, turn.launch, std::size_t{A.mails} * chunk.which);
-  using Memory = GhostMemory<N, GhostPage<Number<V>, near>, overlaid>;
+  const DoubleBufferedMailbox<N> box(mailbox, std::size_t{A.mails} * chunk.chunks, turn.launch,
+                                     std::size_t{A.mails} * chunk.which);
+  using Memory = GhostMemory<N, GhostPage<DeviceScalar<V>, near>, overlaid>;
   const std::uint32_t zero = overlaid ? A.overlay + A.slots : A.slots;
   const Memory memory(shared, zero + 1 + (overlaid ? 0 : A.most_ghosts), A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) memory.x[zero] = N(0), note_row(block.first_row);
+  if (threadIdx.x == 0) memory.x[zero] = N(0), set_block_row(block.first_row);
   N* ghost = memory.x + (overlaid ? A.overlay : A.slots + 1);
   for (std::uint32_t k = threadIdx.x; k < (overlaid ? A.slots : block.ghosts); k += blockDim.x)
-    Tray<N>::clear(ghost + k);
+    SharedSentinelValue<N>::clear(ghost + k);
   for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
-  await_launch_before();
-  let_next_start();
+  wait_for_primary_launch();
+  trigger_dependent_launch();
   if (!overlaid) for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
-  meet_cluster(cluster);
+  cluster_sync(cluster);
   const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
   if (warp < computing) {
     const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
     auto* outlet = box.at(block.first_mail);
     if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
     using Row = GhostRow<Memory, V, near, form == TileForm::inverted>;
-    Walking<Memory, Row, Outlet<N, chain>>(A, block, memory, Outlet<N, chain>(outlet), conjugate).run(block.steps);
+    Walking<Memory, Row, Publisher<N, chain>>(A, block, memory, Publisher<N, chain>(outlet), conjugate)
+        .run(block.steps);
   } else if (warp == computing) {
     Streaming<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
@@ -113,7 +115,7 @@ solve_tiles(GhostView A, typename ValueBox<N>::View mailbox, TurnCounter* counte
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) {
     store_row<N>(x, row, memory.x[overlaid ? A.position[row] : slot]);
   });
-  stay_for_others(cluster);
+  linger_for_cluster(cluster);
 }
 
 /// body(an integral constant) for one of the sizes of rows with ghosts.
@@ -154,7 +156,7 @@ public:
         arrays_(std::move(arrays)), run_(plan.run)
   {
     with_form([&](auto near, auto form) {
-      using Memory = GhostMemory<N, GhostPage<Number<V>, near>, form == TileForm::overlaid>;
+      using Memory = GhostMemory<N, GhostPage<DeviceScalar<V>, near>, form == TileForm::overlaid>;
       const std::size_t numbers = plan.numbers(), most = memory_of_block();
       depth_ = most_depth * (courier_page / Memory::Page::positions);
       while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > most) --depth_;
@@ -180,8 +182,8 @@ public:
     with_ghosts(near_, [&](auto near) {
       const std::size_t count = arrays_.source.size() / 2;
       launch(fill_pairs<T, V, I, near>, {blocks_for(count, 256), 256, 0, stream}, count, arrays_.source.data(),
-             arrays_.row.data(), numbers(value), numbers(inverse_diagonal),
-        reinterpret_cast<GhostPage<Number<V>, near>*>(arrays_.page.data()));
+             arrays_.row.data(), as_device(value), as_device(inverse_diagonal),
+        reinterpret_cast<GhostPage<DeviceScalar<V>, near>*>(arrays_.page.data()));
     });
   }
 
@@ -189,7 +191,7 @@ public:
   template <class Kernel> void take_clusters(Kernel kernel)
   {
     if (is_chain_ && may_be_chain(near_))
-      cluster_ = most_blocks_of_cluster(kernel, LaunchPlace{1, threads(), memory_, nullptr, false});
+      cluster_ = most_blocks_of_cluster(kernel, LaunchParameters{1, threads(), memory_, nullptr, false});
   }
 
   unsigned cluster() const { return cluster_; }
@@ -198,7 +200,7 @@ public:
   ///   cluster  1 for one of many columns
   template <class Kernel, class Mail>
   cudaError_t try_launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox,
-                         TurnCounter* counter, const Input<N>& b, const Output<N>& x, bool conjugate,
+                         TicketCounter* counter, const Input<N>& b, const Output<N>& x, bool conjugate,
                          cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
@@ -206,7 +208,7 @@ public:
                                mails_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, overlay_,
                             arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
-    const LaunchPlace place = {grid, threads(), memory_, stream, overlaps, cluster};
+    const LaunchParameters place = {grid, threads(), memory_, stream, overlaps, cluster};
     return cuda::try_launch(kernel, place, view, mailbox, counter, b, x, conjugate);
   }
 
@@ -252,15 +254,15 @@ std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& tria
   StarPlan<I> star;
   GhostArrays<I> arrays;
   if (!make_star_tables(triangle.rows.n, triangle.lower, triangle.grid, rule, &star)) return nullptr;
-  if (!fill_star_arrays<GhostPage<Number<V>, star_near>>(star, triangle.rows, &arrays)) return nullptr;
+  if (!fill_star_arrays<GhostPage<DeviceScalar<V>, star_near>>(star, triangle.rows, &arrays)) return nullptr;
   return std::make_unique<TileSet<T, N, V, I>>(star.frame, std::move(arrays));
 }
 
 /// Tiles for several columns are smaller.
 template <class T, class V, class I> CourierRule rule_of_several(const Grid<I>& grid, CourierRule rule)
 {
-  using N = Bundle<T>;
-  using Memory = GhostMemory<N, GhostPage<Number<V>, star_near>>;
+  using N = ColumnPackOf<T>;
+  using Memory = GhostMemory<N, GhostPage<DeviceScalar<V>, star_near>>;
   const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts(star_near));
   rule.ghost_slots[0] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
   rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;

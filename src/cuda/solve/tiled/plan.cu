@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(threads_a_block) measure_levels_of_tiles(Plann
   __syncthreads();
   for (unsigned p = threadIdx.x; p < rows; p += threads_a_block) {
     if (!begins_level(key, p)) continue;
-    fetch_add_relaxed(&levels, 1u);
-    fetch_max_relaxed(&widest, end_of_level(key, p, rows) - p);
+    atomic_add(&levels, 1u);
+    atomic_max(&widest, end_of_level(key, p, rows) - p);
   }
   __syncthreads();
   if (threadIdx.x == 0) report[tile].levels = levels, report[tile].widest = widest;
@@ -156,10 +156,10 @@ collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
     for_ghosts(plan, tile, p, [&](I column, unsigned place) {
-      raise(wanted + column);
+      set_flag_once(wanted + column);
       const auto other = plan.tiles.place_of(column).tile;
-      if (other > tile) raise(later);
-      if (other + 1 != tile) raise(far);
+      if (other > tile) set_flag_once(later);
+      if (other + 1 != tile) set_flag_once(far);
       ghosts.add(tile, column, place);
     });
 }
@@ -227,7 +227,7 @@ find_overlay(Planning<I> plan, const std::uint16_t* position, unsigned* distance
     const auto end = static_cast<int>(end_of_level(key, p, rows));
     for_ghosts(plan, tile, p, [&](I column, unsigned) { most = max(most, end - static_cast<int>(position[column])); });
   }
-  fetch_max_relaxed(distance, static_cast<unsigned>(most));
+  atomic_max(distance, static_cast<unsigned>(most));
 }
 
 /// Mail of blocks with an overlay: that of each row that is wanted is its position.

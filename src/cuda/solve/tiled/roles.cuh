@@ -72,39 +72,40 @@ template <class N, class P, bool overlaid = false> struct GhostMemory {
 
   N* x;  ///< by slot, of which the plan tells: right-hand sides, unless the ring has them, then numbers; zero; ghosts
   Slot* ring;
-  Gate *full, *empty;  ///< by page
-  Progress* arrived;   ///< pages that are there
+  Mbarrier *full, *empty;  ///< by page
+  SharedCounter* arrived;   ///< pages that are there
 
   static constexpr std::size_t ring_begin(std::size_t numbers) { return (numbers * sizeof(N) + 15) / 16 * 16; }
   /// numbers: slots and ghosts
   static std::size_t bytes(std::size_t numbers, int depth)
   {
-    return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Gate)) + sizeof(Progress);
+    return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Mbarrier)) + sizeof(SharedCounter);
   }
 
   __device__ GhostMemory(unsigned char* memory, std::uint32_t numbers, int depth)
   {
     x = reinterpret_cast<N*>(memory);
     ring = reinterpret_cast<Slot*>(memory + ring_begin(numbers));
-    full = reinterpret_cast<Gate*>(ring + depth);
+    full = reinterpret_cast<Mbarrier*>(ring + depth);
     empty = full + depth;
-    arrived = reinterpret_cast<Progress*>(empty + depth);
+    arrived = reinterpret_cast<SharedCounter*>(empty + depth);
   }
 
   /// By a thread, where the launch was given up: NaN for all numbers that have not come.
-  __device__ void put_missing() const
+  __device__ void fill_missing() const
   {
     for (N* place = x; place < reinterpret_cast<N*>(ring); ++place)
-      if (!Tray<N>::arrived(Tray<N>::look(place))) Tray<N>::put(place, not_a_number<N>());
+      if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(place)))
+        SharedSentinelValue<N>::put(place, quiet_nan<N>());
   }
 
   /// By all threads; then a __syncthreads().
   __device__ void start(int depth) const
   {
     if (threadIdx.x < static_cast<unsigned>(depth)) {
-      full[threadIdx.x].make(arrivals);
-      empty[threadIdx.x].make(1);
-      gates_are_made();
+      full[threadIdx.x].init(arrivals);
+      empty[threadIdx.x].init(1);
+      fence_mbarrier_init();
     }
     if (threadIdx.x == 0) arrived->start();
   }
@@ -124,7 +125,7 @@ public:
   {
     const bool first = threadIdx.x % 32 == 0;
     if (page_copies_itself && !first) return;
-    RingPlace at;
+    RingCursor at;
     const Page* from = reinterpret_cast<const Page*>(A_.page) + first_page_of<Page>(block_);
     const std::uint32_t depth = A_.depth, pages = pages_of<Page>(block_), ahead = depth + pages_ahead;
     for (std::uint32_t q = 0; q < pages; ++q, ++from, at.advance(depth)) {
@@ -158,7 +159,7 @@ __device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, con
     for (int c = 0; c < cells; ++c) word[c] = pages[min(q, count - 1)].unit[0][c * 32 + lane].x;
   };
   look_at_page(fetcher);
-  RingPlace at;
+  RingCursor at;
   at.advance(depth, fetcher);
   for (std::uint32_t q = fetcher; q < count; q += fetchers, at.advance(depth, fetchers)) {
     if (q >= depth) memory.empty[at.page].wait_watched(~at.round & 1);
@@ -168,7 +169,7 @@ __device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, con
       if (q * Page::positions + cell < block.rows)
         fetch_row(memory.ring[at.page].right_side + cell, b, block.first_row + (word[c] & 0xffff));
     }
-    memory.full[at.page].arrive_when_fetched();
+    memory.full[at.page].arrive_on_cp_async();
     look_at_page(q + fetchers);
   }
 }
@@ -178,20 +179,20 @@ __device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, con
 template <class Memory> __device__ void announce_pages(const Memory& memory, const RowBlock& block, int depth)
 {
   const std::uint32_t pages = pages_of<typename Memory::Page>(block);
-  RingPlace at;
+  RingCursor at;
   for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
-    const Gate& full = memory.full[at.page];
+    const Mbarrier& full = memory.full[at.page];
     const unsigned round = at.round;
-    watch_until([&] { return full.opens_soon(round); }, [&] { memory.put_missing(); });
+    watch_deadline_until([&] { return full.spin_test_wait_parity(round); }, [&] { memory.fill_missing(); });
     memory.arrived->tell(++q);
   }
   const auto ends_soon = [] {
     bool ended = false;
-    for (unsigned look = 0; look < Spin::looks_at_once && !ended; ++look)
-      ended = look_in_block(&wait_place().ended) != 0;
+    for (unsigned look = 0; look < BoundedWait::polls_per_check && !ended; ++look)
+      ended = load_relaxed_block(&block_state().ended) != 0;
     return ended;
   };
-  watch_until(ends_soon, [&] { memory.put_missing(); });
+  watch_deadline_until(ends_soon, [&] { memory.fill_missing(); });
 }
 
 /// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
@@ -212,12 +213,12 @@ __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const
       if (!missing) return;
       const auto seen = box.look(at);
       if (!box.arrived(seen)) return;
-      if (!drops_publication()) Tray<N>::put(ghost_of(own, at), box.take(at, seen));
+      if (!drops_publication()) SharedSentinelValue<N>::put(ghost_of(own, at), box.take(at, seen));
       missing = false;
     };
     const auto done = [&] { return !__any_sync(~0u, missing); };
-    if (SpinOf<Patience::none, Clock::watched>().until_for_warp<2>(done, look)) continue;
-    if (missing) Tray<N>::put(ghost_of(own, at), not_a_number<N>());
+    if (BasicBoundedWait<OnGiveUp::leave, DeadlineCheck::delegated>().until_for_warp<2>(done, look)) continue;
+    if (missing) SharedSentinelValue<N>::put(ghost_of(own, at), quiet_nan<N>());
   }
 }
 
@@ -243,7 +244,7 @@ __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell
 /// One row, by one lane. `inverts`: a number is the inverse of what it would be.
 template <class Memory, class V, int near, bool inverts> class GhostRow {
   using N = typename Memory::number;
-  using M = Number<V>;
+  using M = DeviceScalar<V>;
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
 
@@ -275,16 +276,16 @@ public:
   {
     N number[near];
 #pragma unroll
-    for (int j = 0; j < near; ++j) number[j] = Tray<N>::look(number_at(slot_[j]));
+    for (int j = 0; j < near; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
     N result = finish(number);
     const bool ordinary = is_ordinary(result);
-    Tray<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
+    SharedSentinelValue<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
     if (mine && !ordinary) result = compute_again();
     return result;
   }
 
-  template <class Outlet>
-  __device__ void put_if(bool wanted, const Outlet& outlet, std::uint32_t mail, const N& result) const
+  template <class Publisher>
+  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t mail, const N& result) const
   {
     outlet.put_if(wanted, mail, result);
   }
@@ -319,12 +320,12 @@ private:
       complete = true;
 #pragma unroll
       for (int j = 0; j < near; ++j) {
-        number[j] = Tray<N>::look(number_at(slot_[j]));
-        complete = complete && Tray<N>::arrived(number[j]);
+        number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
+        complete = complete && SharedSentinelValue<N>::arrived(number[j]);
       }
     }
     const N result = finish(number);
-    Tray<N>::put(number_at(own_), result);
+    SharedSentinelValue<N>::put(number_at(own_), result);
     return result;
   }
 
@@ -337,12 +338,12 @@ private:
 
 /// A warp that computes. Groups of warps take a step each in turn; while one computes, the others get all ready that
 /// their next steps do not have to wait for.
-template <class Memory, class Row, class Outlet> class Walking {
+template <class Memory, class Row, class Publisher> class Walking {
   using N = typename Memory::number;
   static constexpr std::uint32_t positions_a_page = Memory::Page::positions;
 
 public:
-  __device__ Walking(const GhostView& A, const RowBlock& block, const Memory& memory, const Outlet& outlet,
+  __device__ Walking(const GhostView& A, const RowBlock& block, const Memory& memory, const Publisher& outlet,
                      bool conjugate)
       : memory_(memory), outlet_(outlet), row_(memory, conjugate),
         group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
@@ -357,12 +358,12 @@ public:
   __device__ void run(std::uint32_t steps)
   {
     const unsigned ours = 1 + group_, next = group_ + 1 == courier_groups ? 1 : ours + 1;
-    if (next == 1) signal(next, threads_);  // the first step waits for none
+    if (next == 1) named_barrier_arrive(next, threads_);  // the first step waits for none
     for (std::uint32_t s = group_; s < steps; s += courier_groups) {
       prepare();
-      meet(ours, threads_);
+      named_barrier_sync(ours, threads_);
       const N result = row_.compute(me_ < width_);
-      if (s + 1 < steps) signal(next, threads_);
+      if (s + 1 < steps) named_barrier_arrive(next, threads_);
       const std::uint32_t last = row_.last(), mail = last >> 16;
       row_.put_if(me_ < width_ && mail != courier_no_ghost, outlet_, mail, result);
       if (threadIdx.x == 0) leave_pages();
@@ -371,7 +372,7 @@ public:
       advance(on);
       width_ = 1 + (last >> 9 & 127);
     }
-    if (me_ == 0 && group_ == (steps - 1) % courier_groups) tell_block(&wait_place().ended, 1);
+    if (me_ == 0 && group_ == (steps - 1) % courier_groups) store_relaxed_block(&block_state().ended, 1);
   }
 
 private:
@@ -397,7 +398,7 @@ private:
   }
 
   const Memory& memory_;
-  const Outlet outlet_;
+  const Publisher outlet_;
   Row row_;
   const unsigned group_, me_, threads_;
   const std::uint32_t cells_;
@@ -405,16 +406,16 @@ private:
   std::uint32_t begin_ = 0, width_ = 0;   ///< of the step at hand: positions
   std::uint32_t cell_ = 0;                ///< of its first position
   std::uint32_t arrived_ = 0, left_ = 0;  ///< positions of pages that are known to be there, and that nobody will read
-  RingPlace leaving_;                     ///< the page behind the latter
+  RingCursor leaving_;                     ///< the page behind the latter
 };
 
 /// The pairs of all pages: thread k makes pair k of `count`.
 template <class T, class V, class I, int near>
-__global__ void fill_pairs(std::size_t count, const I* source, const I* row, const Number<T>* value,
-                           const Number<T>* inverse_diagonal, GhostPage<Number<V>, near>* page)
+__global__ void fill_pairs(std::size_t count, const I* source, const I* row, const DeviceScalar<T>* value,
+                           const DeviceScalar<T>* inverse_diagonal, GhostPage<DeviceScalar<V>, near>* page)
 {
-  using N = Number<T>;
-  using M = Number<V>;
+  using N = DeviceScalar<T>;
+  using M = DeviceScalar<V>;
   constexpr int pairs = GhostPage<M, near>::pairs, positions = GhostPage<M, near>::positions;
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;

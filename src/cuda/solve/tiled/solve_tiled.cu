@@ -39,8 +39,8 @@ template <class I> void rename(Array<I>* entries, const I* source, int threads)
 /// What fits on the device at hand.
 template <class T, class V> CourierRule rule_of_device()
 {
-  using N = Number<T>;
-  using M = Number<V>;
+  using N = DeviceScalar<T>;
+  using M = DeviceScalar<V>;
   CourierRule rule;
   for (int s = 0; s < ghost_sizes; ++s)
     with_ghosts(ghost_near[s], [&](auto near) {
@@ -81,9 +81,9 @@ template <class T, class V, int near> constexpr bool can_invert = near == star_n
 
 /// Tiles and runs of rows.
 template <class T, class V, class I> class GhostSolver : public OverlappingSolver<T, I> {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using Tiles = TileSet<T, N, V, I>;
-  using WideTiles = TileSet<T, Bundle<T>, V, I>;
+  using WideTiles = TileSet<T, ColumnPackOf<T>, V, I>;
 
 public:
   ///   star  nullptr: other tiles
@@ -91,7 +91,7 @@ public:
       : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->mails(), "courier"),
         chunks_(tiles_->mails(), "courier"), wide_chunks_(0, "courier")
   {
-    if (star && columns_of<Bundle<T>> > 1) star_ = *star;
+    if (star && columns_of<ColumnPackOf<T>> > 1) star_ = *star;
     tiles_->with_form([&](auto near, auto form) {
       allow_shared_memory(solve_tiles<N, V, near, form, false>, memory_of_block());
       tiles_->take_clusters(solve_tiles<N, V, near, form, false>);
@@ -110,7 +110,7 @@ public:
     const StarTriangle<I> star = *star_;
     star_.reset();
     try {
-      wide_ = make_star_tiles<T, Bundle<T>, V>(star, rule_of_several<T, V>(star.grid, rule_));
+      wide_ = make_star_tiles<T, ColumnPackOf<T>, V>(star, rule_of_several<T, V>(star.grid, rule_));
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;
     }
@@ -149,7 +149,7 @@ public:
   std::size_t value_bytes() const override { return tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0); }
 
 private:
-  using Chunks = ColumnLaunches<T, N, ValueBox>;
+  using Chunks = ColumnLaunches<T, N, DoubleBufferedMailbox>;
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
@@ -160,7 +160,7 @@ private:
 
   void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    if (wide_) return run_chunks<Bundle<T>>(*wide_, wide_chunks_, v, conjugate, stream, overlaps);
+    if (wide_) return run_chunks<ColumnPackOf<T>>(*wide_, wide_chunks_, v, conjugate, stream, overlaps);
     run_chunks<N>(*tiles_, chunks_, v, conjugate, stream, overlaps);
   }
 
@@ -168,7 +168,7 @@ private:
   void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     launches_.run(tiles_->cluster(), [&](unsigned cluster, auto mailbox, auto* counter) {
-      return tiles_->try_launch(kernel, 1, cluster, mailbox, counter, Input<N>{numbers(b)}, Output<N>{numbers(x)},
+      return tiles_->try_launch(kernel, 1, cluster, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
                                 conjugate, stream, overlaps);
     });
   }
@@ -192,7 +192,7 @@ private:
   std::unique_ptr<Tiles> tiles_;
   bool scaled_;
   CourierRule rule_;
-  ClusterLaunches<typename ValueBox<N>::Memory> launches_;
+  ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
   Chunks chunks_;
   std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
   std::unique_ptr<WideTiles> wide_;
@@ -205,7 +205,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triang
 {
   if (!triangle.on_device.row_begin || triangle.source) return nullptr;
   const StarTriangle<I> star = {triangle.lower, triangle.on_device, triangle.grid};
-  auto tiles = make_star_tiles<T, Number<T>, V>(star, rule);
+  auto tiles = make_star_tiles<T, DeviceScalar<T>, V>(star, rule);
   if (!tiles) return nullptr;
   return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
 }
@@ -214,7 +214,7 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const CourierPlan<I>& plan, GhostArrays<I> arrays, bool unit,
                                                      const CourierRule& rule)
 {
-  auto tiles = std::make_unique<TileSet<T, Number<T>, V, I>>(plan, std::move(arrays));
+  auto tiles = std::make_unique<TileSet<T, DeviceScalar<T>, V, I>>(plan, std::move(arrays));
   return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
 }
 
@@ -225,7 +225,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& tria
   if (!may_plan_ghosts(triangle, rule)) return nullptr;
   PageShape shape = {};
   with_ghosts(ghost_near[size_of_ghosts(triangle.longest(), rule)],
-              [&](auto near) { shape = PageShape::of<GhostPage<Number<V>, near>>(); });
+              [&](auto near) { shape = PageShape::of<GhostPage<DeviceScalar<V>, near>>(); });
   CourierPlan<I> frame;
   GhostArrays<I> arrays;
   if (!make_ghost_plan(triangle, rule, shape, &frame, &arrays)) return nullptr;
@@ -238,7 +238,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_host(const DeviceTriangle<I>& triang
   const CourierPlan<I> plan = make_plan(triangle, rule);
   GhostArrays<I> arrays;
   with_ghosts(plan.near,
-              [&](auto near) { arrays = GhostArrays<I>::template upload<GhostPage<Number<V>, near>>(plan); });
+              [&](auto near) { arrays = GhostArrays<I>::template upload<GhostPage<DeviceScalar<V>, near>>(plan); });
   return make_with_ghosts<T, V>(plan, std::move(arrays), triangle.unit, rule);
 }
 

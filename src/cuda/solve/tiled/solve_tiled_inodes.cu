@@ -77,9 +77,10 @@ __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4*
 ///   inverse_diagonal  nullptr: 1
 template <class T, class I, class M, int size>
 __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I> from, const I* node,
-                           const Number<T>* value, const Number<T>* inverse_diagonal, NodePage<M, size>* page)
+                           const DeviceScalar<T>* value, const DeviceScalar<T>* inverse_diagonal,
+                           NodePage<M, size>* page)
 {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
   using Page = NodePage<M, size>;
   constexpr int lanes = lanes_of(size);
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -102,8 +103,8 @@ __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I>
 }
 
 template <class T, class V, class I> class TilesOfNodes : public OverlappingSolver<T, I> {
-  using N = Number<T>;
-  using M = Number<V>;
+  using N = DeviceScalar<T>;
+  using M = DeviceScalar<V>;
 
 public:
   /// plan, arrays: of nodes, with pages that have fields only
@@ -130,7 +131,7 @@ public:
     with_size(size_, [&](auto size) {
       const std::size_t count = positions_ * lanes_of(size);
       launch(fill_nodes<T, I, M, size>, {blocks_for(count, 256), 256, 0, stream}, count, order_, sources(),
-             node_.data(), numbers(value), scaled_ ? numbers(inverse_diagonal) : nullptr, pages_of<size>());
+             node_.data(), as_device(value), scaled_ ? as_device(inverse_diagonal) : nullptr, pages_of<size>());
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -191,7 +192,7 @@ private:
   }
 
   /// Of all blocks, for each of `chunks` columns.
-  LaunchPlace place(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
+  LaunchParameters place(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
   {
     const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + node_pollers));
     return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
@@ -202,7 +203,7 @@ private:
     with_size(size_, [&](auto size) {
       launches_.run(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
         return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, overlaps), view(cluster),
-                          order_, mailbox, counter, Input<N>{numbers(b)}, Output<N>{numbers(x)}, conjugate);
+                          order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)}, conjugate);
       });
     });
   }
@@ -231,8 +232,8 @@ private:
   DeviceArray<unsigned char> page_;
   DeviceArray<I> source_, inner_, node_;
   DeviceArray<std::uint32_t> ghost_place_;
-  ClusterLaunches<typename ValueBox<N>::Memory> launches_;
-  ColumnLaunches<T, N, ValueBox> columns_;
+  ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
+  ColumnLaunches<T, N, DoubleBufferedMailbox> columns_;
 };
 
 /// Are they all full, and read as a whole?
@@ -260,8 +261,8 @@ template <class T, class V> CourierRule rule_of_nodes(int of_size, CourierRule r
 {
   std::fill(rule.ghost_slots, rule.ghost_slots + ghost_sizes, 0);
   with_size(of_size, [&](auto size) {
-    using Memory = GhostMemory<Number<T>, NodePage<Number<V>, size>>;
-    const std::int64_t fit = numbers_that_fit<Memory, Number<T>>(least_node_depth<size>) / size;
+    using Memory = GhostMemory<DeviceScalar<T>, NodePage<DeviceScalar<V>, size>>;
+    const std::int64_t fit = numbers_that_fit<Memory, DeviceScalar<T>>(least_node_depth<size>) / size;
     rule.ghost_slots[ghost_sizes - 1] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     rule.rows_a_warp = nodes_a_warp(size);
   });
@@ -294,7 +295,7 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I>& triangle, const CourierRule& rule)
 {
   if (!has_nodes_for_courier(triangle)) return nullptr;
-  using Page = NodePage<Number<V>, 2>;
+  using Page = NodePage<DeviceScalar<V>, 2>;
   constexpr PageShape fields = {sizeof(Page::unit) / Page::positions * courier_page, courier_page};
   const DeviceTriangle<I> nodes = triangle_of(triangle);
   const CourierRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);

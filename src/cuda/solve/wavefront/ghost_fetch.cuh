@@ -8,10 +8,10 @@
 namespace syncfree::cuda {
 
 /// Numbers that a lane brings to a tray from places of the mailbox that are numbered alike, from `first` on.
-template <class N> class TrayFetch {
+template <class N> class GhostFetch {
 public:
   /// Of the numbers [begin, end) of the tray every 32nd of one of `parts` parts that are dealt out in turn.
-  __device__ TrayFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
+  __device__ GhostFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
       : tray_(tray), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
   {
   }
@@ -25,14 +25,14 @@ public:
   {
     if (is_done() || !box.arrived(seen_)) return;
     const N v = box.take(first_ + next_, seen_);
-    if (!drops_publication()) Tray<N>::put(tray_ + next_, v);
+    if (!drops_publication()) SharedSentinelValue<N>::put(tray_ + next_, v);
     next_ += stride_;
   }
   /// The number that it waits for does not come.
   __device__ void leave()
   {
     if (is_done()) return;
-    Tray<N>::put(tray_ + next_, not_a_number<N>());
+    SharedSentinelValue<N>::put(tray_ + next_, quiet_nan<N>());
     next_ += stride_;
   }
 
@@ -46,7 +46,7 @@ private:
 
 /// Looks for all of them at once.
 template <class N, int count, class Box>
-__device__ void fetch_trays(TrayFetch<N> (&fetch)[count], const Box& box)
+__device__ void fetch_ghost_values(GhostFetch<N> (&fetch)[count], const Box& box)
 {
   const auto done = [&] {
     bool all = true;
@@ -59,7 +59,7 @@ __device__ void fetch_trays(TrayFetch<N> (&fetch)[count], const Box& box)
 #pragma unroll
     for (auto& f : fetch) f.take(box);
   };
-  for (Spin spin; !spin.until<2>(done, look);)
+  for (BoundedWait spin; !spin.until<2>(done, look);)
     for (auto& f : fetch) f.leave();
 }
 

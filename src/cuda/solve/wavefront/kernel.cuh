@@ -96,7 +96,7 @@ template <class N, class P, Reads reads> struct LinesMemory {
   };
   N* tray;
   Slot* ring;
-  Gate *full, *done;  ///< by slot: it has come; it is solved
+  Mbarrier *full, *done;  ///< by slot: it has come; it is solved
   unsigned steps, depth;
 
   static constexpr int arrivals = 1 + 32 + 1;  ///< at a slot: of its page, of right-hand sides, of what is no cell
@@ -112,14 +112,14 @@ template <class N, class P, Reads reads> struct LinesMemory {
   }
   static std::size_t bytes(unsigned bundles, unsigned steps, unsigned depth)
   {
-    return ring_begin(bundles, steps) + std::size_t{bundles} * depth * (sizeof(Slot) + 2 * sizeof(Gate));
+    return ring_begin(bundles, steps) + std::size_t{bundles} * depth * (sizeof(Slot) + 2 * sizeof(Mbarrier));
   }
 
   __device__ LinesMemory(unsigned char* memory, const LinesView& A) : steps(A.steps), depth(A.depth)
   {
     tray = reinterpret_cast<N*>(memory);
     ring = reinterpret_cast<Slot*>(memory + ring_begin(A.bundles, steps));
-    full = reinterpret_cast<Gate*>(ring + A.bundles * depth);
+    full = reinterpret_cast<Mbarrier*>(ring + A.bundles * depth);
     done = full + A.bundles * depth;
   }
 
@@ -134,20 +134,21 @@ template <class N, class P, Reads reads> struct LinesMemory {
   }
 
   /// By a warp, where the launch was given up: NaN for all numbers of a bundle's trays that have not come.
-  __device__ void put_missing(unsigned bundle) const
+  __device__ void fill_missing(unsigned bundle) const
   {
     N* const first = stack(bundle);
     for (unsigned k = threadIdx.x % 32; k < tray_numbers(steps); k += 32)
-      if (!Tray<N>::arrived(Tray<N>::look(first + k))) Tray<N>::put(first + k, not_a_number<N>());
+      if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(first + k)))
+        SharedSentinelValue<N>::put(first + k, quiet_nan<N>());
   }
 
   /// By all threads; then a __syncthreads().
   __device__ void start(const LinesBlock<reads>& block) const
   {
     if (threadIdx.x < block.bundles * depth) {
-      full[threadIdx.x].make(arrivals);
-      done[threadIdx.x].make(1);
-      gates_are_made();
+      full[threadIdx.x].init(arrivals);
+      done[threadIdx.x].init(1);
+      fence_mbarrier_init();
     }
     for (unsigned w = 0; w < block.bundles; ++w) {
       const bool has_stack = w > 0 || block.has_before;
@@ -161,7 +162,7 @@ private:
   static __device__ void clear(N* numbers, unsigned count, unsigned awaited)
   {
     for (unsigned k = threadIdx.x; k < count; k += blockDim.x) {
-      if (k < awaited) Tray<N>::clear(numbers + k);
+      if (k < awaited) SharedSentinelValue<N>::clear(numbers + k);
       else numbers[k] = N(0);
     }
   }
@@ -253,15 +254,16 @@ private:
   {
     return static_cast<int>(threadIdx.x % 32) / chunk_steps + round * lines_at_once;
   }
-  __device__ Gate& full(unsigned slot) const { return memory_.full[first_slot_ + slot]; }
+  __device__ Mbarrier& full(unsigned slot) const { return memory_.full[first_slot_ + slot]; }
 
   /// The warp that solves has no instruction to spare for a clock: those that wait for it look at the clock, and put
   /// NaN in the places of what will not come.
   __device__ void await_solved(unsigned slot, unsigned parity) const
   {
-    const Gate& solved = memory_.done[first_slot_ + slot];
-    if (!solved.is_open(parity))
-      watch_until([&] { return solved.opens_soon(parity); }, [&] { memory_.put_missing(bundle_); });
+    const Mbarrier& solved = memory_.done[first_slot_ + slot];
+    if (!solved.test_wait_parity(parity))
+      watch_deadline_until([&] { return solved.spin_test_wait_parity(parity); },
+                           [&] { memory_.fill_missing(bundle_); });
   }
 
   __device__ void fetch_page(unsigned q, unsigned slot) const
@@ -294,7 +296,7 @@ private:
         else *cell = outside_;
       });
     });
-    full(slot).arrive_when_fetched();
+    full(slot).arrive_on_cp_async();
     __syncwarp();
     if (threadIdx.x % 32 == 0) full(slot).arrive();
   }
@@ -335,8 +337,8 @@ template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
 
 public:
   /// Numbers of the last lines go to `next`, those of the last lines of a plane to `beside`, where these are wanted.
-  __device__ SolvingLines(const LinesView& A, const Memory& memory, unsigned bundle, const Outlet<N, true>& next,
-                          bool has_next, const Outlet<N, true>& beside, bool has_beside)
+  __device__ SolvingLines(const LinesView& A, const Memory& memory, unsigned bundle, const Publisher<N, true>& next,
+                          bool has_next, const Publisher<N, true>& beside, bool has_beside)
       : slot_(memory.ring + bundle * A.depth), full_(memory.full + bundle * A.depth),
         done_(memory.done + bundle * A.depth), next_(next), beside_(beside), depth_(A.depth),
         chunks_(A.steps / chunk_steps)
@@ -359,7 +361,7 @@ public:
     look(0, 0, 0, group);
     await(0, 0);
     prepare(0);
-    RingPlace at, next;
+    RingCursor at, next;
     next.advance(depth_);
     for (unsigned q = 0; q < chunks_; ++q, at = next, next.advance(depth_)) {
       const bool last = q + 1 == chunks_;
@@ -377,7 +379,7 @@ public:
         if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
         if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait_watched(next.round);
         load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
-        if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.page].is_open(next.round);
+        if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.page].test_wait_parity(next.round);
         if (in_group < looks)
           look(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
         prepare((e + 1) % chunk_steps);
@@ -405,8 +407,8 @@ private:
   {
 #pragma unroll
     for (int s = begin; s < end; ++s) {
-      from_[0][which][s] = Tray<N>::look(tray_[0] + (first + s) * width);
-      if constexpr (Form::in_space) from_[1][which][s] = Tray<N>::look(tray_[1] + (first + s) * side);
+      from_[0][which][s] = SharedSentinelValue<N>::look(tray_[0] + (first + s) * width);
+      if constexpr (Form::in_space) from_[1][which][s] = SharedSentinelValue<N>::look(tray_[1] + (first + s) * side);
     }
   }
 
@@ -418,7 +420,7 @@ private:
 #pragma unroll
       for (int t = 0; t < trays; ++t)
 #pragma unroll
-        for (int s = 0; s < group; ++s) missing |= !Tray<N>::arrived(from_[t][which][s]);
+        for (int s = 0; s < group; ++s) missing |= !SharedSentinelValue<N>::arrived(from_[t][which][s]);
       if (!__any_sync(~0u, missing)) return;
       look(which, first, 0, group);
     }
@@ -453,14 +455,14 @@ private:
     }
     if constexpr (inverts) sum_ = N(1) / sum_;
     last_ = sum_;
-    of_lane_[0] = FromLane<N>(last_, Form::in_space ? Form::height : 1, 32);
-    if constexpr (Form::in_space) of_lane_[1] = FromLane<N>(last_, 1, Form::height);
+    of_lane_[0] = ShflUp<N>(last_, Form::in_space ? Form::height : 1, 32);
+    if constexpr (Form::in_space) of_lane_[1] = ShflUp<N>(last_, 1, Form::height);
   }
 
   Slot* const slot_;
-  Gate *const full_, *const done_;
-  const Outlet<N, true> next_;
-  const Outlet<N, true> beside_;
+  Mbarrier *const full_, *const done_;
+  const Publisher<N, true> next_;
+  const Publisher<N, true> beside_;
   const unsigned depth_, chunks_;
   bool reads_lane_[2], gives_, gives_beside_;  ///< of the stack, and beside
   unsigned place_, place_beside_;              ///< in a step's row of a tray
@@ -468,7 +470,7 @@ private:
   M number_[ahead][Page::numbers];
   N start_[ahead], from_[trays][2][group];
   N sum_, last_ = N(0), before_[2] = {N(0), N(0)};
-  FromLane<N> of_lane_[2] = {FromLane<N>(N(0)), FromLane<N>(N(0))};
+  ShflUp<N> of_lane_[2] = {ShflUp<N>(N(0)), ShflUp<N>(N(0))};
 };
 
 /// A bundle, by the block's warp of that number. In a cluster the tray of the next block takes the place of mail: in
@@ -478,15 +480,15 @@ __device__ void solve_bundle(const LinesView& A, const LinesBlock<reads>& block,
                              bool hands_on, unsigned next_rank)
 {
   constexpr bool in_space = LineForm<reads>::in_space;
-  using word = typename Mailbox<N>::word;
+  using word = typename SentinelValue<N>::word;
   const unsigned w = threadIdx.x / 32;
   const bool is_last = w + 1 == block.bundles, has_beside = in_space && block.beside + 1 < A.across;
   word *next = box.at(block.first_mail), *beside = box.at(block.first_mail + block.side(w));
   if (!is_last) next = reinterpret_cast<word*>(memory.stack(w + 1));
   else if (hands_on && !in_space) next = reinterpret_cast<word*>(place_in_cluster(memory.stack(0), next_rank));
   if (hands_on && in_space) beside = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
-  SolvingLines<N, Memory, reads, inverts>(A, memory, w, Outlet<N, true>(next), !is_last || block.has_next,
-                                          Outlet<N, true>(beside), has_beside)
+  SolvingLines<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
+                                          Publisher<N, true>(beside), has_beside)
     .run();
 }
 
@@ -500,20 +502,20 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
   constexpr unsigned width = Form::stack_width, side = Form::side_width, parts = 2;
   const bool polls_stack = block.has_before && (Form::in_space || is_first);
   const auto of_stack = [&](unsigned part) {
-    return TrayFetch<N>(memory.stack(0), Form::stack_delay * width, polls_stack ? block.steps * width : 0,
+    return GhostFetch<N>(memory.stack(0), Form::stack_delay * width, polls_stack ? block.steps * width : 0,
                         block.from_before, parts * poller + part, parts * LineWarps<reads, N>::pollers);
   };
   if constexpr (Form::in_space) {
     const bool polls_side = block.has_beside && is_first && poller < block.bundles;
     const auto of_side = [&](unsigned part) {
-      return TrayFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
+      return GhostFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
                           block.from_beside + block.side(poller), part, parts);
     };
-    TrayFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
-    fetch_trays(fetch, box);
+    GhostFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
+    fetch_ghost_values(fetch, box);
   } else {
-    TrayFetch<N> fetch[] = {of_stack(0), of_stack(1)};
-    fetch_trays(fetch, box);
+    GhostFetch<N> fetch[] = {of_stack(0), of_stack(1)};
+    fetch_ghost_values(fetch, box);
   }
 }
 
@@ -535,24 +537,24 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
 /// source     design notes 10; no publication known
 template <class N, class V, Reads reads, bool scaled, bool inverts, bool many>
 __global__ void __launch_bounds__(32 * LineWarps<reads, N>::all, 1)
-solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, TurnCounter* counter, Input<N> b, Output<N> x)
+solve_lines(LinesView A, typename SingleReaderMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b, Output<N> x)
 {
-  using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
+  using Memory = LinesMemory<N, LinePage<DeviceScalar<V>, reads, scaled>, reads>;
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const Turn turn = take_turn(counter, cluster);
+  const BlockTicket turn = take_ticket(counter, cluster);
   unsigned place = static_cast<unsigned>(turn.place) / cluster;
   ChunkOfBlock chunk;
   if constexpr (many) chunk = take_chunk<N>(A.blocks, &place, &b, &x);
   if (A.order) place = A.order[place];
   const unsigned clusters = (A.across + cluster - 1) / cluster, beside = place % clusters * cluster + rank;
-  if (beside >= A.across) return meet_cluster(cluster);
+  if (beside >= A.across) return cluster_sync(cluster);
   const LinesBlock<reads> block(A, place / clusters, beside);
-  const EmptiedBox<N> box(mailbox, A.mails * chunk.which);
+  const SingleReaderMailbox<N> box(mailbox, A.mails * chunk.which);
   const Memory memory(shared, A);
   memory.start(block);
-  if (threadIdx.x == 0) note_row(block.first_row(A));
-  meet_cluster(cluster);
+  if (threadIdx.x == 0) set_block_row(block.first_row(A));
+  cluster_sync(cluster);
   using Warps = LineWarps<reads, N>;
   constexpr unsigned movers = Warps::movers;
   const unsigned helper = Warps::helper(), poller = helper - block.bundles * movers;
@@ -561,15 +563,15 @@ solve_lines(LinesView A, typename EmptiedBox<N>::View mailbox, TurnCounter* coun
   const MovingLines<N, Memory, reads> moving(A, memory, moved, {beside, block.behind + moved}, helper % movers,
                                              N(inverts ? 1 : 0));
   if (moves) moving.begin();
-  await_launch_before();
-  let_next_start();
+  wait_for_primary_launch();
+  trigger_dependent_launch();
   const bool hands_on = rank + 1 < cluster, polls = helper != Warps::none && poller < Warps::pollers;
   if (threadIdx.x / 32 < block.bundles) {
     solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
     if (rank > 0) memory.await_unread(threadIdx.x / 32);
   } else if (moves) moving.run(b, x);
   else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);
-  stay_for_others(cluster);
+  linger_for_cluster(cluster);
 }
 
 }  // namespace syncfree::cuda

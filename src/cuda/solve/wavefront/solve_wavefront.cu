@@ -51,12 +51,12 @@ __global__ void compare_with_lines(LineGrid grid, DevicePattern<I> T, unsigned* 
   bool same = true;
   for (int j = 0; j < LineForm<reads>::entries; ++j) {
     if (!at.has<reads>(grid, j)) continue;
-    if (k == end - begin) return raise(other);
+    if (k == end - begin) return set_flag_once(other);
     const std::int64_t away = distance<reads>(grid, j);
     same = same && T.column[grid.lower ? end - 1 - k : begin + k] == (grid.lower ? row - away : row + away);
     ++k;
   }
-  if (!same || k != end - begin) raise(other);
+  if (!same || k != end - begin) set_flag_once(other);
 }
 
 constexpr int filling_threads = 256;
@@ -66,11 +66,11 @@ static_assert(filling_threads == chunk_steps * bundle_lines);
 ///   begin  of the triangle's rows among its entries
 template <class T, class V, class I, Reads reads, bool scaled>
 __global__ void __launch_bounds__(filling_threads)
-fill_line_pages(LineGrid grid, unsigned across, unsigned chunks, const I* begin, const Number<T>* value,
-                const Number<T>* inverse_diagonal, LinePage<Number<V>, reads, scaled>* page)
+fill_line_pages(LineGrid grid, unsigned across, unsigned chunks, const I* begin, const DeviceScalar<T>* value,
+                const DeviceScalar<T>* inverse_diagonal, LinePage<DeviceScalar<V>, reads, scaled>* page)
 {
-  using Page = LinePage<Number<V>, reads, scaled>;
-  using N = Number<T>;
+  using Page = LinePage<DeviceScalar<V>, reads, scaled>;
+  using N = DeviceScalar<T>;
   const int e = static_cast<int>(threadIdx.x) % chunk_steps, lane = static_cast<int>(threadIdx.x) / chunk_steps;
   const unsigned bundle = blockIdx.x / chunks, q = blockIdx.x % chunks;
   const LanePlace line = LineBundle{bundle % across, bundle / across}.lane<reads>(grid, lane);
@@ -81,12 +81,12 @@ fill_line_pages(LineGrid grid, unsigned across, unsigned chunks, const I* begin,
   const N scale = scaled && is_cell ? inverse_diagonal[row] : N(1);
   I k = grid.lower ? begin[row + 1] - 1 : begin[row];
   for (int j = 0; j < Page::entries; ++j) {
-    Number<V>& entry = page[blockIdx.x].number[Page::place(j, e * bundle_lines + lane)];
+    DeviceScalar<V>& entry = page[blockIdx.x].number[Page::place(j, e * bundle_lines + lane)];
     const bool has = is_cell && at.has<reads>(grid, j);
-    entry = has ? Number<V>(product(value[k], scale)) : Number<V>(0);
+    entry = has ? DeviceScalar<V>(product(value[k], scale)) : DeviceScalar<V>(0);
     if (has) k += grid.lower ? -1 : 1;
   }
-  if (scaled) page[blockIdx.x].number[Page::place(Page::entries, e * bundle_lines + lane)] = Number<V>(scale);
+  if (scaled) page[blockIdx.x].number[Page::place(Page::entries, e * bundle_lines + lane)] = DeviceScalar<V>(scale);
 }
 
 /// body(an integral constant) for one of the forms.
@@ -117,7 +117,7 @@ template <class N, class V, Reads reads, bool scaled> struct LineBlocks {
 
   LineBlocks(const BundleCounts& counts, unsigned most_slots)
   {
-    using Memory = LinesMemory<N, LinePage<Number<V>, reads, scaled>, reads>;
+    using Memory = LinesMemory<N, LinePage<DeviceScalar<V>, reads, scaled>, reads>;
     const std::size_t most = memory_of_block();
     const auto steps = static_cast<unsigned>(counts.steps);
     for (unsigned b = Warps::bundles; b > 0 && bundles == 0; --b)
@@ -154,7 +154,7 @@ constexpr bool can_invert_lines(Reads reads, bool scaled)
 
 /// Lines with the numbers of the factor.
 template <class T, class I> class LineSolver : public OverlappingSolver<T, I> {
-  using N = Number<T>;
+  using N = DeviceScalar<T>;
 
 public:
   ///   begin  of the triangle's rows, in device memory
@@ -169,7 +169,7 @@ public:
       if constexpr (can_invert_lines(form.value, scaled.value))
         allow_shared_memory(solve_lines<N, T, form.value, scaled.value, true, false>, memory_of_block());
       const LineBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
-      const LaunchPlace place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
+      const LaunchParameters place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
       const unsigned most = most_blocks_of_cluster(solve_lines<N, T, form.value, scaled.value, false, false>, place);
       one_ = arrange<form.value>(made, most);
     });
@@ -182,12 +182,12 @@ public:
   {
     if (chunks_ || wide_chunks_) return false;
     with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      const LineBlocks<Bundle<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
+      const LineBlocks<ColumnPackOf<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
       const LineBlocks<N, T, form.value, scaled.value> narrow(counts_, slots_of_many);
       several_ = wide.bundles > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
       if (wide.bundles > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.mails, "courier");
       else chunks_ = std::make_unique<Chunks>(several_.mails, "courier");
-      allow_shared_memory(solve_lines<Bundle<T>, T, form.value, scaled.value, false, true>, memory_of_block());
+      allow_shared_memory(solve_lines<ColumnPackOf<T>, T, form.value, scaled.value, false, true>, memory_of_block());
       allow_shared_memory(solve_lines<N, T, form.value, scaled.value, false, true>, memory_of_block());
     });
     return false;
@@ -200,8 +200,8 @@ public:
       using Page = LinePage<N, form.value, scaled.value>;
       launch(fill_line_pages<T, T, I, form.value, scaled.value>,
              {static_cast<unsigned>(pages()), filling_threads, 0, stream}, grid_, static_cast<unsigned>(counts_.across),
-             static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(), numbers(value),
-             numbers(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
+             static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(), as_device(value),
+             as_device(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -232,8 +232,8 @@ public:
   std::size_t value_bytes() const override { return page_.bytes(); }
 
 private:
-  using Chunks = ColumnLaunches<T, N, EmptiedBox>;
-  using WideChunks = ColumnLaunches<T, Bundle<T>, EmptiedBox>;
+  using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
+  using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
   /// How a kernel's blocks have the bundles.
   struct Arrangement {
@@ -270,9 +270,9 @@ private:
   void run_columns(const DeviceColumns<T>& v, bool, cudaStream_t stream, bool overlaps) override
   {
     with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      const auto wide = solve_lines<Bundle<T>, T, form.value, scaled.value, false, true>;
+      const auto wide = solve_lines<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
       const auto narrow = solve_lines<N, T, form.value, scaled.value, false, true>;
-      if (wide_chunks_) run_chunks<Bundle<T>>(wide, *wide_chunks_, v, stream, overlaps);
+      if (wide_chunks_) run_chunks<ColumnPackOf<T>>(wide, *wide_chunks_, v, stream, overlaps);
       else run_chunks<N>(narrow, *chunks_, v, stream, overlaps);
     });
   }
@@ -280,8 +280,8 @@ private:
   {
     launches_->run(one_.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
       if (cluster < one_.cluster && alone_.blocks == 0) arrange_alone();
-      return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, mailbox, counter, Input<N>{numbers(b)},
-                        Output<N>{numbers(x)}, stream, overlaps);
+      return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, mailbox, counter, Input<N>{as_device(b)},
+                        Output<N>{as_device(x)}, stream, overlaps);
     });
   }
   void arrange_alone()
@@ -301,13 +301,13 @@ private:
 
   template <class Kernel, class Mail, class In, class Out>
   cudaError_t try_launch(Kernel kernel, const Arrangement& a, unsigned chunks, const Mail& mailbox,
-                         TurnCounter* counter, const In& b, const Out& x, cudaStream_t stream,
+                         TicketCounter* counter, const In& b, const Out& x, cudaStream_t stream,
                          bool overlaps) const
   {
     const LinesView view = {grid_, a.order.empty() ? nullptr : a.order.data(), page_.data(),
                             static_cast<unsigned>(counts_.across), static_cast<unsigned>(counts_.stacked), a.bundles,
                             a.blocks, static_cast<unsigned>(counts_.steps), a.slots, a.cluster, a.mails};
-    const LaunchPlace place = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
+    const LaunchParameters place = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
     return cuda::try_launch(kernel, place, view, mailbox, counter, b, x);
   }
 
@@ -318,7 +318,7 @@ private:
   DeviceArray<I> begin_;
   DeviceArray<unsigned char> page_;
   Arrangement one_, several_, alone_;  ///< alone: as one, without clusters, once these have been refused
-  std::optional<ClusterLaunches<typename EmptiedBox<N>::Memory>> launches_;
+  std::optional<ClusterLaunches<typename SingleReaderMailbox<N>::Memory>> launches_;
   std::unique_ptr<Chunks> chunks_;
   std::unique_ptr<WideChunks> wide_chunks_;
 };
@@ -336,7 +336,7 @@ template <class T> bool have_room(const LineGrid& grid, Reads reads, bool scaled
     constexpr double most_padding = LineForm<form.value>::in_space ? 2 : 3;
     if (counts.steps > most_steps || rows > most_rows) return;
     if (counts.cells() > most_padding * static_cast<double>(rows)) return;
-    room = LineBlocks<Number<T>, T, form.value, is_scaled.value>(counts, most_slots).bundles > 0;
+    room = LineBlocks<DeviceScalar<T>, T, form.value, is_scaled.value>(counts, most_slots).bundles > 0;
   });
   return room;
 }
