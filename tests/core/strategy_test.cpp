@@ -181,7 +181,7 @@ TEST(Auto, knows_what_nodes_are_worth)
   input.node_size = 3;
   input.node_levels = 330;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
-  input.regular = input.courier_of_nodes = true;
+  input.regular = input.tiled_inodes = true;
   EXPECT_EQ(choose_strategy(input).strategy, "courier");
   input.expected_applies = 10;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
@@ -204,7 +204,7 @@ TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
   ChoiceInput input = on_device(884736, 666, 13, 50);
   input.nnz = 22600000;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
-  input.courier_on_device = true;
+  input.tiled_on_device = true;
   EXPECT_EQ(choose_strategy(input).strategy, "courier");
 }
 

@@ -80,7 +80,7 @@ void expect_places(I rows, bool lower, const Grid<I>& grid, const TileShape& sha
   for (std::size_t t = 0; t < tiling.count(); ++t) {
     std::set<std::uint32_t> slots;
     for (std::int64_t r = tiling.runs_begin()[t]; r < tiling.runs_begin()[t + 1]; ++r) {
-      const RowRun& run = tiling.runs()[r];
+      const RowSegment& run = tiling.runs()[r];
       for (std::uint32_t k = 0; k < run.rows; ++k) {
         const I row = static_cast<I>(run.first_row + k);
         ++seen.at(row);

@@ -11,9 +11,9 @@
 
 #include "../core/patterns.hpp"
 #include "../watchdog.hpp"
-#include "core/plan/courier_cut.hpp"
+#include "core/plan/tile_cut.hpp"
 #include "core/plan/star_plan.hpp"
-#include "core/schedule/row_reach.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/inodes.hpp"
 #include "cuda/analysis/levels.hpp"
@@ -348,19 +348,19 @@ TYPED_TEST(Analyses, give_up_where_a_chain_is_long)
 TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
 {
   using I = TypeParam;
-  using Page = GhostPage<double, star_near>;
+  using Page = TilePanel<double, star_near>;
   for (const bool lower : {true, false})
     for (const auto& [x, y, z] : {std::tuple<I, I, I>{20, 24, 15}, {60, 45, 1}, {13, 9, 11}}) {
       const OwnedPattern<I> T = stencil_triangle<I>(x, y, z, false, lower);
-      CourierRule rule;
+      TileRule rule;
       rule.shape = {x / 3, 6, 7};
       StarPlan<I> star;
-      CourierPlan<I> truth;
+      TilePlan<I> truth;
       ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &truth));
       ASSERT_TRUE(make_star_tables(T.n, lower, find_grid(T.view(), lower), rule, &star));
-      GhostArrays<I> made;
+      TileArrays<I> made;
       ASSERT_TRUE(fill_star_arrays<Page>(star, OnDevice<I>(T).view(), &made));
-      const auto brought = GhostArrays<I>::template upload<Page>(truth);
+      const auto brought = TileArrays<I>::template upload<Page>(truth);
       const auto blocks = host(made.block), same_blocks = host(brought.block);
       ASSERT_EQ(blocks.size(), same_blocks.size());
       for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(blocks[t].first_page, same_blocks[t].first_page) << t;
@@ -375,47 +375,47 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
     }
 }
 
-std::vector<std::int64_t> members(const RowBlock& b)
+std::vector<std::int64_t> members(const Tile& b)
 {
   std::vector<std::int64_t> all = {b.first_row, b.first_run, b.first_page, b.first_step, b.first_ghost,
-                                   b.runs,      b.rows,      b.pages,      b.steps,      b.first_mail, b.mails,
+                                   b.runs,      b.rows,      b.pages,      b.steps,      b.first_exported, b.exports,
                                    b.ghosts};
   all.insert(all.end(), std::begin(b.width), std::end(b.width));
   return all;
 }
 
 /// Plans for parts of planes, runs of lines and runs of rows.
-template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower, const CourierRule& rule)
+template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower, const TileRule& rule)
 {
   LevelSets<I> levels;
-  CourierPlan<I> truth;
+  TilePlan<I> truth;
   ASSERT_TRUE(make_level_sets(T.view(), lower, &levels).ok());
-  const Status status = make_courier_plan(T.view(), lower, levels, rule, &truth);
+  const Status status = make_tile_plan(T.view(), lower, levels, rule, &truth);
   ASSERT_TRUE(status.ok() || status.code == Code::no_tiles) << status.message();
   const OnDevice<I> there(T);
   const DeviceLevels<I> device_levels = upload(levels);
   DeviceTriangle<I> triangle(lower, there.view(), longest_of(T.view(), 1), true);
   triangle.device_levels = &device_levels;
   triangle.grid = find_grid(T.view(), lower);
-  triangle.reach = typical_row_bandwidth(T.view(), lower);
-  CourierPlan<I> frame;
-  GhostArrays<I> made;
+  triangle.row_bandwidth = typical_row_bandwidth(T.view(), lower);
+  TilePlan<I> frame;
+  TileArrays<I> made;
   const int near = ghost_near[size_of_ghosts(triangle.longest(), rule)];
   const auto compare = [&](auto size) {
-    using Page = GhostPage<double, size>;
+    using Page = TilePanel<double, size>;
     Status own;
     try {
-      ASSERT_TRUE(make_ghost_plan(triangle, rule, PageShape::of<Page>(), &frame, &made));
+      ASSERT_TRUE(make_ghost_plan(triangle, rule, PanelShape::of<Page>(), &frame, &made));
     } catch (const Failure& failure) {
       own = failure.status;
     }
     ASSERT_EQ(own.message(), status.message());
     if (!own.ok()) return;
-    const auto brought = GhostArrays<I>::template upload<Page>(truth);
+    const auto brought = TileArrays<I>::template upload<Page>(truth);
     EXPECT_EQ(frame.warps, truth.warps);
     EXPECT_EQ(frame.slots, truth.slots);
-    EXPECT_EQ(frame.overlay, truth.overlay);
-    EXPECT_EQ(frame.mails, truth.mails);
+    EXPECT_EQ(frame.alias_shift, truth.alias_shift);
+    EXPECT_EQ(frame.exports, truth.exports);
     EXPECT_EQ(frame.most_ghosts, truth.most_ghosts);
     EXPECT_EQ(frame.is_chain, truth.is_chain);
     const auto blocks = host(made.block);
@@ -448,12 +448,12 @@ template <class I> OwnedPattern<I> without_some_rows(const OwnedPattern<I>& T)
 TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
 {
   using I = TypeParam;
-  CourierRule by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, overlaid, hardly_overlaid;
+  TileRule by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, aliased, hardly_overlaid;
   short_runs.rows = 37;
   narrow_steps.warps = 1;
   of_nodes.rows_a_warp = 3;
-  parts_of_planes.ghost_slots[2] = overlaid.ghost_slots[2] = hardly_overlaid.ghost_slots[2] = 230;
-  parts_of_planes.overlay_slots = 0, hardly_overlaid.overlay_slots = 150;
+  parts_of_planes.ghost_slots[2] = aliased.ghost_slots[2] = hardly_overlaid.ghost_slots[2] = 230;
+  parts_of_planes.alias_slots = 0, hardly_overlaid.alias_slots = 150;
   no_room.ghost_slots[0] = no_room.ghost_slots[1] = no_room.ghost_slots[2] = 40;
   for (const bool lower : {true, false}) {
     const std::vector<OwnedPattern<I>> triangles = {
@@ -461,7 +461,7 @@ TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
         stencil_triangle<I>(14, 11, 9, true, lower), stencil_triangle<I>(60, 45, 1, true, lower),
         random_deep_triangle<I>(8, 300, 1, lower), random_triangle<I>(11, 400, 1, lower)};
     for (std::size_t t = 0; t < triangles.size(); ++t)
-      for (const CourierRule& rule : {by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, overlaid,
+      for (const TileRule& rule : {by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, aliased,
                                       hardly_overlaid}) {
         SCOPED_TRACE(testing::Message() << "triangle " << t << (lower ? " lower" : " upper"));
         ASSERT_LE(longest_of(triangles[t].view(), 1), ghost_near[ghost_sizes - 1]);

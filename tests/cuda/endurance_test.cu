@@ -57,7 +57,7 @@ long asked_rounds()
 
 /// A tenth of the rounds with several columns.
 ///   plan  says so, of the form that is meant
-void expect_equal_solves_by_courier(const OwnedCsr<double, I>& A, const char* plan, long rounds)
+void expect_equal_solves_by_tiles(const OwnedCsr<double, I>& A, const char* plan, long rounds)
 {
   const auto p = make_cuda_preconditioner<double, I>();
   ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
@@ -71,12 +71,12 @@ void expect_equal_solves_by_courier(const OwnedCsr<double, I>& A, const char* pl
 TEST(Endurance, many_solves_by_lines_are_bitwise_equal)
 {
   for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)})
-    expect_equal_solves_by_courier(A, " lines", asked_rounds());
+    expect_equal_solves_by_tiles(A, " lines", asked_rounds());
 }
 
 TEST(Endurance, many_solves_by_planes_over_each_other_are_bitwise_equal)
 {
-  expect_equal_solves_by_courier(box_of_points(110, 110, 10, 1), "in one place", asked_rounds() / 10);
+  expect_equal_solves_by_tiles(box_of_points(110, 110, 10, 1), "in one place", asked_rounds() / 10);
 }
 
 TEST(Endurance, many_solves_are_bitwise_equal)

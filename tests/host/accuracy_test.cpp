@@ -1,5 +1,5 @@
 /// Right-hand sides and solutions over 24 orders of magnitude: every host strategy but `merged` keeps the backward
-/// error of each component at some roundings, and `merged` that of each row by norm.
+/// error of each component at some roundings, and `merged` the place of each row by norm.
 
 #include <gtest/gtest.h>
 

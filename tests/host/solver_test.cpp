@@ -17,7 +17,7 @@
 #include "../oracle.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
-#include "core/schedule/row_reach.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"

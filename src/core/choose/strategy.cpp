@@ -78,7 +78,7 @@ static DeviceTimes level_order_times(const ChoiceInput& f)
   return {"level_order", 2 * (f.node_size > 0 ? nodes : rows), 0};
 }
 
-static DeviceTimes courier_times_of_nodes(const ChoiceInput& f)
+static DeviceTimes tiled_times_of_inodes(const ChoiceInput& f)
 {
   const double size = std::max(f.node_size, 1), nodes = static_cast<double>(f.rows) / size;
   const double solve = model.node_blocks_begin + model.node_blocks_level * static_cast<double>(f.node_levels) +
@@ -88,14 +88,14 @@ static DeviceTimes courier_times_of_nodes(const ChoiceInput& f)
 
 /// The chain goes from block to block, which is no more often than from level to level; those that do not run at once
 /// follow each other closely.
-static double courier_time_of_blocks(const ChoiceInput& f)
+static double tiled_time_of_tiles(const ChoiceInput& f)
 {
   const double n = static_cast<double>(f.rows), levels = static_cast<double>(f.levels);
   const double entries = static_cast<double>(f.nnz) / 2 / n, busy = n / levels / (entries > 16 ? 1.5 : 16);
   const double blocks = std::max({n / 16384, 1.0, busy}), hops = std::min({blocks, 132.0, levels});
   const double later = model.blocks_later_hop * std::max(blocks - 132, 0.0);
   const bool is_short = entries <= 5;
-  if (f.courier_on_device) {
+  if (f.tiled_on_device) {
     const double step = is_short ? model.ghosts_short_step : model.ghosts_step;
     return model.ghosts_begin + step * levels + model.ghosts_hop * hops + later;
   }
@@ -103,9 +103,9 @@ static double courier_time_of_blocks(const ChoiceInput& f)
   return model.blocks_begin + step * levels + model.blocks_hop * hops + later;
 }
 
-static DeviceTimes courier_times(const ChoiceInput& f)
+static DeviceTimes tiled_times(const ChoiceInput& f)
 {
-  if (f.courier_of_nodes) return courier_times_of_nodes(f);
+  if (f.tiled_inodes) return tiled_times_of_inodes(f);
   const auto entries = static_cast<double>(f.nnz);
   if (f.tiled_time > 0) {
     const double lines = model.lines_plan_begin + model.lines_plan_entry * entries;
@@ -115,7 +115,7 @@ static DeviceTimes courier_times(const ChoiceInput& f)
   const double on_host = model.host_plan_entry * entries / std::clamp(f.threads, 1, 12) +
                          model.host_plan_rest * std::min(entries, 8e5);
   const double on_device = model.ghosts_plan_begin + model.ghosts_plan_entry * entries;
-  return {"courier", 2 * courier_time_of_blocks(f), f.courier_on_device ? on_device : on_host};
+  return {"courier", 2 * tiled_time_of_tiles(f), f.tiled_on_device ? on_device : on_host};
 }
 
 static double total(const ChoiceInput& f, const DeviceTimes& t)
@@ -163,7 +163,7 @@ static DeviceTimes good_merged_times(const ChoiceInput& f)
 static constexpr std::int64_t least_levels = 14;
 static constexpr double longest_row = 8;  ///< mean rows, and 8 entries
 
-static bool suits_courier(const ChoiceInput& f)
+static bool suits_tiles(const ChoiceInput& f)
 {
   if (!f.regular || !f.may_have_tiles) return false;
   const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
@@ -173,7 +173,7 @@ static bool suits_courier(const ChoiceInput& f)
 bool could_pay_to_merge(const ChoiceInput& f)
 {
   const double others = total(f, level_order_times(f));
-  return total(f, good_merged_times(f)) < (suits_courier(f) ? std::min(others, total(f, courier_times(f))) : others);
+  return total(f, good_merged_times(f)) < (suits_tiles(f) ? std::min(others, total(f, tiled_times(f))) : others);
 }
 
 static Choice choose_on_device(const ChoiceInput& f)
@@ -184,7 +184,7 @@ static Choice choose_on_device(const ChoiceInput& f)
   const auto consider = [&](const DeviceTimes& other) {
     if (total(f, other) < total(f, best)) best = other;
   };
-  if (suits_courier(f)) consider(courier_times(f));
+  if (suits_tiles(f)) consider(tiled_times(f));
   if (f.merged_groups > 0) consider(merged_times(f));
   char reason[160];
   if (best.strategy == plain.strategy)

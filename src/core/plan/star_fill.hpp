@@ -4,23 +4,23 @@
 
 #include <cstdint>
 
-#include "courier_plan.hpp"
+#include "tile_plan.hpp"
 #include "syncfree/csr.hpp"
 #include "syncfree/host_device.hpp"
 
 namespace syncfree {
 
 constexpr int star_near = ghost_near[0];
-static_assert(star_near == 3 && CourierPlan<int>::units_of(star_near) == 1);
+static_assert(star_near == 3 && TilePlan<int>::units_of(star_near) == 1);
 
 /// Coordinates in a tile, and extents: cells, lines, planes, in the order of a serial solve.
-struct StarPlace {
+struct TileCell {
   std::uint16_t at[3];
 };
 
 /// A position's fields; in tables near slots are by axis.
 struct alignas(16) StarFields {
-  std::uint16_t of[courier_fields];
+  std::uint16_t of[fields_per_unit];
 };
 
 /// The number that a row of an earlier tile along an axis sends: that of its last face.
@@ -36,7 +36,7 @@ struct StarKind {
 /// Tables by kind, in host memory or on a device.
 ///   place, field  of each position
 ///   ghost         in the order in which rows read them
-///   face_mail     by axis and cell of the last face: its row's place among its tile's mail
+///   face_mail     by axis and cell of the last face: its row's place among its tile's exported values
 ///   block         of the plan, one for each tile
 template <class I> struct StarView {
   I rows = 0;
@@ -44,11 +44,11 @@ template <class I> struct StarView {
   std::uint32_t slots = 0;
   AxisParts axis[3];
   StarKind kind[8];
-  const StarPlace* place = nullptr;
+  const TileCell* place = nullptr;
   const StarFields* field = nullptr;
   const StarGhost* ghost = nullptr;
   const std::uint16_t* face_mail = nullptr;
-  const RowBlock* block = nullptr;
+  const Tile* block = nullptr;
 
   /// Rows to the neighbour along an axis.
   SYNCFREE_HD std::int64_t stride(int a) const
@@ -86,7 +86,7 @@ public:
   SYNCFREE_HD int kind() const { return number_; }
   SYNCFREE_HD std::int64_t extent(int a) const { return S_.axis[a].begin(part_[a] + 1) - begin_[a]; }
 
-  SYNCFREE_HD std::int64_t row_of(const StarPlace& place) const
+  SYNCFREE_HD std::int64_t row_of(const TileCell& place) const
   {
     std::int64_t serial = 0;
     for (int a = 0; a < 3; ++a) serial += (begin_[a] + place.at[a]) * S_.stride(a);
@@ -103,14 +103,14 @@ public:
     if (part_[a] == 0)
       for (a = 0, cell = 0; part_[a] == 0;) ++a;
     const std::int64_t from = tile_ - S_.tiles_along(a);
-    return S_.block[from].first_mail + S_.face_mail[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
+    return S_.block[from].first_exported + S_.face_mail[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
   }
 
   /// False where the row reads somebody else than its neighbours.
   ///   T  the triangle, where this is called
   SYNCFREE_HD bool fill(const PatternView<I>& T, std::uint32_t p, StarPosition<I>* out) const
   {
-    const StarPlace place = S_.place[S_.kind[number_].position + p];
+    const TileCell place = S_.place[S_.kind[number_].position + p];
     const StarFields of_kind = S_.field[S_.kind[number_].position + p];
     const std::int64_t row = row_of(place);
     start(of_kind, static_cast<I>(row), out);
@@ -129,7 +129,7 @@ public:
   {
     StarFields none = {};
     none.of[0] = static_cast<std::uint16_t>(S_.slots);
-    none.of[courier_fields - 1] = courier_no_ghost;
+    none.of[fields_per_unit - 1] = no_ghost;
     start(none, I(-1), out);
   }
 

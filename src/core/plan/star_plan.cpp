@@ -16,12 +16,12 @@ namespace {
 
 /// Tables of one kind, and what the plan says of a block of it.
 struct KindTables {
-  std::vector<StarPlace> place;
+  std::vector<TileCell> place;
   std::vector<StarFields> field;
   std::vector<StarGhost> ghost;
   std::array<std::vector<std::uint16_t>, 3> face_mail;
   std::vector<std::uint32_t> step_end;
-  std::uint32_t mails = 0;
+  std::uint32_t exports = 0;
 
   std::uint32_t rows() const { return static_cast<std::uint32_t>(place.size()); }
   /// 0 behind the last step.
@@ -65,7 +65,7 @@ private:
     const auto& e = extent_;
     return static_cast<std::uint32_t>(axis == 0 ? e[1] * e[2] : axis == 1 ? e[0] * e[2] : e[0] * e[1]);
   }
-  std::uint32_t cell_of_face(int axis, const StarPlace& p) const
+  std::uint32_t cell_of_face(int axis, const TileCell& p) const
   {
     const auto& e = extent_;
     return static_cast<std::uint32_t>(axis == 0   ? p.at[2] * e[1] + p.at[1]
@@ -93,21 +93,21 @@ private:
   template <class SlotOf> void find_slots(SlotOf slot_of)
   {
     slot_.resize(kind_.place.size());
-    for (const StarPlace& place : kind_.place) slot_[cell_of(place)] = static_cast<std::uint16_t>(slot_of(place));
+    for (const TileCell& place : kind_.place) slot_[cell_of(place)] = static_cast<std::uint16_t>(slot_of(place));
   }
-  std::uint32_t slot_at(const StarPlace& place) const { return slot_[cell_of(place)]; }
-  std::size_t cell_of(const StarPlace& p) const
+  std::uint32_t slot_at(const TileCell& place) const { return slot_[cell_of(place)]; }
+  std::size_t cell_of(const TileCell& p) const
   {
     const std::size_t line = static_cast<std::size_t>(p.at[2]) * extent_[1] + p.at[1];
     return line * extent_[0] + p.at[0];
   }
 
-  void write(const StarPlace& place, StarFields* field)
+  void write(const TileCell& place, StarFields* field)
   {
     field->of[0] = static_cast<std::uint16_t>(slot_at(place));
     for (int turn = 0; turn < 3; ++turn) {
       const int axis = lower_ ? 2 - turn : turn;  // as entries stand in a row
-      StarPlace before = place;
+      TileCell before = place;
       --before.at[axis];
       std::uint32_t slot = slots_;
       if (place.at[axis] > 0) slot = slot_at(before);
@@ -116,26 +116,26 @@ private:
     }
   }
 
-  std::uint32_t add_ghost(int axis, const StarPlace& place)
+  std::uint32_t add_ghost(int axis, const TileCell& place)
   {
     kind_.ghost.push_back({static_cast<std::uint32_t>(axis), cell_of_face(axis, place)});
     return static_cast<std::uint32_t>(kind_.ghost.size() - 1);
   }
 
-  /// The fields at the end: the next step of the group, and the row's mail.
-  void write_end(const StarPlace& place, std::size_t step, StarFields* field)
+  /// The fields at the end: the next step of the group, and the row's place among the exported values.
+  void write_end(const TileCell& place, std::size_t step, StarFields* field)
   {
     std::uint32_t begin = 0;
-    for (std::size_t s = step; s < step + courier_groups; ++s) begin += kind_.width_of(s);
-    const std::uint32_t width = kind_.width_of(step + courier_groups);
-    field->of[courier_fields - 2] = static_cast<std::uint16_t>(begin | (width ? width - 1 : 0) << 9);
-    std::uint16_t mail = courier_no_ghost;
+    for (std::size_t s = step; s < step + compute_groups; ++s) begin += kind_.width_of(s);
+    const std::uint32_t width = kind_.width_of(step + compute_groups);
+    field->of[fields_per_unit - 2] = static_cast<std::uint16_t>(begin | (width ? width - 1 : 0) << 9);
+    std::uint16_t exported = no_ghost;
     for (int axis = 0; axis < 3; ++axis) {
       if (!is_cut_[axis] || place.at[axis] + 1 < extent_[axis]) continue;
-      if (mail == courier_no_ghost) mail = static_cast<std::uint16_t>(kind_.mails++);
-      kind_.face_mail[axis][cell_of_face(axis, place)] = mail;
+      if (exported == no_ghost) exported = static_cast<std::uint16_t>(kind_.exports++);
+      kind_.face_mail[axis][cell_of_face(axis, place)] = exported;
     }
-    field->of[courier_fields - 1] = mail;
+    field->of[fields_per_unit - 1] = exported;
   }
 
   const std::array<int, 3> extent_;
@@ -148,7 +148,7 @@ private:
 
 template <class I> class StarPlanner {
 public:
-  StarPlanner(I rows, bool lower, const Grid<I>& grid, const TileShape& shape, const CourierRule& rule,
+  StarPlanner(I rows, bool lower, const Grid<I>& grid, const TileShape& shape, const TileRule& rule,
               StarPlan<I>* out)
       : rule_(rule), tiling_(rows, lower, grid, shape), out_(*out), plan_(out->frame), view_(out->view)
   {
@@ -161,7 +161,7 @@ public:
 
   bool run()
   {
-    plan_.near = star_near;
+    plan_.row_capacity = star_near;
     plan_.run = tiling_.runs();
     plan_.slots = view_.slots = tiling_.most_slots();
     if (plan_.slots >= rule_.ghost_slots[0]) return false;
@@ -203,7 +203,7 @@ private:
       std::array<int, 3> extent;
       for (int a = 0; a < 3; ++a) extent[a] = static_cast<int>(some.extent(a));
       KindMaker maker(extent, is_cut, view_.lower, plan_.slots, plan_.warps);
-      kind_[some.kind()] = maker.run([&](const StarPlace& place) {
+      kind_[some.kind()] = maker.run([&](const TileCell& place) {
         return tiling_.place_of(static_cast<I>(some.row_of(place))).slot;
       });
     });
@@ -213,22 +213,22 @@ private:
   {
     for (std::size_t t = 0; t < tiling_.count(); ++t) {
       const KindTables& kind = kind_[tile(t).kind()];
-      RowBlock block;
+      Tile block;
       block.first_run = tiling_.runs_begin()[t];
       block.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - block.first_run);
       block.first_row = plan_.run[block.first_run].first_row;
       block.rows = kind.rows();
       block.first_page = out_.pages;
-      block.pages = (block.rows + courier_page - 1) / courier_page;
+      block.pages = (block.rows + panel_rows - 1) / panel_rows;
       block.first_step = static_cast<std::int64_t>(plan_.step_end.size());
       block.steps = static_cast<std::uint32_t>(kind.step_end.size());
-      for (std::size_t s = 0; s < courier_groups; ++s) block.width[s] = kind.width_of(s);
-      block.first_mail = plan_.mails;
-      block.mails = kind.mails;
+      for (std::size_t s = 0; s < compute_groups; ++s) block.width[s] = kind.width_of(s);
+      block.first_exported = plan_.exports;
+      block.exports = kind.exports;
       block.first_ghost = out_.ghosts;
       block.ghosts = t == 0 ? 0 : static_cast<std::uint32_t>(kind.ghost.size());
       out_.pages += block.pages;
-      plan_.mails += block.mails;
+      plan_.exports += block.exports;
       out_.ghosts += block.ghosts;
       plan_.most_ghosts = std::max(plan_.most_ghosts, block.ghosts);
       plan_.step_end.insert(plan_.step_end.end(), kind.step_end.begin(), kind.step_end.end());
@@ -260,27 +260,27 @@ private:
     view_.face_mail = all.face_mail.data();
   }
 
-  const CourierRule& rule_;
+  const TileRule& rule_;
   const Tiling<I> tiling_;
   StarPlan<I>& out_;
-  CourierPlan<I>& plan_;
+  TilePlan<I>& plan_;
   StarView<I>& view_;
   std::array<KindTables, 8> kind_;
 };
 
 /// What is said of one tile's positions and ghosts. False where a row reads somebody else than its neighbours.
-template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S, std::size_t t, CourierPlan<I>* plan)
+template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S, std::size_t t, TilePlan<I>* plan)
 {
-  const RowBlock& block = plan->block[t];
+  const Tile& block = plan->block[t];
   const StarTile<I> tile(S, static_cast<std::int64_t>(t));
   for (std::uint32_t g = 0; g < block.ghosts; ++g)
     plan->ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
-  for (std::uint32_t p = 0; p < block.pages * courier_page; ++p) {
+  for (std::uint32_t p = 0; p < block.pages * panel_rows; ++p) {
     StarPosition<I> made;
     if (p >= block.rows) tile.fill_nothing(&made);
     else if (!tile.fill(T, p, &made)) return false;
-    const std::int64_t at = block.first_page * courier_page + p;
-    std::copy_n(made.field.of, courier_fields, &plan->index[plan->field_place(at, 0)]);
+    const std::int64_t at = block.first_page * panel_rows + p;
+    std::copy_n(made.field.of, fields_per_unit, &plan->index[plan->field_place(at, 0)]);
     for (int j = 0; j <= star_near; j += 2) std::copy_n(&made.source[j], 2, &plan->source[plan->near_place(at, j)]);
     plan->row[at] = made.row;
   }
@@ -290,7 +290,7 @@ template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S
 }  // namespace
 
 template <class I>
-bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const CourierRule& rule, StarPlan<I>* out)
+bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const TileRule& rule, StarPlan<I>* out)
 {
   if (!rule.tiles || rule.rows > 0 || rule.ghost_slots[0] == 0) return false;
   if (!grid.star || grid.next_line > 1 || grid.next_plane > 1) return false;
@@ -302,24 +302,24 @@ bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const CourierRule
   return true;
 }
 
-template <class I> std::vector<RowBlock> StarPlan<I>::blocks_in_order() const
+template <class I> std::vector<Tile> StarPlan<I>::blocks_in_order() const
 {
-  std::vector<RowBlock> blocks;
+  std::vector<Tile> blocks;
   for (const std::uint32_t tile : order) blocks.push_back(frame.block[tile]);
   return blocks;
 }
 
-template <class I> bool make_star_plan(PatternView<I> T, bool lower, const CourierRule& rule, CourierPlan<I>* plan)
+template <class I> bool make_star_plan(PatternView<I> T, bool lower, const TileRule& rule, TilePlan<I>* plan)
 {
   StarPlan<I> star;
   if (!make_star_tables(T.n, lower, find_grid(T, lower), rule, &star)) return false;
-  std::vector<RowBlock> in_order = star.blocks_in_order();
+  std::vector<Tile> in_order = star.blocks_in_order();
   *plan = std::move(star.frame);
   star.view.block = plan->block.data();
   plan->ghost_place.resize(static_cast<std::size_t>(star.ghosts));
-  plan->row = Array<I>(static_cast<std::size_t>(star.pages) * courier_page);
+  plan->row = Array<I>(static_cast<std::size_t>(star.pages) * panel_rows);
   plan->source = Array<I>(plan->row.size() * plan->pairs() * 2);
-  plan->index = Array<std::uint16_t>(plan->row.size() * courier_fields);
+  plan->index = Array<std::uint16_t>(plan->row.size() * fields_per_unit);
   std::atomic<bool> is_star{true};
   for_parts(rule.threads, plan->block.size(), [&](std::size_t t) {
     if (!fill_block(T, star.view, t, plan)) is_star.store(false, unordered);
@@ -330,8 +330,8 @@ template <class I> bool make_star_plan(PatternView<I> T, bool lower, const Couri
 
 #define INSTANTIATE(I)                                                                                    \
   template struct StarPlan<I>; \
-  template bool make_star_tables<I>(I, bool, const Grid<I>&, const CourierRule&, StarPlan<I>*); \
-  template bool make_star_plan<I>(PatternView<I>, bool, const CourierRule&, CourierPlan<I>*);
+  template bool make_star_tables<I>(I, bool, const Grid<I>&, const TileRule&, StarPlan<I>*); \
+  template bool make_star_plan<I>(PatternView<I>, bool, const TileRule&, TilePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which rows a block of courier_plan.hpp owns.
+/// Which rows a block of tile_plan.hpp owns.
 ///
 /// Rows follow each other in the order of a serial solve. On a grid in natural order they stand in lines, and lines in
 /// planes; a tile has some neighbouring cells of some neighbouring lines of some neighbouring planes, and tiles follow
@@ -49,13 +49,13 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
 template <class I> std::vector<std::uint32_t> tiles_by_begin(const Grid<I>& grid, const TileShape& shape);
 
 /// Rows that follow each other, and where their numbers stand in a tile.
-struct RowRun {
+struct RowSegment {
   std::int64_t first_row = 0;
   std::uint32_t rows = 0, slot = 0;
 };
 
 /// Where a row is: its tile, and the slot of its number there.
-struct RowPlace {
+struct RowLocation {
   std::uint32_t tile, slot;
 };
 
@@ -67,7 +67,7 @@ template <class I> struct LineTiles {
   bool lower;
   const std::uint32_t *tile, *slot;
 
-  SYNCFREE_HD RowPlace place_of(I row) const
+  SYNCFREE_HD RowLocation place_of(I row) const
   {
     const I serial = lower ? row : rows - 1 - row, own = serial / line, cell = serial - own * line;
     return {tile[own], slot[own] + static_cast<std::uint32_t>(lower ? cell : line - 1 - cell)};
@@ -89,7 +89,7 @@ public:
   Tiling(I rows, bool lower, const Grid<I>& grid, const TileShape& shape);
 
   std::size_t count() const { return runs_begin_.empty() ? 0 : runs_begin_.size() - 1; }
-  RowPlace place_of(I row) const
+  RowLocation place_of(I row) const
   {
     const I serial = lower_ ? row : rows_ - 1 - row, line = serial / grid_.line, cell = serial - line * grid_.line;
     const std::uint32_t part = cell_tile_[cell];
@@ -98,7 +98,7 @@ public:
   }
   /// One more than there are tiles: its first among the runs.
   const std::vector<std::int64_t>& runs_begin() const { return runs_begin_; }
-  const std::vector<RowRun>& runs() const { return runs_; }
+  const std::vector<RowSegment>& runs() const { return runs_; }
   std::uint32_t most_slots() const { return most_slots_; }
   /// Where tiles have whole lines; of so many lines, with arrays of this object.
   bool has_whole_lines() const { return cell_begin_.size() == 2; }
@@ -122,7 +122,7 @@ private:
   std::vector<std::uint32_t> cell_tile_;              ///< by cell of a line: how many tiles further
   std::vector<I> cell_begin_;                         ///< by part of a line, and the end
   std::vector<std::int64_t> runs_begin_;
-  std::vector<RowRun> runs_;
+  std::vector<RowSegment> runs_;
 };
 
 }  // namespace syncfree

@@ -42,7 +42,7 @@ public:
   PermutedRows<I>* by_level = nullptr;             ///< rows by level, for who needs them first; or nullptr
   Grid<I> grid = {};    ///< no star's where nobody looked
   Grid<I> grid_of_nodes = {};
-  std::int64_t reach = -1;  ///< typical_row_bandwidth(); -1: nobody looked
+  std::int64_t row_bandwidth = -1;  ///< typical_row_bandwidth(); -1: nobody looked
   CapturedSolves* captures = nullptr;  ///< of the object that the solver is for, or nullptr
   TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
 

@@ -13,7 +13,7 @@
 
 #include "core/pattern/transpose.hpp"
 #include "core/plan/tiling.hpp"
-#include "core/schedule/row_reach.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
 #include "cuda/backend/refresh_pair.hpp"
@@ -112,10 +112,10 @@ private:
   /// Plans that are only queued for the device are queued by one thread: several would wait for each other inside CUDA.
   int threads_of_plans()
   {
-    const bool by_courier = a_.choice.strategy == "courier";
-    if (by_courier && tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
+    const bool by_tiles = a_.choice.strategy == "courier";
+    if (by_tiles && tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
-    if (by_courier && may_plan_courier()) return 1;
+    if (by_tiles && may_plan_tiles()) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
     return in_level_order ? 1 : a_.options.threads;
   }
@@ -257,23 +257,23 @@ private:
 
   bool wants_tiles() const { return (chooses() || asks_for("courier")) && a_.options.blocks.least_rows == 0; }
 
-  double time_of_lines(const Grid<I>& grid, std::int64_t most, std::int64_t levels) const
+  double time_of_wavefront(const Grid<I>& grid, std::int64_t most, std::int64_t levels) const
   {
-    return a_.options.single_storage ? time_of_courier_lines<T, single_t<T>>(grid, task_.A.n, most, levels)
-                                     : time_of_courier_lines<T, T>(grid, task_.A.n, most, levels);
+    return a_.options.single_storage ? time_of_pencils<T, single_t<T>>(grid, task_.A.n, most, levels)
+                                     : time_of_pencils<T, T>(grid, task_.A.n, most, levels);
   }
 
   /// Only looks at the grid, which may be found not to be one. Where its lines will do there is no tile.
   void choose_tiles(const Grid<I>& grid)
   {
     if (!wants_tiles() || !grid.star) return;
-    tile_.time = time_of_lines(grid, longest_of_star(grid), 0);
+    tile_.time = time_of_wavefront(grid, longest_of_star(grid), 0);
     if (tile_.time == 0) tile_ = find_tile(grid);
   }
   static std::int64_t longest_of_star(const Grid<I>& grid) { return grid.planes > 1 ? 3 : 2; }
   TileChoice find_tile(const Grid<I>& grid) const
   {
-    return a_.options.single_storage ? choose_courier_tile<T, single_t<T>>(grid) : choose_courier_tile<T, T>(grid);
+    return a_.options.single_storage ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
   }
 
   /// If the grid is one. Lines want all of its neighbours, tiles of a star do without some.
@@ -285,7 +285,7 @@ private:
     if (!may_be_star) tile_ = {};
     if (wants_tiles() && tile_.shape.cells == 0) {
       const bool is_star = may_be_star && longest() <= longest_of_star(grid);
-      tile_.time = a_.levels.upper == levels ? time_of_lines(grid, longest(), levels) : 0;
+      tile_.time = a_.levels.upper == levels ? time_of_wavefront(grid, longest(), levels) : 0;
       if (tile_.time == 0 && is_star) tile_ = find_tile(grid);
     }
     L_->tile = U_->tile = tile_.shape;
@@ -297,13 +297,13 @@ private:
     if (a_.choice.strategy != "courier") return;
     for (DeviceTriangle<I>* triangle : {&*L_, &*U_})
       if (tile_.time == 0 || !triangle->grid.star)
-        triangle->reach = typical_row_bandwidth(rows_of(*triangle), triangle->lower);
+        triangle->row_bandwidth = typical_row_bandwidth(rows_of(*triangle), triangle->lower);
   }
 
   std::vector<std::string> candidates()
   {
     std::vector<std::string> names = {"level_order", "cusparse"};
-    if (is_regular() && may_plan_courier()) names.push_back("courier");
+    if (is_regular() && may_plan_tiles()) names.push_back("courier");
     if (may_merge(L_->n(), a_.levels.lower, longest())) names.push_back("merged");
     return names;
   }
@@ -385,7 +385,7 @@ private:
       const Code code = failure.status.code;
       const bool others = is_auto() && a_.choice.strategy == "courier";
       if (!others || (code != Code::no_tiles && code != Code::out_of_memory)) throw;
-      plans_courier_ = false;
+      plans_tiles_ = false;
       a_.solver[lower].reset(), a_.solver[upper].reset();
       choose();
       a_.choice.reason += code == Code::no_tiles ? "; courier has no tiles" : "; courier has no memory";
@@ -403,15 +403,15 @@ private:
   /// By `courier`, on the device.
   bool may_plan_rows(const DeviceTriangle<I>& triangle) const
   {
-    return a_.options.single_storage ? may_plan_courier_on_device<T, single_t<T>>(triangle)
-                                     : may_plan_courier_on_device<T, T>(triangle);
+    return a_.options.single_storage ? may_plan_tiles_on_device<T, single_t<T>>(triangle)
+                                     : may_plan_tiles_on_device<T, T>(triangle);
   }
 
   /// By `courier`.
   bool may_plan_nodes(const DeviceTriangle<I>& triangle) const
   {
-    return a_.options.single_storage ? may_plan_courier_of_nodes<T, single_t<T>>(triangle)
-                                     : may_plan_courier_of_nodes<T, T>(triangle);
+    return a_.options.single_storage ? may_plan_tiles_of_inodes<T, single_t<T>>(triangle)
+                                     : may_plan_tiles_of_inodes<T, T>(triangle);
   }
 
   /// The same of both triangles; found once, for it takes a cut.
@@ -425,7 +425,7 @@ private:
     return L_->grid_of_nodes.lines > 1 && U_->grid_of_nodes.lines > 1 && may_plan_nodes();
   }
 
-  bool may_plan_courier() { return (may_plan_rows(*L_) && may_plan_rows(*U_)) || may_plan_nodes(); }
+  bool may_plan_tiles() { return (may_plan_rows(*L_) && may_plan_rows(*U_)) || may_plan_nodes(); }
 
   ChoiceInput features()
   {
@@ -441,13 +441,13 @@ private:
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
       f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
-      f.courier_of_nodes = may_plan_nodes_on_grid();
+      f.tiled_inodes = may_plan_nodes_on_grid();
     }
     f.tiled_time = tile_.time;
     f.by_lines = tile_.shape.cells == 0;
-    f.courier_on_device = may_plan_rows(*L_) && !L_->grid.star;
+    f.tiled_on_device = may_plan_rows(*L_) && !L_->grid.star;
     f.regular = is_regular();
-    f.may_have_tiles = plans_courier_ && f.regular && may_plan_courier();
+    f.may_have_tiles = plans_tiles_ && f.regular && may_plan_tiles();
     if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
     const MergeForecast merged = foresee_merging();
     f.merged_groups = merged.groups;
@@ -504,7 +504,7 @@ private:
   const Task<I>& task_;
   Analysis<T, I>& a_;
   bool was_split_ = false;
-  bool plans_courier_ = true;  ///< no plan of it has failed
+  bool plans_tiles_ = true;  ///< no plan of it has failed
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
   DeviceInodes<I> lower_nodes_, upper_nodes_;

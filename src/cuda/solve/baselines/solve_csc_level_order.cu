@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/schedule/row_reach.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/base/granularity.hpp"
 #include "cuda/solve/baselines/csc_columns.cuh"

@@ -13,7 +13,7 @@ namespace syncfree::cuda {
 constexpr int node_near = ghost_near[ghost_sizes - 1];  ///< nodes that one reads, at most
 constexpr int node_pollers = 2;                         ///< warps: so few that lanes have 128 registers
 constexpr int most_node_warps = 4;                      ///< of each of the groups that compute
-constexpr int node_tile_threads = 32 * (courier_groups * most_node_warps + 2 + node_pollers);
+constexpr int node_tile_threads = 32 * (compute_groups * most_node_warps + 2 + node_pollers);
 
 constexpr int lanes_of(int size) { return size * size; }
 constexpr int nodes_a_warp(int size) { return 32 / lanes_of(size); }
@@ -22,15 +22,15 @@ constexpr int nodes_a_warp(int size) { return 32 / lanes_of(size); }
 constexpr int inner_of(int size) { return pairs_of(size) + size; }
 
 /// All that is said of 16 nodes: units of fields, near entries of the lanes in pairs, and the triangles inside.
-template <class M, int size> struct NodePage {
-  static constexpr int units = CourierPlan<int>::units_of(node_near), pairs = (node_near + 1) / 2;
+template <class M, int size> struct InodePanel {
+  static constexpr int units = TilePlan<int>::units_of(node_near), pairs = (node_near + 1) / 2;
   static constexpr int positions = 16;
   uint4 unit[units][positions];
   Pair<M> pair[pairs][positions * lanes_of(size)];
   M inner[positions][inner_of(size)];
 };
 
-/// One node: as GhostRow, by lanes_of(size) lanes of a warp.
+/// One node: as TileRow, by lanes_of(size) lanes of a warp.
 template <class Memory, class V, int size> class NodeRow {
   using N = typename Memory::number;
   using M = DeviceScalar<V>;
@@ -85,9 +85,9 @@ public:
   }
 
   template <class Publisher>
-  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t mail, const N& result) const
+  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t exported, const N& result) const
   {
-    outlet.put_if(wanted && column() == 0, mail * size + row(), result);
+    outlet.put_if(wanted && column() == 0, exported * size + row(), result);
   }
 
 private:
@@ -127,7 +127,7 @@ private:
     return own;
   }
 
-  /// As GhostRow's; by all lanes of a warp.
+  /// As TileRow's; by all lanes of a warp.
   __device__ __forceinline__ N compute_again(bool mine, bool puts)
   {
     N number[node_near];
@@ -165,7 +165,7 @@ struct NodesInOrder {
 /// together, which come from earlier blocks.
 template <class N, class V, int size, bool many>
 __global__ void __launch_bounds__(node_tile_threads, 1)
-solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename DoubleBufferedMailbox<N>::View mailbox,
+solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMailbox<N>::View mailbox,
                      TicketCounter* counter, Input<N> b, Output<N> x, bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -175,10 +175,10 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename DoubleBufferedMai
   ChunkOfBlock chunk;
   if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
   if (!many && tile >= A.blocks) return cluster_sync(cluster);
-  const RowBlock block = A.block[tile];
-  const std::size_t mails = std::size_t{A.mails} * size, first_mail = std::size_t{block.first_mail} * size;
-  const DoubleBufferedMailbox<N> box(mailbox, mails * chunk.chunks, turn.launch, mails * chunk.which);
-  using Memory = GhostMemory<N, NodePage<DeviceScalar<V>, size>>;
+  const Tile block = A.block[tile];
+  const std::size_t exports = std::size_t{A.exports} * size, first_exported = std::size_t{block.first_exported} * size;
+  const DoubleBufferedMailbox<N> box(mailbox, exports * chunk.chunks, turn.launch, exports * chunk.which);
+  using Memory = TileSharedMemory<N, InodePanel<DeviceScalar<V>, size>>;
   const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
   memory.start(A.depth);
   if (threadIdx.x == 0) set_block_row(order.row(block.first_row * size));
@@ -186,7 +186,7 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename DoubleBufferedMai
   N* ghost = memory.x + (A.slots + 1) * size;
   for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x)
     SharedSentinelValue<N>::clear(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.mails * size; k += blockDim.x) box.prepare(first_mail + k);
+  for (std::uint32_t k = threadIdx.x; k < block.exports * size; k += blockDim.x) box.prepare(first_exported + k);
   wait_for_primary_launch();
   trigger_dependent_launch();
   const auto for_numbers = [&](auto copy) {
@@ -195,15 +195,15 @@ solve_tiles_of_nodes(GhostView A, NodesInOrder order, typename DoubleBufferedMai
   for_numbers([&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
   cluster_sync(cluster);
-  const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
+  const unsigned warp = threadIdx.x / 32, computing = compute_groups * A.warps;
   if (warp < computing) {
     const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
-    auto* first = box.at(first_mail);
+    auto* first = box.at(first_exported);
     if (hands_on) first = reinterpret_cast<decltype(first)>(place_in_cluster(ghost, rank + 1));
     using Hand = Publisher<N, !many>;
-    Walking<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).run(block.steps);
+    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).run(block.steps);
   } else if (warp == computing) {
-    Streaming<Memory>(A, block, memory).run();
+    PanelCopyWarp<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
     if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
   } else if (rank == 0) {

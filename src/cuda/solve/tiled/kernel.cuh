@@ -19,118 +19,117 @@ namespace syncfree::cuda {
 /// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run. Of nodes, each of
 /// which is `size` rows, all rows.
 template <int size = 1, class View, class Copy>
-__device__ void for_rows(const View& A, const RowBlock& block, Copy copy)
+__device__ void for_rows(const View& A, const Tile& block, Copy copy)
 {
-  const RowRun* run = A.run + block.first_run;
+  const RowSegment* run = A.run + block.first_run;
   for (std::uint32_t r = threadIdx.x / 32; r < block.runs; r += blockDim.x / 32) {
-    const RowRun own = run[r];
+    const RowSegment own = run[r];
     for (std::uint32_t k = threadIdx.x % 32; k < own.rows * size; k += 32)
       copy(own.slot * size + k, own.first_row * size + k);
   }
 }
 
 /// Not where rows are as short as a star's, whose tiles read more than one other.
-constexpr bool may_be_chain(int near) { return near != star_near; }
+constexpr bool may_be_chain(int row_capacity) { return row_capacity != star_near; }
 
-/// What is special of tiles: numbers are inverted, or take the slots of ghosts (CourierPlan::overlay).
-enum class TileForm { plain, inverted, overlaid };
+/// What is special of tiles: numbers are inverted, or take the slots of ghosts (TilePlan::alias_shift).
+enum class TileForm { plain, inverted, aliased };
 
 /// owns       a block owns a tile or a run of rows, of `many` columns for one chunk; one lane of a computing warp a row
 ///            of each step
-/// waits      computing lanes for ghosts of their row, and for pages; polling warps for mail of earlier blocks; the
-///            streaming thread, and warps that bring right-hand sides, for positions that nobody will read
+/// waits      computing lanes for ghosts of their row, and for pages; polling warps for values exported by earlier
+///            blocks; the streaming thread, and warps that bring right-hand sides, for positions that nobody will read
 /// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
 ///            in the next launch's mailbox. In a chain all but the last block of a cluster put the ghosts of the next
 ///            block where it reads them, and only the first polls; a block has not ended as long as a ghost is missing
-/// order      mail and ghosts are their own flags (relaxed; device, block); a cluster's blocks meet when ghosts are
-///            cleared, before anybody puts one: a result that is NaN or infinite may have
-///            come from a ghost that was not there, and is computed again when all are. `overlaid`: a number takes the
-///            slot of a ghost that rows of earlier steps have read, so that it was there, and nobody reads later.
-///            Steps: named barriers, each
-///            signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of which one
-///            thread tells the others with release, which they acquire; and an mbarrier when the first thread, behind
-///            the barrier of a later step, knows that they have been read
+/// order      exported values and ghosts are their own flags (relaxed; device, block); a cluster's blocks meet when
+///            ghosts are cleared, before anybody puts one: a result that is NaN or infinite may have come from a ghost
+///            that was not there, and is computed again when all are. `overlaid`: a number takes the slot of a ghost
+///            that rows of earlier steps have read, so that it was there, and nobody reads later. Steps: named
+///            barriers, each signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of
+///            which one thread tells the others with release, which they acquire; and an mbarrier when the first
+///            thread, behind the barrier of a later step, knows that they have been read
 /// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
 ///            is asked for before it is read, and polling warps wait for nobody in their block
 /// result     reproducible: the order of additions depends on the plan only. `inverted`: 1 / x_i in place of x_i, which
 ///            is NaN, too, as long as a ghost is not there
 /// source     design notes 10; no publication known
-template <class N, class V, int near, TileForm form, bool many>
-__global__ void __launch_bounds__(ghost_threads<near>, 1)
-solve_tiles(GhostView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,
+template <class N, class V, int row_capacity, TileForm form, bool many>
+__global__ void __launch_bounds__(ghost_threads<row_capacity>, 1)
+solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,
             Output<N> x, bool conjugate)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr bool chain = !many && may_be_chain(near), overlaid = form == TileForm::overlaid;
-  constexpr int pollers = overlaid ? ghost_pollers - right_side_fetchers : ghost_pollers;
+  constexpr bool chain = !many && may_be_chain(row_capacity), aliased = form == TileForm::aliased;
+  constexpr int pollers = aliased ? ghost_pollers - right_side_fetchers : ghost_pollers;
   const unsigned cluster = chain ? A.cluster : 1, rank = cluster > 1 ? rank_in_cluster() : 0;
   const BlockTicket turn = take_ticket(counter, cluster);
   unsigned tile = static_cast<unsigned>(turn.place);
   ChunkOfBlock chunk;
   if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
   if (chain && tile >= A.blocks) return cluster_sync(cluster);
-  const RowBlock block = A.block[tile];
-  const DoubleBufferedMailbox<N> box(mailbox, std::size_t{A.mails} * chunk.chunks, turn.launch,
-                                     std::size_t{A.mails} * chunk.which);
-  using Memory = GhostMemory<N, GhostPage<DeviceScalar<V>, near>, overlaid>;
-  const std::uint32_t zero = overlaid ? A.overlay + A.slots : A.slots;
-  const Memory memory(shared, zero + 1 + (overlaid ? 0 : A.most_ghosts), A.depth);
+  const Tile block = A.block[tile];
+  const DoubleBufferedMailbox<N> box(mailbox, std::size_t{A.exports} * chunk.chunks, turn.launch,
+                                     std::size_t{A.exports} * chunk.which);
+  using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, row_capacity>, aliased>;
+  const std::uint32_t zero = aliased ? A.alias_shift + A.slots : A.slots;
+  const Memory memory(shared, zero + 1 + (aliased ? 0 : A.most_ghosts), A.depth);
   memory.start(A.depth);
   if (threadIdx.x == 0) memory.x[zero] = N(0), set_block_row(block.first_row);
-  N* ghost = memory.x + (overlaid ? A.overlay : A.slots + 1);
-  for (std::uint32_t k = threadIdx.x; k < (overlaid ? A.slots : block.ghosts); k += blockDim.x)
+  N* ghost = memory.x + (aliased ? A.alias_shift : A.slots + 1);
+  for (std::uint32_t k = threadIdx.x; k < (aliased ? A.slots : block.ghosts); k += blockDim.x)
     SharedSentinelValue<N>::clear(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.mails; k += blockDim.x) box.prepare(block.first_mail + k);
+  for (std::uint32_t k = threadIdx.x; k < block.exports; k += blockDim.x) box.prepare(block.first_exported + k);
   wait_for_primary_launch();
   trigger_dependent_launch();
-  if (!overlaid) for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
+  if (!aliased) for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
   cluster_sync(cluster);
-  const unsigned warp = threadIdx.x / 32, computing = courier_groups * A.warps;
+  const unsigned warp = threadIdx.x / 32, computing = compute_groups * A.warps;
   if (warp < computing) {
     const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
-    auto* outlet = box.at(block.first_mail);
+    auto* outlet = box.at(block.first_exported);
     if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
-    using Row = GhostRow<Memory, V, near, form == TileForm::inverted>;
-    Walking<Memory, Row, Publisher<N, chain>>(A, block, memory, Publisher<N, chain>(outlet), conjugate)
+    using Row = TileRow<Memory, V, row_capacity, form == TileForm::inverted>;
+    ComputeWarp<Memory, Row, Publisher<N, chain>>(A, block, memory, Publisher<N, chain>(outlet), conjugate)
         .run(block.steps);
   } else if (warp == computing) {
-    Streaming<Memory>(A, block, memory).run();
+    PanelCopyWarp<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
     if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
-  } else if (overlaid && warp >= computing + 2 + pollers) {
-    if constexpr (overlaid)
+  } else if (aliased && warp >= computing + 2 + pollers) {
+    if constexpr (aliased)
       fetch_right_sides<right_side_fetchers, Memory, N>(A, block, memory, b, warp - computing - 2 - pollers);
   } else if (rank == 0) {
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
-    const std::uint32_t before = overlaid && tile > 0 ? A.block[tile - 1].first_mail : 0;
+    const std::uint32_t before = aliased && tile > 0 ? A.block[tile - 1].first_exported : 0;
     fetch_ghosts<pollers, N>(
         [place](std::uint32_t k) { return place[k]; }, block.ghosts,
-        [=](std::uint32_t k, std::uint32_t at) { return ghost + (overlaid ? at - before : k); }, box,
+        [=](std::uint32_t k, std::uint32_t at) { return ghost + (aliased ? at - before : k); }, box,
         warp - computing - 2);
   }
   __syncwarp();
   __syncthreads();
   __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) {
-    store_row<N>(x, row, memory.x[overlaid ? A.position[row] : slot]);
+    store_row<N>(x, row, memory.x[aliased ? A.position[row] : slot]);
   });
   linger_for_cluster(cluster);
 }
 
 /// body(an integral constant) for one of the sizes of rows with ghosts.
-template <class Body> void with_ghosts(int near, Body body)
+template <class Body> void with_ghosts(int row_capacity, Body body)
 {
-  if (near == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
-  if (near == ghost_near[1]) return body(std::integral_constant<int, ghost_near[1]>());
+  if (row_capacity == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
+  if (row_capacity == ghost_near[1]) return body(std::integral_constant<int, ghost_near[1]>());
   return body(std::integral_constant<int, ghost_near[2]>());
 }
 
 /// Four steps must fit wherever their first page begins. They are of 64 rows where rows are long, and so are pages,
 /// of which five do; with wider steps more pages hide how far memory is.
-constexpr int least_depth_with_ghosts(int near) { return ghost_warps(near) > 2 ? 8 : 5; }
-/// Of pages with right-hand sides; and a chain whose ring would be shorter without an overlay is faster with one.
-constexpr int least_overlaid_depth = 7;
+constexpr int least_depth_with_ghosts(int row_capacity) { return ghost_warps(row_capacity) > 2 ? 8 : 5; }
+/// Of pages with right-hand sides; and a chain whose ring would be shorter without aliasing is faster with one.
+constexpr int least_aliased_depth = 7;
 
 /// Numbers that fit beside a ring of `depth` pages.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
@@ -140,50 +139,57 @@ template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 }
 
 /// Of a block.
-template <class I> std::uint32_t most_rows_of(const CourierPlan<I>& plan)
+template <class I> std::uint32_t most_rows_of(const TilePlan<I>& plan)
 {
   std::uint32_t most = 0;
-  for (const RowBlock& block : plan.block) most = std::max(most, block.rows);
+  for (const Tile& block : plan.block) most = std::max(most, block.rows);
   return most;
 }
 
 /// Tiles with the numbers of the factor, for kernels that compute with N: Number<T>, or Several of them.
 template <class T, class N, class V, class I> class TileSet {
 public:
-  TileSet(const CourierPlan<I>& plan, GhostArrays<I> arrays)
-      : near_(plan.near), warps_(plan.warps), rows_(most_rows_of(plan)), slots_(plan.slots), overlay_(plan.overlay),
-        most_ghosts_(plan.most_ghosts), mails_(plan.mails), is_chain_(plan.is_chain),
-        arrays_(std::move(arrays)), run_(plan.run)
+  TileSet(const TilePlan<I>& plan, TileArrays<I> arrays)
+      : near_(plan.row_capacity),
+        warps_(plan.warps),
+        rows_(most_rows_of(plan)),
+        slots_(plan.slots),
+        alias_shift_(plan.alias_shift),
+        most_ghosts_(plan.most_ghosts),
+        exports_(plan.exports),
+        is_chain_(plan.is_chain),
+        arrays_(std::move(arrays)),
+        run_(plan.run)
   {
-    with_form([&](auto near, auto form) {
-      using Memory = GhostMemory<N, GhostPage<DeviceScalar<V>, near>, form == TileForm::overlaid>;
+    with_form([&](auto row_capacity, auto form) {
+      using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, row_capacity>, form == TileForm::aliased>;
       const std::size_t numbers = plan.numbers(), most = memory_of_block();
-      depth_ = most_depth * (courier_page / Memory::Page::positions);
-      while (depth_ > least_depth_with_ghosts(near) && Memory::bytes(numbers, depth_) > most) --depth_;
+      depth_ = most_depth * (panel_rows / Memory::Page::positions);
+      while (depth_ > least_depth_with_ghosts(row_capacity) && Memory::bytes(numbers, depth_) > most) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
     });
   }
 
-  int near() const { return near_; }
+  int row_capacity() const { return near_; }
   /// body(near entries, plain or overlaid), both integral constants.
   template <class Body> void with_form(Body body) const
   {
-    with_ghosts(near_, [&](auto near) {
-      if constexpr (may_be_overlaid(near))
-        if (overlay_ > 0) return body(near, std::integral_constant<TileForm, TileForm::overlaid>());
-      body(near, std::integral_constant<TileForm, TileForm::plain>());
+    with_ghosts(near_, [&](auto row_capacity) {
+      if constexpr (may_be_aliased(row_capacity))
+        if (alias_shift_ > 0) return body(row_capacity, std::integral_constant<TileForm, TileForm::aliased>());
+      body(row_capacity, std::integral_constant<TileForm, TileForm::plain>());
     });
   }
-  std::uint32_t mails() const { return mails_; }
+  std::uint32_t exports() const { return exports_; }
 
   ///   inverse_diagonal  nullptr: 1
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    with_ghosts(near_, [&](auto near) {
+    with_ghosts(near_, [&](auto row_capacity) {
       const std::size_t count = arrays_.source.size() / 2;
-      launch(fill_pairs<T, V, I, near>, {blocks_for(count, 256), 256, 0, stream}, count, arrays_.source.data(),
+      launch(fill_pairs<T, V, I, row_capacity>, {blocks_for(count, 256), 256, 0, stream}, count, arrays_.source.data(),
              arrays_.row.data(), as_device(value), as_device(inverse_diagonal),
-        reinterpret_cast<GhostPage<DeviceScalar<V>, near>*>(arrays_.page.data()));
+        reinterpret_cast<TilePanel<DeviceScalar<V>, row_capacity>*>(arrays_.page.data()));
     });
   }
 
@@ -204,8 +210,8 @@ public:
                          cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
-    const GhostView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
-                               mails_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, overlay_,
+    const TileView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
+                               exports_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, alias_shift_,
                             arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
     const LaunchParameters place = {grid, threads(), memory_, stream, overlaps, cluster};
@@ -215,7 +221,7 @@ public:
   std::string describe() const
   {
     return std::to_string(arrays_.block.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
-           std::to_string(most_ghosts_) + " ghosts at most" + (overlay_ ? " in one place, " : ", ") +
+           std::to_string(most_ghosts_) + " ghosts at most" + (alias_shift_ ? " in one place, " : ", ") +
            std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
   }
 
@@ -229,15 +235,15 @@ public:
 private:
   static constexpr int most_depth = 16;  ///< in pages of the plan
 
-  unsigned threads() const { return static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + ghost_pollers)); }
+  unsigned threads() const { return static_cast<unsigned>(32 * (compute_groups * warps_ + 2 + ghost_pollers)); }
 
   int near_, warps_, depth_ = 0;
   unsigned cluster_ = 1;
   std::size_t memory_ = 0;
-  std::uint32_t rows_, slots_, overlay_, most_ghosts_, mails_;
+  std::uint32_t rows_, slots_, alias_shift_, most_ghosts_, exports_;
   bool is_chain_;
-  GhostArrays<I> arrays_;
-  DeviceArray<RowRun> run_;
+  TileArrays<I> arrays_;
+  DeviceArray<RowSegment> run_;
 };
 
 /// A star's triangle on the device, from which plans are made; it must live as long as they may be asked for.
@@ -249,20 +255,20 @@ template <class I> struct StarTriangle {
 
 /// Nothing where it is none, or no tile fits.
 template <class T, class N, class V, class I>
-std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& triangle, const CourierRule& rule)
+std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& triangle, const TileRule& rule)
 {
   StarPlan<I> star;
-  GhostArrays<I> arrays;
+  TileArrays<I> arrays;
   if (!make_star_tables(triangle.rows.n, triangle.lower, triangle.grid, rule, &star)) return nullptr;
-  if (!fill_star_arrays<GhostPage<DeviceScalar<V>, star_near>>(star, triangle.rows, &arrays)) return nullptr;
+  if (!fill_star_arrays<TilePanel<DeviceScalar<V>, star_near>>(star, triangle.rows, &arrays)) return nullptr;
   return std::make_unique<TileSet<T, N, V, I>>(star.frame, std::move(arrays));
 }
 
 /// Tiles for several columns are smaller.
-template <class T, class V, class I> CourierRule rule_of_several(const Grid<I>& grid, CourierRule rule)
+template <class T, class V, class I> TileRule rule_of_several(const Grid<I>& grid, TileRule rule)
 {
   using N = ColumnPackOf<T>;
-  using Memory = GhostMemory<N, GhostPage<DeviceScalar<V>, star_near>>;
+  using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, star_near>>;
   const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts(star_near));
   rule.ghost_slots[0] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
   rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;

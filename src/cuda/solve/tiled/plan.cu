@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan/courier_cut.hpp"
+#include "core/plan/tile_cut.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/row_table.cuh"
 #include "cuda/base/sort.cuh"
@@ -26,7 +26,7 @@ using Key = unsigned long long;
 
 /// What is found of a tile.
 struct TileReport {
-  unsigned levels, widest, steps, ghosts, mails, width[courier_groups];
+  unsigned levels, widest, steps, ghosts, exports, width[compute_groups];
 };
 
 /// What all kernels read.
@@ -131,7 +131,7 @@ cut_steps(Planning<I> plan, unsigned most, unsigned* step_begin, TileReport* rep
   __syncthreads();
   if (threadIdx.x != 0) return;
   report[tile].steps = steps;
-  for (unsigned s = 0; s < courier_groups; ++s) {
+  for (unsigned s = 0; s < compute_groups; ++s) {
     const auto begin = [&](unsigned step) { return step < steps ? step_begin[first + step] : rows; };
     report[tile].width[s] = begin(s + 1) - begin(s);
   }
@@ -164,11 +164,11 @@ collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned
     });
 }
 
-/// Ghosts in the order in which they are first read, mail in that of its rows.
-///   mail  by row: place among its tile's mail, or courier_no_mail
+/// Ghosts in the order in which they are first read, exported values in that of their rows.
+///   exported  by row: place among its tile's exported values, or not_exported
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wanted, std::uint32_t* mail,
+number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wanted, std::uint32_t* exported,
                        TileReport* report)
 {
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
@@ -188,20 +188,20 @@ number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wa
   });
   const auto row_at = [&](unsigned p) { return plan.row[plan.first[tile] + p]; };
   const auto is_wanted = [&](unsigned p) { return wanted[row_at(p)]; };
-  const unsigned mails = number_positions(rows, is_wanted, [&](unsigned p, unsigned number) {
-    mail[row_at(p)] = is_wanted(p) ? number : courier_no_mail;
+  const unsigned exports = number_positions(rows, is_wanted, [&](unsigned p, unsigned number) {
+    exported[row_at(p)] = is_wanted(p) ? number : not_exported;
   });
-  if (threadIdx.x == 0) report[tile].ghosts = ghosts_here, report[tile].mails = mails;
+  if (threadIdx.x == 0) report[tile].ghosts = ghosts_here, report[tile].exports = exports;
 }
 
-/// The mail of a chain's blocks as the next block reads it.
+/// The exported values of a chain's blocks as the next block reads it.
 template <class I>
-__global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTables<I> ghosts, std::uint32_t* mail)
+__global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTables<I> ghosts, std::uint32_t* exported)
 {
   const std::size_t tile = blockIdx.x;
   for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
     const I row = ghosts.row[tile * ghosts.size + k];
-    if (row >= 0) mail[row] = ghosts.number[tile * ghosts.size + k];
+    if (row >= 0) exported[row] = ghosts.number[tile * ghosts.size + k];
   }
 }
 
@@ -218,7 +218,7 @@ number_positions_of_rows(Planning<I> plan, std::uint16_t* position)
 ///   position  by row, in its tile
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-find_overlay(Planning<I> plan, const std::uint16_t* position, unsigned* distance)
+find_alias_shift(Planning<I> plan, const std::uint16_t* position, unsigned* distance)
 {
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
   const Key* key = plan.key + plan.first[tile];
@@ -230,24 +230,25 @@ find_overlay(Planning<I> plan, const std::uint16_t* position, unsigned* distance
   atomic_max(distance, static_cast<unsigned>(most));
 }
 
-/// Mail of blocks with an overlay: that of each row that is wanted is its position.
+/// Exported values of blocks where ghosts alias local values: the place of each row that is wanted is its position.
 template <class I>
-__global__ void number_mail_by_position(I n, const std::uint16_t* position, const unsigned* wanted, std::uint32_t* mail)
+__global__ void number_mail_by_position(I n, const std::uint16_t* position, const unsigned* wanted,
+                                        std::uint32_t* exported)
 {
   const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (row < static_cast<std::size_t>(n)) mail[row] = wanted[row] ? position[row] : courier_no_mail;
+  if (row < static_cast<std::size_t>(n)) exported[row] = wanted[row] ? position[row] : not_exported;
 }
 
 /// Where the arrays of a plan are, and what all positions share.
 template <class I> struct PlanArrays {
-  const RowBlock* block;
+  const Tile* block;
   unsigned char* page;
-  PageShape shape;
+  PanelShape shape;
   I *source, *row;
   std::uint32_t* ghost_place;
-  int near;
+  int row_capacity;
   std::uint32_t zero, first_ghost;  ///< slots
-  const std::uint16_t* position;    ///< of rows in their blocks, with an overlay; else nullptr
+  const std::uint16_t* position;    ///< of rows in their blocks, where ghosts alias local values; else nullptr
 };
 
 /// Steps of a tile.
@@ -289,19 +290,19 @@ template <class I> struct SortedEntries {
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsigned* step_begin,
-               const std::uint32_t* mail, PlanArrays<I> to)
+               const std::uint32_t* exported, PlanArrays<I> to)
 {
   const unsigned tile = blockIdx.x;
-  const RowBlock block = to.block[tile];
+  const Tile block = to.block[tile];
   const Steps steps = {step_begin + plan.first[tile], block.steps, block.rows};
-  const int units = CourierPlan<I>::units_of(to.near), pairs = (to.near + 1) / 2;
-  const unsigned all = block.pages * courier_page;
+  const int units = TilePlan<I>::units_of(to.row_capacity), pairs = (to.row_capacity + 1) / 2;
+  const unsigned all = block.pages * panel_rows;
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < all; p += gridDim.y * threads_a_block) {
     const I row = p < block.rows ? plan.row[plan.first[tile] + p] : I(-1);
     SortedEntries<I> entries;
     for (I k = row < 0 ? 0 : plan.T.row_begin[row]; k < (row < 0 ? 0 : plan.T.row_begin[row + 1]); ++k) {
       const I column = plan.T.column[k];
-      const RowPlace place = plan.tiles.place_of(column);
+      const RowLocation place = plan.tiles.place_of(column);
       const bool own = place.tile == tile;
       const auto ghost = [&] {
         return to.position ? to.position[column] : ghosts.number[ghosts.place_of(tile, column)];
@@ -309,33 +310,33 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
       const std::uint32_t own_slot = to.position ? to.position[column] : place.slot;
       entries.add(k, depth[column], own ? own_slot : to.first_ghost + ghost());
     }
-    const std::size_t page = block.first_page + p / courier_page, cell = p % courier_page;
-    const std::size_t positions = to.shape.positions, at = page * courier_page + cell;
+    const std::size_t page = block.first_page + p / panel_rows, cell = p % panel_rows;
+    const std::size_t positions = to.shape.positions, at = page * panel_rows + cell;
     auto* field = reinterpret_cast<std::uint16_t*>(to.page + at / positions * to.shape.bytes);
     const auto set = [&](int f, std::uint32_t v) {
-      field[(static_cast<std::size_t>(f / courier_fields) * positions + at % positions) * courier_fields +
-            static_cast<std::size_t>(f % courier_fields)] = static_cast<std::uint16_t>(v);
+      field[(static_cast<std::size_t>(f / fields_per_unit) * positions + at % positions) * fields_per_unit +
+            static_cast<std::size_t>(f % fields_per_unit)] = static_cast<std::uint16_t>(v);
     };
-    const int last = units * courier_fields - 1;
+    const int last = units * fields_per_unit - 1;
     if (to.position) set(0, row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row));
     else set(0, row < 0 ? to.zero : plan.tiles.place_of(row).slot);
     for (int j = 0; j < last - 2; ++j)
-      set(j + 1, j < entries.count ? entries.slot[j] : j < to.near ? to.zero : 0);
-    const unsigned step = steps.of(p), next = steps.at(step + courier_groups);
-    const unsigned width = steps.at(step + courier_groups + 1) - next;
+      set(j + 1, j < entries.count ? entries.slot[j] : j < to.row_capacity ? to.zero : 0);
+    const unsigned step = steps.of(p), next = steps.at(step + compute_groups);
+    const unsigned width = steps.at(step + compute_groups + 1) - next;
     set(last - 1, next - steps.at(step) | (width ? width - 1 : 0) << 9);
-    set(last, row < 0 || mail[row] == courier_no_mail ? courier_no_ghost : mail[row]);
+    set(last, row < 0 || exported[row] == not_exported ? no_ghost : exported[row]);
     for (int j = 0; j < 2 * pairs; ++j)
-      to.source[((page * pairs + static_cast<std::size_t>(j) / 2) * courier_page + cell) * 2 + j % 2] =
+      to.source[((page * pairs + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] =
           j < entries.count ? entries.entry[j] : I(-1);
     to.row[at] = row;
   }
 }
 
-/// Behind all numbers of mail.
+/// Behind all numbers of exported values.
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* mail, PlanArrays<I> to)
+find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* exported, PlanArrays<I> to)
 {
   const unsigned tile = blockIdx.x;
   for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
@@ -343,25 +344,25 @@ find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* 
     const I row = ghosts.row[at];
     if (row < 0) continue;
     to.ghost_place[to.block[tile].first_ghost + ghosts.number[at]] =
-        to.block[plan.tiles.place_of(row).tile].first_mail + mail[row];
+        to.block[plan.tiles.place_of(row).tile].first_exported + exported[row];
   }
 }
 
-template <class I> class GhostPlanner {
+template <class I> class TilePlanner {
 public:
-  GhostPlanner(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+  TilePlanner(const DeviceTriangle<I>& triangle, const TileRule& rule)
       : triangle_(triangle), rule_(rule), size_(size_of_ghosts(triangle.longest(), rule)), depth_(triangle.n())
   {
   }
 
-  bool run(const PageShape& shape, CourierPlan<I>* frame, GhostArrays<I>* arrays)
+  bool run(const PanelShape& shape, TilePlan<I>* frame, TileArrays<I>* arrays)
   {
     find_depth();
     if (!cut_rows(frame)) return false;
     bool has_room = plan_blocks(frame);
     if (!has_room && overlaid_) {
       *frame = {};
-      rule_.overlay_slots = 0, position_ = {};
+      rule_.alias_slots = 0, position_ = {};
       if (!cut_rows(frame)) return false;
       has_room = plan_blocks(frame);
     }
@@ -372,7 +373,7 @@ public:
   }
 
 private:
-  bool plan_blocks(CourierPlan<I>* frame)
+  bool plan_blocks(TilePlan<I>* frame)
   {
     sort_rows();
     make_steps(frame);
@@ -389,10 +390,15 @@ private:
            levels.begin.data(), levels.row.data(), depth_.data());
   }
 
-  bool cut_rows(CourierPlan<I>* plan)
+  bool cut_rows(TilePlan<I>* plan)
   {
-    CutInput<I> in = {triangle_.n(), triangle_.nnz(), triangle_.lower, triangle_.device_levels->count, triangle_.reach,
-                      triangle_.longest(), {}};
+    CutInput<I> in = {triangle_.n(),
+                      triangle_.nnz(),
+                      triangle_.lower,
+                      triangle_.device_levels->count,
+                      triangle_.row_bandwidth,
+                      triangle_.longest(),
+                      {}};
     in.grid.line = in.rows;
     if (rule_.tiles && rule_.rows == 0) in.grid = triangle_.grid;
     const auto depth_of = [this](std::int64_t row) {
@@ -401,15 +407,15 @@ private:
       return depth;
     };
     measure_levels(depth_of, in.rows, in.lower, &in.grid);
-    CourierCut<I> made = cut(in, size_, rule_);
+    TileCut<I> made = cut(in, size_, rule_);
     if (made.has_tiles || !made.tiling.has_whole_lines()) return false;
     tiling_ = std::move(made.tiling);
-    plan->near = ghost_near[size_];
-    overlaid_ = made.overlaid;
+    plan->row_capacity = ghost_near[size_];
+    overlaid_ = made.aliased;
     pages_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
     report_.resize(plan->block.size());
     std::vector<std::uint32_t> first = {0};
-    for (const RowBlock& block : plan->block) first.push_back(first.back() + block.rows);
+    for (const Tile& block : plan->block) first.push_back(first.back() + block.rows);
     const LineTiles<I> lines = tiling_.line_tiles();
     first_ = DeviceArray<std::uint32_t>(first);
     line_tile_ = DeviceArray<std::uint32_t>(lines.tile, tiling_.lines());
@@ -437,7 +443,7 @@ private:
 
   void read_reports() { reports_.read(report_.data(), 0, report_.size(), nullptr); }
 
-  void make_steps(CourierPlan<I>* plan)
+  void make_steps(TilePlan<I>* plan)
   {
     launch(measure_levels_of_tiles<I>, {tiles(), threads_a_block}, view_, reports_.data());
     read_reports();
@@ -449,21 +455,21 @@ private:
     }
     plan->warps = rule_.warps;
     if (!plan->warps) plan->warps = warps_for(plan->block, levels, widest, rule_.most_warps, rule_.rows_a_warp);
-    plan->warps = std::min(plan->warps, rule_.most_warps_of(plan->near));
+    plan->warps = std::min(plan->warps, rule_.most_warps_of(plan->row_capacity));
     step_begin_ = DeviceArray<unsigned>(depth_.size());
     launch(cut_steps<I>, {tiles(), threads_a_block}, view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
                                                step_begin_.data(), reports_.data());
   }
 
   /// False where blocks wait for later blocks or have too many ghosts.
-  bool collect(CourierPlan<I>* out)
+  bool collect(TilePlan<I>* out)
   {
-    CourierPlan<I>& plan = *out;
+    TilePlan<I>& plan = *out;
     std::int64_t rows = 0;
-    for (const RowBlock& block : plan.block) rows = std::max<std::int64_t>(rows, block.rows);
+    for (const Tile& block : plan.block) rows = std::max<std::int64_t>(rows, block.rows);
     const std::int64_t room = overlaid_ ? rows + 1 : rule_.ghost_slots[size_] - 1 - plan.slots;
     if (room < 0) return false;
-    table_.most = static_cast<unsigned>(std::min(room, rows * plan.near));
+    table_.most = static_cast<unsigned>(std::min(room, rows * plan.row_capacity));
     for (table_.size = 64; table_.size / 2 <= table_.most;) table_.size *= 2;
     const std::size_t all = table_.size * report_.size();
     table_row_ = DeviceArray<I>(all);
@@ -482,8 +488,8 @@ private:
     plan.is_chain = plan.block.size() > 1 && !far.is_raised();
     if (overlaid_) {
       if (!plan.is_chain) return false;
-      lay_over(static_cast<std::uint32_t>(rows), &plan);
-      if (plan.numbers() > rule_.overlay_slots) return false;
+      set_alias_shift(static_cast<std::uint32_t>(rows), &plan);
+      if (plan.numbers() > rule_.alias_slots) return false;
       launch(number_mail_by_position<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(),
              position_.data(), wanted.data(), mail_.data());
     } else if (plan.is_chain) {
@@ -493,44 +499,44 @@ private:
     return true;
   }
 
-  void lay_over(std::uint32_t rows, CourierPlan<I>* plan)
+  void set_alias_shift(std::uint32_t rows, TilePlan<I>* plan)
   {
     position_ = DeviceArray<std::uint16_t>(depth_.size());
     launch(number_positions_of_rows<I>, {parts(), threads_a_block}, view_, position_.data());
     DeviceArray<unsigned> distance(1);
     distance.fill(0, nullptr);
-    launch(find_overlay<I>, {parts(), threads_a_block}, view_, position_.data(), distance.data());
+    launch(find_alias_shift<I>, {parts(), threads_a_block}, view_, position_.data(), distance.data());
     std::uint32_t found;
     distance.read(&found, 0, 1, nullptr);
-    plan->lay_over(found, rows);
+    plan->set_alias_shift(found, rows);
   }
 
   /// What blocks have, one behind the other.
-  void take_reports(CourierPlan<I>* plan)
+  void take_reports(TilePlan<I>* plan)
   {
     std::int64_t steps = 0;
     for (std::size_t t = 0; t < report_.size(); ++t) {
-      RowBlock& block = plan->block[t];
+      Tile& block = plan->block[t];
       const TileReport& report = report_[t];
       block.first_step = steps;
       block.first_ghost = ghosts_;
-      block.first_mail = plan->mails;
+      block.first_exported = plan->exports;
       block.steps = report.steps, block.ghosts = report.ghosts;
-      block.mails = plan->overlay ? block.rows : report.mails;
-      std::copy_n(report.width, courier_groups, block.width);
+      block.exports = plan->alias_shift ? block.rows : report.exports;
+      std::copy_n(report.width, compute_groups, block.width);
       plan->most_ghosts = std::max<std::uint32_t>(plan->most_ghosts, report.ghosts);
-      plan->mails += block.mails;
+      plan->exports += block.exports;
       steps += report.steps;
       ghosts_ += report.ghosts;
     }
   }
 
-  void fill(const CourierPlan<I>& plan, const PageShape& shape, GhostArrays<I>* out)
+  void fill(const TilePlan<I>& plan, const PanelShape& shape, TileArrays<I>* out)
   {
-    GhostArrays<I> arrays(pages_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
-    arrays.block = DeviceArray<RowBlock>(plan.block);
+    TileArrays<I> arrays(pages_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
+    arrays.block = DeviceArray<Tile>(plan.block);
     const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), shape, arrays.source.data(),
-                              arrays.row.data(), arrays.ghost_place.data(), plan.near, plan.zero_slot(),
+                              arrays.row.data(), arrays.ghost_place.data(), plan.row_capacity, plan.zero_slot(),
                               plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
     launch(fill_positions<I>, {parts(), threads_a_block}, view_, table_, depth_.data(), step_begin_.data(),
            mail_.data(), to);
@@ -541,7 +547,7 @@ private:
   }
 
   const DeviceTriangle<I>& triangle_;
-  CourierRule rule_;
+  TileRule rule_;
   const int size_;  ///< of ghost_near
   Tiling<I> tiling_;
   bool overlaid_ = false;
@@ -558,30 +564,30 @@ private:
   DeviceArray<I> table_row_;
   DeviceArray<unsigned> table_first_, table_number_;
   DeviceArray<std::uint32_t> mail_;     ///< by row
-  DeviceArray<std::uint16_t> position_;  ///< by row, in its tile: with an overlay
+  DeviceArray<std::uint16_t> position_;  ///< by row, in its tile: where ghosts alias local values
   Planning<I> view_ = {};
   RowTables<I> table_ = {};
 };
 
 }  // namespace
 
-template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
   return triangle.on_device.row_begin && triangle.device_levels && !triangle.source && triangle.n() > 0 &&
          size_of_ghosts(triangle.longest(), rule) >= 0;
 }
 
 template <class I>
-bool make_ghost_plan(const DeviceTriangle<I>& triangle, const CourierRule& rule, const PageShape& shape,
-                     CourierPlan<I>* frame, GhostArrays<I>* arrays)
+bool make_ghost_plan(const DeviceTriangle<I>& triangle, const TileRule& rule, const PanelShape& shape,
+                     TilePlan<I>* frame, TileArrays<I>* arrays)
 {
-  return GhostPlanner<I>(triangle, rule).run(shape, frame, arrays);
+  return TilePlanner<I>(triangle, rule).run(shape, frame, arrays);
 }
 
 #define INSTANTIATE(I)                                                                                     \
-  template bool may_plan_ghosts<I>(const DeviceTriangle<I>&, const CourierRule&);                          \
-  template bool make_ghost_plan<I>(const DeviceTriangle<I>&, const CourierRule&, const PageShape&, CourierPlan<I>*, \
-                                   GhostArrays<I>*);
+  template bool may_plan_ghosts<I>(const DeviceTriangle<I>&, const TileRule&);                          \
+  template bool make_ghost_plan<I>(const DeviceTriangle<I>&, const TileRule&, const PanelShape&, TilePlan<I>*, \
+                                   TileArrays<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -11,37 +11,37 @@
 namespace syncfree::cuda {
 
 /// Of a page on the device, which may be a part of one of the plan's.
-struct PageShape {
+struct PanelShape {
   std::size_t bytes;
   int positions;
 
-  template <class Page> static PageShape of() { return {sizeof(Page), Page::positions}; }
-  std::size_t parts() const { return static_cast<std::size_t>(courier_page / positions); }
+  template <class Page> static PanelShape of() { return {sizeof(Page), Page::positions}; }
+  std::size_t parts() const { return static_cast<std::size_t>(panel_rows / positions); }
 };
 
-/// Arrays as in CourierPlan. Pages have fields; refresh() brings the numbers.
-template <class I> struct GhostArrays {
-  DeviceArray<RowBlock> block;
+/// Arrays as in TilePlan. Pages have fields; refresh() brings the numbers.
+template <class I> struct TileArrays {
+  DeviceArray<Tile> block;
   DeviceArray<unsigned char> page;
   DeviceArray<I> source, row;
   DeviceArray<std::uint32_t> ghost_place;
   DeviceArray<std::uint16_t> position;
 
-  GhostArrays() = default;
+  TileArrays() = default;
   ///   pages  of the plan
-  GhostArrays(std::size_t pages, const PageShape& shape, int pairs, std::size_t ghosts)
-      : page(pages * shape.parts() * shape.bytes), source(pages * courier_page * 2 * static_cast<std::size_t>(pairs)),
-        row(pages * courier_page), ghost_place(ghosts)
+  TileArrays(std::size_t pages, const PanelShape& shape, int pairs, std::size_t ghosts)
+      : page(pages * shape.parts() * shape.bytes), source(pages * panel_rows * 2 * static_cast<std::size_t>(pairs)),
+        row(pages * panel_rows), ghost_place(ghosts)
   {
   }
 
-  template <class Page> static GhostArrays upload(const CourierPlan<I>& plan)
+  template <class Page> static TileArrays upload(const TilePlan<I>& plan)
   {
-    const std::size_t pages = plan.row.size() / courier_page, parts = PageShape::of<Page>().parts();
-    GhostArrays arrays;
-    arrays.block = DeviceArray<RowBlock>(plan.block);
+    const std::size_t pages = plan.row.size() / panel_rows, parts = PanelShape::of<Page>().parts();
+    TileArrays arrays;
+    arrays.block = DeviceArray<Tile>(plan.block);
     arrays.page = DeviceArray<unsigned char>(pages * parts * sizeof(Page));
-    constexpr std::size_t width = sizeof(uint4) * Page::positions, all = sizeof(uint4) * courier_page * Page::units;
+    constexpr std::size_t width = sizeof(uint4) * Page::positions, all = sizeof(uint4) * panel_rows * Page::units;
     const auto* field = reinterpret_cast<const unsigned char*>(plan.index.data());
     for (int u = 0; u < Page::units; ++u)
       for (std::size_t part = 0; part < parts; ++part, field += width)
@@ -62,31 +62,31 @@ __global__ void __launch_bounds__(star_threads)
 fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page, I* source, I* row,
           std::uint32_t* ghost_place, unsigned* other)
 {
-  const RowBlock block = S.block[blockIdx.x];
+  const Tile block = S.block[blockIdx.x];
   const StarTile<I> tile(S, blockIdx.x);
   const PatternView<I> rows{T.n, T.row_begin, T.column};
   for (std::uint32_t g = threadIdx.x; g < block.ghosts; g += star_threads)
     ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
-  for (std::uint32_t p = threadIdx.x; p < block.pages * courier_page; p += star_threads) {
+  for (std::uint32_t p = threadIdx.x; p < block.pages * panel_rows; p += star_threads) {
     StarPosition<I> made;
     if (p >= block.rows) tile.fill_nothing(&made);
     else if (!tile.fill(rows, p, &made)) set_flag_once(other);
-    const std::size_t q = block.first_page + p / courier_page, cell = p % courier_page;
+    const std::size_t q = block.first_page + p / panel_rows, cell = p % panel_rows;
     page[q].unit[0][cell] = *reinterpret_cast<const uint4*>(&made.field);
     for (int j = 0; j <= star_near; ++j)
-      source[((2 * q + static_cast<std::size_t>(j) / 2) * courier_page + cell) * 2 + j % 2] = made.source[j];
-    row[q * courier_page + cell] = made.row;
+      source[((2 * q + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] = made.source[j];
+    row[q * panel_rows + cell] = made.row;
   }
 }
 
 /// Returns false where the triangle is not a star's.
 template <class Page, class I>
-bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostArrays<I>* out)
+bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, TileArrays<I>* out)
 {
-  GhostArrays<I> arrays(static_cast<std::size_t>(star.pages), PageShape::of<Page>(), (star_near + 1) / 2,
+  TileArrays<I> arrays(static_cast<std::size_t>(star.pages), PanelShape::of<Page>(), (star_near + 1) / 2,
                         static_cast<std::size_t>(star.ghosts));
-  const DeviceArray<RowBlock> block(star.frame.block);
-  const DeviceArray<StarPlace> place(star.tables.place);
+  const DeviceArray<Tile> block(star.frame.block);
+  const DeviceArray<TileCell> place(star.tables.place);
   const DeviceArray<StarFields> field(star.tables.field);
   const DeviceArray<StarGhost> ghost(star.tables.ghost);
   const DeviceArray<std::uint16_t> face_mail(star.tables.face_mail);
@@ -98,7 +98,7 @@ bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, GhostA
          reinterpret_cast<Page*>(arrays.page.data()), arrays.source.data(), arrays.row.data(),
       arrays.ghost_place.data(), other.data());
   if (other.is_raised()) return false;
-  arrays.block = DeviceArray<RowBlock>(star.blocks_in_order());
+  arrays.block = DeviceArray<Tile>(star.blocks_in_order());
   *out = std::move(arrays);
   return true;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/plan/courier_plan.hpp). All that a step
+/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/plan/tile_plan.hpp). All that a step
 /// reads is in shared memory, or a NaN stands for what is not there yet.
 
-#include "core/plan/courier_plan.hpp"
+#include "core/plan/tile_plan.hpp"
 #include "cuda/sync/async_copy.cuh"
 #include "cuda/sync/publisher.cuh"
 #include "cuda/sync/ring.cuh"
@@ -11,25 +11,25 @@
 
 namespace syncfree::cuda {
 
-struct GhostView {
-  const RowBlock* block;
-  const RowRun* run;
-  const unsigned char* page;  ///< GhostPage, one after the other
+struct TileView {
+  const Tile* block;
+  const RowSegment* run;
+  const unsigned char* page;  ///< TilePanel, one after the other
   const std::uint32_t* ghost_place;
-  std::uint32_t mails;
+  std::uint32_t exports;
   std::uint32_t slots, most_ghosts;  ///< of a block
   int depth;                         ///< pages in shared memory
   int warps;                         ///< of each of the groups that compute
   unsigned blocks;
-  unsigned cluster;                          ///< blocks of one, that hand ghosts on to each other; 1: by mail only
-  std::uint32_t overlay = 0;                 ///< with position, of CourierPlan
+  unsigned cluster;  ///< blocks of one, that hand ghosts on to each other; 1: through the mailbox only
+  std::uint32_t alias_shift = 0;                 ///< with position, of TilePlan
   const std::uint16_t* position = nullptr;
 };
 
 constexpr int ghost_pollers = 12;  ///< warps
 constexpr int right_side_fetchers = 4;  ///< of these, where right-hand sides are in the ring
-template <int near>
-constexpr int ghost_threads = 32 * (courier_groups * ghost_warps(near) + 2 + ghost_pollers);
+template <int row_capacity>
+constexpr int ghost_threads = 32 * (compute_groups * ghost_warps(row_capacity) + 2 + ghost_pollers);
 
 /// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain (and
 /// overflows where an entry over its pivot does); not where they are rounded then, for the factor's own numbers are
@@ -38,19 +38,19 @@ template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) =
 
 /// All that is said of some positions, copied at once: units of fields, then a row's near entries and its scale in
 /// pairs. Pages of the plan are cut in two where rows are long, so that the ring follows the steps more closely.
-template <class M, int near> struct GhostPage {
-  static constexpr int units = CourierPlan<int>::units_of(near), pairs = (near + 1) / 2;
-  static constexpr int positions = near > ghost_near[1] ? courier_page / 2 : courier_page;
+template <class M, int row_capacity> struct TilePanel {
+  static constexpr int units = TilePlan<int>::units_of(row_capacity), pairs = (row_capacity + 1) / 2;
+  static constexpr int positions = row_capacity > ghost_near[1] ? panel_rows / 2 : panel_rows;
   uint4 unit[units][positions];
   Pair<M> pair[pairs][positions];
 };
 
 /// Where a block begins among pages P, and how many it has.
-template <class P> __device__ std::int64_t first_page_of(const RowBlock& block)
+template <class P> __device__ std::int64_t first_page_of(const Tile& block)
 {
-  return block.first_page * (courier_page / P::positions);
+  return block.first_page * (panel_rows / P::positions);
 }
-template <class P> __device__ std::uint32_t pages_of(const RowBlock& block)
+template <class P> __device__ std::uint32_t pages_of(const Tile& block)
 {
   return (block.rows + P::positions - 1) / P::positions;
 }
@@ -61,14 +61,14 @@ template <class N, class P> struct PageWithRightSides : P {
 };
 
 /// What a block keeps in shared memory; the ring holds `depth` pages.
-///   overlaid  with an overlay
-template <class N, class P, bool overlaid = false> struct GhostMemory {
+///   aliased  where ghosts alias local values
+template <class N, class P, bool aliased = false> struct TileSharedMemory {
   using number = N;
   using Page = P;
-  using Slot = std::conditional_t<overlaid, PageWithRightSides<N, P>, P>;
+  using Slot = std::conditional_t<aliased, PageWithRightSides<N, P>, P>;
   static_assert(sizeof(Slot) % 16 == 0);
-  static constexpr bool has_right_sides = overlaid;
-  static constexpr unsigned arrivals = overlaid ? 1 + 32 : 1;  ///< at a page that comes
+  static constexpr bool has_right_sides = aliased;
+  static constexpr unsigned arrivals = aliased ? 1 + 32 : 1;  ///< at a page that comes
 
   N* x;  ///< by slot, of which the plan tells: right-hand sides, unless the ring has them, then numbers; zero; ghosts
   Slot* ring;
@@ -82,7 +82,7 @@ template <class N, class P, bool overlaid = false> struct GhostMemory {
     return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Mbarrier)) + sizeof(SharedCounter);
   }
 
-  __device__ GhostMemory(unsigned char* memory, std::uint32_t numbers, int depth)
+  __device__ TileSharedMemory(unsigned char* memory, std::uint32_t numbers, int depth)
   {
     x = reinterpret_cast<N*>(memory);
     ring = reinterpret_cast<Slot*>(memory + ring_begin(numbers));
@@ -112,11 +112,11 @@ template <class N, class P, bool overlaid = false> struct GhostMemory {
 };
 
 /// The warp that streams pages into the ring. Pages behind the ring are on their way to the L2 meanwhile.
-template <class Memory> class Streaming {
+template <class Memory> class PanelCopyWarp {
   using Page = typename Memory::Page;
 
 public:
-  __device__ Streaming(const GhostView& A, const RowBlock& block, const Memory& memory)
+  __device__ PanelCopyWarp(const TileView& A, const Tile& block, const Memory& memory)
       : A_(A), block_(block), memory_(memory)
   {
   }
@@ -138,15 +138,15 @@ public:
 private:
   static constexpr std::uint32_t pages_ahead = 4;
 
-  const GhostView& A_;
-  const RowBlock& block_;
+  const TileView& A_;
+  const Tile& block_;
   const Memory& memory_;
 };
 
 /// One of `fetchers` warps that bring right-hand sides to the pages in the ring, each to every so manieth page. Which
 /// rows a page has is read in memory, while it is not the page's turn.
 template <int fetchers, class Memory, class N>
-__device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, const Memory& memory, const Input<N>& b,
+__device__ void fetch_right_sides(const TileView& A, const Tile& block, const Memory& memory, const Input<N>& b,
                                   unsigned fetcher)
 {
   using Page = typename Memory::Page;
@@ -176,7 +176,7 @@ __device__ void fetch_right_sides(const GhostView& A, const RowBlock& block, con
 
 /// By one thread: tells those that compute of the pages that have come, which is less work for them than to look at
 /// gates; and watches the block's waits until all is computed.
-template <class Memory> __device__ void announce_pages(const Memory& memory, const RowBlock& block, int depth)
+template <class Memory> __device__ void announce_pages(const Memory& memory, const Tile& block, int depth)
 {
   const std::uint32_t pages = pages_of<typename Memory::Page>(block);
   RingCursor at;
@@ -239,17 +239,17 @@ __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell
 ///   read(page, cell, position)  what the plan says of the position, and what does not depend on the step before
 ///   compute(mine)  the lane's number, put in its slot where it is `mine`
 ///   put_if(...)          hands it on to others
-///   last()               the plan's word on steps and mail
+///   last()               the plan's word on steps and exports
 ///
 /// One row, by one lane. `inverts`: a number is the inverse of what it would be.
-template <class Memory, class V, int near, bool inverts> class GhostRow {
+template <class Memory, class V, int row_capacity, bool inverts> class TileRow {
   using N = typename Memory::number;
   using M = DeviceScalar<V>;
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
 
 public:
-  __device__ GhostRow(const Memory& memory, bool conjugate) : memory_(memory), conjugate_(conjugate) {}
+  __device__ TileRow(const Memory& memory, bool conjugate) : memory_(memory), conjugate_(conjugate) {}
 
   static __device__ unsigned position_of(unsigned thread) { return thread; }
   __device__ std::uint32_t last() const { return last_; }
@@ -262,7 +262,7 @@ public:
     for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell];
     own_ = (Memory::has_right_sides ? position : word[0] & 0xffff) * number_bytes;
 #pragma unroll
-    for (int j = 0; j < near; ++j) {
+    for (int j = 0; j < row_capacity; ++j) {
       const std::uint32_t two = word[(j + 1) / 2];
       slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * number_bytes;
     }
@@ -274,9 +274,9 @@ public:
 
   __device__ N compute(bool mine)
   {
-    N number[near];
+    N number[row_capacity];
 #pragma unroll
-    for (int j = 0; j < near; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
+    for (int j = 0; j < row_capacity; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
     N result = finish(number);
     const bool ordinary = is_ordinary(result);
     SharedSentinelValue<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
@@ -285,9 +285,9 @@ public:
   }
 
   template <class Publisher>
-  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t mail, const N& result) const
+  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t exported, const N& result) const
   {
-    outlet.put_if(wanted, mail, result);
+    outlet.put_if(wanted, exported, result);
   }
 
 private:
@@ -302,11 +302,11 @@ private:
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
 
   /// The latest number comes last.
-  __device__ N finish(const N (&number)[near]) const
+  __device__ N finish(const N (&number)[row_capacity]) const
   {
     N sum = start_;
 #pragma unroll
-    for (int j = 0; j < near; ++j)
+    for (int j = 0; j < row_capacity; ++j)
       sum -= product(stored(j % 2 ? pair_[j / 2].second : pair_[j / 2].first), number[j]);
     if constexpr (inverts) return N(1) / sum;
     else return is_scaled_before<N, M> ? sum : scaled(sum);
@@ -315,11 +315,11 @@ private:
   /// Where a result is NaN or infinite: it may be for a ghost that has not arrived.
   __device__ N compute_again()
   {
-    N number[near];
+    N number[row_capacity];
     for (bool complete = false; !complete;) {
       complete = true;
 #pragma unroll
-      for (int j = 0; j < near; ++j) {
+      for (int j = 0; j < row_capacity; ++j) {
         number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
         complete = complete && SharedSentinelValue<N>::arrived(number[j]);
       }
@@ -331,19 +331,19 @@ private:
 
   const Memory& memory_;
   const bool conjugate_;
-  std::uint32_t own_, slot_[near], last_;
+  std::uint32_t own_, slot_[row_capacity], last_;
   Pair<M> pair_[Page::pairs];
   N start_;
 };
 
 /// A warp that computes. Groups of warps take a step each in turn; while one computes, the others get all ready that
 /// their next steps do not have to wait for.
-template <class Memory, class Row, class Publisher> class Walking {
+template <class Memory, class Row, class Publisher> class ComputeWarp {
   using N = typename Memory::number;
   static constexpr std::uint32_t positions_a_page = Memory::Page::positions;
 
 public:
-  __device__ Walking(const GhostView& A, const RowBlock& block, const Memory& memory, const Publisher& outlet,
+  __device__ ComputeWarp(const TileView& A, const Tile& block, const Memory& memory, const Publisher& outlet,
                      bool conjugate)
       : memory_(memory), outlet_(outlet), row_(memory, conjugate),
         group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
@@ -351,28 +351,28 @@ public:
   {
     begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
     width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
-    static_assert(courier_groups == 3);
+    static_assert(compute_groups == 3);
     advance(begin_);
   }
 
   __device__ void run(std::uint32_t steps)
   {
-    const unsigned ours = 1 + group_, next = group_ + 1 == courier_groups ? 1 : ours + 1;
+    const unsigned ours = 1 + group_, next = group_ + 1 == compute_groups ? 1 : ours + 1;
     if (next == 1) named_barrier_arrive(next, threads_);  // the first step waits for none
-    for (std::uint32_t s = group_; s < steps; s += courier_groups) {
+    for (std::uint32_t s = group_; s < steps; s += compute_groups) {
       prepare();
       named_barrier_sync(ours, threads_);
       const N result = row_.compute(me_ < width_);
       if (s + 1 < steps) named_barrier_arrive(next, threads_);
-      const std::uint32_t last = row_.last(), mail = last >> 16;
-      row_.put_if(me_ < width_ && mail != courier_no_ghost, outlet_, mail, result);
+      const std::uint32_t last = row_.last(), exported = last >> 16;
+      row_.put_if(me_ < width_ && exported != no_ghost, outlet_, exported, result);
       if (threadIdx.x == 0) leave_pages();
       const std::uint32_t on = last & 511;
       begin_ += on;
       advance(on);
       width_ = 1 + (last >> 9 & 127);
     }
-    if (me_ == 0 && group_ == (steps - 1) % courier_groups) store_relaxed_block(&block_state().ended, 1);
+    if (me_ == 0 && group_ == (steps - 1) % compute_groups) store_relaxed_block(&block_state().ended, 1);
   }
 
 private:
@@ -410,17 +410,17 @@ private:
 };
 
 /// The pairs of all pages: thread k makes pair k of `count`.
-template <class T, class V, class I, int near>
+template <class T, class V, class I, int row_capacity>
 __global__ void fill_pairs(std::size_t count, const I* source, const I* row, const DeviceScalar<T>* value,
-                           const DeviceScalar<T>* inverse_diagonal, GhostPage<DeviceScalar<V>, near>* page)
+                           const DeviceScalar<T>* inverse_diagonal, TilePanel<DeviceScalar<V>, row_capacity>* page)
 {
   using N = DeviceScalar<T>;
   using M = DeviceScalar<V>;
-  constexpr int pairs = GhostPage<M, near>::pairs, positions = GhostPage<M, near>::positions;
+  constexpr int pairs = TilePanel<M, row_capacity>::pairs, positions = TilePanel<M, row_capacity>::positions;
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
-  const std::size_t q = k / courier_page / pairs, own = q * courier_page + k % courier_page;
-  const int j = static_cast<int>(k / courier_page % pairs);
+  const std::size_t q = k / panel_rows / pairs, own = q * panel_rows + k % panel_rows;
+  const int j = static_cast<int>(k / panel_rows % pairs);
   const N scale = inverse_diagonal && row[own] >= 0 ? inverse_diagonal[row[own]] : N(1);
   const auto scaled = [&](I entry) {
     return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);

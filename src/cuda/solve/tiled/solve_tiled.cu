@@ -1,5 +1,5 @@
 /// Strategy `courier`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
-/// its multiprocessor (core/plan/courier_plan.hpp).
+/// its multiprocessor (core/plan/tile_plan.hpp).
 ///
 ///   x_i = (b_i - sum over entries) / diagonal_i
 ///
@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/plan/courier_cut.hpp"
+#include "core/plan/tile_cut.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
 #include "cuda/solve/overlapping_solver.hpp"
@@ -37,66 +37,68 @@ template <class I> void rename(Array<I>* entries, const I* source, int threads)
 }
 
 /// What fits on the device at hand.
-template <class T, class V> CourierRule rule_of_device()
+template <class T, class V> TileRule rule_of_device()
 {
   using N = DeviceScalar<T>;
   using M = DeviceScalar<V>;
-  CourierRule rule;
+  TileRule rule;
   for (int s = 0; s < ghost_sizes; ++s)
-    with_ghosts(ghost_near[s], [&](auto near) {
-      const std::int64_t fit = numbers_that_fit<GhostMemory<N, GhostPage<M, near>>, N>(least_depth_with_ghosts(near));
+    with_ghosts(ghost_near[s], [&](auto row_capacity) {
+      const std::int64_t fit =
+          numbers_that_fit<TileSharedMemory<N, TilePanel<M, row_capacity>>, N>(least_depth_with_ghosts(row_capacity));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
   if (rule.ghost_slots[1] > 0) rule.most_slots = std::min(rule.most_slots, rule.ghost_slots[1]);
   constexpr int longest = ghost_near[ghost_sizes - 1];
-  using Page = GhostPage<M, longest>;
-  rule.plane_slots = numbers_that_fit<GhostMemory<N, Page>, N>(least_overlaid_depth);
-  rule.overlay_slots =
-    std::min<std::int64_t>(numbers_that_fit<GhostMemory<N, Page, true>, N>(least_overlaid_depth), 0xfff0);
+  using Page = TilePanel<M, longest>;
+  rule.plane_slots = numbers_that_fit<TileSharedMemory<N, Page>, N>(least_aliased_depth);
+  rule.alias_slots =
+    std::min<std::int64_t>(numbers_that_fit<TileSharedMemory<N, Page, true>, N>(least_aliased_depth), 0xfff0);
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   return rule;
 }
 
 template <class T, class V, class I>
-CourierRule make_rule(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+TileRule make_rule(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
-  CourierRule rule = rule_of_device<T, V>();
+  TileRule rule = rule_of_device<T, V>();
   rule.rows = options.blocks.least_rows;
   rule.threads = options.threads;
   rule.shape = triangle.tile;
   return rule;
 }
 
-template <class I> CourierPlan<I> make_plan(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+template <class I> TilePlan<I> make_plan(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
-  CourierPlan<I> plan;
-  const Status status = make_courier_plan(triangle.pattern(), triangle.lower, triangle.levels(), rule, &plan);
+  TilePlan<I> plan;
+  const Status status = make_tile_plan(triangle.pattern(), triangle.lower, triangle.levels(), rule, &plan);
   if (!status.ok()) throw Failure{status};
   if (triangle.source) rename(&plan.source, triangle.source, rule.threads);
   return plan;
 }
 
 /// Has solve_tiles() a variant that inverts?
-template <class T, class V, int near> constexpr bool can_invert = near == star_near && std::is_same_v<T, V>;
+template <class T, class V, int row_capacity>
+constexpr bool can_invert = row_capacity == star_near&& std::is_same_v<T, V>;
 
 /// Tiles and runs of rows.
-template <class T, class V, class I> class GhostSolver : public OverlappingSolver<T, I> {
+template <class T, class V, class I> class TileSolver : public OverlappingSolver<T, I> {
   using N = DeviceScalar<T>;
   using Tiles = TileSet<T, N, V, I>;
   using WideTiles = TileSet<T, ColumnPackOf<T>, V, I>;
 
 public:
   ///   star  nullptr: other tiles
-  GhostSolver(std::unique_ptr<Tiles> tiles, bool unit, const CourierRule& rule, const StarTriangle<I>* star)
-      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->mails(), "courier"),
-        chunks_(tiles_->mails(), "courier"), wide_chunks_(0, "courier")
+  TileSolver(std::unique_ptr<Tiles> tiles, bool unit, const TileRule& rule, const StarTriangle<I>* star)
+      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->exports(), "courier"),
+        chunks_(tiles_->exports(), "courier"), wide_chunks_(0, "courier")
   {
     if (star && columns_of<ColumnPackOf<T>> > 1) star_ = *star;
-    tiles_->with_form([&](auto near, auto form) {
-      allow_shared_memory(solve_tiles<N, V, near, form, false>, memory_of_block());
-      tiles_->take_clusters(solve_tiles<N, V, near, form, false>);
-      if constexpr (can_invert<T, V, near>)
-        allow_shared_memory(solve_tiles<N, V, near, TileForm::inverted, false>, memory_of_block());
+    tiles_->with_form([&](auto row_capacity, auto form) {
+      allow_shared_memory(solve_tiles<N, V, row_capacity, form, false>, memory_of_block());
+      tiles_->take_clusters(solve_tiles<N, V, row_capacity, form, false>);
+      if constexpr (can_invert<T, V, row_capacity>)
+        allow_shared_memory(solve_tiles<N, V, row_capacity, TileForm::inverted, false>, memory_of_block());
     });
   }
 
@@ -114,7 +116,7 @@ public:
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;
     }
-    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->mails(), "courier");
+    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->exports(), "courier");
     return wide_ != nullptr;
   }
 
@@ -128,15 +130,15 @@ public:
   bool solves_inverse() const override
   {
     bool can = false;
-    with_ghosts(tiles_->near(), [&](auto near) { can = can_invert<T, V, near> && !scaled_; });
+    with_ghosts(tiles_->row_capacity(), [&](auto row_capacity) { can = can_invert<T, V, row_capacity> && !scaled_; });
     return can;
   }
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     tiles_->refresh(c, nullptr, stream);
-    with_ghosts(tiles_->near(), [&](auto near) {
-      if constexpr (can_invert<T, V, near>)
-        launch_one(solve_tiles<N, V, near, TileForm::inverted, false>, b, y, false, stream, false);
+    with_ghosts(tiles_->row_capacity(), [&](auto row_capacity) {
+      if constexpr (can_invert<T, V, row_capacity>)
+        launch_one(solve_tiles<N, V, row_capacity, TileForm::inverted, false>, b, y, false, stream, false);
     });
   }
 
@@ -153,8 +155,8 @@ private:
 
   void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
   {
-    tiles_->with_form([&](auto near, auto form) {
-      launch_one(solve_tiles<N, V, near, form, false>, b, x, conjugate, stream, overlaps);
+    tiles_->with_form([&](auto row_capacity, auto form) {
+      launch_one(solve_tiles<N, V, row_capacity, form, false>, b, x, conjugate, stream, overlaps);
     });
   }
 
@@ -177,9 +179,9 @@ private:
   static void run_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, bool conjugate,
                          cudaStream_t stream, bool overlaps)
   {
-    tiles.with_form([&](auto near, auto form) {
-      if constexpr (columns_of<Part> == 1 || near == star_near) {
-        const auto kernel = solve_tiles<Part, V, near, form, true>;
+    tiles.with_form([&](auto row_capacity, auto form) {
+      if constexpr (columns_of<Part> == 1 || row_capacity == star_near) {
+        const auto kernel = solve_tiles<Part, V, row_capacity, form, true>;
         allow_shared_memory(kernel, memory_of_block());
         launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
                                       bool overlap) {
@@ -191,7 +193,7 @@ private:
 
   std::unique_ptr<Tiles> tiles_;
   bool scaled_;
-  CourierRule rule_;
+  TileRule rule_;
   ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
   Chunks chunks_;
   std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
@@ -201,56 +203,57 @@ private:
 
 /// Nothing where the triangle is not known to be that of a star's grid, or on the device.
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
   if (!triangle.on_device.row_begin || triangle.source) return nullptr;
   const StarTriangle<I> star = {triangle.lower, triangle.on_device, triangle.grid};
   auto tiles = make_star_tiles<T, DeviceScalar<T>, V>(star, rule);
   if (!tiles) return nullptr;
-  return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
+  return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
 }
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const CourierPlan<I>& plan, GhostArrays<I> arrays, bool unit,
-                                                     const CourierRule& rule)
+std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const TilePlan<I>& plan, TileArrays<I> arrays, bool unit,
+                                                     const TileRule& rule)
 {
   auto tiles = std::make_unique<TileSet<T, DeviceScalar<T>, V, I>>(plan, std::move(arrays));
-  return std::make_unique<GhostSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
+  return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
 }
 
 /// Nothing where the device cannot make the plan. Throws Failure, no_tiles among others.
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
   if (!may_plan_ghosts(triangle, rule)) return nullptr;
-  PageShape shape = {};
+  PanelShape shape = {};
   with_ghosts(ghost_near[size_of_ghosts(triangle.longest(), rule)],
-              [&](auto near) { shape = PageShape::of<GhostPage<DeviceScalar<V>, near>>(); });
-  CourierPlan<I> frame;
-  GhostArrays<I> arrays;
+              [&](auto row_capacity) { shape = PanelShape::of<TilePanel<DeviceScalar<V>, row_capacity>>(); });
+  TilePlan<I> frame;
+  TileArrays<I> arrays;
   if (!make_ghost_plan(triangle, rule, shape, &frame, &arrays)) return nullptr;
   return make_with_ghosts<T, V>(frame, std::move(arrays), triangle.unit, rule);
 }
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_on_host(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+std::unique_ptr<DeviceSolver<T, I>> make_on_host(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
-  const CourierPlan<I> plan = make_plan(triangle, rule);
-  GhostArrays<I> arrays;
-  with_ghosts(plan.near,
-              [&](auto near) { arrays = GhostArrays<I>::template upload<GhostPage<DeviceScalar<V>, near>>(plan); });
+  const TilePlan<I> plan = make_plan(triangle, rule);
+  TileArrays<I> arrays;
+  with_ghosts(plan.row_capacity, [&](auto row_capacity) {
+    arrays = TileArrays<I>::template upload<TilePanel<DeviceScalar<V>, row_capacity>>(plan);
+  });
   return make_with_ghosts<T, V>(plan, std::move(arrays), triangle.unit, rule);
 }
 
 }  // namespace
 
-template <class T, class V, class I> TileChoice choose_courier_tile(const Grid<I>& grid)
+template <class T, class V, class I> TileChoice choose_star_tile(const Grid<I>& grid)
 {
-  const CourierRule rule = rule_of_device<T, V>();
+  const TileRule rule = rule_of_device<T, V>();
   return choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors);
 }
 
-template <class T, class V, class I> bool may_plan_courier_on_device(const DeviceTriangle<I>& triangle)
+template <class T, class V, class I> bool may_plan_tiles_on_device(const DeviceTriangle<I>& triangle)
 {
   return may_plan_ghosts(triangle, rule_of_device<T, V>());
 }
@@ -258,9 +261,9 @@ template <class T, class V, class I> bool may_plan_courier_on_device(const Devic
 /// Forms in turn, the fastest first. A form for which there is no memory makes way for the next; if that ends with
 /// no_tiles, it was the memory that was missing.
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triangle, const SolverOptions& options)
+std::unique_ptr<DeviceSolver<T, I>> make_tiled(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
-  const CourierRule rule = make_rule<T, V>(triangle, options);
+  const TileRule rule = make_rule<T, V>(triangle, options);
   Status lack;
   const auto unless_memory_lacks = [&](auto make) -> std::unique_ptr<DeviceSolver<T, I>> {
     try {
@@ -273,9 +276,9 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triang
   };
   try {
     if (rule.rows == 0)
-      if (auto solver = unless_memory_lacks([&] { return make_courier_of_lines<T, V>(triangle); })) return solver;
+      if (auto solver = unless_memory_lacks([&] { return make_wavefront<T, V>(triangle); })) return solver;
     if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
-    if (auto solver = unless_memory_lacks([&] { return make_courier_of_nodes<T, V>(triangle, rule); })) return solver;
+    if (auto solver = unless_memory_lacks([&] { return make_tiled_inodes<T, V>(triangle, rule); })) return solver;
     if (auto solver = unless_memory_lacks([&] { return make_on_device<T, V>(triangle, rule); })) return solver;
     return make_on_host<T, V>(triangle, rule);
   } catch (const Failure& failure) {
@@ -285,10 +288,10 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier(const DeviceTriangle<I>& triang
 }
 
 #define INSTANTIATE(T, V, I)                                                                        \
-  template std::unique_ptr<DeviceSolver<T, I>> make_courier<T, V, I>(const DeviceTriangle<I>&, \
+  template std::unique_ptr<DeviceSolver<T, I>> make_tiled<T, V, I>(const DeviceTriangle<I>&, \
                                                             const SolverOptions&); \
-  template TileChoice choose_courier_tile<T, V, I>(const Grid<I>&);                                 \
-  template bool may_plan_courier_on_device<T, V, I>(const DeviceTriangle<I>&);
+  template TileChoice choose_star_tile<T, V, I>(const Grid<I>&);                                 \
+  template bool may_plan_tiles_on_device<T, V, I>(const DeviceTriangle<I>&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

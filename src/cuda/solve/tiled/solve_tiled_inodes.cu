@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/courier_cut.hpp"
+#include "core/plan/tile_cut.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/solve/overlapping_solver.hpp"
 #include "cuda/solve/tiled/inode_kernel.cuh"
@@ -57,17 +57,17 @@ __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4*
   constexpr int lanes = lanes_of(size);
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
-  const std::size_t p = k / lanes, from = p / courier_page, from_cell = p % courier_page;
+  const std::size_t p = k / lanes, from = p / panel_rows, from_cell = p % panel_rows;
   const std::size_t q = p / Page::positions, cell = p % Page::positions;
   const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
   const I own = node[p], step = own * size;
   for (std::size_t j = 0; j < 2 * Page::pairs; ++j) {
-    const I read = source[((from * Page::pairs + j / 2) * courier_page + from_cell) * 2 + j % 2];
+    const I read = source[((from * Page::pairs + j / 2) * panel_rows + from_cell) * 2 + j % 2];
     const std::size_t pair = (q * Page::pairs + j / 2) * Page::positions * lanes + cell * lanes + lane;
     to.source[pair * 2 + j % 2] =
       read < 0 ? I(-1) : nodes.entry(step + row, (read - nodes.begin[own]) * size + column);
   }
-  if (lane < Page::units) page[q].unit[lane][cell] = field[(from * Page::units + lane) * courier_page + from_cell];
+  if (lane < Page::units) page[q].unit[lane][cell] = field[(from * Page::units + lane) * panel_rows + from_cell];
   if (column >= row) return;
   const I before = own < 0 ? I(0) : (nodes.begin[own + 1] - nodes.begin[own]) * size;
   to.inner[p * pairs_of(size) + pairs_of(row) + column] = own < 0 ? I(-1) : nodes.entry(step + row, before + column);
@@ -78,10 +78,10 @@ __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4*
 template <class T, class I, class M, int size>
 __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I> from, const I* node,
                            const DeviceScalar<T>* value, const DeviceScalar<T>* inverse_diagonal,
-                           NodePage<M, size>* page)
+                           InodePanel<M, size>* page)
 {
   using N = DeviceScalar<T>;
-  using Page = NodePage<M, size>;
+  using Page = InodePanel<M, size>;
   constexpr int lanes = lanes_of(size);
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
@@ -108,14 +108,14 @@ template <class T, class V, class I> class TilesOfNodes : public OverlappingSolv
 
 public:
   /// plan, arrays: of nodes, with pages that have fields only
-  TilesOfNodes(const DeviceTriangle<I>& triangle, const CourierPlan<I>& plan, GhostArrays<I> arrays)
+  TilesOfNodes(const DeviceTriangle<I>& triangle, const TilePlan<I>& plan, TileArrays<I> arrays)
       : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
-        most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), mails_(plan.mails),
+        most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), exports_(plan.exports),
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
         order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
         run_(plan.run), node_(std::move(arrays.row)),
-        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{mails_} * size_, "courier"),
-        columns_(std::size_t{mails_} * size_, "courier")
+        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{exports_} * size_, "courier"),
+        columns_(std::size_t{exports_} * size_, "courier")
   {
     with_size(size_, [&](auto size) {
       make_pages<size>(triangle, arrays);
@@ -156,12 +156,12 @@ public:
 private:
   static constexpr int most_depth = 16;
 
-  template <int size> NodePage<M, size>* pages_of() { return reinterpret_cast<NodePage<M, size>*>(page_.data()); }
+  template <int size> InodePanel<M, size>* pages_of() { return reinterpret_cast<InodePanel<M, size>*>(page_.data()); }
   NodeSources<I> sources() { return {source_.data(), inner_.data()}; }
 
-  template <int size> void make_pages(const DeviceTriangle<I>& triangle, const GhostArrays<I>& from)
+  template <int size> void make_pages(const DeviceTriangle<I>& triangle, const TileArrays<I>& from)
   {
-    using Page = NodePage<M, size>;
+    using Page = InodePanel<M, size>;
     constexpr std::size_t lanes = lanes_of(size);
     const std::size_t pages = positions_ / Page::positions, count = positions_ * lanes;
     page_ = DeviceArray<unsigned char>(pages * sizeof(Page));
@@ -175,7 +175,7 @@ private:
 
   template <int size> void take_memory(bool is_chain)
   {
-    using Memory = GhostMemory<N, NodePage<M, size>>;
+    using Memory = TileSharedMemory<N, InodePanel<M, size>>;
     const std::size_t numbers = (std::size_t{slots_} + 1 + most_ghosts_) * size, most = memory_of_block();
     for (depth_ = most_depth; depth_ > least_node_depth<size> && Memory::bytes(numbers, depth_) > most;) --depth_;
     memory_ = Memory::bytes(numbers, depth_);
@@ -185,16 +185,16 @@ private:
     if (is_chain) cluster_ = most_blocks_of_cluster(kernel, place(1, 1, nullptr, false));
   }
 
-  GhostView view(unsigned cluster) const
+  TileView view(unsigned cluster) const
   {
-    return {block_.data(), run_.data(), page_.data(), ghost_place_.data(), mails_, slots_, most_ghosts_,
+    return {block_.data(), run_.data(), page_.data(), ghost_place_.data(), exports_, slots_, most_ghosts_,
             depth_,        warps_,      blocks_,      cluster};
   }
 
   /// Of all blocks, for each of `chunks` columns.
   LaunchParameters place(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
   {
-    const auto threads = static_cast<unsigned>(32 * (courier_groups * warps_ + 2 + node_pollers));
+    const auto threads = static_cast<unsigned>(32 * (compute_groups * warps_ + 2 + node_pollers));
     return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
   }
 
@@ -223,12 +223,12 @@ private:
   bool scaled_;
   int warps_, depth_ = most_depth;
   unsigned cluster_ = 1;
-  std::uint32_t slots_, most_ghosts_, rows_, mails_;
+  std::uint32_t slots_, most_ghosts_, rows_, exports_;
   unsigned blocks_;
   std::size_t positions_, memory_ = 0;
   NodesInOrder order_;
-  DeviceArray<RowBlock> block_;
-  DeviceArray<RowRun> run_;
+  DeviceArray<Tile> block_;
+  DeviceArray<RowSegment> run_;
   DeviceArray<unsigned char> page_;
   DeviceArray<I> source_, inner_, node_;
   DeviceArray<std::uint32_t> ghost_place_;
@@ -253,15 +253,15 @@ template <class I> DeviceTriangle<I> triangle_of(const DeviceTriangle<I>& triang
   nodes.device_levels = &triangle.nodes->levels;
   nodes.grid = triangle.grid_of_nodes;
   nodes.grid.star = false;
-  nodes.reach = (triangle.reach + size - 1) / size;
+  nodes.row_bandwidth = (triangle.row_bandwidth + size - 1) / size;
   return nodes;
 }
 
-template <class T, class V> CourierRule rule_of_nodes(int of_size, CourierRule rule)
+template <class T, class V> TileRule rule_of_nodes(int of_size, TileRule rule)
 {
   std::fill(rule.ghost_slots, rule.ghost_slots + ghost_sizes, 0);
   with_size(of_size, [&](auto size) {
-    using Memory = GhostMemory<DeviceScalar<T>, NodePage<DeviceScalar<V>, size>>;
+    using Memory = TileSharedMemory<DeviceScalar<T>, InodePanel<DeviceScalar<V>, size>>;
     const std::int64_t fit = numbers_that_fit<Memory, DeviceScalar<T>>(least_node_depth<size>) / size;
     rule.ghost_slots[ghost_sizes - 1] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     rule.rows_a_warp = nodes_a_warp(size);
@@ -272,7 +272,7 @@ template <class T, class V> CourierRule rule_of_nodes(int of_size, CourierRule r
 }
 
 /// Nodes for which there is a plan, if there is room.
-template <class I> bool has_nodes_for_courier(const DeviceTriangle<I>& triangle)
+template <class I> bool has_inodes_for_tiles(const DeviceTriangle<I>& triangle)
 {
   if (!triangle.nodes || triangle.source || !triangle.on_device.row_begin || !are_full(triangle)) return false;
   return triangle.longest() - triangle.nodes->size + 1 <= std::int64_t{node_near} * triangle.nodes->size;
@@ -280,28 +280,28 @@ template <class I> bool has_nodes_for_courier(const DeviceTriangle<I>& triangle)
 
 }  // namespace
 
-template <class T, class V, class I> bool may_plan_courier_of_nodes(const DeviceTriangle<I>& triangle)
+template <class T, class V, class I> bool may_plan_tiles_of_inodes(const DeviceTriangle<I>& triangle)
 {
-  if (!has_nodes_for_courier(triangle)) return false;
+  if (!has_inodes_for_tiles(triangle)) return false;
   const DeviceTriangle<I> nodes = triangle_of(triangle);
-  const CourierRule rule = rule_of_nodes<T, V>(triangle.nodes->size, CourierRule());
+  const TileRule rule = rule_of_nodes<T, V>(triangle.nodes->size, TileRule());
   if (!may_plan_ghosts(nodes, rule)) return false;
   const CutInput<I> in = {nodes.n(),    nodes.nnz(),     nodes.lower, nodes.device_levels->count,
-                          nodes.reach, nodes.longest(), nodes.grid};
+                          nodes.row_bandwidth, nodes.longest(), nodes.grid};
   return cut(in, size_of_ghosts(in.longest, rule), rule).has_room;
 }
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I>& triangle, const CourierRule& rule)
+std::unique_ptr<DeviceSolver<T, I>> make_tiled_inodes(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
-  if (!has_nodes_for_courier(triangle)) return nullptr;
-  using Page = NodePage<DeviceScalar<V>, 2>;
-  constexpr PageShape fields = {sizeof(Page::unit) / Page::positions * courier_page, courier_page};
+  if (!has_inodes_for_tiles(triangle)) return nullptr;
+  using Page = InodePanel<DeviceScalar<V>, 2>;
+  constexpr PanelShape fields = {sizeof(Page::unit) / Page::positions * panel_rows, panel_rows};
   const DeviceTriangle<I> nodes = triangle_of(triangle);
-  const CourierRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);
+  const TileRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);
   if (!may_plan_ghosts(nodes, own)) return nullptr;
-  CourierPlan<I> frame;
-  GhostArrays<I> arrays;
+  TilePlan<I> frame;
+  TileArrays<I> arrays;
   try {
     if (!make_ghost_plan(nodes, own, fields, &frame, &arrays)) return nullptr;
     return std::make_unique<TilesOfNodes<T, V, I>>(triangle, frame, std::move(arrays));
@@ -312,9 +312,9 @@ std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes(const DeviceTriangle<I
 }
 
 #define INSTANTIATE(T, V, I)                                                                            \
-  template bool may_plan_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&);                           \
-  template std::unique_ptr<DeviceSolver<T, I>> make_courier_of_nodes<T, V, I>(const DeviceTriangle<I>&, \
-                                                                              const CourierRule&);
+  template bool may_plan_tiles_of_inodes<T, V, I>(const DeviceTriangle<I>&);                           \
+  template std::unique_ptr<DeviceSolver<T, I>> make_tiled_inodes<T, V, I>(const DeviceTriangle<I>&, \
+                                                                              const TileRule&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

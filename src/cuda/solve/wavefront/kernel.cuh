@@ -1,13 +1,13 @@
 #pragma once
 
-/// Strategy `courier` where the lanes of a warp solve the lines of a grid side by side (core/plan/line_grid.hpp):
+/// Strategy `courier` where the lanes of a warp solve the pencils of a grid side by side (core/plan/pencil_grid.hpp):
 /// numbers go from lane to lane, and none of a step is read in shared memory but what was there long before.
 ///
-/// A block solves some bundles of lines behind each other, one warp each. Further warps move what these need: pages of
-/// the factor, right-hand sides and numbers, chunk by chunk of eight steps through a ring of slots, and the last lines
-/// of other blocks, which have trays in shared memory.
+/// A block solves some groups of pencils behind each other, one warp each. Further warps move what these need: pages of
+/// the factor, right-hand sides and numbers, chunk by chunk of eight steps through a ring of slots, and the last
+/// pencils of other blocks, which have trays in shared memory.
 
-#include "core/plan/line_grid.hpp"
+#include "core/plan/pencil_grid.hpp"
 #include "cuda/base/multivector.cuh"
 #include "cuda/solve/wavefront/ghost_fetch.cuh"
 #include "cuda/sync/async_copy.cuh"
@@ -18,54 +18,54 @@
 
 namespace syncfree::cuda {
 
-struct LinesView {
-  LineGrid grid;
+struct PencilView {
+  PencilGrid grid;
   const std::uint32_t* order;  ///< of clusters; nullptr: as they are numbered
-  const unsigned char* page;   ///< LinePage, by bundle and chunk
-  unsigned across, stacked;    ///< bundles side by side, and behind each other
-  unsigned bundles;            ///< of a block, at most
+  const unsigned char* page;   ///< PencilPanel, by pencil group and chunk
+  unsigned groups_x, groups_z;    ///< pencil groups side by side, and behind each other
+  unsigned pencil_groups;            ///< of a block, at most
   unsigned blocks;
   unsigned steps;
   unsigned depth;              ///< slots of a ring
-  unsigned cluster;            ///< blocks side by side that hand numbers on to each other; 1: by mail only
-  std::size_t mails;
+  unsigned cluster;            ///< blocks side by side that hand numbers on to each other; 1: through the mailbox only
+  std::size_t exports;
 };
 
-/// One block: which bundles it has, who is around it, and where in the mailbox stand the numbers that it sends.
-template <Reads reads> struct LinesBlock {
-  using Form = LineForm<reads>;
-  unsigned beside, behind, bundles;  ///< place of its first bundle, and how many it has
+/// One block: which pencil groups it has, who is around it, and where in the mailbox stand the numbers that it sends.
+template <Stencil reads> struct PencilBlock {
+  using Form = PencilForm<reads>;
+  unsigned group_x, group_z, pencil_groups;  ///< place of its first pencil group, and how many it has
   bool has_before, has_beside, has_next;  ///< is there a block that its stack comes from, one that its sides come from?
   unsigned steps;
-  std::size_t first_mail;
+  std::size_t first_exported;
   std::size_t from_before, from_beside;  ///< first mails of these
 
   ///   row  of A.across blocks side by side
-  __device__ LinesBlock(const LinesView& A, unsigned row, unsigned beside) : beside(beside), steps(A.steps)
+  __device__ PencilBlock(const PencilView& A, unsigned row, unsigned group_x) : group_x(group_x), steps(A.steps)
   {
-    behind = row * A.bundles;
-    bundles = min(A.bundles, A.stacked - behind);
-    has_before = Form::in_space ? row > 0 : beside > 0;
-    has_next = Form::in_space ? behind + bundles < A.stacked : beside + 1 < A.across;
-    has_beside = Form::in_space && beside > 0;
-    const std::size_t mails = Form::numbers_sent(steps, A.bundles);
-    first_mail = mails * (std::size_t{row} * A.across + beside);
-    from_before = first_mail - mails * (Form::in_space ? A.across : 1);
-    from_beside = first_mail - mails;
+    group_z = row * A.pencil_groups;
+    pencil_groups = min(A.pencil_groups, A.groups_z - group_z);
+    has_before = Form::in_space ? row > 0 : group_x > 0;
+    has_next = Form::in_space ? group_z + pencil_groups < A.groups_z : group_x + 1 < A.groups_x;
+    has_beside = Form::in_space && group_x > 0;
+    const std::size_t exports = Form::numbers_sent(steps, A.pencil_groups);
+    first_exported = exports * (std::size_t{row} * A.groups_x + group_x);
+    from_before = first_exported - exports * (Form::in_space ? A.groups_x : 1);
+    from_beside = first_exported - exports;
   }
-  __device__ long long first_row(const LinesView& A) const
+  __device__ long long first_row(const PencilView& A) const
   {
-    const LanePlace first = LineBundle{beside, behind}.lane<reads>(A.grid, 0);
+    const PencilLane first = PencilGroup{group_x, group_z}.lane<reads>(A.grid, 0);
     return A.grid.row_of(first.serial(A.grid, first.lag));
   }
-  /// Behind a block's first, where bundle w's numbers for the block beside stand.
+  /// Behind a block's first, where pencil group w's numbers for the block beside stand.
   __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
 };
 
-/// What is said of a chunk of a bundle: entries, and the scale behind them, in pairs.
-template <class M, Reads reads, bool scaled> struct LinePage {
-  static constexpr int entries = LineForm<reads>::entries, numbers = entries + scaled;
-  static constexpr int cells = chunk_steps * bundle_lines;
+/// What is said of a chunk of a pencil group: entries, and the scale behind them, in pairs.
+template <class M, Stencil reads, bool scaled> struct PencilPanel {
+  static constexpr int entries = PencilForm<reads>::entries, numbers = entries + scaled;
+  static constexpr int cells = chunk_steps * pencils_per_group;
   M number[numbers * cells];
 
   /// Of number j of a cell, step * 32 + lane.
@@ -84,12 +84,13 @@ template <class M, Reads reads, bool scaled> struct LinePage {
   }
 };
 
-/// What a block keeps in shared memory. A tray has a row of numbers for each step of the bundle that they come from,
-/// and rows of zeros behind them.
-template <class N, class P, Reads reads> struct LinesMemory {
+/// What a block keeps in shared memory. A tray has a row of numbers for each step of the pencil group that they come
+/// from, and rows of zeros behind them.
+template <class N, class P, Stencil reads> struct PencilSharedMemory {
   using Page = P;
-  using Form = LineForm<reads>;
-  static constexpr int pitch = bundle_lines + 2;  ///< so that lanes along lines and along steps meet different banks
+  using Form = PencilForm<reads>;
+  static constexpr int pitch =
+      pencils_per_group + 2;  ///< so that lanes along pencils and along steps meet different banks
   struct alignas(16) Slot {
     Page page;
     N cell[chunk_steps * pitch];  ///< right-hand sides, then numbers
@@ -106,51 +107,56 @@ template <class N, class P, Reads reads> struct LinesMemory {
   {
     return stack_rows(steps) * Form::stack_width + side_rows(steps) * Form::side_width;
   }
-  static constexpr std::size_t ring_begin(unsigned bundles, unsigned steps)
+  static constexpr std::size_t ring_begin(unsigned pencil_groups, unsigned steps)
   {
-    return (sizeof(N) * std::size_t{bundles} * tray_numbers(steps) + 15) / 16 * 16;
+    return (sizeof(N) * std::size_t{pencil_groups} * tray_numbers(steps) + 15) / 16 * 16;
   }
-  static std::size_t bytes(unsigned bundles, unsigned steps, unsigned depth)
+  static std::size_t bytes(unsigned pencil_groups, unsigned steps, unsigned depth)
   {
-    return ring_begin(bundles, steps) + std::size_t{bundles} * depth * (sizeof(Slot) + 2 * sizeof(Mbarrier));
+    return ring_begin(pencil_groups, steps) +
+           std::size_t{pencil_groups} * depth * (sizeof(Slot) + 2 * sizeof(Mbarrier));
   }
 
-  __device__ LinesMemory(unsigned char* memory, const LinesView& A) : steps(A.steps), depth(A.depth)
+  __device__ PencilSharedMemory(unsigned char* memory, const PencilView& A) : steps(A.steps), depth(A.depth)
   {
     tray = reinterpret_cast<N*>(memory);
-    ring = reinterpret_cast<Slot*>(memory + ring_begin(A.bundles, steps));
-    full = reinterpret_cast<Mbarrier*>(ring + A.bundles * depth);
-    done = full + A.bundles * depth;
+    ring = reinterpret_cast<Slot*>(memory + ring_begin(A.pencil_groups, steps));
+    full = reinterpret_cast<Mbarrier*>(ring + A.pencil_groups * depth);
+    done = full + A.pencil_groups * depth;
   }
 
-  __device__ N* stack(unsigned bundle) const { return tray + bundle * tray_numbers(steps); }
-  __device__ N* side(unsigned bundle) const { return stack(bundle) + stack_rows(steps) * Form::stack_width; }
-
-  /// By a bundle's warp: until the rows of its tray have come from the block before in the cluster that nothing reads.
-  __device__ void await_unread(unsigned bundle) const
+  __device__ N* stack(unsigned pencil_group) const { return tray + pencil_group * tray_numbers(steps); }
+  __device__ N* side(unsigned pencil_group) const
   {
-    if (Form::in_space) await_numbers(side(bundle), Form::side_delay * Form::side_width);
-    else await_numbers(stack(bundle), Form::stack_delay * Form::stack_width);
+    return stack(pencil_group) + stack_rows(steps) * Form::stack_width;
   }
 
-  /// By a warp, where the launch was given up: NaN for all numbers of a bundle's trays that have not come.
-  __device__ void fill_missing(unsigned bundle) const
+  /// By a pencil group's warp: until the rows of its tray have come from the block before in the cluster that nothing
+  /// reads.
+  __device__ void await_unread(unsigned pencil_group) const
   {
-    N* const first = stack(bundle);
+    if (Form::in_space) await_numbers(side(pencil_group), Form::side_delay * Form::side_width);
+    else await_numbers(stack(pencil_group), Form::stack_delay * Form::stack_width);
+  }
+
+  /// By a warp, where the launch was given up: NaN for all numbers of a pencil group's trays that have not come.
+  __device__ void fill_missing(unsigned pencil_group) const
+  {
+    N* const first = stack(pencil_group);
     for (unsigned k = threadIdx.x % 32; k < tray_numbers(steps); k += 32)
       if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(first + k)))
         SharedSentinelValue<N>::put(first + k, quiet_nan<N>());
   }
 
   /// By all threads; then a __syncthreads().
-  __device__ void start(const LinesBlock<reads>& block) const
+  __device__ void start(const PencilBlock<reads>& block) const
   {
-    if (threadIdx.x < block.bundles * depth) {
+    if (threadIdx.x < block.pencil_groups * depth) {
       full[threadIdx.x].init(arrivals);
       done[threadIdx.x].init(1);
       fence_mbarrier_init();
     }
-    for (unsigned w = 0; w < block.bundles; ++w) {
+    for (unsigned w = 0; w < block.pencil_groups; ++w) {
       const bool has_stack = w > 0 || block.has_before;
       clear(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
       clear(side(w), side_rows(steps) * Form::side_width, block.has_beside ? steps * Form::side_width : 0);
@@ -168,56 +174,62 @@ private:
   }
 };
 
-/// Warps of a block: those that solve, one for each bundle, then those that move chunks, then those that poll. In a
-/// plane the scheduler of the one that solves, which is every fourth warp's, is left to it.
-template <Reads reads, class N> struct LineWarps {
-  static constexpr bool in_space = LineForm<reads>::in_space, several = columns_of<N> > 1;
+/// Warps of a block: those that solve, one for each pencil group, then those that move chunks, then those that poll. In
+/// a plane the scheduler of the one that solves, which is every fourth warp's, is left to it.
+template <Stencil reads, class N> struct PencilWarps {
+  static constexpr bool in_space = PencilForm<reads>::in_space, several = columns_of<N> > 1;
   /// At most. Several columns: a third one slowed the two others down by more than it solved.
-  static constexpr unsigned bundles = !in_space ? 1 : several ? 2 : 4;
-  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< of a bundle
+  static constexpr unsigned pencil_groups = !in_space ? 1 : several ? 2 : 4;
+  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< of a pencil group
   static constexpr unsigned pollers = in_space ? 4 : 2;
-  static constexpr unsigned all = in_space ? bundles * (1 + movers) + pollers : 6;
+  static constexpr unsigned all = in_space ? pencil_groups * (1 + movers) + pollers : 6;
   static constexpr unsigned none = ~0u;
-  static_assert(!in_space || bundles <= pollers, "each bundle's side has a warp that polls for it");
+  static_assert(!in_space || pencil_groups <= pollers, "each bundle's side has a warp that polls for it");
 
   /// Which of those that do not solve a warp is, from 0 on.
-  static __device__ unsigned helper()
+  static __device__ unsigned helper_warp_index()
   {
     const unsigned warp = threadIdx.x / 32;
-    if (in_space) return warp < bundles ? none : warp - bundles;
+    if (in_space) return warp < pencil_groups ? none : warp - pencil_groups;
     return warp % 4 == 0 ? none : warp / 4 * 3 + warp % 4 - 1;
   }
 };
 
 constexpr unsigned slots_of_many = 6;  ///< of a ring where there are several columns, at most; all are filled at once
 
-/// A warp that moves all chunks of a bundle, or one of two that take turns. The first chunks are fetched at once, and
-/// the others for which the ring has room when the bundle is under way: blocks that wait do not keep the memory from
-/// those that work.
-template <class N, class Memory, Reads reads> class MovingLines {
-  using Form = LineForm<reads>;
+/// A warp that moves all chunks of a pencil group, or one of two that take turns. The first chunks are fetched at once,
+/// and the others for which the ring has room when the pencil group is under way: blocks that wait do not keep the
+/// memory from those that work.
+template <class N, class Memory, Stencil reads> class PencilTransferWarp {
+  using Form = PencilForm<reads>;
   using Slot = typename Memory::Slot;
-  static constexpr int lines_at_once = 32 / chunk_steps, rounds = bundle_lines / lines_at_once;
-  using Warps = LineWarps<reads, N>;
+  static constexpr int lines_at_once = 32 / chunk_steps, rounds = pencils_per_group / lines_at_once;
+  using Warps = PencilWarps<reads, N>;
   static constexpr unsigned first_chunks = Warps::several ? slots_of_many : 4, movers = Warps::movers;
 
 public:
-  ///   own  which of a bundle's movers this warp is
-  __device__ MovingLines(const LinesView& A, const Memory& memory, unsigned bundle, const LineBundle& place,
-                         unsigned own, N outside)
-      : memory_(memory), first_slot_(bundle * A.depth), own_(own), outside_(outside),
-        bundle_(bundle), chunks_(A.steps / chunk_steps), depth_(A.depth),
+  ///   own  which of a pencil group's movers this warp is
+  __device__ PencilTransferWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
+                                const PencilGroup& place, unsigned own, N outside)
+      : memory_(memory),
+        first_slot_(pencil_group * A.depth),
+        own_(own),
+        padding_value_(outside),
+        pencil_group_(pencil_group),
+        chunks_(A.steps / chunk_steps),
+        depth_(A.depth),
         step_(static_cast<int>(threadIdx.x) % chunk_steps),
-        line_(static_cast<int>(A.grid.line)), lower_(A.grid.lower)
+        line_(static_cast<int>(A.grid.line)),
+        lower_(A.grid.lower)
   {
     page_ = reinterpret_cast<const typename Memory::Page*>(A.page) +
-            static_cast<std::size_t>(place.behind * A.across + place.beside) * chunks_;
-    const LanePlace last = place.lane<reads>(A.grid, bundle_lines - 1);
+            static_cast<std::size_t>(place.group_z * A.groups_x + place.group_x) * chunks_;
+    const PencilLane last = place.lane<reads>(A.grid, pencils_per_group - 1);
     inner_begin_ = static_cast<int>(last.lag);
     inner_end_ = last.is_there ? line_ + Form::lag_of(0) - chunk_steps : -1;
 #pragma unroll
     for (int r = 0; r < rounds; ++r) {
-      const LanePlace lane = place.lane<reads>(A.grid, line(r));
+      const PencilLane lane = place.lane<reads>(A.grid, line(r));
       row_[r] = static_cast<int>(A.grid.row_of(lane.serial(A.grid, 0)));
       cell_[r] = lane.is_there ? -static_cast<int>(lane.lag) : no_line;
     }
@@ -263,7 +275,7 @@ private:
     const Mbarrier& solved = memory_.done[first_slot_ + slot];
     if (!solved.test_wait_parity(parity))
       watch_deadline_until([&] { return solved.spin_test_wait_parity(parity); },
-                           [&] { memory_.fill_missing(bundle_); });
+                           [&] { memory_.fill_missing(pencil_group_); });
   }
 
   __device__ void fetch_page(unsigned q, unsigned slot) const
@@ -293,7 +305,7 @@ private:
     with_known_step<N>(b, [&](const Input<N>& from) {
       for_cells(q, slot, [&](int row, N* cell, auto is_one) {
         if (is_one) fetch_row(cell, from, row);
-        else *cell = outside_;
+        else *cell = padding_value_;
       });
     });
     full(slot).arrive_on_cp_async();
@@ -312,35 +324,41 @@ private:
 
   const Memory& memory_;
   const unsigned first_slot_, own_;
-  const N outside_;
-  const unsigned bundle_, chunks_, depth_;
+  const N padding_value_;
+  const unsigned pencil_group_, chunks_, depth_;
   const int step_;  ///< of a chunk
   const int line_;
   const bool lower_;
-  int inner_begin_, inner_end_;  ///< first steps of chunks of which all lines have all cells
+  int inner_begin_, inner_end_;  ///< first steps of chunks of which all pencils have all cells
   const typename Memory::Page* page_;
   int row_[rounds], cell_[rounds];  ///< at step 0
 };
 
-/// The warp that solves a bundle. What a step needs of a chunk is read `ahead` steps before; what trays have, a group
-/// of steps before.
-template <class N, class Memory, Reads reads, bool inverts> class SolvingLines {
-  using Form = LineForm<reads>;
+/// The warp that solves a pencil group. What a step needs of a chunk is read `ahead` steps before; what trays have, a
+/// group of steps before.
+template <class N, class Memory, Stencil reads, bool inverts> class PencilComputeWarp {
+  using Form = PencilForm<reads>;
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
   using M = std::remove_extent_t<decltype(Page::number)>;
-  static constexpr int ahead = 2, group = !Form::in_space || LineWarps<reads, N>::several ? 4 : 1;
+  static constexpr int ahead = 2, group = !Form::in_space || PencilWarps<reads, N>::several ? 4 : 1;
   static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next one's trays are looked at
   static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
   static constexpr bool scaled = Page::numbers > Page::entries;
   static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);
 
 public:
-  /// Numbers of the last lines go to `next`, those of the last lines of a plane to `beside`, where these are wanted.
-  __device__ SolvingLines(const LinesView& A, const Memory& memory, unsigned bundle, const Publisher<N, true>& next,
-                          bool has_next, const Publisher<N, true>& beside, bool has_beside)
-      : slot_(memory.ring + bundle * A.depth), full_(memory.full + bundle * A.depth),
-        done_(memory.done + bundle * A.depth), next_(next), beside_(beside), depth_(A.depth),
+  /// Numbers of the last pencils go to `next`, those of the last pencils of a plane to `beside`, where these are
+  /// wanted.
+  __device__ PencilComputeWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
+                               const Publisher<N, true>& next, bool has_next, const Publisher<N, true>& to_side,
+                               bool has_beside)
+      : slot_(memory.ring + pencil_group * A.depth),
+        full_(memory.full + pencil_group * A.depth),
+        done_(memory.done + pencil_group * A.depth),
+        next_(next),
+        beside_(to_side),
+        depth_(A.depth),
         chunks_(A.steps / chunk_steps)
   {
     const int in_plane = lane() % Form::height, plane = lane() / Form::height;
@@ -349,8 +367,8 @@ public:
     gives_ = has_next && of_stack == (Form::in_space ? Form::depth : Form::height) - 1;
     gives_beside_ = has_beside && in_plane == Form::height - 1;
     place_ = static_cast<unsigned>(Form::in_space ? in_plane : 0), place_beside_ = static_cast<unsigned>(plane);
-    tray_[0] = memory.stack(bundle) + Form::stack_delay * width + place_;
-    if constexpr (Form::in_space) tray_[1] = memory.side(bundle) + Form::side_delay * side + place_beside_;
+    tray_[0] = memory.stack(pencil_group) + Form::stack_delay * width + place_;
+    if constexpr (Form::in_space) tray_[1] = memory.side(pencil_group) + Form::side_delay * side + place_beside_;
   }
 
   __device__ void run()
@@ -398,7 +416,7 @@ private:
   /// Of step `e` of a slot.
   __device__ void load(const Slot& slot, int e, int into)
   {
-    slot.page.read(e * bundle_lines + lane(), number_[into]);
+    slot.page.read(e * pencils_per_group + lane(), number_[into]);
     start_[into] = slot.cell[e * Memory::pitch + lane()];
   }
 
@@ -426,7 +444,7 @@ private:
     }
   }
 
-  /// All of a step's sum but what comes from other lines of the step before.
+  /// All of a step's sum but what comes from other pencils of the step before.
   __device__ void prepare(int e)
   {
     const M(&entry)[Page::numbers] = number_[e % ahead];
@@ -473,40 +491,41 @@ private:
   ShflUp<N> of_lane_[2] = {ShflUp<N>(N(0)), ShflUp<N>(N(0))};
 };
 
-/// A bundle, by the block's warp of that number. In a cluster the tray of the next block takes the place of mail: in
-/// space that of its side.
-template <Reads reads, bool inverts, class N, class Memory, class Box>
-__device__ void solve_bundle(const LinesView& A, const LinesBlock<reads>& block, const Memory& memory, const Box& box,
-                             bool hands_on, unsigned next_rank)
+/// A pencil group, by the block's warp of that number. In a cluster the tray of the next block takes the place of the
+/// mailbox: in space that of its side.
+template <Stencil reads, bool inverts, class N, class Memory, class Box>
+__device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>& block, const Memory& memory,
+                                   const Box& box, bool hands_on, unsigned next_rank)
 {
-  constexpr bool in_space = LineForm<reads>::in_space;
+  constexpr bool in_space = PencilForm<reads>::in_space;
   using word = typename SentinelValue<N>::word;
   const unsigned w = threadIdx.x / 32;
-  const bool is_last = w + 1 == block.bundles, has_beside = in_space && block.beside + 1 < A.across;
-  word *next = box.at(block.first_mail), *beside = box.at(block.first_mail + block.side(w));
+  const bool is_last = w + 1 == block.pencil_groups, has_beside = in_space && block.group_x + 1 < A.groups_x;
+  word *next = box.at(block.first_exported), *side = box.at(block.first_exported + block.side(w));
   if (!is_last) next = reinterpret_cast<word*>(memory.stack(w + 1));
   else if (hands_on && !in_space) next = reinterpret_cast<word*>(place_in_cluster(memory.stack(0), next_rank));
-  if (hands_on && in_space) beside = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
-  SolvingLines<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
-                                          Publisher<N, true>(beside), has_beside)
+  if (hands_on && in_space) side = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
+  PencilComputeWarp<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
+                                          Publisher<N, true>(side), has_beside)
     .run();
 }
 
-/// What the block's trays get by mail, by one of the warps that poll: a part of its first bundle's stack and a bundle's
-/// side. Of the block beside only where that is in another cluster, which in a plane is where the stack comes from.
-template <Reads reads, class N, class Memory, class Box>
-__device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, const Memory& memory, const Box& box,
-                           unsigned poller, bool is_first)
+/// What the block's trays get through the mailbox, by one of the warps that poll: a part of its first pencil group's
+/// stack and a pencil group's side. Of the block beside only where that is in another cluster, which in a plane is
+/// where the stack comes from.
+template <Stencil reads, class N, class Memory, class Box>
+__device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>& block, const Memory& memory,
+                                   const Box& box, unsigned poller, bool is_first)
 {
-  using Form = LineForm<reads>;
+  using Form = PencilForm<reads>;
   constexpr unsigned width = Form::stack_width, side = Form::side_width, parts = 2;
   const bool polls_stack = block.has_before && (Form::in_space || is_first);
   const auto of_stack = [&](unsigned part) {
     return GhostFetch<N>(memory.stack(0), Form::stack_delay * width, polls_stack ? block.steps * width : 0,
-                        block.from_before, parts * poller + part, parts * LineWarps<reads, N>::pollers);
+                        block.from_before, parts * poller + part, parts * PencilWarps<reads, N>::pollers);
   };
   if constexpr (Form::in_space) {
-    const bool polls_side = block.has_beside && is_first && poller < block.bundles;
+    const bool polls_side = block.has_beside && is_first && poller < block.pencil_groups;
     const auto of_side = [&](unsigned part) {
       return GhostFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
                           block.from_beside + block.side(poller), part, parts);
@@ -519,27 +538,29 @@ __device__ void fetch_mail(const LinesView& A, const LinesBlock<reads>& block, c
   }
 }
 
-/// owns       a block owns up to A.bundles bundles of lines behind each other, of `columns_of<N>` columns for one chunk
-///            of columns; a lane of a solving warp a line, a moving warp chunks of a bundle
+/// owns       a block owns up to A.pencil groups groups of pencils behind each other, of `columns_of<N>` columns for
+///            one chunk of columns; a lane of a solving warp a line, a moving warp chunks of a pencil group
 /// waits      solving warps for chunks and for numbers of trays; moving warps for chunks that are solved; polling warps
-///            for mail of earlier blocks
-/// publishes  the numbers of last lines in the tray of the bundle that reads them, or by mail, whose places the warps
-///            that poll empty for the next launch. In clusters all but the last block put them into the tray of the
-///            next one, and only the first polls; a block has not ended as long as a number of its tray is missing,
-///            those that nothing reads among them
-/// order      mail and trays are their own flags (relaxed; device, block or cluster); a cluster's blocks meet when
-///            trays are cleared, before anybody puts a number there. Chunks: an mbarrier when page and right-hand sides
-///            are there, one when the solving warp, behind a __syncwarp(), has read it and left its numbers there; the
-///            warp that waits for the latter stores these and fills the slot again
-/// progress   earlier clusters have earlier tickets and wait for nobody later; in a cluster, as in a block, a bundle
-///            waits for the ones before it only, and a chunk is asked for when the one before it in its slot is solved
+///            for values of earlier blocks
+/// publishes  the numbers of last pencils in the tray of the pencil group that reads them, or through the mailbox,
+///            whose places the warps that poll empty for the next launch. In clusters all but the last block put them
+///            into the tray of the next one, and only the first polls; a block has not ended as long as a number of its
+///            tray is missing, those that nothing reads among them
+/// order      mailbox and trays hold values that are their own flags (relaxed; device, block or cluster); a cluster's
+///            blocks meet when trays are cleared, before anybody puts a number there. Chunks: an mbarrier when page and
+///            right-hand sides are there, one when the solving warp, behind a __syncwarp(), has read it and left its
+///            numbers there; the warp that waits for the latter stores these and fills the slot again
+/// progress   earlier clusters have earlier tickets and wait for nobody later; in a cluster, as in a block, a pencil
+///            group waits for the ones before it only, and a chunk is asked for when the one before it in its slot is
+///            solved
 /// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i
 /// source     design notes 10; no publication known
-template <class N, class V, Reads reads, bool scaled, bool inverts, bool many>
-__global__ void __launch_bounds__(32 * LineWarps<reads, N>::all, 1)
-solve_lines(LinesView A, typename SingleReaderMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b, Output<N> x)
+template <class N, class V, Stencil reads, bool scaled, bool inverts, bool many>
+__global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
+    solve_pencils(PencilView A, typename SingleReaderMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,
+                  Output<N> x)
 {
-  using Memory = LinesMemory<N, LinePage<DeviceScalar<V>, reads, scaled>, reads>;
+  using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads>;
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
   const BlockTicket turn = take_ticket(counter, cluster);
@@ -547,30 +568,31 @@ solve_lines(LinesView A, typename SingleReaderMailbox<N>::View mailbox, TicketCo
   ChunkOfBlock chunk;
   if constexpr (many) chunk = take_chunk<N>(A.blocks, &place, &b, &x);
   if (A.order) place = A.order[place];
-  const unsigned clusters = (A.across + cluster - 1) / cluster, beside = place % clusters * cluster + rank;
-  if (beside >= A.across) return cluster_sync(cluster);
-  const LinesBlock<reads> block(A, place / clusters, beside);
-  const SingleReaderMailbox<N> box(mailbox, A.mails * chunk.which);
+  const unsigned clusters = (A.groups_x + cluster - 1) / cluster, group_x = place % clusters * cluster + rank;
+  if (group_x >= A.groups_x) return cluster_sync(cluster);
+  const PencilBlock<reads> block(A, place / clusters, group_x);
+  const SingleReaderMailbox<N> box(mailbox, A.exports * chunk.which);
   const Memory memory(shared, A);
   memory.start(block);
   if (threadIdx.x == 0) set_block_row(block.first_row(A));
   cluster_sync(cluster);
-  using Warps = LineWarps<reads, N>;
+  using Warps = PencilWarps<reads, N>;
   constexpr unsigned movers = Warps::movers;
-  const unsigned helper = Warps::helper(), poller = helper - block.bundles * movers;
-  const bool moves = helper < block.bundles * movers;
-  const unsigned moved = moves ? helper / movers : 0;
-  const MovingLines<N, Memory, reads> moving(A, memory, moved, {beside, block.behind + moved}, helper % movers,
-                                             N(inverts ? 1 : 0));
+  const unsigned helper_warp_index = Warps::helper_warp_index(),
+                 poller = helper_warp_index - block.pencil_groups * movers;
+  const bool moves = helper_warp_index < block.pencil_groups * movers;
+  const unsigned moved = moves ? helper_warp_index / movers : 0;
+  const PencilTransferWarp<N, Memory, reads> moving(A, memory, moved, {group_x, block.group_z + moved},
+                                                    helper_warp_index % movers, N(inverts ? 1 : 0));
   if (moves) moving.begin();
   wait_for_primary_launch();
   trigger_dependent_launch();
-  const bool hands_on = rank + 1 < cluster, polls = helper != Warps::none && poller < Warps::pollers;
-  if (threadIdx.x / 32 < block.bundles) {
-    solve_bundle<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
+  const bool hands_on = rank + 1 < cluster, polls = helper_warp_index != Warps::none && poller < Warps::pollers;
+  if (threadIdx.x / 32 < block.pencil_groups) {
+    solve_pencil_group<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
     if (rank > 0) memory.await_unread(threadIdx.x / 32);
   } else if (moves) moving.run(b, x);
-  else if (polls) fetch_mail<reads, N>(A, block, memory, box, poller, rank == 0);
+  else if (polls) fetch_from_mailbox<reads, N>(A, block, memory, box, poller, rank == 0);
   linger_for_cluster(cluster);
 }
 

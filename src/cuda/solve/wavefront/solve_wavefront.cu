@@ -1,5 +1,5 @@
-/// Strategy `courier` by lines: grids of which each row reads just its earlier neighbours, in a plane or in space
-/// (core/plan/line_grid.hpp, cuda/solve/wavefront/kernel.cuh).
+/// Strategy `courier` by pencils: grids of which each row reads just its earlier neighbours, in a plane or in space
+/// (core/plan/pencil_grid.hpp, cuda/solve/wavefront/kernel.cuh).
 
 #include <algorithm>
 #include <memory>
@@ -24,23 +24,23 @@ namespace {
 struct GridCell {
   std::int64_t cell, line, plane;
 
-  template <Reads reads> __device__ bool has(const LineGrid& grid, int j) const
+  template <Stencil reads> __device__ bool has(const PencilGrid& grid, int j) const
   {
-    const Neighbour n = LineForm<reads>::neighbour(j);
+    const Neighbour n = PencilForm<reads>::neighbour(j);
     if (n.cell > 0 && n.line > 0 && !grid.has_south_west) return false;
     return cell >= n.cell && cell - n.cell < grid.line && line >= n.line && plane >= n.plane;
   }
 };
 
-template <Reads reads> __device__ std::int64_t distance(const LineGrid& grid, int j)
+template <Stencil reads> __device__ std::int64_t distance(const PencilGrid& grid, int j)
 {
-  const Neighbour n = LineForm<reads>::neighbour(j);
+  const Neighbour n = PencilForm<reads>::neighbour(j);
   return n.cell + grid.line * (n.line + grid.lines * n.plane);
 }
 
 /// Raises `other` where a row reads somebody else than its neighbours; a thread a row.
-template <class I, Reads reads>
-__global__ void compare_with_lines(LineGrid grid, DevicePattern<I> T, unsigned* other)
+template <class I, Stencil reads>
+__global__ void compare_with_pencils(PencilGrid grid, DevicePattern<I> T, unsigned* other)
 {
   const auto serial = static_cast<std::int64_t>(blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x);
   if (serial >= T.n) return;
@@ -49,7 +49,7 @@ __global__ void compare_with_lines(LineGrid grid, DevicePattern<I> T, unsigned* 
   const I begin = T.row_begin[row], end = T.row_begin[row + 1];
   I k = 0;
   bool same = true;
-  for (int j = 0; j < LineForm<reads>::entries; ++j) {
+  for (int j = 0; j < PencilForm<reads>::entries; ++j) {
     if (!at.has<reads>(grid, j)) continue;
     if (k == end - begin) return set_flag_once(other);
     const std::int64_t away = distance<reads>(grid, j);
@@ -60,20 +60,20 @@ __global__ void compare_with_lines(LineGrid grid, DevicePattern<I> T, unsigned* 
 }
 
 constexpr int filling_threads = 256;
-static_assert(filling_threads == chunk_steps * bundle_lines);
+static_assert(filling_threads == chunk_steps * pencils_per_group);
 
 /// The page of a chunk by a block; neighbouring threads have neighbouring steps of a line.
 ///   begin  of the triangle's rows among its entries
-template <class T, class V, class I, Reads reads, bool scaled>
+template <class T, class V, class I, Stencil reads, bool scaled>
 __global__ void __launch_bounds__(filling_threads)
-fill_line_pages(LineGrid grid, unsigned across, unsigned chunks, const I* begin, const DeviceScalar<T>* value,
-                const DeviceScalar<T>* inverse_diagonal, LinePage<DeviceScalar<V>, reads, scaled>* page)
+fill_line_pages(PencilGrid grid, unsigned groups_x, unsigned chunks, const I* begin, const DeviceScalar<T>* value,
+                const DeviceScalar<T>* inverse_diagonal, PencilPanel<DeviceScalar<V>, reads, scaled>* page)
 {
-  using Page = LinePage<DeviceScalar<V>, reads, scaled>;
+  using Page = PencilPanel<DeviceScalar<V>, reads, scaled>;
   using N = DeviceScalar<T>;
   const int e = static_cast<int>(threadIdx.x) % chunk_steps, lane = static_cast<int>(threadIdx.x) / chunk_steps;
-  const unsigned bundle = blockIdx.x / chunks, q = blockIdx.x % chunks;
-  const LanePlace line = LineBundle{bundle % across, bundle / across}.lane<reads>(grid, lane);
+  const unsigned pencil_group = blockIdx.x / chunks, q = blockIdx.x % chunks;
+  const PencilLane line = PencilGroup{pencil_group % groups_x, pencil_group / groups_x}.lane<reads>(grid, lane);
   const std::int64_t step = std::int64_t{q} * chunk_steps + e;
   const bool is_cell = line.has_cell(grid, step);
   const GridCell at = {step - line.lag, line.line_of_plane, line.plane};
@@ -81,25 +81,26 @@ fill_line_pages(LineGrid grid, unsigned across, unsigned chunks, const I* begin,
   const N scale = scaled && is_cell ? inverse_diagonal[row] : N(1);
   I k = grid.lower ? begin[row + 1] - 1 : begin[row];
   for (int j = 0; j < Page::entries; ++j) {
-    DeviceScalar<V>& entry = page[blockIdx.x].number[Page::place(j, e * bundle_lines + lane)];
+    DeviceScalar<V>& entry = page[blockIdx.x].number[Page::place(j, e * pencils_per_group + lane)];
     const bool has = is_cell && at.has<reads>(grid, j);
     entry = has ? DeviceScalar<V>(product(value[k], scale)) : DeviceScalar<V>(0);
     if (has) k += grid.lower ? -1 : 1;
   }
-  if (scaled) page[blockIdx.x].number[Page::place(Page::entries, e * bundle_lines + lane)] = DeviceScalar<V>(scale);
+  if (scaled)
+    page[blockIdx.x].number[Page::place(Page::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
 }
 
 /// body(an integral constant) for one of the forms.
-template <class Body> void with_reads(Reads reads, Body body)
+template <class Body> void with_reads(Stencil reads, Body body)
 {
   switch (reads) {
-    case Reads::cross: return body(std::integral_constant<Reads, Reads::cross>());
-    case Reads::corner: return body(std::integral_constant<Reads, Reads::corner>());
-    case Reads::box: return body(std::integral_constant<Reads, Reads::box>());
-    case Reads::space: return body(std::integral_constant<Reads, Reads::space>());
+    case Stencil::star5: return body(std::integral_constant<Stencil, Stencil::star5>());
+    case Stencil::lower7: return body(std::integral_constant<Stencil, Stencil::lower7>());
+    case Stencil::box9: return body(std::integral_constant<Stencil, Stencil::box9>());
+    case Stencil::star7: return body(std::integral_constant<Stencil, Stencil::star7>());
   }
 }
-template <class Body> void with_lines(Reads reads, bool scaled, Body body)
+template <class Body> void with_pencils(Stencil reads, bool scaled, Body body)
 {
   with_reads(reads, [&](auto form) {
     if (scaled) body(form, std::true_type());
@@ -109,71 +110,72 @@ template <class Body> void with_lines(Reads reads, bool scaled, Body body)
 
 constexpr unsigned least_slots = 3, most_slots = 16;
 
-/// Blocks of bundles and their rings, for numbers N of the kernel.
-template <class N, class V, Reads reads, bool scaled> struct LineBlocks {
-  using Warps = LineWarps<reads, N>;
-  unsigned bundles = 0, slots = 0;  ///< of a block, of a ring; none where they have no room
+/// Blocks of pencil groups and their rings, for numbers N of the kernel.
+template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
+  using Warps = PencilWarps<reads, N>;
+  unsigned pencil_groups = 0, slots = 0;  ///< of a block, of a ring; none where they have no room
   std::size_t memory = 0;
 
-  LineBlocks(const BundleCounts& counts, unsigned most_slots)
+  PencilBlocks(const PencilGroupCounts& counts, unsigned most_slots)
   {
-    using Memory = LinesMemory<N, LinePage<DeviceScalar<V>, reads, scaled>, reads>;
+    using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads>;
     const std::size_t most = memory_of_block();
     const auto steps = static_cast<unsigned>(counts.steps);
-    for (unsigned b = Warps::bundles; b > 0 && bundles == 0; --b)
-      if (Memory::bytes(b, steps, least_slots) <= most) bundles = b;
-    if (bundles == 0) return;
-    const auto parts = static_cast<unsigned>((counts.stacked + bundles - 1) / bundles);
-    bundles = (static_cast<unsigned>(counts.stacked) + parts - 1) / parts;
-    for (slots = most_slots; Memory::bytes(bundles, steps, slots) > most;) --slots;
-    memory = Memory::bytes(bundles, steps, slots);
+    for (unsigned b = Warps::pencil_groups; b > 0 && pencil_groups == 0; --b)
+      if (Memory::bytes(b, steps, least_slots) <= most) pencil_groups = b;
+    if (pencil_groups == 0) return;
+    const auto parts = static_cast<unsigned>((counts.groups_z + pencil_groups - 1) / pencil_groups);
+    pencil_groups = (static_cast<unsigned>(counts.groups_z) + parts - 1) / parts;
+    for (slots = most_slots; Memory::bytes(pencil_groups, steps, slots) > most;) --slots;
+    memory = Memory::bytes(pencil_groups, steps, slots);
   }
 };
 
 /// Clusters in the order in which they can begin, each behind those that it waits for: the block beside begins when a
-/// bundle has done a height of steps, the one behind when all bundles of this one have done a depth. Hops are some
-/// steps.
-std::vector<std::uint32_t> clusters_by_begin(unsigned across, unsigned behind, unsigned cluster, unsigned bundles)
+/// pencil group has done a height of steps, the one behind when all pencil groups of this one have done a depth. Hops
+/// are some steps.
+std::vector<std::uint32_t> clusters_by_begin(unsigned groups_x, unsigned group_z, unsigned cluster,
+                                             unsigned pencil_groups)
 {
-  using Form = LineForm<Reads::space>;
+  using Form = PencilForm<Stencil::star7>;
   constexpr unsigned hop = 20, hop_inside = 8;
   const unsigned to_beside = cluster * (Form::height + hop_inside) + hop;
-  const unsigned to_next = bundles * (Form::depth + hop_inside) + hop;
-  std::vector<std::uint32_t> order(std::size_t{across} * behind);
+  const unsigned to_next = pencil_groups * (Form::depth + hop_inside) + hop;
+  std::vector<std::uint32_t> order(std::size_t{groups_x} * group_z);
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::uint32_t>(k);
-  const auto begin = [&](std::uint32_t k) { return k % across * to_beside + k / across * to_next; };
+  const auto begin = [&](std::uint32_t k) { return k % groups_x * to_beside + k / groups_x * to_next; };
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return begin(a) < begin(b); });
   return order;
 }
 
-/// Has solve_lines() a variant that inverts? For rows that update nothing but pivots.
-constexpr bool can_invert_lines(Reads reads, bool scaled)
+/// Has solve_pencils() a variant that inverts? For rows that update nothing but pivots.
+constexpr bool can_invert_lines(Stencil reads, bool scaled)
 {
-  return !scaled && (reads == Reads::cross || reads == Reads::space);
+  return !scaled && (reads == Stencil::star5 || reads == Stencil::star7);
 }
 
-/// Lines with the numbers of the factor.
-template <class T, class I> class LineSolver : public OverlappingSolver<T, I> {
+/// pencils with the numbers of the factor.
+template <class T, class I> class PencilSolver : public OverlappingSolver<T, I> {
   using N = DeviceScalar<T>;
 
 public:
   ///   begin  of the triangle's rows, in device memory
-  LineSolver(const LineGrid& grid, Reads reads, bool unit, const I* begin)
+  PencilSolver(const PencilGrid& grid, Stencil reads, bool unit, const I* begin)
       : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1)
   {
     SYNCFREE_CUDA(cudaMemcpyAsync(begin_.data(), begin, begin_.bytes(), cudaMemcpyDeviceToDevice, nullptr));
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      counts_ = BundleCounts::of<form.value>(grid_);
-      page_ = DeviceArray<unsigned char>(pages() * sizeof(LinePage<N, form.value, scaled.value>));
-      allow_shared_memory(solve_lines<N, T, form.value, scaled.value, false, false>, memory_of_block());
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      counts_ = PencilGroupCounts::of<form.value>(grid_);
+      page_ = DeviceArray<unsigned char>(pages() * sizeof(PencilPanel<N, form.value, scaled.value>));
+      allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, false>, memory_of_block());
       if constexpr (can_invert_lines(form.value, scaled.value))
-        allow_shared_memory(solve_lines<N, T, form.value, scaled.value, true, false>, memory_of_block());
-      const LineBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
+        allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
+      const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
       const LaunchParameters place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
-      const unsigned most = most_blocks_of_cluster(solve_lines<N, T, form.value, scaled.value, false, false>, place);
+      const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>, place);
       one_ = arrange<form.value>(made, most);
     });
-    launches_.emplace(one_.mails, "courier");
+    launches_.emplace(one_.exports, "courier");
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -181,14 +183,14 @@ public:
   bool prepare_columns() override
   {
     if (chunks_ || wide_chunks_) return false;
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      const LineBlocks<ColumnPackOf<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
-      const LineBlocks<N, T, form.value, scaled.value> narrow(counts_, slots_of_many);
-      several_ = wide.bundles > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
-      if (wide.bundles > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.mails, "courier");
-      else chunks_ = std::make_unique<Chunks>(several_.mails, "courier");
-      allow_shared_memory(solve_lines<ColumnPackOf<T>, T, form.value, scaled.value, false, true>, memory_of_block());
-      allow_shared_memory(solve_lines<N, T, form.value, scaled.value, false, true>, memory_of_block());
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      const PencilBlocks<ColumnPackOf<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
+      const PencilBlocks<N, T, form.value, scaled.value> narrow(counts_, slots_of_many);
+      several_ = wide.pencil_groups > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
+      if (wide.pencil_groups > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.exports, "courier");
+      else chunks_ = std::make_unique<Chunks>(several_.exports, "courier");
+      allow_shared_memory(solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>, memory_of_block());
+      allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, true>, memory_of_block());
     });
     return false;
   }
@@ -196,12 +198,12 @@ public:
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      using Page = LinePage<N, form.value, scaled.value>;
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      using Page = PencilPanel<N, form.value, scaled.value>;
       launch(fill_line_pages<T, T, I, form.value, scaled.value>,
-             {static_cast<unsigned>(pages()), filling_threads, 0, stream}, grid_, static_cast<unsigned>(counts_.across),
-             static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(), as_device(value),
-             as_device(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
+             {static_cast<unsigned>(pages()), filling_threads, 0, stream}, grid_,
+             static_cast<unsigned>(counts_.groups_x), static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(),
+             as_device(value), as_device(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -210,18 +212,19 @@ public:
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     refresh(c, nullptr, stream);
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       if constexpr (can_invert_lines(form.value, scaled.value))
-        launch_one(solve_lines<N, T, form.value, scaled.value, true, false>, b, y, stream, false);
+        launch_one(solve_pencils<N, T, form.value, scaled.value, true, false>, b, y, stream, false);
     });
   }
 
   std::string describe() const override
   {
-    const std::string of = "bundles of " + std::string(reads_ == Reads::space ? "8 x 4" : "32") + " lines";
-    const std::int64_t bundles = one_.bundles, rows = (counts_.stacked + bundles - 1) / bundles;
-    const std::string blocks = bundles > 1 ? " blocks of " + std::to_string(bundles) + " " : " ";
-    return std::to_string(counts_.across * rows) + blocks + of + in_clusters(one_.cluster);
+    const std::string of = "bundles of " + std::string(reads_ == Stencil::star7 ? "8 x 4" : "32") + " lines";
+    const std::int64_t pencil_groups = one_.pencil_groups,
+                       rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
+    const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
+    return std::to_string(counts_.groups_x * rows) + blocks + of + in_clusters(one_.cluster);
   }
 
   std::size_t plan_bytes() const override
@@ -235,43 +238,45 @@ private:
   using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
   using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
-  /// How a kernel's blocks have the bundles.
+  /// How a kernel's blocks have the pencil groups.
   struct Arrangement {
-    unsigned bundles = 0, slots = 0, blocks = 0, threads = 0, cluster = 1;
-    std::size_t memory = 0, mails = 0;
+    unsigned pencil_groups = 0, slots = 0, blocks = 0, threads = 0, cluster = 1;
+    std::size_t memory = 0, exports = 0;
     DeviceArray<std::uint32_t> order;
   };
   ///   most  blocks of a cluster
-  template <Reads reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
+  template <Stencil reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
   {
     Arrangement a;
-    const auto across = static_cast<unsigned>(counts_.across), clusters = (across + most - 1) / most;
-    const auto behind = (static_cast<unsigned>(counts_.stacked) + made.bundles - 1) / made.bundles;
-    a.bundles = made.bundles, a.slots = made.slots, a.memory = made.memory, a.threads = 32 * Blocks::Warps::all;
-    a.cluster = (across + clusters - 1) / clusters;
-    a.blocks = clusters * a.cluster * behind;
-    a.mails = std::size_t{across} * behind *
-              LineForm<reads>::numbers_sent(static_cast<std::size_t>(counts_.steps), made.bundles);
-    if (behind > 1) a.order = DeviceArray<std::uint32_t>(clusters_by_begin(clusters, behind, a.cluster, made.bundles));
+    const auto groups_x = static_cast<unsigned>(counts_.groups_x), clusters = (groups_x + most - 1) / most;
+    const auto group_z = (static_cast<unsigned>(counts_.groups_z) + made.pencil_groups - 1) / made.pencil_groups;
+    a.pencil_groups = made.pencil_groups, a.slots = made.slots, a.memory = made.memory,
+    a.threads = 32 * Blocks::Warps::all;
+    a.cluster = (groups_x + clusters - 1) / clusters;
+    a.blocks = clusters * a.cluster * group_z;
+    a.exports = std::size_t{groups_x} * group_z *
+              PencilForm<reads>::numbers_sent(static_cast<std::size_t>(counts_.steps), made.pencil_groups);
+    if (group_z > 1)
+      a.order = DeviceArray<std::uint32_t>(clusters_by_begin(clusters, group_z, a.cluster, made.pencil_groups));
     return a;
   }
 
   std::size_t pages() const
   {
-    return static_cast<std::size_t>(counts_.bundles()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
+    return static_cast<std::size_t>(counts_.pencil_groups()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
   }
 
   void run(const T* b, T* x, bool, cudaStream_t stream, bool overlaps) override
   {
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      launch_one(solve_lines<N, T, form.value, scaled.value, false, false>, b, x, stream, overlaps);
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      launch_one(solve_pencils<N, T, form.value, scaled.value, false, false>, b, x, stream, overlaps);
     });
   }
   void run_columns(const DeviceColumns<T>& v, bool, cudaStream_t stream, bool overlaps) override
   {
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      const auto wide = solve_lines<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
-      const auto narrow = solve_lines<N, T, form.value, scaled.value, false, true>;
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      const auto wide = solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
+      const auto narrow = solve_pencils<N, T, form.value, scaled.value, false, true>;
       if (wide_chunks_) run_chunks<ColumnPackOf<T>>(wide, *wide_chunks_, v, stream, overlaps);
       else run_chunks<N>(narrow, *chunks_, v, stream, overlaps);
     });
@@ -286,8 +291,8 @@ private:
   }
   void arrange_alone()
   {
-    with_lines(reads_, scaled_, [&](auto form, auto scaled) {
-      alone_ = arrange<form.value>(LineBlocks<N, T, form.value, scaled.value>(counts_, most_slots), 1);
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      alone_ = arrange<form.value>(PencilBlocks<N, T, form.value, scaled.value>(counts_, most_slots), 1);
     });
   }
   template <class K, class Kernel, class Launches>
@@ -304,17 +309,25 @@ private:
                          TicketCounter* counter, const In& b, const Out& x, cudaStream_t stream,
                          bool overlaps) const
   {
-    const LinesView view = {grid_, a.order.empty() ? nullptr : a.order.data(), page_.data(),
-                            static_cast<unsigned>(counts_.across), static_cast<unsigned>(counts_.stacked), a.bundles,
-                            a.blocks, static_cast<unsigned>(counts_.steps), a.slots, a.cluster, a.mails};
+    const PencilView view = {grid_,
+                             a.order.empty() ? nullptr : a.order.data(),
+                             page_.data(),
+                             static_cast<unsigned>(counts_.groups_x),
+                             static_cast<unsigned>(counts_.groups_z),
+                             a.pencil_groups,
+                             a.blocks,
+                             static_cast<unsigned>(counts_.steps),
+                             a.slots,
+                             a.cluster,
+                             a.exports};
     const LaunchParameters place = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
     return cuda::try_launch(kernel, place, view, mailbox, counter, b, x);
   }
 
-  LineGrid grid_;
-  Reads reads_;
+  PencilGrid grid_;
+  Stencil reads_;
   bool scaled_;
-  BundleCounts counts_ = {};
+  PencilGroupCounts counts_ = {};
   DeviceArray<I> begin_;
   DeviceArray<unsigned char> page_;
   Arrangement one_, several_, alone_;  ///< alone: as one, without clusters, once these have been refused
@@ -323,79 +336,80 @@ private:
   std::unique_ptr<WideChunks> wide_chunks_;
 };
 
-template <class T, class V> constexpr bool may_have_lines = std::is_floating_point_v<T> && std::is_same_v<T, V>;
+template <class T, class V> constexpr bool may_have_pencils = std::is_floating_point_v<T> && std::is_same_v<T, V>;
 
-/// Is there, and is what is padded for it no waste? In space lines gain less over tiles than in a plane.
-template <class T> bool have_room(const LineGrid& grid, Reads reads, bool scaled)
+/// Is there, and is what is padded for it no waste? In space pencils gain less over tiles than in a plane.
+template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool scaled)
 {
   constexpr std::int64_t most_steps = 1 << 15, most_rows = 0x7fffffff;
   bool room = false;
-  with_lines(reads, scaled, [&](auto form, auto is_scaled) {
-    const BundleCounts counts = BundleCounts::of<form.value>(grid);
+  with_pencils(reads, scaled, [&](auto form, auto is_scaled) {
+    const PencilGroupCounts counts = PencilGroupCounts::of<form.value>(grid);
     const std::int64_t rows = grid.rows();
-    constexpr double most_padding = LineForm<form.value>::in_space ? 2 : 3;
+    constexpr double most_padding = PencilForm<form.value>::in_space ? 2 : 3;
     if (counts.steps > most_steps || rows > most_rows) return;
     if (counts.cells() > most_padding * static_cast<double>(rows)) return;
-    room = LineBlocks<DeviceScalar<T>, T, form.value, is_scaled.value>(counts, most_slots).bundles > 0;
+    room = PencilBlocks<DeviceScalar<T>, T, form.value, is_scaled.value>(counts, most_slots).pencil_groups > 0;
   });
   return room;
 }
 
-/// By the model: begin and end, steps, from bundle to bundle, and in space rows.
-double time_of(const LineGrid& grid, Reads reads)
+/// By the model: begin and end, steps, from pencil group to pencil group, and in space rows.
+double time_of(const PencilGrid& grid, Stencil reads)
 {
   constexpr const DeviceModel& model = device_model;
   double time = 0;
   with_reads(reads, [&](auto form) {
-    using Form = LineForm<form.value>;
-    const BundleCounts counts = BundleCounts::of<form.value>(grid);
-    const auto across = static_cast<double>(counts.across - 1), stacked = static_cast<double>(counts.stacked - 1);
-    const double steps = static_cast<double>(counts.steps) + across * Form::skew * Form::height + stacked * Form::depth;
-    time = Form::in_space ? model.space_begin + model.space_step * steps + model.space_hop * (across + stacked) +
+    using Form = PencilForm<form.value>;
+    const PencilGroupCounts counts = PencilGroupCounts::of<form.value>(grid);
+    const auto groups_x = static_cast<double>(counts.groups_x - 1), groups_z = static_cast<double>(counts.groups_z - 1);
+    const double steps =
+        static_cast<double>(counts.steps) + groups_x * Form::skew * Form::height + groups_z * Form::depth;
+    time = Form::in_space ? model.space_begin + model.space_step * steps + model.space_hop * (groups_x + groups_z) +
                               model.space_row * static_cast<double>(grid.rows())
-                          : model.plane_begin + model.plane_step * steps + model.plane_hop * across;
+                          : model.plane_begin + model.plane_step * steps + model.plane_hop * groups_x;
   });
   return time;
 }
 
-template <class I> bool has_lines(const DeviceTriangle<I>& triangle, const LineGrid& grid, Reads reads)
+template <class I> bool has_pencils(const DeviceTriangle<I>& triangle, const PencilGrid& grid, Stencil reads)
 {
   const Flag other;
   with_reads(reads, [&](auto form) {
-    launch(compare_with_lines<I, form.value>, {blocks_for(static_cast<std::size_t>(triangle.n()), 256), 256}, grid,
+    launch(compare_with_pencils<I, form.value>, {blocks_for(static_cast<std::size_t>(triangle.n()), 256), 256}, grid,
            triangle.on_device, other.data());
   });
   return !other.is_raised();
 }
 
 /// What rows may read, by the longest.
-std::vector<Reads> forms_of(std::int64_t longest, bool in_space)
+std::vector<Stencil> forms_of(std::int64_t longest, bool in_space)
 {
-  if (in_space) return longest == 3 ? std::vector<Reads>{Reads::space} : std::vector<Reads>{};
-  if (longest == 2) return {Reads::cross};
-  if (longest == 3) return {Reads::corner, Reads::box};
-  return longest == 4 ? std::vector<Reads>{Reads::box} : std::vector<Reads>{};
+  if (in_space) return longest == 3 ? std::vector<Stencil>{Stencil::star7} : std::vector<Stencil>{};
+  if (longest == 2) return {Stencil::star5};
+  if (longest == 3) return {Stencil::lower7, Stencil::box9};
+  return longest == 4 ? std::vector<Stencil>{Stencil::box9} : std::vector<Stencil>{};
 }
 
-std::int64_t levels_of(const LineGrid& grid, Reads reads)
+std::int64_t levels_of(const PencilGrid& grid, Stencil reads)
 {
   std::int64_t levels = 0;
   with_reads(reads, [&](auto form) { levels = grid.levels<form.value>(); });
   return levels;
 }
 
-/// The grids that it may be, with what rows read there. Lines are as long as they seem to be or by a cell longer, which
-/// a neighbour on one corner leaves open.
+/// The grids that it may be, with what rows read there. pencils are as long as they seem to be or by a cell longer,
+/// which a neighbour on one corner leaves open.
 template <class T, class I>
-std::vector<std::pair<LineGrid, Reads>> grids_like(const Grid<I>& guess, I rows, std::int64_t longest, bool lower,
+std::vector<std::pair<PencilGrid, Stencil>> grids_like(const Grid<I>& guess, I rows, std::int64_t longest, bool lower,
                                                    bool scaled)
 {
-  std::vector<std::pair<LineGrid, Reads>> all;
+  std::vector<std::pair<PencilGrid, Stencil>> all;
   const bool in_space = guess.planes > 1;
-  for (const Reads reads : forms_of(longest, in_space))
+  for (const Stencil reads : forms_of(longest, in_space))
     for (std::int64_t line = guess.line; line <= (in_space ? guess.line : guess.line + 1); ++line) {
-      LineGrid grid = {line, in_space ? std::int64_t{guess.lines} : rows / line, guess.planes, lower};
-      grid.has_south_west = reads != Reads::box || longest == 4;
+      PencilGrid grid = {line, in_space ? std::int64_t{guess.lines} : rows / line, guess.planes, lower};
+      grid.has_south_west = reads != Stencil::box9 || longest == 4;
       if (rows % line == 0 && grid.rows() == rows && have_room<T>(grid, reads, scaled)) all.push_back({grid, reads});
     }
   return all;
@@ -404,9 +418,9 @@ std::vector<std::pair<LineGrid, Reads>> grids_like(const Grid<I>& guess, I rows,
 }  // namespace
 
 template <class T, class V, class I>
-double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels)
+double time_of_pencils(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels)
 {
-  if constexpr (may_have_lines<T, V>) {
+  if constexpr (may_have_pencils<T, V>) {
     if (grid.lines <= 1) return 0;
     for (const auto& [lines, reads] : grids_like<T>(grid, rows, longest, true, true))
       if (levels == 0 || levels == levels_of(lines, reads)) return time_of(lines, reads);
@@ -415,22 +429,22 @@ double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, 
 }
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& triangle)
 {
-  if constexpr (may_have_lines<T, V>) {
+  if constexpr (may_have_pencils<T, V>) {
     if (!triangle.on_device.row_begin || triangle.source || triangle.grid.lines <= 1) return nullptr;
     for (const auto& [grid, reads] :
          grids_like<T>(triangle.grid, triangle.n(), triangle.longest(), triangle.lower, !triangle.unit)) {
-      if (!has_lines(triangle, grid, reads)) continue;
-      return std::make_unique<LineSolver<T, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
+      if (!has_pencils(triangle, grid, reads)) continue;
+      return std::make_unique<PencilSolver<T, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
     }
   }
   return nullptr;
 }
 
 #define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines<T, V, I>(const DeviceTriangle<I>&); \
-  template double time_of_courier_lines<T, V, I>(const Grid<I>&, I, std::int64_t, std::int64_t);
+  template std::unique_ptr<DeviceSolver<T, I>> make_wavefront<T, V, I>(const DeviceTriangle<I>&); \
+  template double time_of_pencils<T, V, I>(const Grid<I>&, I, std::int64_t, std::int64_t);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree::cuda

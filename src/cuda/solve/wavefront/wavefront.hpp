@@ -1,6 +1,6 @@
 #pragma once
 
-/// What others ask of strategy `courier` by lines.
+/// What others ask of strategy `courier` by pencils.
 
 #include <memory>
 
@@ -9,16 +9,16 @@
 
 namespace syncfree::cuda {
 
-/// Microseconds on an H100 that a triangle whose grid that seems to be takes by lines, with numbers T stored in V; 0
+/// Microseconds on an H100 that a triangle whose grid that seems to be takes by pencils, with numbers T stored in V; 0
 /// where it would have none.
 ///   longest  entries in a row at most
 ///   levels   of the triangle, 0: not known; there are fewer where neighbours are missing
 template <class T, class V, class I>
-double time_of_courier_lines(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
+double time_of_pencils(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
 
-/// Nothing where it is no grid whose rows read just their earlier neighbours (core/plan/line_grid.hpp), or lines have
-/// no room. Throws Failure, out_of_memory among others, and std::bad_alloc.
+/// Nothing where it is no grid whose rows read just their earlier neighbours (core/plan/pencil_grid.hpp), or pencils
+/// have no room. Throws Failure, out_of_memory among others, and std::bad_alloc.
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_courier_of_lines(const DeviceTriangle<I>& triangle);
+std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& triangle);
 
 }  // namespace syncfree::cuda

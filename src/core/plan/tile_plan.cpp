@@ -1,6 +1,6 @@
-/// What courier_plan.hpp declares.
+/// What tile_plan.hpp declares.
 
-#include "courier_plan.hpp"
+#include "tile_plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 #include <new>
 #include <utility>
 
-#include "core/schedule/row_reach.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
-#include "courier_cut.hpp"
+#include "tile_cut.hpp"
 #include "ghost_table.hpp"
 #include "star_plan.hpp"
 #include "syncfree/ready.hpp"
@@ -29,8 +29,8 @@ template <class I> struct Part {
 template <class I> class Planner {
 public:
   ///   longest  entries in a row at most
-  Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, I longest, const CourierRule& rule,
-          CourierPlan<I>* plan)
+  Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, I longest, const TileRule& rule,
+          TilePlan<I>* plan)
       : T_(T), lower_(lower), levels_(levels), longest_(longest), rule_(rule), plan_(*plan), depth_(T.n),
         size_(size_of_ghosts(longest, rule)), wanted_(T.n), mail_(T.n)
   {
@@ -45,15 +45,15 @@ public:
   void run()
   {
     find_depth();
-    plan_.near = ghost_near[size_];
+    plan_.row_capacity = ghost_near[size_];
     cut_rows();
     part_.resize(plan_.block.size());
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
-    if (overlaid_) find_overlay();
+    if (overlaid_) find_alias_shift();
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
-    plan_.warps = std::min(plan_.warps, rule_.most_warps_of(plan_.near));
+    plan_.warps = std::min(plan_.warps, rule_.most_warps_of(plan_.row_capacity));
     plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
-    plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * courier_fields);
+    plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * fields_per_unit);
     for_blocks([this](std::size_t t) {
       make_steps(plan_.block[t], &part_[t]);
       choose_near_entries(t);
@@ -68,7 +68,7 @@ public:
 private:
   template <class Body> void for_blocks(Body body) const { for_parts(rule_.threads, plan_.block.size(), body); }
 
-  std::int64_t first(const RowBlock& block) const { return block.first_page * courier_page; }
+  std::int64_t first(const Tile& block) const { return block.first_page * panel_rows; }
 
   void find_depth()
   {
@@ -85,14 +85,14 @@ private:
     in.grid.line = T_.n;
     if (rule_.tiles && rule_.rows == 0) in.grid = find_grid(T_, lower_);
     measure_levels([this](std::int64_t row) { return depth_[row]; }, T_.n, lower_, &in.grid);
-    CourierCut<I> made = cut(in, size_, rule_);
+    TileCut<I> made = cut(in, size_, rule_);
     tiling_ = std::move(made.tiling);
     has_tiles_ = made.has_tiles;
-    overlaid_ = made.overlaid;
-    plan_.row = Array<I>(static_cast<std::size_t>(take_blocks(tiling_, &plan_)) * courier_page);
+    overlaid_ = made.aliased;
+    plan_.row = Array<I>(static_cast<std::size_t>(take_blocks(tiling_, &plan_)) * panel_rows);
   }
 
-  template <class Body> void for_runs(const RowBlock& block, Body body) const
+  template <class Body> void for_runs(const Tile& block, Body body) const
   {
     for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
   }
@@ -107,16 +107,16 @@ private:
       ghosts += plan_.block[t].ghosts;
     }
     plan_.ghost_place.resize(static_cast<std::size_t>(ghosts));
-    if (plan_.numbers() > (overlaid_ ? rule_.overlay_slots : rule_.ghost_slots[size_])) suits_ = false;
+    if (plan_.numbers() > (overlaid_ ? rule_.alias_slots : rule_.ghost_slots[size_])) suits_ = false;
     if (overlaid_ && !is_chain_.load(unordered)) suits_ = false;
   }
 
   /// The least distance with which a ghost's slot is taken behind the levels of all rows that read it.
-  void find_overlay()
+  void find_alias_shift()
   {
     plan_.position = Array<std::uint16_t>(T_.n);
     std::uint32_t most = 0;
-    for (const RowBlock& block : plan_.block) {
+    for (const Tile& block : plan_.block) {
       most = std::max(most, block.rows);
       for (std::uint32_t p = 0; p < block.rows; ++p)
         plan_.position[plan_.row[first(block) + p]] = static_cast<std::uint16_t>(p);
@@ -126,11 +126,11 @@ private:
       std::uint32_t own = distance_in(t), seen = distance.load(unordered);
       while (seen < own && !distance.compare_exchange_weak(seen, own, unordered)) {}
     });
-    plan_.lay_over(distance.load(unordered), most);
+    plan_.set_alias_shift(distance.load(unordered), most);
   }
   std::uint32_t distance_in(std::size_t t) const
   {
-    const RowBlock& block = plan_.block[t];
+    const Tile& block = plan_.block[t];
     const I* row = plan_.row.data() + first(block);
     std::int64_t most = 1;
     for (std::uint32_t end = block.rows, p = end; p-- > 0;) {
@@ -143,10 +143,10 @@ private:
   }
 
   /// By level, those of one level in the order of the runs.
-  void sort_rows(const RowBlock& block)
+  void sort_rows(const Tile& block)
   {
     std::vector<I> own;
-    for_runs(block, [&](const RowRun& run) {
+    for_runs(block, [&](const RowSegment& run) {
       for (std::uint32_t k = 0; k < run.rows; ++k) own.push_back(static_cast<I>(run.first_row + k));
     });
     I least = depth_[own[0]], most = least;
@@ -159,14 +159,14 @@ private:
     for (std::size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];
     I* row = plan_.row.data() + first(block);
     for (const I r : own) row[next[depth_[r] - least]++] = r;
-    std::fill(row + block.rows, row + block.pages * courier_page, I(-1));
+    std::fill(row + block.rows, row + block.pages * panel_rows, I(-1));
   }
 
   int choose_warps() const
   {
     std::vector<std::uint32_t> levels(plan_.block.size(), 1), widest(plan_.block.size(), 0);
     for_blocks([&](std::size_t t) {
-      const RowBlock& block = plan_.block[t];
+      const Tile& block = plan_.block[t];
       const I* row = plan_.row.data() + first(block);
       std::uint32_t begin = 0;
       for (std::uint32_t p = 1; p <= block.rows; ++p) {
@@ -180,7 +180,7 @@ private:
     return warps_for(plan_.block, levels, all, rule_.most_warps, rule_.rows_a_warp);
   }
 
-  void make_steps(RowBlock& block, Part<I>* part)
+  void make_steps(Tile& block, Part<I>* part)
   {
     const I* row = plan_.row.data() + first(block);
     const std::uint32_t most = static_cast<std::uint32_t>(rule_.rows_a_warp * plan_.warps);
@@ -191,7 +191,7 @@ private:
       begin = p;
     }
     block.steps = static_cast<std::uint32_t>(part->step_end.size());
-    for (std::size_t s = 0; s < courier_groups; ++s) block.width[s] = width_of(part->step_end, s);
+    for (std::size_t s = 0; s < compute_groups; ++s) block.width[s] = width_of(part->step_end, s);
   }
 
   /// An entry, the level of its column, and where the block finds its number.
@@ -201,18 +201,18 @@ private:
   };
   using NearEntries = std::array<NearEntry, ghost_near[ghost_sizes - 1]>;
 
-  /// Of each position all entries, the latest one last. Rows that other blocks read have to send mail.
+  /// Of each position all entries, the latest one last. Rows that other blocks read have to be exported.
   void choose_near_entries(std::size_t t)
   {
-    const RowBlock& block = plan_.block[t];
+    const Tile& block = plan_.block[t];
     bool in_order = true, next_only = true;
-    for (std::int64_t at = first(block); at < first(block) + block.pages * courier_page; ++at) {
+    for (std::int64_t at = first(block); at < first(block) + block.pages * panel_rows; ++at) {
       const I row = plan_.row[at];
-      NearEntries near;
+      NearEntries row_capacity;
       int count = 0;
       for (I k = row < 0 ? 0 : T_.row_begin[row]; k < (row < 0 ? 0 : T_.row_begin[row + 1]); ++k) {
         const I column = T_.column[k];
-        const RowPlace place = tiling_.place_of(column);
+        const RowLocation place = tiling_.place_of(column);
         const bool is_own = place.tile == t;
         NearEntry entry = {k, depth_[column], overlaid_ ? plan_.position[column] : place.slot};
         if (!is_own) {
@@ -220,65 +220,66 @@ private:
           entry.slot = plan_.first_ghost_slot() + (overlaid_ ? plan_.position[column] : number);
           wanted_[column].store(1, unordered);
         }
-        insert(&near, &count, entry);
+        insert(&row_capacity, &count, entry);
         in_order = in_order && place.tile <= t;
         next_only = next_only && (is_own || place.tile + 1 == t);
       }
-      write_near(block, at, near, count);
+      write_near(block, at, row_capacity, count);
     }
     if (!in_order) suits_.store(false, unordered);
     if (!next_only) is_chain_.store(false, unordered);
   }
 
   /// By level.
-  static void insert(NearEntries* near, int* count, const NearEntry& entry)
+  static void insert(NearEntries* row_capacity, int* count, const NearEntry& entry)
   {
     int j = (*count)++;
-    for (; j > 0 && (*near)[j - 1].depth > entry.depth; --j) (*near)[j] = (*near)[j - 1];
-    (*near)[j] = entry;
+    for (; j > 0 && (*row_capacity)[j - 1].depth > entry.depth; --j) (*row_capacity)[j] = (*row_capacity)[j - 1];
+    (*row_capacity)[j] = entry;
   }
 
-  std::uint32_t own_field(const RowBlock& block, I row) const
+  std::uint32_t own_field(const Tile& block, I row) const
   {
     if (overlaid_) return row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row);
     return row < 0 ? plan_.zero_slot() : tiling_.place_of(row).slot;
   }
 
-  void write_near(const RowBlock& block, std::int64_t at, const NearEntries& near, int count)
+  void write_near(const Tile& block, std::int64_t at, const NearEntries& row_capacity, int count)
   {
     std::array<std::uint16_t, 32> field = {};
     field[0] = static_cast<std::uint16_t>(own_field(block, plan_.row[at]));
-    for (int j = 0; j < plan_.near; ++j)
-      field[j + 1] = static_cast<std::uint16_t>(j < count ? near[j].slot : plan_.zero_slot());
+    for (int j = 0; j < plan_.row_capacity; ++j)
+      field[j + 1] = static_cast<std::uint16_t>(j < count ? row_capacity[j].slot : plan_.zero_slot());
     for (int u = 0; u < plan_.units(); ++u)
-      std::copy_n(&field[u * courier_fields], courier_fields, &plan_.index[plan_.field_place(at, u * courier_fields)]);
+      std::copy_n(&field[u * fields_per_unit], fields_per_unit,
+                  &plan_.index[plan_.field_place(at, u * fields_per_unit)]);
     for (int j = 0; j < 2 * plan_.pairs(); ++j)
-      plan_.source[plan_.near_place(at, j)] = j < count ? near[j].entry : I(-1);
+      plan_.source[plan_.near_place(at, j)] = j < count ? row_capacity[j].entry : I(-1);
   }
 
   void number_mail()
   {
     for_blocks([this](std::size_t t) {
-      RowBlock& block = plan_.block[t];
+      Tile& block = plan_.block[t];
       for (std::int64_t at = first(block); at < first(block) + block.rows; ++at)
-        block.mails += overlaid_ || wanted_[plan_.row[at]].load(unordered);
+        block.exports += overlaid_ || wanted_[plan_.row[at]].load(unordered);
     });
-    for (RowBlock& block : plan_.block) {
-      block.first_mail = plan_.mails;
-      plan_.mails += block.mails;
+    for (Tile& block : plan_.block) {
+      block.first_exported = plan_.exports;
+      plan_.exports += block.exports;
     }
     plan_.is_chain = plan_.block.size() > 1 && is_chain_.load(unordered);
     for_blocks([this](std::size_t t) {
-      const RowBlock& block = plan_.block[t];
-      std::uint32_t place = block.first_mail;
+      const Tile& block = plan_.block[t];
+      std::uint32_t place = block.first_exported;
       for (std::int64_t at = first(block); at < first(block) + block.rows; ++at) {
         const I row = plan_.row[at];
         const bool wanted = wanted_[row].load(unordered);
-        mail_[row] = wanted ? place : courier_no_mail;
+        mail_[row] = wanted ? place : not_exported;
         place += wanted || overlaid_;
       }
       if (!plan_.is_chain || overlaid_ || t + 1 == plan_.block.size()) return;
-      place = block.first_mail;
+      place = block.first_exported;
       for (const I row : part_[t + 1].ghosts.rows()) mail_[row] = place++;
     });
   }
@@ -286,10 +287,10 @@ private:
   /// The fields that choose_near_entries() leaves.
   void write(std::size_t t)
   {
-    const RowBlock& block = plan_.block[t];
+    const Tile& block = plan_.block[t];
     const std::vector<std::uint32_t>& step_end = part_[t].step_end;
     std::size_t step = 0;
-    for (std::uint32_t p = 0; p < block.pages * courier_page; ++p) {
+    for (std::uint32_t p = 0; p < block.pages * panel_rows; ++p) {
       while (step + 1 < step_end.size() && p >= step_end[step]) ++step;
       write_end(block, first(block) + p, step_end, step);
     }
@@ -306,29 +307,29 @@ private:
     return step < step_end.size() ? step_end[step] - (step ? step_end[step - 1] : 0) : 0;
   }
 
-  void write_end(const RowBlock& block, std::int64_t at, const std::vector<std::uint32_t>& step_end, std::size_t step)
+  void write_end(const Tile& block, std::int64_t at, const std::vector<std::uint32_t>& step_end, std::size_t step)
   {
     const I row = plan_.row[at];
-    const std::uint32_t mail = row < 0 ? courier_no_mail : mail_[row];
-    const int last = plan_.units() * courier_fields - 1;
+    const std::uint32_t exported = row < 0 ? not_exported : mail_[row];
+    const int last = plan_.units() * fields_per_unit - 1;
     std::uint32_t begin = 0;
-    for (std::size_t s = step; s < step + courier_groups; ++s) begin += width_of(step_end, s);
-    const std::uint32_t width = width_of(step_end, step + courier_groups);
+    for (std::size_t s = step; s < step + compute_groups; ++s) begin += width_of(step_end, s);
+    const std::uint32_t width = width_of(step_end, step + compute_groups);
     set(at, last - 1, begin | (width ? width - 1 : 0) << 9);
-    set(at, last, mail == courier_no_mail ? courier_no_ghost : mail - block.first_mail);
+    set(at, last, exported == not_exported ? no_ghost : exported - block.first_exported);
   }
 
   /// The parts, one after the other.
   void gather()
   {
     std::int64_t steps = 0;
-    for (RowBlock& block : plan_.block) {
+    for (Tile& block : plan_.block) {
       block.first_step = steps;
       steps += block.steps;
     }
     plan_.step_end.resize(static_cast<std::size_t>(steps));
     for_blocks([&](std::size_t t) {
-      const RowBlock& block = plan_.block[t];
+      const Tile& block = plan_.block[t];
       const Part<I>& part = part_[t];
       std::copy(part.step_end.begin(), part.step_end.end(), plan_.step_end.begin() + block.first_step);
       for (std::uint32_t k = 0; k < block.ghosts; ++k)
@@ -340,8 +341,8 @@ private:
   bool lower_;
   const LevelSets<I>& levels_;
   const I longest_;
-  const CourierRule& rule_;
-  CourierPlan<I>& plan_;
+  const TileRule& rule_;
+  TilePlan<I>& plan_;
   Tiling<I> tiling_;
   Array<I> depth_;
   const int size_;                 ///< of ghost_near
@@ -355,30 +356,30 @@ private:
 }  // namespace
 
 template <class I>
-Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule,
-                         CourierPlan<I>* out)
+Status make_tile_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const TileRule& rule,
+                         TilePlan<I>* out)
 try {
-  if (static_cast<std::uint64_t>(T.n) >= courier_no_mail)
+  if (static_cast<std::uint64_t>(T.n) >= not_exported)
     return failed(Code::no_tiles, "2^32 rows and more");
   /* the best first: tiles, planes over each other, parts of planes, runs */
-  CourierRule now = rule;
+  TileRule now = rule;
   now.threads = worthwhile_threads(T.nnz() + static_cast<std::int64_t>(T.n), rule.threads);
   const I longest = longest_of(T, now.threads);
   if (size_of_ghosts(longest, rule) < 0) return no_tiles_for_rows(longest, rule);
-  CourierPlan<I> by_arithmetic;
+  TilePlan<I> by_arithmetic;
   if (make_star_plan(T, lower, now, &by_arithmetic)) {
     *out = std::move(by_arithmetic);
     return {};
   }
   for (;;) {
-    CourierPlan<I> plan;
+    TilePlan<I> plan;
     Planner<I> planner(T, lower, levels, longest, now, &plan);
     planner.run();
     if (planner.suits()) {
       *out = std::move(plan);
       return {};
     }
-    if (planner.is_overlaid()) now.overlay_slots = 0;
+    if (planner.is_overlaid()) now.alias_slots = 0;
     else if (planner.has_tiles()) now.tiles = false;
     else return no_tiles_for_ghosts(plan.slots, planner.room(), rule);
   }
@@ -387,8 +388,8 @@ try {
 }
 
 #define INSTANTIATE(I)                                                                              \
-  template Status make_courier_plan<I>(PatternView<I>, bool, const LevelSets<I>&, const CourierRule&, \
-                                       CourierPlan<I>*);
+  template Status make_tile_plan<I>(PatternView<I>, bool, const LevelSets<I>&, const TileRule&, \
+                                       TilePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

@@ -1,10 +1,10 @@
-/// `courier`: a plan of row blocks, meant for the device (core/plan/courier_plan.hpp), on one thread. Every machine can
+/// `courier`: a plan of row blocks, meant for the device (core/plan/tile_plan.hpp), on one thread. Every machine can
 /// so test what a plan says.
 
 #include <algorithm>
 #include <new>
 
-#include "core/plan/courier_plan.hpp"
+#include "core/plan/tile_plan.hpp"
 #include "core/support/instantiate.hpp"
 #include "strategies.hpp"
 #include "syncfree/schedule.hpp"
@@ -13,30 +13,30 @@ namespace syncfree {
 namespace {
 
 /// Small blocks, so that small matrices have several, with room for all ghosts that their rows could have.
-CourierRule rule_of_host()
+TileRule rule_of_host()
 {
-  CourierRule rule;
+  TileRule rule;
   rule.most_slots = 300;
   rule.shape = {10, 6, 5};
   for (std::int64_t& slots : rule.ghost_slots) slots = (1 + ghost_near[ghost_sizes - 1]) * rule.most_slots + 1;
-  rule.plane_slots = rule.overlay_slots = 2 * rule.most_slots;
+  rule.plane_slots = rule.alias_slots = 2 * rule.most_slots;
   return rule;
 }
 
-template <class I> CourierPlan<I> plan_blocks(const PatternView<I>& pattern, bool lower)
+template <class I> TilePlan<I> plan_blocks(const PatternView<I>& pattern, bool lower)
 {
   LevelSets<I> levels;
-  CourierPlan<I> plan;
+  TilePlan<I> plan;
   Status status = make_level_sets(pattern, lower, &levels);
-  if (status.ok()) status = make_courier_plan(pattern, lower, levels, rule_of_host(), &plan);
+  if (status.ok()) status = make_tile_plan(pattern, lower, levels, rule_of_host(), &plan);
   if (!status.ok()) throw NoPlan{status};
   return plan;
 }
 
-template <class T, class V, class I> class CourierSolver : public TriangularSolver<T, V, I> {
+template <class T, class V, class I> class TilePlanSolver : public TriangularSolver<T, V, I> {
 public:
-  explicit CourierSolver(TriangleView<V, I> triangle)
-      : triangle_(triangle), plan_(plan_blocks(triangle.pattern, triangle.lower)), mailbox_(plan_.mails)
+  explicit TilePlanSolver(TriangleView<V, I> triangle)
+      : triangle_(triangle), plan_(plan_blocks(triangle.pattern, triangle.lower)), mailbox_(plan_.exports)
   {
     if (plan_.slots > 0) x_.resize(plan_.numbers());
   }
@@ -44,7 +44,7 @@ public:
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading)
-      for (const RowBlock& block : plan_.block)
+      for (const Tile& block : plan_.block)
         conjugate ? solve_block<true>(block, b, x) : solve_block<false>(block, b, x);
   }
 
@@ -65,50 +65,50 @@ private:
     return conjugated ? conjugate(static_cast<T>(v)) : static_cast<T>(v);
   }
 
-  template <bool conjugated> void solve_block(const RowBlock& block, const T* b, T* x)
+  template <bool conjugated> void solve_block(const Tile& block, const T* b, T* x)
   {
-    if (plan_.overlay == 0)
-      for_runs(block, [&](const RowRun& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
+    if (plan_.alias_shift == 0)
+      for_runs(block, [&](const RowSegment& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
     x_[plan_.zero_slot()] = T(0);
     for (std::uint32_t k = 0; k < block.ghosts; ++k)
       x_[plan_.ghost_slot(block, k)] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
-    const std::int64_t first = block.first_page * courier_page;
+    const std::int64_t first = block.first_page * panel_rows;
     std::int64_t begin = first;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
       const std::int64_t end = first + plan_.step_end[block.first_step + s];
       /* all that a step reads was there before it: its rows are done backwards */
       for (std::int64_t p = end; p > begin; --p) {
         const I row = plan_.row[p - 1];
-        T& own = x_[plan_.overlay ? p - 1 - first : plan_.own_slot(p - 1)];
-        own = solve_position<conjugated>(block, p - 1, plan_.overlay ? b[row] : own);
-        if (plan_.overlay) x[row] = own;
+        T& own = x_[plan_.alias_shift ? p - 1 - first : plan_.own_slot(p - 1)];
+        own = solve_position<conjugated>(block, p - 1, plan_.alias_shift ? b[row] : own);
+        if (plan_.alias_shift) x[row] = own;
       }
       begin = end;
     }
-    if (plan_.overlay == 0)
-      for_runs(block, [&](const RowRun& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
+    if (plan_.alias_shift == 0)
+      for_runs(block, [&](const RowSegment& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
   }
 
-  template <class Body> void for_runs(const RowBlock& block, Body body) const
+  template <class Body> void for_runs(const Tile& block, Body body) const
   {
     for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
   }
 
-  template <bool conjugated> T solve_position(const RowBlock& block, std::int64_t position, T x)
+  template <bool conjugated> T solve_position(const Tile& block, std::int64_t position, T x)
   {
-    for (int j = 0; j < plan_.near; ++j) {
+    for (int j = 0; j < plan_.row_capacity; ++j) {
       const I k = plan_.source[plan_.near_place(position, j)];
       if (k >= 0) x -= multiply(stored<conjugated>(triangle_.value[k]), x_[plan_.near_slot(position, j)]);
     }
     if (triangle_.inverse_diagonal)
       x = multiply(x, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
-    const std::uint32_t mail = plan_.mail_of(block, position);
-    if (mail != courier_no_mail) mailbox_[mail] = x;
+    const std::uint32_t exported = plan_.mail_of(block, position);
+    if (exported != not_exported) mailbox_[exported] = x;
     return x;
   }
 
   TriangleView<V, I> triangle_;
-  CourierPlan<I> plan_;
+  TilePlan<I> plan_;
   std::vector<T> x_;        ///< by slot
   std::vector<T> mailbox_;  ///< by place
 };
@@ -116,13 +116,13 @@ private:
 }  // namespace
 
 template <class T, class V, class I>
-std::unique_ptr<TriangularSolver<T, V, I>> make_courier(TriangleView<V, I> triangle, const SolverOptions&)
+std::unique_ptr<TriangularSolver<T, V, I>> make_tiled(TriangleView<V, I> triangle, const SolverOptions&)
 {
-  return std::make_unique<CourierSolver<T, V, I>>(triangle);
+  return std::make_unique<TilePlanSolver<T, V, I>>(triangle);
 }
 
 #define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<TriangularSolver<T, V, I>> make_courier<T, V, I>(TriangleView<V, I>, const SolverOptions&);
+  template std::unique_ptr<TriangularSolver<T, V, I>> make_tiled<T, V, I>(TriangleView<V, I>, const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree

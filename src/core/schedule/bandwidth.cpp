@@ -1,6 +1,6 @@
-/// What row_reach.hpp declares.
+/// What bandwidth.hpp declares.
 
-#include "row_reach.hpp"
+#include "bandwidth.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 /// nobody are left out.
 template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower, std::int64_t sample)
 {
-  std::vector<double> reach;
+  std::vector<double> row_bandwidth;
   const auto look = [&](I row) {
     std::int64_t longest = 0, sum = 0, count = 0;
     const auto distance = [&](I k) { return std::abs(static_cast<std::int64_t>(row) - A.column[k]); };
@@ -24,10 +24,10 @@ template <class I> std::vector<double> find_reaches(const PatternView<I>& A, boo
     for_side(A, lower, row, [&](I k) {
       if (2 * distance(k) >= longest) sum += distance(k), ++count;
     });
-    if (count > 0) reach.push_back(static_cast<double>(sum) / static_cast<double>(count));
+    if (count > 0) row_bandwidth.push_back(static_cast<double>(sum) / static_cast<double>(count));
   };
   for_sample(A.n, look, sample);
-  return reach;
+  return row_bandwidth;
 }
 
 /// The median, 0 of nothing.

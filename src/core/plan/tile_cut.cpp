@@ -1,6 +1,6 @@
-/// What courier_cut.hpp declares.
+/// What tile_cut.hpp declares.
 
-#include "courier_cut.hpp"
+#include "tile_cut.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,42 +18,43 @@ constexpr double nodes_a_step = 4;
 
 /// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
 /// of reaches, or a reach a whole number of blocks.
-template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t most, const CourierRule& rule)
+template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t most, const TileRule& rule)
 {
   const double n = static_cast<double>(T.rows), width = n / static_cast<double>(T.levels);
   const bool is_long = static_cast<double>(T.entries) > long_row * n;
   const double busy = width / (is_long ? long_rows_a_step : rule.of_nodes() ? nodes_a_step : rows_a_step);
   const auto wanted = std::max<std::int64_t>(1, static_cast<std::int64_t>(n / std::max(1.0, busy)));
-  const std::int64_t rows = std::min(most, wanted), reach = T.reach;
-  if (reach == 0) return rows;
-  if (2 * reach <= rows) return rows / reach * reach;
+  const std::int64_t rows = std::min(most, wanted), row_bandwidth = T.row_bandwidth;
+  if (row_bandwidth == 0) return rows;
+  if (2 * row_bandwidth <= rows) return rows / row_bandwidth * row_bandwidth;
   std::int64_t best = 0;
   const auto off = [&](std::int64_t r) {
     return std::abs(std::log(static_cast<double>(r) / static_cast<double>(wanted)));
   };
-  for (std::int64_t parts = 1; parts <= 64 && parts <= reach; ++parts)
-    if (reach % parts == 0 && reach / parts <= most && (best == 0 || off(reach / parts) < off(best)))
-      best = reach / parts;
+  for (std::int64_t parts = 1; parts <= 64 && parts <= row_bandwidth; ++parts)
+    if (row_bandwidth % parts == 0 && row_bandwidth / parts <= most &&
+        (best == 0 || off(row_bandwidth / parts) < off(best)))
+      best = row_bandwidth / parts;
   return best ? best : rows;
 }
 
 /// Beside what a run reads before its first row.
-std::int64_t room_of_run(std::int64_t reach, int size, const CourierRule& rule)
+std::int64_t room_of_run(std::int64_t row_bandwidth, int size, const TileRule& rule)
 {
-  return rule.ghost_slots[size] - 1 - reach - reach / 32 - 64;
+  return rule.ghost_slots[size] - 1 - row_bandwidth - row_bandwidth / 32 - 64;
 }
 
 /// So that ghosts have room, unless they took half of all.
-std::int64_t most_rows_of_run(std::int64_t reach, int size, const CourierRule& rule)
+std::int64_t most_rows_of_run(std::int64_t row_bandwidth, int size, const TileRule& rule)
 {
   const std::int64_t most = std::min(rule.most_slots, rule.ghost_slots[size]);
-  const std::int64_t room = room_of_run(reach, size, rule);
+  const std::int64_t room = room_of_run(row_bandwidth, size, rule);
   return 2 * room < most ? most : std::min(most, room);
 }
 
-template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const CourierRule& rule)
+template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const TileRule& rule)
 {
-  const std::int64_t most = most_rows_of_run(T.reach, size, rule);
+  const std::int64_t most = most_rows_of_run(T.row_bandwidth, size, rule);
   const std::int64_t rows = std::min(most, rule.rows > 0 ? rule.rows : choose_rows(T, most, rule));
   Grid<I> grid = T.grid;
   grid.lines *= grid.planes, grid.planes = 1;
@@ -67,20 +68,20 @@ template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const
 }
 
 /// Whole planes where two beside each other have no room, or leave little for what is streamed. No tiles elsewhere.
-template <class I> CourierCut<I> cut_overlaid(const CutInput<I>& T, int size, const CourierRule& rule)
+template <class I> TileCut<I> cut_overlaid(const CutInput<I>& T, int size, const TileRule& rule)
 {
   const Grid<I>& grid = T.grid;
   const std::int64_t plane = static_cast<std::int64_t>(grid.line) * grid.lines;
-  if (!may_be_overlaid(ghost_near[size])) return {};
+  if (!may_be_aliased(ghost_near[size])) return {};
   if (grid.planes < 2 || rule.rows > 0 || rule.of_nodes()) return {};
-  if (2 * plane <= std::min(rule.plane_slots, rule.ghost_slots[size]) || plane >= rule.overlay_slots) return {};
+  if (2 * plane <= std::min(rule.plane_slots, rule.ghost_slots[size]) || plane >= rule.alias_slots) return {};
   return {{T.rows, T.lower, grid, {grid.line, grid.lines, 1}}, false, true, true};
 }
 
 /// Where a plane and what it reads of the plane before have no room: parts of planes, which read little more than
 /// there is of them. No tiles where that is not so, or no such part has room. Of nodes, which are few and keep more
 /// lanes busy, whole planes, too.
-template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const CourierRule& rule)
+template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const TileRule& rule)
 {
   constexpr std::int64_t most_parts = 8;
   const Grid<I>& grid = T.grid;
@@ -97,14 +98,14 @@ template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const Co
 
 }  // namespace
 
-int size_of_ghosts(std::int64_t longest, const CourierRule& rule)
+int size_of_ghosts(std::int64_t longest, const TileRule& rule)
 {
   int size = 0;
   while (size < ghost_sizes && ghost_near[size] < longest) ++size;
   return size == ghost_sizes || rule.ghost_slots[size] == 0 ? -1 : size;
 }
 
-Status no_tiles_for_rows(std::int64_t longest, const CourierRule& rule)
+Status no_tiles_for_rows(std::int64_t longest, const TileRule& rule)
 {
   constexpr int most = ghost_near[ghost_sizes - 1];
   const std::string rows = rule.of_nodes() ? "a node" : "a row", number = std::to_string(longest);
@@ -113,7 +114,7 @@ Status no_tiles_for_rows(std::int64_t longest, const CourierRule& rule)
                                   std::to_string(most));
 }
 
-Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const CourierRule& rule)
+Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const TileRule& rule)
 {
   const std::string beside = std::to_string(std::max<std::int64_t>(0, slots - 1 - rows));
   return failed(Code::no_tiles, "blocks of " + std::to_string(rows) + (rule.of_nodes() ? " nodes" : " rows") +
@@ -121,7 +122,7 @@ Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const CourierR
                                   " for which shared memory has room beside theirs");
 }
 
-template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, const CourierRule& rule)
+template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const TileRule& rule)
 {
   const Grid<I>& grid = triangle.grid;
   if (grid.star) {
@@ -129,39 +130,39 @@ template <class I> CourierCut<I> cut(const CutInput<I>& triangle, int size, cons
     if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
     if (shape.cells > 0) return {{triangle.rows, triangle.lower, grid, shape}, true};
   }
-  CourierCut<I> planes = cut_overlaid(triangle, size, rule);
-  if (planes.overlaid) return planes;
+  TileCut<I> planes = cut_overlaid(triangle, size, rule);
+  if (planes.aliased) return planes;
   Tiling<I> parts = cut_planes(triangle, size, rule);
   if (parts.count() > 0) return {std::move(parts), false};
   Tiling<I> runs = cut_into_runs(triangle, size, rule);
-  const bool has_room = runs.most_slots() <= room_of_run(triangle.reach, size, rule);
+  const bool has_room = runs.most_slots() <= room_of_run(triangle.row_bandwidth, size, rule);
   return {std::move(runs), false, has_room};
 }
 
-template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, CourierPlan<I>* plan)
+template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>* plan)
 {
   plan->run = tiling.runs();
   plan->slots = tiling.most_slots();
   std::int64_t pages = 0;
   for (std::size_t t = 0; t < tiling.count(); ++t) {
-    RowBlock block;
+    Tile block;
     block.first_run = tiling.runs_begin()[t];
     block.runs = static_cast<std::uint32_t>(tiling.runs_begin()[t + 1] - block.first_run);
     block.first_row = plan->run[block.first_run].first_row;
     for (std::uint32_t r = 0; r < block.runs; ++r) {
-      const RowRun& run = plan->run[block.first_run + r];
+      const RowSegment& run = plan->run[block.first_run + r];
       block.first_row = std::min(block.first_row, run.first_row);
       block.rows += run.rows;
     }
     block.first_page = pages;
-    block.pages = (block.rows + courier_page - 1) / courier_page;
+    block.pages = (block.rows + panel_rows - 1) / panel_rows;
     pages += block.pages;
     plan->block.push_back(block);
   }
   return pages;
 }
 
-int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
+int warps_for(const std::vector<Tile>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
               int most, int rows_a_warp)
 {
   double sum = 0;
@@ -172,8 +173,8 @@ int warps_for(const std::vector<RowBlock>& block, const std::vector<std::uint32_
 }
 
 #define INSTANTIATE(I)                                                                  \
-  template CourierCut<I> cut<I>(const CutInput<I>&, int, const CourierRule&);           \
-  template std::int64_t take_blocks<I>(const Tiling<I>&, CourierPlan<I>*);
+  template TileCut<I> cut<I>(const CutInput<I>&, int, const TileRule&);           \
+  template std::int64_t take_blocks<I>(const Tiling<I>&, TilePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

@@ -7,7 +7,7 @@
 /// not read each other. All numbers that a row reads are in shared memory: those of its own block where they are
 /// computed, and each number of another block in a slot after those of the block's own rows. That copy is called its
 /// ghost, and is fetched once for all rows that read it. A row that another block reads has a place in a mailbox in
-/// memory, its mail. Rows must be short, and the ghosts of each block must have room; else there is no plan.
+/// memory: its exported values. Rows must be short, and the ghosts of each block must have room; else there is no plan.
 /// Planes that have no room beside the plane before them, which they read, are laid over it: numbers stand in the order
 /// of steps, those of ghosts, too, so many slots further that a row's number takes the slot of a ghost that rows of
 /// earlier levels were the last to read.
@@ -28,22 +28,22 @@
 
 namespace syncfree {
 
-constexpr int courier_page = 128;              ///< positions
-constexpr std::uint32_t courier_no_mail = ~0u;      ///< no other block reads the row
-constexpr std::uint16_t courier_no_ghost = 0xffff;  ///< the same
-constexpr int courier_fields = 8;             ///< of a unit: 16 bytes that are read at once
+constexpr int panel_rows = 128;              ///< positions
+constexpr std::uint32_t not_exported = ~0u;      ///< no other block reads the row
+constexpr std::uint16_t no_ghost = 0xffff;  ///< the same
+constexpr int fields_per_unit = 8;             ///< of a unit: 16 bytes that are read at once
 
 /// Groups of warps that take a step each in turn.
-constexpr int courier_groups = 3;
+constexpr int compute_groups = 3;
 /// Entries of a row at most, in three sizes: pages hold them and the scale in pairs.
 constexpr int ghost_sizes = 3;
 constexpr int ghost_near[ghost_sizes] = {3, 5, 13};
 /// Warps of a group, at most.
-constexpr int ghost_warps(int near) { return near > ghost_near[1] ? 2 : 4; }
+constexpr int ghost_warps(int row_capacity) { return row_capacity > ghost_near[1] ? 2 : 4; }
 /// May numbers of rows that long take slots of ghosts? Blocks of shorter ones have room.
-constexpr bool may_be_overlaid(int near) { return near == ghost_near[ghost_sizes - 1]; }
+constexpr bool may_be_aliased(int row_capacity) { return row_capacity == ghost_near[ghost_sizes - 1]; }
 
-struct CourierRule {
+struct TileRule {
   std::int64_t most_slots = 0x7fff;  ///< for rows of a block, if there is room for them
   std::int64_t rows = 0;           ///< of a block; 0: by the triangle
   int warps = 0;                   ///< a step has at most rows_a_warp rows for each; 0: by the triangle
@@ -55,94 +55,97 @@ struct CourierRule {
   TileShape shape = {};            ///< of a tile; no cells: by the triangle
   int rows_a_warp = 32;            ///< of a step; less for nodes, each of which takes several lanes
   std::int64_t plane_slots = 0xfff0;    ///< of two planes, beside each other, that have room
-  std::int64_t overlay_slots = 0xfff0;  ///< where numbers take slots of ghosts; 0: none
+  std::int64_t alias_slots = 0xfff0;  ///< where numbers take slots of ghosts; 0: none
 
   bool of_nodes() const { return rows_a_warp < 32; }
-  int most_warps_of(int near) const { return of_nodes() ? most_warps : std::min(most_warps, ghost_warps(near)); }
+  int most_warps_of(int row_capacity) const
+  {
+    return of_nodes() ? most_warps : std::min(most_warps, ghost_warps(row_capacity));
+  }
 };
 
 /// One block; firsts count in the arrays of the plan, but for its least row. `width` is that of the first steps.
-struct RowBlock {
+struct Tile {
   std::int64_t first_row = 0, first_run = 0, first_page = 0, first_step = 0, first_ghost = 0;
-  std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, first_mail = 0, mails = 0, ghosts = 0;
-  std::uint32_t width[courier_groups] = {};
+  std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, first_exported = 0, exports = 0, ghosts = 0;
+  std::uint32_t width[compute_groups] = {};
 };
 
 /// Runs give the rows of a block slots; slot `slots` of each block holds a zero. A position has `units` times 8 fields:
 /// the row's slot, the slots of its near numbers, and at the end two fields: of its group's next step where it begins,
-/// from this step's begin on (9 bits), and its width less 1; and the row's place among its block's mail, or
-/// courier_no_ghost. Its near numbers are read in pairs. Ghost k of a block has slot `slots` + 1 + k.
+/// from this step's begin on (9 bits), and its width less 1; and the row's place among its block's exported values, or
+/// no_ghost. Its near numbers are read in pairs. Ghost k of a block has slot `slots` + 1 + k.
 ///   step_end    by step: the position behind its last
 ///   index       by page, units of 128 positions: fields
 ///   source      by page, (near + 1) / 2 pairs of 128 positions: the triangle's entry, or -1
 ///   row         by page: the triangle's row, or -1
 ///   ghost_place  by ghost, in the order in which a block's rows read them: place in the mailbox
-/// Blocks are a chain where each has ghosts of the block before and of no other. Then mail is numbered as it is read:
-/// ghost k of a block is mail k of the block before.
-/// With an overlay, in a chain, the number of a block's position p has slot p, is mail p of the block and has slot
-/// p + overlay where it is a ghost. The slot of zero comes behind all these. Where the row's slot else is, there is how
-/// far it is behind the block's least row; a block's rows follow each other.
+/// Blocks are a chain where each has ghosts of the block before and of no other. Then exported values are numbered as
+/// it is read: ghost k of a block is exported value k of the block before. Where ghosts alias local values, in a chain,
+/// the number of a block's position p has slot p, is exported value p of the block and has slot p + alias_shift where
+/// it is a ghost. The slot of zero comes behind all these. Where the row's slot else is, there is how far it is behind
+/// the block's least row; a block's rows follow each other.
 ///   position  by row, in its block
-template <class I> struct CourierPlan {
+template <class I> struct TilePlan {
   bool is_chain = false;
-  int near = ghost_near[0], warps = 1;
+  int row_capacity = ghost_near[0], warps = 1;
   std::uint32_t slots = 0;  ///< of a block, at most
-  std::uint32_t overlay = 0;  ///< 0: ghosts keep their slots
+  std::uint32_t alias_shift = 0;  ///< 0: ghosts keep their slots
   std::uint32_t most_ghosts = 0;  ///< of a block
-  std::uint32_t mails = 0;
-  std::vector<RowBlock> block;
-  std::vector<RowRun> run;
+  std::uint32_t exports = 0;
+  std::vector<Tile> block;
+  std::vector<RowSegment> run;
   std::vector<std::uint32_t> step_end;
   Array<std::uint16_t> index;
   Array<I> source, row;
   std::vector<std::uint32_t> ghost_place;
   Array<std::uint16_t> position;
 
-  std::uint32_t zero_slot() const { return overlay ? overlay + slots : slots; }
-  std::uint32_t first_ghost_slot() const { return overlay ? overlay : slots + 1; }
-  std::uint32_t ghost_slot(const RowBlock& own, std::uint32_t k) const
+  std::uint32_t zero_slot() const { return alias_shift ? alias_shift + slots : slots; }
+  std::uint32_t first_ghost_slot() const { return alias_shift ? alias_shift : slots + 1; }
+  std::uint32_t ghost_slot(const Tile& own, std::uint32_t k) const
   {
-    if (!overlay) return first_ghost_slot() + k;
-    return first_ghost_slot() + ghost_place[own.first_ghost + k] - (&own - 1)->first_mail;
+    if (!alias_shift) return first_ghost_slot() + k;
+    return first_ghost_slot() + ghost_place[own.first_ghost + k] - (&own - 1)->first_exported;
   }
   /// Slots of a block, of all kinds.
-  std::uint32_t numbers() const { return zero_slot() + 1 + (overlay ? 0 : most_ghosts); }
+  std::uint32_t numbers() const { return zero_slot() + 1 + (alias_shift ? 0 : most_ghosts); }
   /// As so many rows in each block can have it.
-  void lay_over(std::uint32_t distance, std::uint32_t rows) { overlay = distance, slots = rows; }
+  void set_alias_shift(std::uint32_t distance, std::uint32_t rows) { alias_shift = distance, slots = rows; }
 
   /// Where fields and near entries of a position stand; positions of all blocks, page after page.
-  static constexpr int units_of(int near) { return (near + 3 + courier_fields - 1) / courier_fields; }
-  int units() const { return units_of(near); }
-  int pairs() const { return (near + 1) / 2; }
+  static constexpr int units_of(int row_capacity) { return (row_capacity + 3 + fields_per_unit - 1) / fields_per_unit; }
+  int units() const { return units_of(row_capacity); }
+  int pairs() const { return (row_capacity + 1) / 2; }
   std::size_t field_place(std::int64_t position, int field) const
   {
-    const std::int64_t unit = position / courier_page * units() + field / courier_fields;
-    return (unit * courier_page + position % courier_page) * courier_fields + field % courier_fields;
+    const std::int64_t unit = position / panel_rows * units() + field / fields_per_unit;
+    return (unit * panel_rows + position % panel_rows) * fields_per_unit + field % fields_per_unit;
   }
   std::size_t near_place(std::int64_t position, int j) const
   {
-    const std::int64_t pair = position / courier_page * pairs() + j / 2;
-    return (pair * courier_page + position % courier_page) * 2 + j % 2;
+    const std::int64_t pair = position / panel_rows * pairs() + j / 2;
+    return (pair * panel_rows + position % panel_rows) * 2 + j % 2;
   }
-  /// Without an overlay.
+  /// Without aliasing.
   std::uint16_t own_slot(std::int64_t position) const { return index[field_place(position, 0)]; }
   std::uint16_t near_slot(std::int64_t position, int j) const { return index[field_place(position, j + 1)]; }
   /// Of the next step of the position's group: where it begins, and its width.
   std::uint32_t group_begin(std::int64_t position) const { return group_field(position) & 511; }
   std::uint32_t group_width(std::int64_t position) const { return 1 + (group_field(position) >> 9); }
-  std::uint32_t mail_of(const RowBlock& own, std::int64_t position) const
+  std::uint32_t mail_of(const Tile& own, std::int64_t position) const
   {
-    const std::uint32_t field = index[field_place(position, units() * courier_fields - 1)];
-    return field == courier_no_ghost ? courier_no_mail : own.first_mail + field;
+    const std::uint32_t field = index[field_place(position, units() * fields_per_unit - 1)];
+    return field == no_ghost ? not_exported : own.first_exported + field;
   }
   std::uint16_t group_field(std::int64_t position) const
   {
-    return index[field_place(position, units() * courier_fields - 2)];
+    return index[field_place(position, units() * fields_per_unit - 2)];
   }
   std::size_t bytes() const
   {
     const std::size_t words = step_end.size() + ghost_place.size();
-    return block.size() * sizeof(RowBlock) + run.size() * sizeof(RowRun) + words * 4 +
+    return block.size() * sizeof(Tile) + run.size() * sizeof(RowSegment) + words * 4 +
            (index.size() + position.size()) * 2 + (source.size() + row.size()) * sizeof(I);
   }
 };
@@ -153,7 +156,7 @@ template <class I> struct CourierPlan {
 ///   errors  out_of_memory; no_tiles where a row is too long or ghosts have no room
 ///   cost    O(nnz) on rule.threads threads
 template <class I>
-Status make_courier_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const CourierRule& rule,
-                         CourierPlan<I>* out);
+Status make_tile_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const TileRule& rule,
+                         TilePlan<I>* out);
 
 }  // namespace syncfree

@@ -1,6 +1,7 @@
-/// Grids by lines: what lanes and bundles hand each other, step by step as a device does it, gives a serial solve.
+/// Grids by pencils: what lanes and pencil groups hand each other, step by step as a device does it, gives a serial
+/// solve.
 
-#include "core/plan/line_grid.hpp"
+#include "core/plan/pencil_grid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +15,11 @@ namespace syncfree {
 namespace {
 
 /// A triangle of a grid with random entries: entry j of each cell, 0 where it has no such neighbour.
-template <Reads reads> class Triangle {
-  using Form = LineForm<reads>;
+template <Stencil reads> class Triangle {
+  using Form = PencilForm<reads>;
 
 public:
-  explicit Triangle(const LineGrid& grid) : grid_(grid), entry(static_cast<std::size_t>(grid.rows()))
+  explicit Triangle(const PencilGrid& grid) : grid_(grid), entry(static_cast<std::size_t>(grid.rows()))
   {
     std::mt19937_64 random(5);
     std::uniform_real_distribution<double> number(-0.3, 0.3);
@@ -57,86 +58,87 @@ private:
     return (plane * grid_.lines + line) * grid_.line + at;
   }
 
-  LineGrid grid_;
+  PencilGrid grid_;
 
 public:
   std::vector<std::array<double, 4>> entry;
 };
 
-/// Numbers of all bundles: of each step and lane. What is not there is zero.
-template <Reads reads> class ByLines {
-  using Form = LineForm<reads>;
+/// Numbers of all pencil groups: of each step and lane. What is not there is zero.
+template <Stencil reads> class ByLines {
+  using Form = PencilForm<reads>;
 
 public:
-  ByLines(const LineGrid& grid, const Triangle<reads>& T)
-      : grid_(grid), T_(T), counts_(BundleCounts::of<reads>(grid)),
-        number_(static_cast<std::size_t>(counts_.bundles() * counts_.steps * bundle_lines))
+  ByLines(const PencilGrid& grid, const Triangle<reads>& T)
+      : grid_(grid), T_(T), counts_(PencilGroupCounts::of<reads>(grid)),
+        number_(static_cast<std::size_t>(counts_.pencil_groups() * counts_.steps * pencils_per_group))
   {
   }
 
   std::vector<double> solve(const std::vector<double>& b)
   {
     std::vector<double> x(b.size(), std::nan(""));
-    for (std::int64_t behind = 0; behind < counts_.stacked; ++behind)
-      for (std::int64_t beside = 0; beside < counts_.across; ++beside)
+    for (std::int64_t group_z = 0; group_z < counts_.groups_z; ++group_z)
+      for (std::int64_t group_x = 0; group_x < counts_.groups_x; ++group_x)
         for (std::int64_t step = 0; step < counts_.steps; ++step)
-          for (int lane = 0; lane < bundle_lines; ++lane) solve_cell({beside, behind}, step, lane, b, &x);
+          for (int lane = 0; lane < pencils_per_group; ++lane) solve_cell({group_x, group_z}, step, lane, b, &x);
     return x;
   }
 
 private:
-  void solve_cell(const LineBundle& bundle, std::int64_t step, int lane, const std::vector<double>& b,
+  void solve_cell(const PencilGroup& pencil_group, std::int64_t step, int lane, const std::vector<double>& b,
                   std::vector<double>* x)
   {
-    const LanePlace line = bundle.lane<reads>(grid_, lane);
+    const PencilLane line = pencil_group.lane<reads>(grid_, lane);
     if (!line.has_cell(grid_, step)) return;
     const std::int64_t cell = line.serial(grid_, step);
     const auto& entry = T_.entry[cell];
-    double sum = b[cell] - entry[0] * at(bundle, step - 1, lane);
-    if (Form::in_space) sum -= entry[1] * from_side(bundle, step, lane) + entry[2] * from_stack(bundle, step, lane);
+    double sum = b[cell] - entry[0] * at(pencil_group, step - 1, lane);
+    if (Form::in_space)
+      sum -= entry[1] * from_side(pencil_group, step, lane) + entry[2] * from_stack(pencil_group, step, lane);
     for (int j = 1; !Form::in_space && j < Form::entries; ++j)
-      sum -= entry[j] * from_stack(bundle, step + 1 - j, lane);
+      sum -= entry[j] * from_stack(pencil_group, step + 1 - j, lane);
     EXPECT_TRUE(std::isnan((*x)[cell])) << "twice";
     (*x)[cell] = sum;
-    number_[place(bundle, step, lane)] = sum;
+    number_[place(pencil_group, step, lane)] = sum;
   }
 
-  /// What a lane gets for a step, from the lane before it or from the bundle before.
-  double from_stack(const LineBundle& bundle, std::int64_t step, int lane) const
+  /// What a lane gets for a step, from the lane before it or from the pencil group before.
+  double from_stack(const PencilGroup& pencil_group, std::int64_t step, int lane) const
   {
     constexpr int back = Form::in_space ? Form::height : 1;
-    if (lane >= back) return at(bundle, step - 1, lane - back);
-    const LineBundle before = Form::in_space ? LineBundle{bundle.beside, bundle.behind - 1}
-                                             : LineBundle{bundle.beside - 1, bundle.behind};
-    return at(before, step + Form::stack_delay, bundle_lines - back + lane);
+    if (lane >= back) return at(pencil_group, step - 1, lane - back);
+    const PencilGroup before = Form::in_space ? PencilGroup{pencil_group.group_x, pencil_group.group_z - 1}
+                                             : PencilGroup{pencil_group.group_x - 1, pencil_group.group_z};
+    return at(before, step + Form::stack_delay, pencils_per_group - back + lane);
   }
-  double from_side(const LineBundle& bundle, std::int64_t step, int lane) const
+  double from_side(const PencilGroup& pencil_group, std::int64_t step, int lane) const
   {
-    if (lane % Form::height > 0) return at(bundle, step - 1, lane - 1);
-    return at({bundle.beside - 1, bundle.behind}, step + Form::side_delay, lane + Form::height - 1);
+    if (lane % Form::height > 0) return at(pencil_group, step - 1, lane - 1);
+    return at({pencil_group.group_x - 1, pencil_group.group_z}, step + Form::side_delay, lane + Form::height - 1);
   }
 
-  std::size_t place(const LineBundle& bundle, std::int64_t step, int lane) const
+  std::size_t place(const PencilGroup& pencil_group, std::int64_t step, int lane) const
   {
-    const std::int64_t which = bundle.behind * counts_.across + bundle.beside;
-    return static_cast<std::size_t>((which * counts_.steps + step) * bundle_lines + lane);
+    const std::int64_t which = pencil_group.group_z * counts_.groups_x + pencil_group.group_x;
+    return static_cast<std::size_t>((which * counts_.steps + step) * pencils_per_group + lane);
   }
-  double at(const LineBundle& bundle, std::int64_t step, int lane) const
+  double at(const PencilGroup& pencil_group, std::int64_t step, int lane) const
   {
-    if (bundle.beside < 0 || bundle.behind < 0 || step < 0 || step >= counts_.steps) return 0;
-    return number_[place(bundle, step, lane)];
+    if (pencil_group.group_x < 0 || pencil_group.group_z < 0 || step < 0 || step >= counts_.steps) return 0;
+    return number_[place(pencil_group, step, lane)];
   }
 
-  LineGrid grid_;
+  PencilGrid grid_;
   const Triangle<reads>& T_;
-  BundleCounts counts_;
+  PencilGroupCounts counts_;
   std::vector<double> number_;
 };
 
-template <Reads reads> void expect_serial_solve(std::int64_t line, std::int64_t lines, std::int64_t planes)
+template <Stencil reads> void expect_serial_solve(std::int64_t line, std::int64_t lines, std::int64_t planes)
 {
   SCOPED_TRACE(testing::Message() << line << " x " << lines << " x " << planes);
-  const LineGrid grid = {line, lines, planes, true};
+  const PencilGrid grid = {line, lines, planes, true};
   const Triangle<reads> T(grid);
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> number(-1, 1);
@@ -149,40 +151,40 @@ template <Reads reads> void expect_serial_solve(std::int64_t line, std::int64_t 
 TEST(LineGrids, bundles_of_a_plane_give_a_serial_solve)
 {
   for (const auto& side : {std::array<std::int64_t, 2>{40, 31}, {33, 32}, {7, 100}, {100, 65}, {1, 40}, {2, 33}}) {
-    expect_serial_solve<Reads::cross>(side[0], side[1], 1);
-    expect_serial_solve<Reads::corner>(side[0], side[1], 1);
-    expect_serial_solve<Reads::box>(side[0], side[1], 1);
+    expect_serial_solve<Stencil::star5>(side[0], side[1], 1);
+    expect_serial_solve<Stencil::lower7>(side[0], side[1], 1);
+    expect_serial_solve<Stencil::box9>(side[0], side[1], 1);
   }
 }
 
 TEST(LineGrids, bundles_in_space_give_a_serial_solve)
 {
   for (const auto& side : {std::array<std::int64_t, 3>{13, 12, 11}, {8, 8, 4}, {9, 17, 13}, {3, 7, 3}, {30, 9, 2}})
-    expect_serial_solve<Reads::space>(side[0], side[1], side[2]);
+    expect_serial_solve<Stencil::star7>(side[0], side[1], side[2]);
 }
 
-template <Reads reads> void expect_levels_of_triangle(const LineGrid& grid)
+template <Stencil reads> void expect_levels_of_triangle(const PencilGrid& grid)
 {
   EXPECT_EQ(grid.levels<reads>(), Triangle<reads>(grid).levels())
-      << grid.line << " x " << grid.lines << " x " << grid.planes << ", entries " << LineForm<reads>::entries;
+      << grid.line << " x " << grid.lines << " x " << grid.planes << ", entries " << PencilForm<reads>::entries;
 }
 
 /// By which a grid is told from one that lacks neighbours.
 TEST(LineGrids, know_their_levels)
 {
   for (const auto& side : {std::array<std::int64_t, 2>{40, 31}, {2, 33}, {7, 100}, {100, 2}}) {
-    const LineGrid grid = {side[0], side[1], 1, true};
-    expect_levels_of_triangle<Reads::cross>(grid);
-    expect_levels_of_triangle<Reads::corner>(grid);
-    expect_levels_of_triangle<Reads::box>(grid);
+    const PencilGrid grid = {side[0], side[1], 1, true};
+    expect_levels_of_triangle<Stencil::star5>(grid);
+    expect_levels_of_triangle<Stencil::lower7>(grid);
+    expect_levels_of_triangle<Stencil::box9>(grid);
   }
   for (const auto& side : {std::array<std::int64_t, 3>{13, 12, 11}, {2, 8, 4}, {9, 1, 13}, {30, 9, 2}})
-    expect_levels_of_triangle<Reads::space>({side[0], side[1], side[2], true});
+    expect_levels_of_triangle<Stencil::star7>({side[0], side[1], side[2], true});
 }
 
 TEST(LineGrids, rows_of_an_upper_triangle_count_from_the_end)
 {
-  const LineGrid lower = {5, 4, 3, true}, upper = {5, 4, 3, false};
+  const PencilGrid lower = {5, 4, 3, true}, upper = {5, 4, 3, false};
   EXPECT_EQ(lower.row_of(7), 7);
   EXPECT_EQ(upper.row_of(7), 52);
 }

@@ -1,4 +1,4 @@
-#include "core/plan/courier_plan.hpp"
+#include "core/plan/tile_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,16 +6,16 @@
 #include <set>
 #include <tuple>
 
-#include "core/plan/courier_cut.hpp"
+#include "core/plan/tile_cut.hpp"
 #include "core/plan/star_plan.hpp"
-#include "core/schedule/row_reach.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "patterns.hpp"
 
 namespace syncfree {
 namespace {
 
 using I = std::int32_t;
-using Plan = CourierPlan<I>;
+using Plan = TilePlan<I>;
 
 struct Planned {
   OwnedPattern<I> T;
@@ -23,30 +23,30 @@ struct Planned {
   std::vector<I> depth;
   Plan plan;
 
-  Planned(OwnedPattern<I> pattern, bool lower, const CourierRule& rule) : T(std::move(pattern)), depth(T.n)
+  Planned(OwnedPattern<I> pattern, bool lower, const TileRule& rule) : T(std::move(pattern)), depth(T.n)
   {
     EXPECT_TRUE(make_level_sets(T.view(), lower, &levels).ok());
     find_levels(T.view(), lower, depth.data());
-    EXPECT_TRUE(make_courier_plan(T.view(), lower, levels, rule, &plan).ok());
+    EXPECT_TRUE(make_tile_plan(T.view(), lower, levels, rule, &plan).ok());
   }
 
   /// Rows of a block by position.
-  std::vector<I> rows(const RowBlock& block) const
+  std::vector<I> rows(const Tile& block) const
   {
-    const I* first = plan.row.data() + block.first_page * courier_page;
+    const I* first = plan.row.data() + block.first_page * panel_rows;
     return {first, first + block.rows};
   }
   /// The row of a slot, -1 of none.
-  I row_of_slot(const RowBlock& block, std::uint32_t slot) const
+  I row_of_slot(const Tile& block, std::uint32_t slot) const
   {
     for (std::uint32_t r = 0; r < block.runs; ++r) {
-      const RowRun& run = plan.run[block.first_run + r];
+      const RowSegment& run = plan.run[block.first_run + r];
       if (slot >= run.slot && slot < run.slot + run.rows) return static_cast<I>(run.first_row + slot - run.slot);
     }
     return -1;
   }
   /// Places that the runs of a block have, without those that two of them have.
-  std::size_t slots(const RowBlock& block) const
+  std::size_t slots(const Tile& block) const
   {
     std::set<std::uint32_t> all;
     for (std::uint32_t r = 0; r < block.runs; ++r)
@@ -54,7 +54,7 @@ struct Planned {
         all.insert(plan.run[block.first_run + r].slot + k);
     return all.size();
   }
-  static std::int64_t position(const RowBlock& block, std::uint32_t p) { return block.first_page * courier_page + p; }
+  static std::int64_t position(const Tile& block, std::uint32_t p) { return block.first_page * panel_rows + p; }
   /// The block of each row, which is in one of them only.
   std::vector<std::size_t> owners() const
   {
@@ -67,28 +67,28 @@ struct Planned {
     return owner;
   }
   /// The slot of a position's number, and the row that has a slot.
-  std::uint32_t own_slot(const RowBlock& block, std::uint32_t p) const
+  std::uint32_t own_slot(const Tile& block, std::uint32_t p) const
   {
-    return plan.overlay ? p : plan.own_slot(position(block, p));
+    return plan.alias_shift ? p : plan.own_slot(position(block, p));
   }
-  I own_row_of_slot(const RowBlock& block, std::uint32_t slot) const
+  I own_row_of_slot(const Tile& block, std::uint32_t slot) const
   {
-    return plan.overlay ? rows(block)[slot] : row_of_slot(block, slot);
+    return plan.alias_shift ? rows(block)[slot] : row_of_slot(block, slot);
   }
-  std::uint32_t mail(const RowBlock& block, std::uint32_t p) const { return plan.mail_of(block, position(block, p)); }
+  std::uint32_t exported(const Tile& block, std::uint32_t p) const { return plan.mail_of(block, position(block, p)); }
   /// The row whose number is in a slot as a ghost, -1 of none.
   ///   sender  by place in the mailbox
-  I sender_of_ghost(const RowBlock& block, std::uint32_t slot, const std::vector<I>& sender) const
+  I sender_of_ghost(const Tile& block, std::uint32_t slot, const std::vector<I>& sender) const
   {
     for (std::uint32_t k = 0; k < block.ghosts; ++k)
       if (plan.ghost_slot(block, k) == slot) return sender[plan.ghost_place[block.first_ghost + k]];
     return -1;
   }
   /// The triangle's entries of a position that are near.
-  std::vector<I> near(const RowBlock& block, std::uint32_t p) const
+  std::vector<I> row_capacity(const Tile& block, std::uint32_t p) const
   {
     std::vector<I> entries;
-    for (int j = 0; j < plan.near; ++j) {
+    for (int j = 0; j < plan.row_capacity; ++j) {
       const I k = plan.source[plan.near_place(position(block, p), j)];
       if (k >= 0) entries.push_back(k);
     }
@@ -109,17 +109,17 @@ OwnedPattern<I> odd_star(I x, I y, I z, bool lower)
   return T;
 }
 
-std::vector<CourierRule> rules()
+std::vector<TileRule> rules()
 {
   return {{1000}, {60, 60, 1}, {7, 7, 2}, {1, 1, 1, 1}, {400, 100, 0, 2}, {90, 0, 0, 4, 3}};
 }
 
 /// Of tiles; host memory is no limit.
-std::vector<CourierRule> tile_rules()
+std::vector<TileRule> tile_rules()
 {
-  std::vector<CourierRule> all;
+  std::vector<TileRule> all;
   for (const TileShape& shape : {TileShape(), TileShape{11, 3, 2}, TileShape{4, 2, 3}, TileShape{1, 1, 1}}) {
-    CourierRule rule;
+    TileRule rule;
     rule.shape = shape;
     all.push_back(rule);
   }
@@ -137,9 +137,9 @@ OwnedPattern<I> without_rows_at(const OwnedPattern<I>& T, I stride)
 }
 
 /// Of boxes whose planes have no room beside each other.
-CourierRule overlaid_rule()
+TileRule overlaid_rule()
 {
-  CourierRule rule;
+  TileRule rule;
   rule.ghost_slots[ghost_sizes - 1] = 80;
   return rule;
 }
@@ -147,17 +147,17 @@ CourierRule overlaid_rule()
 template <class Look> void for_each_plan(Look look)
 {
   for (const bool lower : {true, false}) {
-    const auto one = [&](OwnedPattern<I> T, const CourierRule& rule, const char* name) {
+    const auto one = [&](OwnedPattern<I> T, const TileRule& rule, const char* name) {
       const Planned p(std::move(T), lower, rule);
       SCOPED_TRACE(testing::Message() << name << (lower ? " lower " : " upper ") << rule.most_slots
                                       << " slots, tiles of " << rule.shape.cells << " x " << rule.shape.lines << " x "
                                       << rule.shape.planes);
       look(p, lower, rule);
     };
-    for (const CourierRule& rule : rules())
+    for (const TileRule& rule : rules())
       for (const unsigned percent : {1u, 2u})
         one(random_deep_triangle<I>(percent, 300, percent, lower), rule, percent == 1 ? "sparse" : "dense");
-    for (const CourierRule& rule : tile_rules()) {
+    for (const TileRule& rule : tile_rules()) {
       one(stencil_triangle<I>(11, 7, 6, false, lower), rule, "star");
       one(stencil_triangle<I>(24, 18, 1, false, lower), rule, "flat star");
       one(odd_star(11, 7, 6, lower), rule, "odd star");
@@ -168,9 +168,9 @@ template <class Look> void for_each_plan(Look look)
   }
 }
 
-TEST(CourierPlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
+TEST(TilePlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
 {
-  for_each_plan([](const Planned& p, bool, const CourierRule& rule) {
+  for_each_plan([](const Planned& p, bool, const TileRule& rule) {
     EXPECT_LE(p.plan.numbers(), *std::max_element(rule.ghost_slots, rule.ghost_slots + ghost_sizes));
     const std::vector<std::size_t> owner = p.owners();
     for (I row = 0; row < p.T.n; ++row) {
@@ -178,7 +178,7 @@ TEST(CourierPlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
       for (I k = p.T.row_begin[row]; k < p.T.row_begin[row + 1]; ++k)
         EXPECT_LE(owner[p.T.column[k]], owner[row]) << "row " << row;
     }
-    for (const RowBlock& block : p.plan.block) {
+    for (const Tile& block : p.plan.block) {
       EXPECT_LE(block.rows, p.plan.slots);
       EXPECT_EQ(p.slots(block), block.rows) << "each row has a place of its own";
       EXPECT_LE(block.ghosts, p.plan.most_ghosts);
@@ -186,11 +186,11 @@ TEST(CourierPlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
   });
 }
 
-TEST(CourierPlans, take_rows_by_level_in_steps_that_the_warps_hold)
+TEST(TilePlans, take_rows_by_level_in_steps_that_the_warps_hold)
 {
-  for_each_plan([](const Planned& p, bool, const CourierRule& rule) {
+  for_each_plan([](const Planned& p, bool, const TileRule& rule) {
     EXPECT_LE(p.plan.warps, rule.most_warps);
-    for (const RowBlock& block : p.plan.block) {
+    for (const Tile& block : p.plan.block) {
       const std::vector<I> rows = p.rows(block);
       std::uint32_t begin = 0;
       for (std::uint32_t s = 0; s < block.steps; ++s) {
@@ -200,13 +200,13 @@ TEST(CourierPlans, take_rows_by_level_in_steps_that_the_warps_hold)
         for (std::uint32_t k = begin; k < end; ++k) {
           EXPECT_EQ(p.depth[rows[k]], p.depth[rows[begin]]);
           const std::int64_t at = Planned::position(block, k);
-          if (s + courier_groups < block.steps) {
+          if (s + compute_groups < block.steps) {
             const std::uint32_t* ends = p.plan.step_end.data() + block.first_step + s;
-            EXPECT_EQ(p.plan.group_begin(at), ends[courier_groups - 1] - begin);
-            EXPECT_EQ(p.plan.group_width(at), ends[courier_groups] - ends[courier_groups - 1]);
+            EXPECT_EQ(p.plan.group_begin(at), ends[compute_groups - 1] - begin);
+            EXPECT_EQ(p.plan.group_width(at), ends[compute_groups] - ends[compute_groups - 1]);
           }
         }
-        if (s < courier_groups) {
+        if (s < compute_groups) {
           EXPECT_EQ(block.width[s], end - begin);
         }
         if (begin > 0) {
@@ -220,38 +220,39 @@ TEST(CourierPlans, take_rows_by_level_in_steps_that_the_warps_hold)
 }
 
 /// Each entry once, of an earlier step of the own block, or a ghost that its row sends.
-TEST(CourierPlans, give_every_entry_a_way)
+TEST(TilePlans, give_every_entry_a_way)
 {
-  for_each_plan([](const Planned& p, bool, const CourierRule&) {
+  for_each_plan([](const Planned& p, bool, const TileRule&) {
     const std::vector<std::size_t> owner = p.owners();
-    std::vector<I> sender(p.plan.mails, I(-1));
-    for (const RowBlock& block : p.plan.block)
+    std::vector<I> sender(p.plan.exports, I(-1));
+    for (const Tile& block : p.plan.block)
       for (std::uint32_t at = 0; at < block.rows; ++at)
-        if (p.mail(block, at) != courier_no_mail) {
-          EXPECT_GE(p.mail(block, at), block.first_mail);
-          EXPECT_LT(p.mail(block, at), block.first_mail + block.mails);
-          sender[p.mail(block, at)] = p.rows(block)[at];
+        if (p.exported(block, at) != not_exported) {
+          EXPECT_GE(p.exported(block, at), block.first_exported);
+          EXPECT_LT(p.exported(block, at), block.first_exported + block.exports);
+          sender[p.exported(block, at)] = p.rows(block)[at];
         }
     std::vector<int> seen(p.T.view().nnz(), 0);
-    for (const RowBlock& block : p.plan.block) {
+    for (const Tile& block : p.plan.block) {
       for (std::uint32_t at = 0; at < block.rows; ++at) {
         const I row = p.rows(block)[at];
         const std::int64_t position = Planned::position(block, at);
         EXPECT_EQ(p.own_row_of_slot(block, p.own_slot(block, at)), row);
-        const std::vector<I> near = p.near(block, at);
-        for (std::size_t j = 0; j < near.size(); ++j) {
-          ++seen[near[j]];
-          EXPECT_EQ(p.row_of(near[j]), row);
+        const std::vector<I> row_capacity = p.row_capacity(block, at);
+        for (std::size_t j = 0; j < row_capacity.size(); ++j) {
+          ++seen[row_capacity[j]];
+          EXPECT_EQ(p.row_of(row_capacity[j]), row);
           const std::uint32_t slot = p.plan.near_slot(position, static_cast<int>(j));
-          const I column = p.T.column[near[j]];
+          const I column = p.T.column[row_capacity[j]];
           const bool is_ghost = owner[column] != owner[row];
           EXPECT_EQ(is_ghost ? p.sender_of_ghost(block, slot, sender) : p.own_row_of_slot(block, slot), column);
-          EXPECT_LT(p.depth[p.T.column[near[j]]], p.depth[row]);
+          EXPECT_LT(p.depth[p.T.column[row_capacity[j]]], p.depth[row]);
           if (j > 0) {
-            EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]]) << "the latest last";
+            EXPECT_GE(p.depth[p.T.column[row_capacity[j]]], p.depth[p.T.column[row_capacity[j - 1]]])
+                << "the latest last";
           }
         }
-        for (std::size_t j = near.size(); j < static_cast<std::size_t>(p.plan.near); ++j)
+        for (std::size_t j = row_capacity.size(); j < static_cast<std::size_t>(p.plan.row_capacity); ++j)
           EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), p.plan.zero_slot());
       }
     }
@@ -259,7 +260,7 @@ TEST(CourierPlans, give_every_entry_a_way)
   });
 }
 
-TEST(CourierPlans, choose_near_and_warps_by_the_triangle)
+TEST(TilePlans, choose_near_and_warps_by_the_triangle)
 {
   std::vector<std::vector<I>> chain(500), wide(500);
   for (I i = 1; i < 500; ++i) chain[i] = {i - 1};
@@ -270,27 +271,27 @@ TEST(CourierPlans, choose_near_and_warps_by_the_triangle)
     row.erase(std::unique(row.begin(), row.end()), row.end());
     while (!row.empty() && row.back() >= &row - wide.data()) row.pop_back();
   }
-  const CourierRule rule = {10000, 500};
+  const TileRule rule = {10000, 500};
   const Planned narrow(pattern_of(chain), true, rule), broad(pattern_of(wide), true, rule);
-  EXPECT_EQ(narrow.plan.near, 3);
+  EXPECT_EQ(narrow.plan.row_capacity, 3);
   EXPECT_EQ(narrow.plan.warps, 1);
-  EXPECT_EQ(broad.plan.near, 5);
+  EXPECT_EQ(broad.plan.row_capacity, 5);
   EXPECT_GT(broad.plan.warps, 1);
 }
 
 /// Ghosts come in the order in which rows read them; at the border of a grid some are read by nobody. Each is of an
 /// earlier block, whose row does send its number.
-TEST(CourierPlans, number_ghosts_as_they_are_read)
+TEST(TilePlans, number_ghosts_as_they_are_read)
 {
   for (const OwnedPattern<I>& T : {stencil_triangle<I>(20, 12, 15, false, true), odd_star(20, 12, 15, true)}) {
     const Planned p(T, true, tile_rules()[2]);
-    EXPECT_EQ(p.plan.near, 3);
+    EXPECT_EQ(p.plan.row_capacity, 3);
     std::set<std::uint32_t> sent;
-    for (const RowBlock& block : p.plan.block) {
+    for (const Tile& block : p.plan.block) {
       std::uint32_t last = p.plan.slots;
       std::set<std::uint32_t> seen;
       for (std::uint32_t at = 0; at < block.rows; ++at)
-        for (int j = 0; j < p.plan.near; ++j) {
+        for (int j = 0; j < p.plan.row_capacity; ++j) {
           const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
           if (slot <= p.plan.slots || !seen.insert(slot).second) continue;
           EXPECT_GT(slot, last);
@@ -300,54 +301,54 @@ TEST(CourierPlans, number_ghosts_as_they_are_read)
       for (std::uint32_t g = 0; g < block.ghosts; ++g)
         EXPECT_EQ(sent.count(p.plan.ghost_place[block.first_ghost + g]), 1u);
       for (std::uint32_t at = 0; at < block.rows; ++at)
-        if (p.mail(block, at) != courier_no_mail) sent.insert(p.mail(block, at));
+        if (p.exported(block, at) != not_exported) sent.insert(p.exported(block, at));
     }
   }
 }
 
-/// Where each block reads the one before it and no other, mail is numbered as the next block's ghosts.
-TEST(CourierPlans, of_chains_number_mail_as_it_is_read)
+/// Where each block reads the one before it and no other, exported values are numbered as the next block's ghosts.
+TEST(TilePlans, of_chains_number_mail_as_it_is_read)
 {
-  CourierRule lines, parts, few;
+  TileRule lines, parts, few;
   lines.rows = 3 * 20;
   parts.rows = 12;
   few.rows_a_warp = 3;
   for (const bool lower : {true, false}) {
     const OwnedPattern<I> box = stencil_triangle<I>(20, 12, 1, true, lower);
-    for (const CourierRule& rule : {lines, few}) {
+    for (const TileRule& rule : {lines, few}) {
       const Planned p(box, lower, rule);
       ASSERT_TRUE(p.plan.is_chain);
       for (std::size_t t = 1; t < p.plan.block.size(); ++t) {
-        const RowBlock &own = p.plan.block[t], &before = p.plan.block[t - 1];
+        const Tile &own = p.plan.block[t], &before = p.plan.block[t - 1];
         ASSERT_GT(own.ghosts, 0u);
-        EXPECT_EQ(own.ghosts, before.mails);
+        EXPECT_EQ(own.ghosts, before.exports);
         for (std::uint32_t g = 0; g < own.ghosts; ++g)
-          EXPECT_EQ(p.plan.ghost_place[own.first_ghost + g], before.first_mail + g);
+          EXPECT_EQ(p.plan.ghost_place[own.first_ghost + g], before.first_exported + g);
       }
-      for (const RowBlock& block : p.plan.block) EXPECT_LE(block.width[1], rule.rows_a_warp * p.plan.warps);
+      for (const Tile& block : p.plan.block) EXPECT_LE(block.width[1], rule.rows_a_warp * p.plan.warps);
     }
     EXPECT_FALSE(Planned(box, lower, parts).plan.is_chain) << "a block reads several";
-    EXPECT_FALSE(Planned(box, lower, CourierRule{1000, 240}).plan.is_chain) << "alone";
+    EXPECT_FALSE(Planned(box, lower, TileRule{1000, 240}).plan.is_chain) << "alone";
     EXPECT_FALSE(Planned(odd_star(20, 12, 15, lower), lower, tile_rules()[2]).plan.is_chain) << "tiles";
   }
 }
 
 /// What a slot holds, step by step: a row finds all that it reads, and its number replaces only what has been read.
-TEST(CourierPlans, with_an_overlay_put_numbers_where_ghosts_are_done_with)
+TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
 {
   for (const bool lower : {true, false})
     for (const bool whole : {true, false}) {
       SCOPED_TRACE(testing::Message() << whole << (lower ? " lower" : " upper"));
       const OwnedPattern<I> box = stencil_triangle<I>(9, 11, 6, true, lower);
       const Planned p(whole ? box : without_rows_at(box, 7), lower, overlaid_rule());
-      ASSERT_GT(p.plan.overlay, 0u);
+      ASSERT_GT(p.plan.alias_shift, 0u);
       ASSERT_TRUE(p.plan.is_chain);
       ASSERT_EQ(p.plan.block.size(), 6u);
       if (whole) {
-        EXPECT_LE(p.plan.overlay, 4u * 5) << "levels of up to five rows";
+        EXPECT_LE(p.plan.alias_shift, 4u * 5) << "levels of up to five rows";
       }
-      std::vector<I> sender(p.plan.mails, I(-1));
-      for (const RowBlock& block : p.plan.block) {
+      std::vector<I> sender(p.plan.exports, I(-1));
+      for (const Tile& block : p.plan.block) {
         std::vector<I> held(p.plan.numbers(), I(-1));
         std::set<std::uint32_t> unread;
         for (std::uint32_t k = 0; k < block.ghosts; ++k) {
@@ -359,16 +360,17 @@ TEST(CourierPlans, with_an_overlay_put_numbers_where_ghosts_are_done_with)
           const std::uint32_t end = p.plan.step_end[block.first_step + s];
           /* whichever row of a step is first, the others still read what they wait for */
           for (std::uint32_t at = begin; at < end; ++at) {
-            const std::vector<I> near = p.near(block, at);
+            const std::vector<I> row_capacity = p.row_capacity(block, at);
             EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
-            for (std::size_t j = 0; j < near.size(); ++j)
+            for (std::size_t j = 0; j < row_capacity.size(); ++j)
               EXPECT_EQ(held[p.plan.near_slot(Planned::position(block, at), static_cast<int>(j))],
-                        p.T.column[near[j]]);
+                        p.T.column[row_capacity[j]]);
           }
           for (std::uint32_t at = begin; at < end; ++at) {
             held[at] = p.rows(block)[at];
-            if (p.mail(block, at) != courier_no_mail) sender[p.mail(block, at)] = p.rows(block)[at];
-            for (int j = 0; j < p.plan.near; ++j) unread.erase(p.plan.near_slot(Planned::position(block, at), j));
+            if (p.exported(block, at) != not_exported) sender[p.exported(block, at)] = p.rows(block)[at];
+            for (int j = 0; j < p.plan.row_capacity; ++j)
+              unread.erase(p.plan.near_slot(Planned::position(block, at), j));
           }
           begin = end;
         }
@@ -377,8 +379,8 @@ TEST(CourierPlans, with_an_overlay_put_numbers_where_ghosts_are_done_with)
     }
 }
 
-/// Who reads a late number of the plane before would need more room: planes are cut as if there were no overlay.
-TEST(CourierPlans, have_no_overlay_where_ghosts_are_read_late)
+/// Who reads a late number of the plane before would need more room: planes are cut as if there were no aliasing.
+TEST(TilePlans, have_no_aliases_where_ghosts_are_read_late)
 {
   for (const bool lower : {true, false}) {
     const OwnedPattern<I> box = stencil_triangle<I>(9, 7, 6, true, lower);
@@ -388,24 +390,24 @@ TEST(CourierPlans, have_no_overlay_where_ghosts_are_read_late)
     const I first = lower ? 63 : box.n - 64;  // of the second plane
     rows[lower ? first + 62 : first - 62] = {lower ? 0 : box.n - 1};
     const OwnedPattern<I> late = pattern_of(rows);
-    CourierRule none = overlaid_rule();
-    none.overlay_slots = 0;
-    CourierRule tight = overlaid_rule();
-    tight.overlay_slots = 100;
+    TileRule none = overlaid_rule();
+    none.alias_slots = 0;
+    TileRule tight = overlaid_rule();
+    tight.alias_slots = 100;
     const Planned without(late, lower, tight), expected(late, lower, none), with(late, lower, overlaid_rule());
-    EXPECT_EQ(without.plan.overlay, 0u);
+    EXPECT_EQ(without.plan.alias_shift, 0u);
     EXPECT_EQ(without.plan.block.size(), expected.plan.block.size());
     EXPECT_EQ(without.plan.numbers(), expected.plan.numbers());
-    EXPECT_GT(with.plan.overlay, 50u);
-    EXPECT_GT(Planned(box, lower, tight).plan.overlay, 0u);
+    EXPECT_GT(with.plan.alias_shift, 50u);
+    EXPECT_GT(Planned(box, lower, tight).plan.alias_shift, 0u);
   }
 }
 
 /// By arithmetic, where the tile has neighbours all around, as by looking at all rows.
-TEST(CourierPlans, of_stars_are_those_of_other_triangles)
+TEST(TilePlans, of_stars_are_those_of_other_triangles)
 {
   for (const bool lower : {true, false}) {
-    CourierRule rule = tile_rules()[2];
+    TileRule rule = tile_rules()[2];
     rule.warps = 1;  // some levels take two steps
     const OwnedPattern<I> T = stencil_triangle<I>(20, 24, 15, false, lower), odd = odd_star(20, 24, 15, lower);
     rule.shape = {4, 6, 7};
@@ -421,20 +423,21 @@ TEST(CourierPlans, of_stars_are_those_of_other_triangles)
       return std::equal(a.begin() + from, a.begin() + to, b.begin() + from);
     };
     EXPECT_TRUE(same(star.plan.row, other.plan.row, 0, star.plan.row.size()));
-    std::vector<RowBlock> block = star.plan.block;  // in the order in which they begin
-    const auto by_page = [](const RowBlock& a, const RowBlock& b) { return a.first_page < b.first_page; };
+    std::vector<Tile> block = star.plan.block;  // in the order in which they begin
+    const auto by_page = [](const Tile& a, const Tile& b) { return a.first_page < b.first_page; };
     std::sort(block.begin(), block.end(), by_page);
     for (std::size_t t = 0; t < block.size(); ++t) {
       if (t % 5 % 4 == 0 || t / 5 % 4 % 3 == 0 || t / 20 != 1) continue;  // at the border
       SCOPED_TRACE(t);
-      const RowBlock &own = block[t], &of_other = other.plan.block[t];
-      EXPECT_EQ(std::tie(own.ghosts, own.mails, own.pages), std::tie(of_other.ghosts, of_other.mails, of_other.pages));
-      const std::size_t first = own.first_page * courier_page, last = first + own.rows;
+      const Tile &own = block[t], &of_other = other.plan.block[t];
+      EXPECT_EQ(std::tie(own.ghosts, own.exports, own.pages),
+                std::tie(of_other.ghosts, of_other.exports, of_other.pages));
+      const std::size_t first = own.first_page * panel_rows, last = first + own.rows;
       EXPECT_TRUE(same(star.plan.index, other.plan.index, 8 * first, 8 * last));
       for (std::uint32_t at = 0; at < own.rows; ++at) {
         std::vector<I> columns[2];
-        for (const I k : star.near(own, at)) columns[0].push_back(T.column[k]);
-        for (const I k : other.near(own, at)) columns[1].push_back(odd.column[k]);
+        for (const I k : star.row_capacity(own, at)) columns[0].push_back(T.column[k]);
+        for (const I k : other.row_capacity(own, at)) columns[1].push_back(odd.column[k]);
         EXPECT_EQ(columns[0], columns[1]);
       }
     }
@@ -442,7 +445,7 @@ TEST(CourierPlans, of_stars_are_those_of_other_triangles)
 }
 
 /// Looks like a star on a grid, but some rows read across the order of the tiles: no tiles then, and still a plan.
-TEST(CourierPlans, do_without_tiles_that_would_wait_for_each_other)
+TEST(TilePlans, do_without_tiles_that_would_wait_for_each_other)
 {
   const I x = 11, y = 8, z = 8;
   const OwnedPattern<I> star = stencil_triangle<I>(x, y, z, false, true);
@@ -453,7 +456,7 @@ TEST(CourierPlans, do_without_tiles_that_would_wait_for_each_other)
     if (row >= x * y && q + 1 < y && row % 40 == 0) rows[row].push_back(row - x * y + x);
     std::sort(rows[row].begin(), rows[row].end());
   }
-  CourierRule rule;
+  TileRule rule;
   rule.shape = {11, 2, 2};
   const Planned p(pattern_of(rows), true, rule);
   const std::vector<std::size_t> owner = p.owners();
@@ -461,37 +464,37 @@ TEST(CourierPlans, do_without_tiles_that_would_wait_for_each_other)
     for (const I column : rows[row]) EXPECT_LE(owner[column], owner[row]);
 }
 
-Status planned(const OwnedPattern<I>& T, const CourierRule& rule)
+Status planned(const OwnedPattern<I>& T, const TileRule& rule)
 {
   LevelSets<I> levels;
   Plan plan;
   EXPECT_TRUE(make_level_sets(T.view(), true, &levels).ok());
-  const Status status = make_courier_plan(T.view(), true, levels, rule, &plan);
+  const Status status = make_tile_plan(T.view(), true, levels, rule, &plan);
   EXPECT_EQ(status.ok(), !plan.block.empty()) << "nothing is left of a plan that failed";
   return status;
 }
 
-TEST(CourierPlans, are_refused_in_words_where_a_row_is_too_long)
+TEST(TilePlans, are_refused_in_words_where_a_row_is_too_long)
 {
   for (const I entries : {13, 14}) {
     std::vector<std::vector<I>> rows(40);
     for (I i = 1; i < 40; ++i) rows[i] = {i - 1};
     for (I k = 38 - entries + 1; k < 38; ++k) rows[39].insert(rows[39].end() - 1, k);
-    const Status status = planned(pattern_of(rows), CourierRule());
+    const Status status = planned(pattern_of(rows), TileRule());
     EXPECT_EQ(status.message(), entries == 13 ? "success"
                                               : "no tiles: a row of a triangle has 14 entries, in a tile at most 13; "
                                                 "take level_order (on a GPU), merged or auto");
   }
-  CourierRule none;
+  TileRule none;
   none.ghost_slots[2] = 0;
   EXPECT_EQ(planned(stencil_triangle<I>(9, 7, 6, true, true), none).detail,
             "shared memory has no room for rows of 13 entries");
   EXPECT_TRUE(planned(stencil_triangle<I>(9, 7, 6, false, true), none).ok()) << "shorter rows have room";
 }
 
-TEST(CourierPlans, are_refused_in_words_where_ghosts_have_no_room)
+TEST(TilePlans, are_refused_in_words_where_ghosts_have_no_room)
 {
-  CourierRule rule;
+  TileRule rule;
   rule.rows = 60;
   rule.ghost_slots[2] = 70;
   const OwnedPattern<I> box = stencil_triangle<I>(9, 7, 6, true, true);
@@ -506,18 +509,18 @@ TEST(CourierPlans, are_refused_in_words_where_ghosts_have_no_room)
 }
 
 /// Squares of nodes, with room for 6737 numbers of them or less beside the ring.
-TEST(CourierPlans, know_before_whether_ghosts_of_runs_have_room)
+TEST(TilePlans, know_before_whether_ghosts_of_runs_have_room)
 {
   for (const I edge : {100, 300, 600, 700, 3000})
     for (const std::int64_t room : {200, 1276, 6737}) {
       SCOPED_TRACE(testing::Message() << edge << " x " << edge << " in " << room);
-      CourierRule rule;
+      TileRule rule;
       rule.ghost_slots[0] = rule.ghost_slots[1] = 0;
       rule.ghost_slots[2] = rule.most_slots = room;
       rule.rows_a_warp = 3;
       CutInput<I> in = {edge * edge, 4 * edge * edge, true, 3 * edge, edge, 13, {}};
       in.grid.line = in.grid.lines = edge;
-      const CourierCut<I> made = cut(in, 2, rule);
+      const TileCut<I> made = cut(in, 2, rule);
       const std::int64_t numbers = made.tiling.most_slots() + 1 + edge + 1;
       const std::int64_t left = room - 1 - edge - edge / 32 - 64;
       EXPECT_EQ(made.has_room, 2 * left >= room) << numbers << " numbers";
@@ -527,7 +530,7 @@ TEST(CourierPlans, know_before_whether_ghosts_of_runs_have_room)
     }
 }
 
-TEST(CourierPlans, tell_grids_from_meshes)
+TEST(TilePlans, tell_grids_from_meshes)
 {
   EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view(), true));
   EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, false).view(), false));
@@ -535,7 +538,7 @@ TEST(CourierPlans, tell_grids_from_meshes)
 }
 
 /// Of 64 rows in a hundred on the line before, and of ten on the one before that.
-TEST(CourierPlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_further)
+TEST(TilePlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_further)
 {
   constexpr I m = 80, n = 80 * m;
   for (const bool further : {false, true}) {
@@ -551,7 +554,7 @@ TEST(CourierPlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_f
 }
 
 /// Threads change nothing.
-TEST(CourierPlans, are_the_same_on_several_threads)
+TEST(TilePlans, are_the_same_on_several_threads)
 {
   const auto T = stencil_triangle<I>(30, 30, 20, true, true);  // enough for four threads to be worth their while
   const Planned one(T, true, {70}), four(T, true, {70, 0, 0, 4, 4});
@@ -564,11 +567,11 @@ TEST(CourierPlans, are_the_same_on_several_threads)
   EXPECT_TRUE(same(one.plan.source, four.plan.source));
 }
 
-TEST(CourierPlans, of_nothing_are_empty)
+TEST(TilePlans, of_nothing_are_empty)
 {
-  const Planned p(pattern_of(std::vector<std::vector<I>>()), true, CourierRule());
+  const Planned p(pattern_of(std::vector<std::vector<I>>()), true, TileRule());
   EXPECT_TRUE(p.plan.block.empty());
-  EXPECT_EQ(p.plan.mails, 0u);
+  EXPECT_EQ(p.plan.exports, 0u);
 }
 
 }  // namespace
