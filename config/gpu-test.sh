@@ -53,9 +53,9 @@ make_all() {
 # Battery of small matrices: each tool costs ten to a hundred times as much, synccheck and racecheck most, so their
 # tests come in groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are
 # meant.
-solved='Device.solves_*:Device.a_clean*:Device.courier_solves_boxes*:Device.courier_solves_chains*'
-solved="$solved:Device.courier_solves_grids*"
-laid='Device.courier_lays*'
+solved='Device.solves_*:Device.a_clean*:Device.tiled_solves_boxes*:Device.tiled_solves_chains*'
+solved="$solved:Device.tiled_solves_grids*"
+laid='Device.tiled_lays*'
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
@@ -89,14 +89,14 @@ check_races() {
 }
 
 sanitize() {
-  local tests="$solved:$laid:DevicePair.*:Captures.*"
+  local tests="$solved:$laid:DevicePair.*:CapturedSolves.*"
   tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
   local group=${1#*-}
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac
   case $1 in
     racecheck-*) check_races "$group" || return 1 ;;
-    # mbarriers of a block, of which courier has up to 128; by itself the tool finds too few, and launches fail then
+    # mbarriers of a block, of which tiled has up to 128; by itself the tool finds too few, and launches fail then
     synccheck-*) with_tool "$(tests_of "$group")" synccheck --num-cuda-barriers 256 || return 1 ;;
     *) with_tool "$tests" "$1" || return 1 ;;
   esac

@@ -40,7 +40,7 @@ CUDA_ROOMS = {
     "solve": r"base/|sync/|analysis/|solve/\w+\.",
     "solve/level_order": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/",
     "solve/merged": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/|solve/merged/",
-    "solve/tiled": r"base/|sync/|analysis/|solve/\w+\.|solve/tiled/|solve/wavefront/wavefront",
+    "solve/tiled": r"base/|sync/|analysis/|solve/\w+\.|solve/tiled/",
     "solve/wavefront": r"base/|sync/|analysis/|solve/\w+\.|solve/wavefront/",
     "solve/baselines": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/|solve/baselines/",
     "backend": "",
@@ -66,7 +66,8 @@ ORDERS = r"memory_order|__ATOMIC_|cuda::atomic|omp\s+(atomic|flush)|ld\.acquire|
 BESIDE_LANGUAGE = r"\batomic[A-Z]\w+\(|\basm\b|\b__(ldcg|ldcv|stcg|threadfence)\w*\("
 # where memory order is explained
 EXPLAINED = r"include/syncfree/(ready\.hpp|cuda/ready/)|src/cuda/sync/"
-PETSC_STYLE = ("plugin/", "examples/", "tests/petsc/", "tests/install/")  # PETSc does not break lines
+# PETSc does not break lines
+PETSC_STYLE = ("plugin/", "examples/", "tests/petsc/", "tests/install/", "tests/bench/compare_")
 
 # PETSc is C, through which no exception may pass (plugin/guard.hpp): what it is given to call, and what it exports
 HANDED_OVER = (

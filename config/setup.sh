@@ -34,7 +34,7 @@ read_options() {
     case $argument in
       --help)
         # the comment that the script begins with
-        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "config/${0##*/}"
+        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$(ls config/"${0##*/}" tests/bench/"${0##*/}" 2>/dev/null | head -n 1)"
         exit 0
         ;;
       --no-install) export SYNCFREE_INSTALL=no ;;

@@ -55,7 +55,7 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
     F->factorerrortype = MAT_FACTOR_OTHER;
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", status.message().c_str());
   case Code::negative_pivot:
-  case Code::no_tiles:
+  case Code::no_plan:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", status.message().c_str());
   case Code::unknown_strategy:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s", status.message().c_str());

@@ -372,7 +372,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_ilu_threads n                             - number of CPU threads
 .  -pc_syncfree_ilu_storage (full|single)                 - precision in which the factor is stored
 .  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `courier`
+.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `tiled`
 .  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
 .  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
 .  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
@@ -410,7 +410,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_ilu_threads n                             - number of CPU threads
 .  -pc_syncfree_ilu_storage (full|single)                 - precision in which the factor is stored
 .  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `courier`
+.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `tiled`
 .  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
 .  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
 .  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)

@@ -85,7 +85,7 @@ static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems Pe
   PetscFunctionBegin;
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_block_table", "Thresholds of the block algorithms", "PCSYNCFREEILU", tables.data(), (PetscInt)tables.size(), settings->table, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->table, tables[choice], sizeof(settings->table)));
-  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_block_rows", "Least rows of a triangle that is cut off, 0 for the table's; of a block of courier", "PCSYNCFREEILU", rows, &rows, &set));
+  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_block_rows", "Least rows of a triangle that is cut off, 0 for the table's; of a block of tiled", "PCSYNCFREEILU", rows, &rows, &set));
   PetscCheck(rows >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_block_rows %" PetscInt_FMT " must be at least 1, or 0 for the number of the table", rows);
   settings->block_rows = rows;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "battery.hpp"
-#include "no_tiles.hpp"
+#include "no_plan.hpp"
 #include "syncfree/relaxation.hpp"
 
 namespace syncfree {
@@ -85,7 +85,7 @@ void expect_sweeps(Relaxation<T, I>* relaxation, const OwnedCsr<T, I>& A, const 
 {
   SCOPED_TRACE(testing::Message() << options.strategy << ", omega " << omega << ", shift " << shift);
   Status status = relaxation->analyse(A.pattern(), nodes, options);
-  if (has_no_tiles(options.strategy, status)) return;
+  if (has_no_plan(options.strategy, status)) return;
   ASSERT_TRUE(status.ok()) << status.message();
   status = relaxation->refresh(A.view(), omega, shift, 0);
   ASSERT_TRUE(status.ok()) << status.message();

@@ -85,8 +85,12 @@ else()
   set_target_properties(cuda PROPERTIES EXCLUDE_FROM_ALL ${SYNCFREE_PETSC}) # then only tests need it
   if(SYNCFREE_PETSC)
     target_compile_definitions(cuda PUBLIC SYNCFREE_TEST_HOOKS) # a kernel can leave a publication out: ticket.cuh
-    add_cuda_backend(cuda_plugin)
-    name_petsc_scalar(cuda_plugin)
+    if(SYNCFREE_FEW_TYPES)
+      add_library(cuda_plugin ALIAS cuda) # compiled once, for tests
+    else()
+      add_cuda_backend(cuda_plugin)
+      name_petsc_scalar(cuda_plugin)
+    endif()
   endif()
   target_compile_definitions(core PUBLIC SYNCFREE_HAVE_CUDA)
 endif()

@@ -55,7 +55,7 @@ enum class Operation { none, transpose, adjoint, conjugate };
 /// How the block algorithms cut and which kernels they take.
 struct BlockOptions {
   std::string table = "h200";   ///< thresholds: "h200", or "paper" for those of Lu et al. 2020
-  std::int64_t least_rows = 0;  ///< no triangle gets fewer rows by cutting; 0: the table's number. For `courier` the
+  std::int64_t least_rows = 0;  ///< no triangle gets fewer rows by cutting; 0: the table's number. For `tiled` the
                                 ///< rows of a block; 0: by the triangle
 };
 
@@ -95,7 +95,7 @@ public:
   virtual ~Preconditioner() = default;
 
   /// Pattern work: checks, symbolic factorization, plans. Keeps no pointer into A.
-  ///   errors  those of check_pattern and make_factor_pattern, unknown_strategy, no_tiles, out_of_memory; on failure
+  ///   errors  those of check_pattern and make_factor_pattern, unknown_strategy, no_plan, out_of_memory; on failure
   ///           the object is as after construction
   virtual Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) = 0;
 
@@ -150,7 +150,7 @@ public:
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner();
 
 /// One triangular solver on CPU threads, by the name in the options (not `auto`).
-///   errors  unknown_strategy, invalid_argument, no_tiles, out_of_memory
+///   errors  unknown_strategy, invalid_argument, no_plan, out_of_memory
 template <class T, class V, class I>
 Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,
                         std::unique_ptr<TriangularSolver<T, V, I>>* out);

@@ -26,7 +26,7 @@ enum class Code {
   negative_pivot,       ///< a symmetric half needs sqrt(D) and D is negative or not real
   another_pattern,      ///< a refresh with a matrix whose pattern, in this row, is not the one that was analysed
   unknown_strategy,     ///< `detail` is the name asked for
-  no_tiles,             ///< `courier` has no plan for the matrix; `detail` says why
+  no_plan,              ///< `tiled` or `wavefront` has none for the matrix; `detail` says why
   out_of_memory,        ///< `detail` says of what, where that is known
   device_failure,       ///< `detail` is what the device's library says
   busy,                 ///< another thread is in a call of the same object; this one has done nothing

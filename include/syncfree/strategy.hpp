@@ -43,12 +43,12 @@ struct ChoiceInput {
   std::int64_t rows = 0, levels = 0, longest = 0;
   int node_size = 0;             ///< rows of the nodes that `level_order` solves; 0: it solves rows
   std::int64_t node_levels = 0;  ///< of nodes
-  bool tiled_inodes = false;  ///< does `courier` solve them by planes or lines of a grid?
+  bool tiled_inodes = false;  ///< does `tiled` solve them by planes or lines of a grid?
   bool regular = false;  ///< rows reach equally far, as on a grid
-  bool may_have_tiles = true;  ///< rows, or nodes, are short enough for `courier`, and no plan of it has failed
-  double tiled_time = 0;  ///< microseconds of the lower triangle by tiles or lines of a grid; 0: there are none
-  bool by_lines = false;  ///< that is by lines, which want next to no plan
-  bool tiled_on_device = false;  ///< plans of `courier` are made there, from short rows
+  bool may_have_tiles = true;  ///< rows, or nodes, are short enough for `tiled`, and no plan of it has failed
+  /// Microseconds of the lower triangle by pencils of a grid, and by tiles of a star's grid; 0: there are none.
+  double wavefront_time = 0, tiled_time = 0;
+  bool tiled_on_device = false;  ///< plans of `tiled` are made there, from short rows
   /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group; and
   /// whether all groups are known by that, so that they are not looked for again.
   double merged_groups = 0, merged_entries = 0;

@@ -1,4 +1,4 @@
-/// `courier`: a plan of row blocks, meant for the device (core/plan/tile_plan.hpp), on one thread. Every machine can
+/// `tiled`: a plan of row blocks, meant for the device (core/plan/tile_plan.hpp), on one thread. Every machine can
 /// so test what a plan says.
 
 #include <algorithm>
@@ -56,7 +56,7 @@ public:
 
   Description describe() const override
   {
-    return {"courier", 1, plan_.bytes() + (x_.size() + mailbox_.size()) * sizeof(T)};
+    return {"tiled", 1, plan_.bytes() + (x_.size() + mailbox_.size()) * sizeof(T)};
   }
 
 private:

@@ -188,11 +188,11 @@ private:
     return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
   }
 
-  /// Serially where `courier` has tiles for L and U but none for a transpose.
+  /// Serially where `tiled` has tiles for L and U but none for a transpose.
   Status make_transposed(TriangleView<V, I> triangle, std::unique_ptr<Solver>* out) const
   {
     const Status status = make_host_solver<T, V, I>(options_, triangle, out);
-    if (status.code != Code::no_tiles) return status;
+    if (status.code != Code::no_plan) return status;
     SolverOptions serial = options_;
     serial.strategy = "serial";
     return make_host_solver<T, V, I>(serial, triangle, out);

@@ -19,7 +19,7 @@ struct NoPlan {
   Status status;
 };
 
-/// Each throws std::bad_alloc, and `courier` NoPlan. The triangle's numbers may still be missing (nullptr) and come by
+/// Each throws std::bad_alloc, and `tiled` NoPlan. The triangle's numbers may still be missing (nullptr) and come by
 /// refresh().
 #define SYNCFREE_DECLARE_MAKE(name, reproducible, summary) \
   template <class T, class V, class I>                     \

@@ -137,8 +137,8 @@ class Benchmark {
     if (reason.empty()) {
       std::vector<Setting> fit;
       for (const Setting& s : contenders(options_, kind))
-        if (!Contender(s).has_no_tiles(c.A)) fit.push_back(s);
-        else skips_.push_back(c.matrix + " " + kind + ": " + s.label() + " has no tiles");
+        if (!Contender(s).has_no_plan(c.A)) fit.push_back(s);
+        else skips_.push_back(c.matrix + " " + kind + ": " + s.label() + " has no plan");
       results = measure(c, fit, effort_, &reason);
     }
     progress_.next();

@@ -3,7 +3,7 @@
 
     python3 tests/bench/calibrate.py CSV... [--table src/core/choose/device_model.hpp] [--write]
 
-Takes applications (L and U) by `level_order`, `merged` and `courier` where these were named, and what `merged` adds to
+Takes applications (L and U) by `level_order`, `merged` and `tiled` where these were named, and what `merged` adds to
 a set-up with `level_order`, and says of each group of constants how far the model is off, in the mean and at most,
 before and after, and what the constants become; --write puts them into the table. A group with fewer times than
 constants is left as it is, and so are the constants of other plans, of plans for wide levels, of long rows, of tiles
@@ -20,8 +20,8 @@ import sys
 import rows
 
 CONSTANT = re.compile(r"^(  double (\w+) = )([^;]+);", re.M)
-STRATEGIES = ("level_order", "merged", "courier")
-LINES_OF_BUNDLE, CHUNK_STEPS = 32, 8
+STRATEGIES = ("level_order", "merged", "tiled", "wavefront")
+PENCILS_OF_GROUP, CHUNK_STEPS = 32, 8
 MULTIPROCESSORS = 132
 SHORT_ROWS = 5  # entries of a triangle
 LEVELS_OF_RUN = 64
@@ -106,7 +106,7 @@ def merged_plan(a):
 
 def in_space(a):
     edge = round(a.n ** (1 / 3))
-    if a.strategy != "courier" or "bundles of 8 x 4 lines" not in a.plan or edge**3 != a.n:
+    if a.strategy != "wavefront" or "groups of 8 x 4 pencils" not in a.plan or edge**3 != a.n:
         return None
     across, stacked = math.ceil(edge / 8), math.ceil(edge / 4)
     steps = math.ceil((10 + edge) / CHUNK_STEPS) * CHUNK_STEPS + 8 * (across - 1) + 4 * (stacked - 1)
@@ -115,25 +115,25 @@ def in_space(a):
 
 def in_plane(a):
     edge, skew = math.isqrt(a.n), {"5pt": 1, "9pt": 2}.get(a.name)
-    if a.strategy != "courier" or "bundles of 32 lines" not in a.plan or not skew or edge**2 != a.n:
+    if a.strategy != "wavefront" or "groups of 32 pencils" not in a.plan or not skew or edge**2 != a.n:
         return None
-    across, last = math.ceil(edge / LINES_OF_BUNDLE), skew - 1 + skew * (LINES_OF_BUNDLE - 1)
-    steps = math.ceil((last + edge) / CHUNK_STEPS) * CHUNK_STEPS + (across - 1) * skew * LINES_OF_BUNDLE
+    across, last = math.ceil(edge / PENCILS_OF_GROUP), skew - 1 + skew * (PENCILS_OF_GROUP - 1)
+    steps = math.ceil((last + edge) / CHUNK_STEPS) * CHUNK_STEPS + (across - 1) * skew * PENCILS_OF_GROUP
     return {"plane_begin": 2, "plane_step": 2 * steps, "plane_hop": 2 * (across - 1)}
 
 
 def node_blocks(a):
-    if a.strategy != "courier" or not a.rows_of_node:
+    if a.strategy != "tiled" or not a.rows_of_node:
         return None
     lanes = a.rows_of_node * a.n  # the square of its rows for each node
     return {"node_blocks_begin": 2, "node_blocks_level": 2 * a.node_levels, "node_blocks_lane": 2 * lanes}
 
 
 def ghost_blocks(a):
-    """`courier` by blocks of rows, planned on the device, as rows are short enough for ghosts in L and in U. A star
-    that is not solved by lines is solved by tiles, which have constants of their own."""
+    """`tiled` by blocks of rows, planned on the device, as rows are short enough for ghosts in L and in U. A star
+    that is not solved by `wavefront` is solved by tiles, which have constants of their own."""
     has_ghosts = "ghosts" in a.plan and "near entries" not in a.plan
-    if a.strategy != "courier" or not has_ghosts or a.rows_of_node or a.name.startswith(("7pt", "5pt")):
+    if a.strategy != "tiled" or not has_ghosts or a.rows_of_node or a.name.startswith(("7pt", "5pt")):
         return None
     width = a.n / a.levels
     blocks = max(a.n / 16384, 1, width / (1.5 if a.entries > 16 * a.n else 16))

@@ -131,7 +131,7 @@ class Race {
   void enter(const Setting& setting)
   {
     Contender contender(setting);
-    const std::string failure = contender.has_no_tiles(case_.A) ? "no tiles" : contender.prepare(case_.A);
+    const std::string failure = contender.has_no_plan(case_.A) ? "no plan" : contender.prepare(case_.A);
     std::string reason = failure.empty() ? "" : "ends in " + failure;
     if (failure.empty() && setting.strategy.empty()) reason = why_not(&contender, case_, effort_.tolerance);
     if (reason.empty()) entrants_.push_back({std::move(contender), {}, {}, {}, {}});

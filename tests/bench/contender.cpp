@@ -100,9 +100,9 @@ PCOwner Contender::create(Mat A) const
   return pc;
 }
 
-bool Contender::has_no_tiles(Mat A) const
+bool Contender::has_no_plan(Mat A) const
 {
-  if (setting_.strategy != "courier") return false;
+  if (setting_.strategy != "tiled" && setting_.strategy != "wavefront") return false;
   const PCOwner pc = create(A);
   ok(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
   const auto code = static_cast<int>(PCSetUp(pc));

@@ -105,8 +105,8 @@ class Contender {
   explicit Contender(Setting setting) : setting_(std::move(setting)) {}
   const Setting& setting() const { return setting_; }
 
-  /// Is it `courier`, and has the matrix no tiles? Sets up to see that.
-  bool has_no_tiles(Mat A) const;
+  /// Has the strategy, `tiled` or `wavefront`, no plan for the matrix? Sets up to see that.
+  bool has_no_plan(Mat A) const;
 
   /// The preconditioner that refresh() and apply() use. Returns why it has no factor, empty if it has.
   std::string prepare(Mat A);

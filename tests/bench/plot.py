@@ -15,7 +15,7 @@ import sys
 
 import matplotlib
 
-from rows import PETSC, open_text
+from rows import PETSC, open_text, with_new_names
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of a backend without a screen)
@@ -28,7 +28,7 @@ def read(paths):
     groups = collections.defaultdict(lambda: collections.defaultdict(dict))
     for path in paths:
         with open_text(path) as file:
-            for row in csv.DictReader(file):
+            for row in map(with_new_names, csv.DictReader(file)):
                 kind = row["kind"] if row["levels"] == "0" else f"{row['kind']}({row['levels']})"
                 groups[kind][row["matrix"], int(row["n"])][row["contender"]] = row
     return groups

@@ -12,6 +12,20 @@ import csv
 import math
 import sys
 
+# What files of before 2026-11-27 call otherwise: `courier` has become two strategies, and so have its words for plans.
+
+
+def with_new_names(fields):
+    """The fields of a line, whatever version wrote them."""
+    if fields.get("strategy") == "courier" or "courier" in (fields.get("ran") or ""):
+        name = "wavefront" if " bundles of " in (fields.get("plan") or "") else "tiled"
+        for field in ("strategy", "contender", "ran"):
+            fields[field] = (fields.get(field) or "").replace("courier", name)
+    if fields.get("plan"):
+        fields["plan"] = fields["plan"].replace(" bundles of ", " groups of ").replace(" lines", " pencils")
+    return fields
+
+
 PETSC = "petsc"  # PETSc's own, where a strategy's name is wanted
 PARTS = ("lower", "upper", "apply")
 
@@ -113,7 +127,7 @@ def read(paths):
     for path in paths:
         with open_text(path) as file:
             reader = csv.DictReader(file)
-            for fields in reader:
+            for fields in map(with_new_names, reader):
                 try:
                     key = tuple(fields[name] for name in ("matrix", "n", "nnz", "kind", "levels", "note"))
                     case = cases.setdefault(key, Case(fields))

@@ -14,7 +14,7 @@ namespace {
 /// there to compare answers with, not times.
 std::string natural_strategies()
 {
-  const std::set<std::string> for_tests = {"column_block", "row_block", "recursive_block", "merged", "courier"};
+  const std::set<std::string> for_tests = {"column_block", "row_block", "recursive_block", "merged", "tiled"};
   std::vector<syncfree::StrategyInfo> list;
   for (const auto& s : syncfree::strategies()) {
     const std::string name = s.name, backend = s.backend;

@@ -239,7 +239,7 @@ def whole_programs(bench):
 
 def papers(bench):
     folder = bench.work / "papers"
-    command = ["bash", "config/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
+    command = ["bash", "tests/bench/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     expect(result.returncode == 0, f"{result.stdout[-2000:]}{result.stderr[-4000:]}")
     for part in ("Liu 2016, table 1", "Liu 2016, table 3", "Liu 2016, figure 4", "Liu 2016, table 4",

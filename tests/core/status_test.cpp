@@ -14,7 +14,7 @@ const std::vector<Code> codes = {
     Code::ok,           Code::invalid_argument, Code::bad_row_offsets,  Code::column_out_of_range,
     Code::unsorted_columns, Code::duplicate_column, Code::missing_diagonal, Code::zero_pivot,
     Code::not_finite,   Code::negative_pivot,   Code::another_pattern,  Code::unknown_strategy,
-    Code::no_tiles,     Code::out_of_memory,    Code::device_failure,   Code::wait_expired,
+    Code::no_plan,     Code::out_of_memory,    Code::device_failure,   Code::wait_expired,
     Code::busy,         Code::stale_capture};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -112,7 +112,7 @@ ChoiceInput on_device(std::int64_t rows, std::int64_t levels, std::int64_t longe
 TEST(Auto, takes_row_blocks_on_a_device_where_they_pay)
 {
   const Choice choice = choose_strategy(on_device(100000, 1000, 5, 50));
-  EXPECT_EQ(choice.strategy, "courier");
+  EXPECT_EQ(choice.strategy, "tiled");
   EXPECT_NE(choice.reason.find("without its plan"), std::string::npos) << choice.reason;
   EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 1)).strategy, "level_order") << "a plan is not paid for by one";
   ChoiceInput mesh = on_device(100000, 1000, 5, 50);
@@ -124,22 +124,22 @@ TEST(Auto, takes_no_tiles_where_there_are_none)
 {
   ChoiceInput input = on_device(100000, 1000, 5, 50);
   input.tiled_time = 1;
-  ASSERT_EQ(choose_strategy(input).strategy, "courier");
+  ASSERT_EQ(choose_strategy(input).strategy, "tiled");
   input.may_have_tiles = false;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
-  EXPECT_TRUE(could_pay_to_merge(input)) << "courier is not what merging has to beat";
+  EXPECT_TRUE(could_pay_to_merge(input)) << "tiled is not what merging has to beat";
 }
 
 TEST(Trials, are_won_by_who_takes_least_for_plan_and_applies)
 {
-  const std::vector<Trial> trials = {{"level_order", 1e-3, 6e-4}, {"merged", 1e-2, 1e-4}, {"courier", 1, 9e-5}};
+  const std::vector<Trial> trials = {{"level_order", 1e-3, 6e-4}, {"merged", 1e-2, 1e-4}, {"tiled", 1, 9e-5}};
   EXPECT_EQ(best_trial(trials, 10), 0u);
   EXPECT_EQ(best_trial(trials, 50), 1u);
   EXPECT_EQ(best_trial(trials, 1000000), 2u);
   const Choice choice = choose_by_trials(trials, 50);
   EXPECT_EQ(choice.strategy, "merged");
   EXPECT_EQ(choice.reason,
-            "trials: level_order 600 us, plan 1 ms; merged 100 us, plan 10 ms; courier 90 us, plan 1e+03 ms");
+            "trials: level_order 600 us, plan 1 ms; merged 100 us, plan 10 ms; tiled 90 us, plan 1e+03 ms");
 }
 
 TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
@@ -182,7 +182,7 @@ TEST(Auto, knows_what_nodes_are_worth)
   input.node_levels = 330;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
   input.regular = input.tiled_inodes = true;
-  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+  EXPECT_EQ(choose_strategy(input).strategy, "tiled");
   input.expected_applies = 10;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
   EXPECT_FALSE(could_pay_to_merge(input));
@@ -195,7 +195,7 @@ TEST(Auto, takes_tiles_of_a_grid_for_a_few_applies_on_one_thread)
   input.threads = 1;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
   input.tiled_time = 100;
-  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+  EXPECT_EQ(choose_strategy(input).strategy, "tiled");
 }
 
 /// So are other plans for short rows.
@@ -205,17 +205,19 @@ TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
   input.nnz = 22600000;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
   input.tiled_on_device = true;
-  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+  EXPECT_EQ(choose_strategy(input).strategy, "tiled");
 }
 
-/// Lines of a grid want hardly a plan.
-TEST(Auto, takes_lines_for_fewer_applies_than_tiles)
+/// Pencils of a grid want hardly a plan.
+TEST(Auto, takes_a_wavefront_for_fewer_applies_than_tiles)
 {
   ChoiceInput input = on_device(2146689, 385, 3, 2);
   input.tiled_time = 100;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
-  input.by_lines = true;
-  EXPECT_EQ(choose_strategy(input).strategy, "courier");
+  input.wavefront_time = 100;
+  EXPECT_EQ(choose_strategy(input).strategy, "wavefront");
+  input.levels = 13;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "few levels are done as fast without";
 }
 
 ChoiceInput with_groups(std::int64_t levels, bool known)

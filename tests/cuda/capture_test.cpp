@@ -172,7 +172,7 @@ TEST_F(CapturedSolves, of_few_columns_stay_valid_behind_solves_of_many)
   const Watchdog watchdog("captures of few columns", patience);
   const auto A = random_band(1000, 3, 200, 0, 3), B = random_band(1000, 3, 200, 0, 4);
   const auto b = random_vector<double>(A.n, 5);
-  for (const char* strategy : {"level_order", "merged", "courier", "cusparse"}) {
+  for (const char* strategy : {"level_order", "merged", "tiled", "cusparse"}) {
     SCOPED_TRACE(strategy);
     const auto p = analysed(A, strategy);
     const DeviceVector from(repeated(b, 20)), x(std::size_t{20} * A.n);
@@ -328,7 +328,7 @@ TEST(DeviceThreads, with_one_object_and_two_streams_do_not_hang)
   const Watchdog watchdog("two threads with one object on two streams", patience);
   const auto A = random_band(20000, 3, 900, 0, 3);
   const auto b = random_vector<double>(A.n, 5), truth = solution(A, b);
-  for (const char* strategy : {"level_order", "merged", "courier"}) {
+  for (const char* strategy : {"level_order", "merged", "tiled"}) {
     SCOPED_TRACE(strategy);
     const auto p = analysed(A, strategy);
     int right[2] = {}, turned_away[2] = {}, other[2] = {};

@@ -98,7 +98,7 @@ TEST(GreenContext, of_eight_multiprocessors_solves_rightly)
         expect_near(x.get(), truth);
       };
       const auto p = analysed(A, strategy);
-      if (!p) continue;  // `courier` without tiles
+      if (!p) continue;  // `tiled` without tiles
       solve_in(*p, nullptr);
       solve_in(*p, green.stream());
       std::unique_ptr<Cuda> q;
@@ -124,7 +124,7 @@ TEST(Context, may_hold_an_old_error_of_the_program)
   const auto A = random_band(2000, 3, 300, 0, 3), B = random_band(2000, 3, 300, 0, 4);
   const auto b = random_vector<double>(A.n, 5);
   const DeviceVector from(b), x(A.n);
-  for (const char* strategy : {"level_order", "merged", "courier", "level_set", "csr_two_phase"}) {
+  for (const char* strategy : {"level_order", "merged", "tiled", "level_set", "csr_two_phase"}) {
     SCOPED_TRACE(strategy);
     const auto p = analysed(A, strategy);
     (void)cudaGetLastError();

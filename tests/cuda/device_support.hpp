@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-#include "../no_tiles.hpp"
+#include "../no_plan.hpp"
 #include "../oracle.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/cuda/detail/memory_pool.hpp"
@@ -162,13 +162,13 @@ inline std::vector<std::string> device_strategies(bool only_reproducible = false
   return names;
 }
 
-/// nullptr where `courier` has no tiles.
+/// nullptr where `tiled` has no plan.
 inline std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::string& strategy = "level_order")
 {
   auto p = make_cuda_preconditioner<double, I>();
   const BlockOptions blocks{"paper", A.n / 7 + 1};  // so that the small ones are cut, too
   const Status status = p->analyse(A.pattern(), {}, {strategy, 1, false, blocks});
-  if (has_no_tiles(strategy, status)) return nullptr;
+  if (has_no_plan(strategy, status)) return nullptr;
   EXPECT_EQ(status.message(), "success");
   EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   return p;

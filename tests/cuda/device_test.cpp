@@ -223,7 +223,7 @@ TEST(Device, merged_plans_come_with_the_numbers)
 TEST(Device, set_ups_tell_how_much_memory_they_had_at_once)
 {
   const auto A = random_band(20000, 3, 200, 0, 3), other = random_band(50000, 3, 200, 0, 3);
-  for (const char* strategy : {"level_order", "merged", "courier"}) {
+  for (const char* strategy : {"level_order", "merged", "tiled"}) {
     SCOPED_TRACE(strategy);
     const auto p = make_cuda_preconditioner<double, I>();
     ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2}).message(), "success");
@@ -425,7 +425,7 @@ TEST(Device, solves_with_the_last_factor_that_was_one)
   ASSERT_GT(host->summarize().pivots.shifts, 0);
   std::vector<double> shifted(good.n);
   ASSERT_TRUE(host->solve(Operation::none, b.data(), shifted.data(), {}).ok());
-  for (const char* strategy : {"level_order", "merged", "courier", "cusparse"}) {
+  for (const char* strategy : {"level_order", "merged", "tiled", "cusparse"}) {
     SCOPED_TRACE(strategy);
     const auto p = analysed(good, strategy);
     const DeviceVector from(b), to(good.n);
@@ -485,7 +485,7 @@ TEST(Device, factors_of_grids_are_those_of_the_host)
           PivotRule rule;
           rule.shift = shift;
           if (change.others != 1) rule.zero_pivot = 0;
-          for (const char* strategy : {"courier", "level_order"}) {
+          for (const char* strategy : {"wavefront", "tiled", "level_order"}) {
             SCOPED_TRACE(strategy);
             expect_factor_of_host(A, symbolic, {strategy, 2}, rule);
           }

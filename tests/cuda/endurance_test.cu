@@ -57,10 +57,10 @@ long asked_rounds()
 
 /// A tenth of the rounds with several columns.
 ///   plan  says so, of the form that is meant
-void expect_equal_solves_by_tiles(const OwnedCsr<double, I>& A, const char* plan, long rounds)
+void expect_equal_solves(const OwnedCsr<double, I>& A, const char* strategy, const char* plan, long rounds)
 {
   const auto p = make_cuda_preconditioner<double, I>();
-  ASSERT_EQ(p->analyse(A.pattern(), {}, {"courier", 2}).message(), "success");
+  ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2}).message(), "success");
   ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   EXPECT_NE(p->summarize().plan.find(plan), std::string::npos) << p->summarize().plan;
   EXPECT_EQ(differences(*p, A.n, rounds), 0u) << p->summarize().plan;
@@ -68,15 +68,15 @@ void expect_equal_solves_by_tiles(const OwnedCsr<double, I>& A, const char* plan
 }
 
 /// In space and in a plane, of several blocks.
-TEST(Endurance, many_solves_by_lines_are_bitwise_equal)
+TEST(Endurance, many_solves_by_wavefront_are_bitwise_equal)
 {
   for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)})
-    expect_equal_solves_by_tiles(A, " lines", asked_rounds());
+    expect_equal_solves(A, "wavefront", " pencils", asked_rounds());
 }
 
 TEST(Endurance, many_solves_by_planes_over_each_other_are_bitwise_equal)
 {
-  expect_equal_solves_by_tiles(box_of_points(110, 110, 10, 1), "in one place", asked_rounds() / 10);
+  expect_equal_solves(box_of_points(110, 110, 10, 1), "tiled", "in one place", asked_rounds() / 10);
 }
 
 TEST(Endurance, many_solves_are_bitwise_equal)
@@ -86,7 +86,7 @@ TEST(Endurance, many_solves_are_bitwise_equal)
     SCOPED_TRACE(strategy);
     EXPECT_EQ(differences(random_band(1000, 3, 900, 0, 3), strategy, rounds), 0u);
     if (strategy == "level_order") EXPECT_EQ(differences(line_of_points(300, 3, 3), strategy, rounds), 0u) << "nodes";
-    if (strategy == "courier") {
+    if (strategy == "tiled") {
       EXPECT_EQ(differences(box_of_points(12, 12, 20, 1), strategy, rounds), 0u) << "chain";
       EXPECT_EQ(differences(box_of_points(6, 7, 16, 3), strategy, rounds), 0u) << "chain of nodes";
     }

@@ -79,11 +79,12 @@ std::vector<Waiting> all_that_wait()
   add("loop", chain(3000), "iteration");
   for (const char* blocks : {"column_block", "row_block", "recursive_block"})  // their triangles wait
     all.push_back({blocks, chain(3000), "level_order", "level_order", false});
-  add("courier", make_poisson<double, I>(70, 66, 1), "lines");
-  add("courier", make_poisson<double, I>(33, 32, 31), "8 x 4 lines");
-  add("courier", box_of_points(30, 30, 30, 1), "ghosts");
-  add("courier", box_of_points(110, 110, 3, 1), "in one place");
-  add("courier", box_of_points(20, 20, 18, 3), "nodes of 3");
+  add("wavefront", make_poisson<double, I>(70, 66, 1), "pencils");
+  add("wavefront", make_poisson<double, I>(33, 32, 31), "8 x 4 pencils");
+  add("tiled", make_poisson<double, I>(33, 32, 31), "tiles");
+  add("tiled", box_of_points(30, 30, 30, 1), "ghosts");
+  add("tiled", box_of_points(110, 110, 3, 1), "in one place");
+  add("tiled", box_of_points(20, 20, 18, 3), "nodes of 3");
   return all;
 }
 
@@ -164,7 +165,7 @@ void drop_one(const Waiting& w, unsigned n)
 TEST(DeviceWaits, end_in_every_strategy)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
-  for (const Waiting& w : all_that_wait()) drop_one(w, w.strategy == "courier" ? 100 : 1);
+  for (const Waiting& w : all_that_wait()) drop_one(w, w.strategy == "tiled" || w.strategy == "wavefront" ? 100 : 1);
 }
 
 /// Host memory: the call itself knows.
@@ -184,15 +185,15 @@ TEST(DeviceWaits, are_reported_at_once_to_callers_with_host_memory)
   EXPECT_EQ(x, truth);
 }
 
-/// Several right-hand sides in one launch, on tiles, lines, rows by level, and merged.
+/// Several right-hand sides in one launch, on tiles, pencils, rows by level, and merged.
 TEST(DeviceWaits, end_in_solves_of_several_columns)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
   const I count = 5;
   const std::vector<Waiting> all = {{"level_order", chain(3000), "", "level_order"},
                                     {"merged", chain(3000), "", "merged"},
-                                    {"courier", make_poisson<double, I>(33, 32, 31), "lines", "courier"},
-                                    {"courier", box_of_points(30, 30, 30, 1), "ghosts", "courier"}};
+                                    {"wavefront", make_poisson<double, I>(33, 32, 31), "pencils", "wavefront"},
+                                    {"tiled", box_of_points(30, 30, 30, 1), "ghosts", "tiled"}};
   for (const Waiting& w : all) {
     SCOPED_TRACE(w.strategy + " " + w.plan);
     const Watchdog watchdog("columns of " + w.strategy, 30);
@@ -237,7 +238,7 @@ TEST(DeviceWaits, end_in_factorizations)
       {with_unknowns(waves_of_rows(8, 1000, 4), 3), PivotRule(), "level_order", "factorization"},  // several a warp
       {line_of_points(200, 12, 2), PivotRule(), "level_order", "factorization"},      // long rows, entry by entry
       {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // and row by row
-      {make_poisson<double, I>(40, 41, 1), PivotRule(), "courier", "courier"},        // pivots by a solver of L
+      {make_poisson<double, I>(40, 41, 1), PivotRule(), "wavefront", "wavefront"},    // pivots by a solver of L
       {chain(3000), PivotRule(), "loop", "loop"}};
   for (const Factored& f : all) {
     SCOPED_TRACE(testing::Message() << f.strategy << ", " << f.A.n << " rows");

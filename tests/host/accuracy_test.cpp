@@ -9,7 +9,7 @@
 
 #include "../backward_error.hpp"
 #include "../battery.hpp"
-#include "../no_tiles.hpp"
+#include "../no_plan.hpp"
 #include "../oracle.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
@@ -26,7 +26,7 @@ std::vector<double> solved(const std::string& strategy, const Triangle& T, const
   const SolverOptions options{strategy, 2, false, {"paper", std::max<I>(4, T.n / 8)}};
   std::vector<double> x(b.size());
   const Status status = make_host_solver<double, double, I>(options, T.view(), &solver);
-  if (has_no_tiles(strategy, status)) return {};
+  if (has_no_plan(strategy, status)) return {};
   EXPECT_EQ(status.message(), "success") << strategy;
   solver->solve(b.data(), x.data(), {1, T.n, T.n}, false);
   return x;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "../battery.hpp"
-#include "../no_tiles.hpp"
+#include "../no_plan.hpp"
 #include "../oracle.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
@@ -36,7 +36,7 @@ std::vector<std::string> host_strategies()
 /// Whatever number of threads it is given.
 bool on_one_thread(const std::string& strategy)
 {
-  return strategy == "serial" || strategy == "merged" || strategy == "courier" ||
+  return strategy == "serial" || strategy == "merged" || strategy == "tiled" ||
          (strategy.size() > 6 && strategy.substr(strategy.size() - 6) == "_block");
 }
 
@@ -72,15 +72,15 @@ protected:
   using Solver = TriangularSolver<T, V, I>;
   using Triangle = OwnedTriangle<V, I>;
 
-  /// nullptr where `courier` has no tiles, which on the host is where a row is too long.
+  /// nullptr where `tiled` has no plan, which on the host is where a row is too long.
   static std::unique_ptr<Solver> make(const std::string& strategy, const TriangleView<V, I>& triangle, int threads)
   {
     std::unique_ptr<Solver> solver;
     const std::int64_t n = triangle.pattern.n;
     const SolverOptions options{strategy, threads, false, {"paper", std::max<std::int64_t>(4, n / 8)}};
     const Status status = make_host_solver<T, V, I>(options, triangle, &solver);
-    const bool is_too_long = strategy == "courier" && longest_of(triangle.pattern, 1) > 13;
-    EXPECT_EQ(has_no_tiles(strategy, status), is_too_long) << status.message();
+    const bool is_too_long = strategy == "tiled" && longest_of(triangle.pattern, 1) > 13;
+    EXPECT_EQ(has_no_plan(strategy, status), is_too_long) << status.message();
     EXPECT_TRUE(is_too_long || status.ok()) << status.message();
     return solver;
   }
@@ -367,7 +367,7 @@ TEST(HostPreconditioner, counts_what_it_keeps_of_a_pattern)
 TEST(HostStrategies, include_those_of_the_readme)
 {
   for (const char* name : {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block",
-                           "merged", "courier", "loop"})
+                           "merged", "tiled", "loop"})
     EXPECT_NE(find_strategy(name), nullptr) << name;
   EXPECT_EQ(find_strategy("auto"), nullptr);
 }

@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
                     Case{"level_order", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy level_order"},
                     Case{"csc_sync_free", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy csc_sync_free"},
-                    Case{"courier", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy courier"},
+                    Case{"tiled", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy tiled"},
                     Case{"merged", PCSYNCFREEICC, "-pc_syncfree_ilu_strategy merged"},
                     Case{"cusparse", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy cusparse"}),
     [](const auto& info) { return std::string(info.param.name); });

@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(Petsc, Strategies, testing::ValuesIn(with_threads(strat
 TEST(StrategyList, has_the_host_strategies)
 {
   EXPECT_EQ((std::vector<std::string>{"serial", "level_set", "sync_free", "blocks", "recursive_block", "merged",
-                                      "courier", "loop"}),
+                                      "tiled", "loop"}),
             host_strategies());
 }
 

@@ -73,7 +73,7 @@ Factored set_up_ours(Mat A, const Request& request, const std::string& strategy,
   ok(PCSyncFreeILUSetThreads(s.pc, threads));
   ok(PCSyncFreeILUSetStorage(s.pc, storage));
   finish(s);
-  if (has_no_tiles(strategy, s.refusal)) {
+  if (has_no_plan(strategy, s.refusal)) {
     ok(PCSyncFreeILUSetStrategy(s.pc, "auto")); /* as the message says */
     finish(s);
   }

@@ -230,7 +230,7 @@ TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
 }
 
 /* The object is as good as new, and what the message names is taken by it. */
-TEST(WithoutTiles, courier_is_refused_with_a_reason_and_another_strategy_is_taken)
+TEST(WithoutTiles, tiled_is_refused_with_a_reason_and_another_strategy_is_taken)
 {
   MatOwner A = sample("arrow_last").make();
   const Request request;
@@ -244,10 +244,10 @@ TEST(WithoutTiles, courier_is_refused_with_a_reason_and_another_strategy_is_take
   ok(PCSetOperators(ours.pc, A, A));
   ok(PCSetType(ours.pc, PCSYNCFREEILU));
   for (int round = 0; round < 2; ++round) {
-    ok(PCSyncFreeILUSetStrategy(ours.pc, "courier"));
+    ok(PCSyncFreeILUSetStrategy(ours.pc, "tiled"));
     const Refusal refusal = refused([&] { return PCSetUp(ours.pc); });
     EXPECT_EQ((int)PETSC_ERR_SUP, refusal.code);
-    EXPECT_TRUE(refusal.says("no tiles: a row of a triangle has 39 entries, in a tile at most 13; take level_order "
+    EXPECT_TRUE(refusal.says("no plan: a row of a triangle has 39 entries, in a tile at most 13; take level_order "
                              "(on a GPU), merged or auto")) << refusal.text;
     ok(PCSyncFreeILUSetStrategy(ours.pc, "auto"));
     ok(PCSetUp(ours.pc));

@@ -36,9 +36,9 @@ Refusal refused(const std::function<PetscErrorCode()>& call)
   return r;
 }
 
-bool has_no_tiles(const std::string& strategy, const Refusal& refusal)
+bool has_no_plan(const std::string& strategy, const Refusal& refusal)
 {
-  if (strategy != "courier" || !refusal.says("no tiles: ")) return false;
+  if ((strategy != "tiled" && strategy != "wavefront") || !refusal.says("no plan: ")) return false;
   EXPECT_EQ((int)PETSC_ERR_SUP, refusal.code);
   EXPECT_TRUE(refusal.says("; take level_order (on a GPU), merged or auto")) << refusal.text;
   return true;
@@ -214,7 +214,7 @@ std::vector<std::string> host_strategies()
 bool on_one_thread(const std::string& strategy)
 {
   const std::string end = "_block";
-  return !on_host(strategy) || strategy == "serial" || strategy == "merged" || strategy == "courier" ||
+  return !on_host(strategy) || strategy == "serial" || strategy == "merged" || strategy == "tiled" ||
          (strategy.size() > end.size() && strategy.compare(strategy.size() - end.size(), end.size(), end) == 0);
 }
 

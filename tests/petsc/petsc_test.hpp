@@ -50,8 +50,8 @@ struct Refusal {
 
 Refusal refused(const std::function<PetscErrorCode()>& call);
 
-/* Is it that of a matrix that has no tiles, by a strategy `courier` that was asked for? */
-bool has_no_tiles(const std::string& strategy, const Refusal&);
+/* Is it that of a matrix for which `tiled` or `wavefront`, which was asked for, has no plan? */
+bool has_no_plan(const std::string& strategy, const Refusal&);
 
 /* A PETSc object that is destroyed with its scope. */
 template <class Handle, PetscErrorCode (*destroy)(Handle*)>

@@ -2,8 +2,8 @@
 
 /// What `auto` takes a device to be: the constants of its model, which is in strategy.cpp, tiling.cpp and
 /// cuda/solve/wavefront/solve_wavefront.cu. Microseconds on an H200, if nothing else is said, of one triangle unless
-/// they are said to be of both. `config/calibrate.sh` times a device and fits those of solves, but for tiles, and of
-/// the plan of `merged`. A constant a line, as that wants it.
+/// they are said to be of both. `tests/bench/calibrate.sh` times a device and fits those of solves, but for tiles, and
+/// of the plan of `merged`. A constant a line, as that wants it.
 
 namespace syncfree {
 
@@ -38,7 +38,7 @@ struct DeviceModel {
   double merged_plan_row_squared = 1.5e-6;
   double merged_plan_rest = 0.35;
 
-  /// `courier` by blocks of rows: a step with few entries a row, and with more; from block to block, where they run at
+  /// `tiled` by blocks of rows: a step with few entries a row, and with more; from block to block, where they run at
   /// once and where they do not. First those whose plan is made on the device: fitted on an H100 to 31 factors, of 886
   /// to 1,000,000 rows. Then grids that lack neighbours, planned on the host, and nodes that stand on no grid.
   double ghosts_begin = 4.2;
@@ -51,13 +51,13 @@ struct DeviceModel {
   double blocks_hop = 0.8;
   double blocks_later_hop = 0.15;
 
-  /// `courier` by nodes: fitted on an H100 to elasticity with 3000 to 331,776 rows and to beams; lanes of a node are
+  /// `tiled` by nodes: fitted on an H100 to elasticity with 3000 to 331,776 rows and to beams; lanes of a node are
   /// the square of its rows.
   double node_blocks_begin = 5.74;
   double node_blocks_level = 0.3;
   double node_blocks_lane = 1.59e-4;
 
-  /// `courier` by lines, in space and in a plane: fitted on an H100 to six grids, 16^3 to 128^3, and to eight, 30^2 to
+  /// `tiled` by lines, in space and in a plane: fitted on an H100 to six grids, 16^3 to 128^3, and to eight, 30^2 to
   /// 1448^2, within 5 and 8 %. Steps; from bundle to bundle; and in space, where memory is what many blocks wait for,
   /// rows.
   double space_begin = 3.38;
@@ -68,7 +68,7 @@ struct DeviceModel {
   double plane_step = 0.0475;
   double plane_hop = 0;
 
-  /// Plans of `courier` and their part of a refresh, of entries of both triangles: made on the device, of ghosts and of
+  /// Plans of `tiled` and their part of a refresh, of entries of both triangles: made on the device, of ghosts and of
   /// lines (an H100), of tiles, of nodes, and made on the host by one thread, and by the last, which all wait for.
   double ghosts_plan_begin = 300;
   double ghosts_plan_entry = 3e-4;
@@ -81,7 +81,7 @@ struct DeviceModel {
   double host_plan_entry = 0.048;
   double host_plan_rest = 0.03;
 
-  /// `courier` by tiles, fitted to 14 grids, tiles and orders (9 %): a step of up to 32, 64, 96, 128 rows; a hop to
+  /// `tiled` by tiles, fitted to 14 grids, tiles and orders (9 %): a step of up to 32, 64, 96, 128 rows; a hop to
   /// another tile, the begin of a tile, what a multiprocessor does before it takes the next, also for each row, the
   /// begin of a solve.
   double tiles_step_32 = 0.08;

@@ -83,7 +83,7 @@ static DeviceTimes tiled_times_of_inodes(const ChoiceInput& f)
   const double size = std::max(f.node_size, 1), nodes = static_cast<double>(f.rows) / size;
   const double solve = model.node_blocks_begin + model.node_blocks_level * static_cast<double>(f.node_levels) +
                        model.node_blocks_lane * size * size * nodes;
-  return {"courier", 2 * solve, model.nodes_plan_begin + model.nodes_plan_entry * static_cast<double>(f.nnz)};
+  return {"tiled", 2 * solve, model.nodes_plan_begin + model.nodes_plan_entry * static_cast<double>(f.nnz)};
 }
 
 /// The chain goes from block to block, which is no more often than from level to level; those that do not run at once
@@ -107,15 +107,18 @@ static DeviceTimes tiled_times(const ChoiceInput& f)
 {
   if (f.tiled_inodes) return tiled_times_of_inodes(f);
   const auto entries = static_cast<double>(f.nnz);
-  if (f.tiled_time > 0) {
-    const double lines = model.lines_plan_begin + model.lines_plan_entry * entries;
-    const double tiles = model.tiles_plan_begin + model.tiles_plan_entry * entries;
-    return {"courier", 2 * f.tiled_time, f.by_lines ? lines : tiles};
-  }
+  if (f.tiled_time > 0)
+    return {"tiled", 2 * f.tiled_time, model.tiles_plan_begin + model.tiles_plan_entry * entries};
   const double on_host = model.host_plan_entry * entries / std::clamp(f.threads, 1, 12) +
                          model.host_plan_rest * std::min(entries, 8e5);
   const double on_device = model.ghosts_plan_begin + model.ghosts_plan_entry * entries;
-  return {"courier", 2 * tiled_time_of_tiles(f), f.tiled_on_device ? on_device : on_host};
+  return {"tiled", 2 * tiled_time_of_tiles(f), f.tiled_on_device ? on_device : on_host};
+}
+
+static DeviceTimes wavefront_times(const ChoiceInput& f)
+{
+  return {"wavefront", 2 * f.wavefront_time,
+          model.lines_plan_begin + model.lines_plan_entry * static_cast<double>(f.nnz)};
 }
 
 static double total(const ChoiceInput& f, const DeviceTimes& t)
@@ -170,10 +173,15 @@ static bool suits_tiles(const ChoiceInput& f)
   return f.levels >= least_levels && static_cast<double>(f.longest) <= longest_row * mean + 8;
 }
 
+/// Of a grid, which `tiled` solves more slowly.
+static bool suits_wavefront(const ChoiceInput& f) { return f.wavefront_time > 0 && f.levels >= least_levels; }
+
 bool could_pay_to_merge(const ChoiceInput& f)
 {
-  const double others = total(f, level_order_times(f));
-  return total(f, good_merged_times(f)) < (suits_tiles(f) ? std::min(others, total(f, tiled_times(f))) : others);
+  double others = total(f, level_order_times(f));
+  if (suits_wavefront(f)) others = std::min(others, total(f, wavefront_times(f)));
+  else if (suits_tiles(f)) others = std::min(others, total(f, tiled_times(f)));
+  return total(f, good_merged_times(f)) < others;
 }
 
 static Choice choose_on_device(const ChoiceInput& f)
@@ -184,7 +192,8 @@ static Choice choose_on_device(const ChoiceInput& f)
   const auto consider = [&](const DeviceTimes& other) {
     if (total(f, other) < total(f, best)) best = other;
   };
-  if (suits_tiles(f)) consider(tiled_times(f));
+  if (suits_wavefront(f)) consider(wavefront_times(f));
+  else if (suits_tiles(f)) consider(tiled_times(f));
   if (f.merged_groups > 0) consider(merged_times(f));
   char reason[160];
   if (best.strategy == plain.strategy)

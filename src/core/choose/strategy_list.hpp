@@ -14,7 +14,7 @@
   X(row_block, true, "the device's plan of that name, on one thread")           \
   X(recursive_block, true, "the device's plan of that name, on one thread")     \
   X(merged, true, "levels merged by a plan for the device, on one thread")      \
-  X(courier, true, "the device's plan of that name, on one thread")             \
+  X(tiled, true, "the device's plan of that name, on one thread")             \
   X(loop, true, "the sequential loop, traced and run in parallel")
 
 #ifdef SYNCFREE_HAVE_KOKKOS
@@ -26,7 +26,8 @@
 /// Those of the device, whether this build has them or not.
 #define SYNCFREE_ALL_CUDA_STRATEGIES(X)                                                            \
   X(level_order, true, "rows sorted by level, each number its own flag")                           \
-  X(courier, true, "a block of rows a multiprocessor, solved in its shared memory")                 \
+  X(wavefront, true, "pencils of a grid, a lane each, that follow each other (KBA)")               \
+  X(tiled, true, "a tile of rows a multiprocessor, solved in its shared memory")                   \
   X(merged, true, "levels merged into groups, each group solved as a level")                        \
   X(csc_sync_free, false, "Liu et al. 2016: a warp a column, sums added up as their parts come")   \
   X(csr_two_phase, true, "Su et al. 2020: a thread a row, rows of other warps first")              \

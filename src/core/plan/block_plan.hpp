@@ -78,7 +78,7 @@ template <class I> struct BlockPlan {
 };
 
 /// Where one kernel takes over from another. Algorithm 7 of the paper with its thresholds is "paper"; "h200" is that of
-/// a sweep on that device, tests/bench/results/sweep.csv (config/sweep.sh).
+/// a sweep on that device, tests/bench/results/sweep.csv (tests/bench/sweep.sh).
 struct BlockTable {
   const char* name;
   std::int64_t least_rows;         ///< a part with fewer than two times as many rows is not cut

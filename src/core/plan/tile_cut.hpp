@@ -22,7 +22,7 @@ template <class I> struct CutInput {
 /// Index in ghost_near of the size of rows, or -1 where they are too long or have no room.
 int size_of_ghosts(std::int64_t longest, const TileRule& rule);
 
-/// no_tiles: why size_of_ghosts() is -1; and for blocks of that many rows at most, whose ghosts have no room.
+/// no_plan: why size_of_ghosts() is -1; and for blocks of that many rows at most, whose ghosts have no room.
 ///   slots  of a block that there are
 Status no_tiles_for_rows(std::int64_t longest, const TileRule& rule);
 Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const TileRule& rule);

@@ -153,7 +153,7 @@ template <class I> struct TilePlan {
 /// The plan of one triangle.
 ///   T       strictly lower or strictly upper pattern
 ///   levels  of T
-///   errors  out_of_memory; no_tiles where a row is too long or ghosts have no room
+///   errors  out_of_memory; no_plan where a row is too long or ghosts have no room
 ///   cost    O(nnz) on rule.threads threads
 template <class I>
 Status make_tile_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, const TileRule& rule,

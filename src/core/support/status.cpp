@@ -23,7 +23,7 @@ const char* to_string(Code code)
     case Code::negative_pivot: return "negative_pivot";
     case Code::another_pattern: return "another_pattern";
     case Code::unknown_strategy: return "unknown_strategy";
-    case Code::no_tiles: return "no_tiles";
+    case Code::no_plan: return "no_plan";
     case Code::out_of_memory: return "out_of_memory";
     case Code::device_failure: return "device_failure";
     case Code::wait_expired: return "wait_expired";
@@ -76,7 +76,7 @@ std::string Status::message() const
       const std::string why = why_not_built(detail);
       return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);
     }
-    case Code::no_tiles: return "no tiles: " + detail + "; take level_order (on a GPU), merged or auto";
+    case Code::no_plan: return "no plan: " + detail + "; take level_order (on a GPU), merged or auto";
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
     case Code::device_failure: return "the device refuses a call: " + detail;
     case Code::wait_expired:

@@ -2,6 +2,7 @@
 
 /// Sets of rows, open addressing.
 
+#include "cuda/base/flag.cuh"
 #include "cuda/sync/atomics.cuh"
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/cuda/ready.cuh"

@@ -44,7 +44,7 @@ public:
   Grid<I> grid_of_nodes = {};
   std::int64_t row_bandwidth = -1;  ///< typical_row_bandwidth(); -1: nobody looked
   CapturedSolves* captures = nullptr;  ///< of the object that the solver is for, or nullptr
-  TileShape tile = {};  ///< for `courier` on a star's grid; no cells: by the triangle
+  TileShape tile = {};  ///< for `tiled` on a star's grid; no cells: by the triangle
 
   /// Its pattern in host memory, where that is known.
   void show(const PatternView<I>& pattern)

@@ -18,6 +18,7 @@
 #include "core/support/parallel.hpp"
 #include "cuda/backend/refresh_pair.hpp"
 #include "cuda/base/granularity.hpp"
+#include "cuda/base/parallel_invoke.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/solve/make_solver.hpp"
 #include "cuda/solve/merged/plan.hpp"
@@ -28,26 +29,6 @@
 
 namespace syncfree::cuda {
 namespace {
-
-/// All at once; throws what the first of them has thrown.
-void parallel_invoke(int threads, const std::vector<std::function<void()>>& works)
-{
-  std::vector<Status> status(works.size());
-  int device;
-  SYNCFREE_CUDA(cudaGetDevice(&device));
-  const std::shared_ptr<WaitMonitor> watch = WaitMonitor::at_hand();
-  for_parts(threads, works.size(), [&](std::size_t t) {
-    const WaitMonitor::Use use(watch);
-    try {
-      SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
-      works[t]();
-    } catch (const Failure& failure) {
-      status[t] = failure.status;
-    }
-  });
-  for (const Status& one : status)
-    if (!one.ok()) throw Failure{one};
-}
 
 ///   strategy  nullptr: what was chosen
 template <class T, class I>
@@ -103,7 +84,7 @@ private:
   bool chooses() const { return is_auto() && a_.options.expected_applies > 0; }
   bool is_regular()
   {
-    if (tile_.time > 0) return true;
+    if (wavefront_time_ > 0 || tile_.time > 0) return true;
     if (!regular_) regular_ = reaches_regularly(rows_of(*L_), true);
     return *regular_;
   }
@@ -112,8 +93,9 @@ private:
   /// Plans that are only queued for the device are queued by one thread: several would wait for each other inside CUDA.
   int threads_of_plans()
   {
-    const bool by_tiles = a_.choice.strategy == "courier";
-    if (by_tiles && tile_.time > 0) return tile_.shape.cells > 0 ? few_threads() : 1;
+    const bool by_tiles = a_.choice.strategy == "tiled";
+    if (by_tiles && tile_.time > 0) return few_threads();
+    if (a_.choice.strategy == "wavefront") return 1;
     if (a_.choice.strategy == "merged" && a_.merging) return 1;
     if (by_tiles && may_plan_tiles()) return 1;
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
@@ -237,11 +219,11 @@ private:
     a_.levels = {a_.lower_levels.count, upper_levels_.count};
   }
 
-  /// For `level_order` and `courier`, unless it is not worth the time or rows are so long that they are split.
+  /// For `level_order` and `tiled`, unless it is not worth the time or rows are so long that they are split.
   bool wants_nodes() const
   {
     constexpr std::int64_t longest_row = 256;
-    const bool wanted = chooses() || asks_for("level_order") || asks_for("courier");
+    const bool wanted = chooses() || asks_for("level_order") || asks_for("tiled");
     return wanted && !L_->grid.star && longest() <= longest_row;
   }
 
@@ -255,7 +237,11 @@ private:
   /// Of both triangles.
   std::int64_t longest() const { return std::max(L_->longest(), U_->longest()); }
 
-  bool wants_tiles() const { return (chooses() || asks_for("courier")) && a_.options.blocks.least_rows == 0; }
+  bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.least_rows == 0; }
+  bool wants_wavefront() const
+  {
+    return plans_wavefront_ && (asks_for("wavefront") || (chooses() && a_.options.blocks.least_rows == 0));
+  }
 
   double time_of_wavefront(const Grid<I>& grid, std::int64_t most, std::int64_t levels) const
   {
@@ -263,12 +249,12 @@ private:
                                      : time_of_pencils<T, T>(grid, task_.A.n, most, levels);
   }
 
-  /// Only looks at the grid, which may be found not to be one. Where its lines will do there is no tile.
+  /// Only looks at the grid, which may be found not to be one. Where its pencils will do there is no tile.
   void choose_tiles(const Grid<I>& grid)
   {
-    if (!wants_tiles() || !grid.star) return;
-    tile_.time = time_of_wavefront(grid, longest_of_star(grid), 0);
-    if (tile_.time == 0) tile_ = find_tile(grid);
+    if (!grid.star) return;
+    if (wants_wavefront()) wavefront_time_ = time_of_wavefront(grid, longest_of_star(grid), 0);
+    if (wavefront_time_ == 0 && wants_tiles()) tile_ = find_tile(grid);
   }
   static std::int64_t longest_of_star(const Grid<I>& grid) { return grid.planes > 1 ? 3 : 2; }
   TileChoice find_tile(const Grid<I>& grid) const
@@ -276,25 +262,26 @@ private:
     return a_.options.single_storage ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
   }
 
-  /// If the grid is one. Lines want all of its neighbours, tiles of a star do without some.
+  /// If the grid is one. Pencils want all of its neighbours, tiles of a star do without some.
   void take_tiles()
   {
     const Grid<I>& grid = L_->grid;
     const I levels = a_.levels.lower;
     const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels();
     if (!may_be_star) tile_ = {};
-    if (wants_tiles() && tile_.shape.cells == 0) {
+    if (tile_.shape.cells == 0) {
       const bool is_star = may_be_star && longest() <= longest_of_star(grid);
-      tile_.time = a_.levels.upper == levels ? time_of_wavefront(grid, longest(), levels) : 0;
-      if (tile_.time == 0 && is_star) tile_ = find_tile(grid);
+      const bool may_be_swept = wants_wavefront() && a_.levels.upper == levels;
+      wavefront_time_ = may_be_swept ? time_of_wavefront(grid, longest(), levels) : 0;
+      if (wavefront_time_ == 0 && is_star && wants_tiles()) tile_ = find_tile(grid);
     }
     L_->tile = U_->tile = tile_.shape;
   }
 
-  /// Which a plan of `courier` begins with, where it is not for the tiles of a star.
-  void find_reaches()
+  /// Which a plan of `tiled` begins with, where it is not for the tiles of a star.
+  void find_bandwidths()
   {
-    if (a_.choice.strategy != "courier") return;
+    if (a_.choice.strategy != "tiled") return;
     for (DeviceTriangle<I>* triangle : {&*L_, &*U_})
       if (tile_.time == 0 || !triangle->grid.star)
         triangle->row_bandwidth = typical_row_bandwidth(rows_of(*triangle), triangle->lower);
@@ -303,7 +290,8 @@ private:
   std::vector<std::string> candidates()
   {
     std::vector<std::string> names = {"level_order", "cusparse"};
-    if (is_regular() && may_plan_tiles()) names.push_back("courier");
+    if (wavefront_time_ > 0) names.push_back("wavefront");
+    else if (is_regular() && may_plan_tiles()) names.push_back("tiled");
     if (may_merge(L_->n(), a_.levels.lower, longest())) names.push_back("merged");
     return names;
   }
@@ -347,7 +335,7 @@ private:
     auto& solver = a_.solver;
     a_.choice.strategy = name;
     const auto begin = Clock::now();
-    find_reaches();
+    find_bandwidths();
     parallel_invoke(a_.options.threads,
             {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); }});
     const PairUpdate<T, I> refresh(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
@@ -376,38 +364,50 @@ private:
     if (a_.choice.strategy != "merged") drop_merging();
   }
 
-  /// Whether `courier` has a plan is known only when it has been made. `auto` then chooses among the others.
+  /// Whether `tiled` and `wavefront` have a plan is known only when it has been made. `auto` then chooses among the
+  /// others.
   void make_chosen()
   {
-    try {
-      make_solvers();
-    } catch (const Failure& failure) {
-      const Code code = failure.status.code;
-      const bool others = is_auto() && a_.choice.strategy == "courier";
-      if (!others || (code != Code::no_tiles && code != Code::out_of_memory)) throw;
-      plans_tiles_ = false;
-      a_.solver[lower].reset(), a_.solver[upper].reset();
+    for (std::string others;;) {
+      try {
+        make_solvers();
+        a_.choice.reason += others;
+        return;
+      } catch (const Failure& failure) {
+        others += rule_out(failure);
+      }
       choose();
-      a_.choice.reason += code == Code::no_tiles ? "; courier has no tiles" : "; courier has no memory";
-      make_solvers();
     }
+  }
+
+  /// The strategy that was chosen, if that helps, else throws again. What to say of it.
+  std::string rule_out(const Failure& failure)
+  {
+    const std::string name = a_.choice.strategy;
+    const Code code = failure.status.code;
+    const bool has_others = is_auto() && (name == "tiled" || name == "wavefront");
+    if (!has_others || (code != Code::no_plan && code != Code::out_of_memory)) throw;
+    a_.solver[lower].reset(), a_.solver[upper].reset();
+    (name == "tiled" ? plans_tiles_ : plans_wavefront_) = false;
+    if (name == "wavefront") take_tiles();
+    return "; " + name + (code == Code::no_plan ? " has no plan" : " has no memory");
   }
 
   void make_solvers()
   {
-    find_reaches();
+    find_bandwidths();
     parallel_invoke(threads_of_plans(), {[&] { make_solver(lower, *L_, &a_); }, [&] { make_solver(upper, *U_, &a_); },
                                  [&] { make_factorization(); }});
   }
 
-  /// By `courier`, on the device.
+  /// By `tiled`, on the device.
   bool may_plan_rows(const DeviceTriangle<I>& triangle) const
   {
     return a_.options.single_storage ? may_plan_tiles_on_device<T, single_t<T>>(triangle)
                                      : may_plan_tiles_on_device<T, T>(triangle);
   }
 
-  /// By `courier`.
+  /// By `tiled`.
   bool may_plan_nodes(const DeviceTriangle<I>& triangle) const
   {
     return a_.options.single_storage ? may_plan_tiles_of_inodes<T, single_t<T>>(triangle)
@@ -443,8 +443,8 @@ private:
       f.node_levels = std::max(L_->nodes->levels.count, U_->nodes->levels.count);
       f.tiled_inodes = may_plan_nodes_on_grid();
     }
+    f.wavefront_time = wavefront_time_;
     f.tiled_time = tile_.time;
-    f.by_lines = tile_.shape.cells == 0;
     f.tiled_on_device = may_plan_rows(*L_) && !L_->grid.star;
     f.regular = is_regular();
     f.may_have_tiles = plans_tiles_ && f.regular && may_plan_tiles();
@@ -504,13 +504,14 @@ private:
   const Task<I>& task_;
   Analysis<T, I>& a_;
   bool was_split_ = false;
-  bool plans_tiles_ = true;  ///< no plan of it has failed
+  bool plans_tiles_ = true, plans_wavefront_ = true;  ///< no plan of it has failed
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
   DeviceInodes<I> lower_nodes_, upper_nodes_;
   std::optional<bool> regular_, plans_nodes_;
   DevicePatternCopy<I> kept_rows_;  ///< of A, for the factorization, or empty
   Grid<I> grid_of_L_ = {}, grid_of_U_ = {};
+  double wavefront_time_ = 0;  ///< by the model; 0: the triangle is no grid for it
   TileChoice tile_;
 };
 
@@ -546,7 +547,7 @@ template <class T, class I> void begin_refresh(Analysis<T, I>* a, const PairUpda
   a->merging.reset();
 }
 
-/// By the strategy of the analysis. `courier` may have tiles for L and U but none for their transposes, which are found
+/// By the strategy of the analysis. `tiled` may have tiles for L and U but none for their transposes, which are found
 /// to be needed in the middle of a solve.
 template <class T, class I>
 void make_transposed(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
@@ -554,7 +555,7 @@ void make_transposed(TriangleIndex which, const DeviceTriangle<I>& triangle, Ana
   try {
     make_solver(which, triangle, a);
   } catch (const Failure& failure) {
-    if (failure.status.code != Code::no_tiles) throw;
+    if (failure.status.code != Code::no_plan) throw;
     make_solver(which, triangle, a, "level_order");
   }
 }

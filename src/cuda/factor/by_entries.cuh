@@ -51,7 +51,7 @@ private:
   static constexpr int alone = 8;     ///< by itself
   static constexpr int many = 128;    ///< are too many for one lane
   static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
-  static __device__ void store_release(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
+  static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
 
   __device__ bool is_long() const { return end_ - next_ > many; }
 
@@ -113,7 +113,7 @@ private:
       if (!Mail::arrived(inverse)) return;
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
-      store_release(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
+      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
     }
     done_ = true;
   }
@@ -121,13 +121,13 @@ private:
   /// Nothing is waited for any longer.
   __device__ void leave()
   {
-    if (!done_) store_release(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
+    if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
   }
 
   __device__ void publish_entry(N* numbers, const N& v, Outcome* outcome)
   {
     if (!fits(F_, v)) red_min_relaxed(&outcome->failure, 0);
-    store_release(numbers, k_, v);
+    publish(numbers, k_, v);
   }
 
   const FactorView<T, I>& F_;

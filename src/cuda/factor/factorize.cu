@@ -294,7 +294,7 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
   UnsetNumbers<T> numbers;
   std::size_t most = 1;
   for (DeviceArray<T>* v : unset) {
-    numbers.v[numbers.count] = syncfree::cuda::numbers(v->data());
+    numbers.v[numbers.count] = syncfree::cuda::as_device(v->data());
     numbers.size[numbers.count++] = v->size();
     most = std::max(most, v->size());
   }

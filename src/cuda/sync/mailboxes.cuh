@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "cuda/base/multivector.cuh"
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/cuda/detail/wait_watch.hpp"
 #include "syncfree/cuda/ready.cuh"
@@ -109,5 +110,8 @@ private:
   View memory_;
   unsigned launch_;
 };
+
+/// Launches of several columns that are passed on through these.
+template <class T> using ValueLaunches = ColumnLaunches<T, ColumnPackOf<T>, DoubleBufferedMailbox>;
 
 }  // namespace syncfree::cuda

@@ -1,5 +1,5 @@
 /// Times every kernel of the block algorithms alone, where each could be taken: the record behind the table "h200" of
-/// src/core/block_plan.cpp. config/sweep.sh runs it and draws it.
+/// src/core/block_plan.cpp. tests/bench/sweep.sh runs it and draws it.
 ///
 ///   syncfree_sweep FILE.csv [COMMIT]
 ///

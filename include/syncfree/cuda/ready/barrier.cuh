@@ -139,7 +139,7 @@ inline __device__ void fence_mbarrier_init()
 /// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole
 /// warps, have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not
 /// wait. A warp must come as a whole: ptxas puts a WARPSYNC before each, as for __syncthreads() (config/poll_loops.py
-/// fails where one is missing); a __syncwarp() of our own before them took 6 % of a solve of `courier`.
+/// fails where one is missing); a __syncwarp() of our own before them took 6 % of a solve of `tiled`.
 inline __device__ void named_barrier_sync(unsigned barrier, unsigned threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");

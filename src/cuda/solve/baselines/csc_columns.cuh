@@ -5,6 +5,7 @@
 
 #include "core/pattern/transpose.hpp"
 #include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
 #include "syncfree/cuda/detail/wait_watch.hpp"
 

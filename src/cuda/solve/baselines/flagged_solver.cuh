@@ -3,6 +3,7 @@
 /// What the two kernels of Su et al. 2020 share: a thread a row, rows in the order of a serial solve, a flag a row.
 
 #include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/wait_watch.hpp"
 #include "syncfree/cuda/ready.cuh"
 

@@ -9,6 +9,8 @@
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/base/granularity.hpp"
 #include "cuda/base/graph_recording.hpp"
+#include "cuda/solve/solver.hpp"
+#include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
 namespace {

@@ -10,8 +10,10 @@
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/base/vectors.hpp"
+#include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/loop.cuh"
 #include "syncfree/loop/loops.hpp"
+#include "syncfree/solver.hpp"
 
 namespace syncfree::cuda {
 namespace {

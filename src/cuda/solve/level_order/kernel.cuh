@@ -302,8 +302,6 @@ solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Sid
   solve_row<N, V, I, Box, lanes, Side>(A, box, place, place, OneChunk(), conjugate, begin, end);
 }
 
-template <class T> using ValueLaunches = ColumnLaunches<T, ColumnPackOf<T>, DoubleBufferedMailbox>;
-
 /// Columns for which b and x of sixteen levels stay in the cache of the device: a row touches a sector of both in each,
 /// whose other rows come in later levels.
 inline double columns_in_cache(double rows_a_level)

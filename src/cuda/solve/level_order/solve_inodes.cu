@@ -100,7 +100,7 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
     for (int e = 0; e < entries; ++e) waits[e] = false;
   }
 
-  __device__ void red_add_relaxed(N (&sum)[size], bool conjugate) const
+  __device__ void add_to(N (&sum)[size], bool conjugate) const
   {
 #pragma unroll
     for (int e = 0; e < entries; ++e)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `courier` with ghosts where rows come in nodes of `size` rows that read the same nodes and each other
+/// Strategy `tiled` with ghosts where rows come in nodes of `size` rows that read the same nodes and each other
 /// (cuda/analysis/inodes.hpp). A step has nodes for rows. size * size lanes work on a node: lane (r, c) adds up what
 /// row r reads of the rows c of other nodes. Then every lane has the sums of all rows, and solves the triangle inside
 /// the node.

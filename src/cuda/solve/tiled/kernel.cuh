@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `courier` with ghosts: the kernel, and a plan with its numbers on the device.
+/// Strategy `tiled` with ghosts: the kernel, and a plan with its numbers on the device.
 
 #include <algorithm>
 #include <memory>

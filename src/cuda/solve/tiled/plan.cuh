@@ -11,7 +11,7 @@ namespace syncfree::cuda {
 template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const TileRule& rule);
 
 /// The plan for parts of planes or runs of rows. Returns false where a star's grid has tiles. On the null stream;
-/// throws std::bad_alloc and Failure, which is no_tiles where blocks have no room for their ghosts.
+/// throws std::bad_alloc and Failure, which is no_plan where blocks have no room for their ghosts.
 ///   triangle    may_plan_ghosts(), with its reach
 ///   shape       of the pages
 ///   frame       [out] what is not said of positions and ghosts

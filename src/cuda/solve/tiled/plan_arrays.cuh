@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `courier` with ghosts: what a plan says of positions and ghosts, brought to the device or made there.
+/// Strategy `tiled` with ghosts: what a plan says of positions and ghosts, brought to the device or made there.
 
 #include "core/plan/star_plan.hpp"
 #include "cuda/analysis/pattern.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `courier`: what tiles keep in shared memory, and their warps (core/plan/tile_plan.hpp). All that a step
+/// Strategy `tiled`: what tiles keep in shared memory, and their warps (core/plan/tile_plan.hpp). All that a step
 /// reads is in shared memory, or a NaN stands for what is not there yet.
 
 #include "core/plan/tile_plan.hpp"

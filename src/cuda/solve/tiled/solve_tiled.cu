@@ -1,4 +1,4 @@
-/// Strategy `courier`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
+/// Strategy `tiled`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
 /// its multiprocessor (core/plan/tile_plan.hpp).
 ///
 ///   x_i = (b_i - sum over entries) / diagonal_i
@@ -21,7 +21,6 @@
 #include "cuda/solve/tiled/kernel.cuh"
 #include "cuda/solve/tiled/plan.cuh"
 #include "cuda/solve/tiled/tiled.hpp"
-#include "cuda/solve/wavefront/wavefront.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -90,8 +89,8 @@ template <class T, class V, class I> class TileSolver : public OverlappingSolver
 public:
   ///   star  nullptr: other tiles
   TileSolver(std::unique_ptr<Tiles> tiles, bool unit, const TileRule& rule, const StarTriangle<I>* star)
-      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->exports(), "courier"),
-        chunks_(tiles_->exports(), "courier"), wide_chunks_(0, "courier")
+      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->exports(), "tiled"),
+        chunks_(tiles_->exports(), "tiled"), wide_chunks_(0, "tiled")
   {
     if (star && columns_of<ColumnPackOf<T>> > 1) star_ = *star;
     tiles_->with_form([&](auto row_capacity, auto form) {
@@ -116,7 +115,7 @@ public:
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;
     }
-    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->exports(), "courier");
+    if (wide_) wide_chunks_ = ValueLaunches<T>(wide_->exports(), "tiled");
     return wide_ != nullptr;
   }
 
@@ -220,7 +219,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const TilePlan<I>& plan, Ti
   return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
 }
 
-/// Nothing where the device cannot make the plan. Throws Failure, no_tiles among others.
+/// Nothing where the device cannot make the plan. Throws Failure, no_plan among others.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
@@ -259,7 +258,7 @@ template <class T, class V, class I> bool may_plan_tiles_on_device(const DeviceT
 }
 
 /// Forms in turn, the fastest first. A form for which there is no memory makes way for the next; if that ends with
-/// no_tiles, it was the memory that was missing.
+/// no_plan, it was the memory that was missing.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_tiled(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
@@ -275,14 +274,12 @@ std::unique_ptr<DeviceSolver<T, I>> make_tiled(const DeviceTriangle<I>& triangle
     }
   };
   try {
-    if (rule.rows == 0)
-      if (auto solver = unless_memory_lacks([&] { return make_wavefront<T, V>(triangle); })) return solver;
     if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
     if (auto solver = unless_memory_lacks([&] { return make_tiled_inodes<T, V>(triangle, rule); })) return solver;
     if (auto solver = unless_memory_lacks([&] { return make_on_device<T, V>(triangle, rule); })) return solver;
     return make_on_host<T, V>(triangle, rule);
   } catch (const Failure& failure) {
-    if (failure.status.code == Code::no_tiles && !lack.ok()) throw Failure{lack};
+    if (failure.status.code == Code::no_plan && !lack.ok()) throw Failure{lack};
     throw;
   }
 }

@@ -114,8 +114,8 @@ public:
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
         order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
         run_(plan.run), node_(std::move(arrays.row)),
-        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{exports_} * size_, "courier"),
-        columns_(std::size_t{exports_} * size_, "courier")
+        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{exports_} * size_, "tiled"),
+        columns_(std::size_t{exports_} * size_, "tiled")
   {
     with_size(size_, [&](auto size) {
       make_pages<size>(triangle, arrays);
@@ -306,7 +306,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_tiled_inodes(const DeviceTriangle<I>& t
     if (!make_ghost_plan(nodes, own, fields, &frame, &arrays)) return nullptr;
     return std::make_unique<TilesOfNodes<T, V, I>>(triangle, frame, std::move(arrays));
   } catch (const Failure& failure) {
-    if (failure.status.code != Code::no_tiles) throw;  // rows may have some
+    if (failure.status.code != Code::no_plan) throw;  // rows may have some
     return nullptr;
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What others ask of strategy `courier`.
+/// What others ask of strategy `tiled`.
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `courier` by pencils: what a warp that polls brings from the mailbox to trays.
+/// Strategy `wavefront`: what a warp that polls brings from the mailbox to trays.
 
 #include "cuda/base/scalar.cuh"
 #include "syncfree/cuda/ready.cuh"

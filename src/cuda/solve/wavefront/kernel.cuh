@@ -1,7 +1,8 @@
 #pragma once
 
-/// Strategy `courier` where the lanes of a warp solve the pencils of a grid side by side (core/plan/pencil_grid.hpp):
-/// numbers go from lane to lane, and none of a step is read in shared memory but what was there long before.
+/// Strategy `wavefront`, where the lanes of a warp solve the pencils of a grid side by side
+/// (core/plan/pencil_grid.hpp): numbers go from lane to lane, and none of a step is read in shared memory but what was
+/// there long before.
 ///
 /// A block solves some groups of pencils behind each other, one warp each. Further warps move what these need: pages of
 /// the factor, right-hand sides and numbers, chunk by chunk of eight steps through a ring of slots, and the last

@@ -1,4 +1,4 @@
-/// Strategy `courier` by pencils: grids of which each row reads just its earlier neighbours, in a plane or in space
+/// Strategy `wavefront`: grids of which each row reads just its earlier neighbours, in a plane or in space
 /// (core/plan/pencil_grid.hpp, cuda/solve/wavefront/kernel.cuh).
 
 #include <algorithm>
@@ -149,7 +149,7 @@ std::vector<std::uint32_t> clusters_by_begin(unsigned groups_x, unsigned group_z
 }
 
 /// Has solve_pencils() a variant that inverts? For rows that update nothing but pivots.
-constexpr bool can_invert_lines(Stencil reads, bool scaled)
+constexpr bool can_invert_pencils(Stencil reads, bool scaled)
 {
   return !scaled && (reads == Stencil::star5 || reads == Stencil::star7);
 }
@@ -168,14 +168,14 @@ public:
       counts_ = PencilGroupCounts::of<form.value>(grid_);
       page_ = DeviceArray<unsigned char>(pages() * sizeof(PencilPanel<N, form.value, scaled.value>));
       allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, false>, memory_of_block());
-      if constexpr (can_invert_lines(form.value, scaled.value))
+      if constexpr (can_invert_pencils(form.value, scaled.value))
         allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
       const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
       const LaunchParameters place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
       const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>, place);
       one_ = arrange<form.value>(made, most);
     });
-    launches_.emplace(one_.exports, "courier");
+    launches_.emplace(one_.exports, "wavefront");
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -187,8 +187,8 @@ public:
       const PencilBlocks<ColumnPackOf<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
       const PencilBlocks<N, T, form.value, scaled.value> narrow(counts_, slots_of_many);
       several_ = wide.pencil_groups > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
-      if (wide.pencil_groups > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.exports, "courier");
-      else chunks_ = std::make_unique<Chunks>(several_.exports, "courier");
+      if (wide.pencil_groups > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.exports, "wavefront");
+      else chunks_ = std::make_unique<Chunks>(several_.exports, "wavefront");
       allow_shared_memory(solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>, memory_of_block());
       allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, true>, memory_of_block());
     });
@@ -208,19 +208,19 @@ public:
   }
   bool refreshes_by_waiting() const override { return false; }
 
-  bool solves_inverse() const override { return can_invert_lines(reads_, scaled_); }
+  bool solves_inverse() const override { return can_invert_pencils(reads_, scaled_); }
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     refresh(c, nullptr, stream);
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      if constexpr (can_invert_lines(form.value, scaled.value))
+      if constexpr (can_invert_pencils(form.value, scaled.value))
         launch_one(solve_pencils<N, T, form.value, scaled.value, true, false>, b, y, stream, false);
     });
   }
 
   std::string describe() const override
   {
-    const std::string of = "bundles of " + std::string(reads_ == Stencil::star7 ? "8 x 4" : "32") + " lines";
+    const std::string of = "groups of " + std::string(reads_ == Stencil::star7 ? "8 x 4" : "32") + " pencils";
     const std::int64_t pencil_groups = one_.pencil_groups,
                        rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
     const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
@@ -300,7 +300,7 @@ private:
   {
     launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b, const Output<K>& x,
                                   bool overlap) {
-      check(try_launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap), "solve_lines");
+      check(try_launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap), "solve_pencils");
     });
   }
 
@@ -429,21 +429,25 @@ double time_of_pencils(const Grid<I>& grid, I rows, std::int64_t longest, std::i
 }
 
 template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& triangle)
+std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
+  const auto refuse = [](const char* why) { throw Failure{failed(Code::no_plan, why)}; };
   if constexpr (may_have_pencils<T, V>) {
-    if (!triangle.on_device.row_begin || triangle.source || triangle.grid.lines <= 1) return nullptr;
+    if (!triangle.on_device.row_begin || triangle.source) refuse("the pattern of the factor is not on the device");
     for (const auto& [grid, reads] :
          grids_like<T>(triangle.grid, triangle.n(), triangle.longest(), triangle.lower, !triangle.unit)) {
-      if (!has_pencils(triangle, grid, reads)) continue;
+      if (triangle.grid.lines <= 1 || !has_pencils(triangle, grid, reads)) continue;
       return std::make_unique<PencilSolver<T, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
     }
+    refuse("the rows are not the points of a grid of 5, 7 or 9 points in its natural order, or pencils have no room");
   }
+  refuse("pencils want real scalars, stored in full");
   return nullptr;
 }
 
-#define INSTANTIATE(T, V, I) \
-  template std::unique_ptr<DeviceSolver<T, I>> make_wavefront<T, V, I>(const DeviceTriangle<I>&); \
+#define INSTANTIATE(T, V, I)                                                                     \
+  template std::unique_ptr<DeviceSolver<T, I>> make_wavefront<T, V, I>(const DeviceTriangle<I>&, \
+                                                                       const SolverOptions&);    \
   template double time_of_pencils<T, V, I>(const Grid<I>&, I, std::int64_t, std::int64_t);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 

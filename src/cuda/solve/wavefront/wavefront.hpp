@@ -1,6 +1,6 @@
 #pragma once
 
-/// What others ask of strategy `courier` by pencils.
+/// What others ask of strategy `wavefront`.
 
 #include <memory>
 
@@ -15,10 +15,5 @@ namespace syncfree::cuda {
 ///   levels   of the triangle, 0: not known; there are fewer where neighbours are missing
 template <class T, class V, class I>
 double time_of_pencils(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
-
-/// Nothing where it is no grid whose rows read just their earlier neighbours (core/plan/pencil_grid.hpp), or pencils
-/// have no room. Throws Failure, out_of_memory among others, and std::bad_alloc.
-template <class T, class V, class I>
-std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& triangle);
 
 }  // namespace syncfree::cuda

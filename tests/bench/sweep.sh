@@ -3,11 +3,11 @@
 # table "h200" of src/core/plan/block_plan.cpp. Leaves sweep.csv and heat maps as PNG in the folder. Two minutes on an
 # H200.
 #
-#   bash config/sweep.sh [FOLDER]         tests/bench/results by default
+#   bash tests/bench/sweep.sh [FOLDER]         tests/bench/results by default
 #
 # Builds with the preset cuda if build/gpu has no syncfree_sweep.
 set -eu -o pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . config/setup.sh
 read_options "$@"
 set -- ${arguments[@]+"${arguments[@]}"}

@@ -4,10 +4,10 @@
 # beside PETSc's preconditioners. About ten minutes on a machine that should do nothing else. Leaves bench.txt,
 # solves.txt, CSV files and PNGs in build/bench.
 #
-#   bash config/bench.sh [--no-install] [OPTION...]      options of syncfree_bench (-help lists them), and then no
+#   bash tests/bench/bench.sh [--no-install] [OPTION...]      options of syncfree_bench (-help lists them), and then no
 #                                                        growing sizes; --help prints this
 set -eu -o pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . config/setup.sh
 read_options "$@"
 set -- ${arguments[@]+"${arguments[@]}"}

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Times level_order, merged and courier on the GPU of this machine, on generated matrices of many kinds and sizes, and
+# Times level_order, merged and tiled on the GPU of this machine, on generated matrices of many kinds and sizes, and
 # fits the constants of the model by which `auto` chooses, src/core/choose/device_model.hpp. Prints how far the model is
 # off, before and after, and what the constants would become. A minute or two; leaves calibrate.csv in the folder.
 #
-#   bash config/calibrate.sh [--write] [FOLDER]     build/calibrate by default; --write changes the table
+#   bash tests/bench/calibrate.sh [--write] [FOLDER]     build/calibrate by default; --write changes the table
 #
 # With the program of config/gpu-test.sh, which is built where it is not there.
 set -eu -o pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . config/setup.sh
 read_options "$@"
 set -- ${arguments[@]+"${arguments[@]}"}
@@ -29,6 +29,6 @@ matrices=$matrices,9pt:2500,9pt:10000,27pt:1000,27pt:8000,elasticity:3000,beam:5
 matrices=$matrices,narrow_band:5000,chain:3000,road:5000,road:20000,mesh_at_random:5000,mesh_on_curve:10000,waves8:10000
 export SYNCFREE_COMMIT=${SYNCFREE_COMMIT:-$(git describe --always --dirty --abbrev=7 2>/dev/null || echo unknown)}
 build/gpu/syncfree_bench -use_gpu_aware_mpi 0 -bench_mat_type aijcusparse -bench_kinds ilu -bench_threads "$jobs" \
-  -bench_strategies level_order,merged,courier -bench_matrices "$matrices" -bench_time 0.02 -bench_repetitions 3 \
-  -bench_slow 1 -bench_tolerance 1e-9 -bench_csv "$out/calibrate.csv" >"$out/calibrate.txt"
+  -bench_strategies level_order,merged,wavefront,tiled -bench_matrices "$matrices" -bench_time 0.02 \
+  -bench_repetitions 3 -bench_slow 1 -bench_tolerance 1e-9 -bench_csv "$out/calibrate.csv" >"$out/calibrate.txt"
 $python tests/bench/calibrate.py "$out/calibrate.csv" $write

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks and GPUs: block Jacobi with PETSc's ilu and with syncfree_ilu inside, in turn.
 
-    python3 config/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--threads 4]
+    python3 tests/bench/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--threads 4]
                               [--repeat 3]
 
 Solves the Poisson example on N^3 unknowns for every pair of ranks and GPUs with ranks >= GPUs; ranks beyond the GPUs

@@ -4,7 +4,8 @@
 # PNGs in build/papers. About three and a half minutes on an H200; not yet timed on the host, where its strategies
 # stand in for the GPU's.
 #
-#   bash config/papers.sh [--no-install] [--device] [--small] [--program FILE] [--out FOLDER] [--strategies A,B,...]
+#   bash tests/bench/papers.sh [--no-install] [--device] [--small] [--program FILE] [--out FOLDER]
+#                              [--strategies A,B,...]
 #
 #   --no-install  stops where something is missing, and lists it; --help prints this
 #   --device      matrices on the GPU, with the program of config/gpu-test.sh, which is built where it is not there
@@ -14,7 +15,7 @@
 #
 # SYNCFREE_MATRICES names a folder with matrices in PETSc's binary or Matrix Market format, also packed by gzip.
 set -eu -o pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . config/setup.sh
 read_options "$@"
 set -- ${arguments[@]+"${arguments[@]}"}

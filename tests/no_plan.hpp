@@ -1,0 +1,22 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "syncfree/status.hpp"
+
+namespace syncfree {
+
+/// Is there no plan of `tiled` or `wavefront`, which was asked for? That is no failure of a test, if it is said in
+/// words.
+inline bool has_no_plan(const std::string& strategy, const Status& status)
+{
+  const bool may_lack = strategy == "tiled" || strategy == "wavefront";
+  if (!may_lack || status.code != Code::no_plan) return false;
+  EXPECT_FALSE(status.detail.empty());
+  EXPECT_EQ(status.message(), "no plan: " + status.detail + "; take level_order (on a GPU), merged or auto");
+  return true;
+}
+
+}  // namespace syncfree
