@@ -1,7 +1,7 @@
 #pragma once
 
-/// Arrays of the size of a factor. What a vector does with new entries, setting them to zero, costs as
-/// much as a good part of a set-up, and so does the first touch of memory in pages of 4 KiB.
+/// Arrays of the size of a factor. To set new entries to zero, as std::vector does, costs a large part of a set-up,
+/// and so does the first access to memory in 4 KiB pages.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace syncfree {
 
-/// Asks for large pages under the memory [begin, begin + bytes), which nobody has touched yet. A hint.
+/// Requests huge pages for the memory [begin, begin + bytes), which must not have been accessed yet. A hint.
 inline void prefer_large_pages(void* begin, std::size_t bytes)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr std::uintptr_t page = 4096;
-  constexpr std::size_t least = std::size_t(4) << 20;  // two large pages
+  constexpr std::size_t least = std::size_t(4) << 20;  // two huge pages
   if (bytes < least) return;
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(begin) + bytes) / page * page;
@@ -32,8 +32,8 @@ inline void prefer_large_pages(void* begin, std::size_t bytes)
 #endif
 }
 
-/// The standard allocator, but new entries that are not given a value have none, and large arrays
-/// ask for large pages.
+/// The standard allocator, except that entries without a value are left uninitialized and large arrays request huge
+/// pages.
 template <class V> class UnsetAllocator {
 public:
   using value_type = V;
@@ -59,7 +59,7 @@ public:
   friend bool operator!=(const UnsetAllocator&, const UnsetAllocator&) { return false; }
 };
 
-/// A vector of numbers whose resize() leaves new entries unset.
+/// A vector of scalars or indices whose resize() leaves new entries uninitialized.
 template <class V> using Array = std::vector<V, UnsetAllocator<V>>;
 
 }  // namespace syncfree

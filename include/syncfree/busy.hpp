@@ -1,7 +1,7 @@
 #pragma once
 
-/// An object is for one thread at a time. A second thread that calls it during a call is turned away, before it does
-/// harm: on a device two solves of one object at once would wait for each other's numbers for ever.
+/// Guard for objects that one thread at a time may call. A second thread that calls during a call is rejected before
+/// it changes anything: on a device, two concurrent solves of one object would wait for each other's values for ever.
 
 #include <atomic>
 
@@ -12,10 +12,10 @@ namespace syncfree {
 class CallGuard {
 public:
   CallGuard() = default;
-  CallGuard(CallGuard&&) noexcept {}  ///< who moves an object calls nothing of it meanwhile
+  CallGuard(CallGuard&&) noexcept {}  ///< no call may be in progress on an object that is moved
   CallGuard& operator=(CallGuard&&) noexcept { return *this; }
 
-  /// From its begin to its end, unless another one is under way.
+  /// A call of the object, from construction to destruction; alone() is false if another call is in progress.
   class Call {
   public:
     explicit Call(CallGuard* object) : object_(object->under_way_.exchange(true) ? nullptr : object) {}

@@ -15,21 +15,21 @@ template <class I> struct PatternView {
   I nnz() const { return n > 0 ? row_begin[n] : 0; }
 };
 
-/// use(k) for the entries k of a row that are strictly below (lower = true) or strictly above the diagonal.
+/// Calls use(k) for the entries k of a row strictly below (lower = true) or strictly above the diagonal.
 template <class I, class Use> void for_side(const PatternView<I>& A, bool lower, I row, const Use& use)
 {
   for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
     if (lower ? A.column[k] < row : A.column[k] > row) use(k);
 }
 
-/// A pattern with its values (row_begin[n] of them, in the same order).
+/// A pattern with its values (row_begin[n] values, in the same order).
 template <class T, class I> struct CsrView {
   PatternView<I> pattern;
   const T* value = nullptr;
 };
 
-/// One triangle of a factor: strictly lower or strictly upper entries in CSR, and
-/// the diagonal apart, inverted. Row i of the solve reads
+/// One triangle of a factor: strictly lower or strictly upper entries in CSR, and the inverted diagonal separately.
+/// Row i of the solve computes
 ///   x_i = (b_i - sum_k value[k] x[column[k]]) * inverse_diagonal[i]
 /// with inverse_diagonal == nullptr for a unit diagonal.
 template <class V, class I> struct TriangleView {

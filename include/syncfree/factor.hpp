@@ -7,8 +7,8 @@
 /// stored in the same form: PETSc's U^T D U with unit U is L = U^T, "U" = D U, so one
 /// solve serves both kinds. No square roots are taken and nothing is conjugated.
 ///
-/// Two types keep the two lifetimes apart: `FactorPattern` is made once for a pattern,
-/// `FactorValues` again for each set of numbers.
+/// Two types separate the two lifetimes: `FactorPattern` is made once per pattern, `FactorValues` for each set of
+/// values.
 
 #include <cstdint>
 #include <vector>
@@ -22,31 +22,31 @@ namespace syncfree {
 
 enum class Kind { ilu, icc };
 
-/// What PETSc's MatFactorShiftType means: what to do about a pivot that is too small.
+/// How to treat a pivot that is too small, with the meaning of PETSc's MatFactorShiftType.
 enum class Shift { none, nonzero, positive_definite, inblocks };
 
-/// Pivot rule; defaults are PETSc's for ILU in double precision.
+/// Pivot rule; the defaults are PETSc's for ILU in double precision.
 struct PivotRule {
   Shift shift = Shift::none;
   double shift_amount = 2.220446049250313e-14;  ///< 100 eps
-  double zero_pivot = 2.220446049250313e-14;    ///< 100 eps; relative to the row's sum for nonzero, positive_definite
+  double zero_pivot = 2.220446049250313e-14;    ///< 100 eps; relative to the row sum for nonzero, positive_definite
 };
 
-/// What the pivot rule had to do: for PetscInfo and the view.
+/// What the pivot rule did, for PetscInfo and the view.
 struct PivotReport {
   int shifts = 0;             ///< restarts (nonzero, positive_definite) or shifted pivots (inblocks)
-  double shift_amount = 0;    ///< what was added to the diagonal in the attempt that stood
+  double shift_amount = 0;    ///< added to the diagonal in the attempt that succeeded
   double shift_fraction = 0;  ///< positive_definite: shift_amount / shift_top
   double shift_top = 0;       ///< positive_definite: 1.1 x the largest shift any row needs
 };
 
-/// Rows and columns of A in the order of a factor, n of each; nullptr in the natural order.
+/// Row and column orders of A in the factor, n entries each; nullptr for the natural order.
 template <class I> struct Orders {
   const I *row = nullptr, *column = nullptr;
 };
 
-/// Which entries the factor has.
-///   kind, n        what was asked for
+/// The nonzero pattern of a factor.
+///   kind, n        as requested
 ///   levels         k of ILU(k), IC(k)
 ///   lower_*        strictly lower pattern of L, CSR, columns ascending
 ///   upper_*        strictly upper pattern of U, CSR, columns ascending
@@ -69,20 +69,20 @@ template <class I> struct FactorPattern {
     return natural() ? Orders<I>() : Orders<I>{row_order.data(), column_order.data()};
   }
 
-  /// Leaves the orders.
+  /// Frees the patterns and keeps the orders.
   void drop_triangles()
   {
     for (Array<I>* of : {&lower_begin, &lower_column, &upper_begin, &upper_column}) Array<I>().swap(*of);
   }
 };
 
-/// The numbers of a factor, in the order of its FactorPattern.
+/// The values of a factor, in the order of its FactorPattern.
 ///   inverse_pivot  n entries, 1 / U(i, i)
 template <class T> struct FactorValues {
   Array<T> lower, upper, inverse_pivot;
 };
 
-/// How the pattern is to be made.
+/// Input of the symbolic factorization.
 template <class I> struct SymbolicOptions {
   Kind kind = Kind::ilu;
   int levels = 0;              ///< k >= 0
@@ -91,33 +91,33 @@ template <class I> struct SymbolicOptions {
   const I* column_order = nullptr;  ///< n entries; equal to row_order for IC
 };
 
-/// Row offsets ascend from 0.
+/// Checks that row offsets ascend from 0.
 ///   errors  bad_row_offsets(row)
-///   cost    O(n) on `threads` threads; one allocates nothing
+///   cost    O(n) on `threads` threads; allocates nothing with one thread
 template <class I> Status check_row_offsets(PatternView<I> A, int threads = 1);
 
-/// Row offsets ascend, columns ascend, are distinct and inside [0, n).
+/// Checks that row offsets ascend and that the columns of a row ascend, are distinct and lie in [0, n).
 ///   errors  bad_row_offsets, column_out_of_range, unsorted_columns, duplicate_column (row, column)
-///   cost    O(nnz) on `threads` threads; one allocates nothing
+///   cost    O(nnz) on `threads` threads; allocates nothing with one thread
 template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
 
-/// The pattern of ILU(k) or IC(k).
+/// Computes the pattern of ILU(k) or IC(k).
 ///   A       n x n, already checked by check_pattern
-///   out     [out] untouched on failure
+///   out     [out] unchanged on failure
 ///   errors  missing_diagonal(row of A), invalid_argument, out_of_memory
-///   threads make it; it does not depend on them
-///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over rows i of the rows that paths of at most k edges through rows
-///           below i lead to), twice where the pattern is unsymmetric; O(n) memory for each thread. k > 12: O(sum over
-///           entries L(i,j) of row j of U), serial
+///   threads number of threads; the result does not depend on it
+///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over rows i of the rows reached by paths of at most k edges through
+///           rows below i), twice if the pattern is unsymmetric; O(n) memory per thread. k > 12: O(sum over entries
+///           L(i,j) of row j of U), serial
 ///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
 ///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1); found by fill paths: Hysom & Pothen 2001
 template <class I>
 Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out,
                            int threads = 1);
 
-/// Operations of a factorization as PETSc counts them: n + sum over the rows of U, of u entries, of u (1 + 2 u). Row p
-/// of U is used once for each entry of column p of L, of which there are as many where the pattern is symmetric;
-/// elsewhere this is an estimate.
+/// Operations of a factorization as PETSc counts them: n + the sum over the rows of U, with u entries each, of u (1 +
+/// 2 u). Row p of U is used once for each entry of column p of L, which has as many entries if the pattern is
+/// symmetric; otherwise this is an estimate.
 template <class I> std::int64_t count_operations(const FactorPattern<I>& pattern);
 
 }  // namespace syncfree

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Marks what the compiler of device code is to make for both, and others read as plain C++.
+/// Marks functions that nvcc compiles for host and device; other compilers see plain C++.
 
 #if defined(__CUDACC__)
 #define SYNCFREE_HD __host__ __device__

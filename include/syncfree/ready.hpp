@@ -1,13 +1,12 @@
 #pragma once
 
-/// How host threads wait for each other. This is the only host file that names a memory
-/// order. The rule is one: whoever publishes stores (or decrements) with release after
-/// writing the data; whoever waits loads with acquire before reading it. What is reset
-/// between solves is reset by a thread that nobody races with, and the fork or join of the
-/// parallel region orders it.
+/// How host threads wait for each other. This is the only host file that names a memory order. There is one rule: a
+/// thread that publishes stores (or decrements) with release after it has written the data; a thread that waits loads
+/// with acquire before it reads the data. What is reset between solves is reset by a thread without a concurrent
+/// access, and the fork or join of the parallel region orders the reset.
 ///
-/// A waiter spins a little, then yields its core and at last sleeps, so more threads than cores only
-/// cost time.
+/// A waiting thread spins briefly, then yields its core and finally sleeps, so more threads than cores only cost
+/// time.
 
 #include <atomic>
 #include <chrono>
@@ -26,10 +25,10 @@ inline constexpr std::memory_order publish = std::memory_order_release;
 inline constexpr std::memory_order observe = std::memory_order_acquire;
 inline constexpr std::memory_order unordered = std::memory_order_relaxed;
 
-/// Returns when ready() holds, or false if it does not soon.
+/// Returns true once ready() holds, or false after a bounded number of polls.
 template <class Ready> bool spin_until(const Ready& ready)
 {
-  constexpr int spins = 256;  // about as long as a value takes between two cores, ten times over
+  constexpr int spins = 256;  // about ten times the time a value takes from one core to another
   for (int spin = 0; spin < spins; ++spin) {
     if (ready()) return true;
 #if defined(__x86_64__)
@@ -39,8 +38,8 @@ template <class Ready> bool spin_until(const Ready& ready)
   return false;
 }
 
-/// Returns when ready() holds. Where other programs want the core, a thread that yields for ever uses up its share of
-/// it: one that sleeps has it at once when it wakes up.
+/// Waits until ready() holds. If other programs compete for the core, a thread that keeps yielding uses up its time
+/// slice, while one that sleeps gets the core as soon as it wakes up.
 template <class Ready> void wait_until(const Ready& ready)
 {
   using Clock = std::chrono::steady_clock;
@@ -53,29 +52,29 @@ template <class Ready> void wait_until(const Ready& ready)
   while (!ready()) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
-/// How many steps each of several workers has finished; counts only grow.
-/// A new round raises the base instead of clearing counters, so nothing is re-armed.
+/// Number of steps that each worker has finished; counts only grow. A new round raises the base instead of clearing
+/// the counters, so no reset is needed.
 class StepCounters {
 public:
   /// Throws std::bad_alloc.
-  ///   workers  how many counters
-  ///   steps    no worker finishes more steps in a round
+  ///   workers  number of counters
+  ///   steps    largest number of steps that a worker finishes in a round
   StepCounters(std::int32_t workers, std::int64_t steps) : counter_(new Counter[workers]), steps_(steps) {}
 
-  /// Before the parallel region, by the thread that starts it.
+  /// Starts a round; called before the parallel region by the thread that starts it.
   void new_round() { base_ += steps_; }
 
-  /// `worker` has finished `steps` steps in this round, and what they wrote may be read.
+  /// Publishes that `worker` has finished `steps` steps of this round; their data may then be read.
   void finish(std::int32_t worker, std::int64_t steps) { counter_[worker].value.store(base_ + steps, publish); }
 
-  /// What a waiter knows of a worker; it lets a waiter that is behind go on without a look at the counter, which is
-  /// mostly in the worker's cache.
+  /// The last count that a waiting thread has read of a worker. A thread that lags can continue without reading the
+  /// counter, which mostly is in the worker's cache.
   struct Seen {
     std::int64_t value = 0;
   };
 
-  /// Returns when `worker` has finished `steps` steps in this round.
-  ///   seen  the waiting thread's own, of this worker; kept from round to round
+  /// Waits until `worker` has finished `steps` steps of this round.
+  ///   seen  owned by the waiting thread, one per worker; kept across rounds
   void wait(std::int32_t worker, std::int64_t steps, Seen* seen) const
   {
     const std::int64_t target = base_ + steps;
@@ -95,7 +94,7 @@ private:
   std::int64_t base_ = 0;
 };
 
-/// All of `team` threads meet; what any wrote before may be read by all after.
+/// Barrier of `team` threads; what any thread wrote before it may be read by all after it.
 class Barrier {
 public:
   void wait(int team)
@@ -114,8 +113,7 @@ private:
   alignas(64) std::atomic<std::int64_t> round_{0};
 };
 
-/// Hands out 0, 1, 2, ...: work is taken in order by threads that are running, so whoever
-/// waits, waits for work that has started.
+/// Hands out 0, 1, 2, ...: running threads take work in order, so a thread only waits for work that has started.
 class Tickets {
 public:
   void reset() { next_.store(0, unordered); }
@@ -125,14 +123,15 @@ private:
   alignas(64) std::atomic<std::int64_t> next_{0};
 };
 
-/// Adds to a real number that other threads add to as well.
+/// Adds to a real number to which other threads add concurrently.
 template <class R> void add_to(std::atomic<R>& sum, R value)
 {
   R seen = sum.load(unordered);
   while (!sum.compare_exchange_weak(seen, seen + value, unordered)) {}
 }
 
-/// The same for a number in a plain array. Who reads it plainly waits for all who add first.
+/// Adds to a plain array entry in the same way. A thread that reads it non-atomically must first wait for all threads
+/// that add.
 template <class R> void add_to(R* sum, R value)
 {
   R seen, grown;
@@ -147,13 +146,13 @@ template <class R> void add_to(std::complex<R>* sum, std::complex<R> value)
   add_to(part + 1, value.imag());
 }
 
-/// How many events somebody still waits for; what was written before an event may be read after the wait.
+/// Number of events still outstanding; what was written before an event may be read after the wait.
 class Countdown {
 public:
   void expect(std::int32_t count) { missing_.store(count, unordered); }
   void arrive() { missing_.fetch_sub(1, publish); }
 
-  /// Returns when all have arrived, and expects `count` anew.
+  /// Waits until all have arrived and re-arms with `count`.
   void wait_and_rearm(std::int32_t count)
   {
     wait_until([&] { return missing_.load(observe) == 0; });
@@ -164,8 +163,8 @@ private:
   std::atomic<std::int32_t> missing_{0};
 };
 
-/// A sum that others contribute to, and how many contributions are still to come. The count
-/// falls after the sum has grown, so that who sees 0 sees the whole sum.
+/// A sum to which other threads contribute, with the number of outstanding contributions. The count is decremented
+/// after the addition, so a thread that reads 0 sees the complete sum.
 template <class T> class Contributions;
 
 template <class R> struct AtomicSum {
@@ -197,7 +196,7 @@ public:
     missing_.arrive();
   }
 
-  /// Waits for all contributions, takes their sum and expects `count` anew.
+  /// Waits for all contributions, returns their sum and re-arms with `count`.
   T wait_and_rearm(std::int32_t count)
   {
     missing_.wait_and_rearm(count);
@@ -209,7 +208,7 @@ private:
   Countdown missing_;
 };
 
-/// The smallest of the values that threads report.
+/// Minimum of the values that threads report.
 class Minimum {
 public:
   void reset(std::int64_t value) { value_.store(value, unordered); }

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Scalars and indices that the library is compiled for.
+/// Scalar and index types that the library is compiled for.
 ///
-/// T is the scalar of vectors and of all sums: float, double, std::complex of both.
-/// V is the scalar in which a factor is stored: T, or `single_t<T>` to halve the bytes.
+/// T is the scalar type of vectors and of all sums: float, double, std::complex of both.
+/// V is the scalar type in which a factor is stored: T, or `single_t<T>` to halve the memory.
 /// I is the index type: std::int32_t or std::int64_t.
 
 #include <cmath>
@@ -51,8 +51,8 @@ template <class T> bool is_finite(const T& v)
   return std::isfinite(real_part(v)) && std::isfinite(imaginary_part(v));
 }
 
-/// Product without the C99 Annex G repair of Inf and NaN, which costs a branch
-/// and a library call for each complex product.
+/// Product without the Inf and NaN recovery of C99 Annex G, which costs a branch and a library call per complex
+/// product.
 template <class T> T multiply(const T& a, const T& b)
 {
   if constexpr (is_complex_v<T>)

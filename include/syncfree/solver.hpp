@@ -1,6 +1,6 @@
 #pragma once
 
-/// The interface that every strategy serves, and the preconditioner made of it.
+/// The interface that every strategy implements, and the preconditioner built on it.
 
 #include <cstdint>
 #include <memory>
@@ -23,14 +23,14 @@ template <class I> struct Columns {
   I x_leading = 0;
 };
 
-/// What a solver says of itself: PCView prints it and tests assert it.
+/// What a solver reports about itself: PCView prints it and tests assert it.
 struct Description {
-  std::string strategy;   ///< the strategy that really runs
+  std::string strategy;   ///< the strategy that runs
   int threads = 1;
-  std::size_t bytes = 0;  ///< memory of the plan, the factor's own arrays not counted
+  std::size_t bytes = 0;  ///< memory of the plan, without the factor's own arrays
 };
 
-/// Solves with one triangle whose pattern is fixed and whose numbers may be refreshed.
+/// Solves with one triangle of fixed pattern; its values may be refreshed.
 template <class T, class V, class I> class TriangularSolver {
 public:
   virtual ~TriangularSolver() = default;
@@ -38,88 +38,88 @@ public:
   /// x = Triangle^-1 b, or conj(Triangle)^-1 b.
   ///   b, x       n entries a column, in the triangle's row order; x == b (same leading) is allowed
   ///   conjugate  use the conjugated values
-  /// Allocates nothing. Never hangs, whatever numbers b and the values hold.
+  /// Allocates nothing. Never hangs, whatever the values of b and of the triangle.
   virtual void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
 
-  /// New numbers on the same pattern; the arrays must stay alive until the next refresh.
+  /// Sets new values on the same pattern; the arrays must stay alive until the next refresh.
   virtual void refresh(const V* value, const V* inverse_diagonal) = 0;
 
   virtual Description describe() const = 0;
 
-  /// One thread does the solves that follow, or all do again; numbers are those of the strategy. Allocates nothing.
+  /// Restricts the following solves to one thread, or returns to all; the results are those of the strategy either
+  /// way. Allocates nothing.
   virtual void work_alone(bool alone) { (void)alone; }
 };
 
 enum class Operation { none, transpose, adjoint, conjugate };
 
-/// How the block algorithms cut and which kernels they take.
+/// How the block algorithms partition the triangle and which kernels they use.
 struct BlockOptions {
   std::string table = "h200";   ///< thresholds: "h200", or "paper" for those of Lu et al. 2020
-  std::int64_t least_rows = 0;  ///< no triangle gets fewer rows by cutting; 0: the table's number. For `tiled` the
-                                ///< rows of a block; 0: by the triangle
+  std::int64_t least_rows = 0;  ///< smallest sub-triangle; 0: from the table. `tiled`: rows of a tile; 0: automatic
 };
 
-/// Options of a preconditioner that are fixed from analyse() on.
+/// Options of a preconditioner, fixed from analyse() on.
 struct SolverOptions {
   std::string strategy = "auto";
   int threads = 1;
   bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
-  BlockOptions blocks = {};     ///< of column_block, row_block and recursive_block
-  double merge_fill = 4;              ///< of `merged`: entries over those of the triangle with its diagonal, at most
-  std::int64_t expected_applies = 50;  ///< of one analysis: what `auto` may spend on a plan, how far `merged` goes
-  bool trials = false;  ///< `auto` plans and times a few strategies in place of asking a model
-  double wait_limit = 60;  ///< seconds that threads of a device may wait for each other in one kernel; 0: for ever
+  BlockOptions blocks = {};     ///< for column_block, row_block and recursive_block
+  double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
+  std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
+  bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
+  double wait_limit = 60;  ///< seconds that the threads of a kernel may wait for each other; 0: no limit
 };
 
 /// Memory and shape of the whole preconditioner.
 struct Summary {
-  std::string strategy;        ///< that really runs
+  std::string strategy;        ///< the strategy that runs
   std::string reason;          ///< why `auto` took it; "forced" otherwise
   std::int64_t rows = 0;
   std::int64_t lower_nnz = 0, upper_nnz = 0;  ///< strict triangles
   std::int64_t operations = 0;  ///< of a factorization, as count_operations()
   int threads = 1;
   bool single_storage = false;
-  std::size_t factor_bytes = 0;     ///< patterns and numbers
-  std::size_t plan_bytes = 0;       ///< everything the strategies added
+  std::size_t factor_bytes = 0;     ///< patterns and values
+  std::size_t plan_bytes = 0;       ///< everything that the strategies add
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
-  std::size_t peak_bytes = 0;       ///< at once, from the analysis to the first refresh; 0 where nobody counts
-  std::size_t captured_bytes = 0;   ///< kept only because CUDA graphs hold them that captured solves
-  std::string plan;             ///< one line for people, or nothing
+  std::size_t peak_bytes = 0;       ///< most bytes in use from the analysis to the first refresh; 0: not counted
+  std::size_t captured_bytes = 0;   ///< freed by the object, but held by CUDA graphs with captured solves
+  std::string plan;             ///< one human-readable line, or empty
   PivotReport pivots;
 };
 
-/// An incomplete factorization with its solves: analyse once, refresh and solve many times.
+/// An incomplete factorization and its solves: analyse once, refresh and solve many times.
 template <class T, class I> class Preconditioner {
 public:
   virtual ~Preconditioner() = default;
 
-  /// Pattern work: checks, symbolic factorization, plans. Keeps no pointer into A.
+  /// Symbolic phase: checks, symbolic factorization, plans. Keeps no pointer into A.
   ///   errors  those of check_pattern and make_factor_pattern, unknown_strategy, no_plan, out_of_memory; on failure
   ///           the object is as after construction
   virtual Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) = 0;
 
-  /// Is A, entry by entry, the pattern of the last analysis? It is not where that has failed or there was none. IC that
-  /// reads one triangle only may compare just that.
+  /// Tests whether A is, entry by entry, the pattern of the last analysis; false if that failed or there was none. IC
+  /// that reads one triangle only may compare just that triangle.
   ///   same    [out]
   ///   errors  out_of_memory, device_failure
   ///   cost    one pass over A
   virtual Status has_pattern(PatternView<I> A, bool* same) = 0;
 
-  /// Of the last analysis.
+  /// Returns the orders of the last analysis.
   virtual Orders<I> orders() const = 0;
 
-  /// Numbers: factors A, which has the analysed pattern. Keeps no pointer into A.
+  /// Numeric factorization of A, which has the analysed pattern. Keeps no pointer into A.
   ///   errors  zero_pivot(row, value, tolerance), not_finite(row), invalid_argument before analyse, out_of_memory;
-  ///           another_pattern(row) where that costs nothing to see: of what else differs has_pattern() tells; solves
-  ///           are not allowed until a later refresh succeeds
+  ///           another_pattern(row) where the difference is found at no cost; has_pattern() finds every other one.
+  ///           After an error no solves are allowed until a later refresh succeeds
   virtual Status refresh(CsrView<T, I> A, const PivotRule& rule) = 0;
 
   /// x = op(A~)^-1 b with A~ = L U in the caller's row and column order.
   ///   b, x    n entries a column, must not overlap
   ///   errors  invalid_argument before a successful refresh; out_of_memory in the first transposed solve and
-  ///           where columns.count grows (also behind a refresh that changed the plan of `merged`, and where the
-  ///           vendor's solve sees another count or leading dimension); otherwise allocates nothing
+  ///           where columns.count grows (also after a refresh that changed the plan of `merged`, and where the
+  ///           vendor's solve gets another count or leading dimension); otherwise allocates nothing
   virtual Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) = 0;
 
   /// The two halves of a symmetric application. ILU: x = L^-1 b and x = U^-1 b. IC: x = D^(-1/2) U^-T b and
@@ -130,26 +130,26 @@ public:
 
   virtual Summary summarize() const = 0;
 
-  /// What `auto`, which works on one thread, would choose for `threads` of them; empty where there is no such choice or
-  /// no memory to find it. Takes as long as the plan of `blocks`.
+  /// Returns what `auto`, which runs on one thread, would choose for `threads` threads; empty if there is no such
+  /// choice or no memory to find it. Costs as much as the plan of `blocks`.
   virtual Choice choice_with(int threads) const { return (void)threads, Choice(); }
 
-  /// Has `auto` put one thread in the place of several, which were slower?
+  /// True if `auto` replaced several threads, which were slower, by one.
   virtual bool fell_back() const { return false; }
 
-  /// Found when first asked for, in O(nnz); zeros before analyse and where there is no memory to find them.
+  /// Computes the levels at the first call, in O(nnz); zeros before analyse and if there is no memory for it.
   virtual LevelCounts levels() const = 0;
 
-  /// Pattern and numbers of the factor, for tests and viewers. Numbers are copied
-  /// out in T even where they are stored in single.
+  /// Pattern and values of the factor, for tests and viewers. values() returns copies in T even if the factor is
+  /// stored in single precision.
   virtual const FactorPattern<I>& pattern() const = 0;
   virtual FactorValues<T> values() const = 0;
 };
 
-/// The preconditioner on CPU threads. Never nullptr; throws nothing but std::bad_alloc.
+/// Creates the preconditioner on CPU threads. Never nullptr; throws nothing but std::bad_alloc.
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner();
 
-/// One triangular solver on CPU threads, by the name in the options (not `auto`).
+/// Creates a triangular solver on CPU threads, by the strategy name in the options (not `auto`).
 ///   errors  unknown_strategy, invalid_argument, no_plan, out_of_memory
 template <class T, class V, class I>
 Status make_host_solver(const SolverOptions& options, TriangleView<V, I> triangle,

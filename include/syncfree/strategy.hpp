@@ -1,6 +1,6 @@
 #pragma once
 
-/// The list of strategies and the one place where `auto` is decided.
+/// The list of strategies and the only place where `auto` decides.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,50 +15,51 @@ struct StrategyInfo {
   const char* name;     ///< as in -pc_syncfree_ilu_strategy
   const char* backend;  ///< "host", "kokkos" or "cuda"
   const char* summary;  ///< one line for -help and README
-  bool reproducible;    ///< bitwise equal runs for a given strategy and thread count
+  bool reproducible;    ///< bitwise equal results for a given strategy and thread count
 };
 
-/// All strategies of this build, in the order of the list; `auto` is not one of them. Backends may share a name.
+/// All strategies of this build, in the order of the list, without `auto`. Several backends may use the same name.
 const std::vector<StrategyInfo>& strategies();
 
-/// nullptr if no strategy has that name; of several backends' the first of the list.
+/// Returns the strategy of that name, nullptr if there is none; the first of the list if several backends have it.
 const StrategyInfo* find_strategy(const std::string& name);
 
-/// nullptr if that backend has no strategy of that name.
+/// Returns the strategy of that name and backend, nullptr if there is none.
 const StrategyInfo* find_strategy(const std::string& name, const std::string& backend);
 
-/// Why this build lacks a strategy that others have, as a clause; empty for every other name.
+/// Returns, as a clause, why this build lacks a strategy that other builds have; empty for every other name.
 std::string why_not_built(const std::string& name);
 
-/// The names that BlockOptions::table may have.
+/// Valid values of BlockOptions::table.
 const std::vector<const char*>& block_table_names();
 
-/// What the choice looks at.
+/// Input of the choice.
 struct ChoiceInput {
   std::int64_t nnz = 0;  ///< of both triangles
   bool on_device = false;
   int threads = 1;
-  double blocks_speedup = 0;  ///< on the host: of the plan of row chunks of the lower triangle
-  /// On the device: rows, levels of the lower triangle, entries of the longest row of both.
+  double blocks_speedup = 0;  ///< host: estimated speedup of the plan of row chunks of the lower triangle
+  /// Device: number of rows, levels of the lower triangle, entries of the longest row of both triangles.
   std::int64_t rows = 0, levels = 0, longest = 0;
-  int node_size = 0;             ///< rows of the nodes that `level_order` solves; 0: it solves rows
-  std::int64_t node_levels = 0;  ///< of nodes
-  bool tiled_inodes = false;  ///< does `tiled` solve them by planes or lines of a grid?
-  bool regular = false;  ///< rows reach equally far, as on a grid
-  bool may_have_tiles = true;  ///< rows, or nodes, are short enough for `tiled`, and no plan of it has failed
-  /// Microseconds of the lower triangle by pencils of a grid, and by tiles of a star's grid; 0: there are none.
+  int node_size = 0;             ///< rows of the inodes that `level_order` solves; 0: it solves rows
+  std::int64_t node_levels = 0;  ///< levels of the inodes
+  bool tiled_inodes = false;  ///< `tiled` solves inodes by planes or lines of a grid
+  bool regular = false;  ///< all rows have a similar bandwidth, as on a grid
+  bool may_have_tiles = true;  ///< rows, or inodes, are short enough for `tiled`, and no plan of it has failed
+  /// Microseconds for the lower triangle with pencils of a grid, and with tiles of a star stencil's grid; 0: not
+  /// applicable.
   double wavefront_time = 0, tiled_time = 0;
-  bool tiled_on_device = false;  ///< plans of `tiled` are made there, from short rows
-  /// Of `merged` for the lower triangle: groups (0: not worth the look), entries, levels of the longest group; and
-  /// whether all groups are known by that, so that they are not looked for again.
+  bool tiled_on_device = false;  ///< plans of `tiled` are made on the device, as rows are short
+  /// `merged` for the lower triangle: groups (0: not worth a search), entries, levels of the longest group; and
+  /// whether these already give all groups, so that no further search is needed.
   double merged_groups = 0, merged_entries = 0;
   std::int64_t merged_longest = 0;
   bool merged_is_known = false;
   std::int64_t expected_applies = 50;
 };
 
-/// Could `merged` pay for its plan, if its groups were as good as the better ones of those seen? Only then they are
-/// worth to be looked for, which is most of the plan.
+/// True if `merged` could win even with optimistic groups. Searching for groups dominates its set-up, so do it only
+/// then.
 bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {
@@ -69,14 +70,14 @@ struct Choice {
 /// The strategy that `auto` takes, with its reason.
 Choice choose_strategy(const ChoiceInput& input);
 
-/// A strategy that was planned and timed. Seconds.
+/// A strategy that was planned and timed, in seconds.
 struct Trial {
   std::string strategy;
   double plan, apply;
 };
 
-/// The one of some trials, at least one, that takes least for its plan and so many applies; its place and the choice
-/// with all times in its reason.
+/// best_trial() returns the index of the trial with the least time for its plan and `expected_applies` applies; at
+/// least one trial is required. choose_by_trials() returns that choice with all times in its reason.
 std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies);
 Choice choose_by_trials(const std::vector<Trial>& trials, std::int64_t expected_applies);
 

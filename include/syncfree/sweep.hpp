@@ -2,7 +2,7 @@
 
 namespace syncfree {
 
-/// The order in which Gauss-Seidel takes the rows; symmetric: forward, then backward.
+/// Order in which Gauss-Seidel relaxes the rows; symmetric: forward, then backward.
 enum class Sweep { forward, backward, symmetric };
 
 }  // namespace syncfree

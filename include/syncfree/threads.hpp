@@ -1,20 +1,20 @@
 #pragma once
 
-/// How many threads are worth having, and how many may be asked for.
+/// Useful and allowed numbers of threads.
 
 #include "syncfree/status.hpp"
 
 namespace syncfree {
 
-/// Cores that this process may use: those of its affinity, hyperthreads of one core counted once, at most the quota of
-/// its cgroups; divided by the ranks on the node. At least 1.
+/// Number of cores that this process may use: those of its affinity mask, with the hyperthreads of a core counted
+/// once, at most the quota of its cgroups; divided by the ranks on the node. At least 1.
 int usable_cores(int ranks_on_node);
 
-/// Four times the processors that this process may use, at least 64. More threads than processors are of no use, and
-/// OpenMP ends the process where the system refuses a thread.
+/// Returns four times the number of processors that this process may use, at least 64. More threads than processors
+/// are of no use, and OpenMP aborts the process if the system cannot create a thread.
 int most_threads();
 
-/// Is a number of threads from 1 to most_threads()?
+/// Checks that a number of threads is between 1 and most_threads().
 ///   errors  invalid_argument, with the number and the limit
 Status check_threads(int threads);
 

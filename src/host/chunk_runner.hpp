@@ -1,7 +1,6 @@
 #pragma once
 
-/// Walks the chunks of a plan with a team of threads, waiting where a chunk reads rows of
-/// another thread.
+/// Executes the chunks of a plan on several threads, which wait where a chunk reads rows of another thread.
 
 #include <omp.h>
 
@@ -22,7 +21,7 @@ public:
   {
   }
 
-  /// Calls walk(begin, end, thread) for each chunk of places, after the chunks it reads. Allocates nothing.
+  /// Calls walk(begin, end, thread) for each chunk of positions, after the chunks it reads. Allocates nothing.
   template <class Walk> void run(const Walk& walk)
   {
     progress_.new_round();
@@ -37,12 +36,12 @@ public:
     }
   }
 
-  /// The caller's thread does the runs that follow alone, or all do again.
+  /// Lets the caller's thread do all further runs alone, or all threads again.
   void work_alone(bool alone) { alone_ = alone; }
   int threads() const { return alone_ ? 1 : plan_.threads; }
 
 private:
-  /// A line apart, so that no thread writes into a line that another reads.
+  /// Padded by a cache line, so that no thread writes into a line that another one reads.
   std::size_t seen_stride() const { return plan_.threads + 8; }
 
   static std::int64_t most_steps(const RowChunks<I>& plan)
@@ -66,8 +65,8 @@ private:
     for (I s = plan_.thread_step[thread]; s < plan_.thread_step[thread + 1]; ++s) walk_step(thread, s, thread, walk);
   }
 
-  /// There are fewer threads than planned: each takes the work of several, always the chunk with the
-  /// lowest places next. Every wait is for lower places still, so no two threads wait for each other.
+  /// With fewer threads than planned, each executes the steps of several, always the chunk with the lowest positions
+  /// next. Every wait is for lower positions, so there is no circular wait.
   template <class Walk> void walk_several(int thread, int team, const Walk& walk)
   {
     for (std::int32_t t = thread; t < plan_.threads; t += team) cursor_[t] = plan_.thread_step[t];
@@ -84,9 +83,9 @@ private:
 
   const RowChunks<I>& plan_;
   StepCounters progress_;
-  std::vector<StepCounters::Seen> seen_;  ///< by real thread, of each planned one
+  std::vector<StepCounters::Seen> seen_;  ///< by actual thread, for each planned one
   bool alone_ = false;
-  std::vector<I> cursor_;             ///< of each planned thread; used by one real thread
+  std::vector<I> cursor_;             ///< by planned thread; each used by one actual thread
 };
 
 }  // namespace syncfree

@@ -9,10 +9,10 @@
 namespace syncfree {
 namespace {
 
-/// Finite exactly where v is, as long as it does not overflow; |v| for real v.
+/// Finite if and only if v is, unless the sum overflows; |v| for real v.
 template <class T> double magnitude(const T& v) { return std::abs(real_part(v)) + std::abs(imaginary_part(v)); }
 
-/// The pattern of a factor as bare pointers: the loops over a row reload nothing.
+/// The pattern of a factor as raw pointers, so that the loops over a row reload nothing.
 template <class I> struct Rows {
   bool lu;
   const I *lower_begin, *lower_column, *upper_begin, *upper_column;
@@ -33,7 +33,7 @@ template <class I> struct Rows {
   I mirror_of(I k, I p) const { return mirror ? mirror[k] : next[p]++; }
 };
 
-/// Factors single rows with a given shift of the diagonal.
+/// Factors single rows for a given shift of the diagonal.
 template <class T, class I> class RowFactorizer {
 public:
   /// rows_of_A  row i of A has the entries of row i of the factor and no others (IC: from the diagonal on)
@@ -45,7 +45,7 @@ public:
   {
   }
 
-  /// False if the row's pivot is too small or one of its numbers is not finite; work->failure then says so.
+  /// Returns false if the row's pivot is too small or one of its values is not finite; work->failure then describes it.
   bool factor_row(I i, RowWorkspace<T>* work) const
   {
     T* w = work->w.data();
@@ -78,8 +78,8 @@ private:
     return failure;
   }
 
-  /// Row i of A where A's entries are the factor's: A's columns need not be read. False where there are not as many:
-  /// then nothing of A's values is.
+  /// Copies row i of A if A's entries are the factor's; A's columns are then not read. Returns false, before it reads
+  /// any value, if the numbers of entries differ.
   bool copy_row(I i, T* w) const
   {
     const I lower_count = rows_.lu ? rows_.lower_begin[i + 1] - rows_.lower_begin[i] : 0;
@@ -95,8 +95,8 @@ private:
     return true;
   }
 
-  /// Row i of the permuted matrix on the factor's pattern. IC reads the upper triangle only: what is
-  /// written below the diagonal is not looked at.
+  /// Scatters row i of the permuted matrix to the factor's pattern. IC reads the upper triangle only: what is written
+  /// below the diagonal is never read.
   void scatter_row(I i, T* w) const
   {
     for (I k = rows_.lower_begin[i]; k < rows_.lower_begin[i + 1]; ++k) w[rows_.lower_column[k]] = T(0);
@@ -110,13 +110,13 @@ private:
       for (I k = begin; k < end; ++k) w[pattern_.column_place[A_.pattern.column[k]]] = A_.value[k];
   }
 
-  /// w -= factor times entries [begin, end) of the rows of U.
+  /// w -= factor * entries [begin, end) of U.
   void subtract(const T& factor, I begin, I end, T* w) const
   {
     for (I k = begin; k < end; ++k) w[rows_.upper_column[k]] -= multiply(factor, upper_[k]);
   }
 
-  /// Returns the sum of magnitudes of row i of L, as does eliminate_cholesky.
+  /// Eliminates row i. Returns the sum of magnitudes of row i of L, as does eliminate_cholesky.
   double eliminate_lu(I i, T* w) const
   {
     double sum = 0;
@@ -131,7 +131,7 @@ private:
     return sum;
   }
 
-  /// How many pivots from entry k of L on have rows of U that end alike.
+  /// Number of pivots, from entry k of L on, whose rows of U have the same tail and can be eliminated together.
   int pivots_together(I k, I end) const
   {
     if (!rows_.together) return 1;
@@ -141,8 +141,8 @@ private:
     return count;
   }
 
-  /// With pivots p, p + 1, ... whose rows of U are, behind those columns, the same: w is read and written once for all.
-  /// Each number sees the same operations in the same order as with one pivot after the other.
+  /// Eliminates with pivots p, p + 1, ... whose rows of U have the same columns after those: w is read and written once
+  /// for all of them. Each value undergoes the same operations in the same order as with one pivot after the other.
   template <int count> void eliminate_together(I k, T* w, double* sum) const
   {
     const I p = rows_.lower_column[k];
@@ -178,7 +178,7 @@ private:
     return sum;
   }
 
-  /// Returns the sum of magnitudes of row i of U.
+  /// Stores row i of U. Returns its sum of magnitudes.
   double store_upper(I i, const T* w) const
   {
     double sum = 0;
@@ -189,7 +189,7 @@ private:
     return sum;
   }
 
-  /// Sum of |entries| off the diagonal, as the pivot rules of PETSc take it.
+  /// Sum of |entries| off the diagonal, as PETSc's pivot rules define it.
   ///   lower, upper  sums of magnitudes
   double sum_row(I i, double lower, double upper) const
   {
@@ -201,7 +201,7 @@ private:
     return rows_.lu ? lower + upper : upper;
   }
 
-  /// Looks at each entry: the sum of finite magnitudes may have overflowed.
+  /// Checks each entry, because a sum of finite magnitudes may overflow.
   bool finite_row(I i) const
   {
     bool finite = true;
@@ -219,8 +219,8 @@ private:
   T *lower_, *upper_, *inverse_pivot_;
 };
 
-/// Does row i of the factor have the entries of row i of A and no others? A factor keeps all entries of A, so
-/// equal numbers of them are equal entries. For IC only entries from the diagonal on count.
+/// True if row i of the factor has the entries of row i of A and no others. A factor keeps all entries of A, so equal
+/// counts mean equal entries. For IC only entries from the diagonal on count.
 template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const PatternView<I>& A)
 {
   if (!pattern.natural()) return false;
@@ -235,7 +235,7 @@ template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const Patte
   return true;
 }
 
-/// U(p) = {p + 1} and U(p + 1)?
+/// True if U(p) = {p + 1} and U(p + 1).
 template <class I> bool ends_like_next(const FactorPattern<I>& pattern, I p)
 {
   const I begin = pattern.upper_begin[p], next = pattern.upper_begin[p + 1], end = pattern.upper_begin[p + 2];
@@ -244,7 +244,8 @@ template <class I> bool ends_like_next(const FactorPattern<I>& pattern, I p)
   return column[begin] == p + 1 && std::equal(column + begin + 1, column + next, column + next);
 }
 
-/// For each pivot how many, up to three, can be taken together from it on; empty where that is rare.
+/// For each pivot the number, at most three, of pivots that can be eliminated together from it on; empty if that is
+/// rare.
 template <class I> std::vector<unsigned char> find_together(const FactorPattern<I>& pattern)
 {
   std::vector<unsigned char> together(pattern.n, 1);
@@ -258,7 +259,7 @@ template <class I> std::vector<unsigned char> find_together(const FactorPattern<
   return together;
 }
 
-/// A plan that promises less is not worth the team.
+/// A plan that predicts less is not worth using threads.
 constexpr double least_speedup = 1.2;
 
 }  // namespace
@@ -309,7 +310,7 @@ Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rul
       if (!factorizer.factor_row(i, &work_[0])) break;
     return work_[0].failure;
   }
-  /* rows below the first failure still have to be looked at; rows above it are wasted */
+  /* rows before the first failure must still be factored; work on later rows is wasted */
   Minimum first_failure;
   first_failure.reset(pattern_.n);
   runner_->run([&](I begin, I end, int thread) {

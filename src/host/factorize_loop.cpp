@@ -10,7 +10,7 @@ namespace syncfree {
 template <class T, class I>
 bool LoopFactorization<T, I>::suits(const FactorPattern<I>& p, const PatternView<I>& A)
 {
-  constexpr std::int64_t most = 20'000'000;  // entries that rows touch
+  constexpr std::int64_t most = 20'000'000;  // most entries that rows access
   const std::size_t entries = p.lower_column.size() + p.upper_column.size() + static_cast<std::size_t>(p.n);
   if (entries != static_cast<std::size_t>(A.nnz())) return false;  // a diagonal was inserted
   std::int64_t touched = 0;
@@ -27,7 +27,7 @@ LoopFactorization<T, I>::LoopFactorization(PatternView<I> A, int threads)
     const auto begin = column_.begin() + row_begin_[i], end = column_.begin() + row_begin_[i + 1];
     diagonal_[i] = static_cast<I>(std::lower_bound(begin, end, i) - column_.begin());
   }
-  if (!loop_.trace(body()).ok()) throw std::bad_alloc();  // a checked pattern stays inside
+  if (!loop_.trace(body()).ok()) throw std::bad_alloc();  // a checked pattern stays in range
 }
 
 template <class T, class I>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// ILU(0) of the strategy `loop`: the textbook's loop over rows (syncfree/loop/loops.hpp), made parallel by the
-/// facility of syncfree/loop/loop.hpp.
+/// ILU(0) of the strategy `loop`: the textbook's loop over rows (syncfree/loop/loops.hpp), parallelized by
+/// syncfree/loop/loop.hpp.
 
 #include <vector>
 
@@ -13,14 +13,14 @@ namespace syncfree {
 
 template <class T, class I> class LoopFactorization {
 public:
-  /// Is this the ILU(0) of A in natural order, with a trace that is small enough to be kept?
+  /// True if this is the ILU(0) of A in natural order, with a trace that is small enough to store.
   static bool suits(const FactorPattern<I>& pattern, const PatternView<I>& A);
 
-  /// Keeps a copy of the pattern of A, whose ILU(0) in natural order it makes. Throws std::bad_alloc.
+  /// Prepares the ILU(0) of A in natural order; keeps a copy of A's pattern. Throws std::bad_alloc.
   LoopFactorization(PatternView<I> A, int threads);
 
-  /// False where a pivot has to be repaired or reported, or a shift to be looked for, by the other factorization; the
-  /// values are of no use then.
+  /// Factors A. Returns false if a pivot must be repaired or reported, or a shift found, which the other factorization
+  /// does; the values are then unusable.
   ///   values  [out] arrays of the factor's sizes
   bool run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values);
 

@@ -1,4 +1,4 @@
-/// From the name of a strategy to its solver.
+/// Makes a solver from the name of its strategy.
 
 #include <new>
 

@@ -1,5 +1,5 @@
-/// The preconditioner on CPU threads: pattern, numbers and solves of an incomplete factor
-/// brought together. With A(r, c) = L U the solve of A x = b is
+/// The preconditioner on CPU threads: combines the pattern, the values and the solves of an incomplete factor. With
+/// A(r, c) = L U the solve of A x = b is
 ///   y_i = b_{r(i)},   L U z = y,   x_{c(i)} = z_i,
 /// and that of A^T x = b exchanges r and c and uses U^T L^T. IC is symmetric (not Hermitian), so its
 /// transposed solve is the solve itself.
@@ -26,25 +26,25 @@ namespace {
 
 template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
-/// Everything that one analysis makes; it does not move, because its parts refer to each other.
+/// Result of one analysis; it is never moved, because its parts refer to each other.
 template <class T, class I> struct Analysis {
   I nnz = 0;  ///< of A
   std::int64_t operations = 0;  ///< of a factorization
   FactorPattern<I> pattern;
-  PatternCopy<I> rows;  ///< of A, where the factor has others
+  PatternCopy<I> rows;  ///< of A, if the factor's rows have other entries
   SolverOptions options;
   Choice choice;
-  LevelCounts levels;  ///< 0 until somebody asks
+  LevelCounts levels;  ///< 0 until first requested
   std::unique_ptr<Factorization<T, I>> factorization;
-  std::unique_ptr<LoopFactorization<T, I>> loop_factorization;  ///< of the strategy `loop`, where it can be made
+  std::unique_ptr<LoopFactorization<T, I>> loop_factorization;  ///< for the strategy `loop`, if it applies
   std::unique_ptr<FactorSolves<T, I>> solves;
-  FactorValues<T> values;  ///< empty between refreshes where storage is single
-  std::vector<T> work;     ///< n entries where rows or columns are permuted
+  FactorValues<T> values;  ///< empty between refreshes if storage is single precision
+  std::vector<T> work;     ///< n entries if rows or columns are permuted
   PivotReport pivots;
-  TeamMonitor watch;         ///< of what `auto` has chosen
+  TeamMonitor watch;         ///< monitors what `auto` has chosen
 };
 
-/// What `auto` takes for threads whose row chunks of the lower triangle promise a speedup.
+/// The choice of `auto`, given the predicted speedup of the row chunks of the lower triangle.
 template <class I> Choice choose(const FactorPattern<I>& pattern, int threads, double speedup)
 {
   ChoiceInput input;
@@ -54,7 +54,7 @@ template <class I> Choice choose(const FactorPattern<I>& pattern, int threads, d
   return choose_strategy(input);
 }
 
-/// Numbers of a factor that nobody knows yet: as small as they do not grow, and not zero.
+/// Placeholder values for the timing runs: non-zero, and small enough that the solution does not overflow.
 template <class T, class I> FactorValues<T> trial_values(const FactorPattern<I>& p)
 {
   FactorValues<T> values;
@@ -64,7 +64,7 @@ template <class T, class I> FactorValues<T> trial_values(const FactorPattern<I>&
   return values;
 }
 
-/// Makes solves by the strategy of the options and times them.
+/// Makes solves by the strategy of the options and measures them.
 template <class T, class I>
 Status try_out(const FactorPattern<I>& p, const SolverOptions& options, const FactorValues<T>& values,
                std::unique_ptr<FactorSolves<T, I>>* solves, Trial* trial)
@@ -88,7 +88,7 @@ Status try_out(const FactorPattern<I>& p, const SolverOptions& options, const Fa
   return status;
 }
 
-/// Plans and times what may be best on threads; leaves the solves of the best.
+/// Plans and measures the strategies that may be fastest on threads; keeps the solves of the fastest.
 template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
 {
   const FactorValues<T> values = trial_values<T>(a->pattern);
@@ -134,7 +134,7 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   return make_factor_solves(a->pattern, chosen, &a->solves);
 }
 
-/// Throws std::bad_alloc.
+/// True if A has the analysed pattern. Throws std::bad_alloc.
 template <class T, class I> bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A)
 {
   if (A.n != a.pattern.n || A.nnz() != a.nnz) return false;
@@ -144,7 +144,7 @@ template <class T, class I> bool is_made_of(const Analysis<T, I>& a, const Patte
   });
 }
 
-/// By the loop, unless there is more to do than to eliminate.
+/// Factors by the loop if possible; by the other factorization if a pivot or the rule requires more than elimination.
 template <class T, class I> Status factor(const CsrView<T, I>& A, const PivotRule& rule, Analysis<T, I>* a)
 {
   a->pivots = {};
@@ -170,7 +170,7 @@ template <class T, class I> void scatter(const std::vector<I>& order, const T* z
   for (std::size_t i = 0; i < order.size(); ++i) x[order[i]] = z[i];
 }
 
-/// The two triangles of a whole solve, with the orders before and after.
+/// The two triangles of a complete solve, and the permutations before and after it.
 template <class I> struct Pass {
   Triangle first, second;
   const std::vector<I>& from;
@@ -262,7 +262,7 @@ public:
     return failed(Code::out_of_memory);
   }
 
-  /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
+  /// U is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   try {
     const CallGuard::Call call(&busy_);
@@ -349,7 +349,7 @@ private:
     if (a.watch.fell_back()) a.factorization->work_alone();
   }
 
-  /// In the natural order the second solve works in place on x; permuted columns go through the work vector.
+  /// In natural order the second solve works in place on x; permuted columns use the work vector.
   void solve_both(const Pass<I>& pass, const T* b, T* x, const Columns<I>& columns)
   {
     FactorSolves<T, I>& solves = *analysis_->solves;

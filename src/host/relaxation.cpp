@@ -1,4 +1,4 @@
-/// What relaxation.hpp declares, on CPU threads. With L and U the scaled triangles, s the scaled right-hand side and
+/// Implements relaxation.hpp on CPU threads. With L and U the scaled triangles, s the scaled right-hand side and
 /// r = s - L x, where x is new:
 ///   forward    (I + L) x = s + (1 - omega) x_old - U x_old
 ///   backward   (I + U) x = r + (1 - omega) x_old
@@ -23,8 +23,8 @@
 namespace syncfree {
 namespace {
 
-/// In place, by Gauss and Jordan with exchanges of rows; `place` has room for n numbers. False where the matrix, row by
-/// row, is singular.
+/// Inverts an n x n matrix, stored by rows, in place, by Gauss-Jordan elimination with row exchanges; `place` has n
+/// entries. Returns false if the matrix is singular.
 template <class T> bool invert(T* a, std::size_t n, std::size_t* place)
 {
   bool regular = true;
@@ -34,7 +34,7 @@ template <class T> bool invert(T* a, std::size_t n, std::size_t* place)
       if (std::abs(a[i * n + k]) > std::abs(a[p * n + k])) p = i;
     place[k] = p;
     if (p != k) std::swap_ranges(a + k * n, a + (k + 1) * n, a + p * n);
-    regular = regular && std::abs(a[k * n + k]) != 0;  // a NaN of an overflow is no zero
+    regular = regular && std::abs(a[k * n + k]) != 0;  // a NaN after an overflow is not a zero
     const T inverse = T(1) / a[k * n + k];
     a[k * n + k] = T(1);
     for (std::size_t j = 0; j < n; ++j) a[k * n + j] *= inverse;
@@ -50,7 +50,7 @@ template <class T> bool invert(T* a, std::size_t n, std::size_t* place)
   return regular;
 }
 
-/// Rows of a node, [begin, end), and where the inverse of its diagonal block stands, row by row.
+/// An inode: its rows [begin, end), and the offset of the inverse of its diagonal block, stored by rows.
 template <class I> struct Node {
   I begin, end;
   std::size_t inverse;
@@ -58,20 +58,20 @@ template <class I> struct Node {
   std::size_t size() const { return static_cast<std::size_t>(end - begin); }
 };
 
-/// Everything that one analysis makes; it does not move, because its parts refer to each other.
+/// Result of one analysis; it is never moved, because its parts refer to each other.
 template <class T, class I> struct Sweeps {
   I nnz = 0;  ///< of A
   FactorPattern<I> pattern;         ///< A without its diagonal blocks
-  std::vector<Node<I>> node;        ///< empty where each row is one
-  std::vector<std::size_t> place;   ///< of the largest node
+  std::vector<Node<I>> node;        ///< empty if each row is its own inode
+  std::vector<std::size_t> place;   ///< work array with the size of the largest inode
   Array<T> inverse;                 ///< of the diagonal blocks, times omega
-  FactorValues<T> values;           ///< of scaled rows; pivots 1
+  FactorValues<T> values;           ///< of the scaled rows; pivots are 1
   std::unique_ptr<FactorSolves<T, I>> solves;
   std::vector<T> right, rest;       ///< s and r
   Choice choice;
-  bool is_auto = false;  ///< on one thread
+  bool is_auto = false;  ///< `auto` on one thread
   int threads = 1;       ///< of the solves
-  TeamMonitor watch;       ///< of sweeps, if `auto` has chosen
+  TeamMonitor watch;       ///< monitors sweeps if `auto` has chosen
   double omega = 1;
 };
 
@@ -225,7 +225,8 @@ private:
     return same;
   }
 
-  /// What would be read beyond the values of A; -1 if there is none.
+  /// The first row whose length differs from the analysed one, so that A's values would be read out of range; -1 if
+  /// none.
   I find_row_of_other_length(const PatternView<I>& A) const
   {
     const FactorPattern<I>& p = sweeps_->pattern;
@@ -238,7 +239,7 @@ private:
     return found;
   }
 
-  /// body(row, first row of its node, and the row behind the last) in order
+  /// Calls body(row, first row of its inode, one past the inode's last row) for all rows in order.
   template <class Body> static void for_rows(I n, const Sweeps<T, I>& s, Body body)
   {
     if (s.node.empty())
@@ -273,7 +274,7 @@ private:
     return {};
   }
 
-  /// What `auto` takes, and what a sweep by one thread may take: a solve and a product.
+  /// The choice of `auto`, and the estimated time of a sweep on one thread: a solve and a product.
   static Status choose(const FactorPattern<I>& pattern, int threads, Choice* choice, double* seconds)
   {
     ChoiceInput input;
@@ -305,7 +306,7 @@ private:
     return make_factor_solves(s->pattern, options, &s->solves);
   }
 
-  /// The first row that holds a NaN or an infinity, -1 if there is none. The serial search is for the failure only.
+  /// The first row that holds a NaN or an infinity, -1 if there is none. The serial search runs only after a failure.
   I first_not_finite(const CsrView<T, I>& A) const
   {
     const I nnz = A.pattern.nnz();
@@ -318,7 +319,7 @@ private:
     return static_cast<I>(std::upper_bound(begin, end, static_cast<I>(first - A.value)) - begin - 1);
   }
 
-  /// Returns the first row whose diagonal is zero, or -1.
+  /// Computes the scaled rows. Returns the first row whose diagonal is zero or too small, or -1.
   I scale_rows(const CsrView<T, I>& A, double shift, double least)
   {
     Sweeps<T, I>& s = *sweeps_;
@@ -363,7 +364,7 @@ private:
     return bad;
   }
 
-  /// Entries of the node's rows from the `first`-th on, as many as the triangle has.
+  /// Scales the triangle's entries of the inode's rows; in A they start at entry `first` of each row.
   void scale_node(const CsrView<T, I>& A, const Node<I>& node, I first, const Array<I>& begin, Array<T>* to) const
   {
     const std::size_t size = node.size();
@@ -380,7 +381,7 @@ private:
 
   static const T& value_of(const CsrView<T, I>& A, I row, I k) { return A.value[A.pattern.row_begin[row] + k]; }
 
-  /// s = omega (D + shift)^-1 b
+  /// Computes s = omega (D + shift)^-1 b.
   void scale(const T* b)
   {
     Sweeps<T, I>& s = *sweeps_;
@@ -394,7 +395,7 @@ private:
       }
   }
 
-  /// After the forward sweep r = x.
+  /// A symmetric sweep from x = 0; after its forward sweep r = x.
   void symmetric_from_zero(T* x)
   {
     Sweeps<T, I>& s = *sweeps_;
@@ -403,7 +404,7 @@ private:
     s.solves->solve(Triangle::upper, x, x, one(), false);
   }
 
-  /// Leaves r in `rest`.
+  /// Forward sweep; leaves r in `rest`.
   void forward(bool from_zero, T* x)
   {
     Sweeps<T, I>& s = *sweeps_;
@@ -457,7 +458,7 @@ private:
     }
   }
 
-  /// body(row) for all rows, on several threads where the solves are.
+  /// Calls body(row) for all rows, on several threads if the solves use several.
   template <class Body> void for_each(const Body& body) const
   {
     const I n = sweeps_->pattern.n;

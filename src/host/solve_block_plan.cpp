@@ -1,5 +1,6 @@
-/// `column_block`, `row_block`, `recursive_block`: the plans that the device works off (core/plan/block_plan.hpp), one
-/// block after the other on one thread. Every machine can so test what a plan says; kernels are the device's matter.
+/// `column_block`, `row_block`, `recursive_block`: execute the device's plans (core/plan/block_plan.hpp) one block
+/// after the other on one thread, so that plans can be tested on any machine. The kernels that a plan names matter only
+/// on the device.
 
 #include <new>
 

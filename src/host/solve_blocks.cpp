@@ -1,7 +1,7 @@
-/// `blocks`: substitution in natural order, cut into chunks of some hundred rows that are
-/// handed out to threads when the plan is made. Inside a chunk the matrix streams as in `serial`;
-/// a thread waits only before a chunk, and only for chunks of other threads that it reads. Sums are those of
-/// `serial`, so results do not depend on the number of threads.
+/// `blocks`: substitution in natural order, cut into chunks of some hundred rows that are assigned to threads when the
+/// plan is made. Inside a chunk the matrix streams as in `serial`; a thread waits only before a chunk, and only for
+/// chunks of other threads that it reads. Sums are those of `serial`, so results do not depend on the number of
+/// threads.
 
 #include "chunk_runner.hpp"
 #include "core/support/instantiate.hpp"

@@ -1,6 +1,6 @@
-/// `level_set`: the rows of a level are independent, so a team of threads takes them all
-/// at once and meets at a barrier before the next level. A run of narrow levels is one
-/// thread's work, because a barrier would cost more than the rows.
+/// `level_set`: the rows of a level are independent, so all threads solve them concurrently and wait at a barrier
+/// before the next level. A run of narrow levels is solved by one thread, because a barrier would cost more than the
+/// rows.
 ///
 /// Source: Anderson & Saad 1989.
 
@@ -17,7 +17,7 @@
 namespace syncfree {
 namespace {
 
-/// A level with fewer rows a thread than this is narrow.
+/// A level with fewer rows per thread than this is narrow.
 constexpr int least_rows_a_thread = 16;
 
 template <class I> LevelSets<I> plan_levels(const PatternView<I>& pattern, bool lower)

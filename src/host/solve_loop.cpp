@@ -1,8 +1,7 @@
-/// `loop`: the triangular solve by rows as a textbook writes it, made parallel by the facility of
-/// include/syncfree/loop/loop.hpp (Somo and Cheshmi 2025): a trace of the sequential loop says which rows wait for
-/// which.
+/// `loop`: the triangular solve by rows as a textbook writes it, parallelized by include/syncfree/loop/loop.hpp (Somo
+/// and Cheshmi 2025): a trace of the sequential loop finds which rows depend on which.
 ///
-/// A hand-written solver would know what the trace finds: this strategy is here to measure what that costs.
+/// A hand-written solver knows these dependences; this strategy measures the cost of finding them.
 
 #include <algorithm>
 #include <memory>
@@ -20,7 +19,7 @@ template <class T, class V, class I, bool lower> class LoopSolver : public Trian
 public:
   LoopSolver(TriangleView<V, I> triangle, int threads) : triangle_(triangle), threads_(threads)
   {
-    if (!loop_.trace(body(nullptr, nullptr)).ok()) throw std::bad_alloc();  // a checked pattern stays inside
+    if (!loop_.trace(body(nullptr, nullptr)).ok()) throw std::bad_alloc();  // a checked pattern stays in range
   }
 
   void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override

@@ -1,5 +1,5 @@
-/// `merged`: a plan of merged levels, meant for the device (core/plan/merge_plan.hpp), on one thread. Every machine can
-/// so test what a plan says, and the numbers of P and R are here as they are written down there.
+/// `merged`: executes the device's plan of merged levels (core/plan/merge_plan.hpp) on one thread, so that plans can be
+/// tested on any machine. The values of P and R are computed here as that file defines them.
 
 #include <algorithm>
 #include <new>
@@ -104,9 +104,9 @@ private:
 
   TriangleView<V, I> triangle_;
   MergePlan<I> plan_;
-  std::vector<I> place_;  ///< of a row
-  std::vector<I> slot_;   ///< by place: where it stands in P or R of the row at hand
-  Array<T> p_, r_;        ///< as the plan's columns
+  std::vector<I> place_;  ///< by row
+  std::vector<I> slot_;   ///< by place: its index in P or R of the current row
+  Array<T> p_, r_;        ///< in the order of the plan's columns
   std::vector<T> b_, x_;  ///< by place
 };
 

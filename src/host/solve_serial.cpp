@@ -1,5 +1,5 @@
-/// `serial`: forward or backward substitution, row after row in natural order. The truth
-/// that the other strategies are compared with, and the fastest for one thread.
+/// `serial`: forward or backward substitution, row by row in natural order. The reference for the other strategies, and
+/// the fastest on one thread.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace syncfree {
 namespace {
 
-/// Rows whose part of the matrix stays in the first cache while several columns are solved.
+/// Rows whose part of the matrix stays in the L1 cache while several columns are solved.
 constexpr int rows_at_a_time = 256;
 
 template <class T, class V, class I> class SerialSolver : public TriangularSolver<T, V, I> {

@@ -1,14 +1,11 @@
-/// `sync_free`: the algorithm of Liu et al. 2016 on threads. The triangle is held by
-/// columns. Whoever has computed x_j adds l_ij x_j to the left sum of each row i of column
-/// j and counts that row's in-degree down; row i may be computed when its in-degree is 0.
-/// In-degrees are the only preprocessing. There are no levels and no barriers.
+/// `sync_free`: the algorithm of Liu et al. 2016 on threads. The triangle is stored by columns. The thread that has
+/// computed x_j adds l_ij x_j to the left sum of each row i of column j and decrements that row's in-degree; row i may
+/// be computed when its in-degree is 0. In-degrees are the only preprocessing. There are no levels and no barriers.
 ///
-/// The sums come in the order in which columns finish, so results differ in the last
-/// bits from run to run.
+/// Contributions are added in the order in which columns finish, so results differ in the last bits from run to run.
 ///
-/// Differs from the paper: components are taken in runs of 64 by ticket, so that whoever
-/// waits, waits for a run that is being worked on; left sums and in-degrees are re-armed by
-/// the thread that uses them up.
+/// Differs from the paper: components are taken in runs of 64 by ticket, so that a thread only waits for runs that are
+/// in progress; left sums and in-degrees are reset by the thread that consumes them.
 
 #include <algorithm>
 #include <memory>
@@ -117,7 +114,7 @@ private:
   int planned_, threads_;
   std::unique_ptr<Contributions<T>[]> left_;
   std::vector<std::int32_t> in_degree_;
-  std::vector<I> column_begin_, row_, source_;  ///< source_: where an entry stands in the caller's rows
+  std::vector<I> column_begin_, row_, source_;  ///< source_: index of an entry in the caller's rows
   std::vector<V> value_;
   const V* inverse_diagonal_ = nullptr;
   Tickets tickets_;

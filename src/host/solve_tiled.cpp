@@ -1,5 +1,5 @@
-/// `tiled`: a plan of row blocks, meant for the device (core/plan/tile_plan.hpp), on one thread. Every machine can
-/// so test what a plan says.
+/// `tiled`: executes the device's plan of tiles (core/plan/tile_plan.hpp) on one thread, so that plans can be tested on
+/// any machine.
 
 #include <algorithm>
 #include <new>
@@ -12,7 +12,7 @@
 namespace syncfree {
 namespace {
 
-/// Small blocks, so that small matrices have several, with room for all ghosts that their rows could have.
+/// Small tiles, so that small matrices have several, with slots for all ghosts that their rows could have.
 TileRule rule_of_host()
 {
   TileRule rule;
@@ -76,7 +76,7 @@ private:
     std::int64_t begin = first;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
       const std::int64_t end = first + plan_.step_end[block.first_step + s];
-      /* all that a step reads was there before it: its rows are done backwards */
+      /* all values that a step reads precede it, so the order of its rows does not matter: they are solved backwards */
       for (std::int64_t p = end; p > begin; --p) {
         const I row = plan_.row[p - 1];
         T& own = x_[plan_.alias_shift ? p - 1 - first : plan_.own_slot(p - 1)];
@@ -110,7 +110,7 @@ private:
   TriangleView<V, I> triangle_;
   TilePlan<I> plan_;
   std::vector<T> x_;        ///< by slot
-  std::vector<T> mailbox_;  ///< by place
+  std::vector<T> mailbox_;  ///< by index of the exported value
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
-/// A transposed triangle with its numbers.
+/// A transposed triangle with its values.
 template <class V, class I> struct TransposedValues : Transposed<I> {
   std::vector<V> value;
 
@@ -29,7 +29,7 @@ template <class V, class I> struct TransposedValues : Transposed<I> {
   }
 };
 
-/// Rounds to V. Returns the position of the first number that V cannot hold, or the size.
+/// Rounds to V. Returns the position of the first value that V cannot represent, or the size.
 template <class V, class T> std::size_t round_all(const Array<T>& from, Array<V>* to)
 {
   to->resize(from.size());
@@ -182,13 +182,13 @@ private:
     return row < pattern_.n ? failed(Code::not_finite, row) : Status();
   }
 
-  /// The row of position k; n for the position behind the last.
+  /// The row of entry k; n for the position after the last entry.
   static std::int64_t row_of(const Array<I>& begin, std::size_t k)
   {
     return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
   }
 
-  /// Serially where `tiled` has tiles for L and U but none for a transpose.
+  /// Makes a solver of a transpose; a serial one if `tiled` has a plan for L and U but none for the transpose.
   Status make_transposed(TriangleView<V, I> triangle, std::unique_ptr<Solver>* out) const
   {
     const Status status = make_host_solver<T, V, I>(options_, triangle, out);
@@ -223,7 +223,7 @@ private:
   std::unique_ptr<Solver> lower_, upper_;
   std::unique_ptr<Transposes> transposes_;
   bool alone_ = false;
-  FactorValues<V> stored_;  ///< used where V is not T
+  FactorValues<V> stored_;  ///< used if V is not T
   const V* lower_value_ = nullptr;
   const V* upper_value_ = nullptr;
   const V* inverse_pivot_ = nullptr;

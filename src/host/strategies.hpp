@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every host strategy offers: one function make_<name>, and the rows of a
-/// triangular solve that most of them share.
+/// The interface of the host strategies: one function make_<name> each, and the rows of a triangular solve that most of
+/// them share.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,22 +14,21 @@
 
 namespace syncfree {
 
-/// A strategy has no plan for a triangle.
+/// Thrown if a strategy has no plan for a triangle.
 struct NoPlan {
   Status status;
 };
 
-/// Each throws std::bad_alloc, and `tiled` NoPlan. The triangle's numbers may still be missing (nullptr) and come by
-/// refresh().
+/// Make the solvers. Each throws std::bad_alloc, and `tiled` NoPlan. The triangle's values may still be missing
+/// (nullptr) and be set by refresh().
 #define SYNCFREE_DECLARE_MAKE(name, reproducible, summary) \
   template <class T, class V, class I>                     \
   std::unique_ptr<TriangularSolver<T, V, I>> make_##name(TriangleView<V, I> triangle, const SolverOptions& options);
 SYNCFREE_HOST_STRATEGIES(SYNCFREE_DECLARE_MAKE)
 #undef SYNCFREE_DECLARE_MAKE
 
-/// Asks for the entries that a substitution needs some rows later. A core alone keeps too few
-/// misses in flight to stream a factor; what is asked for is the same after every `rows` rows, so
-/// the branches cost nothing.
+/// Prefetches the entries that a substitution needs some rows later. A core alone keeps too few misses in flight to
+/// stream a factor; the same number of lines is fetched after every `rows` rows, so the branches are predictable.
 template <class V, class I> class Ahead {
 public:
   Ahead(const TriangleView<V, I>& triangle, bool lower)
@@ -46,7 +45,7 @@ public:
     column_lines_ = lines(entries * sizeof(I));
   }
 
-  /// Before the row at place s, whose first entry in the order of substitution is at k.
+  /// Called before the row at position s, whose first entry in the order of substitution is at k.
   void fetch(I s, I k) const
   {
     if ((s & row_mask_) != 0) return;
@@ -81,7 +80,7 @@ private:
   int value_lines_ = 0, column_lines_ = 0;
 };
 
-/// A hint for the compiler to lay the code out for `true`.
+/// Hint for the compiler to lay out the code for `true`.
 inline bool likely(bool condition)
 {
 #if defined(__GNUC__)
@@ -93,10 +92,10 @@ inline bool likely(bool condition)
 
 /// x_i = (b_i - sum_k value_k x_column(k)) * inverse_diagonal_i.
 ///
-/// The entry nearest to the diagonal is the one whose x is the youngest, so it is used last: the far entries are
-/// summed while it is still being computed. In natural order that x is mostly the row's before, and
-/// the chain through all rows is what a core waits for; so it stays in a register, and the factor
-/// inverse_diagonal_i is multiplied into the other operands before it is there.
+/// The entry nearest to the diagonal multiplies the most recent x, so it is used last: the far entries are summed while
+/// that x is still being computed. In natural order it is mostly the previous row's, and a core waits for the
+/// dependence chain through all rows; so it stays in a register, and the factor inverse_diagonal_i is multiplied into
+/// the other operands before it is available.
 template <class T, class V, class I, bool lower, bool conjugated, bool unit> struct SolveRow {
   TriangleView<V, I> triangle;
   bool chained;  ///< as reads_predecessors()
@@ -109,14 +108,14 @@ template <class T, class V, class I, bool lower, bool conjugated, bool unit> str
 
   void operator()(I i, const T* b, T* x) const { x[i] = value(i, b, x, I(-1), T(0)); }
 
-  /// Rows at places [begin, end) of the substitution, for each column.
+  /// Solves the rows at positions [begin, end) of the substitution, for each column.
   void walk(I begin, I end, const T* b, T* x, const Columns<I>& columns) const
   {
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading) walk(begin, end, b, x);
   }
 
 private:
-  /// x_i, given x_near = near unless near is -1.
+  /// Computes x_i, given x_near; near is -1 if there is no such row.
   T value(I i, const T* b, const T* x, I near, T x_near) const
   {
     const I* column = triangle.pattern.column;
@@ -144,7 +143,7 @@ private:
   {
     const Ahead<V, I> ahead(triangle, lower);
     const I last = triangle.pattern.n - 1;
-    I near = -1;  // the row before `begin` may be another thread's
+    I near = -1;  // the row before `begin` may belong to another thread
     T x_near(0);
     for (I s = begin; s < end; ++s) {
       const I i = lower ? s : last - s;
@@ -156,8 +155,8 @@ private:
   }
 };
 
-/// Do nearly all rows read the row before them in the order of substitution? Then the branch on it is foreseen, and
-/// pays. Looks at some rows only.
+/// True if nearly all rows read the row before them in the order of substitution; then the branch on it is predictable
+/// and pays off. Examines a sample of the rows.
 template <class I> bool reads_predecessors(const PatternView<I>& pattern, bool lower)
 {
   const I step = pattern.n / 4096 + 1;

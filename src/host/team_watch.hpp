@@ -1,8 +1,8 @@
 #pragma once
 
-/// Does a team of threads pay? Its plan promises so for a machine that has nothing else to do. After three applies in
-/// a row that took longer than one thread should, one thread does the next; if it is faster than each of the three it
-/// does all that follow, else what it took is what one thread takes.
+/// Monitors whether several threads (the team) pay off. The plan predicts so for a machine without other load. After
+/// three consecutive applies that took longer than one thread should, the next one runs on one thread; if it is faster
+/// than each of the three, one thread does all further applies, else its time replaces the estimate for one thread.
 
 #include <algorithm>
 #include <chrono>
@@ -11,15 +11,15 @@
 
 namespace syncfree {
 
-/// Seconds. Tests put another in its place.
+/// Current time in seconds. Tests replace it.
 inline double (*team_clock)() = [] {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 };
 
 class TeamMonitor {
 public:
-  /// From now on. Nobody is watched before.
-  ///   seconds  of an apply by one thread, estimated
+  /// Starts monitoring; off before.
+  ///   seconds  estimated time of an apply on one thread
   void start(double seconds)
   {
     *this = TeamMonitor();
@@ -29,11 +29,11 @@ public:
 
   bool watches() const { return state_ == State::team || state_ == State::trial; }
 
-  /// Is the next apply for one thread?
+  /// True if the next apply is to run on one thread.
   bool alone() const { return state_ == State::trial || state_ == State::fallen_back; }
   bool fell_back() const { return state_ == State::fallen_back; }
 
-  /// An apply took so long. Returns whether alone() has changed.
+  /// Records the time of an apply. Returns whether alone() has changed.
   bool note(double seconds)
   {
     const bool before = alone();
@@ -42,7 +42,7 @@ public:
     return alone() != before;
   }
 
-  /// A clause for the view, behind why the team was taken.
+  /// A clause for the view, which follows the reason for choosing several threads.
   std::string reason() const
   {
     char words[128];
@@ -74,8 +74,8 @@ private:
   }
 
   State state_ = State::off;
-  int slow_ = 0;                  ///< in a row, by the team
-  double team_ = 0, alone_ = 0;   ///< seconds: the fastest of those, and of one thread
+  int slow_ = 0;                  ///< consecutive slow applies of the team
+  double team_ = 0, alone_ = 0;   ///< seconds: the fastest of the slow applies, and one thread
 };
 
 }  // namespace syncfree

@@ -1,11 +1,12 @@
 #pragma once
 
-/// What this backend takes from Kokkos Kernels, with the differences between its versions: from 4.6 on spiluk and
-/// sptrsv are no longer in the namespace Experimental (3.4 to 4.7 were read, 3.4 is what we build with).
+/// The parts of Kokkos Kernels that this backend uses, and the differences between its versions: from 4.6 on spiluk and
+/// sptrsv are no longer in the namespace Experimental (the sources of 3.4 to 4.7 were read; 3.4 is the version we build
+/// with).
 ///
-/// Everything runs in Kokkos's host space, whose views may be laid over our own arrays. Arrays are
-/// std::vectors, so that nothing but a handle has to go before Kokkos ends. Numbers are copied at the border:
-/// Kokkos's complex numbers are aligned more strictly than those of the C++ library.
+/// Everything runs in Kokkos's host space, whose views may alias our own arrays. Arrays are std::vectors, so that only
+/// handles must be destroyed before Kokkos is finalized. Values are copied at the interface: Kokkos's complex numbers
+/// have a stricter alignment than those of the C++ library.
 
 #include <KokkosKernels_Handle.hpp>
 #include <KokkosSparse_spiluk.hpp>
@@ -32,7 +33,7 @@ template <class R> struct NumberOf<std::complex<R>> {
   using type = Kokkos::complex<R>;
 };
 
-/// Kokkos's own type for our scalar T.
+/// Kokkos's type for our scalar T.
 template <class T> using Number = typename NumberOf<T>::type;
 
 template <class T> Number<T> to_kokkos(const T& v) { return Number<T>(v); }

@@ -1,12 +1,12 @@
 #pragma once
 
-/// The preconditioner through Kokkos Kernels. The host backend analyses (checks, pattern, levels), so that all
+/// The preconditioner through Kokkos Kernels. The host backend does the analysis (checks, pattern, levels), so that all
 /// backends have the same factor of the same matrix; spiluk factors and sptrsv solves:
 ///   y_i = b_{r(i)},   L U z = y,   x_{c(i)} = z_i,
 /// with U^T L^T for the transpose and conjugated vectors around the same solves for a conjugate.
 ///
-/// spiluk knows no tolerance and hides a pivot 0 behind a large number. Its result is looked through; where
-/// anything in it is doubtful the host backend factors too, and its word counts.
+/// spiluk has no tolerance and replaces a pivot 0 by a large number. Its result is checked; if anything in it is
+/// doubtful the host backend factors too, and its result is used.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 
 namespace syncfree::kokkos {
 
-/// Runs f, which returns a Status. Kokkos tells of missing memory by an exception of its own.
+/// Runs f, which returns a Status. Kokkos reports missing memory by an exception of its own.
 template <class F> Status guarded(const F& f)
 try {
   return f();
@@ -31,9 +31,9 @@ try {
   return failed(Code::invalid_argument, "Kokkos: " + what);
 }
 
-/// Everything that one analysis makes, for n > 0.
+/// Result of one analysis, for n > 0.
 template <class T, class I> struct Parts {
-  std::unique_ptr<Spiluk<T, I>> spiluk;  ///< null where it is of no use
+  std::unique_ptr<Spiluk<T, I>> spiluk;  ///< null if it cannot be used
   Triangle<T, I> L, U;
   std::unique_ptr<Triangle<T, I>> Lt, Ut;  ///< made by the first transposed solve
   std::vector<I> Lt_source, Ut_source;
@@ -56,7 +56,7 @@ public:
       if (options.strategy != "auto" && options.strategy != "kokkos")
         return failed(Code::unknown_strategy, options.strategy);
       auto host = make_host_preconditioner<T, I>();
-      /* one thread: the host's numbers are the exception, they are not worth a plan */
+      /* one thread: the host rarely computes the values, so it needs no plan */
       Status status = host->analyse(A, symbolic, {"serial", std::min(options.threads, 1), options.single_storage});
       if (status.ok()) status = start();
       if (status.ok() && A.n > 0) make_parts(A, host->pattern(), options.single_storage);
@@ -203,7 +203,7 @@ private:
     parts_ = std::move(parts);
   }
 
-  /// Numbers by spiluk if it can and they are beyond doubt, else by the host.
+  /// Computes the values by spiluk if possible and its result is reliable, else by the host.
   Status factor(const CsrView<T, I>& A, const PivotRule& rule)
   {
     const bool tried = parts_ && parts_->spiluk && rule.shift == Shift::none;
@@ -258,7 +258,7 @@ private:
     take(parts_->U.matrix(), parts_->Ut_source, &parts_->Ut->matrix());
   }
 
-  /// y_i = b_{order(i)}, conjugated if asked for; an empty order is the identity.
+  /// y_i = b_{order(i)}, conjugated if requested; an empty order is the identity.
   void take(const std::vector<I>& order, bool conjugated, const T* b)
   {
     for (I i = 0; i < pattern().n; ++i) {
@@ -276,7 +276,7 @@ private:
     }
   }
 
-  /// Halves of IC need a real root of every pivot.
+  /// Halves of IC require a real root of every pivot.
   Status check_half() const
   {
     if (!factored_) return not_factored();
@@ -291,15 +291,15 @@ private:
     return {};
   }
 
-  std::unique_ptr<Preconditioner<T, I>> host_;  ///< analysed; its numbers are used where spiluk's are not
+  std::unique_ptr<Preconditioner<T, I>> host_;  ///< analysed; its values are used if spiluk's are not
   std::unique_ptr<Parts<T, I>> parts_;          ///< null for n = 0
   I nnz_ = 0;                                   ///< of A
   bool forced_ = false, factored_ = false;
-  bool by_host_ = true;         ///< whose numbers were taken last
-  bool host_factored_ = false;  ///< has the host arrays of numbers?
+  bool by_host_ = true;         ///< the last values are the host's
+  bool host_factored_ = false;  ///< the host has arrays of values
   const char* why_host_ = "no rows";
   CallGuard busy_;
-  std::string numbers_;  ///< who factored, for the summary
+  std::string numbers_;  ///< which backend factored, for the summary
 };
 
 }  // namespace syncfree::kokkos

@@ -6,7 +6,7 @@
 namespace syncfree::kokkos {
 namespace {
 
-/// Its advice on OMP_PROC_BIND and the like is not for the users of a preconditioner.
+/// Suppresses Kokkos's advice on OMP_PROC_BIND and the like, which users of a preconditioner do not need.
 void initialize_quietly()
 {
 #if KOKKOS_VERSION >= 30700

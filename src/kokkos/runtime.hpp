@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kokkos may be started once in a process, by whoever needs it first.
+/// Kokkos can be initialized once in a process, by the first user.
 
 #include <string>
 
@@ -8,15 +8,15 @@
 
 namespace syncfree::kokkos {
 
-/// Starts Kokkos unless somebody has. What is started here ends with the process, not with PETSc, because
-/// PETSc may be started again and Kokkos may not.
+/// Initializes Kokkos unless that has been done. If done here, it is finalized at the end of the process, not with
+/// PETSc, because PETSc may be initialized again and Kokkos may not.
 ///   errors  invalid_argument if Kokkos has already been finalized
 Status start();
 
-/// "Kokkos 3.4.1, Serial": version and space that run.
+/// Returns version and execution space, such as "Kokkos 3.4.1, Serial".
 std::string name();
 
-/// Threads of the space. Call start() first.
+/// Returns the number of threads of the execution space. Call start() first.
 int threads();
 
 }  // namespace syncfree::kokkos

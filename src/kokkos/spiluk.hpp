@@ -1,11 +1,11 @@
 #pragma once
 
-/// The numbers of ILU by spiluk, on the pattern that the core has found.
+/// The values of ILU by spiluk, on the pattern that the core has computed.
 ///
-/// spiluk finds fill and levels itself and then spreads out every row of a level at once, an array of
-/// (rows of the widest level) x n indices: 3 GB for 64^3. So its symbolic phase is shown a chain, in which each row
-/// waits for the one before: it plans one row after the other, with a single spread row. The numeric phase takes
-/// L and U as they come. On Serial, the only space of Debian's Kokkos, nothing is lost.
+/// spiluk computes fill and levels itself and then scatters all rows of a level at once, into an array of (rows of the
+/// widest level) x n indices: 3 GB for 64^3. So its symbolic phase is given a chain, in which each row depends on the
+/// one before: it plans one row after the other, with a single scattered row. The numeric phase accepts the given L and
+/// U. On Serial, the only space of Debian's Kokkos, nothing is lost.
 
 #include "syncfree/factor.hpp"
 #include "triangle.hpp"
@@ -14,7 +14,7 @@ namespace syncfree::kokkos {
 
 template <class T, class I> class Spiluk {
 public:
-  /// Keeps no pointer into A.
+  /// Copies A's pattern; keeps no pointer into A.
   Spiluk(const PatternView<I>& A, const FactorPattern<I>& pattern) : row_order_(pattern.row_order)
   {
     A_.begin.push_back(0);
@@ -28,7 +28,7 @@ public:
     plan();
   }
 
-  /// Fills in the numbers of L and U, whatever becomes of the pivots.
+  /// Computes the values of L and U; does not check the pivots.
   void run(const CsrView<T, I>& A, Csr<T, I>* L, Csr<T, I>* U)
   {
     take(A);
@@ -40,10 +40,10 @@ public:
                             u_value);
   }
 
-  /// What spiluk puts in the place of a pivot that is exactly 0.
+  /// True for the value that spiluk substitutes for a pivot that is exactly 0.
   static bool is_replaced(const T& pivot) { return pivot == T(1e6); }
 
-  /// The matrix in the factor's order, the spread row and the list of rows.
+  /// Bytes of the matrix in the factor's order, the scattered row and the list of rows.
   std::size_t plan_bytes() const { return A_.size() + bytes(row_order_) + 4 * bytes(A_.begin); }
 
 private:
@@ -65,7 +65,7 @@ private:
     kernels::spiluk_symbolic(&handle_, I(0), a0, a1, l0, l1, u0, u1);
   }
 
-  /// A's numbers in the factor's order of rows.
+  /// Copies A's values in the factor's order of rows.
   void take(const CsrView<T, I>& A)
   {
     for (I i = 0; i < A_.n(); ++i) {

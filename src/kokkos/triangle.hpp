@@ -1,7 +1,7 @@
 #pragma once
 
-/// A triangle of the factor as sptrsv takes it: CSR with the diagonal, which is last in the rows of a lower and
-/// first in those of an upper triangle. Its transpose is again such a triangle.
+/// A triangle of the factor in sptrsv's format: CSR with the diagonal, which is last in the rows of a lower and first
+/// in those of an upper triangle. Its transpose is again such a triangle.
 
 #include <cstddef>
 
@@ -21,7 +21,7 @@ template <class T, class I> struct Csr {
   std::size_t size() const { return bytes(begin) + bytes(column) + bytes(value); }
 };
 
-/// The pattern of a strict triangle with its diagonal put in.
+/// The pattern of a strict triangle with its diagonal inserted.
 template <class T, class I> Csr<T, I> with_diagonal(const PatternView<I>& strict, bool lower)
 {
   Csr<T, I> R;
@@ -38,13 +38,13 @@ template <class T, class I> Csr<T, I> with_diagonal(const PatternView<I>& strict
   return R;
 }
 
-/// Where the diagonal of row i stands.
+/// Position of the diagonal of row i.
 template <class T, class I> I diagonal_place(const Csr<T, I>& R, bool lower, I i)
 {
   return lower ? R.begin[i + 1] - 1 : R.begin[i];
 }
 
-/// Numbers of a triangle from those of the strict one; diagonal(i) gives the rest.
+/// Sets the values of a triangle from those of the strict one and diagonal(i).
 template <class T, class I, class Diagonal>
 void set_values(Csr<T, I>* R, bool lower, const Array<T>& strict, const Diagonal& diagonal)
 {
@@ -54,7 +54,7 @@ void set_values(Csr<T, I>* R, bool lower, const Array<T>& strict, const Diagonal
       R->value[k] = to_kokkos<T>(k == diagonal_place(*R, lower, i) ? diagonal(i) : strict[from++]);
 }
 
-/// The other way round, without the diagonal.
+/// The values of the strict triangle.
 template <class T, class I> Array<T> strict_values(const Csr<T, I>& R, bool lower)
 {
   Array<T> strict;
@@ -66,7 +66,7 @@ template <class T, class I> Array<T> strict_values(const Csr<T, I>& R, bool lowe
 }
 
 /// The pattern of the transpose.
-///   source  [out] where each of its entries stands in R
+///   source  [out] position of each entry in R
 template <class T, class I> Csr<T, I> transposed(const Csr<T, I>& R, std::vector<I>* source)
 {
   Csr<T, I> S;
@@ -86,7 +86,7 @@ template <class T, class I> Csr<T, I> transposed(const Csr<T, I>& R, std::vector
   return S;
 }
 
-/// A triangle with the plan of its solves.
+/// A triangle and the plan of its solves.
 template <class T, class I> class Triangle {
 public:
   Triangle(Csr<T, I> matrix, bool lower) : matrix_(std::move(matrix))
@@ -99,13 +99,13 @@ public:
   Csr<T, I>& matrix() { return matrix_; }
   const Csr<T, I>& matrix() const { return matrix_; }
 
-  /// x = Triangle^-1 b, two different arrays of n numbers.
+  /// x = Triangle^-1 b, for two different arrays of n values.
   void solve(std::vector<Number<T>>& b, std::vector<Number<T>>& x)
   {
     kernels::sptrsv_solve(&handle_, view(matrix_.begin), view(matrix_.column), view(matrix_.value), view(b), view(x));
   }
 
-  /// Of the lists of rows by level.
+  /// Bytes of the lists of rows by level.
   std::size_t plan_bytes()
   {
     const auto plan = handle_.get_sptrsv_handle();

@@ -1,20 +1,21 @@
 #pragma once
 
-/// Sync-free loops on the device: the body of syncfree/loop/body.hpp, traced on the host as syncfree/loop/loop.hpp
-/// does, run as a kernel.
+/// Sync-free loops on the device: the body of syncfree/loop/body.hpp, traced on the host as in
+/// syncfree/loop/loop.hpp, runs as a kernel.
 ///
 ///   SpmvCsr<double, int> body(pattern, a, x, y);   // pattern in host memory; a, x, y in device memory
 ///   cuda::DeviceLoop<SpmvCsr<double, int>> loop;
-///   const Status traced = loop.trace(body);        // once for a pattern; reads the pattern, not the numbers
+///   const Status traced = loop.trace(body);        // once for a pattern; reads the pattern, not the values
 ///   body.A = pattern_on_device;
-///   const Status ran = loop.run(body, stream);     // many times, with whatever numbers
+///   const Status ran = loop.run(body, stream);     // many times, with any values
 ///
-/// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). An
-/// iteration belongs to a thread, or to a warp where there are too few to fill the device and each is long: then the
-/// lanes share the checks and the signals, and the first runs the body. Where the place that is read tells for whom to
-/// wait (SentinelHandoff), an iteration begins at once and waits in the body, at each entry that is not there yet.
+/// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). A
+/// thread runs an iteration, or a warp does if there are too few to fill the device and each is long: then the lanes
+/// share the checks and the signals, and the first lane runs the body. If the location that is read determines which
+/// iteration to wait for (SentinelHandoff), an iteration begins at once and waits inside the body, at each entry that
+/// has not arrived.
 ///
-/// Bodies of complex numbers are written with ::cuda::std::complex, which the host's compiler takes, too.
+/// Bodies with complex values use ::cuda::std::complex, which the host compiler accepts, too.
 
 #include <cuda_runtime.h>
 
@@ -42,10 +43,10 @@
 
 namespace syncfree::cuda {
 
-/// Who runs an iteration. Both give the same numbers where a loop is reproducible.
+/// What runs an iteration. Both give the same results if a loop is reproducible.
 enum class Grain { chosen, thread, warp };
 
-/// How device threads add to an entry that others may be adding to.
+/// How device threads add to an entry to which others may add concurrently.
 struct AddOnDevice {
   template <class T> static SYNCFREE_HD void add([[maybe_unused]] T* entry, [[maybe_unused]] const T& v)
   {
@@ -53,9 +54,9 @@ struct AddOnDevice {
   }
 };
 
-/// A plan in device memory, as LoopPlan says.
-///   word     of each iteration. flags: the launch in which it ended last, from 1 on; counts: how many of those that it
-///            waits for have ended, in this launch and all before. Nothing is ever set back
+/// A plan in device memory, as LoopPlan.
+///   word     per iteration. flags: the launch in which it ended last, from 1; counts: how many of those that it
+///            waits for have ended, in this launch and all before. Never reset
 ///   counter  for take_ticket()
 template <class I> struct LoopView {
   I iterations;
@@ -71,7 +72,8 @@ template <class I> struct LoopView {
 /// Flag checker and flag setter of one iteration, for one of its `lanes` threads.
 template <class I, int lanes> class Waits {
 public:
-  ///   launch  from 1 on
+  /// Prepares the waits of iteration i.
+  ///   launch  from 1
   __device__ Waits(const LoopView<I>& loop, I i, int lane, unsigned launch)
       : loop_(loop), i_(i), lane_(lane), launch_(launch)
   {
@@ -82,7 +84,8 @@ public:
     if (loop.signal == Signal::counts && waits_) wanted_ = static_cast<unsigned>(loop.count[i]) * launch;
   }
 
-  /// Looks once; true when all has come that this lane looks for. Between that and the iteration: settle().
+  /// Polls once; true when all that this lane waits for has arrived. settle() is required between that and the
+  /// iteration.
   __device__ bool arrived()
   {
     if (!waits_) return true;
@@ -100,7 +103,7 @@ public:
     if (lanes > 1) __syncwarp();
   }
 
-  /// The iteration has ended.
+  /// Signals that the iteration has ended.
   __device__ void signal() const
   {
     if (lanes > 1) __syncwarp();
@@ -109,7 +112,7 @@ public:
   }
 
 private:
-  static constexpr int batch = 4;  ///< flags looked at together
+  static constexpr int batch = 4;  ///< flags polled together
 
   __device__ bool batch_arrived() const
   {
@@ -147,7 +150,7 @@ __device__ auto accessor_of([[maybe_unused]] const Body& body, [[maybe_unused]] 
   else return PlainAccessor();
 }
 
-/// Is T a number that can say that it is none?
+/// True if T has a NaN.
 template <class T> constexpr bool has_nan = std::is_floating_point_v<T>;
 template <class R> constexpr bool has_nan<::cuda::std::complex<R>> = true;
 
@@ -157,8 +160,7 @@ template <class T> __device__ T nan_of()
   else return T(NAN, NAN);
 }
 
-/// An entry in an iteration that does not get what it waits for (syncfree/cuda/ready/ticket.cuh): it is NaN, read and
-/// written.
+/// An entry in an iteration that was given up (syncfree/cuda/ready/ticket.cuh): it is read and written as NaN.
 template <class T> struct LeftPlace {
   using Number = T;
   T* entry;
@@ -186,12 +188,12 @@ public:
   template <class T> __device__ LeftArray<T> operator[](const InOut<T>& a) const { return {a.data}; }
 };
 
-/// An entry of the array that numbers are handed over in.
+/// An entry of the array with a hand-over.
 template <class T, class At> struct AwaitedPlace {
   using Number = T;
   T* entry;
   std::int64_t location;
-  const At* at;  ///< nullptr: of another array, for which nobody waits
+  const At* at;  ///< nullptr: an entry of another array, which needs no wait
 
   __device__ T load() const
   {
@@ -212,7 +214,7 @@ template <class T, class At> struct AwaitedArray {
   }
 };
 
-/// Waits for an entry's writer when it is read; flag checker and accessor in one.
+/// Waits for an entry's writer when the entry is read; flag checker and accessor in one.
 template <class Body, class I> class AwaitingAccessor {
 public:
   template <class T> using Number = T;
@@ -228,8 +230,8 @@ public:
     return {a.data, place_in(body_, a) == hand_over_.place ? this : nullptr};
   }
 
-  /// What was written before is visible then. Nobody later than this iteration writes what it reads. False where the
-  /// wait is left.
+  /// Waits for the writer; what it wrote before is then visible. No later iteration writes what this one reads.
+  /// Returns false if the launch was given up.
   __device__ bool await(std::int64_t location) const
   {
     const std::int64_t writer = hand_over_.writer(location);
@@ -246,24 +248,25 @@ private:
 
 constexpr int loop_threads = 256;
 
-/// An iteration that does not get what it waits for. Not a part of the kernel: it would take registers of its loop.
+/// Runs an iteration that was given up. Not inlined: in the kernel it would take registers of its loop.
 template <class Body, class I> __device__ __noinline__ void run_left(const Body& body, I i)
 {
   LeftAccessor left;
   body(left, i);
 }
 
-/// owns       `lanes` lanes, one or a whole warp, own an iteration, a block 256 / lanes that follow each other
-/// waits      for the flags of the iterations that the trace names, or for its own count; all lanes of a warp look once
-///            a turn, and who is ready runs while the others still wait
-/// publishes  what the body wrote, then the iteration's flag, or one more in the counts of those that wait for it
-/// order      looks are relaxed, then one acquire before the body; release behind it. What several add to is added
-///            to with relaxed atomics, and read by who has seen the counts or flags of all of them (ready.cuh)
-/// progress   iterations wait for earlier ones: those of blocks with earlier tickets, or of this block; no lane waits
-///            in a loop of its own, so iterations of one warp may wait for each other
-/// result     bitwise that of the sequential loop where no two iterations add to one entry, else sums in any order
-/// source     Somo and Cheshmi, SC25; there flags are cleared before each run, which is a kernel in Triton; here they
-///            hold the number of the launch, and implied waits are dropped
+/// owns       an iteration by `lanes` lanes, one or a whole warp; 256 / lanes consecutive ones by a thread block
+/// waits      for the flags of the iterations in the plan, or for its own count; all lanes of a warp poll once per
+///            turn, and those that are ready run while the others still wait
+/// publishes  what the body wrote, then the iteration's flag, or an increment of the counts of those that wait for it
+/// order      polls are relaxed, then one acquire before the body; release after it. Entries to which several
+///            iterations add use relaxed atomics, and are read by threads that have seen the counts or flags of all
+///            of them (ready.cuh)
+/// progress   iterations wait for earlier ones: those of thread blocks with earlier tickets, or of this one; no lane
+///            waits in a loop of its own, so iterations of one warp may wait for each other
+/// result     bitwise that of the sequential loop if no two iterations add to one entry, else sums in any order
+/// source     Somo and Cheshmi, SC25; there the kernel is in Triton and flags are cleared before each run; here they
+///            hold the launch's number, and implied waits are dropped
 template <class Body, bool adds_together, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop)
@@ -293,16 +296,16 @@ run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> 
   }
 }
 
-/// owns       `lanes` lanes, one or a whole warp, own an iteration, of which the first lane runs all; a block
-///            256 / lanes that follow each other
-/// waits      for the flag of who writes an entry, where the body reads that
+/// owns       an iteration by `lanes` lanes, one or a whole warp, of which the first lane runs all; 256 / lanes
+///            consecutive ones by a thread block
+/// waits      for the flag of the iteration that writes an entry, where the body reads it
 /// publishes  what the body wrote, then the iteration's flag
 /// order      acquire by the reader, release by the writer
-/// progress   iterations wait for earlier ones: those of blocks with earlier tickets, or of this block. Lanes of a warp
-///            may wait for each other in loops of their own: from compute capability 7.0 on each thread that has begun
-///            goes on (CUDA C++ Programming Guide, independent thread scheduling)
+/// progress   iterations wait for earlier ones: those of thread blocks with earlier tickets, or of this one. Lanes of
+///            a warp may wait for each other in loops of their own: from compute capability 7.0 on each thread that
+///            has begun makes progress (CUDA C++ Programming Guide, independent thread scheduling)
 /// result     bitwise that of the sequential loop
-/// source     Somo and Cheshmi, SC25: constant-time checks of affine write sets; there all stand before the body
+/// source     Somo and Cheshmi, SC25: constant-time checks of affine write sets; there all checks precede the body
 template <class Body, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop,
@@ -318,8 +321,8 @@ run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ Loo
   store_release(loop.word + i, launch);
 }
 
-/// About the longest chain of iterations that wait for each other, where only `window` that follow each other are on
-/// their way at a time: as if each took the place of the one `window` before. Throws std::bad_alloc.
+/// Returns about the length of the longest path of iterations that wait for each other if only `window` consecutive
+/// ones run at a time: as if each took the slot of the one `window` before. Throws std::bad_alloc.
 ///   cost  O(waits)
 template <class I, std::int64_t length> I longest_chain(const LoopPlan<I, length>& plan, std::size_t window)
 {
@@ -337,8 +340,9 @@ template <class I, std::int64_t length> I longest_chain(const LoopPlan<I, length
   return longest;
 }
 
-/// A warp for an iteration where each touches much, more where all is looked for before it begins, and so many warps as
-/// the device holds are enough for the loop's width. Thresholds were measured on an H200 with triangular solves.
+/// Chooses a warp per iteration if each iteration accesses much, more so if all waits precede the body, and if as
+/// many warps as the device holds suffice for the loop's parallelism. Thresholds were measured on an H200 with
+/// triangular solves.
 template <class I, std::int64_t length>
 Grain choose_grain(const LoopTrace<I>& trace, const LoopPlan<I, length>& plan, bool awaits)
 {
@@ -352,9 +356,9 @@ Grain choose_grain(const LoopTrace<I>& trace, const LoopPlan<I, length>& plan, b
   return chain(warps) <= 1.5 * chain(plan.iterations) ? Grain::warp : Grain::thread;
 }
 
-/// A traced loop on the device that was current in trace(). Its runs must follow each other: in one stream, or as
-/// events say; and it is for one thread at a time. A captured run stays what it was when it was captured, whatever
-/// becomes of the loop: what graphs hold is kept until they are destroyed.
+/// A traced loop on the device that was current in trace(). Its runs must be ordered, by one stream or by events, and
+/// only one thread at a time may call it. A captured run stays as captured, even if the loop changes or ends: memory
+/// that graphs use is kept until they are destroyed.
 template <class Body> class DeviceLoop {
 public:
   using I = index_of<Body>;
@@ -367,12 +371,12 @@ public:
   DeviceLoop& operator=(DeviceLoop&&) = default;
   ~DeviceLoop() { holds_.keep_behind(std::move(on_device_)); }
 
-  /// Traces, plans and takes the plan to the device; keeps no pointer into the body's arrays. Afterwards run() takes
-  /// bodies whose index arrays and lengths are the same.
-  ///   body    its index arrays in memory that the host reads; its other arrays may be anywhere
-  ///   grain   who runs an iteration; a thread where nobody waits
-  ///   errors  those of trace_loop; out_of_memory; device_failure; on failure the object is as after construction; and
-  ///           busy, which does nothing
+  /// Traces, plans and copies the plan to the device; keeps no pointer into the body's arrays. Afterwards run()
+  /// accepts bodies with the same index arrays and lengths.
+  ///   body    its index arrays in memory that the host can read; its other arrays may be anywhere
+  ///   grain   what runs an iteration; always a thread if no iteration waits
+  ///   errors  those of trace_loop; out_of_memory; device_failure; on failure the object is as after construction;
+  ///           and busy, with no effect
   ///   cost    as trace_loop and make_plan, and a copy of the plan; waits for the device
   ///   source  Somo and Cheshmi, SC25
   Status trace(const Body& body, Grain grain = Grain::chosen)
@@ -397,13 +401,14 @@ public:
     return failed(Code::out_of_memory);
   }
 
-  /// The loop as if iterations ran one after the other. Numbers are those of the sequential loop, compiled for the
-  /// device, if reproducible(); else sums of several iterations are formed in any order. Never hangs, whatever the
-  /// numbers are; a run whose iterations wait for longer than 60 s is given up, and the call behind it says so
-  /// (wait_expired). Allocates nothing and waits for nothing; may be captured.
-  ///   body    all its arrays in memory of the device, where they stay until the run has ended in `stream`; its
-  ///           iterations() are asked for on the host
-  ///   errors  invalid_argument if the body has another number of iterations than the one traced; device_failure; busy
+  /// Runs the loop with the result of iterations in sequence. Results are those of the sequential loop, compiled for
+  /// the device, if reproducible(); otherwise sums over several iterations are formed in any order. Never hangs,
+  /// whatever the values; a run whose iterations wait for longer than 60 s gives up, and the next call reports it
+  /// (wait_expired). Allocates nothing and does not synchronise; may be captured.
+  ///   body    all its arrays in device memory, where they stay until the run has ended in `stream`; its iterations()
+  ///           is called on the host
+  ///   errors  invalid_argument if the body has another number of iterations than the traced one; device_failure;
+  ///           busy
   Status run(const Body& body, cudaStream_t stream)
   try {
     const CallGuard::Call call(&busy_);
@@ -422,13 +427,13 @@ public:
     return failed(Code::out_of_memory);
   }
 
-  /// Does every run give the same bits?
+  /// True if every run gives bitwise equal results.
   bool reproducible() const { return on_device_.shared == 0; }
   Signal signal() const { return on_device_.signal; }
-  /// Do iterations wait in their bodies, where they read?
+  /// True if iterations wait inside their bodies, where they read.
   bool awaits() const { return on_device_.hand_over.holds; }
   Grain grain() const { return on_device_.grain; }
-  /// Of the device.
+  /// Device memory.
   std::size_t bytes() const { return on_device_.bytes(); }
 
 private:
@@ -445,7 +450,7 @@ private:
     std::optional<TicketCounterMemory> counter;
 
     OnDevice() = default;
-    /// Has happened on return. Throws Failure.
+    /// Complete on return. Throws Failure.
     OnDevice(const Plan& plan, Grain chosen, const SentinelHandoff& found)
         : iterations(plan.iterations), signal(plan.signal), shared(plan.shared), grain(chosen), hand_over(found)
     {
@@ -489,7 +494,7 @@ private:
                  on_device_.hand_over);
   }
 
-  std::shared_ptr<WaitMonitor> watch_;  ///< from trace() on; it touches the device
+  std::shared_ptr<WaitMonitor> watch_;  ///< set by trace(), as its constructor uses the device
   OnDevice on_device_;
   GraphRetention holds_;
   CallGuard busy_;

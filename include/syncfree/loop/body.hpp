@@ -1,11 +1,11 @@
 #pragma once
 
-/// What a loop body is written with. A body is a struct whose members are the arrays of the loop, and whose operator()
-/// is one iteration, as it stands in a textbook:
+/// How to write a loop body. A body is a struct whose members are the arrays of the loop, and whose operator() is one
+/// iteration, as in a textbook:
 ///
 ///   struct LowerSolve {                                  // x = L^-1 b, L by rows with its diagonal last
 ///     int n;
-///     const int *begin, *column;                         // index arrays: read as they are
+///     const int *begin, *column;                         // index arrays: plain pointers
 ///     syncfree::Input<double> l_, b_;                    // read only
 ///     syncfree::InOut<double> x_;                        // read, written, added to
 ///     int iterations() const { return n; }
@@ -19,14 +19,13 @@
 ///     }
 ///   };
 ///
-/// `at` decides what an access does: PlainAccessor reads and writes, LoopTracer (syncfree/loop/trace.hpp) takes down
-/// which entries are touched. So the same text is the trace, the sequential loop and the parallel kernel.
+/// `at` determines what an access does: PlainAccessor reads and writes, LoopTracer (syncfree/loop/trace.hpp) records
+/// which entries are accessed. So the same text is the trace, the sequential loop and the parallel kernel.
 ///
-/// Rules: iterations() and operator() are const and throw nothing of their own. Numbers of arrays take part in
-/// + - * / and sqrt(), and in nothing else: there is no way from them to a condition or an index. A copy of an entry
-/// of an InOut is `load(x[j])`; `auto v = x[j]` would stay tied to the array, and whatever is then done to v does not
-/// compile. A number of one's own is `number_t<At, T> sum(0)`. What is added by += and -= is taken as a sum that may be
-/// formed in any order.
+/// Rules: iterations() and operator() are const and throw no exceptions of their own. Array values may only be used
+/// in + - * / and sqrt(): no condition or index may depend on them. A copy of an entry of an InOut is `load(x[j])`;
+/// `auto v = x[j]` would still refer to the array, and further use of v does not compile. A local value is
+/// `number_t<At, T> sum(0)`. Contributions by += and -= form a sum that may be evaluated in any order.
 
 #include <cmath>
 #include <complex>
@@ -38,7 +37,7 @@
 #include "syncfree/host_device.hpp"
 #include "syncfree/ready.hpp"
 
-/// A statement of the host, or of the device, in a function that the compiler of device code reads for both.
+/// A statement for the host only, or for the device only, in a function compiled for both.
 #if defined(__CUDA_ARCH__)
 #define SYNCFREE_ON_HOST(statement)
 #define SYNCFREE_ON_DEVICE(statement) statement
@@ -49,8 +48,9 @@
 
 namespace syncfree {
 
-/// An array that a loop only reads: `length` entries stored as V and read as T. Nobody writes it while the loop runs,
-/// but that it may be the same as an InOut if each entry that is written is read here by its writer alone.
+/// An array that a loop only reads: `length` entries stored as V and read as T. It must not be written while the loop
+/// runs, except that it may be the same as an InOut if each written entry is read here only by the iteration that
+/// writes it.
 template <class V, class T = V> struct Input {
   const V* data;
   std::int64_t length;
@@ -64,11 +64,11 @@ template <class T> struct InOut {
   const char* name;
 };
 
-/// A scalar T as the loop sees it.
+/// The type of a scalar T in the loop.
 template <class At, class T> using number_t = typename At::template Number<T>;
 
-/// An entry of an InOut where an access is more than a memory access. Lives within one expression.
-///   Place  copyable; Number is what the entry is read as; load(), store(Number), add(Number)
+/// An entry of an InOut for accessors whose accesses are more than memory accesses. Lives within one expression.
+///   Place  copyable; Number is the type as which the entry is read; load(), store(Number), add(Number)
 template <class Place> class Element {
 public:
   using Number = typename Place::Number;
@@ -99,7 +99,7 @@ public:
     return e.place_.load() op u;                                                                                 \
   }                                                                                                              \
   SYNCFREE_HD friend Number operator op(Element&& e, Element&& f) { return e.place_.load() op f.place_.load(); } \
-  template <class U> /* u is no entry of an array */                                                             \
+  template <class U> /* u is not an array entry */                                                               \
   SYNCFREE_HD friend auto operator op##=(U& u, Element&& e)->decltype(u op##= std::declval<Number>())            \
   {                                                                                                              \
     return u op##= e.place_.load();                                                                              \
@@ -114,16 +114,16 @@ private:
   Place place_;
 };
 
-/// A copy of a number that is none of an array's entries any more.
+/// Returns a copy that is independent of the array.
 template <class T> SYNCFREE_HD T load(const T& v) { return v; }
 
-/// An Input whose stored type is not the one it is read as.
+/// An Input whose stored type differs from the type as which it is read.
 template <class V, class T> struct ConvertedInput {
   const V* data;
   SYNCFREE_HD T operator[](std::int64_t k) const { return static_cast<T>(data[k]); }
 };
 
-/// Plain memory accesses: the sequential loop, and the parallel one where no two threads add to the same entry.
+/// Plain memory accesses: for the sequential loop, and the parallel one if no two threads add to the same entry.
 struct PlainAccessor {
   template <class T> using Number = T;
 
@@ -135,8 +135,8 @@ struct PlainAccessor {
   }
 };
 
-/// Where in its body an array stands, in units of 8 bytes: its identity, for it is the same in every body of that type.
-/// Outside [0, 64) if the array is no member of the body.
+/// Returns the offset of an array in its body, in units of 8 bytes: it identifies the array, as it is the same in
+/// every body of that type. Outside [0, 64) if the array is not a member of the body.
 template <class Body, class Array> SYNCFREE_HD std::int64_t place_in(const Body* body, const Array& array)
 {
   static_assert(sizeof(Body) <= 64 * 8, "a loop body has at most 512 bytes");
@@ -144,7 +144,7 @@ template <class Body, class Array> SYNCFREE_HD std::int64_t place_in(const Body*
   return offset >= 0 && offset < static_cast<std::ptrdiff_t>(sizeof(Body)) ? offset / 8 : -1;
 }
 
-/// How host threads add to an entry that others may be adding to.
+/// How host threads add to an entry to which others may add concurrently.
 struct AddAmongThreads {
   template <class T> static SYNCFREE_HD void add([[maybe_unused]] T* entry, [[maybe_unused]] const T& v)
   {
@@ -152,7 +152,7 @@ struct AddAmongThreads {
   }
 };
 
-/// An entry that others may be adding to.
+/// An entry to which others may add concurrently.
 template <class T, class Add = AddAmongThreads> struct SharedPlace {
   using Number = T;
   T* entry;
@@ -176,7 +176,7 @@ template <class T, class Add> struct SharedArray {
   }
 };
 
-/// As PlainAccessor, but adds to the arrays of a mask of places as Add says.
+/// Accesses as PlainAccessor, but with Add for additions to the arrays in a bit mask of place_in().
 template <class Body, class Add = AddAmongThreads> class SharedAccessor {
 public:
   template <class T> using Number = T;

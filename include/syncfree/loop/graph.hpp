@@ -1,13 +1,13 @@
 #pragma once
 
-/// Simplify: from what iterations touch to which of them must wait for which.
+/// Simplify: from the accesses of iterations to which of them must wait for which.
 ///
-/// A loop means what it does in sequence. The accesses to an entry of an array fall, in the order of iterations, into
-/// groups: readers one after the other, those who only add, and single iterations that write, or read as well as add.
-/// Members of a group may come in any order; each waits for all of the group before. That covers
-///   - flow: a reader waits for who wrote, and for all who added;
-///   - anti: who overwrites an entry waits for all who are to read what it was;
-///   - output: who overwrites waits for who wrote.
+/// A loop is defined by its sequential execution. The accesses to an array entry form, in the order of iterations,
+/// groups: consecutive readers, consecutive iterations that only add, and single iterations that write, or both read
+/// and add. Members of a group may run in any order; each waits for all of the group before. That covers
+///   - flow: a reader waits for the iteration that wrote, and for all that added;
+///   - anti: an iteration that overwrites an entry waits for all that read its previous value;
+///   - output: an iteration that overwrites waits for the one that wrote before.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,10 +26,10 @@ template <class I> struct LoopGraph {
   I iterations() const { return static_cast<I>(begin.size() - 1); }
 };
 
-/// The accesses of an array by location: of location x the iterations iteration[k], begin[x] <= k < begin[x + 1],
+/// The accesses to an array by location: location x is accessed by iteration[k], begin[x] <= k < begin[x + 1],
 /// ascending.
 template <class I> struct AccessesByLocation {
-  std::int64_t place;  ///< of the array in the body
+  std::int64_t place;  ///< place_in() of the array
   std::vector<std::int64_t> begin;
   std::vector<I> iteration;
   std::vector<Access> access;
@@ -49,7 +49,7 @@ template <class I> struct AccessesByLocation {
       }
   }
 
-  /// Calls visit(before, begin, end): the group [begin, end) of positions waits for the group [before, begin).
+  /// Calls visit(before, begin, end): the group of accesses [begin, end) waits for the group [before, begin).
   template <class Visit> void for_each_group(std::int64_t x, const Visit& visit) const
   {
     std::int64_t before = begin[x];
@@ -62,9 +62,9 @@ template <class I> struct AccessesByLocation {
   }
 };
 
-/// Calls depend(i, j) where iteration i waits for j because of this array; more than once for some.
-/// Large groups are not multiplied with each other: the first of the later group waits for all of the earlier, and the
-/// others of the later wait for the first.
+/// Calls depend(i, j) where iteration i waits for j because of this array; some pairs more than once. For large
+/// groups not every pair is used: the first of the later group waits for all of the earlier, and the others of the
+/// later wait for the first.
 template <class I, class Depend> void for_each_dependence(const AccessesByLocation<I>& accesses, const Depend& depend)
 {
   constexpr std::int64_t large = 8;
@@ -78,7 +78,7 @@ template <class I, class Depend> void for_each_dependence(const AccessesByLocati
     });
 }
 
-/// Sorts each list and drops what stands twice.
+/// Sorts each list and removes duplicates.
 template <class I> void drop_duplicates(LoopGraph<I>* graph)
 {
   std::int64_t kept = 0;
@@ -88,7 +88,7 @@ template <class I> void drop_duplicates(LoopGraph<I>* graph)
     graph->begin[i] = kept;
     for (auto j = begin; j != end; ++j)
       if (j == begin || *j != *(j - 1)) {
-        const I copy = *j;  // the place written to is never behind the one read
+        const I copy = *j;  // the index written never exceeds the index read
         graph->on[kept++] = copy;
       }
   }
@@ -96,15 +96,15 @@ template <class I> void drop_duplicates(LoopGraph<I>* graph)
   graph->on.resize(kept);
 }
 
-/// All arrays of a trace by location. Throws std::bad_alloc.
+/// Sorts the accesses of all arrays by location. Throws std::bad_alloc.
 ///   cost  O(accesses + entries of the arrays)
 template <class I> std::vector<AccessesByLocation<I>> sort_by_location(const LoopTrace<I>& trace)
 {
   return {trace.arrays.begin(), trace.arrays.end()};
 }
 
-/// All dependences of a loop, each once. Throws std::bad_alloc.
-///   cost  O(accesses), and sorting of each iteration's list
+/// Returns all dependences of a loop, each once. Throws std::bad_alloc.
+///   cost  O(accesses), plus sorting each iteration's list
 template <class I>
 LoopGraph<I> find_dependences(I iterations, const std::vector<AccessesByLocation<I>>& arrays)
 {
@@ -121,8 +121,8 @@ LoopGraph<I> find_dependences(I iterations, const std::vector<AccessesByLocation
   return graph;
 }
 
-/// Drops the wait of i for j where one of the four latest that i waits for itself waits for j. What is dropped is
-/// still implied: in a graph without cycles all edges beside a longer path may go at once.
+/// Drops the wait of i for j if one of the four latest iterations that i waits for itself waits for j. The dropped
+/// wait remains implied: in an acyclic graph all edges that a longer path implies may be removed at once.
 ///   cost  O(dependences * log of the longest list); allocates nothing
 template <class I> void drop_implied(LoopGraph<I>* graph)
 {
@@ -135,7 +135,7 @@ template <class I> void drop_implied(LoopGraph<I>* graph)
     return false;
   };
   const I none = -1;
-  for (std::size_t i = begin.size() - 1; i-- > 0;)  // downwards: the lists looked at are whole
+  for (std::size_t i = begin.size() - 1; i-- > 0;)  // descending: the lists that are searched are still complete
     for (std::int64_t k = begin[i]; k < begin[i + 1]; ++k)
       if (implied(k, begin[i + 1])) on[k] = none;
   std::int64_t kept = 0;
@@ -149,8 +149,8 @@ template <class I> void drop_implied(LoopGraph<I>* graph)
   graph->on.resize(kept);
 }
 
-/// A bit for each array, at its place in the body, to whose entries iterations of different runs of `run_length`
-/// consecutive ones add without an order among them.
+/// Returns a bit mask, by place_in(), of the arrays with an entry to which iterations of different runs of
+/// `run_length` add in no fixed order.
 ///   cost  O(accesses); allocates nothing
 template <class I>
 std::uint64_t find_shared(const std::vector<AccessesByLocation<I>>& arrays, std::int64_t run_length)

@@ -4,21 +4,23 @@
 ///
 ///   Loop<LowerSolve> loop;
 ///   const Status traced = loop.trace(body);      // once for a pattern
-///   const Status ran = loop.run(body, threads);  // many times, with whatever numbers
+///   const Status ran = loop.run(body, threads);  // many times, with any values
 ///
-/// Trace (syncfree/loop/trace.hpp) runs the body (syncfree/loop/body.hpp) to see what each iteration touches, simplify
-/// (syncfree/loop/graph.hpp) makes of it who waits for whom, and generate, here, is three steps around the same body: a
-/// check that waits, the iteration, a signal that it is done. There are two ways to wait:
-///   - flags: an iteration looks whether each one that it waits for is done, and sets its own flag, in constant time;
-///   - counts: an iteration waits until its own count is down to 0, in constant time, and counts down those of all
+/// Trace (syncfree/loop/trace.hpp) runs the body (syncfree/loop/body.hpp) to record what each iteration accesses,
+/// simplify (syncfree/loop/graph.hpp) derives which iterations wait for which, and generate, in this file, puts three
+/// steps around the same body: a check that waits, the iteration, a signal that it is done. There are two ways to
+/// wait:
+///   - flags: an iteration checks that each one that it waits for is done, and sets its own flag, in constant time;
+///   - counts: an iteration waits until its own count is down to 0, in constant time, and decrements those of all
 ///     that wait for it.
-/// Counts are taken where each iteration reads one entry at an affine place, as those of a solve by columns do, whose
+/// Counts are used if each iteration reads one entry at an affine location, as in a solve by columns, whose other
+/// accesses are additions; otherwise flags.
 /// other accesses are additions; flags elsewhere.
 ///
-/// Iterations are taken by ticket in runs of consecutive ones, in order. So whoever waits, waits for an iteration that
-/// has been taken; and inside a run, and for what a run has waited for already, nobody waits.
+/// Tickets hand out runs of consecutive iterations, in order. So an iteration only waits for one that has already
+/// been taken; within a run, and for what its run has already waited for, no wait is needed.
 ///
-/// On a GPU the same bodies run with cuda/loop.cuh.
+/// On a GPU the same bodies run with syncfree/cuda/loop.cuh.
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +43,7 @@
 
 namespace syncfree {
 
-/// Calls work() on `threads` threads, or on fewer where no more can be had: OpenMP's where the compiler has OpenMP.
+/// Calls work() on `threads` threads, or on fewer if no more are available: OpenMP's if the compiler supports OpenMP.
 template <class Work> void with_team(int threads, const Work& work)
 {
 #if defined(_OPENMP)
@@ -59,7 +61,7 @@ template <class Work> void with_team(int threads, const Work& work)
 #endif
 }
 
-/// A traced loop. One run at a time. It stays where it is: others wait at its addresses.
+/// A traced loop. One run at a time. Not movable: other threads wait at its addresses.
 template <class Body> class Loop {
 public:
   using I = index_of<Body>;
@@ -70,9 +72,9 @@ public:
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Traces and plans; keeps no pointer into the body's arrays. Afterwards run() takes bodies whose index arrays and
-  /// lengths are the same.
-  ///   errors  those of trace_loop; busy, which does nothing; on failure the object is as after construction
+  /// Traces and plans; keeps no pointer into the body's arrays. Afterwards run() accepts bodies with the same index
+  /// arrays and lengths.
+  ///   errors  those of trace_loop; busy, with no effect; on failure the object is as after construction
   ///   cost    as trace_loop and make_plan
   ///   source  Somo and Cheshmi, SC25
   Status trace(const Body& body)
@@ -93,11 +95,11 @@ public:
     return failed(Code::out_of_memory);
   }
 
-  /// The loop on `threads` threads, as if iterations ran one after the other. Numbers are bitwise those of the
-  /// sequential loop if reproducible(), or on one thread; else sums of several iterations are formed in any order.
-  /// Never hangs, whatever the numbers are. With OpenMP it allocates nothing.
-  ///   errors  invalid_argument if the body has another number of iterations than the one traced; busy; out_of_memory
-  ///           where there is none for the words
+  /// Runs the loop on `threads` threads, with the result of iterations in sequence. Results are bitwise those of the
+  /// sequential loop if reproducible(), or on one thread; otherwise sums over several iterations are formed in any
+  /// order. Never hangs, whatever the values. With OpenMP it allocates nothing.
+  ///   errors  invalid_argument if the body has another number of iterations than the traced one; busy; out_of_memory
+  ///           if there is no memory for the message
   Status run(const Body& body, int threads)
   try {
     const CallGuard::Call call(&busy_);
@@ -112,7 +114,7 @@ public:
     return failed(Code::out_of_memory);
   }
 
-  /// Does every run give the same bits?
+  /// True if every run gives bitwise equal results.
   bool reproducible() const { return plan_.shared == 0; }
   const Plan& plan() const { return plan_; }
   std::size_t bytes() const
@@ -192,8 +194,8 @@ private:
   }
 
   Plan plan_;
-  std::optional<StepCounters> done_;          ///< the flags: of each run how many iterations are done
-  std::unique_ptr<Countdown[]> missing_;  ///< the counts
+  std::optional<StepCounters> done_;          ///< flags: per run the number of iterations done
+  std::unique_ptr<Countdown[]> missing_;  ///< counts
   Tickets tickets_;
   CallGuard busy_;
 };

@@ -1,16 +1,16 @@
 #pragma once
 
-/// The sparse kernels of the textbooks as loop bodies (syncfree/loop/body.hpp): products, triangular solves and
-/// Gauss-Seidel by rows (CSR) and by columns (CSC), ILU(0) and IC(0) by rows. Each is a struct of the arrays with one
-/// iteration as its operator(); Loop (syncfree/loop/loop.hpp) runs it on threads, a plain for-loop with PlainAccessor
-/// runs it in sequence.
+/// Textbook sparse kernels as loop bodies (syncfree/loop/body.hpp): products, triangular solves and Gauss-Seidel by
+/// rows (CSR) and by columns (CSC), ILU(0) and IC(0) by rows. Each is a struct of the arrays with one iteration as
+/// its operator(); Loop (syncfree/loop/loop.hpp) runs it on threads, a plain for-loop with PlainAccessor runs it in
+/// sequence.
 ///
-/// By rows an iteration reads what others wrote; by columns it adds to what others will read. So by rows the numbers
-/// are those of the sequential loop bit by bit; by columns a sum is formed in the order in which its parts arrive.
+/// By rows an iteration reads what others wrote; by columns it adds to what others will read. So by rows the results
+/// are bitwise those of the sequential loop; by columns a sum is formed in the order in which its parts arrive.
 ///
 ///   T  scalar of the vectors    V  scalar in which the matrix is stored    I  index
 ///
-/// Source: Saad, Iterative Methods for Sparse Linear Systems, 2003; which kernels: Somo and Cheshmi, SC25.
+/// Source: Saad, Iterative Methods for Sparse Linear Systems, 2003; the selection of kernels: Somo and Cheshmi, SC25.
 
 #include <cmath>
 #include <complex>
@@ -79,7 +79,7 @@ template <class T, class I, class V = T> struct SpmvCsc {
   }
 };
 
-/// x = L^-1 b or x = U^-1 b by rows, as TriangleView (csr.hpp) says: the strict triangle, and d the inverted diagonal.
+/// x = L^-1 b or x = U^-1 b by rows, as in TriangleView (csr.hpp): the strict triangle, and d the inverted diagonal.
 ///   l, d, b, x  values of the strict triangle; n, or nullptr for a unit diagonal; n; n, x == b is allowed
 template <class T, class I, bool lower, class V = T> struct TriangularSolveCsr {
   PatternView<I> L;
@@ -112,7 +112,7 @@ template <class T, class I, class V = T> using LowerSolveCsr = TriangularSolveCs
 template <class T, class I, class V = T> using UpperSolveCsr = TriangularSolveCsr<T, I, false, V>;
 
 /// x = L^-1 x or x = U^-1 x by columns.
-///   l, d, x  values of the strict triangle, by columns; n, or nullptr for a unit diagonal; n, b at first
+///   l, d, x  values of the strict triangle, by columns; n, or nullptr for a unit diagonal; n, initially b
 template <class T, class I, bool lower, class V = T> struct TriangularSolveCsc {
   ColumnsView<I> L;
   bool unit;
@@ -139,7 +139,7 @@ template <class T, class I, bool lower, class V = T> struct TriangularSolveCsc {
 template <class T, class I, class V = T> using LowerSolveCsc = TriangularSolveCsc<T, I, true, V>;
 template <class T, class I, class V = T> using UpperSolveCsc = TriangularSolveCsc<T, I, false, V>;
 
-/// Which row a sweep takes when.
+/// The row of each iteration of a sweep.
 template <class I> struct SweepOrder {
   Sweep sweep;
   I n;
@@ -153,9 +153,9 @@ template <class I> struct SweepOrder {
   }
 };
 
-/// A sweep of Gauss-Seidel for A x = b by rows: x_i = (b_i - sum over j != i of a_ij x_j) / a_ii, with the x_j of now.
-///   diagonal  n: where (i, i) stands among the entries of A
-///   a, b, x   values of A; n; n, the start at first
+/// A Gauss-Seidel sweep for A x = b by rows: x_i = (b_i - sum over j != i of a_ij x_j) / a_ii, with the current x_j.
+///   diagonal  n: index of (i, i) among the entries of A
+///   a, b, x   values of A; n; n, initially the start vector
 template <class T, class I> struct GaussSeidelCsr {
   PatternView<I> A;
   const I* diagonal;
@@ -182,9 +182,9 @@ template <class T, class I> struct GaussSeidelCsr {
   }
 };
 
-/// The same by columns. It keeps the residual r = b - A x: row j of it is made zero by a change of x_j.
-///   diagonal  n: where (j, j) stands among the entries of A, by columns
-///   a, r, x   values of A, by columns; n, b - A x at first and at the end; n, the start at first
+/// Same by columns. It updates the residual r = b - A x: a change of x_j makes row j of r zero.
+///   diagonal  n: index of (j, j) among the entries of A, by columns
+///   a, r, x   values of A, by columns; n, b - A x before and after; n, initially the start vector
 template <class T, class I> struct GaussSeidelCsc {
   ColumnsView<I> A;
   const I* diagonal;
@@ -211,10 +211,10 @@ template <class T, class I> struct GaussSeidelCsc {
   }
 };
 
-/// ILU(0) in place of A, by rows (Saad 2003, algorithm 10.4): L with unit diagonal below it, U from it on. A pivot 0
-/// makes infinities.
-///   diagonal  n: where (i, i) stands among the entries of A
-///   a         values of A at first, of L and U at the end
+/// ILU(0) in place of A, by rows (Saad 2003, algorithm 10.4): L with unit diagonal below the diagonal, U from the
+/// diagonal on. A zero pivot gives infinities.
+///   diagonal  n: index of (i, i) among the entries of A
+///   a         initially the values of A, at the end those of L and U
 template <class T, class I> struct Ilu0Csr {
   PatternView<I> A;
   const I* diagonal;
@@ -243,10 +243,10 @@ template <class T, class I> struct Ilu0Csr {
   }
 };
 
-/// IC(0) in place of the lower triangle of A with its diagonal, by rows: A ~ L L^T, nothing is conjugated. A pivot
-/// that is not positive makes NaN in real arithmetic.
+/// IC(0) in place of the lower triangle of A with its diagonal, by rows: A ~ L L^T without conjugation. A pivot that
+/// is not positive gives NaN in real arithmetic.
 ///   A  lower triangle: the last entry of each row is its diagonal
-///   a  values of A at first, of L at the end
+///   a  initially the values of A, at the end those of L
 template <class T, class I> struct Ic0Csr {
   PatternView<I> A;
   InOut<T> a_;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// From the trace of a loop to what those need to know who run it: which iterations wait for which, how they learn of
-/// each other, and which arrays several add to at once.
+/// From the trace of a loop to the plan for its execution: which iterations wait for which, how they are notified,
+/// and to which arrays several threads add concurrently.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace syncfree {
 
-/// How iterations learn that others are done.
+/// How iterations are notified that others are done.
 enum class Signal { none, flags, counts };
 
-/// What threads need to know of a loop. Each takes runs of `length` consecutive iterations. Iteration i
+/// The plan of a loop. Threads take runs of `length` consecutive iterations. Iteration i
 ///   flags   waits for other[k], begin[i] <= k < begin[i + 1]
 ///   counts  waits for count[i] others and counts down other[k], begin[i] <= k < begin[i + 1]
 template <class I, std::int64_t length> struct LoopPlan {
@@ -25,7 +25,7 @@ template <class I, std::int64_t length> struct LoopPlan {
 
   I iterations = -1;
   Signal signal = Signal::none;
-  std::uint64_t shared = 0;  ///< as find_shared()
+  std::uint64_t shared = 0;  ///< as from find_shared()
   std::vector<std::int64_t> begin;
   std::vector<I> other;
   std::vector<std::int32_t> count;
@@ -38,14 +38,14 @@ template <class I, std::int64_t length> struct LoopPlan {
   }
 };
 
-/// The waits of a graph that threads need: of another run only the latest, and only if the own run has not yet waited
-/// for it. Throws std::bad_alloc.
+/// Keeps the waits of a graph that threads need: for another run only the latest iteration, and only if the own run
+/// has not yet waited for it. Throws std::bad_alloc.
 ///   cost  O(dependences)
 template <class I, std::int64_t length>
 void keep_waits_between_runs(const LoopGraph<I>& graph, LoopPlan<I, length>* plan)
 {
   const I none = -1;
-  std::vector<I> asked_by(plan->runs(), none), upto(plan->runs(), none);  // of each run: who waited last, how far
+  std::vector<I> asked_by(plan->runs(), none), upto(plan->runs(), none);  // per run: which run waited last, up to where
   plan->begin.assign(1, 0);
   plan->begin.reserve(graph.begin.size());
   for (I i = 0; i < graph.iterations(); ++i) {
@@ -61,7 +61,7 @@ void keep_waits_between_runs(const LoopGraph<I>& graph, LoopPlan<I, length>* pla
   }
 }
 
-/// From whom an iteration waits for to who waits for it. Throws std::bad_alloc.
+/// Converts "waits for" lists to "is awaited by" lists with counts. Throws std::bad_alloc.
 ///   cost  O(waits)
 template <class I, std::int64_t length> void turn_into_counts(LoopPlan<I, length>* plan)
 {
@@ -80,7 +80,7 @@ template <class I, std::int64_t length> void turn_into_counts(LoopPlan<I, length
     for (std::int64_t k = begin[i]; k < begin[i + 1]; ++k) plan->other[next[awaited[k]]++] = static_cast<I>(i);
 }
 
-/// Does every iteration read one entry of each array, at an affine place, where it reads any?
+/// True if each array that is read is read once per iteration, at an affine location.
 template <class I> bool reads_are_affine(const LoopTrace<I>& trace)
 {
   for (const ArrayTrace<I>& array : trace.arrays) {
@@ -91,18 +91,18 @@ template <class I> bool reads_are_affine(const LoopTrace<I>& trace)
   return true;
 }
 
-/// Where a reader can tell from the place that it reads for whom it has to wait: one array is written, each iteration
-/// writes one entry of it, at the place +-i + offset, and none reads an entry that a later one writes.
+/// Exists if a reader can compute from the location which iteration it waits for: one array is written, each
+/// iteration writes one entry of it, at location +-i + offset, and none reads an entry that a later one writes.
 struct SentinelHandoff {
   bool holds = false;
-  std::int64_t place = 0;  ///< of the array in the body
+  std::int64_t place = 0;  ///< place_in() of the array
   std::int64_t factor = 1, offset = 0;
 
-  /// Outside [0, iterations) if nobody writes there.
+  /// Returns the iteration that writes there; outside [0, iterations) if none does.
   SYNCFREE_HD std::int64_t writer(std::int64_t location) const { return (location - offset) * factor; }
 };
 
-/// Does an iteration read what a later one writes?
+/// True if an iteration reads what a later one writes.
 template <class I> bool reads_ahead(const ArrayTrace<I>& array, const SentinelHandoff& hand_over)
 {
   const auto iterations = static_cast<std::int64_t>(array.begin.size()) - 1;
@@ -114,6 +114,7 @@ template <class I> bool reads_ahead(const ArrayTrace<I>& array, const SentinelHa
   return false;
 }
 
+/// Finds the hand-over of a loop, if there is one.
 ///   cost  O(accesses)
 template <class I> SentinelHandoff find_hand_over(const LoopTrace<I>& trace)
 {
@@ -131,9 +132,9 @@ template <class I> SentinelHandoff find_hand_over(const LoopTrace<I>& trace)
   return found;
 }
 
-/// Throws std::bad_alloc.
+/// Makes the plan of a loop. Throws std::bad_alloc.
 ///   length  of the runs that threads take
-///   cost    O(accesses + entries of the arrays), and what sorting the waits of each iteration costs
+///   cost    O(accesses + entries of the arrays), plus sorting the waits of each iteration
 template <std::int64_t length, class I> LoopPlan<I, length> make_plan(const LoopTrace<I>& trace)
 {
   const std::vector<AccessesByLocation<I>> arrays = sort_by_location(trace);

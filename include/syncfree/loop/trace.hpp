@@ -1,7 +1,7 @@
 #pragma once
 
-/// Trace: a loop body is run once for every iteration with an accessor that takes down which entries it reads, writes
-/// and adds to. No number is looked at and nothing is computed: a traced number is empty.
+/// Trace: a loop body runs once for every iteration with an accessor that records which entries it reads, writes and
+/// adds to. No values are read and nothing is computed: a traced value is empty.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,27 +17,28 @@
 
 namespace syncfree {
 
-/// What an iteration does to an entry: any of these bits.
+/// Bit mask of what an iteration does to an entry.
 using Access = unsigned char;
 inline constexpr Access reads = 1, writes = 2, adds = 4;
 
-/// What every iteration does to one InOut array. Iteration i touches
-///   location[k] as access[k] says, for begin[i] <= k < begin[i + 1]; locations ascend and are distinct
+/// The accesses of every iteration to one InOut array. Iteration i accesses
+///   location[k] as in access[k], for begin[i] <= k < begin[i + 1]; locations ascend and are distinct
 template <class I> struct ArrayTrace {
   std::string name;
   std::int64_t length = 0;
-  std::int64_t place = 0;  ///< as place_in()
+  std::int64_t place = 0;  ///< from place_in()
   std::vector<std::int64_t> begin{0};
   std::vector<I> location;
   std::vector<Access> access;
 };
 
-/// Input arrays are not in it: nobody waits for what nobody writes. Nor are arrays that no iteration touched.
+/// Without Input arrays, as no wait is needed for what is never written, and without arrays that no iteration
+/// accessed.
 template <class I> struct LoopTrace {
   I iterations = 0;
   std::vector<ArrayTrace<I>> arrays;
 
-  /// nullptr if no array of that name was touched.
+  /// Returns the array of that name, nullptr if it was not accessed.
   const ArrayTrace<I>* find(const std::string& name) const
   {
     for (const ArrayTrace<I>& array : arrays)
@@ -46,8 +47,8 @@ template <class I> struct LoopTrace {
   }
 };
 
-/// A number of which nothing is known. Neither a comparison nor a conversion leads out of it, so a body whose accesses
-/// depend on numbers does not compile.
+/// A value of which nothing is known. It allows neither comparison nor conversion, so a body whose accesses depend on
+/// values does not compile.
 template <class T> struct TracedNumber {
   TracedNumber() = default;
   template <class S, class = std::enable_if_t<std::is_constructible_v<T, S>>> SYNCFREE_HD TracedNumber(const S&) {}
@@ -118,7 +119,7 @@ public:
     return {this, array};
   }
 
-  /// Before and after the body has run for iteration i; the second returns what went wrong in it.
+  /// Called before and after the body has run for iteration i; the second returns the failure, if any.
   void begin_iteration(I i) { iteration_ = i; }
   const Status& end_iteration()
   {
@@ -171,7 +172,7 @@ private:
     failure_.column = k;
   }
 
-  /// Sorts what this iteration did to an array, each location once.
+  /// Sorts and merges what this iteration did to an array, each location once.
   void sort_last(ArrayTrace<I>* array)
   {
     const auto begin = static_cast<std::size_t>(array->begin.back());
@@ -212,14 +213,14 @@ private:
   std::vector<Touch> sorted_;
 };
 
-/// The type in which a body counts its iterations.
+/// Iteration type of a body.
 template <class Body> using index_of = decltype(std::declval<const Body&>().iterations());
 
 /// Runs a body with the tracer, for every iteration in order.
-///   body    its index arrays are read, of its other arrays the lengths only
+///   body    its index arrays are read; of its other arrays only the lengths
 ///   trace   [out] unspecified on failure
-///   errors  invalid_argument (row: the iteration, column: the index) for an access outside an array, with the array's
-///           name in words; out_of_memory
+///   errors  invalid_argument (row: the iteration, column: the index) for an access outside an array, with the
+///           array's name in the message; out_of_memory
 ///   cost    O(accesses), where the accesses of an iteration are sorted if it does not make them in ascending order
 ///   source  Somo and Cheshmi, Sync-Free GPU Parallelization of Sparse Kernels from Sequential Python Code, SC25
 template <class Body, class I> Status trace_loop(const Body& body, LoopTrace<I>* trace)
@@ -238,13 +239,13 @@ try {
   return failed(Code::out_of_memory);
 }
 
-/// One location factor * i + offset for every iteration i.
+/// Location factor * i + offset for every iteration i.
 struct Affine {
   bool holds = false;
   std::int64_t factor = 0, offset = 0;
 };
 
-/// Do all iterations touch exactly one location in any of the ways of `access`, and that an affine one?
+/// Tests whether every iteration accesses exactly one location in any of the ways of `access`, and an affine one.
 ///   cost  O(accesses)
 template <class I> Affine find_affine(const ArrayTrace<I>& array, Access access)
 {

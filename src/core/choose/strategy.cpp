@@ -1,4 +1,4 @@
-/// The strategies that exist, and which of them `auto` takes.
+/// The available strategies, and the choice of `auto` among them.
 
 #include "syncfree/strategy.hpp"
 
@@ -11,10 +11,10 @@
 
 namespace syncfree {
 
-/// What the choice compares with. A parallel region costs a few microseconds and a wait
-/// between cores some hundred nanoseconds; an entry costs a few nanoseconds.
-static constexpr std::int64_t least_entries = 20000;  ///< below it one thread is done first
-static constexpr double least_speedup = 1.2;          ///< a plan that promises less is not worth the team
+/// Thresholds of the choice on the host. A parallel region costs a few microseconds and a wait between cores some
+/// hundred nanoseconds; an entry costs a few nanoseconds.
+static constexpr std::int64_t least_entries = 20000;  ///< below it one thread is faster
+static constexpr double least_speedup = 1.2;          ///< a plan that predicts less is not worth using threads
 
 const std::vector<StrategyInfo>& strategies()
 {
@@ -58,8 +58,8 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Microseconds, both triangles: of an application, and of a plan with its part of one refresh; and the part of the
-/// plan that nobody has made yet.
+/// Microseconds for both triangles: of an application, and of a plan with its share of one refresh; and the fraction of
+/// the plan that is still to be made.
 struct DeviceTimes {
   const char* strategy;
   double apply, plan, part = 1;
@@ -67,7 +67,7 @@ struct DeviceTimes {
 
 static constexpr const DeviceModel& model = device_model;
 
-/// A node's rows share what they read and what they wait for.
+/// The rows of an inode share column indices and waits.
 static DeviceTimes level_order_times(const ChoiceInput& f)
 {
   const auto entries = static_cast<double>(f.nnz) / 2;
@@ -86,8 +86,8 @@ static DeviceTimes tiled_times_of_inodes(const ChoiceInput& f)
   return {"tiled", 2 * solve, model.nodes_plan_begin + model.nodes_plan_entry * static_cast<double>(f.nnz)};
 }
 
-/// The chain goes from block to block, which is no more often than from level to level; those that do not run at once
-/// follow each other closely.
+/// Estimates the critical path: it crosses tiles at most as often as levels; tiles that cannot run concurrently follow
+/// each other closely.
 static double tiled_time_of_tiles(const ChoiceInput& f)
 {
   const double n = static_cast<double>(f.rows), levels = static_cast<double>(f.levels);
@@ -126,7 +126,7 @@ static double total(const ChoiceInput& f, const DeviceTimes& t)
   return static_cast<double>(f.expected_applies) * t.apply + t.part * t.plan;
 }
 
-/// Runs of 64 levels are planned side by side, the rows of one run one behind the other, with bits for all of them.
+/// Runs of 64 levels are planned concurrently, the rows of one run sequentially, with bitsets over all rows of the run.
 static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
 {
   const double rows_of_run = static_cast<double>(f.rows) * std::min(1.0, 64 / static_cast<double>(f.levels));
@@ -135,14 +135,14 @@ static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_
          model.merged_plan_row_squared * rows_of_run * rows_of_run;
 }
 
-/// Of both triangles, if nobody waited.
+/// Time of both triangles without waits.
 static double merged_time_of_rows(const ChoiceInput& f, double entries)
 {
   return model.merged_begin + model.merged_entry * entries +
          2 * model.merged_longest_row * static_cast<double>(f.longest);
 }
 
-/// When its groups have been looked for, or some of them.
+/// Estimate after the groups have been searched for, at least in a sample.
 static DeviceTimes merged_times(const ChoiceInput& f)
 {
   const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
@@ -152,7 +152,7 @@ static DeviceTimes merged_times(const ChoiceInput& f)
           f.merged_is_known ? model.merged_plan_rest : 1};
 }
 
-/// When they have not, if they were as good as the better ones of those seen.
+/// Estimate before the search, assuming groups as good as the better ones of those observed.
 static DeviceTimes good_merged_times(const ChoiceInput& f)
 {
   constexpr double fill = 3;
@@ -162,9 +162,9 @@ static DeviceTimes good_merged_times(const ChoiceInput& f)
   return {"merged", merged_time_of_rows(f, 0) + groups, merged_plan_time(f, fill * 2 * entries, levels_of_group)};
 }
 
-/// Few levels are done as fast without blocks, and a long row is the work of one thread there.
+/// With few levels a solve without tiles is as fast; and in a tile a long row is the work of one thread.
 static constexpr std::int64_t least_levels = 14;
-static constexpr double longest_row = 8;  ///< mean rows, and 8 entries
+static constexpr double longest_row = 8;  ///< longest row allowed: 8 times the mean, plus 8 entries
 
 static bool suits_tiles(const ChoiceInput& f)
 {
@@ -173,7 +173,7 @@ static bool suits_tiles(const ChoiceInput& f)
   return f.levels >= least_levels && static_cast<double>(f.longest) <= longest_row * mean + 8;
 }
 
-/// Of a grid, which `tiled` solves more slowly.
+/// True for a triangle on a grid for which `wavefront` applies; `tiled` is slower on those.
 static bool suits_wavefront(const ChoiceInput& f) { return f.wavefront_time > 0 && f.levels >= least_levels; }
 
 bool could_pay_to_merge(const ChoiceInput& f)

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The list of strategies: name, whether runs are bitwise reproducible, one line for people. src/host/make_solver.cpp
-/// turns each line of the host into a call of make_<name>, src/cuda/solve/make_solver.hpp each of the device; `kokkos`
-/// is a whole preconditioner of its own. Both are listed where the build has them. A name may stand in several lists:
-/// then the matrix decides where it runs.
+/// The list of strategies: name, whether runs are bitwise reproducible, a one-line description.
+/// src/host/make_solver.cpp turns each line of the host into a call of make_<name>, src/cuda/solve/make_solver.hpp each
+/// of the device; `kokkos` is a preconditioner of its own. Device and Kokkos strategies are listed if the build has
+/// them. A name may be in several lists: then the location of the matrix decides where it runs.
 
 #define SYNCFREE_HOST_STRATEGIES(X)                                             \
   X(serial, true, "rows one after the other: the reference")                    \
@@ -23,7 +23,7 @@
 #define SYNCFREE_KOKKOS_STRATEGIES(X)
 #endif
 
-/// Those of the device, whether this build has them or not.
+/// The device's strategies, whether this build has them or not.
 #define SYNCFREE_ALL_CUDA_STRATEGIES(X)                                                            \
   X(level_order, true, "rows sorted by level, each number its own flag")                           \
   X(wavefront, true, "pencils of a grid, a lane each, that follow each other (KBA)")               \

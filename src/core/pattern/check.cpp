@@ -1,4 +1,4 @@
-/// Is this a CSR pattern at all? Everything behind relies on it.
+/// Checks that the input is a valid CSR pattern. All later code relies on it.
 
 #include <atomic>
 
@@ -8,7 +8,7 @@
 
 namespace syncfree {
 
-/// is_good(rows begin to end - 1) for all parts of the rows?
+/// True if is_good(begin, end) holds for every part of the rows.
 template <class I, class IsGood> static bool all_parts(I rows, int threads, IsGood is_good)
 {
   std::atomic<bool> good{true};
@@ -27,7 +27,7 @@ template <class I> Status check_row_offsets(PatternView<I> A, int threads)
     for (I i = begin; i < end; ++i) descents |= A.row_begin[i + 1] < A.row_begin[i];
     return descents == 0;
   };
-  constexpr int offsets_an_entry = 8;  ///< that take as long
+  constexpr int offsets_an_entry = 8;  ///< that take as long to check as one entry
   if (all_parts(A.n, worthwhile_threads(A.n / offsets_an_entry, threads), ascend)) return {};
   for (I i = 0; i < A.n; ++i)
     if (A.row_begin[i + 1] < A.row_begin[i]) return failed(Code::bad_row_offsets, i);
@@ -47,7 +47,7 @@ template <class I> static Status check_row(const PatternView<I>& A, I i)
   return {};
 }
 
-/// Ascending columns between 0 and n - 1, seen without a branch for each entry.
+/// True if the columns are in [0, n) and strictly ascending. Has no branch per entry.
 template <class I> static bool ascends(const PatternView<I>& A, I i)
 {
   const I begin = A.row_begin[i], end = A.row_begin[i + 1];
@@ -57,7 +57,7 @@ template <class I> static bool ascends(const PatternView<I>& A, I i)
   return descents == 0;
 }
 
-/// All offsets come before the first column: one too large points behind the columns.
+/// Checks all offsets before it reads any column: an offset that is too large would point past the columns.
 template <class I> Status check_pattern(PatternView<I> A, int threads)
 {
   const auto all_ascend = [&](I begin, I end) {

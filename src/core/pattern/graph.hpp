@@ -1,6 +1,6 @@
 #pragma once
 
-/// Square patterns on several threads: offsets, transposes, symmetry.
+/// Square patterns, processed by several threads: offsets, transposes, symmetry.
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace syncfree {
 
-/// A pattern with arrays of its own, rows of ascending columns.
+/// A pattern that owns its arrays; the columns of a row ascend.
 template <class I> struct Graph {
   Array<I> row_begin, column;
 
@@ -24,7 +24,7 @@ template <class I> struct Graph {
   }
 };
 
-/// begin[i + 1] = length of row i becomes begin[i] = where row i begins. False if I cannot count so far.
+/// Replaces begin[i + 1] = length of row i by the row offsets. Returns false if I cannot count the entries.
 ///   begin   [in, out] n + 1 entries
 template <class I> bool make_offsets(int threads, Array<I>* begin)
 {
@@ -45,8 +45,8 @@ template <class I> bool make_offsets(int threads, Array<I>* begin)
   return true;
 }
 
-/// G^T. Whoever makes rows [a, b) of it walks through the entries of G in columns [a, b): of most matrices in a useful
-/// order few parts of rows have any.
+/// Computes G^T. The thread that makes rows [a, b) of it visits the entries of G in columns [a, b): in most matrices
+/// with a useful order, few parts of the rows have any.
 template <class I> class Transposition {
 public:
   Transposition(PatternView<I> G, int threads)
@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  /// Several for each thread, for they are not equal work; each costs a look at the rows it shares no entry with.
+  /// Several ranges for each thread, because their work differs; each range costs a check of every part.
   static std::size_t ranges_of(const PatternView<I>& G, int threads)
   {
     const std::size_t worth = static_cast<std::size_t>(G.nnz()) / rows_of_part + 1;
@@ -74,7 +74,7 @@ private:
 
   I bound(std::size_t range) const { return static_cast<I>(static_cast<std::size_t>(G_.n) * range / ranges_); }
 
-  /// first_, last_: between which columns the part's entries are.
+  /// Stores the range of columns of the part's entries in first_ and last_.
   void find_reach(std::size_t part)
   {
     I first = G_.n, last = -1;
@@ -87,7 +87,7 @@ private:
     last_[part] = last;
   }
 
-  /// use(i, j) for all entries with a <= j < b, row by row.
+  /// Calls use(i, j) for all entries with a <= j < b, row by row.
   template <class Use> void for_entries(I a, I b, const Use& use) const
   {
     for (std::size_t part = 0; part < parts_of(G_.n); ++part) {
@@ -120,7 +120,7 @@ private:
   std::vector<I> first_, last_;
 };
 
-/// Is i among the columns of row j? Of a short row all are looked at: that needs no branch for each.
+/// True if (j, i) is an entry. A short row is scanned completely, which needs no branch per entry.
 template <class I> bool has_entry(const PatternView<I>& G, I j, I i)
 {
   const I begin = G.row_begin[j], end = G.row_begin[j + 1];
@@ -130,8 +130,8 @@ template <class I> bool has_entry(const PatternView<I>& G, I j, I i)
   return found != 0;
 }
 
-/// Position of the first entry of row i in column i or behind. In short rows a count is faster than a search, whose
-/// branches nobody can foresee.
+/// Position of the first entry of row i whose column is at least i. In short rows counting is faster than a search,
+/// whose branches are unpredictable.
 template <class I> I first_not_below(const PatternView<I>& A, I i)
 {
   const I begin = A.row_begin[i], end = A.row_begin[i + 1];
@@ -141,9 +141,9 @@ template <class I> I first_not_below(const PatternView<I>& A, I i)
   return begin + below;
 }
 
-/// Which diagonals are missing, and whether every entry has its mirror image: it has where all below the diagonal have
-/// theirs and no more are above. Inside a part of rows a cursor in each row stands on the entry above the diagonal
-/// whose mirror image comes next.
+/// Finds missing diagonal entries and tests whether the pattern is symmetric: it is if every entry below the diagonal
+/// has its mirror image and there are as many entries above as below. Within a part of the rows, each row has a cursor
+/// at the entry above the diagonal whose mirror image comes next.
 template <class I> class Survey {
 public:
   Survey(const PatternView<I>& G, int threads) : G_(G), missing_(parts_of(G.n), I(-1))
@@ -177,7 +177,8 @@ private:
     surplus_ += surplus;
   }
 
-  /// Looks for the mirror images of row i's entries below the diagonal. Position of the first entry behind those.
+  /// Checks the mirror images of row i's entries below the diagonal. Returns the position of the first entry after
+  /// those.
   I walk(I i, I first, I* cursor, bool* mirrored) const
   {
     bool good = true;

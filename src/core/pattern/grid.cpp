@@ -1,4 +1,4 @@
-/// What grid.hpp declares.
+/// Implements grid.hpp.
 
 #include "grid.hpp"
 
@@ -13,10 +13,10 @@
 namespace syncfree {
 namespace {
 
-constexpr std::int64_t few = 64, sample = 512;  ///< rows that are looked at
-constexpr double least_part = 0.3;              ///< of them that have to look alike
+constexpr std::int64_t few = 64, sample = 512;  ///< numbers of rows examined
+constexpr double least_part = 0.3;              ///< smallest fraction of them that must agree
 
-/// How far the entries of a node's first row are away, in nodes of so many rows, ascending.
+/// Distances of the entries of an inode's first row, in inodes of `node` rows; ascending, each once.
 template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row, I node)
 {
   std::vector<I> distance;
@@ -26,7 +26,7 @@ template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool low
   return distance;
 }
 
-/// A row and what stands for the distances of its entries.
+/// A row and a hash of the distances of its entries.
 template <class I> struct Look {
   std::uint64_t distances;
   I row;
@@ -37,7 +37,7 @@ template <class I> struct Look {
   }
 };
 
-/// Stands for numbers in their order. Others may have the same: what is found of rows is a guess.
+/// Order-dependent hash of a sequence of words. Collisions are possible: what is concluded from it is a guess.
 class Mixer {
 public:
   void add(std::uint64_t word)
@@ -51,12 +51,12 @@ private:
   std::uint64_t mixed_ = 0x243f6a8885a308d3u;
 };
 
-/// About so many rows, each the first of its node.
+/// Examines about `count` rows, each the first of its inode.
 template <class I>
 std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, std::int64_t count)
 {
   std::vector<Look<I>> looks;
-  const I stride = static_cast<I>(A.n / count) | 1;  // odd, so as not to follow a side of a grid
+  const I stride = static_cast<I>(A.n / count) | 1;  // odd, so that it does not follow a side of a grid
   for (I looked_at = stride / 2; looked_at < A.n; looked_at += stride) {
     const I row = lower ? looked_at - looked_at % node : looked_at + (A.n - 1 - looked_at) % node;
     Mixer distances;
@@ -66,7 +66,7 @@ std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, s
   return looks;
 }
 
-/// The first of the largest set of rows with the same distances, and which part of all they are.
+/// First row of the largest set of rows with equal distances, and the fraction of the examined rows in that set.
 template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
 {
   std::sort(looks.begin(), looks.end());
@@ -79,7 +79,7 @@ template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
   return {looks[most].row, static_cast<double>(times) / static_cast<double>(looks.size())};
 }
 
-/// Those of most rows; nothing where rows differ, which mostly few rows tell.
+/// Distances of the most frequent kind of row; empty if the rows differ too much, which a few rows mostly show.
 template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower, I node)
 {
   if (most_alike(look_at_rows(A, lower, node, few)).second < least_part / 2) return {};
@@ -88,7 +88,8 @@ template <class I> std::vector<I> typical_distances(const PatternView<I>& A, boo
   return distances_of(A, lower, row, node);
 }
 
-/// Distances side by side are one step along an axis and its neighbours: the first and the last of each.
+/// Groups adjacent distances, which are one step along an axis and its neighbours: the first and the last of each
+/// group.
 template <class I> std::vector<std::pair<I, I>> clusters_of(const std::vector<I>& distance)
 {
   std::vector<std::pair<I, I>> cluster;
@@ -101,8 +102,8 @@ template <class I> std::vector<std::pair<I, I>> clusters_of(const std::vector<I>
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
-/// The least numbers of levels from line to line and from plane to plane with which each row comes behind those it
-/// reads. Distances ascend, so that lines come before planes.
+/// Finds the smallest level offsets from line to line and from plane to plane with which each row comes after those it
+/// reads. Distances ascend, so that lines are handled before planes.
 template <class I> void guess_levels(const std::vector<I>& distance, Grid<I>* grid)
 {
   const std::int64_t line = grid->line, plane = line * grid->lines;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Does a pattern look like that of a grid in natural order? A guess, from a few rows.
+/// Guesses from a few rows whether a pattern is that of a grid in natural order.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,31 +9,31 @@
 
 namespace syncfree {
 
-/// Rows of a line, lines of a plane, planes; all rows are one line where there is no grid.
-///   next_line, next_plane  levels by which a row comes after its neighbour there
-///   star                   rows read their neighbours along the axes and nobody else, and no line is short
+/// Rows in a line, lines in a plane, planes. If the pattern is not a grid, all rows are one line.
+///   next_line, next_plane  levels by which a row comes after its neighbour in the previous line or plane
+///   star                   rows read only their neighbours along the axes, and no line is short
 template <class I> struct Grid {
   I line = 0, lines = 1, planes = 1;
   I next_line = 1, next_plane = 1;
   bool star = false;
 
-  /// At most, where rows come after their neighbours as said.
+  /// Upper bound of the number of levels, if rows come after their neighbours by the offsets above.
   double levels() const
   {
     return static_cast<double>(line) + static_cast<double>(lines) * next_line +
            static_cast<double>(planes) * next_plane;
   }
-  /// Is it worth a look whether the levels of so many rows follow from where they stand?
+  /// True if it is worth testing whether the levels of the n = `rows` rows follow from their grid positions.
   bool may_have_levels(I rows) const { return lines > 1 && levels() <= static_cast<double>(rows); }
 };
 
-/// The grid of one triangle of A, which may be all that A has. Looks at a few rows: the grid is a guess, of which
-/// nothing but time may depend.
-///   node  so many rows in the order of a serial solve are one cell
+/// Guesses the grid of one triangle of A; A may consist of that triangle only. Examines a few rows: the result is a
+/// guess, on which only the running time may depend.
+///   node  rows in one cell, consecutive in the order of a serial solve
 template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node = 1);
 
-/// Takes next_line and next_plane from the levels of rows in the middle; find_grid() guesses them.
-///   depth_of(row)  its level
+/// Sets next_line and next_plane from the levels of rows in the middle; find_grid() only guesses them.
+///   depth_of(row)  level of the row
 template <class I, class DepthOf> void measure_levels(const DepthOf& depth_of, I rows, bool lower, Grid<I>* grid)
 {
   const std::int64_t middle = lower ? rows / 2 : (rows - 1) / 2;

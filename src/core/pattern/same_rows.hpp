@@ -1,6 +1,6 @@
 #pragma once
 
-/// Is a pattern, entry by entry, the one that something was made of?
+/// Tests, entry by entry, whether a pattern is the one that something was made from.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace syncfree {
 
-/// Are copies of columns in [0, n) kept in words that are shorter than an index? An entry takes 4 bytes then. In a
+/// True if copies of columns in [0, n) are stored in words shorter than an index; an entry then takes 4 bytes. In a
 /// matrix of more than 2^32 columns it takes 8: a hash would be shorter, but it proves nothing.
 template <class I, class Word = std::uint32_t> constexpr bool are_copied_to_words(I n)
 {
@@ -21,8 +21,8 @@ template <class I, class Word = std::uint32_t> constexpr bool are_copied_to_word
   return sizeof(Word) < sizeof(I) && static_cast<std::uint64_t>(n) <= most;
 }
 
-/// A copy of a pattern, for what does not hold its entries otherwise.
-///   Word  another type than the default is for tests
+/// Copy of a pattern, for objects that do not store the pattern's entries otherwise.
+///   Word  types other than the default are for tests
 template <class I, class Word = std::uint32_t> class PatternCopy {
 public:
   void keep(const PatternView<I>& A)
@@ -32,7 +32,8 @@ public:
     if (are_copied_to_words<I, Word>(A.n)) copy(A.column, static_cast<std::size_t>(A.nnz()), &word_);
     else copy(A.column, static_cast<std::size_t>(A.nnz()), &column_);
   }
-  /// A  has as many rows and entries
+  /// True if A equals the copy.
+  ///   A  has as many rows and entries as the copy
   bool are(const PatternView<I>& A) const
   {
     return is_copy(row_begin_, A.row_begin) && is_copy(word_, A.column) && is_copy(column_, A.column);
@@ -51,10 +52,10 @@ private:
   }
 
   Array<I> row_begin_, column_;
-  Array<Word> word_;  ///< or column_
+  Array<Word> word_;  ///< used instead of column_ if the columns fit
 };
 
-/// is_same(row) for each of n rows, on a number of threads? Throws std::bad_alloc.
+/// True if is_same(row) holds for all n rows. Uses several threads. Throws std::bad_alloc.
 template <class I, class IsSame> bool all_rows(I n, int threads, const IsSame& is_same)
 {
   std::vector<unsigned char> same(parts_of(n), 1);
@@ -65,7 +66,7 @@ template <class I, class IsSame> bool all_rows(I n, int threads, const IsSame& i
   return std::find(same.begin(), same.end(), 0) == same.end();
 }
 
-/// Is a row of A that of L, the columns from `begin` to before `end`, and that of U, one after the other?
+/// True if a row of A consists of L's row, the columns [begin, end) and U's row, in this order.
 template <class I> bool is_row_of(const FactorPattern<I>& p, const PatternView<I>& A, I row, I begin, I end)
 {
   const I lower = p.lower_begin[row + 1] - p.lower_begin[row], upper = p.upper_begin[row + 1] - p.upper_begin[row];
@@ -78,7 +79,7 @@ template <class I> bool is_row_of(const FactorPattern<I>& p, const PatternView<I
   return std::equal(column, column + upper, p.upper_column.data() + p.upper_begin[row]);
 }
 
-/// Does a row of A end in its diagonal and the row of U? All that IC reads of it.
+/// True if a row of A ends with its diagonal and the row of U, which is all that IC reads of it.
 template <class I> bool ends_in_row_of(const FactorPattern<I>& p, const PatternView<I>& A, I row)
 {
   const I begin = A.row_begin[row], upper = p.upper_begin[row + 1] - p.upper_begin[row];

@@ -8,7 +8,7 @@
 
 namespace syncfree {
 
-/// Throws std::bad_alloc.
+/// Constructs the transpose of T. Throws std::bad_alloc.
 ///   source  entry k is entry source[k] of the triangle
 template <class I> struct Transposed {
   std::vector<I> row_begin, column, source;

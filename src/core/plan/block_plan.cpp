@@ -1,4 +1,4 @@
-/// Cutting a triangle into blocks, and the choice of a kernel for each.
+/// Cuts a triangle into blocks and chooses a kernel for each.
 
 #include "block_plan.hpp"
 
@@ -28,7 +28,7 @@ const char* name_of(BlockKernel kernel)
   return "";
 }
 
-/// 20 rows a core: 16,896 cores of the H200, 4,608 of the Titan RTX.
+/// least_rows is 20 rows per core: 16,896 cores of the H200, 4,608 of the Titan RTX.
 static constexpr BlockTable tables[] = {
     {"h200", 337920, 1000, 1e9, 2, 0, 0, INT64_MAX, BlockKernel::level_order, true, 16, 1, 0.03},
     {"paper", 92160, 1e300, 15, 20, 1, 100, 20000, BlockKernel::sync_free, false, 12, 0.5, 0.15}};
@@ -73,7 +73,7 @@ Status read_block_options(const BlockOptions& options, BlockTable* out)
   if (!table) return failed(Code::invalid_argument, "no table of block kernels is called " + options.table);
   if (options.least_rows < 0) return failed(Code::invalid_argument, "rows of a block must be at least 1");
   *out = *table;
-  if (options.least_rows > 0) {  // forced, then whatever the levels are
+  if (options.least_rows > 0) {  // forced, whatever the levels are
     out->least_rows = options.least_rows;
     out->most_rows_a_level = 1e300;
   }
@@ -142,7 +142,7 @@ private:
     cut_recursively(first + half, count - half);
   }
 
-  /// By the levels that the rows have without what is before them, whose number is returned; stable.
+  /// Stable sort by the levels that the rows have without the rows before `first`. Returns the number of levels.
   I sort_by_levels(I first, I count)
   {
     I levels = 1;
@@ -163,7 +163,7 @@ private:
     return levels;
   }
 
-  /// All entries by position of row, then of column.
+  /// Sorts all entries by the position of their row, then of their column.
   void sort_entries()
   {
     begin_.resize(static_cast<std::size_t>(T_.n) + 1);
@@ -178,7 +178,7 @@ private:
     }
   }
 
-  /// Entries [begin, end) of entry_ that the row at position p has in the range.
+  /// Entries [begin, end) of entry_ of the row at position p that are in the range.
   std::pair<I, I> part_of(I p, const Range<I>& range) const
   {
     const auto first = entry_.begin() + begin_[p], last = entry_.begin() + begin_[p + 1];
@@ -219,7 +219,7 @@ private:
     plan->blocks.push_back(block);
   }
 
-  /// Entries of the range; sets filled and levels.
+  /// Counts the entries of the range; sets filled and levels.
   std::size_t measure(const Range<I>& range, Block<I>* block)
   {
     std::size_t entries = 0;
@@ -238,12 +238,12 @@ private:
 
   PatternView<I> T_;
   BlockTable table_;
-  std::vector<I> row_, position_;  ///< of a position, of a row
+  std::vector<I> row_, position_;  ///< row of a position, position of a row
   std::vector<I> depth_;           ///< by position
   std::vector<I> sorted_, level_begin_;
   std::vector<Range<I>> ranges_;   ///< in the order of execution
   std::vector<I> begin_;           ///< by position, in entry_
-  std::vector<std::pair<I, I>> entry_;  ///< position of the column, place in T
+  std::vector<std::pair<I, I>> entry_;  ///< position of the column, index in T
 };
 
 }  // namespace

@@ -7,10 +7,10 @@
 
 namespace syncfree {
 
-/// The rows of other blocks that a block reads, numbered as they come.
+/// The rows of other tiles that a tile reads, numbered in the order of insertion.
 template <class I> class GhostTable {
 public:
-  /// Returns its number.
+  /// Inserts a row unless it is present. Returns its number.
   std::uint32_t add(I row)
   {
     if (2 * row_.size() >= table_.size()) grow();

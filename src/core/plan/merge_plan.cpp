@@ -1,4 +1,4 @@
-/// What cuda/solve/merged/plan.hpp declares.
+/// Implements merge_plan.hpp and merge_search.hpp.
 
 #include "merge_plan.hpp"
 
@@ -15,9 +15,9 @@ namespace syncfree {
 namespace {
 
 constexpr std::int64_t most_runs = 128;
-constexpr double rows_like_a_level = 128;  ///< take as long as it takes to go from level to level
+constexpr double rows_like_a_level = 128;  ///< number of rows that take as long as a hop between levels
 
-/// Patterns of rows, one after the other; ends count in p and r.
+/// Patterns of rows, concatenated; ends are offsets into p and r.
 template <class I> struct Patterns {
   std::vector<std::size_t> p_end, r_end;
   std::vector<I> p, r;
@@ -37,12 +37,12 @@ template <class I> struct Patterns {
   }
 };
 
-/// What all runs look at.
+/// Data shared by all runs.
 template <class I> struct Task {
   PatternView<I> T;
   const LevelSets<I>& levels;
   const MergeRule& rule;
-  std::vector<I> place;  ///< of a row
+  std::vector<I> place;  ///< by row
 
   Task(PatternView<I> pattern, const LevelSets<I>& sets, const MergeRule& merge_rule)
       : T(pattern), levels(sets), rule(merge_rule), place(pattern.n)
@@ -60,7 +60,7 @@ public:
   {
   }
 
-  /// Of one hop time; entries may be more than the rule allows.
+  /// Finds the groups for one hop time; they may have more entries than the rule allows.
   void merge(double hop)
   {
     made_.clear(), depth_.clear(), group_.clear();
@@ -95,8 +95,8 @@ public:
   const RunCounts& counts() const { return counts_; }
   I first_place() const { return first_place_; }
   const Patterns<I>& patterns() const { return made_; }
-  const std::vector<I>& depth() const { return depth_; }  ///< by place from the first
-  const std::vector<I>& group() const { return group_; }  ///< the same, from 0 on
+  const std::vector<I>& depth() const { return depth_; }  ///< by place, relative to the first
+  const std::vector<I>& group() const { return group_; }  ///< the same; numbered from 0
 
 private:
   std::int64_t plain_entries(I level) const
@@ -110,7 +110,7 @@ private:
     return sum;
   }
 
-  /// The patterns that the level's rows have in the group at hand; alone if the group begins with them.
+  /// Computes the patterns of the level's rows in the current group; the level alone if the group begins with it.
   void merge_level(I level)
   {
     const PatternView<I>& T = task_->T;
@@ -125,7 +125,7 @@ private:
         if (other < group_begin_) add(other, &level_.r);
         else inside_.push_back(other);
       }
-      /* the latest first: a row that one of them reads brings nothing that it has not brought */
+      /* the latest first: it already brings all that earlier rows which it reads would bring */
       std::sort(inside_.rbegin(), inside_.rend());
       for (const I other : inside_)
         if (stamp_[other] != row_at_hand_) read(other);
@@ -137,7 +137,7 @@ private:
     }
   }
 
-  /// Levels are tried twice at most, so the marks of up to 2 n rows are told apart.
+  /// Starts a new stamp. Levels are tried at most twice, so up to 2 n rows need distinct stamps.
   void next_row()
   {
     if (row_at_hand_ == std::numeric_limits<I>::max()) {
@@ -147,7 +147,7 @@ private:
     ++row_at_hand_;
   }
 
-  /// The row at hand reads a row of its group.
+  /// Adds the pattern of a row of the group that the current row reads.
   void read(I place)
   {
     const std::size_t at = static_cast<std::size_t>(place - first_place_);
@@ -173,15 +173,15 @@ private:
   const Task<I>* task_;
   I first_, last_, first_place_;
   RunCounts counts_;
-  I group_begin_ = 0;           ///< place where the group at hand begins
-  std::vector<I> stamp_;        ///< by place: the row at hand that has read it
+  I group_begin_ = 0;           ///< place where the current group begins
+  std::vector<I> stamp_;        ///< by place: the last row (row_at_hand_) that has read it
   I row_at_hand_ = 0;           ///< from 1 on
-  std::vector<I> inside_;       ///< places of its group that the row at hand reads
+  std::vector<I> inside_;       ///< places of its group that the current row reads
   Patterns<I> level_, made_;
   std::vector<I> depth_, group_;
 };
 
-/// The runs one behind the other.
+/// Concatenates the runs.
 template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
 {
   std::vector<std::size_t> p(1, 0), r(1, 0);
@@ -213,7 +213,7 @@ template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& r
   });
 }
 
-/// What stands outside, numbered in ascending order.
+/// Numbers the columns outside each group in ascending order.
 template <class I> class Numbering {
 public:
   explicit Numbering(MergePlan<I>* plan)
@@ -262,9 +262,9 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
   if (plan->span > 0x10000) plan->r_local = Array<std::uint16_t>();
 }
 
-/// Rows that a forecast looks at, in how many places, and the width of levels from which on it looks at none.
+/// Rows that a forecast examines, in how many samples, and the level width above which it examines none.
 constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_of_sample = 8;
-constexpr std::int64_t few_rows = 48000;      ///< that take no longer than a sample on a device
+constexpr std::int64_t few_rows = 48000;      ///< take no longer than a sample on a device
 constexpr std::int64_t longest_merged = 2048;  ///< entries of a row
 
 template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRange>& levels)

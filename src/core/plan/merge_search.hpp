@@ -1,8 +1,7 @@
 #pragma once
 
-/// How the groups of core/plan/merge_plan.hpp are looked for, on the host and on a device: levels cut into runs, of
-/// which each finds its groups for itself, and which are merged again with smaller groups while there are too many
-/// entries.
+/// Search for the groups of core/plan/merge_plan.hpp, on the host and on a device: levels are cut into runs, each run
+/// finds its groups independently, and runs are merged again with smaller groups while there are too many entries.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,18 +13,18 @@
 
 namespace syncfree {
 
-/// Levels first..last - 1.
+/// Levels [first, last).
 struct LevelRange {
   std::int64_t first, last;
 };
 
-/// What the groups of a run come to; `plain` counts the entries of its levels as they are, diagonal and all.
+/// Size of the groups of a run; `plain` counts the entries of its levels without merging, with the diagonal.
 struct RunCounts {
   std::int64_t groups = 0, entries = 0, plain = 0;
   std::int64_t longest = 0;  ///< levels of a group
 };
 
-/// The product, and no fused operation with what it is added to: host and device shall find the same groups.
+/// Product that is not fused with a following addition, so that host and device find the same groups.
 SYNCFREE_HD inline double rounded_product(double a, double b)
 {
 #ifdef __CUDA_ARCH__
@@ -35,7 +34,7 @@ SYNCFREE_HD inline double rounded_product(double a, double b)
 #endif
 }
 
-/// Times of the group at hand, and of its levels without merging.
+/// Times of the current group, merged and without merging.
 struct GroupTimes {
   double hop, entry;
   double merged = 0, plain = 0;
@@ -45,7 +44,7 @@ struct GroupTimes {
     return hop + rounded_product(entry, static_cast<double>(plain_entries));
   }
   SYNCFREE_HD void begin(std::int64_t plain_entries) { merged = plain = plain_of(plain_entries); }
-  /// Takes a level in if it makes the group's time smaller, as a part of the time without merging.
+  /// Adds a level if that reduces the ratio of the group's time to the time without merging. Returns whether it did.
   SYNCFREE_HD bool join(std::int64_t entries, std::int64_t plain_entries)
   {
     const double more = rounded_product(entry, static_cast<double>(entries)), alone = plain_of(plain_entries);
@@ -56,13 +55,13 @@ struct GroupTimes {
   }
 };
 
-/// All levels, in runs that take about equally long.
+/// Cuts all levels into runs that take about equally long.
 template <class I> std::vector<LevelRange> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
 
-/// Some levels from the begin, the middle and the end; none where that would be half of all or more, or rows are few.
+/// Levels from the beginning, the middle and the end; empty if these would be half of all or more, or if rows are few.
 template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& level_begin);
 
-/// Entries of the whole plan, of which these runs are a part.
+/// Estimates the number of entries of the whole plan from these runs.
 ///   plain   entries of the triangle with its diagonal
 inline double scaled_entries(const std::vector<RunCounts>& runs, double plain)
 {
@@ -74,15 +73,15 @@ inline double scaled_entries(const std::vector<RunCounts>& runs, double plain)
   return made * plain / std::max(of_them, 1.0);
 }
 
-/// Counts by run, and the hop time that the groups were made with.
+/// Counts by run, and the hop time for which the groups were made.
 struct FoundGroups {
   double hop = 0;
   std::vector<RunCounts> counts;
 };
 
-/// Merges with smaller and smaller groups until there are few enough entries; merge(hop) returns its runs' counts.
+/// Merges with smaller and smaller groups until the entries are few enough; merge(hop) returns the counts of its runs.
 ///   plain   entries of the triangle with its diagonal
-///   limit   that its indices can count
+///   limit   largest number of entries that the index type can count
 template <class Merge>
 FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, const Merge& merge)
 {
@@ -97,7 +96,7 @@ FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, c
   }
 }
 
-/// Of the whole triangle, from runs that are a part of it.
+/// Extrapolates to the whole triangle from a part of its runs.
 ///   levels  of the triangle
 MergeForecast forecast_of(const std::vector<LevelRange>& runs, const std::vector<RunCounts>& counts, double levels,
                           double plain);

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Grids whose pencils are solved side by side by the lanes of a warp: where cells, pencils and numbers stand.
+/// Grids whose pencils are solved concurrently by the lanes of a warp: positions of cells, pencils and values.
 ///
-/// A pencil group is 32 pencils: side by side in a plane, or 8 of a plane in 4 planes. In a step each lane solves a
-/// cell of its line, `skew` cells behind the line before, so that all it reads was solved in the steps before. Bundles
-/// read the last pencils of pencil groups before: the stack's are those of the plane before, in space, else of the same
-/// plane; in space the pencil group beside hands over pencils of the same plane, too.
+/// A pencil group is 32 pencils: adjacent ones of a plane, or 8 of a plane in 4 planes. In a step each lane solves a
+/// cell of its pencil, `skew` cells later than the pencil before, so that everything it reads was solved in earlier
+/// steps. A pencil group reads the last pencils of earlier groups: in space, those of the group before it in z (the
+/// planes before) and, in the same planes, of the group before it in x; in a plane, those of the group before it.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace syncfree {
 
-/// Which earlier neighbours a cell reads: in a plane those to the west and the south, and on the corners south of it;
-/// in space one along each axis.
+/// Earlier neighbours that a cell reads: in a plane those to the west and the south, and the corners next to the
+/// southern one; in space one along each axis.
 enum class Stencil { star5, lower7, box9, star7 };
 
-/// Where a neighbour is: cells, pencils and planes before; south-east is a line before and a cell behind.
+/// Distance back to a neighbour, in cells, pencils and planes; south-east is one pencil back and one cell ahead.
 struct Neighbour {
   int cell, line, plane;
 };
@@ -29,12 +29,12 @@ template <Stencil reads> struct PencilForm {
   static constexpr int height = in_space ? 8 : 32, depth = 32 / height;  ///< pencils of a plane, planes
   static constexpr int skew = reads == Stencil::box9 ? 2 : 1;
   static constexpr int lead = skew - 1;  ///< steps before the first cell
-  /// Numbers of a step that the next pencil group and that beside read, and how many steps the one that they come from
-  /// is ahead of the one that reads them.
+  /// Number of values of a step that the next pencil group (stack) and the adjacent one (side) read, and the number of
+  /// steps by which the group that computes them is ahead of the group that reads them.
   static constexpr int stack_width = in_space ? height : 1, side_width = in_space ? depth : 0;
   static constexpr int stack_delay = in_space ? depth - 1 : skew * height - 1, side_delay = height - 1;
 
-  /// Entry j of a cell, the nearest in the order of a serial solve first.
+  /// Neighbour of entry j of a cell; the nearest in the order of a serial solve first.
   static SYNCFREE_HD Neighbour neighbour(int j)
   {
     constexpr Neighbour west = {1, 0, 0}, south_east = {-1, 1, 0}, south = {0, 1, 0}, south_west = {1, 1, 0};
@@ -43,8 +43,8 @@ template <Stencil reads> struct PencilForm {
     if (reads != Stencil::box9) return j == 1 ? south : south_west;
     return j == 1 ? south_east : j == 2 ? south : south_west;
   }
-  /// That a block of so many pencil groups behind each other sends: those of the last to the next block, then of each
-  /// pencil group to the block beside.
+  /// Number of values that a thread block of `pencil_groups` consecutive groups sends: those of the last group to the
+  /// next thread block, then those of each group to the adjacent thread block.
   static SYNCFREE_HD std::size_t numbers_sent(std::size_t steps, unsigned pencil_groups)
   {
     return steps * (stack_width + pencil_groups * side_width);
@@ -52,17 +52,17 @@ template <Stencil reads> struct PencilForm {
   static SYNCFREE_HD int lag_of(int lane) { return lead + skew * (lane % height) + lane / height; }
 };
 
-constexpr int chunk_steps = 8;  ///< whose numbers are moved at once
+constexpr int chunk_steps = 8;  ///< steps whose values are moved at once
 constexpr int pencils_per_group = 32;
 
-/// Cells of a line, pencils of a plane, planes, in the order of a serial solve.
+/// Cells of a pencil, pencils of a plane, planes, in the order of a serial solve.
 struct PencilGrid {
   std::int64_t line, lines, planes;
   bool lower;
-  bool has_south_west = true;  ///< where cells read corners
+  bool has_south_west = true;  ///< if cells read corners
 
   std::int64_t rows() const { return line * lines * planes; }
-  /// Of a triangle whose cells have all their neighbours; pencils have two cells at least.
+  /// Number of levels of a triangle whose cells have all their neighbours; pencils have at least two cells.
   template <Stencil reads> std::int64_t levels() const
   {
     return line + PencilForm<reads>::skew * (lines - 1) + planes - 1;
@@ -73,7 +73,7 @@ struct PencilGrid {
   }
 };
 
-/// One line: what stands at step 0 if it were a cell, and whether it is there.
+/// One pencil: its plane, its index in the plane, the step of its first cell, and whether it exists.
 struct PencilLane {
   std::int64_t line_of_plane, plane, lag;
   bool is_there;
@@ -88,7 +88,7 @@ struct PencilLane {
   }
 };
 
-/// A pencil group: its place beside others of its planes, and how many stand before it.
+/// A pencil group: its index in x (within its planes) and in z.
 struct PencilGroup {
   std::int64_t group_x, group_z;
 
@@ -101,7 +101,7 @@ struct PencilGroup {
   }
 };
 
-/// Of a form: pencil groups of a plane side by side, and behind each other; steps of each, whole chunks.
+/// Numbers of pencil groups in x (within a plane) and in z; steps of each, rounded up to whole chunks.
 struct PencilGroupCounts {
   std::int64_t groups_x, groups_z, steps;
 
@@ -113,7 +113,7 @@ struct PencilGroupCounts {
             (last + chunk_steps - 1) / chunk_steps * chunk_steps};
   }
   std::int64_t pencil_groups() const { return groups_x * groups_z; }
-  /// With what is none.
+  /// Number of cells, including those that do not exist.
   double cells() const
   {
     return static_cast<double>(pencil_groups()) * static_cast<double>(steps) * static_cast<double>(pencils_per_group);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a star's plan says of one position or one ghost: on the host and on a device.
+/// Computes the plan's data of one position or one ghost for a star stencil: on the host and on a device.
 
 #include <cstdint>
 
@@ -13,30 +13,30 @@ namespace syncfree {
 constexpr int star_near = ghost_near[0];
 static_assert(star_near == 3 && TilePlan<int>::units_of(star_near) == 1);
 
-/// Coordinates in a tile, and extents: cells, lines, planes, in the order of a serial solve.
+/// Coordinates in a tile, or extents: cells, lines, planes, in the order of a serial solve.
 struct TileCell {
   std::uint16_t at[3];
 };
 
-/// A position's fields; in tables near slots are by axis.
+/// The fields of a position; in the tables the slots of neighbours are by axis.
 struct alignas(16) StarFields {
   std::uint16_t of[fields_per_unit];
 };
 
-/// The number that a row of an earlier tile along an axis sends: that of its last face.
+/// A value that an earlier tile along an axis sends: of a row in that tile's last face.
 struct StarGhost {
   std::uint32_t axis, cell;  ///< cell: of the face
 };
 
-/// Where the tables of one kind of tile begin.
+/// Offsets of the tables of one kind of tile.
 struct StarKind {
   std::uint32_t position = 0, ghost = 0, face[3] = {};
 };
 
 /// Tables by kind, in host memory or on a device.
-///   place, field  of each position
+///   place, field  by position
 ///   ghost         in the order in which rows read them
-///   face_mail     by axis and cell of the last face: its row's place among its tile's exported values
+///   face_mail     by axis and cell of the last face: its row's index among its tile's exported values
 ///   block         of the plan, one for each tile
 template <class I> struct StarView {
   I rows = 0;
@@ -50,19 +50,19 @@ template <class I> struct StarView {
   const std::uint16_t* face_mail = nullptr;
   const Tile* block = nullptr;
 
-  /// Rows to the neighbour along an axis.
+  /// Distance in rows to the neighbour along an axis.
   SYNCFREE_HD std::int64_t stride(int a) const
   {
     return a == 0 ? 1 : a == 1 ? axis[0].size : axis[0].size * axis[1].size;
   }
-  /// Tiles to the one before along an axis: parts of a line follow each other, then those of a plane, then planes.
+  /// Distance in tiles to the tile before along an axis: tiles are numbered line by line and plane by plane.
   SYNCFREE_HD std::int64_t tiles_along(int a) const
   {
     return a == 0 ? 1 : a == 1 ? axis[0].count : axis[0].count * axis[1].count;
   }
 };
 
-/// What the plan says of a position.
+/// The plan's data of a position.
 template <class I> struct StarPosition {
   StarFields field;
   I source[star_near + 1];
@@ -82,7 +82,7 @@ public:
     }
   }
 
-  /// Which of eight.
+  /// The tile's kind, in [0, 8).
   SYNCFREE_HD int kind() const { return number_; }
   SYNCFREE_HD std::int64_t extent(int a) const { return S_.axis[a].begin(part_[a] + 1) - begin_[a]; }
 
@@ -93,8 +93,8 @@ public:
     return S_.lower ? serial : S_.rows - 1 - serial;
   }
 
-  /// Its place in the mailbox. At the grid's border nobody reads the ghost: it is another, which does come, from the
-  /// first axis along which there is an earlier tile.
+  /// Index in the mailbox of ghost g. At the grid's border no row reads the ghost; it is then replaced by an existing
+  /// value, of the first axis along which there is an earlier tile.
   SYNCFREE_HD std::uint32_t place_of_ghost(std::uint32_t g) const
   {
     const StarGhost ghost = S_.ghost[S_.kind[number_].ghost + g];
@@ -106,8 +106,8 @@ public:
     return S_.block[from].first_exported + S_.face_mail[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
   }
 
-  /// False where the row reads somebody else than its neighbours.
-  ///   T  the triangle, where this is called
+  /// Computes the data of position p. Returns false if the row reads others than its neighbours.
+  ///   T  the triangle, in the memory of the caller (host or device)
   SYNCFREE_HD bool fill(const PatternView<I>& T, std::uint32_t p, StarPosition<I>* out) const
   {
     const TileCell place = S_.place[S_.kind[number_].position + p];
@@ -124,7 +124,7 @@ public:
     return true;
   }
 
-  /// A position behind a tile's last.
+  /// Fills a padding position, after a tile's last.
   SYNCFREE_HD void fill_nothing(StarPosition<I>* out) const
   {
     StarFields none = {};
@@ -134,7 +134,7 @@ public:
   }
 
 private:
-  /// All but the near entries.
+  /// Sets everything but the entries.
   SYNCFREE_HD void start(const StarFields& field, I row, StarPosition<I>* out) const
   {
     out->field = field;

@@ -1,4 +1,4 @@
-/// What star_plan.hpp declares.
+/// Implements star_plan.hpp.
 
 #include "star_plan.hpp"
 
@@ -14,7 +14,7 @@
 namespace syncfree {
 namespace {
 
-/// Tables of one kind, and what the plan says of a block of it.
+/// Tables of one kind, and the plan's data of a tile of that kind.
 struct KindTables {
   std::vector<TileCell> place;
   std::vector<StarFields> field;
@@ -24,7 +24,7 @@ struct KindTables {
   std::uint32_t exports = 0;
 
   std::uint32_t rows() const { return static_cast<std::uint32_t>(place.size()); }
-  /// 0 behind the last step.
+  /// Width of a step; 0 after the last.
   std::uint32_t width_of(std::size_t step) const
   {
     return step < step_end.size() ? step_end[step] - (step ? step_end[step - 1] : 0) : 0;
@@ -33,7 +33,7 @@ struct KindTables {
 
 class KindMaker {
 public:
-  ///   is_cut  along which axes there are several tiles
+  ///   is_cut  by axis: there are several tiles along it
   ///   slots   of the plan
   ///   warps   of a step
   KindMaker(const std::array<int, 3>& extent, const std::array<bool, 3>& is_cut, bool lower, std::uint32_t slots,
@@ -73,7 +73,7 @@ private:
                                                   : p.at[1] * e[0] + p.at[0]);
   }
 
-  /// Levels, and their steps; of one level plane by plane, and line by line.
+  /// Sorts positions by level and cuts levels into steps; within a level by plane, then by line.
   void sort_by_level()
   {
     const auto& e = extent_;
@@ -89,7 +89,7 @@ private:
     }
   }
 
-  /// Each is asked for by its own row and by three others.
+  /// Computes each slot once: it is used by its own row and by three others.
   template <class SlotOf> void find_slots(SlotOf slot_of)
   {
     slot_.resize(kind_.place.size());
@@ -106,7 +106,7 @@ private:
   {
     field->of[0] = static_cast<std::uint16_t>(slot_at(place));
     for (int turn = 0; turn < 3; ++turn) {
-      const int axis = lower_ ? 2 - turn : turn;  // as entries stand in a row
+      const int axis = lower_ ? 2 - turn : turn;  // the order of the entries in a row
       TileCell before = place;
       --before.at[axis];
       std::uint32_t slot = slots_;
@@ -122,7 +122,7 @@ private:
     return static_cast<std::uint32_t>(kind_.ghost.size() - 1);
   }
 
-  /// The fields at the end: the next step of the group, and the row's place among the exported values.
+  /// Writes the last fields: the next step of the group, and the row's index among the exported values.
   void write_end(const TileCell& place, std::size_t step, StarFields* field)
   {
     std::uint32_t begin = 0;
@@ -142,7 +142,7 @@ private:
   const std::array<bool, 3> is_cut_;
   const bool lower_;
   const std::uint32_t slots_, most_;
-  std::vector<std::uint16_t> slot_;  ///< by cell, line after line and plane after plane
+  std::vector<std::uint16_t> slot_;  ///< by cell, line by line and plane by plane
   KindTables kind_;
 };
 
@@ -175,7 +175,7 @@ public:
 private:
   StarTile<I> tile(std::size_t t) const { return {view_, static_cast<std::int64_t>(t)}; }
 
-  /// For twice the mean width of a level of the largest tile, as far as levels are so wide.
+  /// Enough warps for twice the mean width of a level of the largest tile, but no more than the widest level needs.
   int choose_warps() const
   {
     const std::int64_t e[3] = {view_.axis[0].largest(), view_.axis[1].largest(), view_.axis[2].largest()};
@@ -268,7 +268,7 @@ private:
   std::array<KindTables, 8> kind_;
 };
 
-/// What is said of one tile's positions and ghosts. False where a row reads somebody else than its neighbours.
+/// Fills the data of one tile's positions and ghosts. Returns false if a row reads others than its neighbours.
 template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S, std::size_t t, TilePlan<I>* plan)
 {
   const Tile& block = plan->block[t];

@@ -1,4 +1,4 @@
-/// What tile_cut.hpp declares.
+/// Implements tile_cut.hpp.
 
 #include "tile_cut.hpp"
 
@@ -12,12 +12,12 @@
 namespace syncfree {
 namespace {
 
-/// Rows of one level that keep a block busy: measured on an H200 for rows of few and of many entries, and for nodes.
+/// Rows of one level that keep a tile busy: measured on an H200 for rows of few and of many entries, and for inodes.
 constexpr double rows_a_step = 16, long_rows_a_step = 1.5, long_row = 16;
 constexpr double nodes_a_step = 4;
 
-/// As many blocks as levels can keep busy, with borders where neighbours lie side by side: a block holds a whole number
-/// of reaches, or a reach a whole number of blocks.
+/// Chooses as many tiles as levels can keep busy, with borders at neighbours in the grid: a tile holds a whole number
+/// of bandwidths, or a bandwidth a whole number of tiles.
 template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t most, const TileRule& rule)
 {
   const double n = static_cast<double>(T.rows), width = n / static_cast<double>(T.levels);
@@ -38,13 +38,13 @@ template <class I> std::int64_t choose_rows(const CutInput<I>& T, std::int64_t m
   return best ? best : rows;
 }
 
-/// Beside what a run reads before its first row.
+/// Slots for a run's own rows, next to what it reads before its first row.
 std::int64_t room_of_run(std::int64_t row_bandwidth, int size, const TileRule& rule)
 {
   return rule.ghost_slots[size] - 1 - row_bandwidth - row_bandwidth / 32 - 64;
 }
 
-/// So that ghosts have room, unless they took half of all.
+/// Leaves slots for ghosts, unless they would take half of all slots.
 std::int64_t most_rows_of_run(std::int64_t row_bandwidth, int size, const TileRule& rule)
 {
   const std::int64_t most = std::min(rule.most_slots, rule.ghost_slots[size]);
@@ -67,7 +67,8 @@ template <class I> Tiling<I> cut_into_runs(const CutInput<I>& T, int size, const
   return {T.rows, T.lower, grid, {grid.line, lines}};
 }
 
-/// Whole planes where two beside each other have no room, or leave little for what is streamed. No tiles elsewhere.
+/// Whole planes that alias the ghosts of the plane before, if two planes do not fit or leave little for streamed data.
+/// Otherwise returns no tiles.
 template <class I> TileCut<I> cut_overlaid(const CutInput<I>& T, int size, const TileRule& rule)
 {
   const Grid<I>& grid = T.grid;
@@ -78,9 +79,9 @@ template <class I> TileCut<I> cut_overlaid(const CutInput<I>& T, int size, const
   return {{T.rows, T.lower, grid, {grid.line, grid.lines, 1}}, false, true, true};
 }
 
-/// Where a plane and what it reads of the plane before have no room: parts of planes, which read little more than
-/// there is of them. No tiles where that is not so, or no such part has room. Of nodes, which are few and keep more
-/// lanes busy, whole planes, too.
+/// If a plane and what it reads of the plane before do not fit: parts of planes, whose ghosts are little more than
+/// their own rows. Returns no tiles otherwise, or if no such part fits. For inodes, which are few and keep more lanes
+/// busy, also whole planes.
 template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const TileRule& rule)
 {
   constexpr std::int64_t most_parts = 8;

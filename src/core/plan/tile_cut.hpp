@@ -1,15 +1,15 @@
 #pragma once
 
-/// How a triangle is cut into the blocks of tile_plan.hpp, from little that is known of it, so that plans that are
-/// made here and on a device begin alike.
+/// Cuts a triangle into the tiles of tile_plan.hpp. Uses only a few properties of the triangle, so that plans made on
+/// the host and on a device start alike.
 
 #include "tile_plan.hpp"
 
 namespace syncfree {
 
-///   reach    typical_row_bandwidth() of the triangle
-///   longest  entries in a row at most
-///   grid     of the triangle, its levels measured; all rows are one line where there is none
+///   row_bandwidth  typical_row_bandwidth() of the triangle
+///   longest        number of entries of the longest row
+///   grid           of the triangle, its levels measured; one line with all rows if there is no grid
 template <class I> struct CutInput {
   I rows = 0;
   std::int64_t entries = 0;
@@ -19,30 +19,33 @@ template <class I> struct CutInput {
   Grid<I> grid;
 };
 
-/// Index in ghost_near of the size of rows, or -1 where they are too long or have no room.
+/// Index in ghost_near of the row capacity, or -1 if rows are too long or do not fit.
 int size_of_ghosts(std::int64_t longest, const TileRule& rule);
 
-/// no_plan: why size_of_ghosts() is -1; and for blocks of that many rows at most, whose ghosts have no room.
-///   slots  of a block that there are
+/// Return no_plan: with the reason why size_of_ghosts() is -1; and for tiles of at most `rows` rows whose ghosts do not
+/// fit.
+///   slots  available slots of a tile
 Status no_tiles_for_rows(std::int64_t longest, const TileRule& rule);
 Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const TileRule& rule);
 
 template <class I> struct TileCut {
   Tiling<I> tiling;
-  bool has_tiles = false;  ///< of a star's grid
-  bool has_room = true;    ///< for the ghosts of blocks, as far as the reach tells
-  bool aliased = false;   ///< numbers are to take the slots of ghosts
+  bool has_tiles = false;  ///< of a grid with a star stencil
+  bool has_room = true;    ///< for the ghosts of tiles, as far as the bandwidth shows
+  bool aliased = false;   ///< local values are to use the slots of ghosts
 };
 
-/// Tiles of a star's grid, planes, parts of planes, runs of whole lines, or of rows. Throws std::bad_alloc.
+/// Chooses tiles of a star's grid, planes, parts of planes, runs of whole lines, or runs of rows. Throws
+/// std::bad_alloc.
 ///   size  size_of_ghosts(), not -1
 template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const TileRule& rule);
 
-/// The plan's runs, slots and blocks, of these their rows and pages. Throws std::bad_alloc. Returns the pages of all.
+/// Stores the plan's runs, slots and tiles; of the tiles only their rows and panels. Returns the number of panels.
+/// Throws std::bad_alloc.
 template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>* plan);
 
-/// Warps for so many levels and rows of the widest level in each block: for twice the mean width, because levels begin
-/// and end narrow, and not for more than there is.
+/// Number of warps for the levels of each tile and the rows of the widest level: enough for twice the mean width,
+/// because levels are narrow at the start and at the end, but not for more than the widest.
 int warps_for(const std::vector<Tile>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
               int most, int rows_a_warp);
 

@@ -1,4 +1,4 @@
-/// What tile_plan.hpp declares.
+/// Implements tile_plan.hpp.
 
 #include "tile_plan.hpp"
 
@@ -20,7 +20,7 @@
 namespace syncfree {
 namespace {
 
-/// What a block adds to the plan's arrays.
+/// What a tile adds to the plan's arrays.
 template <class I> struct Part {
   std::vector<std::uint32_t> step_end;
   GhostTable<I> ghosts;
@@ -28,7 +28,7 @@ template <class I> struct Part {
 
 template <class I> class Planner {
 public:
-  ///   longest  entries in a row at most
+  ///   longest  entries of the longest row
   Planner(PatternView<I> T, bool lower, const LevelSets<I>& levels, I longest, const TileRule& rule,
           TilePlan<I>* plan)
       : T_(T), lower_(lower), levels_(levels), longest_(longest), rule_(rule), plan_(*plan), depth_(T.n),
@@ -36,10 +36,10 @@ public:
   {
   }
 
-  /// False where blocks wait for later blocks or have too many ghosts; the plan is of no use then.
+  /// False if tiles wait for later tiles or have too many ghosts; then the plan is unusable.
   bool suits() const { return suits_.load(unordered); }
   bool has_tiles() const { return has_tiles_; }
-  std::int64_t room() const { return rule_.ghost_slots[size_]; }  ///< slots of a block
+  std::int64_t room() const { return rule_.ghost_slots[size_]; }  ///< slots of a tile
   bool is_overlaid() const { return overlaid_; }
 
   void run()
@@ -111,7 +111,7 @@ private:
     if (overlaid_ && !is_chain_.load(unordered)) suits_ = false;
   }
 
-  /// The least distance with which a ghost's slot is taken behind the levels of all rows that read it.
+  /// Finds the smallest shift with which a ghost's slot is overwritten only after the levels of all rows that read it.
   void find_alias_shift()
   {
     plan_.position = Array<std::uint16_t>(T_.n);
@@ -142,7 +142,7 @@ private:
     return static_cast<std::uint32_t>(most);
   }
 
-  /// By level, those of one level in the order of the runs.
+  /// Sorts a tile's rows by level; rows of one level stay in the order of the runs.
   void sort_rows(const Tile& block)
   {
     std::vector<I> own;
@@ -194,14 +194,15 @@ private:
     for (std::size_t s = 0; s < compute_groups; ++s) block.width[s] = width_of(part->step_end, s);
   }
 
-  /// An entry, the level of its column, and where the block finds its number.
+  /// An entry, the level of its column, and the slot of its value in the tile.
   struct NearEntry {
     I entry, depth;
     std::uint32_t slot;
   };
   using NearEntries = std::array<NearEntry, ghost_near[ghost_sizes - 1]>;
 
-  /// Of each position all entries, the latest one last. Rows that other blocks read have to be exported.
+  /// For each position collects all entries, the one of the deepest column last. Rows that other tiles read are
+  /// exported.
   void choose_near_entries(std::size_t t)
   {
     const Tile& block = plan_.block[t];
@@ -230,7 +231,7 @@ private:
     if (!next_only) is_chain_.store(false, unordered);
   }
 
-  /// By level.
+  /// Inserts by level.
   static void insert(NearEntries* row_capacity, int* count, const NearEntry& entry)
   {
     int j = (*count)++;
@@ -284,7 +285,7 @@ private:
     });
   }
 
-  /// The fields that choose_near_entries() leaves.
+  /// Writes the fields that choose_near_entries() leaves.
   void write(std::size_t t)
   {
     const Tile& block = plan_.block[t];
@@ -301,7 +302,7 @@ private:
     plan_.index[plan_.field_place(at, field)] = static_cast<std::uint16_t>(v);
   }
 
-  /// 0 behind the last step.
+  /// Width of a step; 0 after the last.
   static std::uint32_t width_of(const std::vector<std::uint32_t>& step_end, std::size_t step)
   {
     return step < step_end.size() ? step_end[step] - (step ? step_end[step - 1] : 0) : 0;
@@ -319,7 +320,7 @@ private:
     set(at, last, exported == not_exported ? no_ghost : exported - block.first_exported);
   }
 
-  /// The parts, one after the other.
+  /// Concatenates the tiles' parts.
   void gather()
   {
     std::int64_t steps = 0;
@@ -345,12 +346,12 @@ private:
   TilePlan<I>& plan_;
   Tiling<I> tiling_;
   Array<I> depth_;
-  const int size_;                 ///< of ghost_near
+  const int size_;                 ///< index in ghost_near
   bool has_tiles_ = false, overlaid_ = false;
   std::atomic<bool> suits_{true}, is_chain_{true};
-  std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: does another block read it?
-  Array<std::uint32_t> mail_;                       ///< by row: place in the mailbox
-  std::vector<Part<I>> part_;                       ///< by block
+  std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: 1 if another tile reads it
+  Array<std::uint32_t> mail_;                       ///< by row: index in the mailbox
+  std::vector<Part<I>> part_;                       ///< by tile
 };
 
 }  // namespace
@@ -361,7 +362,7 @@ Status make_tile_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, 
 try {
   if (static_cast<std::uint64_t>(T.n) >= not_exported)
     return failed(Code::no_plan, "2^32 rows and more");
-  /* the best first: tiles, planes over each other, parts of planes, runs */
+  /* in order of preference: tiles, planes with aliasing, parts of planes, runs */
   TileRule now = rule;
   now.threads = worthwhile_threads(T.nnz() + static_cast<std::int64_t>(T.n), rule.threads);
   const I longest = longest_of(T, now.threads);

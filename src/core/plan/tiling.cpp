@@ -1,4 +1,4 @@
-/// What tiling.hpp declares.
+/// Implements tiling.hpp.
 
 #include "tiling.hpp"
 
@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::int64_t longest_run = 512;       ///< rows
 
-/// Slots from line to line: rows of a level, `next` cells back on the next line, stand in different banks where the
+/// Slots from line to line: the rows of a level, `next` cells back on the next line, are in different banks if the
 /// difference is odd.
 std::int64_t slots_of_line(std::int64_t cells, std::int64_t next) { return cells + ((cells - next) % 2 == 0); }
 
-/// Slots between planes for which the next plane's rows of a level go on where those of this plane end; 32 banks.
+/// Padding between planes such that the next plane's rows of a level continue in the banks after this plane's; 32
+/// banks.
 std::int64_t gap_of_planes(std::int64_t lines, std::int64_t next_line, std::int64_t next_plane, bool lower)
 {
   const std::int64_t gap = lower ? next_plane - lines * next_line : lines * next_line - next_plane;
@@ -37,11 +38,11 @@ double step_time(std::int64_t rows)
   return rows <= 96 ? model.tiles_step_96 : model.tiles_step_128;
 }
 
-/// A solve by tiles of one shape.
+/// Model of a solve with tiles of one shape.
 struct TileTimes {
   std::int64_t parts, rows, planes;  ///< tiles along the axes
-  double step, length, busy;         ///< of one tile alone, and of what follows on its multiprocessor
-  double next[3];                    ///< after which the next tile along an axis can begin, or end
+  double step, length, busy;         ///< of one tile alone, and until its multiprocessor is free
+  double next[3];                    ///< time after which the next tile along an axis can start, or end
 
   template <class I> TileTimes(const Grid<I>& grid, const TileShape& shape)
       : parts(AxisParts(grid.line, shape.cells).count), rows(AxisParts(grid.lines, shape.lines).count),
@@ -64,7 +65,7 @@ struct TileTimes {
     return std::max(chain + length + busy, tiles() * (length + busy) / multiprocessors);
   }
 
-  /// Tiles in the order in which they can begin.
+  /// Tiles in the order in which they can start.
   std::vector<std::uint32_t> by_begin() const
   {
     constexpr double resolution = 0.1;
@@ -88,8 +89,8 @@ struct TileTimes {
     return order;
   }
 
-  /// Tiles are begun in that order, each when a multiprocessor is free. Ends early, with some time from `limit` on,
-  /// where it cannot be less than that.
+  /// Simulates a solve: tiles start in that order, each when a multiprocessor is free. Stops early, with a time of at
+  /// least `limit`, if the result cannot be smaller than that.
   double simulate(int multiprocessors, double limit) const
   {
     std::priority_queue<double, std::vector<double>, std::greater<double>> free(
@@ -124,7 +125,7 @@ struct TileTimes {
   }
 };
 
-/// Sizes of a tile along an axis that are tried.
+/// Candidate sizes of a tile along an axis.
 std::vector<std::int64_t> sizes_up_to(std::int64_t most)
 {
   std::vector<std::int64_t> size;
@@ -139,7 +140,7 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most)
 template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most_slots, int multiprocessors)
 {
   constexpr std::int64_t most_parts = 6;
-  constexpr double most_tiles = 4e4;  // that are simulated
+  constexpr double most_tiles = 4e4;  // most tiles that are simulated
   std::vector<std::pair<double, TileShape>> candidates;
   for (std::int64_t parts = 1; parts <= most_parts && parts <= grid.line; ++parts)
     for (const std::int64_t lines : sizes_up_to(grid.lines))

@@ -1,4 +1,4 @@
-/// What bandwidth.hpp declares.
+/// Implements bandwidth.hpp.
 
 #include "bandwidth.hpp"
 
@@ -12,8 +12,8 @@
 namespace syncfree {
 namespace {
 
-/// How far the far neighbours of the rows of a sample are: the mean of the entries in the outer half. Rows that read
-/// nobody are left out.
+/// Bandwidths of a sample of the rows: of each row the mean distance of its far entries, those at least half as far as
+/// the farthest. Rows that read nothing are left out.
 template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower, std::int64_t sample)
 {
   std::vector<double> row_bandwidth;
@@ -30,7 +30,7 @@ template <class I> std::vector<double> find_reaches(const PatternView<I>& A, boo
   return row_bandwidth;
 }
 
-/// The median, 0 of nothing.
+/// The median; 0 for an empty vector.
 double middle_of(std::vector<double> some)
 {
   if (some.empty()) return 0;
@@ -47,10 +47,10 @@ template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, b
 
 template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
 {
-  constexpr double most = 0.05;              // of the reach
-  constexpr double part = 0.7, fewer = 0.6;  // of the rows; fewer will do where nearly nobody reaches further
+  constexpr double most = 0.05;              // relative tolerance of the bandwidth
+  constexpr double part = 0.7, fewer = 0.6;  // of the rows; `fewer` suffices if nearly no row has a larger bandwidth
   constexpr double beyond = 0.02;
-  constexpr std::int64_t sample = 128;  // each row is a look at memory that is far away
+  constexpr std::int64_t sample = 128;  // each row is a random access to memory
   const std::vector<double> reaches = find_reaches(A, lower, sample);
   const double typical = middle_of(reaches), tolerance = std::max(1.0, most * typical);
   const auto part_of = [&](auto is_one) {

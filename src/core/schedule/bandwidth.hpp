@@ -1,6 +1,6 @@
 #pragma once
 
-/// How long rows are and how far they reach: rows of a pattern, or of one triangle of A, which may be all that A has.
+/// Row lengths and bandwidths of a pattern, or of one triangle of A; A may consist of that triangle only.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace syncfree {
 
-/// Entries of the longest row. Throws std::bad_alloc.
+/// Number of entries of the longest row. Throws std::bad_alloc.
 template <class I> I longest_of(const PatternView<I>& T, int threads)
 {
   std::vector<I> longest(parts_of(T.n) + 1, 0);
@@ -24,19 +24,20 @@ template <class I> I longest_of(const PatternView<I>& T, int threads)
   return *std::max_element(longest.begin(), longest.end());
 }
 
-/// look(row) for about `sample` of n rows, where a choice needs no more.
+/// Calls look(row) for about `sample` of the n rows.
 template <class I, class Look> void for_sample(I n, Look look, std::int64_t sample = 4096)
 {
-  const I stride = static_cast<I>(n / sample) | 1;  // odd, so as not to follow a side of a grid
+  const I stride = static_cast<I>(n / sample) | 1;  // odd, so that it does not follow a side of a grid
   for (I row = stride / 2; row < n; row += stride) look(row);
 }
 
-/// On a grid this is a plane or, of a plane, a line. 0 where rows read nobody. Throws std::bad_alloc.
+/// Median row bandwidth of a sample: on a grid this is a plane or, in a plane, a line. 0 if rows read nothing. Throws
+/// std::bad_alloc.
 template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, bool lower);
 
-/// Do most rows reach equally far, as on a grid, or less far, as on one that lacks neighbours? Then chains stay inside
-/// blocks, and blocks follow each other at equal distances in time; elsewhere the same chain may cross borders again
-/// and again.
+/// True if most rows have equal bandwidths, as on a grid, or smaller ones, as on a grid that lacks neighbours. Then
+/// dependence chains stay inside tiles, and tiles follow each other at equal intervals; otherwise a chain may cross
+/// tile borders again and again.
 template <class I> bool reaches_regularly(PatternView<I> A, bool lower);
 
 }  // namespace syncfree

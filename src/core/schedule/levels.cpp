@@ -23,7 +23,7 @@ template <class I> I depth_after(const PatternView<I>& T, I row, const I* depth)
   return d;
 }
 
-/// The depths of a part of the rows if they are those of a grid.
+/// Computes the depths of a part of the rows as they are on a grid in natural order.
 template <class I> void depths_of_grid(const Grid<I>& grid, I n, bool lower, std::size_t part, I* depth)
 {
   I step = first_of_part<I>(part), line = step / grid.line, cell = step % grid.line;
@@ -36,8 +36,9 @@ template <class I> void depths_of_grid(const Grid<I>& grid, I n, bool lower, std
   }
 }
 
-/// On a grid in natural order depths follow from where a row stands. That is a guess. It is right if each row's is one
-/// more than the deepest that the row reads. Returns the number of levels, 0 where the guess is wrong.
+/// Guesses the depths from the rows' positions on a grid in natural order, and verifies the guess: it is right if each
+/// row's depth is one more than that of the deepest row it reads. Returns the number of levels, 0 if the guess is
+/// wrong.
 template <class I> I guess_depths(const PatternView<I>& T, bool lower, int threads, I* depth)
 {
   constexpr I least_rows = 1 << 13;
@@ -71,7 +72,7 @@ template <class I> I find_levels(PatternView<I> T, bool lower, I* depth)
   return levels;
 }
 
-/// Each part of the rows counts its own, and puts them behind those of the parts before it.
+/// Counting sort: each part of the rows counts its own and places them after those of the parts before it.
 template <class I> void sort_by_depth(const I* depth, I n, int threads, LevelSets<I>* sets)
 {
   const std::size_t levels = static_cast<std::size_t>(sets->count);

@@ -9,30 +9,30 @@
 namespace syncfree {
 namespace {
 
-/// What the simulated run is made of, in nanoseconds. Only the ratios matter to the plan.
+/// Constants of the simulated run, in nanoseconds. Only their ratios matter for the plan.
 constexpr double row_cost = 1.5, entry_cost = 0.7;  ///< one core, matrix from memory
 constexpr double step_cost = 20;                    ///< loop over a step, publishing it
-constexpr double hand_over = 300;                   ///< from one core's store to another's load
-constexpr double line_cost = 2;                     ///< a cache line of x that a chunk reads of older ones
-constexpr double foreign_cost = 3;                  ///< more of it if another core has written it
+constexpr double hand_over = 300;                   ///< latency from one core's store to another's load
+constexpr double line_cost = 2;                     ///< per cache line of x that a chunk reads from earlier chunks
+constexpr double foreign_cost = 3;                  ///< in addition, if another core wrote the line
 constexpr int numbers_a_line = 8;
-constexpr int least_rows = 16;                      ///< of a piece that is cut for the sake of equal shares
+constexpr int least_rows = 16;                      ///< of a piece, if more pieces are cut for equal shares
 
-/// Chunk c has the places [begin[c], begin[c + 1]).
+/// Chunk c has the positions [begin[c], begin[c + 1]).
 template <class I> struct Chunks {
   std::vector<I> begin, of_place;
 
   I count() const { return static_cast<I>(begin.size()) - 1; }
 };
 
-/// A pattern whose rows and columns are counted in the order of substitution.
+/// A pattern whose rows and columns are numbered in the order of substitution.
 template <class I> struct Substitution {
   PatternView<I> T;
   bool lower;
 
   I turn(I i) const { return lower ? i : T.n - 1 - i; }
 
-  /// The place nearest before s that the row at s reads, or -1.
+  /// The last position before s that the row at s reads, or -1.
   I nearest(I s) const
   {
     const I i = turn(s), begin = T.row_begin[i], end = T.row_begin[i + 1];
@@ -41,7 +41,7 @@ template <class I> struct Substitution {
   }
 };
 
-/// Cuts [begin, end) into equal pieces of about `cap` places, if more than one then as many for each thread.
+/// Cuts [begin, end) into equal pieces of about `cap` positions; if more than one, a multiple of `threads` pieces.
 template <class I> void cut_evenly(I begin, I end, I cap, std::int32_t threads, std::vector<I>* cuts)
 {
   const std::int64_t length = end - begin;
@@ -51,10 +51,10 @@ template <class I> void cut_evenly(I begin, I end, I cap, std::int32_t threads, 
   for (std::int64_t p = 0; p < pieces; ++p) cuts->push_back(begin + static_cast<I>(length * p / pieces));
 }
 
-/// Cuts where a row reads nothing of the last up to `cap` rows, as the first row of a grid's line or plane does: what
-/// starts there need not wait for the end of what comes before. Rows that read nobody cut nothing. The stretches
-/// between are cut into chunks of about `cap` rows, equal ones, so that those of neighbouring lines match; a stretch
-/// shorter than an eighth of that joins the next.
+/// Cuts where a row reads none of the previous (up to `cap`) rows, as the first row of a grid's line or plane does:
+/// what starts there need not wait for the end of what comes before. Rows that read nothing cause no cut. The ranges
+/// between the cuts are divided into equal chunks of about `cap` rows, so that those of neighbouring lines match; a
+/// range shorter than cap / 8 is joined with the next.
 template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32_t threads)
 {
   Chunks<I> chunks;
@@ -76,14 +76,14 @@ template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32
   return chunks;
 }
 
-/// To whom the next chunk goes.
-///   first_to_finish  the thread that the simulated run sees finish it first
-///   beside_sources   the thread that has most of what it reads, the chunk before not counted: on a grid a thread keeps
-///                    its part of each line or plane, and only values at the borders go from core to core. The chunks
-///                    at the beginning that read nothing else are dealt out in equal shares.
+/// Rule by which the next chunk is assigned to a thread.
+///   first_to_finish  the thread that finishes it first in the simulated run
+///   beside_sources   the thread that has most of what it reads, not counting the chunk before: on a grid a thread
+///                    keeps its part of each line or plane, and only values at the borders move between cores. The
+///                    first chunks, which read nothing else, are divided into equal shares.
 enum class Placement { first_to_finish, beside_sources };
 
-/// Hands out chunks in order.
+/// Assigns chunks to threads, in order.
 template <class I> class Simulation {
 public:
   Simulation(const Substitution<I>& order, std::int32_t threads, I cap, Placement placement)
@@ -147,7 +147,7 @@ public:
   }
 
 private:
-  /// Of the chunk whose sources were found last, on a core that has them all.
+  /// Cost of the chunk of the last find_sources(), on a core that has all its sources.
   double cost(I c) const
   {
     const auto [first, last] = entries(c);
@@ -161,7 +161,7 @@ private:
     return {order_.T.row_begin[std::min(a, z)], order_.T.row_begin[std::max(a, z) + 1]};
   }
 
-  /// Chunks at the beginning that read at most themselves and the chunk before.
+  /// Number of first chunks that read only themselves and the chunk before.
   I count_fresh() const
   {
     for (I c = 0; c < chunks_.count(); ++c) {
@@ -172,8 +172,8 @@ private:
     return chunks_.count();
   }
 
-  /// latest_[t]: 1 + the last chunk of thread t that chunk c reads, 0 if none. The steps of a thread end in
-  /// order, so it stands for all. lines_[t]: how many cache lines of x it reads of thread t's.
+  /// Computes latest_[t] = 1 + the last chunk of thread t that chunk c reads, 0 if none (the steps of a thread finish
+  /// in order, so it stands for all), and lines_[t] = number of cache lines of x that c reads from thread t.
   void find_sources(I c)
   {
     std::fill(latest_.begin(), latest_.end(), 0);
@@ -195,7 +195,7 @@ private:
     }
   }
 
-  /// When thread t would finish the chunk whose sources were found last.
+  /// Time at which thread t would finish the chunk of the last find_sources().
   double finish_of(I c, std::int32_t t) const
   {
     double start = free_[t];
@@ -208,7 +208,7 @@ private:
     return start + step_cost + cost(c) + foreign_cost * static_cast<double>(foreign);
   }
 
-  /// Among equals the owner of the chunk before: its cache holds what this one reads.
+  /// Ties go to the owner of the chunk before, whose cache holds what this one reads.
   std::int32_t first_to_finish(I c) const
   {
     std::int32_t best = c > 0 ? owner_[c - 1] : 0;
@@ -233,7 +233,7 @@ private:
     return *most > 0 ? static_cast<std::int32_t>(most - lines_beside_.begin()) : owner_[c - 1];
   }
 
-  /// Waits that an earlier step of thread t did not do already.
+  /// Records the waits that no earlier step of thread t has done.
   void record_waits(std::int32_t t)
   {
     for (std::int32_t q = 0; q < threads_; ++q) {
@@ -252,15 +252,15 @@ private:
   Placement placement_;
   Chunks<I> chunks_;
   std::vector<std::int32_t> owner_;  ///< thread of each chunk
-  std::vector<I> step_;              ///< 1 + its place among the steps of that thread
-  std::vector<I> line_seen_;         ///< 1 + the last chunk that was seen to read it
+  std::vector<I> step_;              ///< 1 + its index among the steps of that thread
+  std::vector<I> line_seen_;         ///< 1 + the last chunk that reads the cache line
   std::vector<double> finish_, free_;
   std::vector<I> steps_, latest_, lines_, lines_beside_, waited_;
   std::vector<StepWait> own_wait_;  ///< by chunk
   std::vector<I> own_wait_begin_;
   double serial_time_ = 0;
   I lines_read_ = 0;
-  I fresh_ = 0;  ///< chunks at the beginning that beside_sources deals out
+  I fresh_ = 0;  ///< first chunks, which beside_sources divides into equal shares
 };
 
 }  // namespace
@@ -278,7 +278,7 @@ try {
     const double before = best.speedup;
     try_plan(cap, Placement::beside_sources);
     if (best.speedup < 0.5 * threads) try_plan(cap, Placement::first_to_finish);
-    if (best.speedup > 0.85 * threads) break;           // good enough to save the other trials
+    if (best.speedup > 0.85 * threads) break;           // good enough to skip the other trials
     if (best.speedup > 0.5 * threads && best.speedup <= before) break;  // smaller chunks only cost more
   }
   *out = std::move(best);

@@ -1,4 +1,4 @@
-/// What split_rows.hpp declares.
+/// Implements split_rows.hpp.
 
 #include "split_rows.hpp"
 
@@ -11,13 +11,13 @@
 namespace syncfree {
 namespace {
 
-/// Of a row or of all rows before one.
+/// Sizes of a row, or of all rows before a given one.
 struct Sizes {
   std::int64_t rows = 0, entries = 0;
 };
 
-/// The new rows of each row follow each other in the order of a serial solve, the row itself last. How many they are,
-/// and their entries, follows from its length, so each is made by itself.
+/// The new rows of each row are consecutive in the order of a serial solve, the row itself last. Their number and their
+/// entries follow from the row's length, so each row is split independently.
 template <class I> class Splitter {
 public:
   Splitter(PatternView<I> T, bool lower, I most, int threads)
@@ -67,7 +67,7 @@ private:
     return own;
   }
 
-  /// New row `place` in the order of a serial solve; ascending rows turn that round in an upper triangle.
+  /// Row number of new row `place` in the order of a serial solve; reversed for an upper triangle.
   I name_of(std::int64_t place) const
   {
     return static_cast<I>(lower_ ? place : before_[T_.n].rows - 1 - place);
@@ -86,7 +86,7 @@ private:
     put(i, entries->data(), entries->size(), &at);
   }
 
-  /// The entries become those of partial rows, as few and as equal as can be.
+  /// Moves the entries to as few partial rows as possible, of nearly equal length.
   void gather_in_partial_rows(std::vector<Entry>* entries, Sizes* at)
   {
     const std::size_t count = entries->size(), parts = parts_for(count);
@@ -117,7 +117,7 @@ private:
   bool lower_;
   I most_;
   int threads_;
-  std::vector<Sizes> before_;  ///< by step of a serial solve; all behind the last
+  std::vector<Sizes> before_;  ///< by step of a serial solve; the last element is the total
   SplitRows<I> made_;
 };
 

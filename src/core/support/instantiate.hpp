@@ -1,8 +1,8 @@
 #pragma once
 
-/// The scalars and indices for which templates are compiled, in one place: all, or SYNCFREE_SCALAR and SYNCFREE_INDEX
-/// where these are defined. With SYNCFREE_FEW_TYPES, for tests under the sanitizers, it is one real and one complex
-/// scalar, each with another index.
+/// The scalar and index types for which templates are compiled, in one place: all, or SYNCFREE_SCALAR and
+/// SYNCFREE_INDEX if these are defined. With SYNCFREE_FEW_TYPES, for tests under the sanitizers: one real and one
+/// complex scalar, each with a different index type.
 
 #include <complex>
 #include <cstdint>

@@ -1,6 +1,6 @@
-/// The threads behind for_parts. Whoever calls it posts a task with places for helpers, does parts itself and, when
-/// none is left, takes back the places that nobody has taken: it waits for helpers that have begun, never for one to
-/// come. What such a helper waits for is deeper in its own body, so nobody waits in a circle.
+/// The threads that serve for_parts. The caller posts a task with slots for helpers, works on parts itself and, when no
+/// part is left, withdraws the slots that are still free: it waits for helpers that have started, never for one to
+/// arrive. Such a helper can only wait for calls nested in its own body, so there is no circular wait.
 
 #include "parallel.hpp"
 
@@ -20,17 +20,17 @@
 namespace syncfree {
 namespace {
 
-/// One call of for_parts, as long as it lasts.
+/// One call of for_parts; lives as long as the call.
 struct Task {
   std::size_t count;
   const Parts& parts;
   std::atomic<std::size_t> next{0};
   std::atomic<bool> out_of_memory{false};
-  int places = 0;               ///< for helpers still to come
+  int places = 0;               ///< free slots for helpers
   std::atomic<int> helpers{0};  ///< at work
   Task* older = nullptr;
 
-  /// An exception that is not std::bad_alloc has nobody to go to.
+  /// Terminates if an exception other than std::bad_alloc is thrown: no caller could catch it.
   void work() noexcept
   try {
     for (std::size_t part = next++; part < count; part = next++) parts.run(parts.body, part);
@@ -39,7 +39,7 @@ struct Task {
   }
 };
 
-/// ready() or some 100 microseconds later: to fall asleep and to be woken takes as long.
+/// Spins until ready(), for at most some 100 microseconds, which is the time it takes to fall asleep and be woken.
 template <class Ready> bool spin_a_while(const Ready& ready)
 {
   constexpr int rounds = 16;
@@ -50,8 +50,9 @@ template <class Ready> bool spin_a_while(const Ready& ready)
   return false;
 }
 
-/// While it lives the calling thread blocks signals, and threads that it starts block them for ever: those of the
-/// application and its timers go to threads which expect them. A fault belongs to the thread that caused it.
+/// Blocks signals in the calling thread during its lifetime; threads started meanwhile block them forever. The signals
+/// of the application and its timers are delivered to threads that expect them. A fault is delivered to the thread that
+/// caused it.
 class SignalsBlocked {
 public:
   SignalsBlocked()
@@ -69,7 +70,7 @@ private:
   sigset_t before_;
 };
 
-/// Threads that sleep while there is no task. They are never told to end.
+/// Threads that sleep while there is no task. They never end.
 class Pool {
 public:
   void run(Task* task, int helpers)
@@ -85,7 +86,7 @@ public:
   }
 
 private:
-  /// Who holds the mutex does so for an instant, unless threads are started.
+  /// The mutex is held only for an instant, unless threads are started.
   std::unique_lock<std::mutex> lock()
   {
     wait_until([this] { return mutex_.try_lock(); });
@@ -111,8 +112,8 @@ private:
     places_ -= task->places;
   }
 
-  /// So that there are `wanted`, or as many as can be had. A thread is born with the processors of the caller, which
-  /// may be pinned to one.
+  /// Starts threads until there are `wanted`, or as many as the system allows. A new thread inherits the affinity of
+  /// the caller, which may be pinned to one processor.
   void start_threads(int wanted)
   {
     if (threads_ >= wanted) return;
@@ -135,7 +136,7 @@ private:
     Task* const task = join();
     task->work();
     if (--task->helpers > 0) return;
-    lock();  // *task may be gone; its caller has seen so, or sleeps
+    lock();  // *task may no longer exist: its caller saw helpers == 0, or sleeps
     left_.notify_all();
   }
 
@@ -156,17 +157,18 @@ private:
   std::mutex mutex_;
   std::condition_variable posted_, left_;
   Task* newest_ = nullptr;
-  std::atomic<int> places_{0};  ///< of all tasks
+  std::atomic<int> places_{0};  ///< free slots of all tasks
   int threads_ = 0;
 };
 
-/// Never destroyed, for its threads sleep in it until the process ends; nor may its library be unloaded.
+/// Never destroyed, because its threads sleep in it until the process ends; for the same reason its library must not be
+/// unloaded.
 union Kept {
   Pool pool;
   Kept() : pool() { pthread_atfork(nullptr, nullptr, start_anew); }
   ~Kept() {}
 
-  /// The child of a fork has none of the threads.
+  /// Replaces the pool in the child of a fork, which has none of the threads.
   static void start_anew();
 };
 Kept kept;

@@ -1,4 +1,4 @@
-/// What processors.hpp and syncfree/threads.hpp declare.
+/// Implements processors.hpp and syncfree/threads.hpp.
 
 #include "processors.hpp"
 
@@ -11,8 +11,8 @@
 
 #include "syncfree/threads.hpp"
 
-/// Of the OpenMP that the process has, if it has one. Only the runtime knows which processors the main thread had
-/// before it was pinned.
+/// Functions of the process's OpenMP runtime, if it has one. Only the runtime knows which processors the main thread
+/// could use before it was pinned.
 extern "C" {
 [[gnu::weak]] int omp_get_num_places();
 [[gnu::weak]] int omp_get_place_num_procs(int place);
@@ -22,7 +22,8 @@ extern "C" {
 namespace syncfree {
 namespace {
 
-/// "0,64" or "0-1" -> 0: the lists ascend, but may begin with a processor that the process has not.
+/// True if the processor is the first of its siblings that this process may use. Lists ("0,64" or "0-1") ascend, but
+/// may begin with a processor that the process may not use.
 bool is_first_of(const std::string& siblings, std::size_t processor, const ProcessorSet& processors)
 {
   std::istringstream list(siblings);
@@ -39,7 +40,7 @@ bool is_first_of(const std::string& siblings, std::size_t processor, const Proce
   return true;
 }
 
-/// Of the folder and those above it the least quota; `read` gives that of one, 0 if it has none.
+/// Smallest quota of the folder and its parents; `read` returns that of one folder, 0 if it has none.
 template <class Read> double least_quota(const std::string& mount, std::string path, const Read& read)
 {
   double least = 0;
@@ -52,7 +53,7 @@ template <class Read> double least_quota(const std::string& mount, std::string p
   }
 }
 
-/// cpu.max: "max 100000" or "150000 100000".
+/// Reads cpu.max: "max 100000" or "150000 100000".
 double quota_of_version_2(const std::string& folder)
 {
   std::ifstream file(folder + "cpu.max");
@@ -60,7 +61,7 @@ double quota_of_version_2(const std::string& folder)
   return file >> quota >> period && period > 0 ? quota / period : 0;
 }
 
-/// cpu.cfs_quota_us is -1 where there is none.
+/// Reads cpu.cfs_quota_us, which is -1 if there is no quota, and the period.
 double quota_of_version_1(const std::string& folder)
 {
   std::ifstream quota_file(folder + "cpu.cfs_quota_us"), period_file(folder + "cpu.cfs_period_us");
@@ -68,8 +69,8 @@ double quota_of_version_1(const std::string& folder)
   return quota_file >> quota && period_file >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/// "0::/path" of version 2 or "4:cpu,cpuacct:/path" of version 1. A container may see its own cgroup as the root of
-/// the mount, whatever the path says; the way up ends there.
+/// Quota of a line "0::/path" (version 2) or "4:cpu,cpuacct:/path" (version 1). A container may see its own cgroup as
+/// the root of the mount, whatever the path says; the walk through the parents ends there.
 double quota_of_line(const std::string& line, const std::string& cgroups)
 {
   const std::size_t first = line.find(':');
@@ -100,7 +101,7 @@ void ProcessorSet::add_those_of(int thread)
   CPU_OR_S(bytes(), words_.data(), words_.data(), set.words_.data());
 }
 
-/// A place of more processors than fit here is the whole machine, and then the main thread has them all.
+/// An OpenMP place with more processors than fit here is the whole machine; then the main thread may use all of them.
 void ProcessorSet::add_places_of_openmp()
 {
   if (!omp_get_num_places || !omp_get_place_num_procs || !omp_get_place_proc_ids) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which processors this process may use, and how much of them. What the system does not tell limits nothing.
+/// The processors that this process may use, and its CPU quota. What the system does not report limits nothing.
 
 #include <sched.h>
 
@@ -10,11 +10,12 @@
 
 namespace syncfree {
 
-/// Processor p is bit p. Those from 8192 on, the most that a kernel is configured for, are not seen.
+/// Set of processors; processor p is bit p. Processors from 8192 on, the most that a kernel is configured for, are
+/// ignored.
 class ProcessorSet {
 public:
-  /// Those of the main thread, of the calling thread and of OpenMP's places: with OMP_PROC_BIND the main thread is
-  /// pinned to one place, which is no wish of the user for other threads.
+  /// Processors of the main thread, of the calling thread and of OpenMP's places: with OMP_PROC_BIND the main thread is
+  /// pinned to one place, which is not meant to restrict other threads.
   static ProcessorSet of_process();
 
   bool has(std::size_t processor) const { return CPU_ISSET_S(processor, bytes(), words()); }
@@ -32,14 +33,13 @@ private:
   std::array<cpu_set_t, 8192 / CPU_SETSIZE> words_ = {};
 };
 
-/// The cores of some processors: hyperthreads of one core count once.
-///   root  before /sys
-/// Throws std::bad_alloc, as the next one does.
+/// Number of cores of a set of processors: hyperthreads of one core count once. Throws std::bad_alloc.
+///   root  prefix of /sys
 int count_cores(const ProcessorSet& processors, const std::string& root);
 
-/// Processors whose time the cgroup of this process and those above it grant, of versions 1 and 2; 0 where there is no
-/// limit.
-///   root  before /proc and /sys
+/// CPU quota, in processors, that the cgroup of this process and its parents grant (versions 1 and 2); 0 if there is no
+/// limit. Throws std::bad_alloc.
+///   root  prefix of /proc and /sys
 double processor_quota(const std::string& root);
 
 }  // namespace syncfree

@@ -1,4 +1,4 @@
-/// Failures in words. Every sentence names the place, the value and the way out.
+/// Error messages. Each names the location, the value and the remedy.
 
 #include "syncfree/status.hpp"
 

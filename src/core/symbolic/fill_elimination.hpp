@@ -1,9 +1,9 @@
 #pragma once
 
-/// Fill of bounded level by elimination, for levels at which searches for fill paths meet far more rows than a factor
-/// has entries. A row is a linked list of ascending columns, into which the rows of U that it is eliminated with are
-/// merged one after the other (Saad 2003, algorithm 10.6): entry (i, j) has the level
-/// lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1). Rows wait for each other, so one thread does all.
+/// Fill of bounded level by elimination, for levels at which searches for fill paths visit far more rows than a factor
+/// has entries. A row is a linked list of ascending columns; the rows of U that it is eliminated with are merged into
+/// it one after the other (Saad 2003, algorithm 10.6): entry (i, j) has the level
+/// lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1). Rows depend on each other, so one thread does all the work.
 
 #include <algorithm>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace syncfree {
 
-/// The row at hand: columns in ascending order with their levels.
+/// The current row: columns in ascending order with their levels.
 template <class I> class RowList {
 public:
   explicit RowList(I n)
@@ -27,7 +27,7 @@ public:
   I end() const { return n_; }
   int level(I column) const { return level_[column]; }
 
-  /// Inserts or lowers a level.
+  /// Inserts a column, or lowers its level.
   ///   from   a column of the list below `column`, or end()
   void add(I column, int level, I from)
   {
@@ -58,16 +58,16 @@ private:
   Array<int> level_;
 };
 
-/// Both triangles, row by row.
+/// Computes both triangles, row by row.
 template <class I> class RowMerging {
 public:
-  ///   needs_diagonal   is a row without (i, i), be it entry or fill, a failure?
+  ///   needs_diagonal   true if a row without (i, i), as an entry or as fill, is a failure
   RowMerging(const PatternView<I>& G, int levels, bool needs_diagonal)
       : G_(G), levels_(levels), needs_diagonal_(needs_diagonal), list_(G.n)
   {
   }
 
-  /// Both triangles of *made. Until it fails, *made holds rows that are done.
+  /// Makes both triangles of *made. After a failure *made holds the rows finished so far.
   ///   errors  missing_diagonal(row of G), invalid_argument if I cannot count the entries; throws std::bad_alloc
   Status run(FactorPattern<I>* made)
   {
@@ -86,7 +86,7 @@ public:
   }
 
 private:
-  /// Row i of G at level 0.
+  /// Loads row i of G with level 0.
   void load(I i)
   {
     I from = list_.end();
@@ -96,7 +96,7 @@ private:
     }
   }
 
-  /// Row p of U into the list, of which p is a column.
+  /// Merges row p of U into the list; p is one of its columns.
   void merge(I p, const FactorPattern<I>& made)
   {
     const int left = levels_ - list_.level(p);
@@ -108,7 +108,7 @@ private:
     }
   }
 
-  /// The list becomes row i. False if it has no (i, i).
+  /// Appends the list to *made as row i and clears it. Returns false if it has no (i, i).
   bool emit(I i, FactorPattern<I>* made)
   {
     I j = list_.first();

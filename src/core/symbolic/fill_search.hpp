@@ -1,9 +1,9 @@
 #pragma once
 
 /// Fill of bounded level, row by row. Entry (i, j) has level l where l + 1 is the length of the shortest path
-/// i -> ... -> j in the graph of the matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). So
-/// row i of U is what a breadth-first search from i reaches above i when it goes on from vertices below i only, and
-/// needs no other row of U.
+/// i -> ... -> j in the graph of the matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). So row
+/// i of U consists of the vertices above i that a breadth-first search from i reaches if it continues only from
+/// vertices below i. It needs no other row of U.
 
 #include <atomic>
 #include <cstdint>
@@ -24,8 +24,8 @@ template <class I> Status too_many_entries()
                     "-bit indices can count; lower the levels of fill or use wider indices");
 }
 
-/// A set of numbers below n that gives them back in ascending order, each once: a bit for each number, and two floors
-/// whose bits say which words of the floor below are not 0.
+/// Set of integers in [0, n), enumerated in ascending order. A bitset with two summary levels, whose bits mark the
+/// non-zero words of the level below.
 template <class I> class AscendingSet {
 public:
   explicit AscendingSet(I n)
@@ -46,8 +46,8 @@ public:
     }
   }
 
-  /// use(number) for all, and then none is left.
-  ///   least   no number is below it
+  /// Calls use(number) for all elements in ascending order and empties the set.
+  ///   least   lower bound of the elements
   template <class Use> void take(I least, const Use& use)
   {
     for (std::size_t top = static_cast<std::size_t>(least) >> 18; top < floor_[2].size(); ++top)
@@ -69,10 +69,11 @@ private:
   std::vector<std::uint64_t> floor_[3];
 };
 
-/// How far walks lead, whatever they pass through: a bound for paths that depends on no source.
+/// Bounds on the highest vertex that walks of a given length reach from each vertex. They do not depend on a path's
+/// source.
 template <class I> class Reach {
 public:
-  ///   edges   of the longest walk asked for
+  ///   edges   length of the longest walk that is queried
   Reach(const PatternView<I>& G, int edges, int threads)
   {
     const auto last_neighbour = [G](I v) {
@@ -86,17 +87,17 @@ public:
     if (further && edges > known) highest_.emplace_back(static_cast<std::size_t>(G.n), G.n);
   }
 
-  /// By vertex v: no walk from v of at most `edges` edges, at least 2, ends at a higher vertex.
+  /// For each vertex v: no walk of at most `edges` edges (at least 2) from v ends at a vertex above the result.
   const I* after(int edges) const
   {
     return highest_[std::min(static_cast<std::size_t>(edges) - 1, highest_.size()) - 1].data();
   }
 
 private:
-  static constexpr int known = 16;  ///< edges; behind more every vertex may be
+  static constexpr int known = 16;  ///< edges; for longer walks the bound is n
 
-  /// One edge in front of walks that lead from v to shorter(v). False if no vertex comes further so: then longer walks
-  /// have the same bound.
+  /// Prepends one edge to the walks that lead from v to shorter(v). Returns false if no bound increases; then longer
+  /// walks have the same bounds.
   template <class Shorter> bool extend(const PatternView<I>& G, int threads, const Shorter& shorter)
   {
     Array<I> now(static_cast<std::size_t>(G.n));
@@ -119,10 +120,10 @@ private:
   std::vector<Array<I>> highest_;  ///< [m - 2]: after m edges
 };
 
-/// The searches of one thread.
+/// The searches of one thread, and their work arrays.
 template <class I> class RowSearch {
 public:
-  ///   returning   are paths back to the source of interest?
+  ///   returning   true if paths back to the source matter
   RowSearch(const PatternView<I>& G, const Reach<I>& reach, int levels, bool returning)
       : G_(G), reach_(reach), levels_(levels), returning_(returning), mark_(G.n, I(-1)), inner_(G.n), reached_(G.n)
   {
@@ -144,7 +145,7 @@ public:
     reached_.take(i, [&](I j) { columns->push_back(j); });
   }
 
-  /// After run(i): is (i, i) an entry, or filled by a path that returns to i?
+  /// After run(i): true if (i, i) is an entry or is filled by a path that returns to i.
   bool closes() const
   {
     const auto leads_back = [&](I v) { return has_entry(G_, v, source_); };
@@ -152,7 +153,7 @@ public:
   }
 
 private:
-  ///   left   edges of a path behind the neighbours of v, at least 1
+  ///   left   edges that a path may have after v, at least 1
   void expand(I v, int left)
   {
     if (left == 1) return meet(v, [](I) { return true; });
@@ -160,8 +161,8 @@ private:
     meet(v, [=, least = returning_ ? source_ : source_ + 1](I w) { return highest[w] >= least; });
   }
 
-  /// Takes note of v's neighbours, below the source of those that are `promising`. Without a branch for each, for it
-  /// would be taken as often as not.
+  /// Records v's neighbours; of those below the source, only the `promising` ones. Has no branch for each of them,
+  /// because it would be unpredictable.
   template <class Promising> void meet(I v, const Promising& promising)
   {
     const I* k = G_.column + G_.row_begin[v];
@@ -179,7 +180,7 @@ private:
     for (; k < end; ++k) reached_.insert(*k);
   }
 
-  /// The last step: what is not above the source leads nowhere.
+  /// Last step of a path: only neighbours above the source matter.
   void collect(I v)
   {
     const I begin = G_.row_begin[v];
@@ -191,17 +192,17 @@ private:
   int levels_;
   bool returning_;
   I source_ = -1;
-  Array<I> mark_;   ///< the row in whose search a vertex was last met
-  Array<I> inner_;  ///< count_ vertices below the source to go on from, in the order in which they were met; room for n
+  Array<I> mark_;   ///< row in whose search the vertex was last visited
+  Array<I> inner_;  ///< count_ vertices below the source to continue from, in the order of visits; room for n
   std::size_t count_ = 0;
   AscendingSet<I> reached_;
 };
 
-/// The rows of U, found in parts that threads take in turn.
+/// Computes the rows of U, in parts that threads take dynamically.
 template <class I> class FillSearch {
 public:
   ///   levels           at least 1
-  ///   needs_diagonal   is a row without (i, i), be it entry or fill, a failure?
+  ///   needs_diagonal   true if a row without (i, i), as an entry or as fill, is a failure
   FillSearch(const PatternView<I>& G, int levels, bool needs_diagonal, int threads)
       : G_(G), reach_(G, levels, threads), levels_(levels), needs_diagonal_(needs_diagonal), threads_(threads),
         found_((static_cast<std::size_t>(G.n) + rows - 1) / rows), missing_(found_.size(), I(-1))
@@ -231,7 +232,7 @@ private:
 
   static I first(std::size_t part) { return static_cast<I>(part * rows); }
 
-  /// One thread's share. Who comes too late for a part needs no arrays.
+  /// Work of one thread. A thread that gets no part allocates no arrays.
   void work(I* row_begin)
   {
     std::unique_ptr<RowSearch<I>> search;
@@ -261,7 +262,7 @@ private:
   int levels_;
   bool needs_diagonal_;
   int threads_;
-  std::vector<Array<I>> found_;          ///< by part: its rows, one behind the other
+  std::vector<Array<I>> found_;          ///< by part: its rows, concatenated
   std::vector<I> missing_;               ///< by part: the first row without a diagonal entry, or -1
   std::atomic<std::size_t> next_{0};     ///< part
   std::atomic<std::size_t> entries_{0};  ///< found so far

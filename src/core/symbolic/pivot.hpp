@@ -1,18 +1,18 @@
 #pragma once
 
-/// The pivot rule: when is a pivot too small, and what is done about it.
+/// The pivot rule: when a pivot is too small, and what is done then.
 ///
 /// With row sum s = sum of |entries of the factored row off the diagonal| (ILU: L and U; IC: U
 /// only, before it is divided by the pivot) and tolerance t
 ///   none               |p| <= t is a failure
-///   inblocks           |p| <= t: the amount is added to that pivot, the attempt goes on
+///   inblocks           |p| <= t: the amount is added to that pivot, and the attempt continues
 ///   nonzero            |p| <= t s: start again with the diagonal shifted by the amount, doubled each time
 ///   positive_definite  Re p <= t s: start again with a shift found by bisection in (0, top], where top
 ///                      makes the matrix diagonally dominant; after five tries, the smallest shift that
 ///                      is known to be enough
-/// These are PETSc's rules, so that factors agree with PETSc's. In two things they differ: a row
-/// with a NaN or an infinity never comes here, and a rule that has run out of remedies fails,
-/// where PETSc would repeat the same attempt for ever.
+/// These are PETSc's rules, so that factors agree with PETSc's. There are two differences: a row with a NaN or an
+/// infinity is never tested here, and a rule without a remedy left fails, where PETSc would repeat the same attempt
+/// forever.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 
 namespace syncfree {
 
-/// The test of one pivot; the same for all rows of an attempt.
+/// Tests one pivot; the same test for all rows of an attempt.
 template <class T> class PivotTest {
 public:
   explicit PivotTest(const PivotRule& rule) : rule_(rule) {}
@@ -30,7 +30,7 @@ public:
 
   double tolerance(double row_sum) const { return needs_row_sum() ? rule_.zero_pivot * row_sum : rule_.zero_pivot; }
 
-  /// False if the pivot is too small; inblocks repairs it instead and counts that.
+  /// Returns false if the pivot is too small; `inblocks` repairs it instead and increments *repaired.
   ///   pivot  finite
   bool accept(T* pivot, double row_sum, int* repaired) const
   {
@@ -46,7 +46,7 @@ private:
   PivotRule rule_;
 };
 
-/// What is added to the diagonal, from attempt to attempt.
+/// The shift of the diagonal, from attempt to attempt.
 class ShiftLoop {
 public:
   /// kind  after a success PETSc tries a smaller shift for ILU, but not for IC
@@ -55,8 +55,9 @@ public:
 
   double amount() const { return amount_; }
 
-  /// After an attempt that met a pivot too small: another one? False where the rule has no remedy left.
-  ///   tolerance  that the pivot was compared with
+  /// Chooses the next shift after an attempt with a pivot that was too small. Returns false if the rule has no remedy
+  /// left.
+  ///   tolerance  the pivot was compared with it
   bool retry_after_failure(double tolerance)
   {
     const double before = amount_;
@@ -67,7 +68,7 @@ public:
     return std::isfinite(tolerance) && std::isfinite(amount_) && amount_ != before;
   }
 
-  /// After an attempt that went through: another one with a smaller shift?
+  /// Returns true if a successful attempt is to be repeated with a smaller shift.
   bool retry_to_refine()
   {
     if (rule_.shift != Shift::positive_definite || !refines_) return false;
@@ -107,8 +108,8 @@ private:
 };
 
 /// 1.1 times the largest shift that any row of A needs to be diagonally dominant, at least 1.1 zero_pivot.
-/// Row i needs sum_j |a_ij| - |a_ii| - Re a_ii. In T's own precision, as in PETSc: the shift may be larger than what
-/// remains of a pivot, and so its rounding error than the pivot's.
+/// Row i needs sum_j |a_ij| - |a_ii| - Re a_ii. Computed in T's precision, as in PETSc: the shift may be larger than
+/// what remains of a pivot, and its rounding error larger than the pivot's.
 ///   cost  O(nnz)
 template <class T, class I> double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule)
 {

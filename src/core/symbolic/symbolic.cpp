@@ -1,10 +1,11 @@
-/// Which entries an incomplete factor has.
+/// Pattern of an incomplete factor.
 ///
 /// Entry (i, j) of the permuted matrix has level 0. Eliminating with row p gives (i, j) the
 /// level lev(i,p) + lev(p,j) + 1 if that is lower than what it has, and entries of a level
-/// above k are dropped. Eliminated like that, rows wait for each other. Searches for fill paths do not: row i of U is
-/// what one in the graph of the matrix finds from i, column j of L what one in the transposed graph finds from j. But
-/// a search costs more with every level, even where nothing is left to fill, and then rows are merged.
+/// above k are dropped. In such an elimination rows depend on each other. Searches for fill paths do not: row i of U is
+/// found by a search from i in the graph of the matrix, column j of L by a search from j in the transposed graph. But
+/// the cost of a search grows with every level, even if nothing is left to fill; for high levels rows are merged
+/// instead.
 
 #include <algorithm>
 #include <atomic>
@@ -24,14 +25,14 @@ namespace {
 /// Level 0: the matrix's rows, split at the diagonal.
 template <class I> class Split {
 public:
-  ///   diagonal_fill   may rows lack their diagonal?
+  ///   diagonal_fill   true if rows may lack their diagonal
   Split(const PatternView<I>& A, Kind kind, bool diagonal_fill, int threads)
       : A_(A), kind_(kind), diagonal_fill_(diagonal_fill), threads_(threads), lower_(parts_of(A.n) + 1, 0),
         upper_(parts_of(A.n) + 1, 0), missing_(parts_of(A.n), I(-1))
   {
   }
 
-  /// Both triangles of *made.
+  /// Makes both triangles of *made.
   ///   errors  missing_diagonal(row of A)
   Status run(FactorPattern<I>* made)
   {
@@ -52,7 +53,7 @@ public:
   }
 
 private:
-  /// Offsets as if the part were the first, and what it adds.
+  /// Computes the offsets as if the part were the first, and the part's numbers of entries.
   void count(std::size_t part, FactorPattern<I>* made)
   {
     I lower = 0, upper = 0;
@@ -90,11 +91,12 @@ private:
   Kind kind_;
   bool diagonal_fill_;
   int threads_;
-  std::vector<I> lower_, upper_;  ///< by part, one behind: entries; then where the part begins
+  std::vector<I> lower_, upper_;  ///< by part, shifted by one: entries; then the part's first position
   std::vector<I> missing_;        ///< by part: the first row without a diagonal entry, or -1
 };
 
-/// The inverse of an order; false if it is no permutation. Who fills a range of it reads the whole order.
+/// Inverts an order; returns false if it is no permutation. The thread that fills a range of the inverse reads the
+/// whole order.
 template <class I> bool invert(const std::vector<I>& order, int threads, std::vector<I>* place)
 {
   const I n = static_cast<I>(order.size());
@@ -115,8 +117,9 @@ template <class I> bool invert(const std::vector<I>& order, int threads, std::ve
   return placed == order.size();
 }
 
-/// The highest level found by searches. On a chain, where they are worst, they then take 0.15 s for 10^6 rows and
-/// merging 0.03 s; at 5 points in a plane both take the same, at 7 in space merging takes six times as long.
+/// Highest level of fill that is computed by searches. On a chain (tridiagonal matrix), their worst case, they take
+/// 0.15 s for 10^6 rows and merging takes 0.03 s; for 5 points in a plane both take the same time, for 7 points in
+/// space merging takes six times as long.
 constexpr int most_levels_searched = 12;
 
 /// Makes the pattern from the graph of the permuted matrix.
@@ -178,7 +181,7 @@ private:
     return status;
   }
 
-  /// permuted_(i, column_place(j)) where A(row_order(i), j) is an entry.
+  /// Sets permuted_(i, column_place(j)) where A(row_order(i), j) is an entry.
   void permute()
   {
     Array<I>& begin = permuted_.row_begin;
@@ -212,7 +215,7 @@ private:
     return FillSearch<I>(G, options_.levels, needs_diagonal(), threads_).run(&out_.upper_begin, &out_.upper_column);
   }
 
-  /// L = U^T.
+  /// Makes both triangles of a symmetric pattern: L = U^T.
   Status fill_symmetric(const PatternView<I>& G)
   {
     if (!searched()) return merge_rows(G);
@@ -239,7 +242,7 @@ private:
     return RowMerging<I>(G, options_.levels, needs_diagonal()).run(&out_);
   }
 
-  /// Of G's upper triangle and its mirror image.
+  /// Makes both triangles for the symmetric pattern of G's upper triangle and its mirror image.
   Status fill_mirrored(const PatternView<I>& G)
   {
     FactorPattern<I> triangles;
@@ -263,7 +266,7 @@ private:
     return fill_symmetric(both.view());
   }
 
-  /// use(i) for all rows.
+  /// Calls use(i) for all rows.
   template <class Use> void for_rows(const Use& use) const
   {
     for_parts(threads_, parts_of(A_.n), [&](std::size_t part) {
@@ -274,9 +277,9 @@ private:
   const PatternView<I>& A_;
   const SymbolicOptions<I>& options_;
   int threads_;
-  bool symmetric_ = false;  ///< is A, if its diagonal was checked?
-  bool one_order_ = true;   ///< for rows and columns
-  Graph<I> permuted_;       ///< unless the order is natural
+  bool symmetric_ = false;  ///< A is symmetric; set if its diagonal was checked
+  bool one_order_ = true;   ///< rows and columns have the same order
+  Graph<I> permuted_;       ///< empty if the order is natural
   FactorPattern<I> out_;
 };
 

@@ -1,4 +1,4 @@
-/// What cuda/analysis/factor_pattern.hpp declares: a few lanes a row.
+/// Implementation of cuda/analysis/factor_pattern.hpp, with a few lanes per row.
 
 #include "cuda/analysis/factor_pattern.hpp"
 
@@ -18,9 +18,9 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 256;
-constexpr int lanes = 8;  ///< that share a row
+constexpr int lanes = 8;  ///< per row
 
-/// The row and the lane of this thread.
+/// Row and lane of this thread.
 template <class I> struct RowLane {
   std::size_t row = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / lanes;
   I lane = static_cast<I>(threadIdx.x % lanes);
@@ -31,8 +31,8 @@ template <class I> unsigned blocks_of_rows(I rows)
   return blocks_for(static_cast<std::size_t>(rows) * lanes, threads_a_block);
 }
 
-/// Entries below and above the diagonal by row, and whether some row has a flaw: columns that do not ascend or are not
-/// below n, or no diagonal.
+/// Counts the entries below and above the diagonal of each row, and sets `flawed` if a row has columns that do not
+/// ascend or are not below n, or no diagonal.
 template <class I>
 __global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned* flawed)
 {
@@ -56,7 +56,7 @@ __global__ void inspect_rows(DevicePattern<I> A, I* below, I* above, unsigned* f
   if (own.lane == 0) below[i] = lower, above[i] = upper;
 }
 
-/// lower, upper: columns and sources; lower_source nullptr for IC
+/// Splits rows. lower, upper: columns; lower_source is nullptr for IC.
 template <class I>
 __global__ void cut_rows(DevicePattern<I> A, const I* lower_begin, const I* upper_begin, I* lower, I* upper,
                          I* lower_source, I* upper_source, I* diagonal_source)
@@ -75,7 +75,7 @@ __global__ void cut_rows(DevicePattern<I> A, const I* lower_begin, const I* uppe
   }
 }
 
-/// Is each entry of L one of U turned round?
+/// Checks that each entry of L is the transpose of one of U.
 template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePattern<I> U, unsigned* flawed)
 {
   const RowLane<I> own;
@@ -87,7 +87,7 @@ template <class I> __global__ void find_partners(DevicePattern<I> L, DevicePatte
   }
 }
 
-/// What is found of all rows: RowCounts, entries of L and of U, and whether there is a flaw.
+/// Result over all rows: RowCounts, entries of L and of U, and whether there is a fault.
 struct PatternReport {
   unsigned long long most_lower, most_upper, most, operations, lower, upper;
   unsigned flawed;
@@ -124,7 +124,7 @@ __global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, Patt
   red_add_relaxed(&report->operations, operations);
 }
 
-/// Behind what tells of flaws; waits.
+/// Reads the report, including faults set by earlier launches; waits.
 template <class I>
 PatternReport count(DeviceFactorPattern<I>* p, const DeviceArray<PatternReport>& report,
                     const std::function<void()>& meanwhile = {})
@@ -147,7 +147,7 @@ DeviceArray<PatternReport> empty_report()
   return report;
 }
 
-/// Is each row of A that of L, the diagonal and that of U, one after the other? Of IC: does it end in them?
+/// True if each row of A is that of L, the diagonal and that of U, in sequence. For IC: if it ends with the last two.
 template <class I> bool in_order(const FactorPattern<I>& p, const PatternView<I>& A)
 {
   if (!p.natural()) return false;
@@ -160,7 +160,7 @@ template <class I> bool in_order(const FactorPattern<I>& p, const PatternView<I>
   return true;
 }
 
-/// Where A has rows in another order, or fewer entries.
+/// Finds the sources if A has its rows in another order, or fewer entries.
 template <class I>
 void look_up_sources(const FactorPattern<I>& p, const PatternView<I>& A, DeviceFactorPattern<I>* out)
 {
@@ -181,7 +181,7 @@ void look_up_sources(const FactorPattern<I>& p, const PatternView<I>& A, DeviceF
   out->diagonal_source = DeviceArray<I>(diagonal);
 }
 
-/// Room for the sources of a pattern whose columns have theirs.
+/// Allocates the sources of a pattern whose columns are allocated.
 template <class I> void make_sources(DeviceFactorPattern<I>* p)
 {
   p->lower_source = DeviceArray<I>(p->kind == Kind::ilu ? p->lower_column.size() : 0);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The pattern of a factor in device memory, and where its numbers come from. On the null stream; has happened on
-/// return. Throws Failure and std::bad_alloc.
+/// The pattern of a factor in device memory, and the sources of its values. On the null stream; complete on return.
+/// Throws Failure and std::bad_alloc.
 
 #include <functional>
 
@@ -10,8 +10,8 @@
 
 namespace syncfree::cuda {
 
-/// Of the rows of a factor.
-///   most_lower, most_upper, most  entries of L, of U, and of both with the diagonal in a row, at most
+/// Maxima over the rows of a factor, and operations.
+///   most_lower, most_upper, most  most entries of a row of L, of U, and of both with the diagonal
 ///   operations                    of a factorization, as count_operations()
 struct RowCounts {
   std::int64_t most_lower = 0, most_upper = 0, most = 0;
@@ -19,7 +19,7 @@ struct RowCounts {
 };
 
 /// Arrays as in FactorPattern.
-///   *_source  the number of the entry of A, or -1; IC has no lower_source
+///   *_source  index of the entry of A, or -1; IC has no lower_source
 template <class I> struct DeviceFactorPattern {
   Kind kind = Kind::ilu;
   I n = 0;
@@ -42,13 +42,13 @@ private:
   }
 };
 
-/// A pattern that was made on the host of A, which is host memory, too.
+/// Copies a pattern that was made on the host from A, which also is in host memory.
 template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, const PatternView<I>& A);
 
-/// ILU(0) or IC(0) in natural order: rows of A cut in two. Returns false where A's pattern has a flaw, of which
-/// check_pattern() and make_factor_pattern() will tell, or, for IC, is not symmetric.
-///   A  row offsets ascend from 0 to nnz; nothing is known of the columns
-///   meanwhile  work for the host while the device looks at A
+/// ILU(0) or IC(0) in natural order: splits the rows of A in two. Returns false if A's pattern has a fault, which
+/// check_pattern() and make_factor_pattern() report, or, for IC, is not symmetric.
+///   A  row offsets ascend from 0 to nnz; the columns are unchecked
+///   meanwhile  host work to do while the device examines A
 template <class I>
 bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out,
            const std::function<void()>& meanwhile = {});

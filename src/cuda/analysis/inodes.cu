@@ -1,5 +1,5 @@
-/// What cuda/analysis/inodes.hpp declares. Runs of rows are found by comparing neighbours, then cut into nodes of one
-/// size.
+/// Implementation of cuda/analysis/inodes.hpp. Comparing neighbouring rows finds runs, which are then cut into inodes
+/// of one size.
 
 #include "cuda/analysis/inodes.hpp"
 
@@ -17,14 +17,14 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 256;
-constexpr double most_padding = 1.25;  ///< rows of full nodes over rows
+constexpr double most_padding = 1.25;  ///< rows of padded inodes over rows
 
 template <class I> __device__ std::size_t this_step()
 {
   return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
 }
 
-/// A triangle's rows as a serial solve takes them.
+/// A triangle's rows in the order of a serial solve.
 template <class I> struct Steps {
   DevicePattern<I> T;
   bool lower;
@@ -33,14 +33,14 @@ template <class I> struct Steps {
   __device__ I step(I row) const { return lower ? row : T.n - 1 - row; }
   __device__ I begin(I step) const { return T.row_begin[row(step)]; }
   __device__ I entries(I step) const { return T.row_begin[row(step) + 1] - begin(step); }
-  /// Entry e of the row at that step, from the farthest on.
+  /// Returns entry e of the row at that step, the farthest first.
   __device__ I entry(I step, I e) const { return begin(step) + (lower ? e : entries(step) - 1 - e); }
-  /// The step that it reads.
+  /// Returns the step that entry e reads.
   __device__ I reads(I step, I e) const { return this->step(T.column[entry(step, e)]); }
 };
 
-/// begins[s] = 0 where step s reads what step s - 1 reads and that step, else 1; begins[n] = 0. A lane looks at the
-/// length of its row and at its last entry, and only where these say so a warp at all entries.
+/// begins[s] = 0 if step s reads step s - 1 and all that it reads, else 1; begins[n] = 0. A lane compares the length
+/// of its row and its last entry; only if these match, a warp compares all entries.
 template <class I> __global__ void find_runs(Steps<I> steps, I* begins)
 {
   const std::size_t n = steps.T.n, s = this_step<I>();
@@ -62,10 +62,10 @@ template <class I> __global__ void find_runs(Steps<I> steps, I* begins)
   if (s <= n) begins[s] = s < n && !follows ? 1 : 0;
 }
 
-/// Is there a begin at step s, where before[s] are those before it?
+/// True if a run or inode begins at step s; before[s] counts the begins before s.
 template <class I> __device__ bool begins_at(const I* before, std::size_t s) { return before[s + 1] > before[s]; }
 
-/// first[r] = the step where run or node r begins; the last one's end.
+/// first[r] = the step where run or inode r begins; then the end of the last.
 template <class I> __global__ void list_begins(std::size_t n, const I* before, I* first)
 {
   const std::size_t s = this_step<I>();
@@ -73,13 +73,13 @@ template <class I> __global__ void list_begins(std::size_t n, const I* before, I
   if (s == n) first[before[n]] = static_cast<I>(n);
 }
 
-/// A step's place in its run.
+/// Returns a step's position in its run.
 template <class I> __device__ I place_in_run(const I* runs_before, const I* run, std::size_t s)
 {
   return static_cast<I>(s) - run[runs_before[s + 1] - 1];
 }
 
-/// nodes[size - 2] = nodes that runs are cut into, each of `size` rows at most
+/// nodes[size - 2] = number of inodes of at most `size` rows into which the runs are cut
 template <class I>
 __global__ void count_nodes(std::size_t n, const I* runs_before, const I* run, unsigned* nodes)
 {
@@ -91,7 +91,7 @@ __global__ void count_nodes(std::size_t n, const I* runs_before, const I* run, u
   }
 }
 
-/// begins[s] = 1 where a node begins
+/// begins[s] = 1 if an inode begins at step s, else 0
 template <class I>
 __global__ void cut_runs(std::size_t n, const I* runs_before, const I* run, int size, I* begins)
 {
@@ -99,7 +99,7 @@ __global__ void cut_runs(std::size_t n, const I* runs_before, const I* run, int 
   if (s <= n) begins[s] = s < n && place_in_run(runs_before, run, s) % size == 0 ? 1 : 0;
 }
 
-/// Nodes as kernels see them.
+/// Inodes in device memory.
 template <class I> struct NodesOf {
   int size;
   I count;
@@ -109,7 +109,7 @@ template <class I> struct NodesOf {
   __device__ I rows(I node) const { return first[node + 1] - first[node]; }
 };
 
-/// lengths[r] = entries of the node at place r; lengths[count] = 0
+/// lengths[r] = entries of the inode at position r; lengths[count] = 0
 template <class I> __global__ void measure_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, I* lengths)
 {
   const std::size_t r = this_step<I>();
@@ -117,8 +117,8 @@ template <class I> __global__ void measure_nodes(Steps<I> steps, NodesOf<I> node
   lengths[r] = r < static_cast<std::size_t>(nodes.count) ? steps.entries(nodes.first[order[r]]) : 0;
 }
 
-/// The nodes that each node reads, the nearest last; a warp a node. Without `column` begin[v] becomes their number, and
-/// begin[count] 0.
+/// Lists the inodes that each inode reads, the nearest last; one warp per inode. Without `column` only counts them:
+/// begin[v] becomes their number, and begin[count] 0.
 template <class I> __global__ void read_nodes(Steps<I> steps, NodesOf<I> nodes, I* begin, I* column)
 {
   const std::size_t v = this_step<I>() / 32;
@@ -137,14 +137,14 @@ template <class I> __global__ void read_nodes(Steps<I> steps, NodesOf<I> nodes, 
   if (!column && lane == 0) begin[v] = found;
 }
 
-/// Where NodeRows go.
+/// Device pointers of a NodeRows.
 template <class I> struct NodeRowsView {
   const I* begin;
   I *row, *column, *source, *inner;
 };
 
-/// A warp a node.
-///   order, place  of nodes by level, and where each stands there
+/// Fills NodeRows, one warp per inode.
+///   order, place  inodes in level order, and the position of each in it
 template <class I>
 __global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, const I* place, NodeRowsView<I> to)
 {
@@ -168,7 +168,7 @@ __global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, con
 
 unsigned blocks_of(std::size_t threads) { return blocks_for(threads, threads_a_block); }
 
-/// The largest of those that are few enough, or 0.
+/// Returns the largest size with few enough padded rows, or 0.
 template <class I>
 int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceArray<I>& run, cudaStream_t stream)
 {
@@ -187,7 +187,7 @@ template <class I> NodesOf<I> view(const DeviceInodes<I>& nodes)
   return {nodes.size, nodes.count, nodes.first.data(), nodes.before.data()};
 }
 
-/// Where the device would take long the host finds them.
+/// Computes the levels of the inodes; on the host if the device would take too long.
 template <class I>
 void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint64_t patience, DeviceInodes<I>* nodes)
 {
@@ -211,7 +211,7 @@ InodeSearch<I>::InodeSearch(const DevicePattern<I>& T, bool lower, cudaStream_t 
     : T_(T), lower_(lower), stream_(stream)
 {
   const std::size_t n = T.n;
-  constexpr std::uint64_t most = std::numeric_limits<I>::max();  // places are more than rows
+  constexpr std::uint64_t most = std::numeric_limits<I>::max();  // slots outnumber rows
   if (n == 0 || n > std::min<std::uint64_t>(most / 2, ~0u - 1)) return;
   runs_before_ = DeviceArray<I>(n + 1);
   launch(find_runs<I>, {blocks_of(n + 1), threads_a_block, 0, stream}, Steps<I>{T, lower}, runs_before_.data());

@@ -1,5 +1,5 @@
-/// What cuda/analysis/levels.hpp declares. On a grid levels follow from where a row stands, which is guessed and then
-/// proved for each row; elsewhere rows wait for each other. Then rows are sorted by level.
+/// Implementation of cuda/analysis/levels.hpp. On a grid levels follow from a row's grid point; they are guessed and
+/// then verified for each row. Otherwise rows wait for each other. Then rows are sorted by level.
 
 #include "cuda/analysis/levels.hpp"
 
@@ -18,14 +18,14 @@ namespace {
 
 constexpr int threads_a_block = 256;
 
-/// The level of a row on a grid, from 1 on.
+/// Returns the level of a row on a grid, from 1.
 template <class I> __device__ unsigned level_on(const Grid<I>& grid, I n, bool lower, I i)
 {
   const I step = lower ? i : n - 1 - i, line = step / grid.line, cell = step - line * grid.line;
   return static_cast<unsigned>(1 + cell + line % grid.lines * grid.next_line + line / grid.lines * grid.next_plane);
 }
 
-/// level[i] as on the grid; is each row's one more than the highest that the row reads?
+/// Sets level[i] as on the grid, and checks that each is one more than the highest level that the row reads.
 template <class I>
 __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid, unsigned* level,
                                     unsigned* wrong)
@@ -42,13 +42,13 @@ __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid
 }
 
 /// owns       a thread owns one row, in the order of a serial solve
-/// waits      for the levels of the rows that it reads, as far as they are not there; no lane waits alone in a loop, so
-///            rows of one warp may depend on each other
-/// publishes  the row's level, from 1 on, which is its own flag
+/// waits      for the levels of the rows that it reads, if they are not known yet; no lane waits in a loop of its
+///            own, so rows of one warp may depend on each other
+/// publishes  the row's level, from 1, which is its own flag
 /// order      relaxed: the level itself is the message
-/// progress   earlier rows belong to blocks with earlier tickets, or to this block; who has waited for longer than
-///            `patience` tells all, and all end
-/// result     reproducible, or nothing
+/// progress   earlier rows belong to thread blocks with earlier tickets, or to this one; a thread that has waited for
+///            longer than `patience` sets a flag, and all end
+/// result     reproducible, or none
 /// source     Liu et al. 2016 for waiting without levels
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
@@ -60,7 +60,7 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCo
   bool done = step >= static_cast<std::size_t>(T.n);
   const I i = done ? 0 : static_cast<I>(lower ? step : T.n - 1 - step);
   I left = done ? 0 : T.row_begin[i + 1] - T.row_begin[i];
-  const I* entry = T.column + (done ? 0 : lower ? T.row_begin[i] : T.row_begin[i + 1] - 1);  // the nearest comes last
+  const I* entry = T.column + (done ? 0 : lower ? T.row_begin[i] : T.row_begin[i + 1] - 1);  // the nearest is read last
   const std::uint64_t begin = nanoseconds();
   unsigned highest = 0, turns = 0;
   while (!__all_sync(~0u, done)) {
@@ -86,7 +86,7 @@ template <class I> __global__ void number_rows(std::size_t n, I* row)
   if (i < n) row[i] = static_cast<I>(i);
 }
 
-/// Where levels begin among rows in their order; the last one's end.
+/// Writes the begin of each level in the sorted rows, and the end of the last.
 template <class I> __global__ void find_begins(std::size_t n, const unsigned* level, I* begin)
 {
   const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -95,7 +95,7 @@ template <class I> __global__ void find_begins(std::size_t n, const unsigned* le
   if (r + 1 == n) begin[level[r]] = static_cast<I>(n);
 }
 
-/// About what a pass on the host takes.
+/// Returns about the nanoseconds of a pass on the host.
 template <class I> std::uint64_t patience_for(const DevicePattern<I>& T)
 {
   return 500000 + 4 * (static_cast<std::uint64_t>(T.n) + static_cast<std::uint64_t>(T.nnz));
@@ -105,7 +105,7 @@ unsigned blocks_of(std::size_t rows) { return blocks_for(rows, threads_a_block);
 
 }  // namespace
 
-/// What is in the queue or done.
+/// State of the search.
 template <class I> class LevelSearch<I>::Work {
 public:
   Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience)
@@ -160,7 +160,7 @@ private:
            level_.data(), counter_.data(), patience_, flag_.data());
   }
 
-  /// False where it takes too long.
+  /// Returns false if it takes too long.
   bool are_known()
   {
     if (!flag_.is_raised()) return true;
@@ -176,7 +176,7 @@ private:
   const cudaStream_t stream_;
   const std::uint64_t patience_;
   const bool can_, guessed_;
-  Flag flag_;  ///< a guess is wrong, or it takes too long
+  Flag flag_;  ///< the guess is wrong, or the search takes too long
   DeviceArray<unsigned> level_, sorted_;
   DeviceArray<TicketCounter> counter_;
   DeviceArray<I> row_;

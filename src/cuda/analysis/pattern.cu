@@ -1,4 +1,4 @@
-/// Row offsets by a scan, everything else by a warp a row.
+/// Row offsets by a scan, everything else with one warp per row.
 
 #include "cuda/analysis/pattern.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int threads_a_block = 256;
 
-/// lengths[r] is that of row order[r]; lengths[n] = 0
+/// lengths[r] = length of row order[r]; lengths[n] = 0
 template <class I> __global__ void measure_rows(I n, const I* row_begin, const I* order, I* lengths)
 {
   const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -27,7 +27,7 @@ template <class I> __global__ void invert(I n, const I* order, I* place)
   if (r < static_cast<std::size_t>(n)) place[order[r]] = static_cast<I>(r);
 }
 
-/// place: of a column, or nullptr; turn: the last entry of a row becomes the first
+/// Permutes rows. place: new index of a column, or nullptr; turn: the last entry of a row becomes the first.
 template <class I>
 __global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* order, const I* place, bool turn,
                           const I* begin, I* column, I* source)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Sets of rows, open addressing.
+/// Hash sets of rows with open addressing.
 
 #include "cuda/base/flag.cuh"
 #include "cuda/sync/atomics.cuh"
@@ -9,23 +9,23 @@
 
 namespace syncfree::cuda {
 
-/// Where a row's search begins in a table of `size` places, a power of two.
+/// Returns the first index of a row's search in a table of `size` slots, a power of two.
 template <class I> __device__ unsigned home_of(I row, unsigned size)
 {
   return static_cast<unsigned>(static_cast<unsigned long long>(row) * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
 }
 
-/// A set for each of several tiles, each row with the least of the places from which it is read, and a number. Rows are
-/// put in by one kernel and found by later ones.
+/// One set per tile, which stores for each row the least position from which it is read, and a number. One kernel
+/// inserts rows and later ones look them up.
 template <class I> struct RowTables {
-  I* row;           ///< -1: nothing
+  I* row;           ///< -1: empty slot
   unsigned *first, *number;
   unsigned* count;  ///< by tile
-  unsigned size;    ///< of each, a power of two
-  unsigned most;    ///< rows in each, less than half of it
-  unsigned* full;   ///< raised where there are more
+  unsigned size;    ///< slots per tile, a power of two
+  unsigned most;    ///< most rows per tile, less than half of `size`
+  unsigned* full;   ///< set if there are more
 
-  /// By any thread; does nothing from when a table is full.
+  /// Inserts a row; called by any thread. Does nothing once a table is full.
   __device__ void add(std::size_t tile, I wanted, unsigned place) const
   {
     const std::size_t begin = tile * size;
@@ -39,7 +39,7 @@ template <class I> struct RowTables {
     }
   }
 
-  /// Of a row that is there.
+  /// Returns the slot of a row in the table, which must be present.
   __device__ std::size_t place_of(std::size_t tile, I wanted) const
   {
     unsigned at = home_of(wanted, size);

@@ -1,4 +1,4 @@
-/// What cuda/analysis/same_rows.hpp declares: a few lanes a row of L and U, a thread an entry that was kept.
+/// Implementation of cuda/analysis/same_rows.hpp: a few lanes per row of L and U, or one thread per stored entry.
 
 #include "cuda/analysis/same_rows.hpp"
 
@@ -15,9 +15,10 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr unsigned lanes = 8;  ///< that share a row
+constexpr unsigned lanes = 8;  ///< per row
 
-/// No column is looked at of a row that begins or ends elsewhere: A may be any matrix.
+/// Compares rows of A with those of L, the diagonal and U. Columns of a row whose offsets differ are not read: A may
+/// be any matrix.
 template <class I>
 __global__ void compare_with_factor(DevicePattern<I> L, DevicePattern<I> U, DevicePattern<I> A, unsigned* differs)
 {
@@ -37,7 +38,7 @@ __global__ void compare_with_factor(DevicePattern<I> L, DevicePattern<I> U, Devi
   if (!same) set_flag_once(differs);
 }
 
-/// A thread a row offset and an entry.
+/// One thread per row offset and entry.
 template <class I> __global__ void compare_with_kept(PatternCopyView<I> kept, DevicePattern<I> A, unsigned* differs)
 {
   const std::size_t k = this_thread();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Is a matrix, entry by entry, the one that an analysis was made of? Throws Failure.
+/// Tests whether a matrix has, entry by entry, the pattern of an analysis. Throws Failure.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace syncfree::cuda {
 
-/// The rows of A in device memory, where they may be already.
+/// The rows of A in device memory; copied unless the caller has them there.
 template <class I> struct PatternOnDevice {
-  DeviceArray<I> begin, column;  ///< empty where they were
+  DeviceArray<I> begin, column;  ///< empty unless copied
   DevicePattern<I> pattern;
 
   ///   A          in host memory
@@ -28,7 +28,7 @@ template <class I> struct PatternOnDevice {
   }
 };
 
-/// Rows that were kept, in device memory; empty where row_begin is nullptr. One of `index` and `word` has the columns.
+/// A stored copy of rows in device memory; empty if row_begin is nullptr. The columns are in `index` or in `word`.
 template <class I> struct PatternCopyView {
   const I *row_begin = nullptr, *index = nullptr;
   const std::uint32_t* word = nullptr;
@@ -36,11 +36,11 @@ template <class I> struct PatternCopyView {
   SYNCFREE_HD I column(std::size_t k) const { return word ? static_cast<I>(word[k]) : index[k]; }
 };
 
-/// PatternCopy in device memory.
+/// PatternCopy (core/pattern/same_rows.hpp) in device memory.
 template <class I> class DevicePatternCopy {
 public:
   DevicePatternCopy() = default;
-  /// On the null stream. Takes over what was brought to the device for the analysis.
+  /// Copies on the null stream. Takes over the arrays that were copied to the device for the analysis.
   explicit DevicePatternCopy(PatternOnDevice<I> rows);
 
   bool empty() const { return begin_.empty(); }
@@ -52,10 +52,10 @@ private:
   DeviceArray<std::uint32_t> word_;
 };
 
-/// Has A the rows that were kept or, where none were, of each row that of L, the diagonal and that of U, one after the
-/// other? Waits for the stream.
-///   kept          of as many rows and entries as A, or empty
-///   A, on_device  as of PatternOnDevice, with as many rows and entries as the matrix that was analysed
+/// True if A has the stored rows or, if none are stored, if each row is that of L, the diagonal and that of U, in
+/// sequence. Waits for the stream.
+///   kept          with as many rows and entries as A, or empty
+///   A, on_device  as for PatternOnDevice, with as many rows and entries as the analysed matrix
 template <class I>
 bool has_same_rows(const DeviceFactorPattern<I>& pattern, const PatternCopyView<I>& kept, const PatternView<I>& A,
                    const PatternView<I>& on_device, cudaStream_t stream);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A triangle's arrays on the device, in the order in which a strategy walks them.
+/// A triangle's arrays on the device, in the order in which a strategy processes them.
 
 #include <algorithm>
 #include <numeric>
@@ -13,8 +13,8 @@
 
 namespace syncfree::cuda {
 
-/// Compressed rows (or columns) as a kernel sees them. The kernel's r-th row is row row[r] of the triangle; a negative
-/// one is none of its rows but a part of one (core/schedule/split_rows.hpp).
+/// Compressed rows (or columns) in device memory. The kernel's r-th row is row row[r] of the triangle; a negative one
+/// is not a row of the triangle but a part of one (core/schedule/split_rows.hpp).
 ///   inverse_diagonal  nullptr: 1; else by r
 template <class V, class I> struct StoredView {
   I n;
@@ -22,7 +22,7 @@ template <class V, class I> struct StoredView {
   const DeviceScalar<V> *value, *inverse_diagonal;
 };
 
-/// to[k] = from[source[k]], rounded to V, or `other` where the source is negative
+/// to[k] = from[source[k]], rounded to V, or `other` if the source is negative.
 template <class T, class V, class I>
 __global__ void gather_values(std::size_t count, const I* source, const DeviceScalar<T>* from, int other,
                               DeviceScalar<V>* to)
@@ -32,7 +32,7 @@ __global__ void gather_values(std::size_t count, const I* source, const DeviceSc
   if (k < count) to[k] = source[k] < 0 ? DeviceScalar<V>(static_cast<R>(other)) : DeviceScalar<V>(from[source[k]]);
 }
 
-/// Fills all of `to` by take_numbers.
+/// Fills all of `to` by gather_values.
 template <class T, class V, class I>
 void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
 {
@@ -41,24 +41,25 @@ void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t strea
          other, as_device(to.data()));
 }
 
-/// Rows by level.
+/// Returns the rows in level order.
 template <class I> DeviceArray<I> level_order(const DeviceTriangle<I>& triangle)
 {
   return triangle.device_levels ? copy_of(triangle.device_levels->row) : DeviceArray<I>(triangle.levels().row);
 }
 
-/// The triangle's rows in an order of one's own. The entry next to the diagonal stands last in each, in an upper
-/// triangle, too: its number comes last, and until then the others have been dealt with.
+/// The triangle's rows in a given order. The entry nearest the diagonal is last in each row, in an upper triangle,
+/// too: its value arrives last, and the others are processed before.
 template <class T, class V, class I> class StoredTriangle {
 public:
   ///   order     n rows
-  ///   renumber  columns are places in that order, not rows
+  ///   renumber  columns are positions in that order, not rows
   StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, bool renumber)
       : StoredTriangle(triangle, std::move(order), [&](const I* row) { return permute(triangle, row, renumber); })
   {
   }
 
-  /// By level, with places for columns. Takes the rows that the triangle may have so.
+  /// Stores the triangle in level order, with columns renumbered. Moves from triangle.by_level if the triangle has
+  /// it.
   explicit StoredTriangle(const DeviceTriangle<I>& triangle)
       : StoredTriangle(triangle, level_order(triangle), [&](const I* row) {
           const bool are_there = triangle.by_level && !triangle.by_level->begin.empty();
@@ -67,7 +68,7 @@ public:
   {
   }
 
-  /// What b and x know the rows as, in their order, negative for parts of rows; at first their numbers.
+  /// Sets the indices of the stored rows in b and x, negative for parts of rows. Initially the rows of the triangle.
   void name_rows(const Array<I>& names) { row_ = DeviceArray<I>(names); }
 
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
@@ -111,7 +112,7 @@ private:
   DeviceArray<V> value_, inverse_diagonal_;
 };
 
-/// Rows as a serial solve takes them.
+/// Returns the rows in the order of a serial solve.
 template <class I> DeviceArray<I> solve_order(const DeviceTriangle<I>& triangle)
 {
   Array<I> order(triangle.n());

@@ -1,4 +1,4 @@
-/// What a triangle has in host memory when somebody asks.
+/// Host copies of a triangle's data, made on demand.
 
 #include "cuda/analysis/triangle.hpp"
 

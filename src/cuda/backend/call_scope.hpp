@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every object that callers hold does around its calls: order between streams, failures as Status, waits of
-/// kernels that were given up, copies for callers with host memory.
+/// Common handling of calls to the objects of this backend: order between streams, failures as Status, waits of kernels
+/// that were given up, copies for callers with host memory.
 
 #include <cuda_runtime_api.h>
 
@@ -18,8 +18,8 @@
 
 namespace syncfree::cuda {
 
-/// Puts calls on different streams in order. Calls that are captured have no place in that order: when a graph runs is
-/// for the caller to arrange. Streams are told apart by their numbers: CUDA gives handles again.
+/// Orders calls on different streams. Calls that are captured are not ordered: the caller arranges when a graph runs.
+/// Streams are compared by their ids, because CUDA reuses handles.
 class StreamOrder {
 public:
   StreamOrder() = default;
@@ -43,11 +43,11 @@ public:
     if (!event_) SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
     last_ = now_;
     if (cudaEventRecord(event_, stream) == cudaSuccess) return;
-    (void)cudaGetLastError();  // the stream may belong to another context than the event: then all ends here
+    (void)cudaGetLastError();  // the stream may belong to another context than the event: then wait instead
     forget();
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
-  /// Behind a failure, of which the first tells most.
+  /// Calls end() after a call that failed; its own errors are dropped, as the first one is the cause.
   void end_failed(cudaStream_t stream)
   {
     try {
@@ -55,7 +55,7 @@ public:
     } catch (const Failure&) {
     }
   }
-  /// Is the stream of the call at hand being recorded?
+  /// True if the stream of the current call is being captured.
   bool captured() const { return captured_; }
 
 private:
@@ -70,17 +70,17 @@ private:
   bool captured_ = false;
 };
 
-/// Arrays of the device for callers with host memory, made when first needed.
+/// Device arrays for callers with host memory, allocated when first needed.
 template <class T> struct Copies {
   DeviceArray<T> A_value, b, x;
 
   std::size_t bytes() const { return A_value.bytes() + b.bytes() + x.bytes(); }
 };
 
-/// Where the arrays of the calls to come are, and what is asked before a call and behind it.
+/// Memory type and stream of the following calls, and the checks before and after each call.
 class CallScope {
 public:
-  /// Turned away while a call is under way, which that call or the next then reports.
+  /// Sets both. Rejected while a call is in progress; that call or the next one reports it.
   void use(Memory memory, void* stream)
   {
     const CallGuard::Call call(&busy_);
@@ -94,14 +94,14 @@ public:
   cudaStream_t stream() const { return stream_; }
   bool on_device() const { return memory_ == Memory::device; }
 
-  /// Of the kernels of plans that are made from now on, in seconds; in a body of in_order().
+  /// Sets the wait limit, in seconds, of the kernels of plans made from now on. Call it in a body of in_order().
   void limit_waits(double seconds) { watch_->set_limit(seconds); }
 
   CapturedSolves& captures() { return captures_; }
   const CapturedSolves& captures() const { return captures_; }
 
-  /// By one thread at a time: reports another one, and replays that were void, before anything is done. Else the body's
-  /// answer.
+  /// Runs the body for one thread at a time. Before it does anything, it reports a concurrent call, or a replay that
+  /// was void. Otherwise returns the body's Status.
   template <class Body> Status alone(Body body)
   {
     const CallGuard::Call call(&busy_);
@@ -110,7 +110,7 @@ public:
     return stale.ok() ? body() : stale;
   }
 
-  /// Runs the body in the stream's order and turns what it throws into a Status; not while the stream is recorded.
+  /// Runs the body in stream order and converts what it throws to a Status; fails if the stream is being captured.
   template <class Body> Status in_order(Body body)
   {
     return watched([&]() -> Status {
@@ -124,7 +124,7 @@ public:
     return alone([&] { return in_order(body); });
   }
 
-  /// run() of a solve or a sweep, which may be captured; ends with end_solve().
+  /// As run(), for a solve or a sweep, which may be captured; the body ends with end_solve().
   template <class Body> Status run_solve(Body body)
   {
     return alone([&] {
@@ -135,7 +135,7 @@ public:
       });
     });
   }
-  /// Behind a refresh in order.
+  /// Marks the values as valid for replays. Called after a refresh in stream order.
   Status bring_numbers()
   try {
     captures_.bring_numbers(stream_);
@@ -144,21 +144,21 @@ public:
     return failure.status;
   }
 
-  /// Where x has been filled: `columns` columns of n entries that begin `leading` behind each other.
+  /// Called after x has been filled: `columns` columns of n entries, `leading` entries apart.
   template <class T> Status end_solve(T* x, std::size_t n, std::size_t leading = 0, int columns = 1)
   {
     if (order_.captured()) captures_.end_captured({x, n, leading, columns, sizeof(T)}, stream_);
     return {};
   }
 
-  /// The values of A in device memory.
+  /// Returns the values of A in device memory.
   template <class T> const T* values(Copies<T>* copies, const T* value, std::size_t nnz) const
   {
     return memory_ == Memory::device ? value : to_device(&copies->A_value, value, nnz);
   }
 
-  /// body(b, x) with device pointers to n > 0 numbers each; host vectors are copied there and back, x only back unless
-  /// the body reads it.
+  /// Calls body(b, x) with device pointers to n > 0 values each. Host vectors are copied to the device and back; x is
+  /// copied to the device only if the body reads it.
   template <class T, class Body>
   void with_vectors(Copies<T>* copies, std::size_t n, bool reads_x, const T* b, T* x, Body body) const
   {
@@ -171,8 +171,8 @@ public:
   }
 
 private:
-  /// Where a wait of an earlier call was given up the body is not run; where one of this call is known to have been,
-  /// that is what it reports.
+  /// If a wait of an earlier call was given up, the body is not run; if one of this call is known to have been given
+  /// up, that is reported.
   template <class Body> Status watched(Body body)
   {
     Status status = in_order_or_captured([&]() -> Status {
@@ -209,7 +209,7 @@ private:
   Memory memory_ = Memory::host;
   cudaStream_t stream_ = nullptr;
   StreamOrder order_;
-  std::shared_ptr<WaitMonitor> watch_;  ///< when first needed: it touches the device
+  std::shared_ptr<WaitMonitor> watch_;  ///< made when first needed: it uses the device
   CapturedSolves captures_;
   CallGuard busy_;
   std::atomic<bool> disturbed_{false};

@@ -1,8 +1,8 @@
 /// The preconditioner on a CUDA device. The pattern of ILU(0) and IC(0) in natural order, its levels and the plans that
-/// `auto` takes are made there, from rows and columns that may be there already; other patterns and plans are made by
-/// the core on the host. Numbers and solves stay on the device. As on the host: with A(r, c) = L U the solve of A x = b
-/// is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i, that of A^T x = b exchanges r and c and uses U^T L^T, and IC's
-/// transposed solve is the solve itself.
+/// `auto` chooses are made on the device, from rows and columns that may already be in device memory; other patterns
+/// and plans are made by the core on the host. Values and solves stay on the device. As on the host: with A(r, c) = L U
+/// the solve of A x = b is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i; that of A^T x = b exchanges r and c and uses
+/// U^T L^T; and IC's transposed solve is the solve itself.
 
 #include <algorithm>
 #include <initializer_list>
@@ -25,7 +25,7 @@ namespace {
 
 template <class T, class I> class DevicePreconditioner : public CudaPreconditioner<T, I> {
 public:
-  /// Graphs may hold solves that were captured.
+  /// Keeps the analysis alive for graphs that have captured solves.
   ~DevicePreconditioner() override { calls_.captures().keep_behind(std::move(analysis_)); }
 
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
@@ -74,7 +74,7 @@ public:
   {
     return calls_.alone([&] {
       const Status refreshed = calls_.in_order([&] {
-        factored_ = false;  // not where the call is turned away
+        factored_ = false;  // only if the call is accepted
         return refresh_in_order(A, rule);
       });
       if (!refreshed.ok()) return refreshed;
@@ -121,7 +121,7 @@ public:
     });
   }
 
-  /// U here is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
+  /// U is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   {
     return calls_.run_solve([&]() -> Status {
@@ -157,7 +157,7 @@ public:
     return analysis_ ? analysis_->levels : LevelCounts();
   }
 
-  /// Copied from the device when it is first asked for; empty where the device does not give it.
+  /// Copied from the device on the first call; empty if the device fails.
   const FactorPattern<I>& pattern() const override
   {
     static const FactorPattern<I> none;
@@ -170,7 +170,7 @@ public:
     return analysis_->made;
   }
 
-  /// Empty where the device does not give them.
+  /// Empty if the device fails.
   FactorValues<T> values() const override
   {
     FactorValues<T> v;
@@ -209,7 +209,7 @@ private:
     return status;
   }
 
-  /// Which graphs may hold.
+  /// Releases the analysis; it is kept if captured graphs may use it.
   void give_up_analysis()
   {
     CapturedSolves& captures = calls_.captures();
@@ -224,8 +224,8 @@ private:
     captures.keep(std::move(analysis_), bytes);
   }
 
-  /// Waits for the analysis's own streams, and for what it no longer needs to be free again; after a failure, which may
-  /// have been for lack of memory, for everybody.
+  /// Waits for the analysis's own streams and until memory that it no longer needs is free again; after a failure,
+  /// which may be due to lack of memory, returns all idle memory to CUDA.
   static Status end_analysis(bool succeeded)
   {
     if (MemoryPool* pool = MemoryPool::of_device())
@@ -273,7 +273,7 @@ private:
     analysis_->solver[which]->refresh(numbers(which), inverse_pivot(), stream());
   }
 
-  /// Of the factor that this solver solves with.
+  /// Values of the factor that this solver uses.
   const T* numbers(TriangleIndex which) const
   {
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
@@ -290,7 +290,7 @@ private:
     analysis_->solver[which]->solve_next(b, x, conjugate, stream());
   }
 
-  /// A whole solve of one column; transposed ones use the orders the other way round.
+  /// A complete solve of one column; transposed solves exchange the orders.
   void both(TriangleIndex first, TriangleIndex second, const T* b, T* x, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
@@ -308,7 +308,7 @@ private:
     scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream());
   }
 
-  static constexpr int most_columns = 32;  ///< that are solved at once
+  static constexpr int most_columns = 32;  ///< solved at once
 
   void prepare_columns(TriangleIndex first, TriangleIndex second)
   {
@@ -316,7 +316,7 @@ private:
       if (analysis_->solver[which]->prepare_columns()) refresh_solver(which);
   }
 
-  /// The same of several columns: by way of the work space where there are orders, or as solvers cannot work in place.
+  /// The same for several columns: uses the work array if there are orders, or if solvers cannot work in place.
   void both(const DeviceColumns<T>& v, TriangleIndex first, TriangleIndex second, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
@@ -343,7 +343,7 @@ private:
       scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
   }
 
-  /// Captured solves go on with the one that they know.
+  /// Enlarges the work array. The previous one is kept for captured solves.
   void widen_work(std::size_t size)
   {
     DeviceArray<T>& work = analysis_->wide_work;
@@ -353,7 +353,8 @@ private:
     calls_.captures().keep(std::move(before), bytes);
   }
 
-  /// By way of interleaved numbers, where both solvers like these and there is memory for them.
+  /// Stores the values between L and U interleaved, if both solvers prefer that and there is memory. Returns false
+  /// otherwise.
   bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* before, DeviceSolver<T, I>* behind,
                         bool conjugate)
   {
@@ -376,7 +377,7 @@ private:
     return true;
   }
 
-  /// body(b, x) with device pointers.
+  /// Calls body(b, x) with device pointers.
   template <class Body> void with_vectors(const T* b, T* x, Body body)
   {
     if (n() > 0) calls_.with_vectors(&analysis_->copies, static_cast<std::size_t>(n()), false, b, x, body);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// New numbers for the solvers of L and of U. Throws Failure.
+/// Updates the solvers of L and of U with new values. Throws Failure.
 
 #include "cuda/base/stream.hpp"
 #include "cuda/solve/solver.hpp"
@@ -9,14 +9,14 @@ namespace syncfree::cuda {
 
 template <class T, class I> class PairUpdate {
 public:
-  /// lower, upper, inverse_pivot: of the factor, in the order that `source` of the solvers' triangles counts in
+  /// lower, upper, inverse_pivot: of the factor, in the order to which `source` of the solvers' triangles refers
   PairUpdate(DeviceSolver<T, I>* L, DeviceSolver<T, I>* U, const T* lower, const T* upper, const T* inverse_pivot,
                 cudaStream_t stream)
       : L_(L), U_(U), lower_(lower), upper_(upper), inverse_pivot_(inverse_pivot), stream_(stream)
   {
   }
 
-  /// As begin_refresh() of a solver.
+  /// As DeviceSolver::begin_refresh(), for both solvers.
   void begin() const
   {
     if (!L_->refreshes_slowly()) return begin_in(stream_);

@@ -1,4 +1,4 @@
-/// What relaxation.hpp declares, on a CUDA device, row by row: any strategy solves with the triangles of A.
+/// Implements relaxation.hpp on a CUDA device, row by row: any strategy can solve with the triangles of A.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 template <class T, class I> class DeviceRelaxation : public CudaRelaxation<T, I> {
 public:
-  /// Graphs may hold sweeps that were captured.
+  /// Keeps the analysis alive for graphs that have captured sweeps.
   ~DeviceRelaxation() override { calls_.captures().keep_behind(take_made()); }
 
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
@@ -111,7 +111,7 @@ public:
   }
 
 private:
-  /// What one analysis makes.
+  /// Result of one analysis.
   struct Made {
     std::unique_ptr<Analysis<T, I>> analysis;
     std::unique_ptr<SweepValues<T, I>> values;  ///< refers to the analysis
@@ -119,7 +119,7 @@ private:
   };
   Made take_made() { return {std::move(analysis_), std::move(values_), std::move(rest_)}; }
 
-  /// Which graphs may hold.
+  /// Releases the analysis; it is kept if captured graphs may use it.
   void give_up_analysis()
   {
     CapturedSolves& captures = calls_.captures();

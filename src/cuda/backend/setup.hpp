@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything that one analysis makes, and how it is made. Throws Failure and std::bad_alloc.
+/// The result of one analysis, and its construction. Throws Failure and std::bad_alloc.
 
 #include <array>
 #include <cstdint>
@@ -22,62 +22,62 @@ namespace syncfree::cuda {
 
 enum TriangleIndex { lower, upper, lower_transposed, upper_transposed };
 
-/// What was found of merging L's levels and U's, for the first plans of their solvers; and their rows by level, until
-/// solvers take them.
+/// Results of the search for merged levels of L and U, for the first plans of their solvers; and their rows by level,
+/// until solvers take them.
 template <class I> struct MergePlannerPair {
   PermutedRows<I> lower_rows, upper_rows;
-  DeviceLevels<I> upper_levels;  ///< when the analysis has ended
+  DeviceLevels<I> upper_levels;  ///< set at the end of the analysis
   std::optional<MergePlanner<I>> lower, upper;
 
   bool begun = false;
 
-  MergeForecast forecast();  ///< of L; nothing where the device gives up
-  void begin_plans();        ///< beside each other; only once
+  MergeForecast forecast();  ///< of L; all zeros if the device gives up
+  void begin_plans();        ///< concurrently; only once
 };
 
-/// It does not move, because its parts refer to each other.
+/// Never moved, because its parts refer to each other.
 template <class T, class I> struct Analysis {
   I nnz = 0;  ///< of A
-  FactorPattern<I> made;  ///< orders, natural where there are none; triangles from fetch_pattern() on
+  FactorPattern<I> made;  ///< orders (natural if empty); triangles after fetch_pattern()
   DeviceFactorPattern<I> pattern;
   DeviceLevels<I> lower_levels;
   SolverOptions options;
   Choice choice;
   LevelCounts levels;
-  std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< where the task asks for one
-  std::unique_ptr<MergePlannerPair<I>> merging;                  ///< until solvers that ask for it have planned
-  std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by Which; the transposed ones when first needed
-  std::unique_ptr<PairSolver<T>> pair;  ///< of L's and U's in the natural order, where one launch is faster than two
-  DeviceArray<I> row_order, column_order;                     ///< empty in the natural order
-  DeviceArray<T> work;                                        ///< n numbers where orders or solvers ask for them
-  DeviceArray<T> wide_work;                                   ///< n numbers for each of several right-hand sides
-  bool interleaves = true;  ///< false: there was no memory for interleaved numbers between L and U
+  std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< if the task requests one
+  std::unique_ptr<MergePlannerPair<I>> merging;                  ///< until the solvers that need it have planned
+  std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
+  std::unique_ptr<PairSolver<T>> pair;  ///< L and U in natural order, if one launch is faster
+  DeviceArray<I> row_order, column_order;                     ///< empty in natural order
+  DeviceArray<T> work;                                        ///< n values if orders or solvers require them
+  DeviceArray<T> wide_work;                                   ///< n values for each of several right-hand sides
+  bool interleaves = true;  ///< false: there was no memory for interleaved values between L and U
   Copies<T> copies;
   PivotReport pivots;
-  CapturedSolves* captures = nullptr;    ///< of the object that has it
-  std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, those of other preconditioners too
-  std::size_t peak_bytes = 0;      ///< beyond them, up to the first refresh; 0: not yet
-  I bad_root = -2;  ///< as find_bad_root after a refresh; -2: not looked for yet
+  CapturedSolves* captures = nullptr;    ///< of the object that owns this
+  std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, including other preconditioners
+  std::size_t peak_bytes = 0;      ///< in addition to these, up to the first refresh; 0: not known yet
+  I bad_root = -2;  ///< result of find_bad_root after a refresh; -2: not computed yet
 };
 
-/// What is analysed: A in host memory, the same in device memory or empty, and how.
+/// Input of an analysis: A in host memory, the same in device memory or empty, and the options.
 template <class I> struct Task {
   PatternView<I> A, on_device;
   const SymbolicOptions<I>& symbolic;
-  bool factorizes = true;  ///< else the solvers' numbers come from elsewhere
+  bool factorizes = true;  ///< otherwise the solvers' values come from elsewhere
 };
 
-/// Reads a->options, fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
+/// Reads a->options and fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a);
 
-/// The first part of new numbers for the solvers of L and of U; before the first ones their plans are ended, while the
-/// device is at what is in the queue.
+/// Queues the first part of the update of L's and U's solvers with new values; before the first update it finishes
+/// their plans, while the device processes what is queued.
 template <class T, class I> void begin_refresh(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
 
-/// The solvers of the transposed triangles, without numbers.
+/// Makes the solvers of the transposed triangles, without values.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);
 
-/// Is A, entry by entry, the pattern that was analysed? Waits for the stream.
+/// True if A is, entry by entry, the pattern that was analysed. Synchronizes the stream.
 ///   on_device  A in device memory, or empty
 template <class T, class I>
 bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternView<I>& on_device,
@@ -87,10 +87,10 @@ bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternV
   return A.n == a.pattern.n && A.nnz() == a.nnz && has_same_rows(a.pattern, kept, A, on_device, stream);
 }
 
-/// All but what the factorization knows.
+/// Summarizes all but the factorization's data.
 template <class T, class I> Summary describe(const Analysis<T, I>& a);
 
-/// Copies the triangles to a->made, unless they are there.
+/// Copies the triangles to a->made, unless that has been done.
 template <class T, class I> void fetch_pattern(Analysis<T, I>* a);
 
 }  // namespace syncfree::cuda

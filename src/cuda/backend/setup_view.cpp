@@ -1,5 +1,5 @@
-/// What cuda/backend/setup.hpp declares for viewers: an analysis in words and numbers, and the factor's pattern in host
-/// memory.
+/// Implements the part of cuda/backend/setup.hpp for viewers: a summary of an analysis, and the factor's pattern in
+/// host memory.
 
 #include <cstdint>
 #include <string>
@@ -47,7 +47,7 @@ template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
   fetch(a->pattern.lower_column, &p.lower_column);
   fetch(a->pattern.upper_begin, &p.upper_begin);
   fetch(a->pattern.upper_column, &p.upper_column);
-  p.lower_begin = std::move(lower_begin);  // last: then all are there
+  p.lower_begin = std::move(lower_begin);  // last: marks the copy as complete
 }
 
 #define INSTANTIATE(T, I)                                 \

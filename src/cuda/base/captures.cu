@@ -1,4 +1,4 @@
-/// What cuda/base/captures.hpp declares.
+/// Implementation of cuda/base/captures.hpp.
 
 #include <algorithm>
 
@@ -14,13 +14,13 @@ constexpr unsigned threads = 256, rows_of_block = 16 * threads;
 
 __global__ void set_valid(unsigned long long* word, unsigned long long valid) { *word = valid; }
 
-/// Ends a captured solve: x stays as it is where that is valid.
-///   words  of a column, of four bytes each; columns begin `leading` words behind each other
+/// Ends a captured solve: x stays unchanged if the replay is valid.
+///   words  of a column, four bytes each; columns are `leading` words apart
 ///   told   in host memory
 __global__ void end_replay(const unsigned long long* valid, unsigned long long captured, unsigned* told, unsigned* x,
                            std::size_t words, std::size_t leading, int columns)
 {
-  constexpr unsigned nan = 0x7fffffff;  // of a float, and twice that of a double
+  constexpr unsigned nan = 0x7fffffff;  // a float NaN; two of them are a double NaN
   if (*valid == captured) return;
   if (this_thread() == 0) *static_cast<volatile unsigned*>(told) = 1;
   const std::size_t all = words * static_cast<std::size_t>(columns);
@@ -28,8 +28,7 @@ __global__ void end_replay(const unsigned long long* valid, unsigned long long c
     x[k / words * leading + k % words] = nan;
 }
 
-/// The caller's thread may do while a stream is recorded what CUDA else takes for a mistake: here it is in other
-/// streams.
+/// Allows this thread calls that CUDA otherwise rejects during a capture: here they concern other streams.
 class Unrecorded {
 public:
   Unrecorded() { SYNCFREE_CUDA(cudaThreadExchangeStreamCaptureMode(&mode_)); }
@@ -47,7 +46,7 @@ CapturedSolves::~CapturedSolves()
 {
   if (word_ && any()) {
     try {
-      SYNCFREE_CUDA(MemoryPool::wait_for_device());  // replays under way are still valid
+      SYNCFREE_CUDA(MemoryPool::wait_for_device());  // running replays are still valid
       const Stream own;
       launch(set_valid, {1, 1, 0, own.get()}, word_->valid.data(), 0ull);
       own.wait();

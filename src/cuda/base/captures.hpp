@@ -1,9 +1,9 @@
 #pragma once
 
-/// Solves that CUDA graphs have captured. A replay of one is valid while the object's generation is that of the capture
-/// and there are numbers. Behind each captured solve stands a kernel that looks: a replay that is void finds memory
-/// that was kept for it (syncfree/cuda/detail/graph_holds.hpp) and waits for nobody else, then its x becomes NaN, and a
-/// word of host memory tells the next call.
+/// Solves that CUDA graphs have captured. A replay is valid while the object's generation is that of the capture and
+/// the object has values. A kernel after each captured solve checks this. An invalid replay still runs on
+/// memory kept for it (syncfree/cuda/detail/graph_holds.hpp) and waits for no other work; then its x becomes NaN, and
+/// a word in host memory reports it to the next call.
 
 #include <cuda_runtime_api.h>
 
@@ -18,7 +18,7 @@
 
 namespace syncfree::cuda {
 
-/// What a captured solve fills: columns that begin `leading` entries behind each other.
+/// Output of a captured solve: columns at a distance of `leading` entries.
 struct CapturedOutput {
   void* x;
   std::size_t rows, leading;
@@ -26,21 +26,21 @@ struct CapturedOutput {
   std::size_t bytes_of_entry;
 };
 
-/// Of one object. Throws Failure and std::bad_alloc.
+/// The captured solves of one object. Throws Failure and std::bad_alloc.
 class CapturedSolves {
 public:
   CapturedSolves() = default;
   ~CapturedSolves();
 
-  /// Changes exactly where earlier captures become void.
+  /// Changes exactly when earlier captures become invalid.
   std::uint64_t generation() const { return generation_; }
   void make_void() { ++generation_; }
 
-  /// Does a graph live that holds solves; that captured one in that generation or later?
+  /// True if a graph that holds solves exists; any_since(): one captured in that generation or later.
   bool any() const { return holds_.any(); }
   bool any_since(std::uint64_t generation) const { return any() && last_captured_ >= generation; }
 
-  /// What a captured solve may use and the object gives up.
+  /// Keeps what a captured solve may use and the object releases.
   template <class P> void keep(P what, std::size_t bytes)
   {
     holds_.keep(std::move(what), bytes);
@@ -51,22 +51,22 @@ public:
   }
   std::size_t bytes() const { return holds_.bytes(); }
 
-  /// From here on in the stream replays find no numbers, or those of this generation. Nothing where nothing was
-  /// captured.
+  /// Makes replays find no values, or those of this generation, from this point of the stream on. No effect if nothing
+  /// was captured.
   void take_numbers_away(cudaStream_t stream) { tell_replays(0, stream); }
   void bring_numbers(cudaStream_t stream) { tell_replays(valid(), stream); }
 
-  /// Behind the last launch of a solve in a stream that is recorded.
+  /// Queues the check of a replay. Called after the last launch of a solve in a stream that is being captured.
   void end_captured(const CapturedOutput& output, cudaStream_t stream);
 
-  /// Has a void solve been replayed, as far as the device has come? Told once.
+  /// Reports, once, whether an invalid solve has been replayed, as far as the device has executed.
   Status look();
 
 private:
   /// Lives as long as graphs that refer to it.
   struct Word {
-    DeviceArray<unsigned long long> valid{1};  ///< generation + 1 of the numbers; 0: there are none
-    MappedWord told;                             ///< not 0: a void solve was replayed
+    DeviceArray<unsigned long long> valid{1};  ///< generation + 1 of the values; 0: there are none
+    MappedWord told;                             ///< not 0: an invalid solve was replayed
   };
 
   unsigned long long valid() const { return generation_ + 1; }

@@ -1,4 +1,4 @@
-/// What cuda/base/device_info.hpp declares.
+/// Implementation of cuda/base/device_info.hpp.
 
 #include "cuda/base/device_info.hpp"
 
@@ -8,7 +8,7 @@ namespace syncfree::cuda {
 
 namespace {
 
-/// One for all: the library's kernels are compiled for the same architectures.
+/// Represents all kernels: they are compiled for the same architectures.
 __global__ void probe() {}
 
 }  // namespace

@@ -1,13 +1,14 @@
 #pragma once
 
-/// A flag that kernels raise, and that is read when they have ended.
+/// A flag that kernels set and the host reads after they have ended.
 
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
 
-/// By any thread at any time. Who finds it raised leaves it alone: writes of many to one place queue up.
+/// Sets the flag; called by any thread at any time. No store if it is already set: many stores to one address
+/// serialize.
 inline __device__ void set_flag_once(unsigned* flag)
 {
   if (load_relaxed(flag) == 0) store_relaxed(flag, 1);
@@ -17,7 +18,7 @@ class Flag {
 public:
   explicit Flag(cudaStream_t stream = nullptr) : word_(1), stream_(stream) { word_.fill(0, stream); }
   unsigned* data() const { return word_.data(); }
-  /// Waits.
+  /// Waits for the stream.
   bool is_raised() const
   {
     unsigned word;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How many threads share a row, and how many rows the device holds at once: by the parallel granularity of a triangle,
-/// that is rows a level and entries a row (Su et al. 2020). Thresholds were measured on an H200.
+/// How many threads share a row, and how many rows are on the device at once, from the parallel granularity of a
+/// triangle: rows per level and entries per row (Su et al. 2020). Thresholds were measured on an H200.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ template <class I> Granularity granularity_of(I rows, I nnz, I levels, std::int6
   return {n / static_cast<double>(levels), static_cast<double>(nnz) / n, longest};
 }
 
-/// Levels on the device at once, with so many threads on each multiprocessor.
+/// Returns the number of levels on the device at once, with `threads` threads on each multiprocessor.
 inline double levels_that_fit(const Granularity& g, int lanes, int threads)
 {
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -38,12 +38,12 @@ inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
   return levels_that_fit(g, lanes, threads) >= 8;
 }
 
-/// Are the levels so wide, of rows so long, that a look for all that is missing keeps the cache of the device busy?
+/// True if levels are so wide, and rows so long, that polling all missing values saturates the L2 cache.
 inline bool polling_saturates_l2(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
 
 constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 
-/// For rows of about the mean length.
+/// Chooses the lanes for rows of about the mean length.
 inline int choose_lanes_for_mean(const Granularity& g)
 {
   if (polling_saturates_l2(g)) return g.longest <= 8 * level_order_batch ? 8 : 16;
@@ -52,8 +52,8 @@ inline int choose_lanes_for_mean(const Granularity& g)
   return g.entries_a_row <= 12 && g.rows_a_level < 256 ? 8 : 4;
 }
 
-/// 1, 4, 8, 16 or 32. Few: a warp then holds more rows, and more levels are on the device at once. In narrow levels
-/// lanes are left over, and a level takes as long as its longest row.
+/// Chooses 1, 4, 8, 16 or 32 lanes per row. Few lanes: a warp holds more rows, and more levels are on the device at
+/// once. In narrow levels lanes are idle, and a level takes as long as its longest row.
 inline int choose_lanes(const Granularity& g)
 {
   const auto longest = static_cast<double>(g.longest);
@@ -64,14 +64,14 @@ inline int choose_lanes(const Granularity& g)
   return lanes;
 }
 
-/// The same where long rows are not split.
+/// Chooses the lanes if long rows are not split.
 inline int choose_lanes_of_whole_rows(const Granularity& g) { return g.longest > 256 ? 32 : choose_lanes(g); }
 
-/// Entries that one row may keep where long rows are split.
+/// Returns the entries that one row may keep if long rows are split.
 inline int longest_row(int lanes) { return lanes == 1 ? 32 : lanes == 32 ? 512 : 128; }
 inline bool splits_rows(const Granularity& g, int lanes) { return g.longest > 2 * longest_row(lanes); }
 
-/// body(an integral constant) for one of the five.
+/// Calls body(integral constant) for one of the five values.
 template <class Body> void with_lanes(int lanes, Body body)
 {
   switch (lanes) {
@@ -83,25 +83,25 @@ template <class Body> void with_lanes(int lanes, Body body)
   }
 }
 
-/// Bytes of shared memory of each block that keep one more than `blocks` off a multiprocessor.
+/// Returns the shared memory per thread block that limits a multiprocessor to `blocks` thread blocks.
 inline std::size_t memory_of_blocks(unsigned blocks)
 {
   return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / (blocks + 1);
 }
 
-/// The same for blocks of `threads` where eight levels fit without a second one, else 0: who waits for a later level
-/// only disturbs.
+/// Returns the shared memory that limits a multiprocessor to one thread block of `threads` if eight levels fit on the
+/// device with it, otherwise 0 (no limit): threads that wait for later levels only add polling traffic.
 inline std::size_t occupancy_limit_bytes(const Granularity& g, int lanes, int threads)
 {
   return eight_levels_fit(g, lanes, threads) ? memory_of_blocks(1) : 0;
 }
 
-constexpr int level_order_threads = 256;  ///< of a block, at most
+constexpr int level_order_threads = 256;  ///< of a thread block, at most
 
-/// Blocks of a kernel whose rows are sorted by level.
+/// Thread blocks of a kernel whose rows are sorted by level.
 struct LevelOrderBlocks {
   unsigned threads = level_order_threads;
-  unsigned most = 0;  ///< on a multiprocessor; 0: as many as there is room for
+  unsigned most = 0;  ///< on a multiprocessor; 0: as many as fit
 
   std::size_t shared_bytes() const { return most > 0 ? memory_of_blocks(most) : 0; }
   std::string describe() const
@@ -112,13 +112,14 @@ struct LevelOrderBlocks {
   }
 };
 
-/// Levels that have to be on the device at once.
+/// Levels that must be on the device at once.
 constexpr double enough_levels = 8;
-/// The same of groups of merged levels; fewer where a row is more than its lanes look at at once.
+/// Groups of merged levels that must be on the device; fewer if a row has more entries than its lanes poll at once.
 inline double enough_groups(const Granularity& g, int lanes) { return g.entries_a_row > 4 * lanes ? 2.6 : 3; }
 
-/// One block of 128 or 256 threads on each multiprocessor, the fewest with which so many levels are on the device, else
-/// as many as there is room for: for thirteen factors, timed with 64 to 512 and all, one block was mostly the fastest.
+/// Returns one thread block of 128 or 256 threads per multiprocessor, the smaller one if it puts `enough` levels on
+/// the device; otherwise no limit. For thirteen factors, timed with 64 to 512 threads and without a limit, one thread
+/// block was mostly the fastest.
 inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double enough)
 {
   for (const int threads : {128, level_order_threads})
@@ -126,14 +127,14 @@ inline LevelOrderBlocks choose_blocks(const Granularity& g, int lanes, double en
   return {};
 }
 
-/// For rows by level. Of levels that crowd two are enough, and one where two are more than a block of 128 threads: four
-/// blocks then, which make room for the next level sooner than one. A level that is more than they hold is not waited
-/// for by others.
+/// Chooses the thread blocks for rows sorted by level. If polling saturates the L2 cache, two levels are enough, and
+/// one if two need more than a thread block of 128 threads per multiprocessor: then four thread blocks, which make
+/// room for the next level sooner than one. Without a limit if a level needs more than these.
 inline LevelOrderBlocks choose_blocks_of_levels(const Granularity& g, int lanes)
 {
   if (!polling_saturates_l2(g)) return choose_blocks(g, lanes, enough_levels);
   if (levels_that_fit(g, lanes, 128) >= 2) return {128, 1};
-  const auto threads = 32 * std::llround(1 / levels_that_fit(g, lanes, 4 * 32));  // of each block
+  const auto threads = 32 * std::llround(1 / levels_that_fit(g, lanes, 4 * 32));  // of each thread block
   if (threads > level_order_threads) return {};
   return {static_cast<unsigned>(threads), 4};
 }

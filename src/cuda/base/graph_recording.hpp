@@ -1,6 +1,6 @@
 #pragma once
 
-/// Launches that are the same in every call, recorded once as a graph: a node costs a sixth of a launch.
+/// Launches that are the same in every call, captured once as a graph: a node costs a sixth of a launch.
 
 #include "cuda/base/stream.hpp"
 #include "syncfree/cuda/detail/device.hpp"
@@ -18,7 +18,7 @@ public:
 
   bool made() const { return graph_ != nullptr; }
 
-  /// Records what body(stream) launches there, and runs nothing. Throws what body throws.
+  /// Captures what body(stream) launches into its stream, without running it. Throws what body throws.
   template <class Body> void make(const Body& body)
   {
     const Stream own;
@@ -38,7 +38,7 @@ public:
     check(error, "cudaGraphInstantiate");
   }
 
-  /// Runs it in the stream; while the stream is itself recorded, by whom ever, body launches once more instead.
+  /// Runs it in the stream; if the stream is being captured by any code, calls body again instead.
   template <class Body> void launch(cudaStream_t stream, const Body& body) const
   {
     cudaStreamCaptureStatus capturing;

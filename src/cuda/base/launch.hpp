@@ -1,6 +1,6 @@
 #pragma once
 
-/// What launches can do on the device at hand: begin before the one in front has ended, and run in clusters.
+/// Launch features of the current device: overlap with the preceding launch, and clusters.
 
 #include <cuda_runtime.h>
 
@@ -18,19 +18,20 @@
 
 namespace syncfree::cuda {
 
-/// From compute capability 9.0 on, and where kernels were compiled for it: others do not wait for the launch before
-/// theirs, and know of no clusters.
+/// True from compute capability 9.0 on, if the kernels were compiled for it: older code does not wait for the
+/// preceding launch, and has no clusters.
 inline bool launches_can_overlap()
 {
   return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && architecture_of_kernels() >= 90;
 }
 inline bool launches_have_clusters() { return launches_can_overlap(); }
 
-/// Blocks of a cluster, which run at the same time and meet (ready.cuh, cluster_sync()): at most, where they are small.
+/// Returns the largest cluster size, in thread blocks that run at the same time and can synchronise (ready.cuh,
+/// cluster_sync()), for small thread blocks.
 inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }
 
-/// The same for blocks as large as that place's, `most` at most: more than 8 are not had everywhere. Only what a kernel
-/// was asked for here may it be launched with.
+/// Returns it for a kernel with these parameters, at most `most`: more than 8 are not supported everywhere. A kernel
+/// may only be launched with cluster sizes queried here for it.
 template <class... Parameters>
 unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters place,
                                 unsigned most = most_blocks_of_cluster())
@@ -48,9 +49,10 @@ unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters 
   return place.cluster;
 }
 
-/// Mailbox and counter of launches in clusters. A context that has a part of the device may refuse a cluster that the
-/// plan was allowed: from then on blocks are launched alone. Launches count their clusters, so these have a mailbox and
-/// a counter of their own, and graphs go on with those that they have captured.
+/// Mailbox and counter of launches in clusters. A context with a part of the device may reject a cluster size that
+/// the plan was given: from then on thread blocks are launched without clusters. Tickets of cluster launches count
+/// clusters, so launches without have a mailbox and a counter of their own, and graphs continue with those that they
+/// have captured.
 template <class Mail> class ClusterLaunches {
 public:
   ///   name  as in TicketCounterMemory
@@ -59,7 +61,7 @@ public:
   {
   }
 
-  /// attempt(blocks of a cluster, view of the mailbox, counter) gives CUDA's answer.
+  /// attempt(thread blocks per cluster, view of the mailbox, counter) returns CUDA's error.
   template <class Attempt> void run(unsigned cluster, Attempt attempt)
   {
     if (!alone_) {
@@ -96,8 +98,8 @@ private:
   std::unique_ptr<Place> planned_, alone_;
 };
 
-/// Lets launches of a kernel in the context at hand ask for so much shared memory. The limit belongs to the kernel, not
-/// to a launch, and only grows. CUDA takes some 10 us to hear of it.
+/// Allows launches of a kernel in the current context `bytes` of shared memory. The limit belongs to the kernel, not
+/// to a launch, and only grows. Setting it takes about 10 us.
 template <class Kernel> void allow_shared_memory(Kernel kernel, std::size_t bytes)
 {
   static std::mutex& mutex = *new std::mutex;
@@ -116,7 +118,7 @@ inline std::string in_clusters(unsigned blocks)
   return blocks > 1 ? ", in clusters of " + std::to_string(blocks) : "";
 }
 
-/// What a block may use; the rest is for the ticket and the compiler.
+/// Returns the shared memory that a thread block may use; the rest is for the ticket and the compiler.
 inline std::size_t memory_of_block()
 {
   return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Several right-hand sides in one launch. Columns are taken in chunks, of as many as a number of the kernel has parts
-/// (Several); chunks of a row or of a tile follow each other, so that its entries are read from memory once.
+/// Several right-hand sides in one launch. Columns are processed in chunks, each with as many columns as a value of
+/// the kernel has parts (ColumnPack); the chunks of a row or tile are consecutive, so that its entries are read from
+/// memory once.
 
 #include <algorithm>
 #include <array>
@@ -14,13 +15,13 @@
 
 namespace syncfree::cuda {
 
-/// Vectors side by side: column c begins at at + c * leading. Interleaved ones: a chunk begins where its first column
-/// does, and its columns stand beside each other in each row, as one number of the kernel. E: an entry, or a const one.
+/// Columns of a multivector: column c begins at at + c * leading. Interleaved: a chunk begins where its first column
+/// does, and its columns are adjacent in each row, as one value of the kernel. E: an entry, or a const one.
 template <class E> struct Vectors {
   E* at;
   std::size_t leading = 0;
   int count = 1;
-  unsigned row_step = 1;  ///< from a row to the next; more than 1: interleaved
+  unsigned row_step = 1;  ///< from one row to the next; more than 1: interleaved
 
   __device__ Vectors chunk(unsigned which, int columns) const
   {
@@ -33,12 +34,12 @@ template <class E> struct Vectors {
 template <class N> using Input = Vectors<const Entry<N>>;
 template <class N> using Output = Vectors<Entry<N>>;
 
-/// Which chunk of columns a block has, and of how many.
+/// The chunk of columns of a thread block, and the number of chunks.
 struct ChunkOfBlock {
   unsigned chunks = 1, which = 0;
 };
-/// In a launch of `blocks` places for each chunk, where the chunks of a place follow each other: *place becomes that of
-/// its chunk, *b and *x the chunk's columns.
+/// Assigns the chunk in a launch of `blocks` tickets per chunk, with consecutive tickets for the chunks of a tile:
+/// *place becomes the ticket within its chunk, *b and *x the chunk's columns.
 template <class N>
 __device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* place, Input<N>* b, Output<N>* x)
 {
@@ -49,7 +50,7 @@ __device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* place, Input<N>* b
   return {chunks, which};
 }
 
-/// A row's number in each column of a chunk; where there are fewer columns than parts the last one fills up.
+/// Loads a row of a chunk, one value per column; with fewer columns than parts the last column is repeated.
 template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
 {
   if constexpr (columns_of<N> == 1) {
@@ -75,7 +76,7 @@ template <class N, class I> __device__ void store_row(const Output<N>& x, I row,
   }
 }
 
-/// body(v) with a row step that the compiler knows; v stands in columns or in chunks.
+/// Calls body(v) with a row step known at compile time; v is stored in columns or in chunks.
 template <class N, class E, class Body> __device__ void with_known_step(Vectors<E> v, Body body)
 {
   if constexpr (columns_of<N> > 1) {
@@ -88,7 +89,7 @@ template <class N, class E, class Body> __device__ void with_known_step(Vectors<
   body(v);
 }
 
-/// Several<real>; complex numbers go one column at a time.
+/// ColumnPack<real>; complex values go one column at a time.
 template <class N> struct ColumnPackType {
   using type = N;
 };
@@ -100,14 +101,14 @@ template <> struct ColumnPackType<double> {
 };
 template <class T> using ColumnPackOf = typename ColumnPackType<DeviceScalar<T>>::type;
 
-/// For kernels of which a number has the columns of a ColumnPackOf.
+/// Returns the interleaving for kernels whose values have the columns of a ColumnPackOf.
 template <class T> Interleaving interleaving_of(bool whole_rows) { return {columns_of<ColumnPackOf<T>>, whole_rows}; }
 
-/// What launches with several columns share. Box is a mailbox for numbers N; each number of blocks has one of its own,
-/// and a counter (ready.cuh, take_ticket()), so a launch has 1, 2, 4, 8 or 16 chunks.
+/// State that launches with several columns share. Box is a mailbox for values N. Each number of thread blocks has a
+/// mailbox and a counter (ready.cuh, take_ticket()) of its own, so a launch has 1, 2, 4, 8 or 16 chunks.
 template <class T, class N, template <class> class Box> class ColumnLaunches {
 public:
-  ///   places        of a mailbox for one chunk
+  ///   places        slots of a mailbox for one chunk
   ///   name          as in TicketCounterMemory
   ///   most_columns  of a launch
   ColumnLaunches(std::size_t places, const char* name, double most_columns = 32)
@@ -115,8 +116,9 @@ public:
   {
   }
 
-  /// launch(chunks, view of the mailbox, counter, b, x, does it overlap?) until all columns are done. The first launch
-  /// overlaps with the one in front where that may be; others do not, as they may have its mailbox.
+  /// Calls launch(chunks, view of the mailbox, counter, b, x, whether it overlaps) until all columns are done. The
+  /// first launch may overlap with the preceding one; the others do not, as they may use the mailbox of the one
+  /// before.
   template <class Launch> void run(const DeviceColumns<T>& v, bool overlaps, Launch launch)
   {
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
@@ -150,7 +152,7 @@ private:
     }
   };
 
-  /// A mailbox takes a 32nd of the device's memory at most, and places are counted in 32 bits.
+  /// A mailbox takes at most 1/32 of the device's memory, and slots are numbered in 32 bits.
   int largest()
   {
     if (largest_ >= 0) return largest_;
@@ -163,8 +165,8 @@ private:
     for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
     return largest_;
   }
-  /// With all smaller ones, so that nothing is allocated where columns become fewer; where there is no memory the
-  /// largest that can be had.
+  /// Allocates all smaller ones, too, so that fewer columns later allocate nothing; if memory is short, reduces *size
+  /// to the largest that fits.
   const Place& at(int* size)
   {
     for (int s = 0; s <= *size; ++s) try {

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Several vectors of one length, as they stand in device memory.
+/// Storage of several vectors of the same length in device memory.
 
 #include <cstddef>
 
 namespace syncfree::cuda {
 
-/// Vectors side by side: column c of b begins at b + c * b_leading, and row i of it is i * b_row_step numbers further.
-/// Steps of more than 1 are for interleaved vectors only.
+/// Columns of a multivector: column c of b begins at b + c * b_leading, and its row i is i * b_row_step entries
+/// further. Row steps larger than 1 occur only for interleaved vectors.
 template <class T> struct DeviceColumns {
   const T* b;
   T* x;
@@ -16,8 +16,8 @@ template <class T> struct DeviceColumns {
   unsigned b_row_step = 1, x_row_step = 1;
 };
 
-/// Vectors of which each row has `columns` columns beside each other, chunk after chunk of these, or all chunks of a
-/// row beside each other. 1: columns stand apart.
+/// Layout in which each row has `columns` adjacent columns (a chunk); stored chunk by chunk, or with all chunks of a
+/// row adjacent. 1: columns are separate.
 struct Interleaving {
   int columns = 1;
   bool whole_rows = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Several pieces of host work at once, all for one device.
+/// Concurrent host tasks for one device.
 
 #include <cuda_runtime_api.h>
 
@@ -15,7 +15,7 @@
 
 namespace syncfree::cuda {
 
-/// All at once; throws what the first of them has thrown.
+/// Runs all tasks concurrently; if some fail, throws the failure of the first of them in list order.
 inline void parallel_invoke(int threads, const std::vector<std::function<void()>>& works)
 {
   std::vector<Status> status(works.size());
@@ -25,7 +25,7 @@ inline void parallel_invoke(int threads, const std::vector<std::function<void()>
   for_parts(threads, works.size(), [&](std::size_t t) {
     const WaitMonitor::Use use(watch);
     try {
-      SYNCFREE_CUDA(cudaSetDevice(device));  // each thread has one of its own
+      SYNCFREE_CUDA(cudaSetDevice(device));  // the current device is per thread
       works[t]();
     } catch (const Failure& failure) {
       status[t] = failure.status;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Scalars as device code sees them: complex ones have the layout of std::complex.
+/// Scalars in device code: complex ones have the layout of std::complex.
 
 #include <cuda/std/complex>
 
@@ -25,14 +25,14 @@ template <class T> auto* as_device(T* p) { return reinterpret_cast<DeviceScalar<
 template <class T> const auto* as_device(const T* p) { return reinterpret_cast<const DeviceScalar<T>*>(p); }
 
 template <class R> __device__ R product(R a, R b) { return a * b; }
-/// Without Annex G's repair of Inf and NaN.
+/// Multiplies without the Inf and NaN recovery of C99 Annex G.
 template <class R>
 __device__ ::cuda::std::complex<R> product(const ::cuda::std::complex<R>& a, const ::cuda::std::complex<R>& b)
 {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// What a factor multiplies Several with is one number for all columns.
+/// A ColumnPack is multiplied with one matrix entry for all columns.
 template <class N> struct EntryOf {
   using type = N;
   static constexpr int columns = 1;
@@ -44,8 +44,8 @@ template <class R> struct EntryOf<ColumnPack<R>> {
 template <class N> using Entry = typename EntryOf<N>::type;
 template <class N> constexpr int columns_of = EntryOf<N>::columns;
 
-/// What stands for a number for which a wait was left (syncfree/cuda/ready/ticket.cuh): NaN in all its parts, and it
-/// has arrived.
+/// Returns the value that replaces one whose wait was given up (syncfree/cuda/ready/ticket.cuh): NaN in all its
+/// parts, and not the sentinel.
 template <class N> __device__ N quiet_nan()
 {
   if constexpr (std::is_floating_point_v<Entry<N>>) return N(static_cast<Entry<N>>(NAN));
@@ -90,7 +90,7 @@ template <class R> __device__ double abs_value(const ::cuda::std::complex<R>& v)
   return hypot(static_cast<double>(v.real()), static_cast<double>(v.imag()));
 }
 
-/// Neither NaN nor infinite, in all its parts.
+/// True if no part is NaN or infinite.
 inline __device__ bool is_ordinary(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
 inline __device__ bool is_ordinary(float v) { return (__float_as_uint(v) & 0x7f800000) != 0x7f800000; }
 template <class R> __device__ bool is_ordinary(const ::cuda::std::complex<R>& v) 
@@ -121,26 +121,27 @@ template <class R> __device__ ColumnPack<R> shfl_xor(ColumnPack<R> v, int lane_m
   return v;
 }
 
-/// Those of a warp's lanes that are in this one's group of `lanes`, a power of two.
+/// Returns the mask of the lanes in this lane's group of `lanes`, a power of two.
 inline __device__ unsigned group_of(unsigned lanes)
 {
   return lanes == 32 ? ~0u : ((1u << (lanes % 32)) - 1) << (threadIdx.x % 32 / lanes * lanes);
 }
 
-/// From that lane of the warp.
+/// Returns the value of that lane of the warp.
 template <class R> __device__ R shfl(R v, int lane) { return __shfl_sync(~0u, v, lane); }
 template <class R> __device__ ::cuda::std::complex<R> shfl(const ::cuda::std::complex<R>& v, int lane)
 {
   return {__shfl_sync(~0u, v.real(), lane), __shfl_sync(~0u, v.imag(), lane)};
 }
 
-/// What lanes have from others, by words: to put a number together takes who asks for it as long as the words are on
-/// their way.
+/// A value from another lane, kept as its words: number() combines them, and only there a thread waits for the
+/// shuffles.
 template <class R> class ShflUp {
 public:
   ShflUp() = default;
   explicit __device__ ShflUp(R v) : word_(v) {}
-  /// From the lane so many before, of each `width` lanes; the first have their own.
+  /// Reads from the lane `before` positions lower, within groups of `width` lanes; the first ones keep their own
+  /// value.
   __device__ ShflUp(R v, int before, int width) { word_ = __shfl_up_sync(~0u, v, before, width); }
   __device__ R number() const { return word_; }
 
@@ -190,7 +191,7 @@ private:
   ShflUp<R> part_[ColumnPack<R>::count];
 };
 
-/// From the first of each `width` lanes.
+/// Returns the value of the first of each `width` lanes.
 template <class R> __device__ R from_first_lane(R v, int width = 32) { return __shfl_sync(~0u, v, 0, width); }
 template <class R>
 __device__ ::cuda::std::complex<R> from_first_lane(const ::cuda::std::complex<R>& v, int width = 32)

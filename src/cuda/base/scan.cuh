@@ -1,6 +1,6 @@
 #pragma once
 
-/// Lengths become offsets.
+/// Converts lengths to offsets.
 
 #include <cub/device/device_scan.cuh>
 
@@ -8,18 +8,18 @@
 
 namespace syncfree::cuda {
 
-/// Each number becomes the sum of those in front of it. Throws Failure.
+/// Replaces each entry by the sum of the entries before it. Throws Failure.
 template <class N> void exclusive_sum_in_place(const DeviceArray<N>& lengths, cudaStream_t stream = nullptr)
 {
   N* const all = lengths.data();
   std::size_t size = 0;
-  (void)cudaGetLastError();  // CUB takes an old error for one of its own
+  (void)cudaGetLastError();  // CUB would report an old error as its own
   SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(nullptr, size, all, all, lengths.size(), stream));
   const DeviceArray<char> scratch(size);
   SYNCFREE_CUDA(cub::DeviceScan::ExclusiveSum(scratch.data(), size, all, all, lengths.size(), stream));
 }
 
-/// Of lengths that have been added up, the last of which was 0: their sum. Waits.
+/// Returns the sum of lengths converted to offsets, the last of which was 0. Waits.
 template <class N> N read_total(const DeviceArray<N>& offsets, cudaStream_t stream = nullptr)
 {
   N sum = 0;

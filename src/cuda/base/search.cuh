@@ -2,7 +2,7 @@
 
 namespace syncfree::cuda {
 
-/// Position of q in the ascending columns [begin, end), or -1.
+/// Returns the position of q in the ascending columns [begin, end), or -1.
 template <class I> __device__ I find(const I* column, I begin, I end, I q)
 {
   const I last = end;

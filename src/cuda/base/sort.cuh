@@ -1,6 +1,6 @@
 #pragma once
 
-/// Pairs sorted by their keys.
+/// Sorts pairs by their keys.
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -10,7 +10,7 @@
 
 namespace syncfree::cuda {
 
-/// That numbers up to `most` take, at least one.
+/// Returns the number of bits of values up to `most`, at least one.
 inline int bits_of(std::uint64_t most)
 {
   int bits = 1;
@@ -18,8 +18,8 @@ inline int bits_of(std::uint64_t most)
   return bits;
 }
 
-/// By the low `bits` of keys, of equal ones in the order in which they stand. Throws Failure.
-///   key  as many as the arrays hold
+/// Sorts by the low `bits` of the keys; stable. Throws Failure.
+///   key  as many as `value` has entries
 template <class K, class V>
 void sort_pairs(const K* key, const DeviceArray<K>& sorted_key, const DeviceArray<V>& value,
                 const DeviceArray<V>& sorted_value, int bits, cudaStream_t stream = nullptr)
@@ -29,7 +29,7 @@ void sort_pairs(const K* key, const DeviceArray<K>& sorted_key, const DeviceArra
                                            value.size(), 0, bits, stream);
   };
   std::size_t size = 0;
-  (void)cudaGetLastError();  // CUB takes an old error for one of its own
+  (void)cudaGetLastError();  // CUB would report an old error as its own
   SYNCFREE_CUDA(sort(nullptr, size));
   const DeviceArray<char> scratch(size);
   SYNCFREE_CUDA(sort(scratch.data(), size));

@@ -1,7 +1,6 @@
 #pragma once
 
-/// A stream of one's own, which waits for no other. To make one waits for what the device does, so those that are not
-/// in use any more are kept.
+/// A private stream, which waits for no other. Creating a stream waits for the device, so unused streams are kept.
 
 #include <map>
 #include <mutex>
@@ -14,11 +13,11 @@
 
 namespace syncfree::cuda {
 
-/// What is in a stream of `first` begins before what others have queued and the device has not begun: of a kernel with
-/// more blocks than run at once the rest would be in front.
+/// `first`: work in the stream starts before work that others have queued and that has not started; otherwise the
+/// remaining thread blocks of a kernel larger than the device would come first.
 enum class StreamPriority { ordinary, first };
 
-/// By context and urgency, for as long as the process lives.
+/// Unused streams by context and priority, for the lifetime of the process.
 class IdleStreams {
 public:
   static IdleStreams& all()
@@ -79,7 +78,8 @@ private:
   cudaStream_t stream_;
 };
 
-/// Goes on from where another stream is, beside it, until that waits in join() or where the branch ends.
+/// A branch: continues from the current end of another stream and runs concurrently with it, until that stream waits
+/// in join() or the branch is destroyed.
 class ForkedStream {
 public:
   explicit ForkedStream(cudaStream_t trunk) : trunk_(trunk) { follow(trunk_, own_.get()); }

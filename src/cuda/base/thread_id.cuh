@@ -4,10 +4,10 @@
 
 namespace syncfree::cuda {
 
-/// Its number in a launch whose grid and blocks have one dimension.
+/// Returns the index of this thread in a launch with one-dimensional grid and thread blocks.
 inline __device__ std::size_t this_thread() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 
-/// Of the numbers that the lanes of a warp have, that of this lane included. By all of them.
+/// Returns the inclusive prefix sum over the lanes of a warp. Called by all of them.
 inline __device__ unsigned warp_inclusive_sum(unsigned own)
 {
   const unsigned lane = threadIdx.x % 32;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What happens to vectors of the device around the solves. Throws Failure.
+/// Operations on device vectors before and after the solves. Throws Failure.
 
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/status.hpp"
@@ -20,7 +20,7 @@ void scale_by_root(I n, const T* inverse_pivot, bool up, const T* b, T* x, cudaS
 /// y = conj(b); y == b is allowed.
 template <class T, class I> void conjugate_vector(I n, const T* b, T* y, cudaStream_t stream);
 
-/// First row whose pivot is not real and nonnegative, -1 if none; waits.
+/// Returns the first row whose pivot is not real and nonnegative, -1 if there is none; waits.
 template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStream_t stream);
 
 }  // namespace syncfree::cuda

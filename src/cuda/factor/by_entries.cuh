@@ -1,7 +1,7 @@
 #pragma once
 
-/// The factorization entry by entry, where rows are long: a row is not the work of one warp then, and what an entry is
-/// made of is known (cuda/factor/update_lists.hpp). A number of L or U and an inverse pivot is its own flag.
+/// The factorization entry by entry, for long rows, which would be too much work for one warp; the terms of an entry
+/// are precomputed (cuda/factor/update_lists.hpp). The values of L and U and the inverse pivots are sentinel values.
 
 #include "cuda/factor/row.cuh"
 #include "cuda/factor/update_lists.hpp"
@@ -10,13 +10,13 @@ namespace syncfree::cuda {
 
 constexpr int entry_threads = 256;
 
-/// One entry, made by one lane or, where it has many terms, by the warp with it.
+/// One entry, computed by one lane or, if it has many terms, by its warp.
 template <class T, class I> class FactorEntry {
 public:
   using N = DeviceScalar<T>;
   using Mail = SentinelValue<N>;
 
-  /// place: from S.places on there is none
+  /// place: at or beyond S.places there is no entry
   __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t place, const N* A)
       : F_(F), S_(S), done_(place >= S.places)
   {
@@ -47,15 +47,15 @@ public:
 
 private:
   static constexpr unsigned all = ~0u;
-  static constexpr int together = 4;  ///< terms that a lane takes at once with the others of its warp
-  static constexpr int alone = 8;     ///< by itself
-  static constexpr int many = 128;    ///< are too many for one lane
+  static constexpr int together = 4;  ///< terms that each lane takes at once, with the others of its warp
+  static constexpr int alone = 8;     ///< the same, by itself
+  static constexpr int many = 128;    ///< terms that are too many for one lane
   static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
   static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
 
   __device__ bool is_long() const { return end_ - next_ > many; }
 
-  /// Returns false where a factor has not arrived.
+  /// Computes a term. Returns false if a factor has not arrived.
   __device__ bool term(std::size_t t, N* v) const
   {
     const I k = S_.lower[t];
@@ -64,7 +64,7 @@ private:
     return (k < 0 || Mail::arrived(l)) && Mail::arrived(u);
   }
 
-  /// The next terms, in order, as far as they have arrived.
+  /// Subtracts the next terms, in order, as far as they have arrived.
   __device__ void go_on()
   {
     for (bool there = true; there && next_ < end_;) {
@@ -82,7 +82,7 @@ private:
     }
   }
 
-  /// All lanes: the next terms of the owner's entry, if all of them have arrived.
+  /// All lanes: subtracts the next terms of the owner's entry, if all of them have arrived.
   __device__ void go_on_together(int owner)
   {
     const int lane = threadIdx.x % 32;
@@ -118,7 +118,7 @@ private:
     done_ = true;
   }
 
-  /// Nothing is waited for any longer.
+  /// Gives up: publishes a NaN if the entry is not finished.
   __device__ void leave()
   {
     if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
@@ -134,19 +134,21 @@ private:
   const ListsView<I>& S_;
   bool done_, is_lower_ = false, is_upper_ = false;
   I row_ = 0, k_ = 0, pivot_ = 0;    ///< k: entry of L or U, or the row
-  std::size_t next_ = 0, end_ = 0;  ///< terms that are left
+  std::size_t next_ = 0, end_ = 0;  ///< remaining terms
   N sum_{0};
 };
 
 /// owns       a lane owns one entry of L or U or a pivot
 /// waits      for the factors of its terms, and for the pivot of an entry of L; all lanes of a warp in one loop, so
-///            they may wait for each other
-/// publishes  each number, its own flag
-/// order      relaxed: the number itself is the message (ready.cuh); all are unset before the launch
-/// progress   what an entry is made of has an earlier place, so an earlier ticket, or a lane of the same block; every
-///            entry is published, whatever its number is
-/// result     reproducible: terms are added up in the order of the pivots, or, of many, in one that depends on their
-///            number only
+/// they may
+///            wait for each other
+/// publishes  each value, as a sentinel value
+/// order      relaxed: the value is its own flag (ready.cuh); all are reset before the launch
+/// progress   an entry's terms have earlier positions, so an earlier ticket, or a lane of the same thread block; every
+///            entry is published, whatever its value is
+/// result     reproducible: terms are added in the order of the pivots or, if they are many, in an order that depends
+/// only
+///            on their number
 /// source     Saad 2003, algorithm 10.4, by entries as in Chow and Patel 2015, but in the order of dependences
 template <class T, class I>
 __global__ void __launch_bounds__(entry_threads)
@@ -157,7 +159,7 @@ factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, 
   FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).run(rule, outcome);
 }
 
-/// Where the rule asks for it, a warp tests the pivot of a row against the sum of its moduli.
+/// If the rule needs row sums: a warp tests the pivot of a row against the sum of its absolute values.
 template <class T, class I>
 __global__ void test_pivots(FactorView<T, I> F, DevicePivotRule rule, Outcome* outcome)
 {
@@ -170,7 +172,7 @@ __global__ void test_pivots(FactorView<T, I> F, DevicePivotRule rule, Outcome* o
   for (I k = F.upper_begin[row] + lane; k < F.upper_begin[row + 1]; k += 32) sum += abs_value(F.upper[k]);
   for (int offset = 16; offset; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
   const DeviceScalar<T> pivot = DeviceScalar<T>(1) / F.inverse_pivot[row];
-  constexpr double doubt = 2;  // the pivot is known by its inverse only
+  constexpr double doubt = 2;  // the pivot is known only by its inverse
   if (lane == 0 && pivot_size(pivot, rule) <= doubt * pivot_tolerance(rule, sum)) red_min_relaxed(&outcome->failure, 0);
 }
 

@@ -1,8 +1,9 @@
 /// Row i of the factor:
 ///   for p in L(i), ascending:  m = w_p / u_pp;  l_ip = m;  w_q -= m u_pq for q in U(p) that are in row i
-/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. Where rows are short w lives in
-/// shared memory (cuda/factor/launch_staged.cuh), else entries are made each for itself (cuda/factor/by_entries.cuh)
-/// or, where that takes too much memory or a pivot asks for a remedy, in the factor's own arrays, a warp a row.
+/// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. If rows are short, w is in
+/// shared memory (cuda/factor/launch_staged.cuh); otherwise each entry is computed by itself
+/// (cuda/factor/by_entries.cuh) or, if that takes too much memory or the pivot rule must repair a pivot or restart, in
+/// the factor's own arrays by a warp per row.
 
 #include "cuda/factor/factorize.hpp"
 
@@ -25,9 +26,9 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 128;
-constexpr const char* name = "factorization";  ///< as in TicketCounterMemory
+constexpr const char* name = "factorization";  ///< name of the kernel for TicketCounterMemory
 
-/// What one warp does with its row.
+/// Work of one warp for its row.
 template <class T, class I> class RowOfWarp {
 public:
   using N = DeviceScalar<T>;
@@ -65,7 +66,8 @@ public:
     }
   }
 
-  /// Sum of |entries| off the diagonal and whether all are finite where they will be stored; the same in all lanes.
+  /// Sum of |entries| off the diagonal, and whether all are finite in the precision in which they are stored; the same
+  /// in all lanes.
   __device__ double sum(bool* all_finite) const
   {
     double total = 0;
@@ -83,7 +85,7 @@ public:
     return total;
   }
 
-  /// By lane 0.
+  /// Tests and inverts the pivot. Called by lane 0.
   __device__ void finish(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
   {
     const N pivot = F_.inverse_pivot[i_];
@@ -91,7 +93,7 @@ public:
   }
 
 private:
-  /// From entry (i, q), if the row has it; `from`: entries of L before it are done.
+  /// Subtracts v from entry (i, q), if the row has it; entries of L before position `from` are finished.
   __device__ void subtract(const N& v, I q, I from)
   {
     if (q == i_) {
@@ -111,12 +113,12 @@ private:
   I lower_begin_, lower_end_, upper_begin_, upper_end_;
 };
 
-/// owns       a warp owns one row of L and U and its pivot; a block four rows that follow each other in level order
+/// owns       a warp owns one row of L and U and its pivot; a thread block four consecutive rows in level order
 /// waits      lane 0 for the flag of each pivot row, in ascending order
-/// publishes  the row's flag, which then holds the number of the attempt: flags are never set back
+/// publishes  the row's flag, set to the number of the attempt: flags are never reset
 /// order      acquire by lane 0, __syncwarp to its warp; __syncwarp, release by lane 0 (ready.cuh)
-/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the block; every row publishes,
-///            whatever its numbers are
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the thread block; every row
+///            publishes, whatever its values are
 /// result     reproducible: entries of a row belong to different lanes, and pivots are taken in ascending order
 /// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
 template <class T, class I>
@@ -138,7 +140,7 @@ factorize(FactorView<T, I> F, const DeviceScalar<T>* A, DevicePivotRule rule, un
   if (threadIdx.x % 32 == 0) store_release(ready + i, attempt);
 }
 
-/// {|pivot|, row sum} of a row that failed, by one warp.
+/// Computes {|pivot|, row sum} of a row that failed, by one warp.
 template <class T, class I> __global__ void describe_row(FactorView<T, I> F, I i, double* described)
 {
   bool all_finite;
@@ -148,7 +150,8 @@ template <class T, class I> __global__ void describe_row(FactorView<T, I> F, I i
   described[1] = sum;
 }
 
-/// The largest sum of |a_ij| - |a_ii| - Re a_ii, a thread a row; *top holds the bits of a nonnegative double.
+/// Finds the largest sum_j |a_ij| - |a_ii| - Re a_ii of all rows i, a thread per row; *top holds the bits of a
+/// nonnegative double.
 template <class T, class I>
 __global__ void find_dominance(I n, PatternCopyView<I> rows, const DeviceScalar<T>* value, unsigned long long* top)
 {
@@ -163,7 +166,7 @@ __global__ void find_dominance(I n, PatternCopyView<I> rows, const DeviceScalar<
   if (sum > 0) red_max_relaxed(top, static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(sum))));
 }
 
-/// Numbers that are their own flags, before an attempt.
+/// Arrays of sentinel values that are reset before an attempt.
 template <class T> struct UnsetNumbers {
   int count = 0;
   DeviceScalar<T>* v[3];
@@ -195,7 +198,7 @@ template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pa
   return granularity_of(L.n, L.nnz, levels, pattern.counts.most_lower);
 }
 
-/// occupancy_limit_bytes() for factorize_entries().
+/// Returns occupancy_limit_bytes() for factorize_entries().
 template <class I>
 std::size_t memory_against_entries(const DeviceFactorPattern<I>& pattern, const Granularity& granularity)
 {
@@ -231,7 +234,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
     try {
       lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
     } catch (const Failure& failure) {
-      if (failure.status.code != Code::out_of_memory) throw;  // row by row it goes with less
+      if (failure.status.code != Code::out_of_memory) throw;  // factoring row by row needs less memory
     }
     occupancy_limit_bytes_ = memory_against_entries(pattern, granularity);
     ready_ = ResettableArray<unsigned>(pattern.n, 0);
@@ -311,14 +314,15 @@ Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const OnFactored& e
   return outcome;
 }
 
-/// False where that is not possible, or rows have to be looked at in turn.
+/// Factors entry by entry. Returns false if that is not possible, or if a failure requires the factorization row by
+/// row.
 template <class T, class I>
 bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream,
                                                   const OnFactored& early)
 {
   const DevicePivotRule device_rule(rule, 0);
   if (!lists_.made() || device_rule.repairs) return false;
-  DevicePivotRule rule_of_entries = device_rule;  // sums are known when all entries are
+  DevicePivotRule rule_of_entries = device_rule;  // sums are known only after all entries
   rule_of_entries.sums = false;
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
   begin_attempt({&lower_, &upper_, &inverse_pivot_}, stream);
@@ -333,7 +337,8 @@ bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRul
   return look(stream, early).failure == Outcome::none;
 }
 
-/// The whole factor by way of its pivots. False where that is not possible, or rows have to be looked at in turn.
+/// Computes the factor from its pivots, which a solver of L computes. Returns false if that is not possible, or if a
+/// failure requires the factorization row by row.
 template <class T, class I>
 bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream,
                                             const OnFactored& early)
@@ -377,7 +382,7 @@ Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& r
   ShiftLoop shifts(pattern_.kind, rule, top);
   const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
                                                        inverse_pivot_.data(), stream);
-  bool hoped = false, begun = false;  // the sequel was begun early: at all, after the attempt at hand
+  bool hoped = false, begun = false;  // early() was called before; on_factored() was called in the current attempt
   const OnFactored early = [&] {
     begun = !hoped && !single_;
     hoped = true;

@@ -16,7 +16,7 @@ constexpr unsigned threads = 256;
 
 inline __device__ std::size_t this_thread() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 
-/// to[k] = a[source[k]]; *bad is raised where a number is not finite.
+/// to[k] = a[source[k]]; sets *bad if a value is not finite.
 template <class N, class I>
 __global__ void take_checked(std::size_t count, const I* source, const N* a, N* to, unsigned* bad)
 {
@@ -86,11 +86,11 @@ private:
   DeviceArray<I> begin_, column_;
   DeviceArray<T> a_;
   DeviceArray<unsigned> bad_;
-  Body body_;  ///< with arrays of the device
+  Body body_;  ///< with arrays in device memory
   DeviceLoop<Body> loop_;
 };
 
-/// Of each row, where its diagonal stands among the entries.
+/// Position of the diagonal among the entries, by row.
 template <class I> std::vector<I> find_diagonal(const PatternView<I>& A)
 {
   std::vector<I> place(static_cast<std::size_t>(A.n));
@@ -99,7 +99,7 @@ template <class I> std::vector<I> find_diagonal(const PatternView<I>& A)
   return place;
 }
 
-/// Entries that all rows touch.
+/// Number of accesses to entries by all rows.
 template <class I> std::int64_t count_touched(const PatternView<I>& A, const std::vector<I>& diagonal)
 {
   std::int64_t touched = 0;

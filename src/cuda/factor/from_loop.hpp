@@ -1,7 +1,7 @@
 #pragma once
 
-/// ILU(0) of the strategy `loop` on the device: the textbook's loop over rows (syncfree/loop/loops.hpp) as a kernel of
-/// syncfree/cuda/loop.cuh. Throws Failure and std::bad_alloc.
+/// ILU(0) of the strategy `loop` on the device: the textbook's loop over rows (syncfree/loop/loops.hpp), run by a
+/// kernel of syncfree/cuda/loop.cuh. Throws Failure and std::bad_alloc.
 
 #include <memory>
 
@@ -15,19 +15,19 @@ template <class T, class I> class LoopFactorization {
 public:
   virtual ~LoopFactorization() = default;
 
-  /// False where a pivot has to be repaired or reported, or a shift to be looked for; the numbers are of no use then.
-  /// Waits.
+  /// Factors A. Returns false if a pivot must be repaired or reported, or a shift found; the values are then unusable.
+  /// Synchronizes the stream.
   ///   value                        of A
-  ///   lower, upper, inverse_pivot  [out] numbers in the factor's order
+  ///   lower, upper, inverse_pivot  [out] values in the factor's order
   virtual bool run(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
                    cudaStream_t stream) = 0;
 
   virtual std::size_t bytes() const = 0;
 };
 
-/// nullptr where the trace would be too large to be kept.
+/// Returns nullptr if the trace would be too large to store.
 ///   A        in host memory, with a diagonal
-///   pattern  its ILU(0) in natural order; must outlive what is made
+///   pattern  its ILU(0) in natural order; must outlive the result
 template <class T, class I>
 std::unique_ptr<LoopFactorization<T, I>> make_loop_factorization(const PatternView<I>& A,
                                                                  const DeviceFactorPattern<I>& pattern);

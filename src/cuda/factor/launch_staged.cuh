@@ -1,6 +1,6 @@
 #pragma once
 
-/// The factorization where rows fit into shared memory.
+/// Launches the factorization if rows fit into shared memory.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace syncfree::cuda {
 
-/// One attempt. U and inverse pivots are unset, 0xff in all bytes.
-///   against_crowding  bytes of shared memory that a block takes at least (cuda/base/granularity.hpp)
+/// Launches one attempt. U and inverse pivots must hold the sentinel, 0xff in all bytes.
+///   against_crowding  least bytes of shared memory per thread block, to limit occupancy (cuda/base/granularity.hpp)
 template <class T, class I>
 void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t against_crowding,
                       const DeviceScalar<T>* A, const DevicePivotRule& rule, TicketCounter* counter, Outcome* outcome,

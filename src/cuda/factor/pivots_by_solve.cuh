@@ -1,11 +1,11 @@
 #pragma once
 
-/// The factorization where no entry but pivots is updated, as on a star's grid: with c_ip = a_ip a_pi
+/// The factorization if no entry but pivots is updated, as on a grid with a star stencil: with c_ip = a_ip a_pi
 ///
 ///   1 / u_ii = y_i = 1 / (a_ii - sum over p in L(i) of c_ip y_p),   l_ip = a_ip y_p
 ///
-/// so that all but the pivots is done at once, and these by a solver of L. A factor that asks for any of the pivot
-/// rules' remedies, or is not finite, is left to the other kernels.
+/// so that all but the pivots is computed in parallel, and these by a solver of L. A factor that needs any remedy of
+/// the pivot rules, or is not finite, is left to the other kernels.
 
 #include <limits>
 
@@ -15,14 +15,14 @@
 
 namespace syncfree::cuda {
 
-/// a_ip of entry k of L; partner: its place in U
+/// a_ip of entry k of L; partner: its position in U
 template <class T, class I>
 __device__ DeviceScalar<T> lower_entry(const FactorView<T, I>& F, const DeviceScalar<T>* A, I k, I partner)
 {
   return entry(A, F.lu ? F.lower_source[k] : F.upper_source[partner]);
 }
 
-/// F.lower = c, F.inverse_pivot = the diagonal of A. A product that is too small to be told from 0 is a failure.
+/// F.lower = c, F.inverse_pivot = the diagonal of A. A product that underflows is a failure.
 template <class T, class I>
 __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t lowers, const DeviceScalar<T>* A,
                                Outcome* outcome)
@@ -40,8 +40,8 @@ __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t
   F.lower[k] = c;
 }
 
-/// `lanes` lanes of a warp finish a row: L and U from A and the inverse pivots. *outcome says whether some number is
-/// not finite or some pivot too small.
+/// Finishes rows, each by `lanes` lanes of a warp: L and U from A and the inverse pivots. *outcome reports whether a
+/// value is not finite or a pivot too small.
 template <class T, class I, int lanes>
 __global__ void finish_rows(FactorView<T, I> F, const I* partner, const DeviceScalar<T>* A, DevicePivotRule rule,
                             Outcome* outcome)
@@ -51,7 +51,7 @@ __global__ void finish_rows(FactorView<T, I> F, const I* partner, const DeviceSc
   const int lane = threadIdx.x % lanes;
   const bool live = row < static_cast<std::size_t>(F.n);
   const I i = live ? static_cast<I>(row) : 0;
-  N lost(0);  // of the pivot
+  N lost(0);  // subtracted from the pivot
   bool good = true;
   double sum = 0;
   for (I k = F.lower_begin[i] + lane; live && k < F.lower_begin[i + 1]; k += lanes) {

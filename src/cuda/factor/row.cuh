@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the kernels of the factorization share: the factor as they see it, and what happens to a pivot.
+/// Shared by the kernels of the factorization: their view of the factor, and the handling of pivots.
 
 #include <cstddef>
 
@@ -16,13 +16,13 @@ namespace syncfree::cuda {
 template <class T, class I> struct FactorView {
   I n;
   bool lu;
-  bool single;  ///< the numbers will be stored in single precision and must fit
+  bool single;  ///< values will be stored in single precision and must fit
   const I *lower_begin, *lower_column, *upper_begin, *upper_column;
   const I *lower_source, *upper_source, *diagonal_source, *order;
   DeviceScalar<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
 };
 
-/// The pivot rule as the kernel needs it.
+/// The pivot rule in the form that kernels use.
 struct DevicePivotRule {
   bool sums, real_part_counts, repairs;
   double zero_pivot, amount, shift;
@@ -35,7 +35,7 @@ struct DevicePivotRule {
   }
 };
 
-/// Where number k hands itself over.
+/// Location of value k as a sentinel value.
 template <class N> __device__ typename SentinelValue<N>::word* place_of(N* numbers, std::size_t k)
 {
   return reinterpret_cast<typename SentinelValue<N>::word*>(numbers + k);
@@ -43,13 +43,13 @@ template <class N> __device__ typename SentinelValue<N>::word* place_of(N* numbe
 
 template <class N, class I> __device__ N entry(const N* A, I source) { return source < 0 ? N(0) : A[source]; }
 
-/// Is v finite where it will be stored?
+/// True if v is finite in the precision in which it will be stored.
 template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, const DeviceScalar<T>& v)
 {
   return F.single ? finite(DeviceScalar<single_t<T>>(v)) : finite(v);
 }
 
-/// The same of an inverse, which must not become zero either.
+/// The same for an inverse, which must not become zero either.
 template <class T, class I> __device__ bool inverse_fits(const FactorView<T, I>& F, const DeviceScalar<T>& inverse)
 {
   using Single = DeviceScalar<single_t<T>>;
@@ -60,13 +60,13 @@ template <class N> __device__ double pivot_size(const N& pivot, const DevicePivo
 {
   return rule.real_part_counts ? static_cast<double>(real_of(pivot)) : abs_value(pivot);
 }
-/// row_sum: of the moduli off the diagonal
+/// row_sum: sum of the absolute values off the diagonal
 inline __device__ double pivot_tolerance(const DevicePivotRule& rule, double row_sum)
 {
   return rule.sums ? rule.zero_pivot * row_sum : rule.zero_pivot;
 }
 
-/// May a pivot be used as it is?
+/// True if a pivot can be used unchanged.
 template <class T, class I>
 __device__ bool is_good_pivot(const FactorView<T, I>& F, const DeviceScalar<T>& pivot, const DeviceScalar<T>& inverse,
                               const DevicePivotRule& rule, double row_sum)
@@ -74,10 +74,10 @@ __device__ bool is_good_pivot(const FactorView<T, I>& F, const DeviceScalar<T>& 
   return pivot_size(pivot, rule) > pivot_tolerance(rule, row_sum) && finite(pivot) && inverse_fits(F, inverse);
 }
 
-/// Repairs or reports a pivot of row i that may not be used as it is, or whose row is not finite. Returns the inverse,
-/// or a pivot that failed as it is.
-///   row_sum     of the moduli off the diagonal
-///   all_finite  the row's other numbers
+/// Repairs or reports a pivot of row i that cannot be used unchanged, or whose row is not finite. Returns the inverse,
+/// or the unchanged pivot after a failure.
+///   row_sum     sum of the absolute values off the diagonal
+///   all_finite  the row's other values are finite
 template <class T, class I>
 __device__ DeviceScalar<T> mend_pivot(const FactorView<T, I>& F, I i, DeviceScalar<T> pivot,
                                       const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
@@ -103,7 +103,8 @@ __device__ DeviceScalar<T> mend_pivot(const FactorView<T, I>& F, I i, DeviceScal
 }
 
 /// The same for any pivot.
-///   inverse  1 / pivot, which nearly always is the result: who is in a hurry makes it early
+///   inverse  1 / pivot, precomputed to take the division off the critical path; the result unless the pivot is
+///            repaired
 template <class T, class I>
 __device__ DeviceScalar<T> finish_pivot(const FactorView<T, I>& F, I i, const DeviceScalar<T>& pivot,
                                         const DeviceScalar<T>& inverse, const DevicePivotRule& rule, double row_sum,

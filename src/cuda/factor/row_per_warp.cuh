@@ -1,25 +1,25 @@
 #pragma once
 
-/// The factorization where levels are narrow: a row a warp, in shared memory (cuda/factor/staged_row.cuh). What the
-/// chain of levels waits for is one look, one product and one division.
+/// The factorization for narrow levels: a row per warp, in shared memory (cuda/factor/staged_row.cuh). A step along the
+/// critical path through the levels takes one poll, one product and one division.
 
 #include "cuda/factor/staged_row.cuh"
 
 namespace syncfree::cuda {
 
-constexpr int staged_window = 4;  ///< pieces that a row has in flight
+constexpr int staged_window = 4;  ///< pieces in flight per row
 
-/// A piece: this lane's slot and entry of U, and the numbers; k < 0: there is none.
+/// A piece: this lane's slot and entry of U, and the values; k < 0: no piece.
 template <class N, class I> struct Piece {
   I k = -1;
-  bool first;  ///< that row of U begins
+  bool first;  ///< the row of U starts with this piece
   unsigned slot;
   I place;
   N u, inverse, partner;
 };
 
-/// The places of a window of pieces are filled again one by one: a number is looked for when its piece comes into the
-/// window and, if it was not there, when its turn is near.
+/// Keeps a window of pieces, refilled one at a time: a value is polled when its piece enters the window and, if it had
+/// not arrived, again when the piece is about to be used.
 template <class T, class I, bool lu> class StagedRowOfWarp : public StagedRow<T, I, 32> {
   using Base = StagedRow<T, I, 32>;
   using typename Base::Mail, typename Base::N;
@@ -29,7 +29,7 @@ template <class T, class I, bool lu> class StagedRowOfWarp : public StagedRow<T,
 public:
   using Base::Base;
 
-  /// Eliminates; then pivot and row of U are published.
+  /// Eliminates, then publishes the row of U and the pivot.
   __device__ void run(Outcome* outcome)
   {
 #pragma unroll
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// The next piece. Whatever there is of the row of U is looked at, since its slots are on their way, too.
+  /// Loads the next piece. Polls the row of U at the same time as its slots are loaded.
   __device__ void take(Piece<N, I>* piece)
   {
     piece->k = -1;
@@ -62,7 +62,7 @@ private:
     this->pass_piece();
   }
 
-  /// Looks once for what is missing of a piece.
+  /// Polls once the values of a piece that have not arrived.
   __device__ void look(Piece<N, I>* piece)
   {
     if (piece->k < 0) return;
@@ -77,8 +77,8 @@ private:
                              (lu || Mail::arrived(piece.partner)));
   }
 
-  /// Nobody looks further ahead than the piece whose turn it is: who is on the chain would wait behind them. When it is
-  /// there, the others may be, too.
+  /// Waits for the current piece. Polls no other piece meanwhile, because such polls would delay those of warps on the
+  /// critical path. When it has arrived, the others may have arrived too, and are polled once.
   __device__ void wait_for(int e)
   {
     Piece<N, I>& piece = window_[e];
@@ -96,7 +96,7 @@ private:
     for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
   }
 
-  /// What does not need the piece's numbers is done before they are there.
+  /// Applies a piece. Work that does not need the piece's values is done before they have arrived.
   __device__ void apply(int e)
   {
     const Piece<N, I>& piece = window_[e];
@@ -112,13 +112,13 @@ private:
   Piece<N, I> window_[staged_window];
 };
 
-/// owns       a warp owns one row of L and U and its pivot; a block 8 rows that follow each other in level order
-/// waits      for the inverted pivot and the entries of U of one piece after the other
-/// publishes  the row of U and the inverted pivot, each number its own flag
-/// order      relaxed: the number itself is the message (ready.cuh); U and pivots are unset before the launch. L is
-///            read by later launches only
-/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the block; every row
-///            publishes, whatever its numbers are
+/// owns       a warp owns one row of L and U and its pivot; a thread block 8 consecutive rows in level order
+/// waits      for the inverse pivot and the entries of U of one piece after the other
+/// publishes  the row of U and the inverse pivot, as sentinel values
+/// order      relaxed: the value is its own flag (ready.cuh); U and pivots are reset before the launch. L is read by
+///            later launches only
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the thread block; every row
+///            publishes, whatever its values are
 /// result     reproducible: an entry is updated in the order of the pivots
 /// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
 template <class T, class I, bool lu>

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The factorization where rows are short and levels wide: several rows a warp, each in shared memory
+/// The factorization for short rows and wide levels: several rows per warp, each in shared memory
 /// (cuda/factor/staged_row.cuh).
 
 #include "cuda/factor/staged_row.cuh"
 
 namespace syncfree::cuda {
 
-constexpr int staged_batch = 4;  ///< pieces that a row has in flight
+constexpr int staged_batch = 4;  ///< pieces in flight per row
 
 /// Four bytes in a register.
 class Bytes {
@@ -20,20 +20,20 @@ private:
   unsigned word_;
 };
 
-/// By piece: k, whether that row of U begins, and this lane's slot and entry of U.
+/// By piece: k, whether the row of U starts with it, and this lane's slot and entry of U.
 template <class I> struct Pieces {
   static constexpr unsigned char none = 255;
   Bytes k{none}, first{0}, slot{no_slot};
   I u[staged_batch];
 };
 
-/// The numbers of a piece.
+/// The values of a piece.
 template <class N> struct PieceNumbers {
   N u, inverse, partner;
 };
 
-/// A warp stays together: its rows look for numbers at the same time, and those that have all of a batch go on at the
-/// same time.
+/// The warp does not diverge: its rows poll at the same time, and those whose batches are complete continue at the same
+/// time.
 template <class T, class I, int lanes> class StagedRowOfSeveral : public StagedRow<T, I, lanes> {
   using Base = StagedRow<T, I, lanes>;
   using typename Base::Mail, typename Base::N;
@@ -41,14 +41,14 @@ template <class T, class I, int lanes> class StagedRowOfSeveral : public StagedR
   using Base::k_, Base::chunk_, Base::slots_, Base::factor_, Base::all;
 
 public:
-  ///   place   of the row in level order; from n on there is none
+  ///   place   of the row in level order; at or beyond n: no row
   __device__ StagedRowOfSeveral(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule,
                                 std::size_t place, unsigned char* memory)
       : Base(F, S, rule, F.order[is_place(F, place) ? place : 0], memory), done_(!is_place(F, place))
   {
   }
 
-  /// Eliminates; then pivot and row of U are published.
+  /// Eliminates, then publishes the row of U and the pivot.
   __device__ void run(Outcome* outcome)
   {
     take();
@@ -80,7 +80,7 @@ private:
     return place < static_cast<std::size_t>(F.n);
   }
 
-  /// The next batch; who waits for it has loaded its slots long before.
+  /// Loads the next batch, so that its slots are loaded long before the row waits for its values.
   __device__ void take()
   {
     next_ = Pieces<I>();
@@ -96,7 +96,7 @@ private:
     }
   }
 
-  /// To the batch that was taken.
+  /// Makes the loaded batch the current one.
   __device__ void advance()
   {
     now_ = next_;
@@ -109,7 +109,7 @@ private:
     take();
   }
 
-  /// Looks once for what is missing of the batch. Is all there?
+  /// Polls once the values of the batch that have not arrived. Returns true if all have.
   __device__ bool poll()
   {
 #pragma unroll
@@ -128,7 +128,7 @@ private:
     return there;
   }
 
-  /// Nothing of the batch is waited for any longer.
+  /// Gives up the batch: values that have not arrived become NaN.
   __device__ void leave()
   {
     const auto end = [](N* number) {
@@ -138,7 +138,7 @@ private:
     for (int e = 0; e < staged_batch; ++e) end(&number_[e].u), end(&number_[e].inverse), end(&number_[e].partner);
   }
 
-  /// By all lanes; `mine`: the batch of this one's row is complete.
+  /// Applies the batch. Called by all lanes; `mine`: the batch of this lane's row is complete.
   __device__ void update(bool mine)
   {
 #pragma unroll
@@ -153,20 +153,20 @@ private:
     }
   }
 
-  bool done_;             ///< or there is no row
-  Pieces<I> now_, next_;  ///< the batch at hand, and the next
+  bool done_;             ///< also if there is no row
+  Pieces<I> now_, next_;  ///< the current batch, and the next
   PieceNumbers<N> number_[staged_batch];
 };
 
-/// owns       `lanes` lanes own one row of L and U and its pivot; a block 256 / lanes rows that follow each other in
-///            level order
-/// waits      for the inverted pivots and the entries of U of a batch of pieces, all rows of a warp in one
-///            loop, so they may wait for each other
-/// publishes  the row of U and the inverted pivot, each number its own flag
-/// order      relaxed: the number itself is the message (ready.cuh); U and pivots are unset before the launch. L is
-///            read by later launches only
-/// progress   pivot rows have a lower level, so an earlier ticket or an earlier place in the block; every row
-///            publishes, whatever its numbers are
+/// owns       `lanes` lanes own one row of L and U and its pivot; a thread block 256 / lanes consecutive rows in level
+///            order
+/// waits      for the inverse pivots and the entries of U of a batch of pieces, all rows of a warp in one loop, so they
+///            may wait for each other
+/// publishes  the row of U and the inverse pivot, as sentinel values
+/// order      relaxed: the value is its own flag (ready.cuh); U and pivots are reset before the launch. L is read by
+///            later launches only
+/// progress   pivot rows have a lower level, so an earlier ticket or an earlier row of the thread block; every row
+///            publishes, whatever its values are
 /// result     reproducible: an entry is updated in the order of the pivots
 /// source     Saad 2003, algorithm 10.4; waiting by rows as in Liu et al. 2016
 template <class T, class I, int lanes>

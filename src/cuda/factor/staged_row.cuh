@@ -1,7 +1,7 @@
 #pragma once
 
-/// A row of the factorization that is made in shared memory: what the kernels that do so share. Updates know their
-/// slots, and a number of U or an inverted pivot is its own flag.
+/// The base of the kernels that factor a row in shared memory. The slots of updates are precomputed, and the entries of
+/// U and the inverse pivots are sentinel values.
 
 #include <cstddef>
 
@@ -12,17 +12,17 @@ namespace syncfree::cuda {
 
 constexpr int staged_threads = 256;
 
-/// Blocks that a multiprocessor shall hold; more registers would be used, but not to more effect.
+/// Thread blocks per multiprocessor; without this limit more registers would be used, but without gain.
 template <class T, class I> constexpr int staged_blocks = sizeof(T) > 8 || sizeof(I) > 4 ? 1 : 3;
 
-/// The work of `lanes` lanes of a warp. The work comes in pieces, up to `lanes` entries of the row of U that belongs to
-/// one entry k of L, in ascending order.
+/// The work of `lanes` lanes of a warp. It is divided into pieces, in ascending order: up to `lanes` entries of the row
+/// of U that belongs to one entry k of L.
 template <class T, class I, int lanes> class StagedRow {
 public:
   using N = DeviceScalar<T>;
 
   /// i       the row
-  /// memory  of the block, for all its rows
+  /// memory  shared memory of the thread block, for all its rows
   __device__ StagedRow(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule, I i,
                        unsigned char* memory)
       : F_(F), S_(S), rule_(rule), i_(i), lane_(threadIdx.x % lanes), group_(group_of(lanes))
@@ -37,7 +37,7 @@ public:
     slots_ = S.begin[i_];
   }
 
-  /// Numbers of A, and what is to be known of the rows of U.
+  /// Loads the values of A, and offsets and lengths of the rows of U.
   __device__ void load(const N* A)
   {
     for (I k = lane_; k < lowers_; k += lanes) {
@@ -60,7 +60,7 @@ protected:
 
   __device__ bool has_pieces_left() const { return k_ < lowers_; }
 
-  /// To the piece behind the one that begins at chunk_ of row k_ of U.
+  /// Advances past the piece that starts at chunk_ of row k_ of U.
   __device__ void pass_piece()
   {
     const I count = upper_count_[k_];
@@ -72,11 +72,11 @@ protected:
   }
 
   __device__ Word* upper_at(I place) const { return place_of(F_.upper, static_cast<std::size_t>(place)); }
-  /// Of the row that entry k of L belongs to.
+  /// Location of the inverse pivot of the row to which entry k of L belongs.
   __device__ Word* inverse_at(I k) const { return inverse_of(pivot_row_[k]); }
   __device__ Word* partner_at(I k) const { return upper_at(S_.partner[lower_ + k]); }
 
-  /// Entry k of L is factor_. By all lanes of the row.
+  /// Stores factor_ as entry k of L. Called by all lanes of the row.
   __device__ void keep_factor(I k)
   {
     good_ = good_ & fits(F_, factor_);
@@ -85,8 +85,8 @@ protected:
     if (F_.lu && rule_.sums) total_ += abs_value(factor_);
   }
 
-  /// Publishes the row of U and the inverted pivot, whatever they are. By all lanes; `mine`: this one's row is
-  /// finished.
+  /// Publishes the row of U and the inverse pivot, whatever their values are. Called by all lanes; `mine`: this lane's
+  /// row is finished.
   __device__ void finish(bool mine, Outcome* outcome)
   {
     const N pivot = w_[lowers_];
@@ -109,11 +109,11 @@ protected:
   N* w_;                                        ///< the row, by slots
   I *pivot_row_, *upper_begin_, *upper_count_;  ///< by entry of L
   I lower_, lowers_, upper_, uppers_;
-  I k_ = 0, chunk_ = 0;  ///< where the next piece begins
+  I k_ = 0, chunk_ = 0;  ///< start of the next piece
   std::size_t slots_;    ///< of row k_ of U
   N factor_{0};          ///< l_ip
-  double total_ = 0;     ///< of this lane: moduli off the diagonal, if the rule asks for them
-  bool good_ = true;     ///< of this lane: all numbers can be stored
+  double total_ = 0;     ///< of this lane: sum of absolute values off the diagonal, if needed
+  bool good_ = true;     ///< of this lane: all values can be stored
 
 private:
   __device__ void publish_upper(bool mine)

@@ -1,4 +1,5 @@
-/// What cuda/factor/update_lists.hpp declares: the terms of entry (i, q) are where row i of L and column q of U meet.
+/// Implements cuda/factor/update_lists.hpp: the terms of entry (i, q) are the intersection of row i of L and column q
+/// of U.
 
 #include "cuda/factor/update_lists.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int threads_a_block = 256;
 
-/// U by columns, rows ascending in each.
+/// U by columns, rows ascending in each column.
 template <class I> struct ColumnsView {
   const I *begin, *row, *entry;
 };
@@ -34,7 +35,7 @@ template <class I> __global__ void name_entries(DevicePattern<I> U, I* row, I* e
   }
 }
 
-/// begin[q]: the first place whose column is q or more.
+/// begin[q]: the first position whose column is at least q.
 template <class I> __global__ void find_column_begins(I n, I nnz, const I* column, I* begin)
 {
   const std::size_t q = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -74,7 +75,7 @@ private:
   DeviceArray<I> begin_, row_, entry_;
 };
 
-/// Numbers in ascending order, from place `begin` on.
+/// A range [begin, end) of ascending indices.
 template <class I> struct List {
   const I* key;
   I begin, end;
@@ -82,7 +83,7 @@ template <class I> struct List {
   __device__ I size() const { return end - begin; }
 };
 
-/// What the terms of entries are found from.
+/// Data from which the terms of entries are computed.
 template <class I> struct Factor {
   DevicePattern<I> L, U;
   bool lu;
@@ -97,7 +98,7 @@ template <class I> struct Factor {
   __device__ List<I> rows_in(I q) const { return {columns.row, columns.begin[q], columns.begin[q + 1]}; }
 };
 
-/// length[r] of the row at place r of the order; length[n] = 0
+/// length[r] = entries of the row at position r of the order; length[n] = 0
 template <class I> __global__ void measure_rows_in_order(Factor<I> F, const I* order, I* length)
 {
   const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -122,7 +123,7 @@ template <class I> __global__ void fill_places(Factor<I> F, const I* order, cons
   }
 }
 
-/// Terms of an entry: who is in the shorter list is looked for in the longer one.
+/// Terms of an entry: each element of the shorter list is searched in the longer one.
 template <class I> class Meeting {
 public:
   __device__ Meeting(const Factor<I>& F, I row, I column)
@@ -130,7 +131,8 @@ public:
   {
   }
   __device__ I size() const { return min(L_.size(), U_.size()); }
-  /// Is the k-th of the shorter list in the other? Then these are its entries of L and of U.
+  /// Searches the k-th element of the shorter list in the other. Returns whether it was found, and its entries of L and
+  /// of U.
   __device__ bool look(I k, I* lower, I* upper) const
   {
     const List<I>& from = by_row_ ? L_ : U_;
@@ -147,7 +149,7 @@ private:
   bool by_row_;
 };
 
-/// Looks that it takes to find the terms of all entries.
+/// Counts the searches for the terms of all entries.
 template <class I>
 __global__ void add_up_work(Factor<I> F, std::size_t places, const I* index, const I* row, unsigned long long* work)
 {
@@ -159,7 +161,8 @@ __global__ void add_up_work(Factor<I> F, std::size_t places, const I* index, con
   if (threadIdx.x % 32 == 0) red_add_relaxed(work, own);
 }
 
-/// A thread an entry where that is little work, else its warp. fills: terms are written, else their number.
+/// Finds the terms, by a thread per entry or, if there are many searches, by its warp. fills: writes the terms, else
+/// counts them.
 template <class I, bool fills>
 __global__ void find_terms(Factor<I> F, std::size_t places, const I* index, const I* row, std::size_t* begin, I* lower,
                            I* upper)

@@ -1,9 +1,10 @@
 #pragma once
 
-/// What each entry of a factor is made of, found once for a pattern.
+/// The terms of each entry of a factor, computed once for a pattern.
 ///
-/// Entry (i, q) is a_iq less the sum of l_ip u_pq over p in L(i) with q in U(p), times the inverse pivot of q where it
-/// is L's. Entries stand row by row in level order, ascending in a row, so what an entry is made of stands before it.
+/// Entry (i, q) is a_iq minus the sum of l_ip u_pq over p in L(i) with q in U(p), times the inverse pivot of q for an
+/// entry of L. Entries are stored row by row in level order, ascending in a row, so an entry comes after those that it
+/// depends on.
 
 #include <cstddef>
 
@@ -12,13 +13,13 @@
 
 namespace syncfree::cuda {
 
-/// As kernels see it, by place.
-///   lowers, uppers  entries of L and of U
+/// The lists in the form that kernels use, by position in that order.
+///   lowers, uppers  numbers of entries of L and of U
 ///   index   entry k of L is k, entry k of U is nnz(L) + k, the diagonal of row i nnz(L) + nnz(U) + i
-///   row     that the entry stands in
-///   begin   of its terms; one more than there are places
-///   lower, upper  by term: the entries of L and of U; lower -1: minus one. An entry of IC's L has one such term, the
-///                 entry of U that it is made of
+///   row     of the entry
+///   begin   offsets of its terms; places + 1 elements
+///   lower, upper  by term: the entries of L and of U; lower = -1: the factor -1. An entry of IC's L has one such term,
+///                 with the entry of U that it is made from
 template <class I> struct ListsView {
   std::size_t places;
   I lowers, uppers;
@@ -31,8 +32,8 @@ template <class I> class UpdateLists {
 public:
   UpdateLists() = default;
 
-  /// Makes nothing where that took too long, or the lists more memory than four factors and 256 MB. On the null stream;
-  /// throws Failure.
+  /// Makes nothing if that would take too long, or if the lists would take more memory than four factors or 256 MB,
+  /// whichever is larger. Works on the null stream; throws Failure.
   UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, std::size_t number_bytes);
 
   bool made() const { return !index_.empty(); }

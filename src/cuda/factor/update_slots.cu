@@ -1,4 +1,4 @@
-/// What cuda/factor/update_slots.hpp declares: row offsets by a scan, slots by a warp a row.
+/// Implements cuda/factor/update_slots.hpp: row offsets by a scan, slots by a warp per row.
 
 #include "cuda/factor/update_slots.hpp"
 
@@ -16,9 +16,9 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 256;
-constexpr std::size_t most_shared_memory = 48 << 10;  ///< of a block of the factorization
+constexpr std::size_t most_shared_memory = 48 << 10;  ///< of a thread block of the factorization
 
-/// updates[i] = sum of the lengths of the rows of U that row i of L names; updates[n] = 0
+/// updates[i] = sum of the lengths of the rows of U to which row i of L refers; updates[n] = 0
 template <class I> __global__ void count_updates(DevicePattern<I> L, const I* upper_begin, std::size_t* updates)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -30,14 +30,14 @@ template <class I> __global__ void count_updates(DevicePattern<I> L, const I* up
   updates[i] = sum;
 }
 
-/// The slots of a row by column, in shared memory.
+/// Hash table in shared memory: the slots of a row by column.
 template <class I> struct SlotTable {
-  static constexpr unsigned most = 512;  ///< places, for 255 entries
-  I* column;                             ///< -1: nothing
+  static constexpr unsigned most = 512;  ///< positions, for 255 entries
+  I* column;                             ///< -1: empty
   unsigned char* slot;
   unsigned size = 32;
 
-  /// Of row i, without L's entries unless they are updated, too. By a warp.
+  /// Inserts row i, with L's entries only if they are updated too. Called by a warp.
   __device__ SlotTable(const DevicePattern<I>& L, const DevicePattern<I>& U, bool lu, I i, I* columns,
                        unsigned char* slots)
       : column(columns), slot(slots)
@@ -53,7 +53,7 @@ template <class I> struct SlotTable {
     __syncwarp();
   }
 
-  /// Or `no_slot`.
+  /// Returns the slot of column q, or `no_slot`.
   __device__ unsigned char operator[](I q) const
   {
     for (unsigned at = home_of(q, size);; at = (at + 1) & (size - 1)) {
@@ -72,7 +72,7 @@ private:
   }
 };
 
-/// Rows of U that a lane each has looked up: where they begin, their lengths, and the sum of those before.
+/// Rows of U, one per lane: their offsets, lengths, and the sum of the lengths of earlier lanes.
 template <class I> struct UpdatingRows {
   I from = 0, count = 0;
   unsigned before = 0;
@@ -85,8 +85,8 @@ template <class I> struct UpdatingRows {
   __device__ unsigned sum() const { return __shfl_sync(~0u, before + static_cast<unsigned>(count), 31); }
 };
 
-/// A warp owns one row, `lanes` of its lanes an entry of L. `others` is raised where an entry off the diagonal is
-/// updated; partners are set where there are.
+/// A warp owns one row, `lanes` of its lanes an entry of L. Raises `others` if an entry off the diagonal is updated;
+/// sets the partners that exist.
 template <class I, int lanes>
 __global__ void __launch_bounds__(threads_a_block)
 find_slots(DevicePattern<I> L, DevicePattern<I> U, bool lu, const std::size_t* begin, unsigned char* slot, I* partner,
@@ -129,7 +129,8 @@ template <class I> auto choose_find_slots(double entries_of_U_a_row)
   return entries_of_U_a_row <= 16 ? find_slots<I, 16> : find_slots<I, 32>;
 }
 
-/// A warp, as long as the device has one for each row of a level; else about as many as a row of U has entries.
+/// Lanes per row: a warp if the device can hold one for each row of a level, else about the number of entries of a row
+/// of U.
 int choose_lanes_of_factor(const Granularity& of_L, double entries_of_U_a_row)
 {
   if (levels_that_fit(of_L, 32, threads_a_block) >= 1) return 32;

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Where the updates of a factorization go, found once for a pattern.
+/// Destinations of the updates of a factorization, computed once for a pattern.
 ///
-/// Row i is numbered by slots: its entries of L, its diagonal, its entries of U. For each entry (i, p) of L and each
-/// entry (p, q) of U in turn there is one byte, the slot of (i, q), or `no_slot` where row i has no such entry.
+/// The slots of row i number its entries of L, its diagonal and its entries of U. For each entry (i, p) of L and each
+/// entry (p, q) of U, in this order, there is one byte: the slot of (i, q), or `no_slot` if row i has no such entry.
 
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/base/granularity.hpp"
@@ -13,11 +13,12 @@ namespace syncfree::cuda {
 
 constexpr unsigned char no_slot = 255;
 
-/// As kernels see it.
-///   begin    of a row in slot
-///   partner  by entry (i, p) of L, the place of (p, i) in U; ILU: or -1, and nullptr where not only pivots are updated
-///   lowers   entries of L that a row has at most
-///   entries  of L, diagonal and U together
+/// The slots in the form that kernels use.
+///   begin    by row: offset into slot
+///   partner  by entry (i, p) of L, the position of (p, i) in U; for ILU it may be -1, and is nullptr unless only
+///            pivots are updated
+///   lowers   largest number of entries of L in a row
+///   entries  the same for L, diagonal and U together
 template <class I> struct SlotsView {
   const unsigned char* slot;
   const std::size_t* begin;
@@ -29,19 +30,21 @@ template <class I> class UpdateSlots {
 public:
   UpdateSlots() = default;
 
-  /// Makes nothing where a row has more than 255 entries or the table would be larger than two factors. Throws Failure.
-  ///   number_bytes  of a number
+  /// Makes nothing if a row has more than 255 entries, if a thread block's rows do not fit into shared memory, or if
+  /// the table would be larger than two factors. Throws Failure.
+  ///   number_bytes  size of a value
   UpdateSlots(const DeviceFactorPattern<I>& pattern, const Granularity& of_L, std::size_t number_bytes);
 
   bool made() const { return lanes_ > 0; }
-  /// Is no entry but the diagonal's ever updated? So it is where no three rows are all neighbours, as on a star's grid.
+  /// True if no entry but the diagonal is ever updated: then no three rows are all neighbours, as on a grid with a star
+  /// stencil.
   bool only_pivots() const { return made() && only_pivots_; }
   SlotsView<I> view() const { return {slot_.data(), begin_.data(), partner_.data(), lanes_, lowers_, entries_}; }
   std::size_t bytes() const { return slot_.bytes() + begin_.bytes() + partner_.bytes(); }
 
 private:
   bool only_pivots_ = false;
-  int lanes_ = 0;  ///< that share a row
+  int lanes_ = 0;  ///< per row
   int lowers_ = 0, entries_ = 0;
   DeviceArray<unsigned char> slot_;
   DeviceArray<std::size_t> begin_;

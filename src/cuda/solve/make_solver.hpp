@@ -1,13 +1,13 @@
 #pragma once
 
-/// From the name of a strategy to its solver.
+/// Makes a solver from the name of its strategy.
 
 #include "cuda/solve/solver.hpp"
 #include "syncfree/scalar.hpp"
 
 namespace syncfree::cuda {
 
-/// The strategy of the options, which is not `auto`. Throws Failure and std::bad_alloc.
+/// Makes the solver of the options' strategy, which is not `auto`. Throws Failure and std::bad_alloc.
 ///   errors  unknown_strategy
 template <class T, class I>
 Status make_device_solver(const SolverOptions& options, const DeviceTriangle<I>& triangle,

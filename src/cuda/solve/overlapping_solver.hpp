@@ -1,6 +1,6 @@
 #pragma once
 
-/// Solvers whose launch can overlap with the one in front of it.
+/// Solvers with launches that can overlap with the previous launch.
 
 #include "cuda/base/launch.hpp"
 #include "cuda/solve/solver.hpp"

@@ -13,12 +13,12 @@ namespace {
 
 constexpr unsigned threads = 256;
 
-/// As BadRows, where all bits mean that there is none.
+/// As BadRows, with all bits set for none.
 struct BadPlaces {
   unsigned long long *not_finite, *zero;
 };
 
-/// omega / (a_ii + shift)
+/// inverse_pivot[i] = omega / (a_ii + shift)
 template <class N, class I>
 __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* A, double omega, double shift,
                               double least, N* inverse_pivot, BadPlaces bad)
@@ -32,7 +32,7 @@ __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* 
   inverse_pivot[i] = N(static_cast<R>(omega)) / diagonal;
 }
 
-/// The row that entry k of a triangle is in; for failures only
+/// Returns the row of entry k of a triangle; for failures only.
 template <class I> __device__ I row_of(const DevicePattern<I>& pattern, std::size_t k)
 {
   I low = 0, high = pattern.n;
@@ -44,7 +44,7 @@ template <class I> __device__ I row_of(const DevicePattern<I>& pattern, std::siz
   return low;
 }
 
-/// Of the strict triangle `pattern` of A; a column is divided by its pivot where inverse_pivot is given.
+/// Takes the strict triangle `pattern` of A; columns are divided by their pivots if inverse_pivot is given.
 template <class N, class I>
 __global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const I* source, const N* A,
                               const N* inverse_pivot, N* to, BadPlaces bad)
@@ -56,19 +56,19 @@ __global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const
   to[k] = inverse_pivot ? product(own, inverse_pivot[pattern.column[k]]) : own;
 }
 
-/// Rows of a strict triangle
+/// Rows of a strict triangle.
 template <class N, class I> struct Rows {
   std::size_t n;
   const I *begin, *column;
   const N* value;
 };
 
-/// end(i, sum_k value_k x_{column_k}) for each row i.
+/// Calls end(i, sum_k value_k x_{column_k}) for each row i.
 ///
 /// owns       `lanes` lanes own a row
-/// waits      for nobody
+/// waits      for nothing
 /// publishes  to later launches
-/// order      any
+/// order      none required
 /// progress   no waits
 /// result     reproducible
 template <class N, class I, class End, int lanes>

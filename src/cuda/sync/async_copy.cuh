@@ -1,6 +1,6 @@
 #pragma once
 
-/// Copies of numbers from memory to shared memory that need no register.
+/// Copies of values from global to shared memory that need no registers.
 
 #include <cuda_pipeline_primitives.h>
 
@@ -9,20 +9,19 @@
 
 namespace syncfree::cuda {
 
-/// Two numbers that are read at once.
+/// Two values read by one access.
 template <class M> struct alignas(sizeof(M) > 8 ? 16 : 2 * sizeof(M)) Pair {
   M first, second;
 };
 
-/// Starts the copy of a number from memory to shared memory; there is no need of a register. Both stand where their
-/// real parts may stand.
+/// Starts an asynchronous copy of a value from global to shared memory. Both are aligned as their real parts.
 template <class N> __device__ void fetch_number(N* to, const N* from)
 {
   using R = decltype(real_of(*from));
   for (unsigned part = 0; part < sizeof(N) / sizeof(R); ++part)
     __pipeline_memcpy_async(reinterpret_cast<R*>(to) + part, reinterpret_cast<const R*>(from) + part, sizeof(R));
 }
-/// A row's number in each column of a chunk.
+/// Starts the copy of a row of a chunk, one value per column.
 template <class N, class I> __device__ void fetch_row(N* to, const Input<N>& b, I row)
 {
   if constexpr (columns_of<N> == 1) {
@@ -34,7 +33,7 @@ template <class N, class I> __device__ void fetch_row(N* to, const Input<N>& b, 
     for (int c = 0; c < columns_of<N>; ++c) fetch_number(to->part + c, b.at + min(c, b.count - 1) * b.leading + row);
   }
 }
-/// Those that this thread has started.
+/// Waits for the copies that this thread has started.
 inline __device__ void await_fetched_numbers()
 {
   __pipeline_commit();

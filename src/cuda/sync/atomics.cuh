@@ -1,18 +1,18 @@
 #pragma once
 
-/// CUDA's atomic functions, of words in memory of the device or of a block. They are relaxed: what they leave is read
-/// behind a barrier of the block, or by the next launch.
+/// CUDA's atomic functions on words in global or shared memory. They are relaxed: their results are read after a
+/// barrier of the thread block, or by the next launch.
 
 #include <type_traits>
 
 namespace syncfree::cuda {
 
-/// Each returns what stood there.
+/// Each returns the previous value.
 inline __device__ unsigned atomic_add(unsigned* word, unsigned v) { return atomicAdd(word, v); }
 inline __device__ unsigned atomic_min(unsigned* word, unsigned v) { return atomicMin(word, v); }
 inline __device__ unsigned atomic_max(unsigned* word, unsigned v) { return atomicMax(word, v); }
 
-/// What stood there: -1, and then `wanted` stands there now, or a row.
+/// Stores `wanted` in an empty slot (-1). Returns the previous value: -1 if stored, otherwise the row in the slot.
 template <class I> __device__ I claim(I* place, I wanted)
 {
   using Word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;

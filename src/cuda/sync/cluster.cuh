@@ -1,12 +1,12 @@
 #pragma once
 
-/// What blocks of a cluster (launch.hpp) have in common; how they wait for each other is in ready.cuh.
+/// What thread blocks of a cluster (launch.hpp) share; ready.cuh has how they wait for each other.
 
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
 
-/// Which block of its cluster this one is.
+/// Returns the rank of this thread block in its cluster.
 inline __device__ unsigned rank_in_cluster()
 {
   unsigned rank = 0;
@@ -16,7 +16,7 @@ inline __device__ unsigned rank_in_cluster()
   return rank;
 }
 
-/// The same place in the shared memory of that block of the cluster, which must not have ended.
+/// Returns the same location in the shared memory of thread block `rank` of the cluster, which must not have ended.
 template <class T> __device__ T* place_in_cluster(T* shared, [[maybe_unused]] unsigned rank)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -28,8 +28,8 @@ template <class T> __device__ T* place_in_cluster(T* shared, [[maybe_unused]] un
 #endif
 }
 
-/// By a warp: until numbers have come that the block before in the cluster puts into a tray of this one, and that
-/// nothing reads. No block ends while a number for it may be on its way.
+/// Waits until the values that the preceding thread block of the cluster writes to a tray of this one have arrived,
+/// where nothing reads them: no thread block may end while a value for it is on its way. Called by a warp.
 template <class N> __device__ void await_numbers(const N* tray, unsigned numbers)
 {
   for (unsigned k = threadIdx.x % 32; k < numbers; k += 32)
@@ -37,8 +37,8 @@ template <class N> __device__ void await_numbers(const N* tray, unsigned numbers
         [=] { return SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(tray + k)); }, [] {});
 }
 
-/// take_ticket() where a cluster of `blocks` blocks, which divides the grid, takes one ticket: its blocks' places
-/// follow each other by rank. All blocks must cluster_sync() again before one of them ends.
+/// take_ticket() where a cluster of `blocks` thread blocks, which divides the grid, takes one ticket: the indices of
+/// its thread blocks are consecutive by rank. All of them must call cluster_sync() again before one of them ends.
 inline __device__ BlockTicket take_ticket(TicketCounter* counter, unsigned blocks)
 {
   if (blocks == 1) return take_ticket(counter);

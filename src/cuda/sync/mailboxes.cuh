@@ -1,6 +1,6 @@
 #pragma once
 
-/// Memory by which rows of one launch hand their numbers to others, and what clears it for the next launch.
+/// Global memory by which rows of one launch pass values, and its clearing for the next launch.
 
 #include <cstddef>
 
@@ -11,7 +11,7 @@
 
 namespace syncfree::cuda {
 
-/// Mailboxes of n places each, for all launches.
+/// Memory of mailboxes of n slots each, for all launches.
 template <class N, int boxes> class MailboxMemory {
 public:
   explicit MailboxMemory(std::size_t n) : words_(boxes * SentinelValue<N>::words * n, 0xff) {}
@@ -22,8 +22,8 @@ private:
   ResettableArray<typename SentinelValue<N>::word> words_;
 };
 
-/// Hands numbers over that are their own flags. There are two mailboxes of n places, used in turn: while a launch fills
-/// one, each row clears its place in the other for the next.
+/// Passes sentinel values. There are two mailboxes of n slots, used alternately: while a launch fills one, each row
+/// clears its slot in the other for the next launch.
 template <class N> class DoubleBufferedMailbox {
 public:
   using Mail = SentinelValue<N>;
@@ -31,7 +31,7 @@ public:
   using Memory = MailboxMemory<N, 2>;
   using View = typename Mail::word*;
 
-  /// Place 0 is number `first` of the n that there are.
+  /// Slot 0 is value `first` of all n.
   __device__ DoubleBufferedMailbox(View memory, std::size_t n, unsigned long long launch, std::size_t first = 0)
       : mail_(memory + ((launch & 1) * n + first) * Mail::words),
         next_(memory + ((~launch & 1) * n + first) * Mail::words)
@@ -49,14 +49,14 @@ private:
   View mail_, next_;
 };
 
-/// The same with one mailbox, where each number has one reader, who empties its place for the next launch.
+/// Passes sentinel values with one mailbox. Each value has one reader, which clears its slot for the next launch.
 template <class N> class SingleReaderMailbox {
 public:
   using Mail = SentinelValue<N>;
   using Memory = MailboxMemory<N, 1>;
   using View = typename Mail::word*;
 
-  /// Place 0 is number `first` of those that there are.
+  /// Slot 0 is value `first` of all.
   __device__ SingleReaderMailbox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
   __device__ N look(std::size_t place) const { return Mail::poll(at(place)); }
   __device__ bool arrived(const N& seen) const { return Mail::arrived(seen); }
@@ -71,7 +71,7 @@ private:
   View mail_;
 };
 
-/// Hands numbers over with a flag beside each, which then holds the number of the launch, from 1 on.
+/// Passes values with a flag next to each, which then holds the launch's number, from 1.
 template <class N> class FlaggedMailbox {
 public:
   using Look = unsigned;

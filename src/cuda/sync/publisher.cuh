@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where a block puts numbers that another one reads.
+/// Where a tile writes its exported values.
 
 #include <cstdint>
 
@@ -8,14 +8,14 @@
 
 namespace syncfree::cuda {
 
-/// Where a block puts the numbers that others read, by their places among its exported values: its mailbox, or, in a
-/// chain, the ghosts of the next block of the cluster.
+/// Destination of a tile's exported values, by their index: its mailbox or, in a pipeline of tiles (`chain`), the
+/// ghosts of the next thread block of the cluster.
 template <class N, bool chain> class Publisher {
 public:
   using Mail = SentinelValue<N>;
   explicit __device__ Publisher(typename Mail::word* first) : first_(first) {}
 
-  /// Whose place 0 is this one's place `exported`.
+  /// Returns a publisher whose index 0 is index `exported` of this one.
   __device__ Publisher from(std::uint32_t exported) const
   {
     return Publisher(first_ + static_cast<std::size_t>(Mail::words) * exported);

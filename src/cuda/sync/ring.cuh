@@ -1,6 +1,6 @@
 #pragma once
 
-/// A ring of pages in shared memory, each with an mbarrier that tells when it has come.
+/// A ring of panels in shared memory, each with an mbarrier that signals its arrival.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace syncfree::cuda {
 
-/// Goes round the ring, page by page.
+/// Position in the ring; advances panel by panel.
 struct RingCursor {
   std::uint32_t page = 0;
-  unsigned round = 0;  ///< its last bit
+  unsigned round = 0;  ///< lowest bit of the round
 
-  /// By less pages than the ring has.
+  /// Advances by fewer panels than the ring has.
   __device__ void advance(std::uint32_t depth, std::uint32_t pages = 1)
   {
     page += pages;
@@ -23,8 +23,8 @@ struct RingCursor {
   }
 };
 
-/// Copies a page to shared memory, by one thread of a warp where pages copy themselves, else by all: one arrival at the
-/// gate, and it stays shut until the page is there. Bytes and addresses are multiples of 16.
+/// Copies a panel to shared memory; called by one thread of a warp if page_copies_itself, else by all. One arrival at
+/// the mbarrier, which completes when the panel has been copied. Bytes and addresses are multiples of 16.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 constexpr bool page_copies_itself = true;
 inline __device__ void copy_page(Mbarrier& gate, void* to, const void* from, unsigned bytes)

@@ -1,14 +1,15 @@
 #pragma once
 
-/// CUDA's contexts. A program has one for each device, which the runtime makes (the primary one), and may have others,
-/// green ones with a part of the multiprocessors for example. What a kernel was allowed, and which clusters run, is
-/// known of a context; so is each stream. Memory is that of the device.
+/// CUDA contexts. A program has one per device that the runtime creates (the primary context), and may have others,
+/// for example green contexts with a part of the multiprocessors. Kernel attributes, the clusters that can run and
+/// streams belong to a context. Memory belongs to the device.
 
 #include <cuda_runtime_api.h>
 
 namespace syncfree::cuda {
 
-/// A function of the driver, with which nothing here is linked, as of that version; nullptr where the driver has none.
+/// Returns a function of the driver, which is not linked, in the given version; nullptr if the driver does not have
+/// it.
 template <class Function> Function driver_function(const char* name, [[maybe_unused]] unsigned version = 12000)
 {
   void* found = nullptr;
@@ -22,7 +23,7 @@ template <class Function> Function driver_function(const char* name, [[maybe_unu
   return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(found) : nullptr;
 }
 
-/// A number of the context at hand, which none gets again in this process.
+/// Returns an id of the current context, unique in this process.
 inline unsigned long long context_at_hand()
 {
   using GetId = int (*)(void* context, unsigned long long* id);
@@ -31,12 +32,13 @@ inline unsigned long long context_at_hand()
   if (get_id && get_id(nullptr, &id) == 0) return id;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess) (void)cudaGetLastError();
-  /* a thread is in no context before it has called the runtime */
+  /* a thread has no context before its first call of the runtime */
   if (get_id && cudaSetDevice(device) == cudaSuccess && get_id(nullptr, &id) == 0) return id;
   return static_cast<unsigned long long>(device);
 }
 
-/// Until it ends the caller is in the primary context of a device, which waits for the others of that device, too.
+/// Makes the device's primary context current for its lifetime. A synchronization of the primary context also waits
+/// for the other contexts of the device.
 class InPrimaryContext {
 public:
   explicit InPrimaryContext(int device)

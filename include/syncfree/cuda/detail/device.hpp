@@ -1,6 +1,6 @@
 #pragma once
 
-/// Memory of the device, and CUDA's errors as exceptions inside the library; what users call turns them into Status.
+/// Device memory, and CUDA errors as exceptions inside the library; public functions convert them to Status.
 
 #include <cuda_runtime_api.h>
 
@@ -16,7 +16,7 @@
 
 namespace syncfree::cuda {
 
-/// What is thrown inside.
+/// The exception type inside the library.
 struct Failure {
   Status status;
 };
@@ -24,13 +24,13 @@ struct Failure {
 inline void check(cudaError_t error, const char* call)
 {
   if (error == cudaSuccess) return;
-  (void)cudaGetLastError();  // else the next launch reports it again
+  (void)cudaGetLastError();  // otherwise the next launch reports it again
   throw Failure{failed(Code::device_failure, std::string(call) + ": " + cudaGetErrorString(error))};
 }
 
 #define SYNCFREE_CUDA(call) ::syncfree::cuda::check(call, #call)
 
-/// Of the device at hand.
+/// Returns an attribute of the current device.
 inline int device_attribute(cudaDeviceAttr attribute)
 {
   int device = 0, value = 0;
@@ -39,7 +39,8 @@ inline int device_attribute(cudaDeviceAttr attribute)
   return value;
 }
 
-/// A copy of device memory in host memory; waits, but holds nobody up. Throws Failure.
+/// Copies device memory to host memory. Waits for the stream, without blocking CUDA calls of other threads meanwhile.
+/// Throws Failure.
 inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
 {
   const Landing landing(bytes);
@@ -50,7 +51,7 @@ inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream
   if (landing.place()) std::memcpy(to, landing.place(), bytes);
 }
 
-/// An array of the device, without values at first. Throws Failure(out_of_memory) that names the bytes.
+/// An array in device memory, initially without values. Throws Failure(out_of_memory), which states the bytes.
 template <class V> class DeviceArray {
 public:
   DeviceArray() = default;
@@ -67,13 +68,13 @@ public:
     check(error, "cudaMallocFromPoolAsync");
     data_ = static_cast<V*>(memory);
   }
-  /// A copy of host memory; has arrived on return.
+  /// Copies host memory; the copy is complete on return.
   DeviceArray(const V* from, std::size_t size) : DeviceArray(size)
   {
     if (size) SYNCFREE_CUDA(cudaMemcpy(data_, from, bytes(), cudaMemcpyHostToDevice));
   }
   template <class A> explicit DeviceArray(const std::vector<V, A>& from) : DeviceArray(from.data(), from.size()) {}
-  /// The same for kernels of that stream, which alone is waited for.
+  /// Copies host memory for use on `stream`; waits for that stream only.
   template <class A> DeviceArray(const std::vector<V, A>& from, cudaStream_t stream) : DeviceArray(from.size())
   {
     if (!size_) return;
@@ -86,7 +87,7 @@ public:
     swap(other);
     return *this;
   }
-  ~DeviceArray()  // waits for what still uses it
+  ~DeviceArray()  // the memory is reused only after the work that still uses it
   {
     if (data_) pool_->free(data_, bytes());
   }
@@ -100,7 +101,7 @@ public:
   {
     if (size_) SYNCFREE_CUDA(cudaMemsetAsync(data_, byte, bytes(), stream));
   }
-  /// To host memory; waits.
+  /// Copies to host memory; waits.
   void read(V* to, std::size_t first, std::size_t count, cudaStream_t stream) const
   {
     if (count > 0) read_bytes(to, data_ + first, count * sizeof(V), stream);
@@ -119,7 +120,7 @@ private:
   MemoryPool* pool_ = nullptr;
 };
 
-/// Of an array in device memory, on the null stream.
+/// Copies an array of device memory on the null stream.
 template <class V> DeviceArray<V> copy_of(const V* from, std::size_t size)
 {
   DeviceArray<V> copy(size);
@@ -128,13 +129,13 @@ template <class V> DeviceArray<V> copy_of(const V* from, std::size_t size)
 }
 template <class V> DeviceArray<V> copy_of(const DeviceArray<V>& from) { return copy_of(from.data(), from.size()); }
 
-/// On the null stream; waits.
+/// Copies device memory to host memory on the null stream; waits.
 template <class V> void copy_to_host(V* to, const V* from, std::size_t count)
 {
   if (count > 0) read_bytes(to, from, count * sizeof(V), nullptr);
 }
 
-/// Blocks of `threads` for so many threads, at least one.
+/// Returns the number of thread blocks of `threads` threads for `count` threads, at least one.
 inline unsigned blocks_for(std::size_t count, unsigned threads)
 {
   return static_cast<unsigned>(count == 0 ? 1 : (count + threads - 1) / threads);

@@ -1,8 +1,9 @@
 #pragma once
 
-/// What CUDA graphs hold. A graph that has captured launches goes on using the memory that these were given, whatever
-/// becomes of the object that launched them. So what an object gives up is kept for as long as such a graph lives, or
-/// what was instantiated from it: that CUDA tells (user objects), and nothing is kept where nothing was captured.
+/// Memory in use by CUDA graphs. A graph that has captured launches keeps using the memory given to them, even after
+/// the object that launched them has changed or ended. So what such an object releases is kept while such a graph, or
+/// what was instantiated from it, exists. CUDA reports the end of a graph (user objects); nothing is kept if nothing
+/// was captured.
 
 #include <cuda_runtime_api.h>
 
@@ -17,10 +18,10 @@
 
 namespace syncfree::cuda {
 
-/// Graphs alive that hold launches of one object.
+/// Number of existing graphs that hold launches of one object.
 using GraphCount = std::shared_ptr<std::atomic<int>>;
 
-/// What an object has given up, or left behind when it ended.
+/// What an object has released while it lived or when it ended.
 struct HeldByGraphs {
   GraphCount graphs;
   std::shared_ptr<void> what;
@@ -28,7 +29,7 @@ struct HeldByGraphs {
   bool is_held() const { return graphs && *graphs > 0; }
 };
 
-/// Of objects that have ended.
+/// What is kept for graphs of objects that have ended.
 class LeftToGraphs {
 public:
   static LeftToGraphs& all()
@@ -43,10 +44,10 @@ public:
     left_.push_back(std::move(one));
   }
 
-  /// Frees what no graph holds any more; not while a stream is recorded.
+  /// Frees what no graph holds any more; must not be called while a stream is being captured.
   void sweep()
   {
-    std::vector<HeldByGraphs> free;  // ends behind the lock: to free may take long
+    std::vector<HeldByGraphs> free;  // destroyed after the lock is released: freeing may take long
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto held = [](const HeldByGraphs& one) { return one.is_held(); };
     const auto end = std::partition(left_.begin(), left_.end(), held);
@@ -59,7 +60,7 @@ private:
   std::vector<HeldByGraphs> left_;
 };
 
-/// Of one object; the graphs that it knows of, and what it keeps for them.
+/// The graphs with launches of one object, and what the object keeps for them.
 class GraphRetention {
 public:
   GraphRetention() = default;
@@ -77,14 +78,15 @@ public:
       for (Kept& kept : kept_)
         if (any()) LeftToGraphs::all().add({graphs_, kept.what});
     } catch (const std::bad_alloc&) {
-      for (Kept& kept : kept_) (void)new (std::nothrow) std::shared_ptr<void>(kept.what);  // for ever
+      for (Kept& kept : kept_) (void)new (std::nothrow) std::shared_ptr<void>(kept.what);  // leaked
     }
   }
 
-  /// Does a graph that holds launches live?
+  /// True if a graph that holds launches exists.
   bool any() const { return graphs_ && *graphs_ > 0; }
 
-  /// If the stream is being recorded, the graph holds launches of this object from now on. Returns whether it is.
+  /// Records that the stream's graph holds launches of this object, if the stream is being captured. Returns whether
+  /// it is.
   bool hold(cudaStream_t stream)
   {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -100,28 +102,28 @@ public:
     if (capture == capture_) return true;
     if (!graphs_) graphs_ = std::make_shared<std::atomic<int>>(0);
     ++*graphs_;
-    if (!tell_end_of(graph)) (void)cudaGetLastError();  // then it is taken to live for ever
+    if (!tell_end_of(graph)) (void)cudaGetLastError();  // the graph is then assumed to exist for ever
     capture_ = capture;
     return true;
   }
 
-  /// `what` is left to the graphs that hold it, if there are any; else it ends.
+  /// Keeps `what` for the graphs that hold it, if there are any; otherwise destroys it.
   template <class P> void keep(P what, std::size_t bytes)
   {
     sweep();
     if (any()) kept_.push_back({std::make_shared<P>(std::move(what)), bytes});
   }
 
-  /// The same of what an object has when it ends.
+  /// Keeps what an object still has when it ends, in the same way.
   template <class P> void keep_behind(P what) noexcept
   try {
     LeftToGraphs::all().sweep();
     if (any()) LeftToGraphs::all().add({graphs_, std::make_shared<P>(std::move(what))});
   } catch (const std::bad_alloc&) {
-    (void)new (std::nothrow) P(std::move(what));  // for ever
+    (void)new (std::nothrow) P(std::move(what));  // leaked
   }
 
-  /// Frees what no graph holds any more; not while a stream is recorded.
+  /// Frees what no graph holds any more; must not be called while a stream is being captured.
   void sweep()
   {
     if (!any()) kept_.clear();
@@ -140,7 +142,7 @@ private:
     std::size_t bytes;
   };
 
-  /// CUDA lets `graphs_` know; in a thread of its own, which must not call CUDA.
+  /// Makes CUDA decrement `graphs_` at the end of the graph, in a thread of CUDA's, which must not call CUDA.
   bool tell_end_of(cudaGraph_t graph) const
   {
     auto* const count = new GraphCount(graphs_);
@@ -155,14 +157,14 @@ private:
       return false;
     }
     if (cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove) == cudaSuccess) return true;
-    ++*graphs_;  // the release takes one
+    ++*graphs_;  // the release decrements it
     (void)cudaUserObjectRelease(object, 1);
     return false;
   }
 
   GraphCount graphs_;
   std::vector<Kept> kept_;
-  unsigned long long capture_ = 0;  ///< the last that holds some
+  unsigned long long capture_ = 0;  ///< id of the last capture with launches of the object
 };
 
 }  // namespace syncfree::cuda

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Host memory that kernels write to and the host looks at without asking CUDA: what a launch has to report is seen by
-/// a later call that waits for nothing.
+/// Host memory that kernels write to and the host reads without a call of CUDA: a later call sees what a launch has
+/// to report, without waiting.
 
 #include <cuda_runtime_api.h>
 
@@ -13,7 +13,7 @@
 
 namespace syncfree::cuda {
 
-/// Lines of such memory, for all devices, for as long as the process lives.
+/// Pool of cache lines of such memory, for all devices, for the lifetime of the process.
 class MappedLinePool {
 public:
   static constexpr std::size_t bytes_of_line = 64;
@@ -24,7 +24,7 @@ public:
     return lines;
   }
 
-  /// A line whose bytes are not set. Returns CUDA's error where there is no such memory.
+  /// Takes a line with uninitialized bytes. Returns CUDA's error if there is no such memory.
   cudaError_t take(void** line)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -38,7 +38,7 @@ public:
   void put(void* line)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(line);  // needs no memory: make() has reserved it
+    idle_.push_back(line);  // does not allocate: make() has reserved the memory
   }
 
 private:
@@ -63,7 +63,7 @@ private:
   std::size_t pages_ = 0;
 };
 
-/// A word with a line of its own. No kernel that may write to it is under way when it ends. Throws Failure.
+/// A word in a line of its own. No kernel that may write to it may be running when it is destroyed. Throws Failure.
 class MappedWord {
 public:
   MappedWord()
@@ -77,7 +77,7 @@ public:
   MappedWord& operator=(const MappedWord&) = delete;
   ~MappedWord() { MappedLinePool::all().put(word_); }
 
-  unsigned* there() const { return word_; }  ///< for kernels
+  unsigned* there() const { return word_; }  ///< device pointer, for kernels
   unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }
   void set(unsigned v) { *static_cast<volatile unsigned*>(word_) = v; }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Small pieces of device memory that nobody uses, by size: to take one costs nothing, where CUDA's pool takes 3 to 5
-/// us on an H200. Not for several threads at once.
+/// Free list of small pieces of device memory, by size: taking one is free of cost, while CUDA's pool takes 3 to 5 us
+/// on an H200. Not thread-safe.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,8 @@ class SizeClassFreeList {
 public:
   static constexpr std::size_t largest = 4 << 20;  ///< bytes of a piece
 
-  /// What a piece for so many bytes has: eight sizes an octave for small ones, so that an eighth is lost at most.
+  /// Returns the size of a piece for `bytes` bytes: small ones have eight sizes per octave, which wastes at most an
+  /// eighth.
   static std::size_t capacity_for(std::size_t bytes)
   {
     if (bytes > largest) return bytes;
@@ -23,10 +24,10 @@ public:
 
   explicit SizeClassFreeList(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// From the next one on that is put.
+  /// Sets the limit that following put() calls obey.
   void keep_at_most(std::size_t bytes) { most_bytes_ = bytes; }
 
-  /// One of that capacity, or nullptr.
+  /// Takes a piece of that capacity; nullptr if there is none.
   void* take(std::size_t capacity)
   {
     if (capacity > largest) return nullptr;
@@ -36,7 +37,7 @@ public:
     return shelf.piece[--shelf.count];
   }
 
-  /// False where it is too large or there are enough.
+  /// Returns false if the piece is too large or the list is full.
   bool put(void* piece, std::size_t capacity)
   {
     if (capacity > largest || bytes_ + capacity > most_bytes_) return false;
@@ -47,7 +48,7 @@ public:
     return true;
   }
 
-  /// give(piece) for all of them. Returns their bytes.
+  /// Calls give(piece) for all pieces and removes them. Returns their bytes.
   template <class Give> std::size_t empty(const Give& give)
   {
     for (Shelf& shelf : shelf_)
@@ -65,7 +66,7 @@ private:
     std::size_t count = 0;
   };
 
-  /// The distance of the sizes around so many bytes, of more than `smallest`.
+  /// Returns the distance of neighbouring sizes near `bytes`, which is larger than `smallest`.
   static std::size_t step_of(std::size_t bytes)
   {
     std::size_t step = smallest / sizes_an_octave;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Host memory that the device can write to by itself, for few bytes each: a copy to other memory waits inside CUDA,
-/// takes 8 us more on an H200, and meanwhile no other thread gets into CUDA.
+/// Pinned host memory in small pieces, which the device can write to directly: a copy to pageable memory waits inside
+/// CUDA, takes 8 us more on an H200, and blocks other threads' calls of CUDA meanwhile.
 
 #include <cuda_runtime_api.h>
 
@@ -22,7 +22,7 @@ public:
     return places;
   }
 
-  /// nullptr where all are taken, or there are none.
+  /// Returns nullptr if all are in use, or none could be allocated.
   void* take()
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -56,7 +56,7 @@ private:
   std::size_t count_ = 0;
 };
 
-/// One of them, for as long as it lives, or none.
+/// Owns one of them for its lifetime, or none.
 class Landing {
 public:
   explicit Landing(std::size_t bytes)

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Launches of kernels. Whether one was refused is what the launch itself returns: the last error, which the <<< >>> of
-/// CUDA leaves, may be an old one that the program has made, and that is not for us to report or to clear.
+/// Kernel launches. The launch's return value reports whether it was rejected. The last error, which is all that
+/// CUDA's <<< >>> gives, may be an old one of the program, which the library must neither report nor clear.
 
 #include <cuda_runtime_api.h>
 
@@ -12,18 +12,18 @@
 
 namespace syncfree::cuda {
 
-/// Where a launch runs. `overlaps`: it may start before the launch in front of it has ended (ready.cuh,
-/// wait_for_primary_launch()); only where the device can, and for a kernel that is made for it.
+/// How a kernel is launched. `overlaps`: it may start before the preceding launch has ended (ready.cuh,
+/// wait_for_primary_launch()); only if the device supports it, and for a kernel that is written for it.
 struct LaunchParameters {
   dim3 blocks;
   unsigned threads;
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
   bool overlaps = false;
-  unsigned cluster = 1;  ///< blocks of one, which divides `blocks`
+  unsigned cluster = 1;  ///< thread blocks per cluster, which divides `blocks`
 };
 
-/// A place as CUDA wants to have it.
+/// LaunchParameters in CUDA's types.
 struct LaunchConfig {
   cudaLaunchAttribute attribute[2] = {};
   cudaLaunchConfig_t config = {};
@@ -51,7 +51,7 @@ struct LaunchConfig {
   LaunchConfig& operator=(const LaunchConfig&) = delete;
 };
 
-/// For an error's words.
+/// Returns the text of an error message.
 inline std::string launch_of([[maybe_unused]] const void* kernel)
 {
   const char* name = nullptr;
@@ -61,9 +61,10 @@ inline std::string launch_of([[maybe_unused]] const void* kernel)
   return std::string("launch of ") + (name ? name : "a kernel");
 }
 
-constexpr std::size_t shared_bytes_of_all = 48 << 10;  ///< which each kernel may have
+constexpr std::size_t shared_bytes_of_all = 48 << 10;  ///< available to every kernel without an attribute
 
-/// CUDA's answer. A kernel is allowed more shared memory in the context of a plan; the launch may be in another one.
+/// Returns CUDA's error. A plan allows its kernels more shared memory in its context; if the launch runs in another
+/// one, the attribute is set there, too.
 template <class... Parameters, class... Arguments>
 cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchParameters& place, Arguments... arguments)
 {
@@ -80,7 +81,7 @@ cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchParameters& pl
   }(static_cast<Parameters>(arguments)...);
 }
 
-/// Throws Failure where CUDA refuses it.
+/// Throws Failure if CUDA rejects the launch.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const LaunchParameters& place, Arguments... arguments)
 {

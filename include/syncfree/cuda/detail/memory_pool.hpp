@@ -1,10 +1,10 @@
 #pragma once
 
-/// Memory of the device for arrays that come and go: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and
-/// an analysis makes more than a hundred arrays. A pool of CUDA's keeps what was freed. What is idle is at most a 32nd
-/// of the device's memory at rest, and cudaMalloc() gets it where it finds no other; small arrays, 64 MB and a 1024th
-/// of the memory at most, are not even given to that pool. Who frees would have to wait for the kernels that still use
-/// the array; so arrays are left until there are many, and then one wait does for all.
+/// Device memory for short-lived arrays: cudaMalloc() and cudaFree() take 15 to 80 us each on an H200, and an
+/// analysis makes more than a hundred arrays. A CUDA memory pool keeps freed memory. Idle memory is at most 1/32 of
+/// the device's memory when nothing runs, and cudaMalloc() can take it if no other is left; small arrays, at most 64
+/// MB and 1/1024 of the memory in total, are not even returned to that pool. Freeing has to wait for the kernels that
+/// still use the array, so frees are deferred until there are many, and one wait serves all of them.
 
 #include <cuda_runtime_api.h>
 
@@ -21,10 +21,10 @@
 
 namespace syncfree::cuda {
 
-/// Of one device; lives as long as the process.
+/// The pool of one device; lives as long as the process.
 class MemoryPool {
 public:
-  /// Of the device at hand; nullptr where there is none.
+  /// Returns the pool of the current device; nullptr if there is no device.
   static MemoryPool* of_device()
   {
     static std::mutex& mutex = *new std::mutex;
@@ -37,8 +37,8 @@ public:
     return pool;
   }
 
-  /// While one lives, threads that want to free memory wait: the device must not be waited for while a stream is
-  /// recorded, by whichever thread. A program that records solves itself must not make or destroy others meanwhile.
+  /// While one exists, threads that free memory block: no thread may wait for the device while a stream is being
+  /// captured. A program that captures solves itself must not create or destroy other objects meanwhile.
   class CaptureGuard {
     std::lock_guard<std::mutex> lock_{mutex()};
     static std::mutex& mutex()
@@ -48,7 +48,7 @@ public:
     }
   };
 
-  /// cudaDeviceSynchronize(), when nobody here records; of all of the device's green contexts, whichever is at hand.
+  /// cudaDeviceSynchronize() once the library captures nothing; for all contexts of the device, whichever is current.
   static cudaError_t wait_for_device()
   {
     const CaptureGuard all;
@@ -60,7 +60,7 @@ public:
     return primary.came_from_another() ? cudaDeviceSynchronize() : cudaSuccess;
   }
 
-  /// Bytes that all arrays have, and from now on the most that they have at once.
+  /// Returns the bytes of all arrays; peak() reports the most bytes at once from now on.
   std::int64_t begin_peak()
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -72,7 +72,7 @@ public:
     return most_held_;
   }
 
-  /// May be used in any stream on return.
+  /// Allocates memory that may be used in any stream on return.
   cudaError_t allocate(void** memory, std::size_t bytes)
   {
     const cudaError_t error = pool_ ? allocate_from_pool(memory, bytes) : cudaMalloc(memory, bytes);
@@ -83,7 +83,7 @@ public:
     return error;
   }
 
-  /// Kernels may still use it. On whichever device the caller is.
+  /// Frees memory that kernels may still use. Any device may be current.
   void free(void* memory, std::size_t bytes)
   {
     {
@@ -94,7 +94,7 @@ public:
     (void)cudaFree(memory);
   }
 
-  /// Waits for the device; what was freed can be had again.
+  /// Waits for the device and completes all deferred frees.
   cudaError_t flush_deferred_frees()
   {
     Batch all;
@@ -105,7 +105,7 @@ public:
     return free(all);
   }
 
-  /// All that is idle goes to CUDA, for others. Waits for the device.
+  /// Returns all idle memory to CUDA, for other users. Waits for the device.
   cudaError_t trim()
   {
     const cudaError_t error = flush_deferred_frees();
@@ -116,12 +116,13 @@ public:
       bytes = kept_.empty([&](void* piece) { (void)cudaFreeAsync(piece, stream_); });
     }
     count(-static_cast<std::int64_t>(bytes));
-    (void)cudaStreamSynchronize(stream_);  // then all has been freed
+    (void)cudaStreamSynchronize(stream_);  // after it all memory has been freed
     (void)cudaMemPoolTrimTo(pool_, 0);
     return error;
   }
 
-  /// Of small pieces, from CUDA's pool. With 0 each array comes from there, for tools that follow them.
+  /// Limits the bytes of small pieces kept outside CUDA's pool. With 0 every array comes from that pool, for memory
+  /// tools.
   void keep_at_most(std::size_t bytes)
   {
     {
@@ -137,7 +138,7 @@ private:
     const std::size_t capacity = SizeClassFreeList::capacity_for(bytes);
     if ((*memory = take_kept(capacity)) != nullptr) return cudaSuccess;
     cudaError_t error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
-    if (error == cudaErrorMemoryAllocation) {  // what is idle may be in pieces
+    if (error == cudaErrorMemoryAllocation) {  // idle memory may be fragmented
       (void)cudaGetLastError();
       (void)trim();
       error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
@@ -165,7 +166,7 @@ private:
     void* memory;
     std::size_t bytes;
   };
-  /// Freed, and perhaps still in use.
+  /// Freed arrays that may still be in use.
   struct Batch {
     static constexpr std::size_t most = 64;
     std::array<Piece, most> piece;
@@ -179,7 +180,7 @@ private:
     bool is_full(std::size_t most_bytes) const { return count == most || bytes >= most_bytes; }
   };
 
-  /// Bytes of the device at hand; 0 where that cannot be told.
+  /// Returns the bytes of the current device; 0 if unknown.
   static std::size_t memory_of_device()
   {
     std::size_t free = 0, total = 0;
@@ -208,7 +209,7 @@ private:
     count(0);
   }
 
-  /// cudaDeviceSynchronize()'s error.
+  /// Frees a batch; returns the error of cudaDeviceSynchronize().
   cudaError_t free(const Batch& batch)
   {
     int current = device_;
@@ -222,7 +223,7 @@ private:
         bytes += batch.piece[k].bytes;
       }
     if (bytes > 0) {
-      (void)cudaStreamSynchronize(stream_);  // else others find no memory that CUDA has not yet seen freed
+      (void)cudaStreamSynchronize(stream_);  // otherwise the memory is not yet available to other allocations
       count(-static_cast<std::int64_t>(bytes));
     }
     if (current != device_) (void)cudaSetDevice(current);
@@ -241,7 +242,7 @@ private:
     return kept_.put(idle.memory, idle.bytes);
   }
 
-  /// CUDA keeps what is used and what `threshold_` leaves, which is set anew when it has come to be far off.
+  /// Sets the release threshold of CUDA's pool to the used bytes plus spare, when it has moved too far from that.
   void count(std::int64_t bytes)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -255,11 +256,11 @@ private:
   const int device_;
   const std::size_t most_left_;    ///< bytes
   cudaMemPool_t pool_ = nullptr;   ///< nullptr: the device has none
-  cudaStream_t stream_ = nullptr;  ///< never at work
+  cudaStream_t stream_ = nullptr;  ///< has no pending work
   std::mutex mutex_;
   Batch left_;
   SizeClassFreeList kept_;
-  std::int64_t used_ = 0, threshold_ = -1, spare_ = 0;  ///< bytes; what is kept counts as used
+  std::int64_t used_ = 0, threshold_ = -1, spare_ = 0;  ///< bytes; kept pieces count as used
   std::int64_t held_ = 0, most_held_ = 0;               ///< bytes of arrays
 };
 

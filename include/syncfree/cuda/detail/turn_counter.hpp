@@ -1,24 +1,24 @@
 #pragma once
 
-/// What the launches of one kernel share in device memory, and what the host is told of a launch that was
-/// given up (syncfree/cuda/ready/ticket.cuh).
+/// Device memory that the launches of one kernel share, and the report to the host when a launch gives up
+/// (syncfree/cuda/ready/ticket.cuh).
 
 namespace syncfree::cuda {
 
-/// In host memory that the device writes to. One launch writes `name`, then `row`.
+/// Report of a launch that gave up, in host memory that the device writes to. A launch writes `name`, then `row`.
 struct WaitRecord {
-  unsigned long long name;  ///< that of the counter
+  unsigned long long name;  ///< `name` of the counter
   unsigned long long row;   ///< 0: no wait was given up; else 1 + the row
 };
 
-/// Launches with one counter run one after the other, with equal grids.
+/// Launches with the same counter run one after the other, with grids of the same size.
 struct TicketCounter {
-  unsigned long long next;      ///< ticket of the next block
-  unsigned long long given_up;  ///< 1 + the launch that was given up last, 0: none
-  unsigned long long limit;     ///< nanoseconds that a block waits before it gives its launch up; 0: for ever
-  const char* name;             ///< of host memory: the strategy, for messages
+  unsigned long long next;      ///< ticket of the next thread block
+  unsigned long long given_up;  ///< 1 + the launch that gave up last, 0: none
+  unsigned long long limit;     ///< nanoseconds after its start at which a waiting thread block gives up; 0: no limit
+  const char* name;             ///< in host memory: the strategy, for messages
   WaitRecord* record;           ///< or nullptr
-  unsigned drop;                ///< of tests: n leaves out the n-th publication from now on; 0: none
+  unsigned drop;                ///< for tests: n suppresses the n-th publication from now on; 0: none
 };
 
 }  // namespace syncfree::cuda

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the host knows of waits on the device: how long they may last, whether a launch was given up
-/// (syncfree/cuda/ready/ticket.cuh), and what has to be as before the first launch then.
+/// The host's side of waits on the device: their limit, whether a launch gave up (syncfree/cuda/ready/ticket.cuh),
+/// and the memory that must then be reset to its state before the first launch.
 
 #include <cuda_runtime_api.h>
 
@@ -21,8 +21,8 @@
 
 namespace syncfree::cuda {
 
-/// The waits of one object that callers hold. What it is made of finds it as the one at_hand() of the thread that makes
-/// it, and keeps it alive.
+/// The waits of an object of the public interface. Its parts, when they are constructed, get it with at_hand() from
+/// the constructing thread and keep it alive.
 class WaitMonitor {
 public:
   WaitMonitor() : record_(take_record())
@@ -40,13 +40,13 @@ public:
     if (record_) MappedLinePool::all().put(record_);
   }
 
-  /// That of the call that this thread is in, else a new one.
+  /// Returns the monitor of this thread's current call, otherwise a new one.
   static std::shared_ptr<WaitMonitor> at_hand()
   {
     return current() ? *current() : std::make_shared<WaitMonitor>();
   }
 
-  /// Makes it the one at hand, of this thread, for as long as this lives.
+  /// Makes a monitor the current one of this thread for its lifetime.
   class Use {
   public:
     explicit Use(const std::shared_ptr<WaitMonitor>& watch) : before_(std::exchange(current(), &watch)) {}
@@ -57,8 +57,8 @@ public:
     const std::shared_ptr<WaitMonitor>* const before_;
   };
 
-  /// For counters that are made from now on, in seconds; 0: waits never end. The environment's SYNCFREE_WAIT_LIMIT
-  /// counts instead where it is there: tools slow a device down by a hundred times.
+  /// Sets the limit of counters made from now on, in seconds; 0: no limit. The environment variable
+  /// SYNCFREE_WAIT_LIMIT overrides it if set: tools can slow a device down by a factor of a hundred.
   void set_limit(double seconds) { limit_ = seconds; }
   double limit() const
   {
@@ -68,11 +68,11 @@ public:
   }
   WaitRecord* record() const { return record_; }
 
-  /// Was a launch given up that has ended? Neither waits nor asks the device.
+  /// True if a launch that gave up has ended. Neither waits nor asks the device.
   bool has_failed() const { return record_ && *static_cast<volatile unsigned long long*>(&record_->row) != 0; }
 
-  /// What has_failed(), in words. All that is kept is as before the first launch then, once the device has done all
-  /// that it has to do; not where the stream is captured: the next call does it then.
+  /// Returns the failure that has_failed() reports. Waits for the device, then resets all kept memory to its state
+  /// before the first launch; while the stream is being captured the next call does that instead.
   Status take_failure(cudaStream_t stream)
   {
     const volatile WaitRecord* const seen = record_;
@@ -89,7 +89,8 @@ public:
     return status;
   }
 
-  /// Device memory that launches leave for the next ones. `counter`: it is one, of that name; else filled with a byte.
+  /// Device memory that a launch leaves for the next one: a TicketCounter of the name `counter`, or else filled with
+  /// `byte`.
   struct Kept {
     void* data;
     std::size_t bytes;
@@ -97,7 +98,7 @@ public:
     const char* counter;
   };
 
-  /// A piece of it, for as long as this lives.
+  /// Registers such memory for its lifetime.
   class Note {
   public:
     Note() = default;
@@ -119,7 +120,7 @@ public:
       const std::lock_guard<std::mutex> lock(watch_->mutex_);
       watch_->kept_.erase(at_);
     }
-    /// To its first state, on the null stream.
+    /// Resets it to its first state, on the null stream.
     void restart() const { watch_->restart(*at_); }
 
   private:
@@ -127,8 +128,8 @@ public:
     std::list<Kept>::iterator at_;
   };
 
-  /// For tests of kernels that were compiled with SYNCFREE_TEST_HOOKS: the next launch with a counter of that name, of
-  /// whichever object, leaves its n-th publication out. Returns the number of counters.
+  /// Makes the next launch with a counter of that name, of any object, omit its n-th publication. For tests of
+  /// kernels compiled with SYNCFREE_TEST_HOOKS. Returns the number of counters.
   static int drop_publication(const char* name, unsigned n)
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
@@ -145,7 +146,7 @@ public:
   }
 
 private:
-  static constexpr double most_seconds = 1e9;  // of which the nanoseconds can be counted
+  static constexpr double most_seconds = 1e9;  // their nanoseconds fit the counter
 
   struct All {
     std::mutex mutex;
@@ -163,7 +164,7 @@ private:
     return watch;
   }
 
-  /// nullptr where there is no memory for it: waits have no limit then.
+  /// Returns nullptr if there is no memory for it: waits have no limit then.
   static WaitRecord* take_record()
   {
     static_assert(sizeof(WaitRecord) <= MappedLinePool::bytes_of_line);
@@ -202,7 +203,8 @@ private:
   std::list<Kept> kept_;
 };
 
-/// A DeviceArray that launches leave for the next ones. It is filled on the null stream, which is to be waited for.
+/// A DeviceArray that a launch leaves for the next one. It is filled on the null stream, which the caller must wait
+/// for.
 template <class V> class ResettableArray {
 public:
   ResettableArray() = default;
@@ -220,8 +222,8 @@ private:
   WaitMonitor::Note note_;
 };
 
-/// The counter of a kernel's launches, as ResettableArray.
-///   name  of the strategy, for messages; lives as long as the process
+/// The ticket counter of a kernel's launches, reset like a ResettableArray.
+///   name  the strategy, for messages; lives as long as the process
 class TicketCounterMemory {
 public:
   explicit TicketCounterMemory(const char* name)
@@ -231,7 +233,7 @@ public:
   }
   TicketCounter* data() const { return array_.data(); }
   std::size_t bytes() const { return array_.bytes(); }
-  /// As before the first launch.
+  /// Resets it to its state before the first launch.
   void restart() const { note_.restart(); }
 
 private:

@@ -1,16 +1,16 @@
 #pragma once
 
-/// The part of ready.cuh for threads that meet: launches, the blocks of a cluster, the warps of a block, and who waits
-/// for a copy into shared memory (mbarrier).
+/// The part of ready.cuh that synchronises launches, the thread blocks of a cluster, the warps of a thread block, and
+/// threads that wait for a copy into shared memory (mbarrier).
 
 #include "syncfree/cuda/ready/wait.cuh"
 
 namespace syncfree::cuda {
 
-/// Two launches that follow each other may overlap where the second is launched so (launch.hpp): it starts when all
-/// blocks of the first have called trigger_dependent_launch(), and sees what the first wrote behind
-/// wait_for_primary_launch(). Before that it may touch nothing that the first reads or writes. Neither does anything
-/// elsewhere.
+/// Two consecutive launches may overlap if the second is launched that way (launch.hpp): it starts when all thread
+/// blocks of the first have called trigger_dependent_launch(), and sees what the first wrote after
+/// wait_for_primary_launch(). Before it, the second kernel must not access memory that the first reads or writes; nor
+/// may work on other streams.
 inline __device__ void trigger_dependent_launch()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -24,11 +24,11 @@ inline __device__ void wait_for_primary_launch()
 #endif
 }
 
-/// How far a block has come: a count in shared memory, told by one thread. Who has read it sees what that thread, and
-/// others before a barrier with it, did before.
+/// Progress of a thread block: a count in shared memory, published by one thread. A thread that has read it sees what
+/// that thread did before, and what others did before a barrier with that thread.
 class SharedCounter {
 public:
-  /// By one thread; then a __syncthreads().
+  /// Resets the count. Called by one thread; a __syncthreads() must follow.
   __device__ void start() { count_ = 0; }
   __device__ void tell(unsigned count)
   {
@@ -45,11 +45,11 @@ private:
   unsigned count_;
 };
 
-/// A barrier in shared memory (mbarrier) that opens again and again: its n-th opening is awaited with parity n & 1, and
-/// shows who waits what those wrote that arrived. Nobody may lag behind by two openings.
+/// A reusable barrier in shared memory (mbarrier): the completion of phase n is awaited with parity n & 1, and makes
+/// what the arriving threads wrote visible to the waiting ones. No thread may lag by two phases.
 class Mbarrier {
 public:
-  /// By one thread; then fence_mbarrier_init() and a __syncthreads().
+  /// Initializes the barrier. Called by one thread; fence_mbarrier_init() and a __syncthreads() must follow.
   __device__ void init(unsigned arrivals)
   {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address_in_block(&word_)), "r"(arrivals) : "memory");
@@ -74,12 +74,12 @@ public:
       (void)BasicBoundedWait<OnGiveUp::trap_later>().until_soon([=] { return spin_test_wait_parity(parity); });
   }
 
-  /// Where the block has a thread that looks at the clock.
+  /// Waits in a thread block with another thread that checks the clock.
   __device__ void wait_watched(unsigned parity) const
   {
     while (!test_wait_parity(parity)) {}
   }
-  /// So many looks, in a loop of two instructions a look and three for every eight.
+  /// Polls BoundedWait::polls_per_check times, in a loop of two instructions per poll and three more per eight polls.
   __device__ bool spin_test_wait_parity(unsigned parity) const
   {
     static_assert(BoundedWait::polls_per_check % 8 == 0, "looks come in eights");
@@ -97,13 +97,13 @@ public:
     return open != 0;
   }
 
-  /// An arrival when all that this thread has begun to fetch into shared memory (cp.async) is there.
+  /// Arrives when all copies into shared memory that this thread has started (cp.async) are complete.
   __device__ void arrive_on_cp_async()
   {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address_in_block(&word_)) : "memory");
   }
 
-  /// An arrival; the gate stays shut until so many bytes have been copied, too. From compute capability 9.0 on.
+  /// Arrives; the phase also stays incomplete until `bytes` bytes have been copied. Compute capability 9.0 or later.
   __device__ void arrive_expect_tx([[maybe_unused]] unsigned bytes)
   {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -114,7 +114,7 @@ public:
 #endif
   }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  /// From global memory; addresses and bytes are multiples of 16.
+  /// Copies from global memory; addresses and bytes are multiples of 16.
   __device__ void bulk_copy(void* to, const void* from, unsigned bytes)
   {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -128,7 +128,7 @@ private:
   unsigned long long word_;
 };
 
-/// Behind make(): for the engine that copies.
+/// Makes init() visible to the asynchronous copies.
 inline __device__ void fence_mbarrier_init()
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -136,10 +136,11 @@ inline __device__ void fence_mbarrier_init()
 #endif
 }
 
-/// Barriers of a block beside that of __syncthreads(), number 1 to 15: each opens when `threads` threads, of whole
-/// warps, have called meet() or signal(). Who meets waits, and sees what the others wrote before; who signals does not
-/// wait. A warp must come as a whole: ptxas puts a WARPSYNC before each, as for __syncthreads() (config/poll_loops.py
-/// fails where one is missing); a __syncwarp() of our own before them took 6 % of a solve of `tiled`.
+/// Barriers of a thread block besides that of __syncthreads(), numbers 1 to 15: each completes when `threads`
+/// threads, of whole warps, have called named_barrier_sync() or named_barrier_arrive(). The former waits, and sees
+/// what the other threads wrote before; the latter does not wait. A warp must be converged: ptxas puts a WARPSYNC
+/// before each, as for __syncthreads() (config/poll_loops.py fails where one is missing); an explicit __syncwarp()
+/// before them cost 6 % of a solve of `tiled`.
 inline __device__ void named_barrier_sync(unsigned barrier, unsigned threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
@@ -149,7 +150,7 @@ inline __device__ void named_barrier_arrive(unsigned barrier, unsigned threads)
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-/// A barrier of the `blocks` blocks of a cluster, 1 for a block alone: all see what all have written before.
+/// Barrier of the `blocks` thread blocks of a cluster, 1 without a cluster: all see what all have written before.
 inline __device__ void cluster_sync(unsigned blocks)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The part of ready.cuh for words beside the data: flags, counters and tickets, in memory of the device, of a block
-/// and of the host. Here stand the memory orders of all atomic operations.
+/// The part of ready.cuh for words next to the data: flags, counters and tickets, in device, shared and host memory.
+/// The memory orders of all atomic operations are set here.
 
 #include <cuda/atomic>
 #include <cuda/std/complex>
@@ -14,13 +14,14 @@ namespace syncfree::cuda {
 
 template <class T> using DeviceAtomicRef = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 
-/// Has *flag that value? If so, all that its publisher wrote before is visible to this thread.
+/// True if *flag has that value; then all that its publisher wrote before is visible to this thread.
 inline __device__ bool is_published(unsigned* flag, unsigned value)
 {
   return DeviceAtomicRef<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
 }
 
-/// The same after so many looks of a wait, in a loop of four instructions a look and three for every four.
+/// Returns the same after up to BoundedWait::polls_per_check polls, in a loop of four instructions per poll and three
+/// more per four polls.
 inline __device__ bool is_published_soon(unsigned* flag, unsigned value)
 {
   static_assert(BoundedWait::polls_per_check % 4 == 0, "looks come in fours");
@@ -38,39 +39,40 @@ inline __device__ bool is_published_soon(unsigned* flag, unsigned value)
 }
 
 /// Waits until *flag is `value`; then all that its publisher wrote before is visible to this thread, and after a
-/// __syncwarp() to its warp. False where the wait is left.
+/// __syncwarp() to its warp. Returns false if the launch was given up.
 inline __device__ bool wait_for(unsigned* flag, unsigned value, BoundedWait spin)
 {
   return is_published(flag, value) || spin.until_soon([=] { return is_published_soon(flag, value); });
 }
 
-/// To be called by one thread of a warp behind a __syncwarp(): publishes what the whole warp has written.
+/// Publishes what the whole warp has written. Called by one thread of the warp after a __syncwarp().
 inline __device__ void store_release(unsigned* flag, unsigned value)
 {
   if (drops_publication()) return;
   DeviceAtomicRef<unsigned>(*flag).store(value, ::cuda::memory_order_release);
 }
 
-/// A flag with nothing behind it: its value is all that there is to know.
+/// Stores a flag that guards no other data: its value is the whole message.
 template <class W> __device__ void store_relaxed(W* flag, std::common_type_t<W> value)
 {
   DeviceAtomicRef<W>(*flag).store(value, ::cuda::memory_order_relaxed);
 }
 
-/// What a flag holds now; fence_acquire() must stand between that and the data.
+/// Reads a flag; fence_acquire() is required between this and reading the data.
 template <class W> __device__ W load_relaxed(W* flag)
 {
   return DeviceAtomicRef<W>(*flag).load(::cuda::memory_order_relaxed);
 }
 
-/// Behind looks at flags: all that the publishers of what was seen wrote before is visible to this thread.
+/// Orders reads after relaxed loads of flags: all that the publishers of the values read wrote before is visible to
+/// this thread.
 inline __device__ void fence_acquire()
 {
   ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
 }
 
-/// One of several parts of a sum, then one more in the count of parts: who has read a count with load_acquire() sees
-/// the parts that it counts. Parts may be added by any thread at any time.
+/// Adds one of several parts to a sum; increment_release() then counts the part. A thread that has read a count with
+/// load_acquire() sees the parts that it counts. Any thread may add at any time.
 template <class R> __device__ void red_add_part_relaxed(R* sum, const R& part)
 {
   DeviceAtomicRef<R>(*sum).fetch_add(part, ::cuda::memory_order_relaxed);
@@ -87,7 +89,8 @@ inline __device__ void increment_release(unsigned* count)
   if (drops_publication()) return;
   DeviceAtomicRef<unsigned>(*count).fetch_add(1, ::cuda::memory_order_release);
 }
-/// The same for several parts: all of them with red_add_part_relaxed(), fence_release() once, then their counts.
+/// Orders several parts before their counts: red_add_part_relaxed() for all, fence_release() once, then
+/// increment_relaxed() for their counts.
 inline __device__ void fence_release()
 {
   ::cuda::atomic_thread_fence(::cuda::memory_order_release, ::cuda::thread_scope_device);
@@ -101,7 +104,7 @@ inline __device__ unsigned load_acquire(unsigned* count)
 {
   return DeviceAtomicRef<unsigned>(*count).load(::cuda::memory_order_acquire);
 }
-/// Both between threads of one block.
+/// Increment and load of a count between threads of one thread block.
 inline __device__ void increment_release_block(unsigned* count)
 {
   if (drops_publication()) return;
@@ -112,7 +115,7 @@ inline __device__ unsigned load_acquire_block(unsigned* count)
   return ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).load(::cuda::memory_order_acquire);
 }
 
-/// The next of the numbers that are given out from *next on, each once; the first of the next `count`.
+/// Takes the next `count` values of a counter, each of which is given out once; returns the first.
 template <class W> __device__ W fetch_add_relaxed(W* next, W count)
 {
   return DeviceAtomicRef<W>(*next).fetch_add(count, ::cuda::memory_order_relaxed);
@@ -120,7 +123,7 @@ template <class W> __device__ W fetch_add_relaxed(W* next, W count)
 template <class W> __device__ W fetch_increment_relaxed(W* next) { return fetch_add_relaxed(next, W(1)); }
 template <class W> __device__ W fetch_decrement_relaxed(W* next) { return fetch_add_relaxed(next, W(-1)); }
 
-/// *place = min(*place, v), *place += v, at any time by anyone; read after the launch.
+/// *place = min(*place, v), *place = max(*place, v), *place += v, by any thread at any time; read after the launch.
 inline __device__ void red_min_relaxed(unsigned long long* place, unsigned long long v)
 {
   DeviceAtomicRef<unsigned long long>(*place).fetch_min(v, ::cuda::memory_order_relaxed);
@@ -138,20 +141,20 @@ inline __device__ void red_or_relaxed(unsigned* word, unsigned bits)
   DeviceAtomicRef<unsigned>(*word).fetch_or(bits, ::cuda::memory_order_relaxed);
 }
 
-/// Makes *place `v` where it is still what was `seen` there; true for one of those who try at once.
+/// Sets *place to `v` if it still is `seen`; of concurrent attempts one returns true.
 inline __device__ bool compare_exchange_relaxed(unsigned* place, unsigned seen, unsigned v)
 {
   return DeviceAtomicRef<unsigned>(*place).compare_exchange_strong(seen, v, ::cuda::memory_order_relaxed,
                                                           ::cuda::memory_order_relaxed);
 }
 
-/// *place = v; returns what stood there.
+/// Sets *place to v; returns the previous value.
 inline __device__ unsigned long long exchange_relaxed(unsigned long long* place, unsigned long long v)
 {
   return DeviceAtomicRef<unsigned long long>(*place).exchange(v, ::cuda::memory_order_relaxed);
 }
 
-/// A word in shared memory that says all that there is to know.
+/// A word in shared memory whose value is the whole message.
 inline __device__ void store_relaxed_block(unsigned long long* place, unsigned long long v)
 {
   asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(v) : "memory");
@@ -163,7 +166,7 @@ inline __device__ unsigned long long load_relaxed_block(const unsigned long long
   return v;
 }
 
-/// To memory of the host.
+/// Stores to host memory.
 inline __device__ void store_relaxed_system(unsigned long long* place, unsigned long long v)
 {
   ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_system>(*place).store(v, ::cuda::memory_order_relaxed);

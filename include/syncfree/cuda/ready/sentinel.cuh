@@ -1,7 +1,7 @@
 #pragma once
 
-/// The part of ready.cuh that knows of numbers which are their own flags, in memory and in shared memory. All accesses
-/// are relaxed: the number itself is the message.
+/// The part of ready.cuh for sentinel values (values that are their own flags) in global and shared memory. All
+/// accesses are relaxed: the value itself is the message.
 
 #include <cuda/std/complex>
 
@@ -12,14 +12,15 @@
 
 namespace syncfree::cuda {
 
-/// Scope of who may put a number into this block's shared memory: its cluster, where there are clusters.
+/// Scope of the threads that may store a value to this thread block's shared memory: its cluster, if there are
+/// clusters.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define SYNCFREE_NEAR_SCOPE "cluster"
 #else
 #define SYNCFREE_NEAR_SCOPE "cta"
 #endif
 
-/// A relaxed store of one word or of two, where `wanted`, without a branch. P, W: the kinds of registers.
+/// Relaxed store of one word or two if `wanted`, without a branch. P, W: register constraints.
 #define SYNCFREE_STORE_IF(where, P, place, W, word)                                                                  \
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." where " [%0], %1; }" ::P(place), W(word),      \
                "r"(static_cast<unsigned>(wanted))                                                                    \
@@ -36,7 +37,7 @@ inline __device__ void store_if(bool wanted, unsigned* place, unsigned word)
 {
   SYNCFREE_STORE_IF("gpu.global.u32", "l", __cvta_generic_to_global(place), "r", word);
 }
-/// The same where the place may be in shared memory of a block of the cluster.
+/// Stores a word if `wanted`; `place` may be in shared memory of a thread block of the cluster.
 inline __device__ void store_anywhere_if(bool wanted, unsigned long long* place, unsigned long long word)
 {
   SYNCFREE_STORE_IF("gpu.u64", "l", place, "l", word);
@@ -46,7 +47,8 @@ inline __device__ void store_anywhere_if(bool wanted, unsigned* place, unsigned 
   SYNCFREE_STORE_IF("gpu.u32", "l", place, "r", word);
 }
 
-/// The word of a real number, and the NaN that means "not there yet". escape_sentinel() makes another NaN of that one.
+/// The word of a real value, and the sentinel, a NaN: "not written yet". escape_sentinel() replaces that NaN by
+/// another one.
 template <class R> struct Word;
 template <> struct Word<double> {
   using type = unsigned long long;
@@ -67,7 +69,7 @@ template <> struct Word<float> {
   static __device__ type escape_sentinel(float v) { return min(of(v), sentinel - 1); }
 };
 
-/// Places for n numbers that are their own flags.
+/// Slots of sentinel values.
 template <class T> struct SentinelValue {
   using word = typename Word<T>::type;
   static constexpr int words = 1;
@@ -78,25 +80,25 @@ template <class T> struct SentinelValue {
     return Word<T>::number(load_relaxed(place));
   }
   static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::sentinel; }
-  /// A computed NaN with the bits of `sentinel` becomes another NaN.
+  /// Publishes a value; a computed NaN with the bits of the sentinel becomes another NaN.
   static __device__ void publish(word* place, const T& v)
   {
     if (drops_publication()) return;
     store_relaxed(place, Word<T>::escape_sentinel(v));
   }
-  /// The same, without a branch where not.
+  /// Publishes if `wanted`, without a branch.
   static __device__ void publish_if(bool wanted, word* place, const T& v)
   {
     wanted = wanted && !drops_publication();
     store_if(wanted, place, Word<T>::escape_sentinel(v));
   }
-  /// And where the place may be one of a SharedSentinelValue in a block of the cluster.
+  /// Publishes if `wanted`; `place` may also be a slot of a SharedSentinelValue in a thread block of the cluster.
   static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
   {
     wanted = wanted && !drops_publication();
     store_anywhere_if(wanted, place, Word<T>::escape_sentinel(v));
   }
-  /// For the next solve; nobody reads the place in this one.
+  /// Clears a slot for the next solve; no thread reads it in this one.
   static __device__ void clear(word* place) { *place = Word<T>::sentinel; }
 };
 
@@ -131,8 +133,8 @@ template <class R> struct SentinelValue<::cuda::std::complex<R>> {
   }
 };
 
-/// Numbers of neighbouring columns at one place, 16 bytes that are moved at once. They are no single access: each half
-/// arrives as a whole, and the number is there when all its parts are.
+/// Values of neighbouring columns in one slot of 16 bytes, moved together. The access is not atomic as a whole: each
+/// half arrives as a whole, and the value has arrived when all its parts have.
 template <class R> struct alignas(16) ColumnPack {
   static constexpr int count = 16 / sizeof(R);
   R part[count];
@@ -145,7 +147,7 @@ template <class R> struct alignas(16) ColumnPack {
   }
 };
 
-/// Its accesses, in memory and in shared memory.
+/// Accesses to a ColumnPack, in global and shared memory.
 struct alignas(16) Word64x2 {
   unsigned long long low, high;
 
@@ -155,7 +157,7 @@ struct alignas(16) Word64x2 {
     for (R& p : v.part) p = Word<R>::number(Word<R>::escape_sentinel(p));
     return of_ordinary(v);
   }
-  /// No part is a NaN.
+  /// For values of which no part is a NaN.
   template <class R> static __device__ Word64x2 of_ordinary(const ColumnPack<R>& v)
   {
     Word64x2 h;
@@ -228,9 +230,9 @@ template <class R> struct SentinelValue<ColumnPack<R>> {
   static __device__ void clear(word* place) { *reinterpret_cast<Word64x2*>(place) = Word64x2::sentinel(); }
 };
 
-/// Numbers in shared memory that are their own flags, as in a SentinelValue but between threads of a block. A place is
-/// filled once, or cleared by who has read it; who wants to fill it again must have been told of that, by a
-/// SharedCounter for example.
+/// Sentinel values in shared memory, as SentinelValue but between threads of a thread block. A slot is filled once,
+/// or cleared by the thread that has read it; a thread that fills it again must know of that, for example by a
+/// SharedCounter.
 template <class T> struct SharedSentinelValue {
   static __device__ T look(const T* place)
   {
@@ -244,7 +246,7 @@ template <class T> struct SharedSentinelValue {
   }
   static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::sentinel; }
   static __device__ void put(T* place, const T& v) { store(place, Word<T>::escape_sentinel(v)); }
-  /// The same of a v that is not NaN in any part, without a branch where not.
+  /// Stores a v without a NaN in any part if `wanted`, without a branch.
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
   {
     const unsigned at = address_in_block(place);

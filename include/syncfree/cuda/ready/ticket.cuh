@@ -1,31 +1,34 @@
 #pragma once
 
-/// The part of ready.cuh that knows of launches: tickets, and waits that end.
+/// The part of ready.cuh about launches: tickets, and waits with a limit.
 ///
-/// A protocol without a flaw needs no limit: a waiter waits only for work that goes on. A flaw (memory that something
-/// else has overwritten, a replay that must not be, an object that two threads use) would be a device that spins for
-/// ever. So a block remembers when it began, and where one of its threads still waits `limit` later, that thread gives
-/// the launch up: it tells the host which row waited, once, and all waits of all blocks leave as soon as they see it.
-///   - What leaves a wait for a number goes on with the sentinel, which is a NaN: so is all that is computed from it,
-///     and publishing makes another NaN of the sentinel, so that what waits for that is served as always. Flags and
-///     counts tell of data that may be old: what leaves these puts NaN in the place of its sum.
-///   - Nothing is left out: all barriers are met, all gates arrived at, each place of the next launch's mailbox is
-///     cleared. Indices are never among what is waited for, but in pages (Gate), whose waits do not end so.
-///   - What comes from threads of the same block or cluster comes as soon as these have given up what they wait for, so
-///     such a wait is left a little later only (OnGiveUp::leave_later), and a block of a cluster then stays until all
-///     others of it must have ended (linger_for_cluster()): none ends while another one may put numbers into its
-///     memory. A gate that is shut for long even then traps (OnGiveUp::trap_later): its page must not be read.
+/// A correct protocol needs no limit: a thread waits only for work in progress. But a fault (memory overwritten by
+/// something else, an invalid replay, an object used by two threads) would make the device spin for ever. So a thread
+/// block records when it began. If one of its threads still waits `limit` later, that thread gives the launch up: it
+/// reports to the host, once, which row waited, and all waits of all thread blocks end as soon as they see it.
+///   - A thread that ends a wait for a value continues with the sentinel, which is a NaN: so is every result that
+///     uses it. Publishing replaces the sentinel by another NaN, so that threads that wait for that result are served
+///     as usual. Flags and counts refer to data that may be stale: a thread that ends these waits replaces its sum by
+///     NaN.
+///   - Nothing is skipped: all barriers are reached, all mbarriers get their arrivals, every slot of the next
+///     launch's mailbox is cleared. Indices are never waited for, except in panels (Mbarrier), where waits do not end
+///     this way.
+///   - Values from threads of the same thread block or cluster arrive as soon as these have given up their own waits.
+///     So such a wait ends only some time later (OnGiveUp::leave_later), and a thread block of a cluster then stays
+///     until all others of the cluster must have ended (linger_for_cluster()): none ends while another one may still
+///     write to its shared memory. An mbarrier that does not complete even then traps (OnGiveUp::trap_later): its
+///     panel must not be read.
 ///
-/// Memory order. The mark of a launch and its record decide nothing but when a wait ends, and a NaN may be seen in
-/// place of a number at any time, so relaxed accesses are enough for both. A launch is named by its number, which
-/// follows from the ticket, so that nothing has to be set back; in a cluster a block that does not know its ticket yet
-/// sees `unknown` and goes on waiting. The record's row is written after its name, at the scope of the system, with a
-/// fence between them; the host reads the row, then the name. That it reads the row in the first call after the launch
-/// follows from the launch having ended, which a caller that has looked at x waited for.
+/// Memory order. The mark of a launch and its record only decide when a wait ends, and a NaN may replace a value at
+/// any time, so relaxed accesses suffice for both. A launch is identified by its number, which follows from the
+/// ticket, so nothing has to be reset; in a cluster, a thread block that does not know its ticket yet reads `unknown`
+/// and keeps waiting. The record's row is written after its name, at system scope, with a fence in between; the host
+/// reads the row, then the name. The first call after the launch reads the row because the launch has ended, which a
+/// caller that has read x has waited for.
 ///
-/// Cost: a wait counts its looks in a register, which it needs only while it waits. After 64 looks in vain it reads the
-/// block's shared memory, which take_ticket() has filled, and the clock; in half a millisecond of each eight, when each
-/// thread that waits passes here some times, the counter, too.
+/// Cost: a wait counts its polls in a register that it needs only while it waits. After 64 polls without success it
+/// reads the thread block's shared memory, which take_ticket() has filled, and the clock. In half a millisecond of
+/// each eight, in which every waiting thread gets here several times, it also reads the counter.
 
 #include "syncfree/cuda/detail/turn_counter.hpp"
 #include "syncfree/cuda/ready/flag.cuh"
@@ -39,20 +42,20 @@ inline __device__ unsigned long long nanoseconds()
   return now;
 }
 
-/// What a block knows of its launch.
+/// State of a thread block in its launch.
 struct BlockState {
   TicketCounter* counter;
-  unsigned long long ticket;  ///< of the block or of its cluster; `unknown` while that is on its way
-  unsigned long long since;   ///< when the block began
+  unsigned long long ticket;  ///< of the thread block or its cluster; `unknown` until it has arrived
+  unsigned long long since;   ///< when the thread block began
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
-  unsigned long long ended;   ///< of a block that is watched: 1: there is nothing left to wait for
-  long long row;              ///< of the block, for waits that do not name theirs
-  unsigned tickets;           ///< of a launch
-  unsigned drops;             ///< of tests: 0 where no publication is to be left out
+  unsigned long long ended;   ///< in a thread block with watch_deadline_until(): 1 once nothing is left to wait for
+  long long row;              ///< row of the thread block, for waits without a row of their own
+  unsigned tickets;           ///< tickets per launch
+  unsigned drops;             ///< for tests: 0 if no publication is to be suppressed
 
   static constexpr unsigned long long unknown = ~0ull;
 
-  /// By one thread; then a barrier.
+  /// Initializes the state. Called by one thread; a barrier must follow.
   __device__ void begin(TicketCounter* of, unsigned tickets_a_launch)
   {
     counter = of;
@@ -63,7 +66,7 @@ struct BlockState {
     drops = load_relaxed(&of->drop);
 #endif
   }
-  /// From 1 on.
+  /// Returns the number of the launch, from 1.
   __device__ unsigned long long launch() const { return load_relaxed_block(&ticket) / tickets + 1; }
 };
 
@@ -73,23 +76,24 @@ inline __device__ BlockState& block_state()
   return place;
 }
 
-/// For Spins without a row. By one thread; then a barrier.
+/// Sets the row of waits without one. Called by one thread; a barrier must follow.
 inline __device__ void set_block_row(long long row) { block_state().row = row; }
 
-/// What a block does in a launch, and which launch it is.
+/// A thread block's ticket (order of start) and the launch's number.
 struct BlockTicket {
-  unsigned long long place;   ///< in [0, blocks): blocks that have lower ones have started
-  unsigned long long launch;  ///< from 0 on
+  unsigned long long place;   ///< in [0, blocks): thread blocks with lower ones have started
+  unsigned long long launch;  ///< from 0
 };
 
-/// Called by all threads of a block. Tickets replace the order in which blocks are dispatched, which nobody promises.
-/// The counter is never set back: each launch of `gridDim.x` blocks takes as many tickets.
+/// Takes a ticket; called by all threads of a thread block. Tickets replace the order in which thread blocks are
+/// dispatched, which CUDA does not specify. The counter is never reset: each launch of `gridDim.x` thread blocks
+/// takes that number of tickets.
 inline __device__ BlockTicket take_ticket(TicketCounter* counter)
 {
   BlockState& own = block_state();
   if (threadIdx.x == 0) {
     const unsigned long long ticket = fetch_increment_relaxed(&counter->next);
-    own.begin(counter, gridDim.x);  // while the ticket is on its way
+    own.begin(counter, gridDim.x);  // overlaps the latency of the ticket
     own.ticket = ticket;
   }
   __syncthreads();
@@ -104,7 +108,7 @@ inline __device__ bool drops_publication()
 }
 #endif
 
-/// By any thread; the first one tells the host. `row`: that waits in vain.
+/// Gives the launch up. Called by any thread; only the first one reports to the host. `row`: waits without success.
 inline __device__ void give_up_launch(long long row)
 {
   BlockState& own = block_state();
@@ -117,7 +121,7 @@ inline __device__ void give_up_launch(long long row)
   store_relaxed_system(&record->row, static_cast<unsigned long long>(row) + 1);
 }
 
-/// Did the block at hand begin longer ago than a wait may last?
+/// True if this thread block began longer ago than the wait limit.
 inline __device__ bool has_waited_too_long(unsigned long long now)
 {
   const BlockState& own = block_state();
@@ -125,22 +129,23 @@ inline __device__ bool has_waited_too_long(unsigned long long now)
   return limit != 0 && static_cast<long long>(now - own.since) >= static_cast<long long>(limit);
 }
 
-/// Nanoseconds that a block which has given up waits for numbers of its block and cluster (longer than a block takes
-/// that does not wait), that it keeps its memory for those on their way to it, and that it waits for a page.
+/// Nanoseconds that a thread block, after its launch was given up, waits for values of its thread block and cluster
+/// (longer than a thread block without waits takes), that it keeps its shared memory for values on their way to it,
+/// and that it waits for a panel.
 constexpr unsigned long long patience_with_cluster = 100000000, stay_for_cluster = 500000000,
                              last_patience = 10000000000;
 
-/// Was it known so long ago in this block that the launch was given up?
+/// True if this thread block has known for that time that the launch was given up.
 inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
 {
   const unsigned long long over = load_relaxed_block(&block_state().over);
   return over != 0 && static_cast<long long>(nanoseconds() - over) >= static_cast<long long>(nanoseconds_ago);
 }
 
-/// Makes own.over known where the launch has been given up, or gives it up. In a block that does not know of it.
+/// Sets own.over if the launch was given up, or gives it up. For a thread block that does not know of it yet.
 __device__ __forceinline__ void look_at_clock(long long row)
 {
-  constexpr unsigned part = 19, parts = 16;  // 2^19 ns of each sixteen times as many, not to load the counter's line
+  constexpr unsigned part = 19, parts = 16;  // 2^19 ns in every 2^23, to limit the load on the counter's cache line
   BlockState& own = block_state();
   const unsigned long long now = nanoseconds();
   if ((now >> part) % parts != 0 || load_relaxed_block(&own.ticket) == BlockState::unknown) return;
@@ -164,10 +169,11 @@ template <OnGiveUp patience, DeadlineCheck clock> __device__ bool check_deadline
   return false;
 }
 
-/// By one thread: waits, and looks at the clock for the waits of its block that are watched, so that these need no
-/// registers for it. Some thread of the block must always be here while others wait.
-///   soon     looks BoundedWait::polls_per_check times, or until there is what it waits for; is it?
-///   on_given_up  called again and again once what the block is owed will not come any more
+/// Waits and checks the deadline on behalf of the delegated waits of its thread block, so that these need no
+/// registers for it. Called by one thread; one thread of the thread block must be in it whenever others wait.
+///   soon         polls BoundedWait::polls_per_check times or until what it waits for has arrived; returns whether it
+///                has
+///   on_given_up  called repeatedly once values that the thread block still expects will not come any more
 template <class Soon, class Late> __device__ void watch_deadline_until(Soon soon, Late on_given_up)
 {
   while (!soon()) {
@@ -176,8 +182,8 @@ template <class Soon, class Late> __device__ void watch_deadline_until(Soon soon
   }
 }
 
-/// By all threads of a block of a cluster of `blocks`, at their ends: where the launch was given up others may still be
-/// under way to its memory with what they owe, and are done with that soon.
+/// Keeps a thread block of a cluster of `blocks` alive if the launch was given up: others may still write the values
+/// they owe to its shared memory, and finish soon. Called by all threads at their end.
 inline __device__ void linger_for_cluster(unsigned blocks)
 {
   if (blocks == 1 || load_relaxed_block(&block_state().over) == 0) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the two kernels after Liu et al. 2016 share: columns with their numbers, the number of parts that each row
-/// gets, and the sums with the counts of parts that have come, in this launch and all before.
+/// Shared by the two kernels after Liu et al. 2016: columns with their values, the number of contributions that each
+/// row receives, and sums with the counts of contributions received, in this launch and all earlier ones.
 
 #include "core/pattern/transpose.hpp"
 #include "cuda/analysis/stored_triangle.cuh"
@@ -19,7 +19,7 @@ template <class T> struct Sums {
 template <class T, class V, class I> class CscColumns : public DeviceSolver<T, I> {
 public:
   ///   turned           the columns of the triangle
-  ///   order, renumber  as in StoredTriangle, of columns
+  ///   order, renumber  as in StoredTriangle, for columns
   ///   name             as in TicketCounterMemory
   CscColumns(const DeviceTriangle<I>& triangle, const Transposed<I>& turned, DeviceArray<I> order, bool renumber,
              const char* name)

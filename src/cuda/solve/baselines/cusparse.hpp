@@ -1,6 +1,6 @@
 #pragma once
 
-/// cuSPARSE: its errors, its types, its objects, and its solves with several right-hand sides.
+/// Wrappers of cuSPARSE: errors, types, objects, and solves with several right-hand sides.
 
 #include <cusparse.h>
 
@@ -26,7 +26,7 @@ template <> inline constexpr cudaDataType data_type<float> = CUDA_R_32F;
 template <> inline constexpr cudaDataType data_type<std::complex<float>> = CUDA_C_32F;
 template <> inline constexpr cudaDataType data_type<std::complex<double>> = CUDA_C_64F;
 
-/// A cuSPARSE object that is destroyed with its scope.
+/// A cuSPARSE object that is destroyed at the end of its scope.
 template <class Handle, auto destroy> class CusparseOwned {
 public:
   CusparseOwned() = default;
@@ -49,11 +49,11 @@ using CusparseDense = CusparseOwned<cusparseDnMatDescr_t, cusparseDestroyDnMat>;
 using CusparseSpSV = CusparseOwned<cusparseSpSVDescr_t, cusparseSpSV_destroyDescr>;
 using CusparseSpSM = CusparseOwned<cusparseSpSMDescr_t, cusparseSpSM_destroyDescr>;
 
-/// SpSM of one triangle. All calls must be alike but for pointers and numbers, so there is one for each number of
-/// columns, pair of leading dimensions, and answer to whether x is b.
+/// SpSM of one triangle. cuSPARSE requires that calls differ in pointers and values only, so there is an object for
+/// each number of columns, pair of leading dimensions, and case of x == b or not.
 template <class T> class CusparseColumns {
 public:
-  /// Analyses the matrix with the numbers that it has now; those of b are not read. The two must outlive it.
+  /// Analyses the matrix with its current values; those of b are not read. Handle and matrix must outlive this object.
   CusparseColumns(cusparseHandle_t handle, cusparseSpMatDescr_t matrix, std::int64_t n, const DeviceColumns<T>& v)
       : handle_(handle), matrix_(matrix), made_for_(v)
   {
@@ -74,7 +74,7 @@ public:
            (v.b == v.x) == (made_for_.b == made_for_.x);
   }
 
-  /// In the stream of the handle, for columns that it fits.
+  /// Solves in the stream of the handle. Requires fits(v).
   void solve(const DeviceColumns<T>& v)
   {
     SYNCFREE_CUSPARSE(cusparseDnMatSetValues(b_, const_cast<T*>(v.b)));
@@ -107,8 +107,8 @@ private:
 
   cusparseHandle_t handle_;
   cusparseSpMatDescr_t matrix_;
-  DeviceColumns<T> made_for_;  ///< pointers are compared only
-  DeviceArray<char> buffer_;   ///< which the solves read
+  DeviceColumns<T> made_for_;  ///< its pointers are only compared
+  DeviceArray<char> buffer_;   ///< read by the solves
   CusparseDense b_, x_;
   CusparseSpSM solve_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-/// SpSV of cuSPARSE by the fastest of its algorithms. Which one that is depends on the matrix: algorithm 2 of version
-/// 12.9.4 takes 0.3 to 3.5 times as long as the default.
+/// SpSV of cuSPARSE with the fastest of its algorithms, which depends on the matrix: algorithm 2 of version 12.9.4
+/// takes 0.3 to 3.5 times as long as the default.
 
 #include <algorithm>
 #include <chrono>
@@ -15,11 +15,11 @@
 
 namespace syncfree::cuda {
 
-/// Of the library that is loaded, which may be newer than the headers.
+/// Version of the loaded library, which may be newer than the headers.
 struct CusparseVersion {
   int major = 0, minor = 0, patch = 0;
 
-  /// As CUSPARSE_VERSION.
+  /// Returns it in the format of CUSPARSE_VERSION.
   int number() const { return major * 1000 + minor * 100 + patch; }
   std::string text() const
   {
@@ -35,22 +35,22 @@ struct CusparseVersion {
   }
 };
 
-/// The algorithms of SpSV that are worth a trial, by the numbers of the newest headers; older ones name the default
-/// alone. CUSPARSE_SPSV_ALG1 is the default under another name.
+/// Returns the algorithms of SpSV that are worth a trial, as numbered in the newest headers; older ones define the
+/// default only. CUSPARSE_SPSV_ALG1 is another name of the default.
 inline std::vector<int> spsv_algorithms(int version)
 {
   if (version < 12904) return {CUSPARSE_SPSV_ALG_DEFAULT};
   return {CUSPARSE_SPSV_ALG_DEFAULT, 2};
 }
 
-/// For tests: the algorithms that the next solvers try, in place of those above where it is not empty.
+/// For tests: the algorithms that the next solvers try instead of those above, unless it is empty.
 inline std::vector<int>& wanted_spsv_algorithms()
 {
   static std::vector<int> wanted;
   return wanted;
 }
 
-/// Is that how the library says that it cannot do something, in contrast to a device that has failed?
+/// True if the library reports that it does not support a call, in contrast to a device that has failed.
 inline bool is_refusal(cusparseStatus_t status)
 {
   return status == CUSPARSE_STATUS_NOT_SUPPORTED || status == CUSPARSE_STATUS_INVALID_VALUE ||
@@ -58,7 +58,7 @@ inline bool is_refusal(cusparseStatus_t status)
          status == CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED || status == CUSPARSE_STATUS_ARCH_MISMATCH;
 }
 
-/// What all calls of SpSV for one triangle share. Vectors have other addresses in each solve.
+/// Arguments that all SpSV calls of one triangle share. The addresses of the vectors differ between solves.
 struct SpsvArguments {
   cusparseHandle_t handle;
   cusparseSpMatDescr_t matrix;
@@ -73,7 +73,7 @@ public:
     SYNCFREE_CUSPARSE(cusparseSpSV_createDescr(descriptor_.out()));
   }
 
-  /// Called once, with numbers in the matrix. Throws where there is no memory for its buffer.
+  /// Called once, when the matrix has values. Throws if there is no memory for the buffer.
   cusparseStatus_t analyse(const SpsvArguments& a)
   {
     std::size_t size = 0;
@@ -104,16 +104,15 @@ private:
   cusparseSpSVAlg_t by_number() const { return static_cast<cusparseSpSVAlg_t>(algorithm_); }
 
   int algorithm_;
-  DeviceArray<char> buffer_;  ///< which the solves read
+  DeviceArray<char> buffer_;  ///< read by the solves
   CusparseSpSV descriptor_;
 };
 
-/// Finds the fastest algorithm of a triangle by trials. What it times is a solve for b = 0, which takes as long as any
-/// other.
+/// Finds the fastest algorithm of a triangle by trials. They time a solve for b = 0, which takes as long as any other.
 template <class T> class SpsvChoice {
 public:
-  /// With vectors of n numbers that are not read afterwards, and `value` in the matrix. Waits. Throws Failure, also
-  /// where every algorithm is refused.
+  /// Uses vectors of n values that are not read afterwards, and `value` in the matrix. Synchronizes. Throws Failure,
+  /// also if every algorithm is refused.
   std::unique_ptr<Spsv<T>> choose(const SpsvArguments& a, T* value, cudaStream_t stream)
   {
     const CusparseVersion version = CusparseVersion::of_library();
@@ -137,11 +136,12 @@ public:
     return best;
   }
 
-  /// One line: the version of the library, the algorithm, the time of its analysis, and what the trials took beyond it.
+  /// Returns one line: the library's version, the algorithm, the time of its analysis, and the additional time of
+  /// trials.
   const std::string& text() const { return text_; }
 
 private:
-  /// Milliseconds, or why the algorithm is not to be had.
+  /// Times in milliseconds, or why the algorithm is not available.
   struct Trial {
     double analysis = 0, solve = 0;
     std::string refusal;
@@ -153,14 +153,15 @@ private:
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  /// An algorithm without updates is refused, too: a new analysis would move what recorded solves read.
+  /// Tries an algorithm. One without updates is refused, too: a new analysis would move memory that captured solves
+  /// read.
   static Trial try_out(Spsv<T>* made, const SpsvArguments& a, T* value, bool timed, cudaStream_t stream)
   {
     Trial trial;
     const auto refused = [&](const char* call, cusparseStatus_t status) {
       if (status == CUSPARSE_STATUS_SUCCESS) return false;
       if (!is_refusal(status)) check_cusparse(status, call);
-      (void)cudaGetLastError();  // else the next launch may report it
+      (void)cudaGetLastError();  // otherwise the next launch may report it
       trial.refusal = std::string(call) + ": " + cusparseGetErrorString(status);
       return true;
     };
@@ -168,14 +169,14 @@ private:
     if (refused("cusparseSpSV_analysis", made->analyse(a))) return trial;
     trial.analysis = now(stream) - begin;
     if (!timed) return trial;
-    /* it takes no update without numbers */
+    /* without values it rejects an update */
     if (value && refused("cusparseSpSV_updateMatrix", made->update(a.handle, value))) return trial;
     if (refused("cusparseSpSV_solve", made->solve(a))) return trial;
     trial.solve = time_of_solve(*made, a, stream);
     return trial;
   }
 
-  /// The same where another algorithm has been found: then this one may find no memory.
+  /// As try_out() after another algorithm has been found: lack of memory is then a refusal.
   static Trial try_another(Spsv<T>* made, const SpsvArguments& a, T* value, cudaStream_t stream)
   try {
     return try_out(made, a, value, true, stream);
@@ -186,7 +187,7 @@ private:
     return trial;
   }
 
-  /// The median of three times of a burst, or one where a solve takes long.
+  /// Returns the median time of a solve in three bursts, or a single time if a solve takes long.
   static double time_of_solve(const Spsv<T>& made, const SpsvArguments& a, cudaStream_t stream)
   {
     const auto burst = [&](int solves) {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the two kernels of Su et al. 2020 share: a thread a row, rows in the order of a serial solve, a flag a row.
+/// Shared by the two kernels of Su et al. 2020: one thread per row, rows in the order of a serial solve, one flag per
+/// row.
 
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/solver.hpp"
@@ -11,10 +12,10 @@ namespace syncfree::cuda {
 
 constexpr int flagged_threads = 256;
 
-/// The row of this thread. Called by all threads of a block.
+/// The row of this thread. Constructed by all threads of a thread block.
 template <class I> struct FlaggedRow {
   bool live;
-  unsigned launch;    ///< what a flag holds when its row is done, from 1 on
+  unsigned launch;    ///< value of a flag when its row is done, from 1 on
   std::size_t place;  ///< in the order of a serial solve
   I i = 0, begin = 0, end = 0;
 
@@ -44,7 +45,7 @@ __device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, 
   store_release(ready + row.i, row.launch);
 }
 
-/// Of a row that cannot be computed, because what it waits for does not come.
+/// Gives the launch up and stores NaN for a row that cannot be computed, because an operand does not arrive.
 template <class T, class I>
 __device__ void finish_left_row(const FlaggedRow<I>& row, DeviceScalar<T>* x, unsigned* ready)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Products of the rectangles of a block plan: four kernels, a thread or a warp a row, all rows or the filled ones.
+/// Products with the rectangles of a block plan: four kernels, with a thread or a warp per row, for all rows or the
+/// filled ones.
 
 #include "core/plan/block_plan.hpp"
 #include "cuda/base/scalar.cuh"
@@ -11,8 +12,8 @@ namespace syncfree::cuda {
 
 constexpr int rectangle_threads = 256;
 
-/// Rows of a rectangle as a kernel sees them.
-///   stored_row  which row of the range the r-th one is; nullptr: row r
+/// The rows of a rectangle, as a kernel reads them.
+///   stored_row  row of the range that the r-th stored one is; nullptr: r
 template <class V, class I> struct RectangleView {
   I stored;
   const I *begin, *column, *stored_row;
@@ -22,8 +23,8 @@ template <class V, class I> struct RectangleView {
 /// rows_i -= sum_k value_k from_{column_k}
 ///
 /// owns       `lanes` lanes, 1 or 32, own one stored row
-/// waits      for nobody: `from` was solved by launches before this one
-/// publishes  the new right-hand sides to the launches behind this one
+/// waits      for nothing: `from` was solved by earlier launches
+/// publishes  the new right-hand sides to later launches
 /// order      that of the stream
 /// progress   no waits
 /// result     reproducible: the order of additions depends on the row only
@@ -45,7 +46,7 @@ subtract_product(RectangleView<V, I> S, const DeviceScalar<T>* from, DeviceScala
   if (live && threadIdx.x % lanes == 0) rows[S.stored_row ? static_cast<std::size_t>(S.stored_row[r]) : r] -= sum;
 }
 
-/// rows -= S from, by one of the four kernels, which fits S.stored_row.
+/// Computes rows -= S from with one of the four kernels, which must match S.stored_row.
 template <class T, class V, class I>
 void subtract(BlockKernel kernel, const RectangleView<V, I>& S, const T* from, T* rows, bool conjugate,
               cudaStream_t stream)

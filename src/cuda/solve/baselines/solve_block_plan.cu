@@ -1,8 +1,8 @@
-/// Strategies `column_block`, `row_block`, `recursive_block`: a triangle cut into smaller triangles and rectangles
-/// (core/plan/block_plan.hpp), which are worked off one after the other on one vector in the plan's order.
+/// Strategies `column_block`, `row_block`, `recursive_block`: a triangle is cut into smaller triangles and rectangles
+/// (core/plan/block_plan.hpp), which are processed one after the other on one vector in the plan's order.
 ///
-/// Each triangle is a solver of another strategy, each rectangle one of four sparse matrix-vector products. All of it
-/// is one graph: nothing comes back to the host between blocks.
+/// Each triangle has a solver of another strategy, each rectangle one of four sparse matrix-vector products. Together
+/// they are one CUDA graph: the host does nothing between them.
 ///
 /// Source: Lu et al. 2020, algorithms 4, 5 and 7.
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int threads_a_block = 256;
 
-/// x_i *= inverse_diagonal_i rounded to V: a triangle that is only a diagonal.
+/// x_i *= inverse_diagonal_i rounded to V: solves a triangle that is only a diagonal.
 template <class T, class V>
 __global__ void scale_rows(std::size_t n, const DeviceScalar<T>* inverse_diagonal, DeviceScalar<T>* x, bool conjugate)
 {
@@ -96,16 +96,16 @@ public:
   }
 
 private:
-  /// A block without its arrays, in the order of execution. `solver` of triangles that are more than a diagonal.
+  /// A block without its arrays, in the order of execution. `solver`: for triangles that are more than a diagonal.
   struct Step {
     BlockKernel kernel;
     std::size_t first_row, rows, first_column;
     I stored;
-    std::size_t begin, entry, stored_row;  ///< of rectangles, in the arrays below
+    std::size_t begin, entry, stored_row;  ///< of rectangles, in the arrays of the solver
     std::unique_ptr<DeviceSolver<T, I>> solver;
   };
 
-  /// Entries of all rectangles on their way to the device.
+  /// Entries of all rectangles, to be copied to the device.
   struct Rectangles {
     std::vector<I> begin, column, stored_row, source;
   };
@@ -196,7 +196,7 @@ private:
   GraphRecording recording_[2];  ///< plain and conjugated
 };
 
-/// A triangle that was not cut: the solver of its kernel, in the triangle's own order.
+/// A triangle that was not cut: the solver of its only block, in the triangle's own order.
 template <class T, class I> class UncutSolver : public DeviceSolver<T, I> {
 public:
   UncutSolver(BlockKernel kernel, const DeviceTriangle<I>& triangle, SolverOptions options) : kernel_(kernel)

@@ -1,8 +1,8 @@
-/// Strategy `csc_level_order`: Liu et al. 2016 as far as it goes. Columns are sorted by level, so that columns that are
-/// ready together stand side by side; 1, 4, 8 or 32 lanes a column by its length; the first entries are loaded before
-/// the wait, and all parts that a lane has in flight are counted behind one fence.
+/// Strategy `csc_level_order`: the method of Liu et al. 2016 with these changes: columns are sorted by level, so that
+/// columns that are ready together are adjacent; a column has 1 to 32 lanes by its length; the first entries are
+/// loaded before the wait, and one fence precedes the counts of all contributions that a lane has in flight.
 ///
-///   x_j = (b_j - s_j) / diagonal_j   when all parts of s_j have come;
+///   x_j = (b_j - s_j) / diagonal_j   when all contributions to s_j have arrived;
 ///   then s_i += l_ij x_j for the rows i of column j
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace {
 constexpr int threads_a_block = 256;
 constexpr int batch = 4;  ///< entries that a lane has in flight
 
-/// Entries k, k + lanes, ... of a column, as far as they are below `end`.
+/// Entries k, k + lanes, ... of a column, as far as they are less than `end`.
 template <class N, class M, class I, int lanes> struct Parts {
   I place[batch];
   N value[batch];
@@ -47,15 +47,15 @@ template <class N, class M, class I, int lanes> struct Parts {
   }
 };
 
-/// owns       `lanes` lanes own one column and its x_j, a block 256 / lanes columns that follow each other in level
-///            order
-/// waits      its first lane until as many parts have been counted as the row has entries; counts go on from launch to
-///            launch. No lane waits alone in a loop, so columns of one warp may depend on each other
-/// publishes  parts of the sums of later rows, then their counts
-/// order      parts relaxed, a release fence, counts relaxed; counts are read with acquire (ready.cuh)
-/// progress   parts come from blocks with earlier tickets, or from this warp or block
-/// result     not reproducible: parts are added as they come
-/// source     Liu et al. 2016, algorithm 5, changed as the file says
+/// owns       `lanes` lanes own one column and its x_j, a thread block 256 / lanes columns that are consecutive in
+///            level order
+/// waits      its first lane until as many contributions have been counted as the row has entries; counts continue from
+///            launch to launch. No lane waits alone in a loop, so columns of one warp may depend on each other
+/// publishes  contributions to the sums of later rows, then their counts
+/// order      contributions relaxed, a release fence, counts relaxed; counts are read with acquire (ready.cuh)
+/// progress   contributions come from thread blocks with earlier tickets, or from this warp or thread block
+/// result     not reproducible: contributions are added in the order of their arrival
+/// source     Liu et al. 2016, algorithm 5, changed as described at the top of this file
 template <class T, class V, class I, int lanes>
 __global__ void __launch_bounds__(threads_a_block)
 solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TicketCounter* counter,

@@ -1,6 +1,6 @@
-/// Strategy `csc_sync_free`: one warp a column, in-degrees as the only preparation.
+/// Strategy `csc_sync_free`: one warp per column, in-degrees as the only preprocessing.
 ///
-///   x_j = (b_j - s_j) / diagonal_j   when all parts of s_j have come;
+///   x_j = (b_j - s_j) / diagonal_j   when all contributions to s_j have arrived;
 ///   then s_i += l_ij x_j for the rows i of column j
 
 #include <cstdint>
@@ -13,9 +13,10 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int warps_a_block = 16;
-constexpr int looks_inside = 4;  ///< for parts of this block, for each look for those of others, which takes longer
+constexpr int looks_inside = 4;  ///< polls of this block's count per poll of the others' count, which takes longer
 
-/// Waits until as many parts have come from other blocks and from this one; false where the wait is left.
+/// Waits until all contributions of other thread blocks and of this one have arrived; returns false if the wait gives
+/// up.
 inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned wanted, BoundedWait spin)
 {
   const auto have_come = [=] {
@@ -27,16 +28,16 @@ inline __device__ bool wait_for_parts(unsigned* others, unsigned* own, unsigned 
   return spin.until(have_come, [] {});
 }
 
-/// owns       a warp owns column j and x_j, a block 16 columns that follow each other
-/// waits      until the parts counted for j, in global memory by other blocks and in shared memory by this one, are as
-///            many as row j has entries; counts go on from launch to launch
-/// publishes  parts of the sums of later rows, each followed by its count
-/// order      a part relaxed, its count with release; the waiting lane reads counts with acquire (ready.cuh), of device
-///            or block, wherever the parts come from
-/// progress   parts come from blocks with earlier tickets or earlier warps of this block
-/// result     not reproducible: parts are added as they come
-/// source     Liu et al. 2016, algorithm 5; there blocks are taken to start in order, sums and counts are set anew
-///            before each solve, and a fence stands between part and count
+/// owns       a warp owns column j and x_j, a thread block 16 consecutive columns
+/// waits      until the contributions counted for j, in global memory by other thread blocks and in shared memory by
+///            this one, are as many as row j has entries; counts continue from launch to launch
+/// publishes  contributions to the sums of later rows, each followed by its count
+/// order      a contribution relaxed, its count with release; the waiting lane reads counts with acquire (ready.cuh);
+///            scope: device or thread block, depending on the origin of the contributions
+/// progress   contributions come from thread blocks with earlier tickets or earlier warps of this thread block
+/// result     not reproducible: contributions are added in the order of their arrival
+/// source     Liu et al. 2016, algorithm 5; there thread blocks are assumed to start in order, sums and counts are
+///            reset before each solve, and a fence separates contribution and count
 template <class T, class V, class I>
 __global__ void __launch_bounds__(32 * warps_a_block)
 solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, TicketCounter* counter,
@@ -88,7 +89,7 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, Ti
 
 template <class T, class V, class I> class CscSolver : public CscColumns<T, V, I> {
 public:
-  /// Columns in the order of a serial solve.
+  /// The columns are in the order of a serial solve.
   CscSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
       : CscColumns<T, V, I>(triangle, turned, solve_order(triangle), false, "csc_sync_free"), lower_(triangle.lower)
   {

@@ -1,6 +1,6 @@
-/// Strategy `csr_level_order`: Su et al. 2020 as far as it goes without giving up the flag beside each number. Rows are
-/// sorted by level, entries are loaded before the wait, and the parallel granularity decides between a thread and more
-/// lanes a row (cuda/solve/level_order/solver.cuh).
+/// Strategy `csr_level_order`: the method of Su et al. 2020 with all changes that keep a separate flag for each value.
+/// Rows are sorted by level, entries are loaded before the wait, and the parallel granularity decides between one
+/// thread and more lanes per row (cuda/solve/level_order/solver.cuh).
 
 #include "core/support/instantiate.hpp"
 #include "cuda/solve/level_order/solver.cuh"

@@ -1,6 +1,6 @@
-/// Strategy `csr_two_phase`: one thread a row, rows in their own order; first what earlier warps compute, then what
-/// this warp computes. A warp waits as a whole: where each row reads the one before, as in a stencil, warps run one
-/// after the other.
+/// Strategy `csr_two_phase`: one thread per row, rows in the order of a serial solve; first the operands that earlier
+/// warps compute, then those of the same warp. A warp waits as a whole: if each row reads the one before it, as in a
+/// stencil, warps run one after the other.
 ///
 ///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
 
@@ -12,23 +12,23 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Is row j, which row `row` reads, one of the rows of the same warp? Rows of a warp follow each other.
+/// True if row j, which `row` reads, belongs to the same warp. The rows of a warp are consecutive.
 template <class I> __device__ bool in_this_warp(const FlaggedRow<I>& row, I j)
 {
   const I distance = j < row.i ? row.i - j : j - row.i;
   return distance <= static_cast<I>(threadIdx.x % 32);
 }
 
-/// owns       a thread owns one row, a block 256 rows that follow each other
-/// waits      phase 1: for the flags of rows of earlier warps, one after the other; phase 2: at most 32 turns of the
-///            warp, in each of which the rows write whose entries from this warp are all there
-/// publishes  x_i, then its flag, which then holds the number of the launch: flags are never set back
+/// owns       a thread owns one row, a thread block 256 consecutive rows
+/// waits      phase 1: for the flags of rows of earlier warps, one after the other; phase 2: at most 32 rounds of the
+///            warp, in each of which those rows are written that have all their operands from this warp
+/// publishes  x_i, then its flag, which then holds the launch's number: flags are never reset
 /// order      release by the row's thread, acquire by each reader (ready.cuh)
-/// progress   phase 1 waits for earlier warps of this block or for blocks with earlier tickets only; in each turn of
-///            phase 2 the earliest row that is left is ready
+/// progress   phase 1 waits for earlier warps of this thread block or for thread blocks with earlier tickets only; in
+///            each round of phase 2 the earliest unfinished row is ready
 /// result     reproducible: entries of a phase are added in the row's order
-/// source     Su et al. 2020, algorithm 4 (two-phase); there blocks are taken to start in order, and flags are cleared
-///            before each solve
+/// source     Su et al. 2020, algorithm 4 (two-phase); there thread blocks are assumed to start in order, and flags are
+///            cleared before each solve
 template <class T, class V, class I>
 __global__ void __launch_bounds__(flagged_threads)
 solve_csr_two_phase(StoredView<V, I> L, unsigned* ready, TicketCounter* counter, const DeviceScalar<T>* b,

@@ -1,4 +1,4 @@
-/// Strategy `csr_writing_first`: one thread a row, rows in their own order, a flag beside each number.
+/// Strategy `csr_writing_first`: one thread per row, rows in the order of a serial solve, one flag per value.
 ///
 ///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
 
@@ -10,16 +10,16 @@
 namespace syncfree::cuda {
 namespace {
 
-/// owns       a thread owns one row, a block 256 rows that follow each other
-/// waits      for the flag of the entry at hand, looking once a turn of the loop, so that a thread whose row is ready
-///            writes while others of its warp still wait
-/// publishes  x_i, then its flag, which then holds the number of the launch: flags are never set back
+/// owns       a thread owns one row, a thread block 256 consecutive rows
+/// waits      for the flag of the current entry, with one poll per iteration, so that a thread with a finished row
+///            writes it while others of its warp still wait
+/// publishes  x_i, then its flag, which then holds the launch's number: flags are never reset
 /// order      release by the row's thread, acquire by each reader (ready.cuh)
-/// progress   earlier rows belong to blocks with earlier tickets, or to this block, where nobody waits in a loop of
-///            its own
+/// progress   earlier rows belong to thread blocks with earlier tickets, or to this thread block, in which no thread
+///            waits in a loop of its own
 /// result     reproducible: entries are added in the row's order
-/// source     Su et al. 2020, algorithm 5 (writing-first); there blocks are taken to start in order, and flags are
-///            cleared before each solve
+/// source     Su et al. 2020, algorithm 5 (writing-first); there thread blocks are assumed to start in order, and flags
+///            are cleared before each solve
 template <class T, class V, class I>
 __global__ void __launch_bounds__(flagged_threads)
 solve_csr_writing_first(StoredView<V, I> L, unsigned* ready, TicketCounter* counter, const DeviceScalar<T>* b,

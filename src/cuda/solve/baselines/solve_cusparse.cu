@@ -1,9 +1,9 @@
-/// Strategy `cusparse`: the vendor's SpSV on split triangles, and SpSM where there are several right-hand sides, as a
-/// strategy and as the baseline of the others. Which algorithm of SpSV a triangle gets is found when its first numbers
-/// come, before any solve: recorded solves never meet a trial.
+/// Strategy `cusparse`: cuSPARSE's SpSV on split triangles, and SpSM for several right-hand sides, as a strategy and as
+/// the baseline of the others. The SpSV algorithm of a triangle is chosen when its first values arrive, before any
+/// solve, so captured solves never contain a trial.
 ///
-/// The diagonal of U is an entry of the matrix that cuSPARSE gets. Numbers are rounded to V and kept in T, because the
-/// two know one scalar for all. SpSM analyses again for itself, when so many columns first come.
+/// The diagonal of U is an entry of the matrix given to cuSPARSE. Values are rounded to V and stored as T, because SpSV
+/// and SpSM use one scalar type throughout. SpSM makes an analysis of its own when a number of columns is first solved.
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@
 namespace syncfree::cuda {
 namespace {
 
-/// to[k] = from[source[k]] rounded to V, and 1 / inverse_diagonal[-1 - source[k]] where the source is negative
+/// to[k] = from[source[k]] rounded to V, and 1 / inverse_diagonal[-1 - source[k]] if the source is negative
 template <class T, class V, class I>
 __global__ void fill_matrix(std::size_t count, const I* source, const DeviceScalar<T>* from,
                             const DeviceScalar<T>* inverse_diagonal, DeviceScalar<T>* to)
@@ -40,7 +40,7 @@ template <class I> struct HostRows {
   std::vector<I> begin{0}, column, source;
 };
 
-/// The triangle as cuSPARSE wants it; the diagonal, where it is not 1, has the source -1 - row.
+/// Returns the triangle as cuSPARSE requires it; its diagonal, unless it is 1, has the source -1 - row.
 template <class I> HostRows<I> rows_with_diagonal(const DeviceTriangle<I>& triangle)
 {
   const PatternView<I>& p = triangle.pattern();
@@ -106,7 +106,7 @@ public:
              as_device(value), as_device(inverse_diagonal), as_device(value_.data()));
     }
     if (!solve_) return analyse(stream);
-    if (value_.empty()) return;  // cuSPARSE takes no update without numbers
+    if (value_.empty()) return;  // cuSPARSE rejects an update without values
     SYNCFREE_CUSPARSE(solve_->update(handle_, value_.data()));
     if constexpr (CusparseColumns<T>::takes_new_numbers)
       for (auto& c : columns_) c->update(value_.data());
@@ -124,11 +124,11 @@ public:
   std::size_t value_bytes() const override { return value_.bytes(); }
 
 private:
-  static constexpr std::size_t most_analyses = 8;  ///< that are kept
+  static constexpr std::size_t most_analyses = 8;  ///< analyses that are kept
 
   SpsvArguments arguments() const { return {handle_, matrix_, b_, x_}; }
 
-  /// With vectors that are not read afterwards: the analysis asks for some.
+  /// Chooses the algorithm, with vectors that are not read afterwards: the analysis requires some.
   void analyse(cudaStream_t stream)
   {
     if (n_ == 0) return;
@@ -153,7 +153,7 @@ private:
   {
     for (auto& c : columns_)
       if (c->fits(v)) return *c;
-    const bool held = captures_ && captures_->any();  // by graphs, that want their numbers renewed
+    const bool held = captures_ && captures_->any();  // by graphs, which need new values in it at each refresh
     if (columns_.size() >= most_analyses && !held) columns_.erase(columns_.begin());
     columns_.push_back(std::make_unique<CusparseColumns<T>>(handle_, matrix_, n_, v));
     return *columns_.back();
@@ -172,7 +172,7 @@ private:
   CusparseHandle handle_;
   CusparseMatrix matrix_;
   CusparseVector b_, x_;
-  std::unique_ptr<Spsv<T>> solve_;  ///< by the algorithm of choice
+  std::unique_ptr<Spsv<T>> solve_;  ///< with the chosen algorithm
   std::string text_;
   std::vector<std::unique_ptr<CusparseColumns<T>>> columns_;
 };

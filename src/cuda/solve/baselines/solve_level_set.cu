@@ -1,7 +1,7 @@
-/// Strategy `level_set`: the rows of a level at once, level after level.
+/// Strategy `level_set`: the rows of a level in parallel, level after level.
 ///
-/// A wide level is a kernel, a run of narrow ones the work of one block with barriers between; all are nodes of one
-/// graph. What differs from call to call stands in device memory, because a graph's arguments are fixed.
+/// A wide level is a kernel, a run of narrow ones a single thread block with barriers; all are nodes of one CUDA graph.
+/// Arguments that differ between calls are in device memory, because a graph's arguments are fixed.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int wide_threads = 256;
-constexpr int run_threads = 1024;  ///< of the block that does narrow levels: those that it can do at one go
+constexpr int run_threads = 1024;  ///< of the thread block for narrow levels: those with at most as many lanes
 
 template <class T> struct Call {
   const DeviceScalar<T>* b;
@@ -26,7 +26,7 @@ template <class T> struct Call {
 
 template <class T> __global__ void set_call(Call<T> call, Call<T>* place) { *place = call; }
 
-/// The row at that place, by `lanes` lanes. Called by whole warps; nothing happens where it is not live.
+/// Solves the row at position `place` with `lanes` lanes. Called by whole warps; does nothing if it is not live.
 template <class T, class V, class I, int lanes>
 __device__ void solve_row(const StoredView<V, I>& L, const Call<T>& call, std::size_t place, bool live)
 {
@@ -48,9 +48,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Call<T>& call, std::s
   call.x[row] = value;
 }
 
-/// owns       `lanes` lanes own one row of the places [first, end), which make a level
-/// waits      for nobody: what it reads was written by nodes before it
-/// publishes  x of its rows, to the nodes behind it
+/// owns       `lanes` lanes own one row of the positions [first, end), which are a level
+/// waits      for nothing: what it reads was written by earlier nodes
+/// publishes  x of its rows, to later nodes
 /// order      that of the graph
 /// progress   no waits
 /// result     reproducible: the order of additions depends on the row only
@@ -63,11 +63,11 @@ solve_wide_level(StoredView<V, I> L, const Call<T>* call, I first, I end)
   solve_row<T, V, I, lanes>(L, *call, place, place < static_cast<std::size_t>(end));
 }
 
-/// owns       one block owns all rows of the levels [first, end); `lanes` lanes a row
-/// waits      at a barrier behind each level
-/// publishes  x of its rows, to its own threads and the nodes behind it
+/// owns       one thread block owns all rows of the levels [first, end); `lanes` lanes per row
+/// waits      at a barrier after each level
+/// publishes  x of its rows, to its own threads and to later nodes
 /// order      that of the barrier, and of the graph
-/// progress   all threads of the block meet at every barrier
+/// progress   all threads of the block reach every barrier
 /// result     as solve_wide_level
 /// source     as solve_wide_level
 template <class T, class V, class I, int lanes>
@@ -113,7 +113,7 @@ public:
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
-  /// Levels [first, end): a wide one, or a run of narrow ones. `places` of a wide one.
+  /// Levels [first, end): a wide one, or a run of narrow ones. first_place, end_place: positions of a wide one.
   struct Stage {
     I first, end;
     bool wide;

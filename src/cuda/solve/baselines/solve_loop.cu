@@ -1,8 +1,8 @@
-/// Strategy `loop`: the triangular solve by rows as a textbook writes it, made a kernel by the facility of
-/// include/syncfree/cuda/loop.cuh (Somo and Cheshmi 2025): a trace of the sequential loop says which rows wait for
+/// Strategy `loop`: the triangular solve by rows as in a textbook, turned into a kernel by
+/// include/syncfree/cuda/loop.cuh (Somo and Cheshmi 2025): a trace of the sequential loop finds which rows wait for
 /// which.
 ///
-/// A hand-written kernel would know what the trace finds: this strategy is here to measure what that costs.
+/// A hand-written kernel has built in what the trace finds: this strategy measures the cost of finding it.
 
 #include <memory>
 #include <numeric>
@@ -86,8 +86,8 @@ private:
     conjugate_vector<T>(triangle_.n(), x, x, stream);
   }
 
-  StoredTriangle<T, V, I> triangle_;  ///< rows in their own order
-  Body body_;                         ///< without right-hand side and solution
+  StoredTriangle<T, V, I> triangle_;  ///< rows in their natural order
+  Body body_;                         ///< b and x not set
   DeviceLoop<Body> loop_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `level_order` with nodes for rows (cuda/analysis/inodes.hpp).
+/// `level_order` with inodes as rows (cuda/analysis/inodes.hpp).
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace syncfree::cuda {
 
-/// Of a triangle whose nodes are known. Throws Failure and std::bad_alloc.
+/// Makes the solver of a triangle with known inodes. Throws Failure and std::bad_alloc.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_node_solver(const DeviceTriangle<I>& triangle);
 

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Rows sorted by level, each waited for on its own: the kernel of `level_order` and `csr_level_order`, which differ in
-/// how a number is handed over, and of `merged`, which has other right-hand sides.
+/// The kernel of `level_order` and `csr_level_order`, which differ in their mailboxes, and of `merged`, which has other
+/// right-hand sides: rows sorted by level, each of which waits for its own operands only.
 ///
 ///   x_i = (b_i - sum_k value_k x_{column_k}) / diagonal_i
 ///
-/// Rows are numbered by level, so that what a row reads has an earlier place and neighbours in a level stand side by
-/// side. Each row belongs to 1, 4, 8, 16 or 32 lanes of a warp; a long one is split into partial
-/// rows (core/schedule/split_rows.hpp).
+/// Rows are numbered by level, so that the operands of a row have earlier positions and the rows of a level are
+/// adjacent. Each row has 1, 4, 8, 16 or 32 lanes of a warp; a long one is split into partial rows
+/// (core/schedule/split_rows.hpp).
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +20,7 @@
 
 namespace syncfree::cuda {
 
-/// Rows for each chunk of columns stand side by side.
+/// Maps a row's position to the mailbox slot of its value; slots of a row's chunks of columns are adjacent.
 struct OneChunk {
   template <class I> __device__ I place_of(I place) const { return place; }
 };
@@ -32,10 +32,10 @@ struct OneOfChunks {
   }
 };
 
-/// Entries k, k + lanes, ... of a row, as far as they are below `end`.
+/// Entries k, k + lanes, ... of a row, as far as they are less than `end`.
 template <class N, class M, class I, class Box, int lanes, class Chunk> struct Batch {
   static constexpr int size = level_order_batch;
-  I column[size];  ///< where its number comes
+  I column[size];  ///< mailbox slot of its operand
   Entry<N> value[size];
   typename Box::Look seen[size];
   bool live[size], waits[size];
@@ -50,7 +50,7 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
     }
   }
 
-  /// Looks once for all that is missing; true when nothing is.
+  /// Polls once for each operand that is missing; returns true if none is.
   __device__ bool poll(const Box& box)
   {
     bool complete = true;
@@ -65,7 +65,7 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
     return complete;
   }
 
-  /// Nothing of it is waited for any longer: what is missing stays as it was seen.
+  /// Stops waiting: what is missing keeps the value that was polled last.
   __device__ void leave()
   {
 #pragma unroll
@@ -83,14 +83,14 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
   }
 };
 
-/// A row's right-hand side is its own.
+/// The right-hand side of a row is its entry of b.
 template <class V, class I> struct PlainRhs {
   static constexpr bool in_parts = false, inverts = false;
   template <class N> __device__ N load(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
-  /// Of numbers that come by way of a box, by row.
+  /// As load(), for a b that arrives in a mailbox, by row.
   template <class N, int lanes, class Box> __device__ N await(std::size_t, I row, int lane, const Box& b, bool) const
   {
     if (lane != 0 || row < 0) return N(0);
@@ -100,18 +100,18 @@ template <class V, class I> struct PlainRhs {
   }
 };
 
-/// The same, and a row's number is the inverse of what is left of it; parts of rows stay sums.
+/// As PlainRhs, but a row's result is inverted; partial rows remain sums.
 template <class V, class I> struct InvertingRhs : PlainRhs<V, I> {
   static constexpr bool inverts = true;
 };
 
-/// A row's right-hand side is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
+/// The right-hand side of a row is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
 template <class V, class I> struct MergedRhs {
   static constexpr bool in_parts = true, inverts = false;
   const I *begin, *row;
   const DeviceScalar<V>* value;
 
-  /// The part of one of the row's lanes.
+  /// Returns the part of one of the row's lanes.
   template <class N>
   __device__ N load(std::size_t place, I, int lane, int lanes, const Input<N>& b, bool conjugate) const
   {
@@ -122,7 +122,7 @@ template <class V, class I> struct MergedRhs {
     }
     return sum;
   }
-  /// The same of numbers that come by way of a box, by row.
+  /// As load(), for a b that arrives in a mailbox, by row.
   template <class N, int lanes, class Box>
   __device__ N await(std::size_t place, I own, int lane, const Box& b, bool conjugate) const
   {
@@ -148,10 +148,10 @@ template <class V, class I> struct MergedRhs {
   }
 };
 
-/// By the lanes of a row; a warp calls it as a whole.
-///   place, own  of the row, and of its number in the box
-///   begin       begin(live, row, lane), behind which numbers of b may be read: the lane's part of the right-hand side
-///   end         end(row, number) by the first lane
+/// Solves a row with its lanes; called by a whole warp.
+///   place, own  position of the row; mailbox slot of its value
+///   begin       begin(live, row, lane) returns the lane's part of the right-hand side; b may be read from then on
+///   end_row     end_row(row, value), called by the first lane
 template <class N, class V, class I, class Box, int lanes, class Side, class Chunk, class Begin, class End>
 __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t place, std::size_t own, Chunk chunk,
                           bool conjugate, Begin begin, End end_row)
@@ -211,21 +211,21 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   }
 }
 
-/// Numbers of b are read behind the launch in front, everything else before: it may still be running.
+/// b is read after the previous launch has ended, everything else before: that launch may still be running.
 ///
-/// owns       `lanes` lanes of a warp own one row, of `many` columns for one chunk, a block as many as it
-///            has room for, which follow each other in level order, those of a row's chunks side by side
-/// waits      for the numbers of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
+/// owns       `lanes` lanes of a warp own one row, with `many` for one chunk of columns; a thread block owns as many as
+///            it has room for, consecutive in level order, with the chunks of a row adjacent
+/// waits      for the values of earlier rows, all of a batch polled at once; no lane waits alone in a loop, so rows of
 ///            one warp may depend on each other
-/// publishes  the row's number, and what the next launch needs at its place
-/// order      DoubleBufferedMailbox: relaxed, the number itself is the message, and mailboxes are cleared one launch
-///            ahead. FlaggedMailbox: release by the row's first lane; relaxed polls, then one acquire for all of a
-///            batch (ready.cuh)
-/// progress   rows of earlier places belong to blocks with earlier tickets, or to this warp or block
+/// publishes  the row's value; prepares its slot for the next launch
+/// order      DoubleBufferedMailbox: relaxed, the value itself is the message, and slots are cleared one launch ahead.
+///            FlaggedMailbox: release by the row's first lane; relaxed polls, then one acquire for a whole batch
+///            (ready.cuh)
+/// progress   rows at earlier positions belong to thread blocks with earlier tickets, or to this warp or thread block
 /// result     reproducible: the order of additions depends on the row only
-/// source     Liu et al. 2016 for waiting without levels' barriers, Su et al. 2020 for several rows in a warp; here
-///            rows are sorted, entries are loaded before their wait, and with DoubleBufferedMailbox the value is the
-///            flag
+/// source     Liu et al. 2016 for waiting without barriers between levels, Su et al. 2020 for several rows in a warp;
+///            here rows are sorted, entries are loaded before their wait, and with DoubleBufferedMailbox the value is
+///            the flag
 template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
 __global__ void __launch_bounds__(level_order_threads)
 solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, TicketCounter* counter,
@@ -253,24 +253,24 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
                                           [&](I row, const N& value) { store_row<N>(x, row, value); });
 }
 
-/// What a triangle's launch reads, and how many numbers b and x have.
+/// What a launch reads of a triangle, and the length of b and x.
 template <class V, class I, class Side> struct LevelOrderRows {
   StoredView<V, I> rows;
   Side side;
   I n;
 };
 
-/// U behind L in one launch, whose first blocks have L's rows. It may begin before the launch in front has ended, which
-/// may be one of its own: mailboxes are cleared when that has.
+/// Solves U after L in one launch; its first thread blocks have L's rows. It may begin before the previous launch has
+/// ended, which may be one of this kernel: mailboxes are cleared after the end of that launch.
 ///
 /// owns       as above
-/// waits      U's rows also for numbers of L, each lane for its own
-/// publishes  L's rows their number for U, too, by row
+/// waits      rows of U also for values of L, each lane for its own
+/// publishes  rows of L publish their value to U, too, by row
 /// order      as above with DoubleBufferedMailbox
-/// progress   L's rows belong to blocks with earlier tickets than those of U
-/// result     as above; each number as by a launch for L and one for U with so many lanes
-/// source     no publication known
-///   memory  for n numbers between L and U, and one for each row of both
+/// progress   rows of L belong to thread blocks with earlier tickets than those of U
+/// result     as above; each value equals that of separate launches for L and U with the same number of lanes
+/// source     this library
+///   memory  n values between L and U, and one for each row of both
 template <class N, class V, class I, int lanes, class Side>
 __global__ void __launch_bounds__(level_order_threads)
 solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Side> U, unsigned blocks_of_L,
@@ -302,8 +302,8 @@ solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Sid
   solve_row<N, V, I, Box, lanes, Side>(A, box, place, place, OneChunk(), conjugate, begin, end);
 }
 
-/// Columns for which b and x of sixteen levels stay in the cache of the device: a row touches a sector of both in each,
-/// whose other rows come in later levels.
+/// Returns the number of columns for which b and x of sixteen levels stay in the L2 cache: in each column a row touches
+/// a sector of both, which it shares with rows of later levels.
 inline double columns_in_cache(double rows_a_level)
 {
   constexpr double sectors = 2 * 32, levels = 16;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// U behind L in one launch, where both are solved by the kernel of cuda/solve/level_order/kernel.cuh. To the host a
-/// launch is three to four microseconds of work, which is more than a small factor's rows take.
+/// U after L in one launch, if both are solved by the kernel of cuda/solve/level_order/kernel.cuh. A launch costs the
+/// host three to four microseconds, which is more than the rows of a small factor take.
 
 #include <algorithm>
 #include <memory>
@@ -16,13 +16,13 @@ namespace syncfree::cuda {
 template <template <class> class Box>
 constexpr bool in_value_boxes = std::is_same_v<Box<double>, DoubleBufferedMailbox<double>>;
 
-/// Lanes of a row, and blocks of a launch.
+/// Lanes of a row, and thread blocks of a launch.
 struct RowsShape {
   int lanes = 1;
   LevelOrderBlocks blocks;
 };
 
-/// A solver whose rows may be solved in one launch with those of another one of its type.
+/// A solver with rows that may be solved in one launch with those of another solver of its type.
 template <class T, class V, class I, class Side, bool pairs = true>
 class PairableSolver : public OverlappingSolver<T, I> {
 public:
@@ -66,7 +66,7 @@ public:
   std::size_t bytes() const override { return memory_.bytes(); }
 
 private:
-  /// All launches have the same number of blocks, by which they count.
+  /// All launches have the same number of thread blocks, by which they are counted.
   struct Launch {
     int lanes;
     LevelOrderBlocks blocks;
@@ -93,7 +93,8 @@ private:
     return made;
   }
 
-  /// Not with the launch that copies the numbers, which are read before it is known to have ended.
+  /// False for the first launch after a refresh: it reads the values before wait_for_primary_launch(), when the kernel
+  /// that copies them may still be running.
   bool may_overlap(cudaStream_t stream)
   {
     if (!overlaps_ || !numbers_are_new_) return overlaps_;
@@ -116,7 +117,7 @@ private:
   typename DoubleBufferedMailbox<N>::Memory memory_;
   TicketCounterMemory counter_;
   const bool overlaps_ = launches_can_overlap();
-  bool numbers_are_new_ = true;  ///< no launch yet that came behind them
+  bool numbers_are_new_ = true;  ///< no launch since they were copied
 };
 
 template <class T, class V, class I, class Side, bool pairs>

@@ -1,5 +1,5 @@
-/// What cuda/solve/level_order/inode_solver.hpp declares: nodes sorted by level, every number its own flag. What a
-/// node's rows read is polled once for all of them, and a chain waits once a node.
+/// Implements cuda/solve/level_order/inode_solver.hpp: inodes sorted by level, with values that are their own
+/// flags. What the rows of an inode read is polled once for all of them: dependent inodes wait once, not for each row.
 ///
 ///   x_p = (b_p - sum_k value_pk x_{column_k} - sum over q < p of inner_pq x_q) / diagonal_p
 
@@ -13,10 +13,10 @@
 namespace syncfree::cuda {
 namespace {
 
-/// NodeRows with their numbers, as a kernel sees them.
-///   inverse_diagonal  nullptr: 1; else by place of a row
+/// NodeRows with their values, as a kernel reads them.
+///   inverse_diagonal  nullptr: 1; else by position of a row
 template <class V, class I> struct NodesView {
-  I n;  ///< nodes
+  I n;  ///< inodes
   const I *begin, *column, *row;
   const DeviceScalar<V> *value, *inner, *inverse_diagonal;
 };
@@ -38,7 +38,7 @@ public:
   }
 
   I nodes() const { return nodes_; }
-  int size() const { return size_; }  ///< rows of a node
+  int size() const { return size_; }  ///< rows of an inode
   std::size_t entries() const { return rows_.column.size(); }
   NodesView<V, I> view() const
   {
@@ -58,10 +58,10 @@ private:
   DeviceArray<V> value_, inner_, inverse_diagonal_;
 };
 
-/// Entries k, k + lanes, ... of a node, as far as they are below `end`, with a number for each of its rows.
+/// Entries k, k + lanes, ... of an inode, as far as they are less than `end`, with a value for each of its rows.
 template <class N, class M, class I, int size, int lanes, class Chunk> struct NodeBatch {
   static constexpr int entries = level_order_batch;
-  I column[entries];  ///< where its number comes
+  I column[entries];  ///< mailbox slot of its operand
   Entry<N> value[entries][size];
   N seen[entries];
   bool live[entries], waits[entries];
@@ -78,7 +78,7 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
     }
   }
 
-  /// Looks once for all that is missing; true when nothing is.
+  /// Polls once for each operand that is missing; returns true if none is.
   __device__ bool poll(const DoubleBufferedMailbox<N>& box)
   {
     bool complete = true;
@@ -110,7 +110,7 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
   }
 };
 
-/// The triangle inside a node; every lane has all of it.
+/// The triangle inside an inode; every lane has all of it.
 template <class N, class V, class I, int size> struct NodeTriangle {
   static constexpr int pairs = pairs_of(size);
   Entry<N> inner[pairs], inverse[size];
@@ -129,7 +129,7 @@ template <class N, class V, class I, int size> struct NodeTriangle {
     for (E& v : inverse) v = conjugate_of(v);
   }
 
-  /// From right-hand sides to solutions.
+  /// Replaces right-hand sides by solutions.
   __device__ void solve(N (&v)[size]) const
   {
 #pragma unroll
@@ -141,17 +141,17 @@ template <class N, class V, class I, int size> struct NodeTriangle {
   }
 };
 
-/// Numbers of b are read behind the launch in front, everything else before: it may still be running.
+/// b is read after the previous launch has ended, everything else before: that launch may still be running.
 ///
-/// owns       `lanes` lanes of a warp own one node of `size` rows, of `many` columns for one chunk, a block as many
-///            as it has room for, which follow each other in level order, those of a node's chunks side by side
-/// waits      for the numbers of earlier nodes, all of a batch polled at once; no lane waits alone in a loop, so nodes
+/// owns       `lanes` lanes of a warp own one inode of `size` rows, with `many` for one chunk of columns; a thread
+///            block owns as many as it has room for, consecutive in level order, with the chunks of an inode adjacent
+/// waits      for the values of earlier inodes, all of a batch polled at once; no lane waits alone in a loop, so inodes
 ///            of one warp may depend on each other
-/// publishes  the numbers of the node's rows, lane p that of row p, and what the next launch needs at their places
-/// order      relaxed, the number itself is the message, and mailboxes are cleared one launch ahead
-/// progress   nodes of earlier places belong to blocks with earlier tickets, or to this warp or block
-/// result     reproducible: the order of additions depends on the node only
-/// source     as solve_in_level_order
+/// publishes  the values of the inode's rows, lane p that of row p; prepares their slots for the next launch
+/// order      relaxed, the value itself is the message, and slots are cleared one launch ahead
+/// progress   inodes at earlier positions belong to thread blocks with earlier tickets, or to this warp or thread block
+/// result     reproducible: the order of additions depends on the inode only
+/// source     as solve_in_level_order; with inodes: this library
 template <class N, class V, class I, int size, int lanes, bool many>
 __global__ void __launch_bounds__(level_order_threads)
 solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter,
@@ -180,7 +180,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   ahead.load(L.column, L.value, k + step, end, chunk);
   NodeTriangle<N, V, I, size> triangle;
   triangle.load(L, node, conjugate);
-  const bool owns = live && lane < size;  // the row `lane` of the node
+  const bool owns = live && lane < size;  // row `lane` of the inode
   const I own_row = owns ? L.row[node * size + lane] : -1;
   const std::size_t own = owns ? chunk.place_of(node * size + lane) : 0;
   if (owns) box.prepare(own);
@@ -193,7 +193,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
     rhs[p] = row >= 0 ? load_row<N>(b, row) : N(0);
     sum[p] = N(0);
   }
-  __syncwarp();  // x may be b, of which all of the node's lanes have read all rows
+  __syncwarp();  // x may be b: all lanes of the inode must have read all its rows
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live, came = false;
   const auto look = [&] {
@@ -236,7 +236,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   }
 }
 
-/// Body(an integral constant) for the rows of a node.
+/// Calls body(an integral constant) for the rows of an inode.
 template <class Body> void with_size(int size, Body body)
 {
   if (size == 2) return body(std::integral_constant<int, 2>());
@@ -293,7 +293,7 @@ private:
     return blocks_for(static_cast<std::size_t>(nodes_.nodes()) * lanes, threads);
   }
 
-  /// body(the kernel for one column)
+  /// Calls body(the kernel for one column).
   template <class Body> void with_kernel(Body body) const
   {
     with_size(nodes_.size(), [&](auto size) {

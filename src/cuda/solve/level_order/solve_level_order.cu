@@ -1,5 +1,5 @@
-/// Strategy `level_order`: rows sorted by level, every number its own flag (cuda/solve/level_order/solver.cuh); nodes
-/// where the triangle has them (cuda/solve/level_order/solve_inodes.cu).
+/// Strategy `level_order`: rows sorted by level, with values that are their own flags
+/// (cuda/solve/level_order/solver.cuh); inodes if the triangle has them (cuda/solve/level_order/solve_inodes.cu).
 
 #include "core/support/instantiate.hpp"
 #include "cuda/solve/level_order/inode_solver.hpp"

@@ -49,14 +49,14 @@ public:
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
   const char* name() const override { return own_name; }
-  /// Where many levels are to come, who looks for L's numbers only disturbs.
+  /// With many levels U's polling slows L's solve, so a pair is launched only for at most 32 levels.
   bool gains_by_pair() const override { return levels_ <= 32; }
 
   std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
   std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
-  /// Flags are looked at once for one column.
+  /// Flagged mailboxes serve one column at a time.
   static constexpr bool has_chunks = in_value_boxes<Box>;
   static constexpr const char* own_name = has_chunks ? "level_order" : "csr_level_order";
   static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
@@ -103,7 +103,7 @@ private:
     launch_one<PlainRhs<V, I>>(b, x, conjugate, stream, overlaps);
   }
 
-  /// All launches have the same number of blocks, by which they count.
+  /// All launches have the same number of thread blocks, by which they are counted.
   template <class Side> void launch_one(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
   {
     with_lanes(lanes_, [&](auto lanes) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Merge plans (core/plan/merge_plan.hpp) on the device. What a row reads, inside its group and outside, is a set of
-/// bits, and a row that reads others of its group has the union of their sets: words are put together, and columns
-/// appear only when all groups are known.
+/// Merge plans (core/plan/merge_plan.hpp) on the device. What a row reads, inside and outside its group, is a bitset,
+/// and a row that reads rows of its group has the union of their bitsets. So words are combined; column indices are
+/// written only when all groups are known.
 
 #include <cub/block/block_scan.cuh>
 
@@ -13,12 +13,12 @@
 
 namespace syncfree::cuda {
 
-constexpr int merging_threads = 1024;  ///< of a block that makes a plan
+constexpr int merging_threads = 1024;  ///< of a thread block that makes a plan
 
-/// The threads of a cluster of blocks.
+/// The threads of a cluster of thread blocks.
 struct ClusterGroup {
   unsigned blocks, rank = blockIdx.x % blocks;
-  unsigned number = blockIdx.x / blocks;  ///< of the cluster
+  unsigned number = blockIdx.x / blocks;  ///< index of the cluster
 
   __device__ explicit ClusterGroup(unsigned count) : blocks(count) {}
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
@@ -28,13 +28,13 @@ struct ClusterGroup {
   __device__ void meet() const { cluster_sync(blocks); }
 };
 
-/// A triangle by places in the order of its levels.
-///   row, place  of a place, of a row; nullptr: the same
+/// A triangle by positions of its rows in the order of levels.
+///   row, place  row of a position, position of a row; nullptr: the identity
 template <class I> struct LevelledView {
   const I *begin, *column, *row, *place, *level_begin;
 };
 
-/// A row by places.
+/// The entries of a row, as positions.
 template <class I> struct RowReads {
   I begin, end;
   const I *column, *place;
@@ -48,20 +48,21 @@ template <class I> struct RowReads {
   __device__ I operator[](I k) const { return place ? place[column[k]] : column[k]; }
 };
 
-/// Where a row's bits begin and how many words they are: what it reads outside its group, then inside, but for itself.
+/// Location of a row's bitset: its first word, and its words for what it reads outside its group, then inside (without
+/// the row itself).
 struct alignas(8) BitsetRow {
   std::uint32_t at;
   std::uint16_t outside, inside;
 };
 
-/// Words of a row for the rows of its group in front of its level. One at least, so that each row has bits.
+/// Returns the words of a row for the rows of its group in earlier levels. At least one, so that each row has words.
 SYNCFREE_HD inline std::int64_t inside_words(std::int64_t rows_before)
 {
   return rows_before < 32 ? 1 : (rows_before + 31) / 32;
 }
 
-/// A group that is known.
-///   marks, rank  bits of the places that its rows read outside, and how many stand in front of a word's
+/// A complete group.
+///   marks, rank  bits of the positions that its rows read outside; number of marks before each word
 template <class I> struct KnownGroup {
   I first;
   const std::uint32_t *marks, *rank;
@@ -75,11 +76,11 @@ template <class I> struct KnownGroup {
   __device__ BitsetRow row_of(I place) const { return row[place]; }
 };
 
-/// A warp puts together a window of a row's words at once: so many for each lane. Where there are more warps than rows,
-/// windows are small.
+/// A warp computes a window of a row's words at once, with this number of words per lane. If there are more warps than
+/// rows, windows are small.
 constexpr unsigned wide_window = 4, narrow_window = 1;
 
-/// The windows of a level's rows, one after the other, dealt out to warps in turn.
+/// Iterates over the windows of a level's rows, which are strided over the warps.
 class Windows {
 public:
   __device__ Windows(BitsetRow shape, unsigned rows, unsigned warp, unsigned warps) : rows_(rows)
@@ -105,15 +106,15 @@ private:
   bool is_narrow_;
 };
 
-/// By a warp: use(w, bits) with lane k's word w + k of a row, for the words of a window from `first` on: what it reads
-/// outside its group, then inside.
+/// Called by a warp: computes a window of a row's words from `first` on, those of what it reads outside its group and
+/// then inside, and calls use(w, bits) with word w + k in lane k.
 ///   batch    words of a lane
 ///   scratch  32 * wide_window words in shared memory
 template <unsigned batch, class I, class Group, class Use>
 __device__ void union_row_bitsets(const RowReads<I>& row, const Group& group, I own, BitsetRow shape, unsigned first,
                       std::uint32_t* scratch, Use use)
 {
-  constexpr unsigned all = ~0u, window = 32 * batch, rows = batch == 1 ? 8 : 4;  // rows whose words are on their way
+  constexpr unsigned all = ~0u, window = 32 * batch, rows = batch == 1 ? 8 : 4;  // rows: number loaded at once
   const unsigned lane = threadIdx.x % 32, words = shape.outside + static_cast<unsigned>(shape.inside);
   for (unsigned w = lane; w < window; w += 32) scratch[w] = 0;
   __syncwarp();
@@ -168,7 +169,7 @@ __device__ void union_row_bitsets(const RowReads<I>& row, const Group& group, I 
   __syncwarp();
 }
 
-/// By a team, a window a warp: use(own, w, bits) as above for the words of the rows first..last - 1.
+/// Called by a cluster, one window per warp: calls use(own, w, bits) as above for the words of rows first..last - 1.
 template <class I, class ClusterGroup, class Group, class Use>
 __device__ void union_level_bitsets(const LevelledView<I>& T, const ClusterGroup& team, const Group& group, I first,
                                     I last, BitsetRow shape, Use use)
@@ -184,8 +185,8 @@ __device__ void union_level_bitsets(const LevelledView<I>& T, const ClusterGroup
   }
 }
 
-/// What groups are filled in: marks of each cluster of blocks, ranks and places of each of its blocks, and bits of each
-/// group. Sizes are in words.
+/// Work space of fill_groups(): marks for each cluster, ranks and outside positions for each of its thread blocks, and
+/// bitsets for each group. Sizes are in words.
 ///   bits_begin  by group
 template <class I> struct FillingMemory {
   std::uint64_t marks, outside;
@@ -196,13 +197,13 @@ template <class I> struct FillingMemory {
   SYNCFREE_HD std::uint64_t beside_bits(unsigned blocks) const { return marks + blocks * (marks + outside); }
 };
 
-/// first..last - 1, and by group where it begins and its first level.
+/// Groups first..last - 1; by group, its first position and its first level.
 template <class I> struct GroupsToFill {
   I first, last;
   const I *begin, *level;
 };
 
-/// Columns of P and R, where the offsets of rows are known.
+/// Columns of P and R, given the offsets of their rows.
 ///   r_local   or nullptr
 template <class I> struct MergedColumns {
   const I *p_begin, *r_begin;
@@ -210,7 +211,8 @@ template <class I> struct MergedColumns {
   std::uint16_t* r_local;
 };
 
-/// Ranks of the marks, and the places that are marked one after the other; by the block.
+/// Computes the ranks of the marks and lists the marked positions; called by a thread block. Returns the number of
+/// marks.
 __device__ inline unsigned rank_marks(const std::uint32_t* marks, std::uint32_t* rank, std::uint32_t* outside,
                                       unsigned words)
 {
@@ -229,7 +231,7 @@ __device__ inline unsigned rank_marks(const std::uint32_t* marks, std::uint32_t*
   return all;
 }
 
-/// By a warp: put(k, number) for each bit, k from *at on, numbers ascending.
+/// Called by a warp: put(k, number) for each bit, in ascending order of numbers; k counts from *at on, which advances.
 template <class Put> __device__ void put_bits(std::uint32_t bits, unsigned first_number, unsigned* at, Put put)
 {
   const unsigned own = __popc(bits), end = warp_inclusive_sum(own);
@@ -238,8 +240,8 @@ template <class Put> __device__ void put_bits(std::uint32_t bits, unsigned first
   *at += __shfl_sync(~0u, end, 31);
 }
 
-/// The columns of a row of P and R from its bits; by a warp.
-///   outside   places by number
+/// Writes the columns of a row of P and R from its bitset; called by a warp.
+///   outside   positions by number
 template <class I>
 __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint32_t* outside,
                              const MergedColumns<I>& out)
@@ -263,13 +265,13 @@ __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint3
   if (lane == 0) out.p[p_begin + static_cast<I>(p)] = own;
 }
 
-/// owns       a cluster of blocks owns a group, and the next but as many as there are clusters; a warp a row
+/// owns       a cluster owns a group, and further ones with the number of clusters as stride; a warp owns a row
 /// waits      for its own cluster between levels
-/// publishes  columns of P and R to the launches behind this one
-/// order      barriers of the cluster; marks are set relaxed, in front of one
+/// publishes  columns of P and R to later launches
+/// order      barriers of the cluster; marks are set relaxed, before one
 /// progress   no waits but barriers
 /// result     reproducible
-/// source     level merging, design notes 8
+/// source     pattern of a partitioned inverse (Alvarado and Schreiber 1993), with fill; by bitsets: this library
 template <class I>
 __global__ void __launch_bounds__(merging_threads)
 fill_groups(LevelledView<I> T, GroupsToFill<I> groups, FillingMemory<I> memory, unsigned blocks, MergedColumns<I> out)

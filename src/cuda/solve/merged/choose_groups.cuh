@@ -1,7 +1,7 @@
 #pragma once
 
-/// How the groups of a merge plan are chosen (core/plan/merge_search.hpp): a run of levels by a cluster of blocks,
-/// level by level, from what the rows of each come to as a part of the group at hand.
+/// Chooses the groups of a merge plan (core/plan/merge_search.hpp): a cluster processes a run of levels, level by
+/// level, and decides by the entries that the rows of each level would have as part of the current group.
 
 #include <cstdint>
 #include <new>
@@ -11,9 +11,9 @@
 
 namespace syncfree::cuda {
 
-/// A group while levels join it.
-///   first   place
-///   number  by place outside: the number of its bit, counted from `base` + 1 on; what is not above `base` was not read
+/// A group to which levels are added.
+///   first   position of its first row
+///   number  by outside position: index of its bit, counted from `base` + 1 on; at most `base`: not read by the group
 template <class I> struct GrowingGroup {
   I first;
   unsigned base;
@@ -25,19 +25,19 @@ template <class I> struct GrowingGroup {
   __device__ BitsetRow row_of(I place) const { return row[place]; }
 };
 
-/// What the blocks of a run count together of a level: numbers that its rows give, and its entries, plain and made.
+/// Counts of a level by all thread blocks of a run: numbers that its rows assign; its entries without and with merging.
 struct LevelCount {
   unsigned numbers;
   unsigned long long plain, made;
 };
 
-/// Of levels in turn.
+/// Counters of consecutive levels, used cyclically.
 struct RangeCounters {
   static constexpr unsigned places = 4;
   LevelCount count[places];
 };
 
-/// What decides where groups end, and what it is found in: by run, n numbers and words of bits.
+/// Parameters and work space of the group search: by run, n numbers and words of bitsets.
 ///   bits_begin  runs + 1 offsets
 template <class I> struct GroupSelectorInput {
   double hop, entry;
@@ -48,12 +48,12 @@ template <class I> struct GroupSelectorInput {
   BitsetRow* row;
   std::uint32_t* bits;
   RangeCounters* state;
-  unsigned blocks;  ///< of a run
-  unsigned lanes;   ///< that look at a row's entries together
+  unsigned blocks;  ///< thread blocks of a run
+  unsigned lanes;   ///< that read a row's entries together
 };
 
-/// By place: number of the group in its run, depth from 1 on, entries of P and R.
-///   words_before  by level, where a group begins: words of bits of the groups before it in its run
+/// By position: index of the group in its run, depth from 1 on, entries of P and R.
+///   words_before  by first level of a group: words of bitsets of the run's earlier groups
 template <class I> struct GroupedRows {
   I* group;
   unsigned* depth;
@@ -61,19 +61,19 @@ template <class I> struct GroupedRows {
   std::uint32_t* words_before;
 };
 
-/// What a run's groups come to.
-///   span         of the one that has most
-///   words        of bits, when all that rows of a group read outside have numbers
-///   lacks_words  a group took more words than there are while it was looked for
-///   gave_up      or more than can be counted
+/// Result of a run.
+///   span         largest of a group
+///   words        of bitsets, with the final numbers of outside positions of each group
+///   lacks_words  the search of a group takes more words than the run has
+///   gave_up      a row takes more words than can be counted
 struct RangeReport {
   RunCounts counts;
   std::int64_t span = 0, words = 0;
   std::int64_t lacks_words = 0, gave_up = 0;
 };
 
-/// What a level's rows read outside the group gets numbers from `given` + 1 on, if it has none yet. The rows' counts
-/// begin at 0.
+/// Assigns numbers from `given` + 1 on to those positions outside the group that a level's rows read and that have none
+/// yet. Sets the rows' counts to 0.
 template <class I>
 __device__ void number_outside(const LevelledView<I>& T, const ClusterGroup& team, const GrowingGroup<I>& group,
                                unsigned lanes, I first, I last, unsigned given, const GroupedRows<I>& out,
@@ -102,8 +102,8 @@ __device__ void number_outside(const LevelledView<I>& T, const ClusterGroup& tea
   if (threadIdx.x % 32 == 0 && entries) red_add_relaxed(&count->plain, static_cast<unsigned long long>(entries));
 }
 
-/// The bits of a level's rows.
-///   at, shape   where the first row's stand, and how many words there are of each
+/// Computes the bitsets of a level's rows.
+///   at, shape   first word of the first row's, and the words of each
 template <class I>
 __device__ void make_bits(const LevelledView<I>& T, const ClusterGroup& team, const GrowingGroup<I>& group, I first,
                           I last, std::uint32_t at, BitsetRow shape, const GroupedRows<I>& out, LevelCount* count)
@@ -125,13 +125,13 @@ __device__ void make_bits(const LevelledView<I>& T, const ClusterGroup& team, co
   if (lane == 0 && entries) red_add_relaxed(&count->made, entries);
 }
 
-/// Places where the levels of a run begin, and its last one ends: in shared memory where there is room.
+/// First positions of a run's levels, and the end of the last one: in shared memory if there is room.
 template <class I> struct RunLevels {
   static constexpr std::int64_t room = 1024;
   const I* from;
   std::int64_t first;
 
-  /// By all threads of a block; behind a barrier all may read.
+  /// Called by all threads of a thread block; may be read after a barrier.
   __device__ RunLevels(const I* level_begin, LevelRange run, I* memory) : from(level_begin), first(0)
   {
     if (run.last - run.first >= room) return;
@@ -141,12 +141,12 @@ template <class I> struct RunLevels {
   __device__ I operator[](std::int64_t level) const { return from[level - first]; }
 };
 
-/// What a run's blocks do between two barriers: the rows of `level` get their bits, unless it only begins a group, and
-/// those of the level behind it their numbers, as if the level belonged to the group; and the rows of `known` get their
-/// group and depth. A level of -1 is none.
-///   first, base   of the group at hand
-///   given         numbers before the step
-///   at, shape     of the level's bits
+/// The work of a run's thread blocks between two barriers: bitsets for the rows of `level`, unless it only begins a
+/// group, and numbers for those of the next level, as if it belonged to the group; group and depth for the rows of
+/// `known`. Level -1: none.
+///   first, base   of the current group
+///   given         numbers assigned before the step
+///   at, shape     of the level's bitsets
 ///   words_before  words of the groups before that of `known`
 template <class I> struct SelectionStep {
   std::int64_t level, known;
@@ -158,10 +158,10 @@ template <class I> struct SelectionStep {
   std::int64_t words_before;
 };
 
-/// Decides from what was counted. By one thread of each block of a run, all of which decide alike.
+/// Decides from the counts. Run by one thread of each thread block of a run; all decide alike.
 template <class I> class GroupSelector {
 public:
-  ///   words  for the bits of a group
+  ///   words  available for the bitsets of a group
   __device__ GroupSelector(const RunLevels<I>& level_begin, const GroupSelectorInput<I>& search, LevelRange run,
                            std::uint32_t words)
       : level_begin_(level_begin),
@@ -177,8 +177,8 @@ public:
   __device__ const SelectionStep<I>& step() const { return step_; }
   __device__ const RangeReport& report() const { return report_; }
 
-  /// Behind a step.
-  ///   numbers      that it gave
+  /// Called after a step.
+  ///   numbers      assigned in it
   ///   plain, made  entries of its level
   __device__ void advance(unsigned numbers, std::int64_t plain, std::int64_t made)
   {
@@ -197,7 +197,7 @@ public:
   }
 
 private:
-  /// Rows of the group at hand in front of a level.
+  /// Returns the number of the current group's rows before a level.
   __device__ std::int64_t rows_before(std::int64_t level) const
   {
     return static_cast<std::int64_t>(level_begin_[level] - step_.first);
@@ -250,20 +250,20 @@ private:
   GroupTimes times_;
   RangeReport report_;
   std::uint32_t used_ = 0;
-  unsigned levels_ = 0;                  ///< of the group at hand
-  std::int64_t inside_ = 0, words_ = 0;  ///< inside words of the group at hand, all of the level at hand
-  std::int64_t words_before_ = 0;        ///< of the groups before
-  bool fresh_ = true;       ///< it begins its group
+  unsigned levels_ = 0;                  ///< of the current group
+  std::int64_t inside_ = 0, words_ = 0;  ///< inside words of the current group; all words of the current level
+  std::int64_t words_before_ = 0;        ///< of the earlier groups
+  bool fresh_ = true;       ///< the level begins its group
 };
 
-/// owns       a cluster of blocks owns a run of levels, a warp a row of each
+/// owns       a cluster owns a run of levels, a warp a row of each
 /// waits      for its own cluster between steps
-/// publishes  groups, depths and counts to the launches behind this one
-/// order      barriers of the cluster; numbers are taken by relaxed replacement, sums are relaxed. What a step counts
-///            is read behind its barrier, and the place is cleared two steps later, when all have read it
+/// publishes  groups, depths and counts to later launches
+/// order      barriers of the cluster; numbers are claimed by relaxed compare-exchange, sums are relaxed. A step's
+///            counts are read after its barrier, and their slot is cleared two steps later, when all have read it
 /// progress   no waits but barriers
-/// result     reproducible: which number a place gets is not, but how many there are is
-/// source     level merging, design notes 8
+/// result     reproducible: the number that a position gets is not, but how many there are is
+/// source     this library; what is chosen is the partition of a partitioned inverse (Alvarado and Schreiber 1993)
 template <class I>
 __global__ void __launch_bounds__(merging_threads)
 choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> search, GroupedRows<I> out,
@@ -315,13 +315,13 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
   if (team.thread() == 0) reports[team.number] = choosing.report();
 }
 
-/// Of the runs before one: groups, and words of bits of those that are filled with it.
+/// Totals of earlier runs: groups, and words of bitsets of those runs that are filled in the same batch.
 template <class I> struct RunsBefore {
   I groups;
   std::uint32_t words;
 };
 
-/// A block a run: groups of all runs are numbered on, and told where they and their words begin.
+/// Numbers the groups of all runs consecutively, and stores where they and their words begin; one thread block per run.
 template <class I>
 __global__ void number_groups(const LevelRange* runs, const RunsBefore<I>* before, const I* level_begin,
                               GroupedRows<I> rows, I* group_begin, I* group_level, std::uint32_t* bits_begin, I groups,

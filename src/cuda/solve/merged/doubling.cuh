@@ -1,8 +1,8 @@
 #pragma once
 
-/// In which order the rows of groups are put into each other: in step s a group is blocks of 2^s levels, in pairs, and
-/// the rows of a second block put in what they read of the first. Which rows those are and what they read is a matter
-/// of the plan alone, so that a refresh has no need to look.
+/// The order in which the rows of a group are substituted into each other: in step s a group is blocks of 2^s levels,
+/// in pairs, and the rows of a second block substitute what they read of the first. Which rows those are, and what they
+/// read, depends on the plan only, so it is listed once and not searched in each refresh.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace syncfree::cuda {
 
-/// The first of the ascending begin..end - 1 that is not below `place`.
+/// Returns the first of the ascending entries begin..end - 1 that is not less than `place`.
 template <class I> __device__ I find_place(const I* column, I begin, I end, I place)
 {
   while (begin < end) {
@@ -24,28 +24,28 @@ template <class I> __device__ I find_place(const I* column, I begin, I end, I pl
   return begin;
 }
 
-/// What a place reads of the block before its own: entries begin..end - 1 of P, one at least.
+/// What the row at position `place` reads of the block before its own: entries begin..end - 1 of P, at least one.
 template <class I> struct BlockReads {
   I place, begin, end;
 };
 
 constexpr int most_steps = 32, listing_threads = 256;
 
-/// By step: how many rows read something, and how much one of them at most.
-///   next   where the next row's reads go
-///   longest  entries of P and R of a row, at most
+/// By step: number of rows that read something, and most reads of one of them.
+///   next   index at which the next row's reads are stored
+///   longest  most entries of a row of P and R
 struct StepCounts {
   unsigned next[most_steps] = {};
   unsigned long long most[most_steps] = {}, longest = 0;
 };
 
-/// What a plan says of its groups.
+/// A plan's arrays that describe its groups.
 template <class I> struct GroupsView {
   I n;
   const unsigned* depth;
   const I *group, *group_level, *level_begin, *p_begin, *p_place, *r_begin;
 
-  /// of P and R
+  /// Returns the number of entries of P and R.
   __device__ I entries(I place) const
   {
     return p_begin[place + 1] - p_begin[place] + r_begin[place + 1] - r_begin[place];
@@ -61,7 +61,8 @@ template <class I> struct GroupsView {
   }
 };
 
-/// Counts, and lists where there is a list; a thread a place. In a list, counts->next begins where each step does.
+/// Counts the reads of each step, or lists them if `list` is not null; one thread per position. For a list,
+/// counts->next is the first index of each step.
 template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, StepCounts* counts, BlockReads<I>* list)
 {
   __shared__ unsigned ours, first;
@@ -130,7 +131,7 @@ public:
   std::int64_t longest_row() const { return longest_row_; }
   std::size_t bytes() const { return reads_.bytes(); }
 
-  /// So many warps for each row of a step that all find something to do and there are no more than `all`.
+  /// Returns the warps for each row of a step, such that all have work and there are no more than `all` of them.
   unsigned warps(int step, std::size_t all) const
   {
     constexpr unsigned most = 16, least_reads = 2;

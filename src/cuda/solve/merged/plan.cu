@@ -1,5 +1,5 @@
-/// What cuda/solve/merged/plan.hpp declares: groups are chosen by a cluster of blocks a run of levels, their columns
-/// made by one a group.
+/// Implements cuda/solve/merged/plan.hpp: a cluster for each run of levels chooses groups, then a cluster for each
+/// group makes its columns.
 
 #include "cuda/solve/merged/plan.hpp"
 
@@ -22,14 +22,14 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Thrown where a group or the numbers of all runs take too much memory.
+/// Thrown if a group, or the numbers of all runs, take too much memory.
 struct GaveUp {};
 
-constexpr std::uint64_t wanted_words = 1 << 24;  ///< for all groups that are found or filled at once
+constexpr std::uint64_t wanted_words = 1 << 24;  ///< for all groups that are searched or filled at once
 constexpr std::int64_t most_words = 1 << 25;
 
-/// How many runs have room for their numbers, one for each row and run: these may take what four such triangles take,
-/// and 256 MB at least, 2 GB at most.
+/// Returns the number of runs that have room for their numbers, n for each run. These may take the memory of four such
+/// triangles, at least 256 MB and at most 2 GB.
 template <class I> std::size_t runs_with_room(const LevelledPattern<I>& triangle)
 {
   constexpr double least = 256 << 20, most = 8 * least;
@@ -38,17 +38,17 @@ template <class I> std::size_t runs_with_room(const LevelledPattern<I>& triangle
   return static_cast<std::size_t>(std::clamp(triangles, least, most) / of_run);
 }
 
-/// Words for the bits of a group of each run, as offsets.
-///   all   that are to be shared out
-///   even  a part of them, for all runs alike: rows of hubs may read what stands anywhere
-///   much  1: as many as a group takes that is all of a run, if its rows are those of a grid or a mesh
+/// Returns offsets that share out the words for the bitsets of a group among the runs.
+///   all   words to share out
+///   even  fraction of them that is divided equally: rows of hubs may read any position
+///   much  1: enough for a group that is a whole run with rows of a grid or a mesh
 template <class I>
 std::vector<std::uint32_t> share_words(const std::vector<LevelRange>& runs, const std::vector<I>& level_begin,
                                        double all, double even, double much)
 {
-  constexpr double least = 64, few = 1 << 14;  // few: all that a run wants, whatever the others do
+  constexpr double least = 64, few = 1 << 14;  // few: a run always receives its request up to this number
   const double each = least + all * even / static_cast<double>(runs.size());
-  std::vector<double> wanted, most;  // most: with a bit for every place in front of a row's level
+  std::vector<double> wanted, most;  // most: with a bit for every position before a row's level
   for (const LevelRange& run : runs) {
     const auto rows = static_cast<double>(level_begin[run.last] - level_begin[run.first]);
     wanted.push_back(much * rows * (rows / 32 + 96));
@@ -63,8 +63,8 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRange>& runs, cons
   return begin;
 }
 
-/// Does a kernel run in such clusters here? Not every device has large ones. Asked once of a kernel and a context,
-/// for that takes longer than a launch.
+/// True if a kernel runs in clusters of that size: not every device has large ones. The answer is kept for each kernel
+/// and context, because the query takes longer than a launch.
 template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters...), unsigned blocks)
 {
   using Key = std::tuple<const void*, unsigned, unsigned long long>;
@@ -78,8 +78,8 @@ template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters..
   return at->second;
 }
 
-/// Blocks for each of `teams`, so that they fill the device; a power of two. Large clusters where there is room for
-/// those of both triangles.
+/// Returns the thread blocks of each of `teams` clusters, so that they fill the device; a power of two. Clusters are
+/// large if those of both triangles fit.
 template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters...), std::uint64_t teams)
 {
   constexpr unsigned large = 16;
@@ -90,7 +90,7 @@ template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters
   return blocks;
 }
 
-/// What groups are looked for in, until they are known.
+/// Work space of the group search, freed when the groups are known.
 ///   bits_begin  by run, and the end
 template <class I> struct SearchMemory {
   DeviceArray<unsigned> number;
@@ -98,7 +98,7 @@ template <class I> struct SearchMemory {
   DeviceArray<RangeCounters> state;
 };
 
-/// The groups of some runs, and what their rows come to.
+/// The groups of some runs, and the counts of their rows.
 template <class I> class ChosenGroups {
 public:
   ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRange> runs, const MergeRule& rule)
@@ -108,10 +108,10 @@ public:
         r_(places() + 1), words_before_(triangle.level_begin.size()), bit_row_(places()), reports_(runs_.size()),
         blocks_(choose_blocks())
   {
-    search_.number = DeviceArray<unsigned>(as_device());
+    search_.number = DeviceArray<unsigned>(numbers());
     search_.state = DeviceArray<RangeCounters>(runs_.size());
     make_bits();
-    p_.fill(0, stream_.get());  // the scans read the last one, too
+    p_.fill(0, stream_.get());  // the scans also read the last one
     r_.fill(0, stream_.get());
   }
 
@@ -122,7 +122,7 @@ public:
     begun_ = true;
   }
 
-  /// Smaller and smaller groups, until there are few enough entries. Returns the hop time that they were made with.
+  /// Chooses smaller and smaller groups until entries are few enough. Returns the hop time with which they were made.
   double choose()
   {
     const auto limit = static_cast<double>(std::numeric_limits<I>::max());
@@ -146,7 +146,7 @@ public:
     return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
   }
 
-  /// Queues what plan() waits for, when groups have been chosen.
+  /// Queues the work that plan() waits for, when groups have been chosen.
   void begin_columns()
   {
     DeviceMergePlan<I>& made = made_;
@@ -166,7 +166,7 @@ public:
     filled_ = true;
   }
 
-  /// Only once, and of runs that are all levels.
+  /// Returns the plan. Called once, and only if the runs are all levels.
   DeviceMergePlan<I> plan()
   {
     if (!filled_) begin_columns();
@@ -183,8 +183,8 @@ public:
 private:
   std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
 
-  /// Twelve words for each entry are enough for all but small triangles, and where a few rows are much longer than
-  /// others.
+  /// Allocates the words of bitsets. Twelve for each entry suffice except for small triangles, and if a few rows are
+  /// much longer than others.
   void make_bits()
   {
     const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
@@ -198,7 +198,7 @@ private:
     search_.bits_begin = DeviceArray<std::uint32_t>(begin, stream_.get());
   }
 
-  /// Throws GaveUp.
+  /// Allocates four times as many. Throws GaveUp.
   void make_more_bits()
   {
     if (search_.bits.size() >= static_cast<std::size_t>(most_words) / 2) throw GaveUp();
@@ -206,14 +206,14 @@ private:
     make_bits();
   }
 
-  /// Throws GaveUp.
-  std::size_t as_device() const
+  /// Returns the size of all runs' numbers. Throws GaveUp.
+  std::size_t numbers() const
   {
     if (runs_.size() > runs_with_room(triangle_)) throw GaveUp();
     return runs_.size() * places();
   }
 
-  /// One where the levels are as narrow as a block.
+  /// Returns the thread blocks of a run: one if levels have, on average, at most two rows for each of its warps.
   unsigned choose_blocks() const
   {
     const std::size_t levels = triangle_.level_begin.size() - 1;
@@ -221,7 +221,7 @@ private:
     return is_wide ? blocks_of_team(choose_groups<I>, runs_.size()) : 1;
   }
 
-  /// Eight for short rows.
+  /// Returns the lanes that read a row: eight for short rows.
   unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(places()) ? 8 : 32; }
 
   LevelledView<I> view() const
@@ -256,7 +256,7 @@ private:
     launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
   }
 
-  /// False where a run lacks words.
+  /// Returns false if a run lacks words.
   bool end_pass(std::vector<RunCounts>* counts)
   {
     std::vector<RangeReport> reports(runs_.size());
@@ -275,7 +275,7 @@ private:
     return has_all;
   }
 
-  /// Runs first..last - 1, whose groups are filled at once in so many words of bits.
+  /// Runs first..last - 1, with groups that are filled in one launch, and the words of their bitsets.
   struct GroupBatch {
     std::size_t first, last;
     std::uint64_t words;
@@ -292,7 +292,7 @@ private:
     return all;
   }
 
-  /// Returns where groups' bits begin.
+  /// Numbers all groups. Returns where their bitsets begin.
   DeviceArray<std::uint32_t> number_all(const std::vector<GroupBatch>& fillings, DeviceMergePlan<I>* made)
   {
     std::vector<RunsBefore<I>> before;
@@ -332,38 +332,38 @@ private:
         static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
     const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
                                       made_.r_local.data()};
-    GroupsToFill<I> parallel_invoke = {0, 0, made_.group_begin.data(), made_.group_level.data()};
+    GroupsToFill<I> to_fill = {0, 0, made_.group_begin.data(), made_.group_level.data()};
     for (const GroupBatch& filling : fillings) {
-      parallel_invoke.first = parallel_invoke.last;
+      to_fill.first = to_fill.last;
       for (std::size_t run = filling.first; run < filling.last; ++run)
-        parallel_invoke.last += static_cast<I>(found_.counts[run].groups);
-      launch(fill_groups<I>, place, view(), parallel_invoke, memory, team, columns);
+        to_fill.last += static_cast<I>(found_.counts[run].groups);
+      launch(fill_groups<I>, place, view(), to_fill, memory, team, columns);
     }
   }
 
   const LevelledPattern<I>& triangle_;
   const MergeRule& rule_;
-  Stream stream_{StreamPriority::first};  ///< the plans of L and of U may be under way at once, and the factor
+  Stream stream_{StreamPriority::first};  ///< concurrent with the other triangle's plan and the factorization
   std::vector<LevelRange> runs_;
   FoundGroups found_;
   std::int64_t span_ = 0;
-  std::vector<std::uint64_t> words_;  ///< by run: of its groups' bits
+  std::vector<std::uint64_t> words_;  ///< by run: of its groups' bitsets
   DeviceArray<LevelRange> runs_there_;
   DeviceArray<I> place_, level_begin_, group_;
   DeviceArray<unsigned> depth_;
-  DeviceArray<I> p_, r_;  ///< counts by place, then offsets
+  DeviceArray<I> p_, r_;  ///< counts by position, then offsets
   DeviceArray<std::uint32_t> words_before_;  ///< by level
-  DeviceArray<BitsetRow> bit_row_;              ///< by place
+  DeviceArray<BitsetRow> bit_row_;              ///< by position
   SearchMemory<I> search_;
   double much_ = 1;  ///< of share_words()
   DeviceArray<RangeReport> reports_;
-  unsigned blocks_;      ///< of a run
-  bool begun_ = false;   ///< a pass is in the queue
-  bool filled_ = false;  ///< or columns are
+  unsigned blocks_;      ///< thread blocks of a run
+  bool begun_ = false;   ///< a pass is queued
+  bool filled_ = false;  ///< columns are queued
   DeviceMergePlan<I> made_;
 };
 
-/// Places are 32-bit numbers here, of which each entry takes three at most.
+/// True if the triangle is too large for 32-bit positions, of which each entry takes three at most.
 template <class I> bool is_too_large(const DevicePattern<I>& T)
 {
   return static_cast<std::uint64_t>(T.n) >= ~0u || static_cast<std::uint64_t>(T.nnz) >= ~0u / 4;
@@ -394,7 +394,7 @@ public:
     look();
     return forecast_;
   }
-  /// Of all levels, if what was looked at was a sample.
+  /// Begins the groups of all levels, if those of the forecast were a sample's.
   void begin_groups()
   {
     look();
@@ -416,7 +416,7 @@ public:
   }
 
 private:
-  /// No more than have room.
+  /// Returns the runs of all levels, but no more than have room.
   std::vector<LevelRange> all_runs() const
   {
     const std::size_t room = std::max<std::size_t>(runs_with_room(triangle_), 1);
@@ -428,7 +428,7 @@ private:
     return cut_into_runs(triangle_.level_begin, rule);
   }
 
-  /// At all levels, or where they are many at a sample, which says how small groups have to be.
+  /// Examines all levels, or a sample if there are many, to bound the group size.
   void look()
   {
     if (gave_up_) throw GaveUp();
@@ -449,7 +449,7 @@ private:
     sampled_ = false;
   }
 
-  /// Who gives up once does so for good.
+  /// If this throws, gave_up_ stays set and the search is not repeated.
   void make_groups(std::vector<LevelRange> runs)
   {
     gave_up_ = true;
@@ -470,9 +470,9 @@ private:
   LevelledPattern<I> triangle_;
   MergeRule rule_;
   bool looked_ = false, gave_up_ = false;
-  bool sampled_ = false;  ///< a sample was looked at, and groups of all levels have not been chosen yet
+  bool sampled_ = false;  ///< a sample was examined, and groups of all levels have not been chosen yet
   MergeForecast forecast_;
-  std::unique_ptr<ChosenGroups<I>> groups_;  ///< that are looked at; then of all levels, or none
+  std::unique_ptr<ChosenGroups<I>> groups_;  ///< of the examined runs, later of all levels; may be null
 };
 
 template <class I>
@@ -480,7 +480,7 @@ MergePlanner<I>::MergePlanner(const DevicePattern<I>& T, const I* row, std::vect
                               const MergeRule& rule, std::int64_t longest)
     : work_(std::make_unique<Work>(LevelledPattern<I>{T, row, std::move(level_begin), longest}, rule))
 {
-  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangle is there
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // until the triangle is complete
 }
 template <class I> MergePlanner<I>::MergePlanner(MergePlanner&&) noexcept = default;
 template <class I> MergePlanner<I>::~MergePlanner() = default;
@@ -559,7 +559,7 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
   made.r_begin = DeviceArray<I>(plan.r_begin);
   made.r_column = DeviceArray<I>(plan.r_column);
   made.r_local = DeviceArray<std::uint16_t>(plan.r_local);
-  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // all have arrived
+  SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // until all copies have ended
   return made;
 }
 

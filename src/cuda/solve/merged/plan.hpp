@@ -1,7 +1,7 @@
 #pragma once
 
-/// The plans of core/plan/merge_plan.hpp, made on the device and kept there. In streams of their own, which do not wait
-/// for others. Throws Failure and std::bad_alloc.
+/// The plans of core/plan/merge_plan.hpp, made and kept on the device. Plans are made in streams of their own, which do
+/// not wait for other streams. Throws Failure and std::bad_alloc.
 
 #include <cstdint>
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace syncfree::cuda {
 
-/// MergePlan in device memory, without what the triangle's levels say.
+/// MergePlan in device memory, without what the triangle's levels contain.
 ///   longest      levels of the longest group; 0 without a plan
-///   depth        as there, but from 1 on
+///   depth        as in MergePlan, but from 1 on
 ///   group_level  by group: its first level
-///   level_begin  places where levels begin
+///   level_begin  first position of each level
 template <class I> struct DeviceMergePlan {
   I groups = 0;
   std::int64_t span = 0, longest = 0;
@@ -26,10 +26,10 @@ template <class I> struct DeviceMergePlan {
   DeviceArray<std::uint16_t> r_local;
 };
 
-/// A triangle whose levels are to be merged.
+/// A triangle with levels to merge.
 ///   row          n rows by level, in device memory; nullptr: rows are in that order
 ///   level_begin  offsets into them, in host memory
-///   longest      entries of a row; 0: nobody knows
+///   longest      entries of the longest row; 0: not known
 template <class I> struct LevelledPattern {
   DevicePattern<I> T;
   const I* row;
@@ -39,27 +39,26 @@ template <class I> struct LevelledPattern {
   double plain_entries() const { return static_cast<double>(T.nnz) + static_cast<double>(T.n); }
 };
 
-/// What merging a triangle's levels comes to: first a forecast, perhaps, then the plan, which goes on from what the
-/// forecast has found. Both as of a plan on the host, and with the same result, but where it has no room for so many
-/// runs of levels.
+/// Plans the merging of a triangle's levels: optionally a forecast, then the plan, which continues from the forecast's
+/// results. Results equal those of the host, unless the device has too little memory for all runs of levels.
 template <class I> class MergePlanner {
 public:
-  ///   row  stays where it is, as the triangle's pattern does
+  ///   row  must outlive this object, as must the triangle's pattern
   MergePlanner(const DevicePattern<I>& T, const I* row, std::vector<I> level_begin, const MergeRule& rule,
           std::int64_t longest = 0);
   MergePlanner(MergePlanner&&) noexcept;
   ~MergePlanner();
 
-  /// Queues what forecast() waits for first.
+  /// Queues the first work that forecast() waits for.
   void begin();
-  /// All zeros where merging is not worth the look. Returns false, as plan() does, where the device gives up, because
-  /// the plan takes more memory than it is worth.
+  /// Returns false, as plan() does, if the device gives up, because the plan takes more memory than it is worth.
+  ///   out  all zeros if merging is not worth examining
   bool forecast(MergeForecast* out);
-  /// Each queues a part of what plan() waits for, and does first what has not been done of the parts before. What they
-  /// fail in is thrown by plan().
+  /// Each queues a part of the work that plan() waits for, after earlier parts that are not done yet. Their failures
+  /// are thrown by plan().
   void begin_groups();
   void begin_columns();
-  /// Only once.
+  /// May be called once.
   bool plan(DeviceMergePlan<I>* out);
 
 private:
@@ -70,7 +69,7 @@ private:
   std::unique_ptr<Failure> failure_;
 };
 
-/// Where levels begin, in host memory.
+/// Returns the offsets of the levels, in host memory.
 template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle)
 {
   if (!triangle.device_levels) return triangle.levels().level_begin;

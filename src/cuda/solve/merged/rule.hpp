@@ -1,6 +1,6 @@
 #pragma once
 
-/// How far `merged` goes on a device.
+/// The merge rule of `merged` on a device.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace syncfree::cuda {
 
-/// What an entry costs in the plan and its numbers, microseconds.
+/// Cost of an entry in the plan and its values, microseconds.
 constexpr double entry_of_plan = 0.0015;
 
-/// Up to here short runs are worth what their ends cost.
+/// With fewer expected applies, short runs are worth the groups that end with them.
 constexpr std::int64_t many_applies = 300;
 
-/// Of one triangle, numbers in V: whatever the fill, 256 MB may be used. An entry's part of the plan is paid for by the
-/// applies that are expected.
+/// Returns the rule for one triangle with values V: 256 MB may be used, whatever the fill. The cost of an entry's part
+/// of the plan is divided by the expected number of applies.
 template <class V, class I> MergeRule rule_of(const SolverOptions& options)
 {
   MergeRule rule;

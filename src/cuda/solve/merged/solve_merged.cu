@@ -1,11 +1,11 @@
-/// Strategy `merged`: consecutive levels merged into groups whose rows do not wait for each other
+/// Strategy `merged`: consecutive levels are merged into groups in which no row waits for another
 /// (core/plan/merge_plan.hpp), then solved as in level order.
 ///
 ///   x_i = sum over k in P_i of p_ik b_k - sum over k in R_i of r_ik x_k
 ///
-/// The pattern is made once (cuda/solve/merged/plan.hpp), the numbers of P and R in every refresh. What merging costs
-/// in accuracy is looked at there, too (cuda/solve/merged/values.cuh); groups that lose too much are made smaller, down
-/// to the levels.
+/// This is a partitioned inverse (Alvarado and Schreiber 1993) with fill. The pattern is made once
+/// (cuda/solve/merged/plan.hpp), the values of P and R in every refresh, which also checks the accuracy
+/// (cuda/solve/merged/values.cuh); groups that lose too much are made smaller, down to single levels.
 
 #include <algorithm>
 #include <cmath>
@@ -30,19 +30,20 @@
 namespace syncfree::cuda {
 namespace {
 
-/// The backward error that one right-hand side may have, so that the norm-wise one of others stays below 1e-10 (1e-4),
-/// and a growth with which nothing needs to be measured: errors of twice the growth in roundings were seen.
+/// Largest backward error that is accepted for one right-hand side, so that the norm-wise one of others stays below
+/// 1e-10 (float: 1e-4), and a growth up to which nothing is measured: errors of up to twice the growth in roundings
+/// were observed.
 template <class R> constexpr double most_error = sizeof(R) == 4 ? 3e-5 : 3e-11;
 template <class R> constexpr double harmless_growth = sizeof(R) == 4 ? 90 : 3e3;
 
-/// A merge plan on the device, with its numbers.
+/// A merge plan on the device, with its values.
 template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
   MergedRows(DeviceMergePlan<I> plan, cudaStream_t stream)
       : plan_(std::move(plan)), steps_(plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size())
   {
-    /* what the steps know is not kept twice */
+    /* steps_ has what these contain */
     plan_.depth = DeviceArray<unsigned>();
     plan_.group_level = DeviceArray<I>();
     plan_.level_begin = DeviceArray<I>();
@@ -50,10 +51,10 @@ public:
     allow_shared_memory(merge_blocks<T, V, I, FoundSlots>, block_bytes());
   }
 
-  /// Has the longest row room where it is to be made?
+  /// True if the longest row fits in the shared memory in which it is made.
   bool fit() const { return steps_.count() == 0 || found_slots().bytes() <= block_bytes(); }
 
-  /// P's columns as rows of the triangle, which are `row` by place.
+  /// Finds P's columns as rows of the triangle, which are `row` by position.
   void find_rows(const I* row, cudaStream_t stream)
   {
     p_row_ = DeviceArray<I>(p_.size());
@@ -61,7 +62,8 @@ public:
            p_row_.data());
   }
 
-  ///   size    room for a number of each row
+  /// Makes the values.
+  ///   size    work space, one value for each row
   ///   growth  [out] as the bits of a double
   void make_numbers(const StoredView<V, I>& A, real_t<T>* size, unsigned long long* growth, cudaStream_t stream) const
   {
@@ -91,9 +93,9 @@ public:
   std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  static constexpr std::size_t tray_bytes = 12 << 10;  ///< of sixteen trays in the memory of a block
+  static constexpr std::size_t tray_bytes = 12 << 10;  ///< most for a warp: sixteen fit in a thread block's memory
 
-  /// Bytes that a block may use.
+  /// Returns the bytes of shared memory that a thread block may use.
   static std::size_t block_bytes()
   {
     return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
@@ -116,7 +118,7 @@ private:
             plan_.r_local.data(),   as_device(p_.data()),    as_device(r_.data())};
   }
 
-  /// By blocks of one row's warps, or of some rows of a warp each.
+  /// Launches a step: thread blocks have the warps of one row, or some rows of one warp each.
   template <template <class, class> class Slots>
   void substitute_block(int step, AccumulatorMemory memory, cudaStream_t stream) const
   {
@@ -138,10 +140,10 @@ private:
   DeviceArray<V> p_, r_;
 };
 
-/// 1, 4, 8, 16 or 32 lanes for rows of the mean length, as measured on an H200: for ten factors of 34 to 180 entries a
-/// row sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38. More where the longest row of
-/// the triangle takes more than four looks and a group and a half still fits (memplus 1.4, powerlaw 5000 2.1 times as
-/// fast).
+/// Returns 1, 4, 8, 16 or 32 lanes for rows of the mean length, as measured on an H200: for ten factors of 34 to 180
+/// entries per row, sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38. More lanes if
+/// the triangle's longest row takes more than four batches per lane and one and a half groups still fit (memplus 1.4,
+/// powerlaw 5000 2.1 times as fast).
 inline int choose_lanes_of_merged(const Granularity& g)
 {
   const double entries = g.entries_a_row;
@@ -218,7 +220,8 @@ public:
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
   const char* name() const override { return "merged"; }
-  /// To look for all that a long row reads takes longer than to read it, and who looks while levels are wide disturbs.
+  /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
+  /// wide.
   bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
 
   std::size_t plan_bytes() const override
@@ -237,7 +240,7 @@ private:
     plan(&merging);
   }
 
-  /// While the device is at the factor, whose outcome is to be known before it is told that memory is missing.
+  /// Plans while the device factorizes. A failure is kept: the outcome of the factorization must be reported before it.
   void plan_meanwhile()
   try {
     plan(std::exchange(merging_, nullptr));
@@ -247,7 +250,7 @@ private:
     failure_ = Failure{failed(Code::out_of_memory)};
   }
 
-  /// Who fails half-way plans again in the next refresh. In a stream of its own.
+  /// Makes the plan, in a stream of its own. If it fails half-way, the next refresh plans again.
   void plan(MergePlanner<I>* merging)
   {
     planned_ = false;
@@ -275,7 +278,7 @@ private:
     uncounted_ = false, planned_ = true;
   }
 
-  /// What launches with a plan know.
+  /// What the launches of a plan refer to.
   struct Launched {
     MergedRows<T, V, I> merged;
     typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory;
@@ -283,7 +286,7 @@ private:
     TicketCounterMemory counter;
   };
 
-  /// Captured launches go on with what they know.
+  /// Retires a plan: captured solves become void, and what they refer to is kept for their replays.
   void give_up(MergedRows<T, V, I> before)
   {
     if (!captures_) return;
@@ -297,7 +300,7 @@ private:
     counter_ = std::move(counter);
   }
 
-  /// Launches are counted by their blocks, and other groups may mean another number of those.
+  /// Renews counter and mailboxes: launches are counted by their thread blocks, which depend in number on the groups.
   void begin_count()
   {
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
@@ -308,7 +311,7 @@ private:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  /// The stored triangle is its own pattern, with rows in the order of their levels.
+  /// Makes the plan on the host. The stored triangle is its own pattern, with rows in the order of their levels.
   DeviceMergePlan<I> plan_on_host() const
   {
     const StoredView<V, I> A = triangle_.view();
@@ -329,7 +332,7 @@ private:
   void make_numbers(cudaStream_t stream)
   {
     reports_.fill(0, stream);
-    /* the work space is free while numbers are made */
+    /* the work space is free while values are made */
     merged_.make_numbers(triangle_.view(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
     error_ = -1;
   }
@@ -398,7 +401,7 @@ private:
   DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
-  MergePlanner<I>* merging_;  ///< for the first plan, or nullptr
+  MergePlanner<I>* merging_;  ///< of the first plan, or nullptr
   CapturedSolves* captures_;   ///< or nullptr
   std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
   std::optional<Failure> failure_;

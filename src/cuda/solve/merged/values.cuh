@@ -1,19 +1,19 @@
 #pragma once
 
-/// The numbers of merged levels (core/plan/merge_plan.hpp), and how far they can be trusted.
+/// The values of merged levels (core/plan/merge_plan.hpp), and bounds of their error.
 ///
-/// A row begins as x_i = d_i b_i - sum_k d_i t_ik x_k. Its numbers for columns of its group stand where P has them, for
-/// P will. In step s groups are blocks of 2^s levels, in pairs: the rows of a second block put in what they read of the
-/// first, c_k x_k = c_k ([p_k] b - [r_k] x), which takes log2(levels of a group) launches, not one a level.
+/// A row begins as x_i = d_i b_i - sum_k d_i t_ik x_k. Its values for columns of its group are stored where those of P
+/// will be. In step s groups are blocks of 2^s levels, in pairs: the rows of a second block substitute what they read
+/// of the first, c_k x_k = c_k ([p_k] b - [r_k] x), which takes log2(levels of a group) launches, not one per level.
 ///
-/// Merging forms products of the triangle's numbers that a solve never forms, so it may lose what a solve keeps. With
-/// s_k = 1 / |d_k| + sum_j |t_kj|, the size of row k, no b_k is larger than s_k max |x|, so that x_i errs by rounding
-/// errors of max |x| times sum_k |p_ik| s_k. The largest such sum, the growth, therefore bounds the residual of every
-/// row i over s_i max |x|, the norm-wise backward error by rows, whatever the rows' scales are. Where the growth is not
-/// small, the error is measured, on a right-hand side whose solution is known to be of ordinary size.
+/// Merging forms products of the triangle's values that a solve never forms, so it may lose accuracy (Higham and Pothen
+/// 1994). With s_k = 1 / |d_k| + sum_j |t_kj|, the size of row k, no b_k is larger than s_k max |x|, so that x_i errs
+/// by rounding errors of max |x| times sum_k |p_ik| s_k. The largest such sum, the growth, therefore bounds the
+/// residual of every row i over s_i max |x|, the norm-wise backward error by rows, whatever the scales of rows. If the
+/// growth is not small, the error is measured, for a right-hand side with a solution known to be of ordinary size.
 ///
-/// Component by component, residuals over what row i reads, there is no bound for any plan that merges: an x_j that is
-/// huge, and that row k reads but row i does not, makes b_k huge, which cancels only in the sum for x_i.
+/// Component-wise, for residuals over what row i reads, no plan that merges has a bound: a huge x_j that row k reads
+/// and row i does not makes b_k huge, which cancels only in the sum for x_i.
 
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/merged/doubling.cuh"
@@ -21,9 +21,9 @@
 
 namespace syncfree::cuda {
 
-/// A plan (cuda/solve/merged/plan.hpp) of n places and its numbers. `p_place` names P's columns, `p_row` the same as
-/// rows of the triangle.
-///   r_local  nullptr where there is none
+/// A plan (cuda/solve/merged/plan.hpp) of n rows and its values. `p_place`: P's columns as positions in the order of
+/// levels; `p_row`: the same as rows of the triangle.
+///   r_local  nullptr if the plan has none
 template <class V, class I> struct MergedView {
   I n;
   const I *group, *group_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
@@ -31,7 +31,7 @@ template <class V, class I> struct MergedView {
   DeviceScalar<V>*p, *r;
 };
 
-/// Where the rows of P and R of a place stand.
+/// The ranges of entries of the rows of P and R at a position.
 template <class I> struct MergedRow {
   I p, p_end, r, r_end;
 
@@ -49,7 +49,7 @@ template <class I> struct MergedRow {
   __device__ I entry(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
 };
 
-/// Where the warps that make a row have it, in bytes of shared memory: columns, then a tray of numbers for each warp.
+/// Layout of the shared memory of the warps that make a row, in bytes: columns, then accumulators for each warp.
 struct AccumulatorMemory {
   unsigned warps;
   std::size_t columns, tray;
@@ -58,7 +58,7 @@ struct AccumulatorMemory {
   static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 
-/// Where a row's numbers are in a tray: each column that its group knows has a slot, found without a search.
+/// Slots of a row's accumulators: each column that the rows of its group read has a slot, found without a search.
 template <class V, class I> class LocalSlots {
 public:
   __device__ LocalSlots(const MergedView<V, I>& M, I place, const MergedRow<I>&, void*, unsigned, unsigned)
@@ -83,7 +83,7 @@ private:
   I first_, rows_;
 };
 
-/// The same where a group knows too many columns: entry e of the row has slot e, and its columns are searched.
+/// The same if the rows of a group read too many columns: entry e of the row has slot e, and its columns are searched.
 template <class V, class I> class FoundSlots {
 public:
   __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
@@ -93,7 +93,7 @@ public:
     for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
       column_[e] = own.in_p(e) ? M.p_place[own.entry(e)] : M.r_place[own.entry(e)];
   }
-  ///   row  entries of the longest
+  ///   row  entries of the longest row
   template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
   {
     const auto entries = static_cast<std::size_t>(row);
@@ -115,8 +115,8 @@ private:
   I ps_, size_;
 };
 
-/// A place's numbers of P and R while warps change them, each in a tray of its own; what they find is added up at the
-/// end, tray by tray.
+/// A row's values of P and R while warps change them, with accumulators for each warp; these are added up at the end,
+/// in the order of warps.
 template <class T, class V, class I, template <class, class> class Slots> class RowAccumulators {
 public:
   using N = DeviceScalar<T>;
@@ -127,7 +127,7 @@ public:
     std::uint32_t slot[batch];
   };
 
-  ///   thread  of those that make the row
+  ///   thread  index among those that make the row
   __device__ RowAccumulators(const MergedView<V, I>& M, I place, const AccumulatorMemory& memory, unsigned char* at,
                         unsigned thread)
       : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
@@ -140,7 +140,7 @@ public:
     meet();
   }
 
-  /// Entries begin..end - 1 of P become 0.
+  /// Sets entries begin..end - 1 of P to 0.
   __device__ void clear(I begin, I end) const
   {
     for (I k = begin + static_cast<I>(thread_); k < end; k += threads())
@@ -161,7 +161,7 @@ public:
     return part;
   }
 
-  /// Subtracts factor times a part of a row; by a warp.
+  /// Subtracts factor times a part of a row; called by a warp.
   __device__ void subtract(const N& factor, const Part& part) const
   {
     N* const own = tray(thread_ / 32);
@@ -171,7 +171,7 @@ public:
     __syncwarp();
   }
 
-  /// To the plan's arrays. Afterwards the memory is free.
+  /// Stores the values in the plan's arrays. Afterwards the memory is free.
   __device__ void store() const
   {
     meet();
@@ -187,7 +187,7 @@ private:
   static __device__ I lane() { return static_cast<I>(threadIdx.x % 32); }
   __device__ I threads() const { return static_cast<I>(32 * memory_.warps); }
   __device__ N* tray(unsigned warp) const { return reinterpret_cast<N*>(tray_ + warp * memory_.tray); }
-  /// Several warps that make a row are all of their block.
+  /// A row that several warps make has a thread block of its own.
   __device__ void meet() const
   {
     if (memory_.warps == 1) __syncwarp();
@@ -210,7 +210,7 @@ private:
   Slots<V, I> slots_;
 };
 
-/// The rows as they are in the triangle, with their diagonal divided out, and size[place] = s; a warp a row.
+/// Copies the rows of the triangle with their diagonal divided out, and sets size[place] = s; one warp per row.
 template <class T, class V, class I>
 __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* size)
 {
@@ -236,12 +236,12 @@ __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* si
   if (lane == 0) size[place] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / abs_value(scale) : 1.0));
 }
 
-/// The rows that a lane of a warp each has found, part by part.
+/// Iterates over the rows that the lanes of a warp have found, one each, part by part.
 template <class N, class I> struct RowParts {
-  unsigned rest;         ///< lanes whose rows are still to come
-  MergedRow<I> row = {}; ///< the one at hand
+  unsigned rest;         ///< lanes with rows that are not processed yet
+  MergedRow<I> row = {}; ///< the current one
   N factor = N(0);
-  I from = 0;            ///< where the part at hand begins
+  I from = 0;            ///< where the current part begins
 
   __device__ bool more(I trip) const { return rest || from + trip < row.size(); }
   ///   theirs, own_factor  of this lane
@@ -255,14 +255,14 @@ template <class N, class I> struct RowParts {
   }
 };
 
-/// Puts in what a row reads of the block before its own; each of its warps takes every so manieth entry.
+/// Substitutes what a row reads of the block before its own; entries are strided over the row's warps.
 template <class T, class V, class I, template <class, class> class Slots>
 __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>& reads, const AccumulatorMemory& memory,
                        unsigned char* at, unsigned thread)
 {
   using N = DeviceScalar<T>;
   using Row = RowAccumulators<T, V, I, Slots>;
-  constexpr int flight = 4;  // parts that are on their way at once
+  constexpr int flight = 4;  // parts that are loaded at once
   const Row row(M, reads.place, memory, at, thread);
   row.clear(reads.begin, reads.end);
   const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
@@ -287,13 +287,14 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   row.store();
 }
 
-/// owns       `memory.warps` warps own the row of P and of R of one place after the other
-/// waits      for nobody: what a row reads was made by launches before this one
-/// publishes  its rows to the launches behind this one
+/// owns       `memory.warps` warps own the rows of P and R at one position after the other
+/// waits      for nothing: what a row reads was made by earlier launches
+/// publishes  its rows to later launches
 /// order      that of the stream
 /// progress   no waits but barriers
-/// result     reproducible: a warp puts in its rows one after the other, and warps are added up in order
-/// source     level merging, design notes 8; inverting a triangle block by block: Higham 2002, 14.2
+/// result     reproducible: a warp substitutes rows in order, and the sums of warps are added in order
+/// source     partitioned inverse (Alvarado and Schreiber 1993; growth guard: Higham and Pothen 1994), here with fill;
+///            inverting a triangle block by block: Higham 2002, 14.2
 template <class T, class V, class I, template <class, class> class Slots>
 __global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count,
                              AccumulatorMemory memory)
@@ -305,7 +306,7 @@ __global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std
     substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
 }
 
-/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; a warp a row.
+/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; one warp per row.
 template <class T, class V, class I>
 __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsigned long long* growth)
 {
@@ -315,11 +316,11 @@ __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsign
   for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < M.p_begin[at + 1]; k += 32)
     sum += abs_value(M.p[k]) * static_cast<double>(size[M.p_place[k]]);
   for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
-  /* nonnegative numbers are in the order of their bits, and NaN stands above all */
+  /* nonnegative doubles are ordered like their bits, with NaN above all */
   if (threadIdx.x % 32 == 0) red_max_relaxed(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
 }
 
-/// In (-1, 1), the same in every run.
+/// Returns a pseudo-random number in (-1, 1), the same in every run.
 template <class I> __device__ double ordinary_number(I k)
 {
   unsigned long long h = (static_cast<unsigned long long>(k) + 1) * 0x9e3779b97f4a7c15ull;
@@ -328,7 +329,7 @@ template <class I> __device__ double ordinary_number(I k)
   return static_cast<double>(static_cast<long long>(h) >> 11) * 0x1p-52;
 }
 
-/// A row of T x and of |T| |x|, T with its diagonal; x(row) is a number.
+/// A row of T x and of |T| |x|, T with its diagonal; x(row) returns a value.
 template <class N> struct RowProduct {
   N sum;
   double size;
@@ -346,7 +347,7 @@ template <class N> struct RowProduct {
   }
 };
 
-/// b = T x for an x of ordinary numbers; a thread a row.
+/// Computes b = T x for an x of ordinary_number()s; one thread per row.
 template <class T, class V, class I> __global__ void make_test_side(StoredView<V, I> A, DeviceScalar<T>* b)
 {
   using N = DeviceScalar<T>;
@@ -364,7 +365,7 @@ template <class I> __global__ void name_rows(std::size_t count, const I* row, co
   if (k < count) to[k] = row[place[k]];
 }
 
-/// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; a thread a row.
+/// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; one thread per row.
 template <class T, class V, class I>
 __global__ void measure_backward_error(StoredView<V, I> A, const DeviceScalar<T>* b, const DeviceScalar<T>* x,
                                        unsigned long long* error)
@@ -375,7 +376,7 @@ __global__ void measure_backward_error(StoredView<V, I> A, const DeviceScalar<T>
   const RowProduct<N> row(A, static_cast<I>(place), [x](I r) { return x[r]; });
   const N side = b[A.row[place]];
   const double residual = abs_value(N(side - row.sum)), size = row.size + abs_value(side);
-  /* nothing at all is no error; what is not finite is */
+  /* 0 / 0 is no error; a value that is not finite is */
   const double part = size == 0 ? 0 : residual / size;
   red_max_relaxed(error, static_cast<unsigned long long>(__double_as_longlong(fabs(part))));
 }

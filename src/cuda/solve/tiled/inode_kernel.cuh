@@ -1,27 +1,27 @@
 #pragma once
 
-/// Strategy `tiled` with ghosts where rows come in nodes of `size` rows that read the same nodes and each other
-/// (cuda/analysis/inodes.hpp). A step has nodes for rows. size * size lanes work on a node: lane (r, c) adds up what
-/// row r reads of the rows c of other nodes. Then every lane has the sums of all rows, and solves the triangle inside
-/// the node.
+/// Strategy `tiled` with ghosts and inodes: groups of `size` consecutive rows that read the same inodes and each other
+/// (cuda/analysis/inodes.hpp). The plan's rows are inodes. size * size lanes work on an inode: lane (r, c) sums what
+/// row r reads of the rows c of other inodes. Then every lane gets the sums of all rows and solves the inode's own
+/// triangle.
 
 #include "cuda/analysis/inodes.hpp"
 #include "cuda/solve/tiled/kernel.cuh"
 
 namespace syncfree::cuda {
 
-constexpr int node_near = ghost_near[ghost_sizes - 1];  ///< nodes that one reads, at most
-constexpr int node_pollers = 2;                         ///< warps: so few that lanes have 128 registers
-constexpr int most_node_warps = 4;                      ///< of each of the groups that compute
+constexpr int node_near = ghost_near[ghost_sizes - 1];  ///< most inodes that one reads
+constexpr int node_pollers = 2;                         ///< polling warps: few enough that a lane has 128 registers
+constexpr int most_node_warps = 4;                      ///< of each compute group
 constexpr int node_tile_threads = 32 * (compute_groups * most_node_warps + 2 + node_pollers);
 
 constexpr int lanes_of(int size) { return size * size; }
 constexpr int nodes_a_warp(int size) { return 32 / lanes_of(size); }
 
-/// Numbers of the triangle inside a node: its entries by pairs of rows, then the inverse diagonal.
+/// Number of values of an inode's own triangle: its strictly lower entries row by row, then the inverse diagonal.
 constexpr int inner_of(int size) { return pairs_of(size) + size; }
 
-/// All that is said of 16 nodes: units of fields, near entries of the lanes in pairs, and the triangles inside.
+/// Data of 16 inodes: units of fields, the entries of the lanes in pairs, and the inodes' own triangles.
 template <class M, int size> struct InodePanel {
   static constexpr int units = TilePlan<int>::units_of(node_near), pairs = (node_near + 1) / 2;
   static constexpr int positions = 16;
@@ -30,7 +30,7 @@ template <class M, int size> struct InodePanel {
   M inner[positions][inner_of(size)];
 };
 
-/// One node: as TileRow, by lanes_of(size) lanes of a warp.
+/// One inode, solved by lanes_of(size) lanes of a warp; interface as TileRow's.
 template <class Memory, class V, int size> class NodeRow {
   using N = typename Memory::number;
   using M = DeviceScalar<V>;
@@ -44,7 +44,7 @@ public:
   {
   }
 
-  /// Lanes that are left over have none.
+  /// Returns the step's position that a thread of a group works on; lanes that are left over get none (~0u).
   static __device__ unsigned position_of(unsigned thread)
   {
     const unsigned node = thread % 32 / lanes;
@@ -103,7 +103,7 @@ private:
   }
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
 
-  /// By all lanes of a warp. The latest number comes last; the sums are those of column 0's lanes.
+  /// Called by all lanes of a warp. Adds the entry of the latest level last; only column 0's lanes have complete sums.
   __device__ __forceinline__ N finish(const N (&number)[node_near]) const
   {
     N sum = start_;
@@ -127,7 +127,7 @@ private:
     return own;
   }
 
-  /// As TileRow's; by all lanes of a warp.
+  /// As TileRow's; called by all lanes of a warp.
   __device__ __forceinline__ N compute_again(bool mine, bool puts)
   {
     N number[node_near];
@@ -153,7 +153,7 @@ private:
   N start_;
 };
 
-/// The rows of a triangle by nodes, all of which are full: row r of node v is at step v * size + r.
+/// The rows of a triangle in the order of a serial solve, for full inodes: row r of inode v is number v * size + r.
 struct NodesInOrder {
   std::int64_t rows;
   bool lower;
@@ -161,8 +161,8 @@ struct NodesInOrder {
   __device__ std::int64_t row(std::int64_t step) const { return lower ? step : rows - 1 - step; }
 };
 
-/// As solve_tiles(); a block owns a tile or a run of nodes. No lane waits alone: those of a warp look for their ghosts
-/// together, which come from earlier blocks.
+/// As solve_tiles(); a thread block owns a tile or a run of inodes. No lane waits alone: the lanes of a warp poll
+/// together until all their ghosts have arrived, which come from earlier thread blocks.
 template <class N, class V, int size, bool many>
 __global__ void __launch_bounds__(node_tile_threads, 1)
 solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMailbox<N>::View mailbox,
@@ -214,7 +214,7 @@ solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMail
   }
   __syncwarp();
   __syncthreads();
-  __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
+  __syncthreads();  // with one barrier only, racecheck reports values that are put and stored to x concurrently
   for_numbers([&](std::uint32_t slot, std::int64_t row) { store_row<N>(x, row, memory.x[slot]); });
   linger_for_cluster(cluster);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `tiled` with ghosts: the kernel, and a plan with its numbers on the device.
+/// Strategy `tiled` with ghosts: the kernel, and a plan with its values on the device.
 
 #include <algorithm>
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace syncfree::cuda {
 
-/// copy(place in shared memory, row) for all rows of a block, by its threads: a warp takes a run. Of nodes, each of
-/// which is `size` rows, all rows.
+/// Calls copy(slot in shared memory, row) for all rows of a tile, by all threads of its thread block; each warp takes
+/// whole runs of rows. With inodes of `size` rows, slots and rows are counted by rows.
 template <int size = 1, class View, class Copy>
 __device__ void for_rows(const View& A, const Tile& block, Copy copy)
 {
@@ -29,31 +29,34 @@ __device__ void for_rows(const View& A, const Tile& block, Copy copy)
   }
 }
 
-/// Not where rows are as short as a star's, whose tiles read more than one other.
+/// True if tiles with rows of that capacity may form a pipeline (each reads the one before it only). Star stencils
+/// have the shortest rows, and their tiles read more than one other tile.
 constexpr bool may_be_chain(int row_capacity) { return row_capacity != star_near; }
 
-/// What is special of tiles: numbers are inverted, or take the slots of ghosts (TilePlan::alias_shift).
+/// Variants of the kernel: results are inverted, or take the slots of ghosts (TilePlan::alias_shift).
 enum class TileForm { plain, inverted, aliased };
 
-/// owns       a block owns a tile or a run of rows, of `many` columns for one chunk; one lane of a computing warp a row
-///            of each step
-/// waits      computing lanes for ghosts of their row, and for pages; polling warps for values exported by earlier
-///            blocks; the streaming thread, and warps that bring right-hand sides, for positions that nobody will read
-/// publishes  each number in shared memory, and in the mailbox where somebody reads it there; clears the block's places
-///            in the next launch's mailbox. In a chain all but the last block of a cluster put the ghosts of the next
-///            block where it reads them, and only the first polls; a block has not ended as long as a ghost is missing
-/// order      exported values and ghosts are their own flags (relaxed; device, block); a cluster's blocks meet when
-///            ghosts are cleared, before anybody puts one: a result that is NaN or infinite may have come from a ghost
-///            that was not there, and is computed again when all are. `overlaid`: a number takes the slot of a ghost
-///            that rows of earlier steps have read, so that it was there, and nobody reads later. Steps: named
-///            barriers, each signalled by one group of warps and met by the next. Pages: an mbarrier when they come, of
-///            which one thread tells the others with release, which they acquire; and an mbarrier when the first
-///            thread, behind the barrier of a later step, knows that they have been read
-/// progress   earlier blocks have earlier tickets and wait for nobody later. In a block steps follow each other, a page
-///            is asked for before it is read, and polling warps wait for nobody in their block
+/// owns       a thread block owns a tile or a run of consecutive rows, with `many` for one chunk of the columns; a lane
+///            of a compute warp owns one row of each step of its group
+/// waits      compute lanes for the ghosts of their row and for panels; polling warps for values exported by earlier
+///            thread blocks; the copy warp, and the warps that fetch right-hand sides, until a panel is no longer read
+/// publishes  each value in shared memory, and in the mailbox if another tile reads it; clears the thread block's slots
+///            in the next launch's mailbox. In a pipeline of tiles every thread block of a cluster but the last stores
+///            exported values as ghosts in the next one's shared memory, and only the first one polls; a thread block
+///            does not end while one of its ghosts is missing
+/// order      exported values and ghosts are their own flags (relaxed; scope: device, thread block); the thread blocks
+///            of a cluster synchronize after ghosts are cleared and before any is put. A result that is NaN or infinite
+///            may come from a ghost that had not arrived, and is computed again once all have. `aliased`: a value takes
+///            the slot of a ghost that rows of earlier steps have read, so that ghost has arrived, and no later row
+///            reads it. Steps: named barriers, each signalled by one group of warps and awaited by the next. Panels: an
+///            mbarrier completes when one arrives; one thread reports that with release, and compute lanes acquire it.
+///            Another mbarrier completes when the first thread, after the barrier of a later step, reports that the
+///            panel has been read
+/// progress   earlier thread blocks have earlier tickets and never wait for later ones. Within a thread block steps are
+///            in order, a panel is requested before it is read, and polling warps wait for no warp of their own block
 /// result     reproducible: the order of additions depends on the plan only. `inverted`: 1 / x_i in place of x_i, which
-///            is NaN, too, as long as a ghost is not there
-/// source     design notes 10; no publication known
+///            is NaN as well while a ghost is missing
+/// source     this library
 template <class N, class V, int row_capacity, TileForm form, bool many>
 __global__ void __launch_bounds__(ghost_threads<row_capacity>, 1)
 solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,
@@ -110,14 +113,14 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
   }
   __syncwarp();
   __syncthreads();
-  __syncthreads();  // with one of them racecheck sees numbers that are put and stored at the same time
+  __syncthreads();  // with one barrier only, racecheck reports values that are put and stored to x concurrently
   for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) {
     store_row<N>(x, row, memory.x[aliased ? A.position[row] : slot]);
   });
   linger_for_cluster(cluster);
 }
 
-/// body(an integral constant) for one of the sizes of rows with ghosts.
+/// Calls body(an integral constant) for the row capacity, one of ghost_near.
 template <class Body> void with_ghosts(int row_capacity, Body body)
 {
   if (row_capacity == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
@@ -125,20 +128,21 @@ template <class Body> void with_ghosts(int row_capacity, Body body)
   return body(std::integral_constant<int, ghost_near[2]>());
 }
 
-/// Four steps must fit wherever their first page begins. They are of 64 rows where rows are long, and so are pages,
-/// of which five do; with wider steps more pages hide how far memory is.
+/// Least depth of the ring: four steps must fit wherever their first panel begins. For long rows, steps and panels have
+/// 64 rows each, and five panels suffice; with wider steps more panels are needed to hide memory latency.
 constexpr int least_depth_with_ghosts(int row_capacity) { return ghost_warps(row_capacity) > 2 ? 8 : 5; }
-/// Of pages with right-hand sides; and a chain whose ring would be shorter without aliasing is faster with one.
+/// Least depth if panels hold right-hand sides. A pipeline with a shorter ring than this without aliasing is faster
+/// with it.
 constexpr int least_aliased_depth = 7;
 
-/// Numbers that fit beside a ring of `depth` pages.
+/// Returns the number of values that fit in shared memory next to a ring of `depth` panels.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 {
-  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // the ring begins at a 16th
+  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // 16: the ring is aligned
   return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
 }
 
-/// Of a block.
+/// Returns the largest number of rows of a tile.
 template <class I> std::uint32_t most_rows_of(const TilePlan<I>& plan)
 {
   std::uint32_t most = 0;
@@ -146,7 +150,7 @@ template <class I> std::uint32_t most_rows_of(const TilePlan<I>& plan)
   return most;
 }
 
-/// Tiles with the numbers of the factor, for kernels that compute with N: Number<T>, or Several of them.
+/// Tiles with the values of the factor, for kernels that compute with N: DeviceScalar<T>, or a ColumnPack of them.
 template <class T, class N, class V, class I> class TileSet {
 public:
   TileSet(const TilePlan<I>& plan, TileArrays<I> arrays)
@@ -171,7 +175,7 @@ public:
   }
 
   int row_capacity() const { return near_; }
-  /// body(near entries, plain or overlaid), both integral constants.
+  /// Calls body(row capacity, plain or aliased), both integral constants.
   template <class Body> void with_form(Body body) const
   {
     with_ghosts(near_, [&](auto row_capacity) {
@@ -182,6 +186,7 @@ public:
   }
   std::uint32_t exports() const { return exports_; }
 
+  /// Fills in the values.
   ///   inverse_diagonal  nullptr: 1
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
@@ -193,7 +198,7 @@ public:
     });
   }
 
-  /// For launches of one chunk by that kernel.
+  /// Sets the cluster size for launches of `kernel` with one chunk.
   template <class Kernel> void take_clusters(Kernel kernel)
   {
     if (is_chain_ && may_be_chain(near_))
@@ -202,8 +207,8 @@ public:
 
   unsigned cluster() const { return cluster_; }
 
-  /// `kernel` is a solve_tiles() with so many near entries.
-  ///   cluster  1 for one of many columns
+  /// Launches `kernel`, a solve_tiles() with this row capacity.
+  ///   cluster  1 if there are several columns
   template <class Kernel, class Mail>
   cudaError_t try_launch(Kernel kernel, unsigned chunks, unsigned cluster, const Mail& mailbox,
                          TicketCounter* counter, const Input<N>& b, const Output<N>& x, bool conjugate,
@@ -233,7 +238,7 @@ public:
   std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
 
 private:
-  static constexpr int most_depth = 16;  ///< in pages of the plan
+  static constexpr int most_depth = 16;  ///< in panels of the plan
 
   unsigned threads() const { return static_cast<unsigned>(32 * (compute_groups * warps_ + 2 + ghost_pollers)); }
 
@@ -246,14 +251,14 @@ private:
   DeviceArray<RowSegment> run_;
 };
 
-/// A star's triangle on the device, from which plans are made; it must live as long as they may be asked for.
+/// A star stencil's triangle on the device, from which plans are made. Its arrays must outlive the last plan made.
 template <class I> struct StarTriangle {
   bool lower;
   DevicePattern<I> rows;
   Grid<I> grid;
 };
 
-/// Nothing where it is none, or no tile fits.
+/// Returns nullptr if the triangle is not a star stencil's, or if no tile fits.
 template <class T, class N, class V, class I>
 std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& triangle, const TileRule& rule)
 {
@@ -264,7 +269,7 @@ std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& tria
   return std::make_unique<TileSet<T, N, V, I>>(star.frame, std::move(arrays));
 }
 
-/// Tiles for several columns are smaller.
+/// Returns `rule` for several columns, for which tiles are smaller.
 template <class T, class V, class I> TileRule rule_of_several(const Grid<I>& grid, TileRule rule)
 {
   using N = ColumnPackOf<T>;

@@ -1,4 +1,4 @@
-/// What cuda/solve/tiled/plan.cuh declares. Rows are sorted by tile and level; then a block of threads works on a tile.
+/// Implements cuda/solve/tiled/plan.cuh. Rows are sorted by tile and level; then one thread block works on each tile.
 
 #include "cuda/solve/tiled/plan.cuh"
 
@@ -21,26 +21,26 @@ namespace {
 
 constexpr unsigned threads_a_block = 512;
 constexpr unsigned longest_row = ghost_near[ghost_sizes - 1];
-constexpr unsigned parts_of_tile = 4;  ///< blocks that share a tile where each row is for itself
+constexpr unsigned parts_of_tile = 4;  ///< thread blocks per tile in kernels that treat rows independently
 using Key = unsigned long long;
 
-/// What is found of a tile.
+/// Measurements of a tile.
 struct TileReport {
   unsigned levels, widest, steps, ghosts, exports, width[compute_groups];
 };
 
-/// What all kernels read.
+/// Input of all kernels.
 template <class I> struct Planning {
   DevicePattern<I> T;
   LineTiles<I> tiles;
-  const Key* key;              ///< of rows by tile and level: tile, and level in the low bits
-  const I* row;                ///< in that order
-  const std::uint32_t* first;  ///< of each tile among them; one more than there are tiles
+  const Key* key;              ///< sort keys of the rows, ascending: tile, and level in the low bits
+  const I* row;                ///< row of each key
+  const std::uint32_t* first;  ///< first key of each tile; one entry more than there are tiles
 
   __device__ unsigned rows_of(unsigned tile) const { return first[tile + 1] - first[tile]; }
 };
 
-/// level_begin has one more than there are levels.
+/// Finds the level of each row. level_begin has `levels` + 1 entries.
 template <class I>
 __global__ void find_depths(I n, I levels, const I* level_begin, const I* by_level, I* depth)
 {
@@ -65,7 +65,7 @@ template <class I> __global__ void make_keys(LineTiles<I> tiles, const I* depth,
            static_cast<Key>(depth[own]);
 }
 
-/// One behind the last position of p's level.
+/// Returns the position after the last one of p's level.
 inline __device__ unsigned end_of_level(const Key* key, unsigned p, unsigned rows)
 {
   const Key own = key[p];
@@ -97,8 +97,8 @@ __global__ void __launch_bounds__(threads_a_block) measure_levels_of_tiles(Plann
   if (threadIdx.x == 0) report[tile].levels = levels, report[tile].widest = widest;
 }
 
-/// Calls body(p, number) for all p below `count`, in parts, each behind the one before: number is the sum of length(q)
-/// for all q < p. Returns the sum of all. Called by all threads of a block.
+/// Calls body(p, number) for all p below `count`, in chunks of a thread block's size, one after the other; number is
+/// the sum of length(q) for all q < p. Returns the sum of all lengths. Called by all threads of a thread block.
 template <class Length, class Body> __device__ unsigned number_positions(unsigned count, Length length, Body body)
 {
   using Scan = cub::BlockScan<unsigned, threads_a_block>;
@@ -115,7 +115,8 @@ template <class Length, class Body> __device__ unsigned number_positions(unsigne
   return before;
 }
 
-/// step_begin: by tile as rows are.
+/// Cuts the levels of each tile into steps of at most `most` rows.
+///   step_begin  [out] first position of each step; a tile's steps are stored from the index of its first row on
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 cut_steps(Planning<I> plan, unsigned most, unsigned* step_begin, TileReport* report)
@@ -137,7 +138,7 @@ cut_steps(Planning<I> plan, unsigned most, unsigned* step_begin, TileReport* rep
   }
 }
 
-/// look(entry, its place among all that the tile reads) for entries of other tiles in the row at p.
+/// Calls look(column, index) for the entries of other tiles in the row at p; index: rank of the read in the tile.
 template <class I, class Look> __device__ void for_ghosts(const Planning<I>& plan, unsigned tile, unsigned p, Look look)
 {
   const I row = plan.row[plan.first[tile] + p], begin = plan.T.row_begin[row], end = plan.T.row_begin[row + 1];
@@ -146,9 +147,10 @@ template <class I, class Look> __device__ void for_ghosts(const Planning<I>& pla
       look(plan.T.column[k], p * longest_row + static_cast<unsigned>(k - begin));
 }
 
-///   wanted  by row, raised where another tile reads it
-///   later   raised where a tile reads a later one
-///   far     raised where it reads another one than that before it
+/// Finds the distinct ghosts of each tile.
+///   wanted  by row, raised if another tile reads it
+///   later   raised if a tile reads a later one
+///   far     raised if a tile reads another one than its predecessor
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned* later, unsigned* far)
@@ -164,8 +166,8 @@ collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned
     });
 }
 
-/// Ghosts in the order in which they are first read, exported values in that of their rows.
-///   exported  by row: place among its tile's exported values, or not_exported
+/// Numbers ghosts in the order in which they are first read, and exported values in the order of their rows.
+///   exported  [out] by row: index among its tile's exported values, or not_exported
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wanted, std::uint32_t* exported,
@@ -194,7 +196,7 @@ number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wa
   if (threadIdx.x == 0) report[tile].ghosts = ghosts_here, report[tile].exports = exports;
 }
 
-/// The exported values of a chain's blocks as the next block reads it.
+/// Renumbers the exported values of a pipeline of tiles in the order in which the next tile reads them.
 template <class I>
 __global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTables<I> ghosts, std::uint32_t* exported)
 {
@@ -214,7 +216,7 @@ number_positions_of_rows(Planning<I> plan, std::uint16_t* position)
     position[plan.row[first + p]] = static_cast<std::uint16_t>(p);
 }
 
-/// How far behind a ghost's position those levels end that read it, at most.
+/// Finds the largest distance from a ghost's position to the end of a level that reads it.
 ///   position  by row, in its tile
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
@@ -230,7 +232,7 @@ find_alias_shift(Planning<I> plan, const std::uint16_t* position, unsigned* dist
   atomic_max(distance, static_cast<unsigned>(most));
 }
 
-/// Exported values of blocks where ghosts alias local values: the place of each row that is wanted is its position.
+/// Numbers the exported values of tiles if ghosts alias local values: an exported row's index is its position.
 template <class I>
 __global__ void number_mail_by_position(I n, const std::uint16_t* position, const unsigned* wanted,
                                         std::uint32_t* exported)
@@ -239,7 +241,7 @@ __global__ void number_mail_by_position(I n, const std::uint16_t* position, cons
   if (row < static_cast<std::size_t>(n)) exported[row] = wanted[row] ? position[row] : not_exported;
 }
 
-/// Where the arrays of a plan are, and what all positions share.
+/// Output arrays of a plan, and what all positions share.
 template <class I> struct PlanArrays {
   const Tile* block;
   unsigned char* page;
@@ -248,16 +250,16 @@ template <class I> struct PlanArrays {
   std::uint32_t* ghost_place;
   int row_capacity;
   std::uint32_t zero, first_ghost;  ///< slots
-  const std::uint16_t* position;    ///< of rows in their blocks, where ghosts alias local values; else nullptr
+  const std::uint16_t* position;    ///< of rows in their tiles if ghosts alias local values, else nullptr
 };
 
-/// Steps of a tile.
+/// The steps of a tile.
 struct Steps {
   const unsigned* begin;
   unsigned count, rows;
 
   __device__ unsigned at(unsigned step) const { return step < count ? begin[step] : rows; }
-  /// The last one that begins at p or before.
+  /// Returns the last step that begins at p or before.
   __device__ unsigned of(unsigned p) const
   {
     unsigned low = 0, high = count;
@@ -270,7 +272,7 @@ struct Steps {
   }
 };
 
-/// The entries of one row by the level of their columns, those of one level as they stand in the row.
+/// The entries of one row sorted by the level of their columns; entries of one level keep their order.
 template <class I> struct SortedEntries {
   I entry[longest_row], depth[longest_row];
   std::uint32_t slot[longest_row];
@@ -286,7 +288,7 @@ template <class I> struct SortedEntries {
   }
 };
 
-/// What the plan says of positions.
+/// Fills in the fields, sources and rows of all positions.
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsigned* step_begin,
@@ -333,7 +335,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
   }
 }
 
-/// Behind all numbers of exported values.
+/// Finds the mailbox slot of each ghost. Requires that all exported values are numbered.
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* exported, PlanArrays<I> to)
@@ -461,7 +463,8 @@ private:
                                                step_begin_.data(), reports_.data());
   }
 
-  /// False where blocks wait for later blocks or have too many ghosts.
+  /// Returns false if a tile reads a later one or has too many ghosts, or if ghosts cannot alias local values as
+  /// planned.
   bool collect(TilePlan<I>* out)
   {
     TilePlan<I>& plan = *out;
@@ -511,7 +514,7 @@ private:
     plan->set_alias_shift(found, rows);
   }
 
-  /// What blocks have, one behind the other.
+  /// Copies the reports into the tiles and assigns each tile its range of the plan's arrays.
   void take_reports(TilePlan<I>* plan)
   {
     std::int64_t steps = 0;
@@ -548,14 +551,14 @@ private:
 
   const DeviceTriangle<I>& triangle_;
   TileRule rule_;
-  const int size_;  ///< of ghost_near
+  const int size_;  ///< index into ghost_near
   Tiling<I> tiling_;
   bool overlaid_ = false;
   std::size_t pages_ = 0;
   std::int64_t ghosts_ = 0;
   std::vector<TileReport> report_;
   DeviceArray<I> depth_;                ///< by row
-  DeviceArray<std::uint32_t> first_;    ///< of each tile among its rows
+  DeviceArray<std::uint32_t> first_;    ///< of each tile, in the order of tiles
   DeviceArray<std::uint32_t> line_tile_, line_slot_;
   DeviceArray<TileReport> reports_;
   DeviceArray<Key> key_;
@@ -564,7 +567,7 @@ private:
   DeviceArray<I> table_row_;
   DeviceArray<unsigned> table_first_, table_number_;
   DeviceArray<std::uint32_t> mail_;     ///< by row
-  DeviceArray<std::uint16_t> position_;  ///< by row, in its tile: where ghosts alias local values
+  DeviceArray<std::uint16_t> position_;  ///< by row, in its tile; if ghosts alias local values
   Planning<I> view_ = {};
   RowTables<I> table_ = {};
 };

@@ -1,20 +1,21 @@
 #pragma once
 
-/// Plans of core/plan/tile_plan.hpp, made on the device: the same as the host's, which is the oracle.
+/// Makes plans of core/plan/tile_plan.hpp on the device. They equal the host's, which is the oracle.
 
 #include "cuda/solve/solver.hpp"
 #include "cuda/solve/tiled/plan_arrays.cuh"
 
 namespace syncfree::cuda {
 
-/// Does the triangle, in device memory with its levels, have short enough rows?
+/// True if the triangle is in device memory with its levels and its rows are short enough.
 template <class I> bool may_plan_ghosts(const DeviceTriangle<I>& triangle, const TileRule& rule);
 
-/// The plan for parts of planes or runs of rows. Returns false where a star's grid has tiles. On the null stream;
-/// throws std::bad_alloc and Failure, which is no_plan where blocks have no room for their ghosts.
-///   triangle    may_plan_ghosts(), with its reach
-///   shape       of the pages
-///   frame       [out] what is not said of positions and ghosts
+/// Makes the plan for parts of planes or runs of rows, on the null stream. Returns false if a star stencil's grid has
+/// tiles.
+///   triangle    satisfies may_plan_ghosts(); its row_bandwidth is known
+///   shape       of the panels
+///   frame       [out] the plan without its arrays of positions and ghosts
+///   errors      throws std::bad_alloc and Failure, which is no_plan if tiles have no room for their ghosts
 template <class I>
 bool make_ghost_plan(const DeviceTriangle<I>& triangle, const TileRule& rule, const PanelShape& shape,
                      TilePlan<I>* frame, TileArrays<I>* arrays);

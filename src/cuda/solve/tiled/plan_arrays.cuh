@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strategy `tiled` with ghosts: what a plan says of positions and ghosts, brought to the device or made there.
+/// Strategy `tiled` with ghosts: the plan's arrays of positions and ghosts, uploaded to the device or made on it.
 
 #include "core/plan/star_plan.hpp"
 #include "cuda/analysis/pattern.hpp"
@@ -10,7 +10,7 @@
 
 namespace syncfree::cuda {
 
-/// Of a page on the device, which may be a part of one of the plan's.
+/// Size of a panel on the device, which may be part of one of the plan's.
 struct PanelShape {
   std::size_t bytes;
   int positions;
@@ -19,7 +19,7 @@ struct PanelShape {
   std::size_t parts() const { return static_cast<std::size_t>(panel_rows / positions); }
 };
 
-/// Arrays as in TilePlan. Pages have fields; refresh() brings the numbers.
+/// The arrays of TilePlan on the device. Panels have their fields; refresh() fills in the values.
 template <class I> struct TileArrays {
   DeviceArray<Tile> block;
   DeviceArray<unsigned char> page;
@@ -28,7 +28,7 @@ template <class I> struct TileArrays {
   DeviceArray<std::uint16_t> position;
 
   TileArrays() = default;
-  ///   pages  of the plan
+  ///   pages  number of the plan's panels
   TileArrays(std::size_t pages, const PanelShape& shape, int pairs, std::size_t ghosts)
       : page(pages * shape.parts() * shape.bytes), source(pages * panel_rows * 2 * static_cast<std::size_t>(pairs)),
         row(pages * panel_rows), ghost_place(ghosts)
@@ -56,7 +56,7 @@ template <class I> struct TileArrays {
 
 constexpr int star_threads = 512;
 
-/// A block fills a tile. `other` is raised where a row reads somebody else than its neighbours.
+/// Fills one tile per thread block. Raises `other` if a row reads other rows than its grid neighbours.
 template <class I, class Page>
 __global__ void __launch_bounds__(star_threads)
 fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page, I* source, I* row,
@@ -79,7 +79,7 @@ fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Page* page,
   }
 }
 
-/// Returns false where the triangle is not a star's.
+/// Returns false if the triangle is not a star stencil's.
 template <class Page, class I>
 bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, TileArrays<I>* out)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Strategy `tiled`: what tiles keep in shared memory, and their warps (core/plan/tile_plan.hpp). All that a step
-/// reads is in shared memory, or a NaN stands for what is not there yet.
+/// Strategy `tiled`: the shared memory of a tile, and the roles of the warps (core/plan/tile_plan.hpp). All operands of
+/// a step are in shared memory; one that has not arrived yet is a NaN.
 
 #include "core/plan/tile_plan.hpp"
 #include "cuda/sync/async_copy.cuh"
@@ -14,30 +14,30 @@ namespace syncfree::cuda {
 struct TileView {
   const Tile* block;
   const RowSegment* run;
-  const unsigned char* page;  ///< TilePanel, one after the other
+  const unsigned char* page;  ///< consecutive TilePanels
   const std::uint32_t* ghost_place;
   std::uint32_t exports;
-  std::uint32_t slots, most_ghosts;  ///< of a block
-  int depth;                         ///< pages in shared memory
-  int warps;                         ///< of each of the groups that compute
+  std::uint32_t slots, most_ghosts;  ///< of a tile, at most
+  int depth;                         ///< panels in shared memory
+  int warps;                         ///< of each compute group
   unsigned blocks;
-  unsigned cluster;  ///< blocks of one, that hand ghosts on to each other; 1: through the mailbox only
-  std::uint32_t alias_shift = 0;                 ///< with position, of TilePlan
+  unsigned cluster;  ///< its size: thread blocks that store ghosts in each other's memory; 1: mailbox only
+  std::uint32_t alias_shift = 0;                 ///< as `position`: see TilePlan
   const std::uint16_t* position = nullptr;
 };
 
-constexpr int ghost_pollers = 12;  ///< warps
-constexpr int right_side_fetchers = 4;  ///< of these, where right-hand sides are in the ring
+constexpr int ghost_pollers = 12;  ///< number of polling warps
+constexpr int right_side_fetchers = 4;  ///< of these, if right-hand sides go through the ring
 template <int row_capacity>
 constexpr int ghost_threads = 32 * (compute_groups * ghost_warps(row_capacity) + 2 + ghost_pollers);
 
-/// A row's entries are multiplied by its scale when they are stored, which takes an operation off the chain (and
-/// overflows where an entry over its pivot does); not where they are rounded then, for the factor's own numbers are
-/// what the user asked to be rounded.
+/// A row's entries are multiplied by its scale when they are stored, which takes an operation off the critical path
+/// (and overflows if entry / pivot does). Not done if the products would be rounded when they are stored: it is the
+/// factor's own values that the user asked to be rounded.
 template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) == sizeof(M);
 
-/// All that is said of some positions, copied at once: units of fields, then a row's near entries and its scale in
-/// pairs. Pages of the plan are cut in two where rows are long, so that the ring follows the steps more closely.
+/// Data of consecutive positions, copied at once: units of fields, then a row's entries and its scale in pairs. If rows
+/// are long, a panel of the plan is two of these, so that the ring follows the steps more closely.
 template <class M, int row_capacity> struct TilePanel {
   static constexpr int units = TilePlan<int>::units_of(row_capacity), pairs = (row_capacity + 1) / 2;
   static constexpr int positions = row_capacity > ghost_near[1] ? panel_rows / 2 : panel_rows;
@@ -45,7 +45,7 @@ template <class M, int row_capacity> struct TilePanel {
   Pair<M> pair[pairs][positions];
 };
 
-/// Where a block begins among pages P, and how many it has.
+/// Returns the index of a tile's first panel in units of panels P; pages_of(): their number.
 template <class P> __device__ std::int64_t first_page_of(const Tile& block)
 {
   return block.first_page * (panel_rows / P::positions);
@@ -55,28 +55,28 @@ template <class P> __device__ std::uint32_t pages_of(const Tile& block)
   return (block.rows + P::positions - 1) / P::positions;
 }
 
-/// A page in the ring, with the right-hand sides of its positions.
+/// A panel in the ring, with the right-hand sides of its positions.
 template <class N, class P> struct PageWithRightSides : P {
   N right_side[P::positions];
 };
 
-/// What a block keeps in shared memory; the ring holds `depth` pages.
-///   aliased  where ghosts alias local values
+/// Layout of a thread block's shared memory; the ring holds `depth` panels.
+///   aliased  true if ghosts alias local values
 template <class N, class P, bool aliased = false> struct TileSharedMemory {
   using number = N;
   using Page = P;
   using Slot = std::conditional_t<aliased, PageWithRightSides<N, P>, P>;
   static_assert(sizeof(Slot) % 16 == 0);
   static constexpr bool has_right_sides = aliased;
-  static constexpr unsigned arrivals = aliased ? 1 + 32 : 1;  ///< at a page that comes
+  static constexpr unsigned arrivals = aliased ? 1 + 32 : 1;  ///< at `full`, for one panel
 
-  N* x;  ///< by slot, of which the plan tells: right-hand sides, unless the ring has them, then numbers; zero; ghosts
+  N* x;  ///< by slot (TilePlan): right-hand sides, if not in the ring, then results; a zero; ghosts
   Slot* ring;
-  Mbarrier *full, *empty;  ///< by page
-  SharedCounter* arrived;   ///< pages that are there
+  Mbarrier *full, *empty;  ///< by panel of the ring
+  SharedCounter* arrived;   ///< number of panels that have arrived
 
   static constexpr std::size_t ring_begin(std::size_t numbers) { return (numbers * sizeof(N) + 15) / 16 * 16; }
-  /// numbers: slots and ghosts
+  ///   numbers  of slots and ghosts
   static std::size_t bytes(std::size_t numbers, int depth)
   {
     return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Mbarrier)) + sizeof(SharedCounter);
@@ -91,7 +91,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
     arrived = reinterpret_cast<SharedCounter*>(empty + depth);
   }
 
-  /// By a thread, where the launch was given up: NaN for all numbers that have not come.
+  /// Called by one thread after the launch was given up: stores NaN for all values that have not arrived.
   __device__ void fill_missing() const
   {
     for (N* place = x; place < reinterpret_cast<N*>(ring); ++place)
@@ -99,7 +99,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
         SharedSentinelValue<N>::put(place, quiet_nan<N>());
   }
 
-  /// By all threads; then a __syncthreads().
+  /// Called by all threads; a __syncthreads() must follow.
   __device__ void start(int depth) const
   {
     if (threadIdx.x < static_cast<unsigned>(depth)) {
@@ -111,7 +111,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
   }
 };
 
-/// The warp that streams pages into the ring. Pages behind the ring are on their way to the L2 meanwhile.
+/// The warp that copies panels into the ring. It prefetches panels beyond the ring into the L2 cache.
 template <class Memory> class PanelCopyWarp {
   using Page = typename Memory::Page;
 
@@ -143,8 +143,8 @@ private:
   const Memory& memory_;
 };
 
-/// One of `fetchers` warps that bring right-hand sides to the pages in the ring, each to every so manieth page. Which
-/// rows a page has is read in memory, while it is not the page's turn.
+/// Runs one of `fetchers` warps that copy right-hand sides into the panels of the ring, each for every `fetchers`-th
+/// panel. A warp loads a panel's row indices one iteration ahead, to hide their latency.
 template <int fetchers, class Memory, class N>
 __device__ void fetch_right_sides(const TileView& A, const Tile& block, const Memory& memory, const Input<N>& b,
                                   unsigned fetcher)
@@ -153,7 +153,7 @@ __device__ void fetch_right_sides(const TileView& A, const Tile& block, const Me
   constexpr int cells = Page::positions / 32;
   const Page* pages = reinterpret_cast<const Page*>(A.page) + first_page_of<Page>(block);
   const std::uint32_t count = pages_of<Page>(block), depth = A.depth, lane = threadIdx.x % 32;
-  std::uint32_t word[cells];  // of the plan, with the row in its low half
+  std::uint32_t word[cells];  // first word of the fields; the row is in its low half
   const auto look_at_page = [&](std::uint32_t q) {
 #pragma unroll
     for (int c = 0; c < cells; ++c) word[c] = pages[min(q, count - 1)].unit[0][c * 32 + lane].x;
@@ -174,8 +174,8 @@ __device__ void fetch_right_sides(const TileView& A, const Tile& block, const Me
   }
 }
 
-/// By one thread: tells those that compute of the pages that have come, which is less work for them than to look at
-/// gates; and watches the block's waits until all is computed.
+/// Called by one thread: publishes the number of panels that have arrived, so that compute warps need not poll
+/// mbarriers, and checks the deadline for all waits of the thread block until its last row is solved.
 template <class Memory> __device__ void announce_pages(const Memory& memory, const Tile& block, int depth)
 {
   const std::uint32_t pages = pages_of<typename Memory::Page>(block);
@@ -195,9 +195,9 @@ template <class Memory> __device__ void announce_pages(const Memory& memory, con
   watch_deadline_until(ends_soon, [&] { memory.fill_missing(); });
 }
 
-/// One of `pollers` warps that fetch ghosts in the order in which they are read, each 32 at a time.
-///   place_of(k)          of number k in the mailbox
-///   ghost_of(k, place)   where it is wanted
+/// Runs one of `pollers` warps that fetch ghosts in the order in which they are read, each warp 32 at a time.
+///   place_of(k)          mailbox slot of ghost k
+///   ghost_of(k, place)   address to store it at
 template <int pollers, class N, class Box, class PlaceOf, class GhostOf>
 __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
                              unsigned poller)
@@ -222,7 +222,7 @@ __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const
   }
 }
 
-/// What a page says of a position but its numbers, two fields a word.
+/// Reads all fields of a position, two in a word.
 template <class Page>
 __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell,
                                             std::uint32_t (&word)[4 * Page::units])
@@ -234,14 +234,14 @@ __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell
   }
 }
 
-/// A row, or several of one node, and the lanes of a warp that compute with it: what Walking asks of them.
-///   position_of(thread)  of the step's positions, the one that a group's thread works on
-///   read(page, cell, position)  what the plan says of the position, and what does not depend on the step before
-///   compute(mine)  the lane's number, put in its slot where it is `mine`
-///   put_if(...)          hands it on to others
-///   last()               the plan's word on steps and exports
+/// A row, or the rows of one inode, and the lanes of a warp that solve it. ComputeWarp requires these members:
+///   position_of(thread)  index, within a step, of the position that a thread of a group works on
+///   read(page, cell, position)  reads the plan's data of the position, and all that does not depend on earlier steps
+///   compute(mine)  returns the lane's value; stores it in its slot if `mine`
+///   put_if(...)    exports the value
+///   last()         the plan's word on steps and exports
 ///
-/// One row, by one lane. `inverts`: a number is the inverse of what it would be.
+/// This one: one row, by one lane. `inverts`: the result is inverted.
 template <class Memory, class V, int row_capacity, bool inverts> class TileRow {
   using N = typename Memory::number;
   using M = DeviceScalar<V>;
@@ -301,7 +301,7 @@ private:
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
 
-  /// The latest number comes last.
+  /// Adds the entry of the latest level last.
   __device__ N finish(const N (&number)[row_capacity]) const
   {
     N sum = start_;
@@ -312,7 +312,7 @@ private:
     else return is_scaled_before<N, M> ? sum : scaled(sum);
   }
 
-  /// Where a result is NaN or infinite: it may be for a ghost that has not arrived.
+  /// For a result that is NaN or infinite, which may come from a ghost that had not arrived: polls until all have.
   __device__ N compute_again()
   {
     N number[row_capacity];
@@ -336,8 +336,8 @@ private:
   N start_;
 };
 
-/// A warp that computes. Groups of warps take a step each in turn; while one computes, the others get all ready that
-/// their next steps do not have to wait for.
+/// A compute warp. Groups of warps take steps in turn; while one group computes, the others prepare all of their next
+/// steps that does not depend on earlier steps.
 template <class Memory, class Row, class Publisher> class ComputeWarp {
   using N = typename Memory::number;
   static constexpr std::uint32_t positions_a_page = Memory::Page::positions;
@@ -358,7 +358,7 @@ public:
   __device__ void run(std::uint32_t steps)
   {
     const unsigned ours = 1 + group_, next = group_ + 1 == compute_groups ? 1 : ours + 1;
-    if (next == 1) named_barrier_arrive(next, threads_);  // the first step waits for none
+    if (next == 1) named_barrier_arrive(next, threads_);  // no step precedes the first
     for (std::uint32_t s = group_; s < steps; s += compute_groups) {
       prepare();
       named_barrier_sync(ours, threads_);
@@ -381,7 +381,7 @@ private:
     for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
   }
 
-  /// Behind the barrier of a step nobody reads what the plan says of the steps before it.
+  /// Releases panels. After a step's barrier, panel data of earlier steps is no longer read.
   __device__ void leave_pages()
   {
     for (; left_ + positions_a_page <= begin_; left_ += positions_a_page, leaving_.advance(depth_))
@@ -390,7 +390,7 @@ private:
 
   __device__ void prepare()
   {
-    while (arrived_ < begin_ + width_) arrived_ = memory_.arrived->count() * positions_a_page;  // is watched
+    while (arrived_ < begin_ + width_) arrived_ = memory_.arrived->count() * positions_a_page;  // see announce_pages()
     const std::uint32_t own = min(me_, width_ - 1);
     std::uint32_t cell = cell_ + own;
     if (cell >= cells_) cell -= cells_;
@@ -403,13 +403,13 @@ private:
   const unsigned group_, me_, threads_;
   const std::uint32_t cells_;
   const std::uint32_t depth_;
-  std::uint32_t begin_ = 0, width_ = 0;   ///< of the step at hand: positions
-  std::uint32_t cell_ = 0;                ///< of its first position
-  std::uint32_t arrived_ = 0, left_ = 0;  ///< positions of pages that are known to be there, and that nobody will read
-  RingCursor leaving_;                     ///< the page behind the latter
+  std::uint32_t begin_ = 0, width_ = 0;   ///< of the current step: positions
+  std::uint32_t cell_ = 0;                ///< of its first position, in the ring
+  std::uint32_t arrived_ = 0, left_ = 0;  ///< positions in panels known to have arrived; in panels released
+  RingCursor leaving_;                     ///< the next panel to release
 };
 
-/// The pairs of all pages: thread k makes pair k of `count`.
+/// Fills in the pairs of all panels: thread k writes pair k of `count`.
 template <class T, class V, class I, int row_capacity>
 __global__ void fill_pairs(std::size_t count, const I* source, const I* row, const DeviceScalar<T>* value,
                            const DeviceScalar<T>* inverse_diagonal, TilePanel<DeviceScalar<V>, row_capacity>* page)

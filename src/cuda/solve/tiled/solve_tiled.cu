@@ -1,12 +1,12 @@
-/// Strategy `tiled`: a tile of a grid or a run of rows for each thread block, solved in place in the shared memory of
-/// its multiprocessor (core/plan/tile_plan.hpp).
+/// Strategy `tiled`: each thread block solves a tile of a grid or a run of rows in the shared memory of its
+/// multiprocessor (core/plan/tile_plan.hpp).
 ///
 ///   x_i = (b_i - sum over entries) / diagonal_i
 ///
-/// Links of the chain that stay in a block cost one access to shared memory and one barrier of few warps. Compute warps
-/// do nothing but that. What is needed for it comes ahead of them: one warp streams the block's part of the factor,
-/// others fetch the numbers of other blocks, which are ghosts beside the block's own. A block reads its part of b and
-/// writes its part of x in runs.
+/// A dependence inside a tile costs one access to shared memory and one barrier of few warps. Compute warps do nothing
+/// else. Other warps prepare their operands: one streams the tile's part of the factor, others fetch the values of
+/// other tiles, which are ghosts stored after the tile's own values. A thread block reads its part of b and writes its
+/// part of x in runs of consecutive rows.
 
 #include <algorithm>
 #include <memory>
@@ -25,7 +25,7 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Entries of the pattern by their number in the factor.
+/// Replaces entries of the pattern by their indices in the factor.
 template <class I> void rename(Array<I>* entries, const I* source, int threads)
 {
   constexpr std::size_t part = 1 << 16;
@@ -35,7 +35,7 @@ template <class I> void rename(Array<I>* entries, const I* source, int threads)
   });
 }
 
-/// What fits on the device at hand.
+/// Returns the limits of the current device.
 template <class T, class V> TileRule rule_of_device()
 {
   using N = DeviceScalar<T>;
@@ -76,18 +76,18 @@ template <class I> TilePlan<I> make_plan(const DeviceTriangle<I>& triangle, cons
   return plan;
 }
 
-/// Has solve_tiles() a variant that inverts?
+/// True if solve_tiles() has a variant that inverts.
 template <class T, class V, int row_capacity>
 constexpr bool can_invert = row_capacity == star_near&& std::is_same_v<T, V>;
 
-/// Tiles and runs of rows.
+/// Solver with tiles of a grid or runs of rows.
 template <class T, class V, class I> class TileSolver : public OverlappingSolver<T, I> {
   using N = DeviceScalar<T>;
   using Tiles = TileSet<T, N, V, I>;
   using WideTiles = TileSet<T, ColumnPackOf<T>, V, I>;
 
 public:
-  ///   star  nullptr: other tiles
+  ///   star  nullptr if the tiles are not a star stencil's
   TileSolver(std::unique_ptr<Tiles> tiles, bool unit, const TileRule& rule, const StarTriangle<I>* star)
       : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->exports(), "tiled"),
         chunks_(tiles_->exports(), "tiled"), wide_chunks_(0, "tiled")
@@ -104,7 +104,7 @@ public:
   bool takes_columns() const override { return true; }
   Interleaving interleaving() const override { return wide_ ? interleaving_of<T>(false) : Interleaving(); }
 
-  /// Without memory for tiles of their own columns go one by one through the chunks of one launch.
+  /// Without memory for a second set of tiles, columns are solved one by one, as chunks of one launch.
   bool prepare_columns() override
   {
     if (!star_) return false;
@@ -195,12 +195,12 @@ private:
   TileRule rule_;
   ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
   Chunks chunks_;
-  std::optional<StarTriangle<I>> star_;  ///< until the tiles for several columns are asked for
+  std::optional<StarTriangle<I>> star_;  ///< until prepare_columns() has made the tiles for several columns
   std::unique_ptr<WideTiles> wide_;
   ValueLaunches<T> wide_chunks_;
 };
 
-/// Nothing where the triangle is not known to be that of a star's grid, or on the device.
+/// Returns nullptr if the triangle is not known to be a star stencil's, or not on the device.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
@@ -219,7 +219,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const TilePlan<I>& plan, Ti
   return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
 }
 
-/// Nothing where the device cannot make the plan. Throws Failure, no_plan among others.
+/// Returns nullptr if the device cannot make the plan. Throws Failure, also no_plan.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
@@ -257,8 +257,8 @@ template <class T, class V, class I> bool may_plan_tiles_on_device(const DeviceT
   return may_plan_ghosts(triangle, rule_of_device<T, V>());
 }
 
-/// Forms in turn, the fastest first. A form for which there is no memory makes way for the next; if that ends with
-/// no_plan, it was the memory that was missing.
+/// Tries the forms in turn, the fastest first. If one runs out of memory, the next is tried; if that ends with no_plan,
+/// the error is out_of_memory.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_tiled(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {

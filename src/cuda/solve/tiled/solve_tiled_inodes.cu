@@ -1,5 +1,5 @@
-/// What cuda/solve/tiled/tiled.hpp declares for nodes: tiles of nodes (cuda/solve/tiled/inode_kernel.cuh). They are
-/// planned as tiles of rows are, from what each node reads.
+/// Implements the inode part of cuda/solve/tiled/tiled.hpp: tiles of inodes (cuda/solve/tiled/inode_kernel.cuh). They
+/// are planned like tiles of rows, from the pattern of the inodes.
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Four steps must fit, with what their pages hold besides.
+/// Least depth of the ring: four steps must fit wherever their first panel begins.
 template <int size> constexpr int least_node_depth = (4 * most_node_warps * nodes_a_warp(size) + 15) / 16 + 1;
 
 template <class Body> void with_size(int size, Body body)
@@ -27,13 +27,13 @@ template <class Body> void with_size(int size, Body body)
   body(std::integral_constant<int, 3>());
 }
 
-/// A triangle whose nodes are all full: the entries of its rows, by steps.
+/// A triangle with full inodes only: the entries of its rows, in the order of a serial solve.
 template <class I> struct FullNodes {
   DevicePattern<I> rows;
   bool lower;
-  const I* begin;  ///< of what nodes read
+  const I* begin;  ///< of the inodes' entries
 
-  /// Entry e of the row at that step, from the farthest on.
+  /// Returns entry e of row number `step` of a serial solve, counted from the entry farthest from the diagonal.
   __device__ I entry(I step, I e) const
   {
     const I row = lower ? step : rows.n - 1 - step;
@@ -41,15 +41,15 @@ template <class I> struct FullNodes {
   }
 };
 
-/// What is made of a plan of nodes: fields stay as they are.
-///   source  by page, pairs of positions * lanes: the triangle's entry, or -1
-///   inner   by page and position, pairs of a node's rows: the entry by which one reads the other, or -1
+/// Sources of an inode plan's values; the plan's fields stay as they are.
+///   source  by panel, pairs of positions * lanes: the triangle's entry, or -1
+///   inner   by panel and position, pairs of an inode's rows: the entry by which one reads the other, or -1
 template <class I> struct NodeSources {
   I *source, *inner;
 };
 
-/// Thread k: a lane of the node at position k / lanes.
-///   from  the plan's, whose pages have nothing but fields
+/// Makes panels and sources of inodes. Thread k: a lane of the inode at position k / lanes.
+///   field, source, node  of the plan; its panels have fields only
 template <class I, class Page, int size>
 __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4* field, const I* source, const I* node,
                              Page* page, NodeSources<I> to)
@@ -73,7 +73,7 @@ __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4*
   to.inner[p * pairs_of(size) + pairs_of(row) + column] = own < 0 ? I(-1) : nodes.entry(step + row, before + column);
 }
 
-/// The numbers of all pages; thread k as in spread_nodes().
+/// Fills in the values of all panels; thread k as in spread_nodes().
 ///   inverse_diagonal  nullptr: 1
 template <class T, class I, class M, int size>
 __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I> from, const I* node,
@@ -107,7 +107,7 @@ template <class T, class V, class I> class TilesOfNodes : public OverlappingSolv
   using M = DeviceScalar<V>;
 
 public:
-  /// plan, arrays: of nodes, with pages that have fields only
+  ///   plan, arrays  of inodes; panels have fields only
   TilesOfNodes(const DeviceTriangle<I>& triangle, const TilePlan<I>& plan, TileArrays<I> arrays)
       : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
         most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), exports_(plan.exports),
@@ -191,7 +191,7 @@ private:
             depth_,        warps_,      blocks_,      cluster};
   }
 
-  /// Of all blocks, for each of `chunks` columns.
+  /// Returns the launch parameters for all tiles and `chunks` chunks of columns.
   LaunchParameters place(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
   {
     const auto threads = static_cast<unsigned>(32 * (compute_groups * warps_ + 2 + node_pollers));
@@ -236,7 +236,7 @@ private:
   ColumnLaunches<T, N, DoubleBufferedMailbox> columns_;
 };
 
-/// Are they all full, and read as a whole?
+/// True if all inodes are full: their rows have all entries that the inode's pattern allows.
 template <class I> bool are_full(const DeviceTriangle<I>& triangle)
 {
   const auto size = static_cast<std::int64_t>(triangle.nodes->size);
@@ -244,7 +244,7 @@ template <class I> bool are_full(const DeviceTriangle<I>& triangle)
   return triangle.n() == size * count && triangle.nnz() == size * size * read + pairs_of(triangle.nodes->size) * count;
 }
 
-/// The nodes as rows of a triangle. Its longest row is said to be one for which there is the kernel.
+/// Returns the triangle with inodes as rows. Its longest row is at least as long as the kernel's row capacity requires.
 template <class I> DeviceTriangle<I> triangle_of(const DeviceTriangle<I>& triangle)
 {
   const auto size = static_cast<std::int64_t>(triangle.nodes->size);
@@ -271,7 +271,7 @@ template <class T, class V> TileRule rule_of_nodes(int of_size, TileRule rule)
   return rule;
 }
 
-/// Nodes for which there is a plan, if there is room.
+/// True if there are inodes that can have a plan, provided that there is room.
 template <class I> bool has_inodes_for_tiles(const DeviceTriangle<I>& triangle)
 {
   if (!triangle.nodes || triangle.source || !triangle.on_device.row_begin || !are_full(triangle)) return false;
@@ -306,7 +306,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_tiled_inodes(const DeviceTriangle<I>& t
     if (!make_ghost_plan(nodes, own, fields, &frame, &arrays)) return nullptr;
     return std::make_unique<TilesOfNodes<T, V, I>>(triangle, frame, std::move(arrays));
   } catch (const Failure& failure) {
-    if (failure.status.code != Code::no_plan) throw;  // rows may have some
+    if (failure.status.code != Code::no_plan) throw;  // a plan by rows may exist
     return nullptr;
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What others ask of strategy `tiled`.
+/// Queries and factories of strategy `tiled` for other parts of the backend.
 
 #include <memory>
 
@@ -10,17 +10,17 @@
 
 namespace syncfree::cuda {
 
-/// The tiles that it takes on a star's grid with numbers T stored in V; no cells where none fit. Throws Failure.
+/// Returns the tile shape for a star stencil's grid with values T stored as V; without cells if none fits. Throws
+/// Failure.
 template <class T, class V, class I> TileChoice choose_star_tile(const Grid<I>& grid);
 
-/// Will its plan probably be made on the device? Throws Failure.
+/// True if the plan can probably be made on the device. Throws Failure.
 template <class T, class V, class I> bool may_plan_tiles_on_device(const DeviceTriangle<I>& triangle);
 
-/// Has the triangle, whose nodes are known, such that there is probably a plan of them? Throws Failure and
-/// std::bad_alloc.
+/// True if the triangle, if its inodes are known, probably has a plan of them. Throws Failure and std::bad_alloc.
 template <class T, class V, class I> bool may_plan_tiles_of_inodes(const DeviceTriangle<I>& triangle);
 
-/// Nothing where it has none or tiles of them have no room. Throws Failure, out_of_memory among others, and
+/// Returns nullptr if there are no inodes or tiles of them have no room. Throws Failure, also out_of_memory, and
 /// std::bad_alloc.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_tiled_inodes(const DeviceTriangle<I>& triangle, const TileRule& rule);

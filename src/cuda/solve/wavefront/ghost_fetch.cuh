@@ -1,16 +1,16 @@
 #pragma once
 
-/// Strategy `wavefront`: what a warp that polls brings from the mailbox to trays.
+/// Strategy `wavefront`: how a polling warp copies ghosts from the mailbox to ghost buffers.
 
 #include "cuda/base/scalar.cuh"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {
 
-/// Numbers that a lane brings to a tray from places of the mailbox that are numbered alike, from `first` on.
+/// The values that a lane copies to a ghost buffer, from mailbox slots with the same indices, counted from `first`.
 template <class N> class GhostFetch {
 public:
-  /// Of the numbers [begin, end) of the tray every 32nd of one of `parts` parts that are dealt out in turn.
+  /// Covers every 32nd value in one of `parts` interleaved parts of the values [begin, end) of the buffer.
   __device__ GhostFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
       : tray_(tray), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
   {
@@ -28,7 +28,7 @@ public:
     if (!drops_publication()) SharedSentinelValue<N>::put(tray_ + next_, v);
     next_ += stride_;
   }
-  /// The number that it waits for does not come.
+  /// Stores NaN for the value that it waits for, which will not arrive.
   __device__ void leave()
   {
     if (is_done()) return;
@@ -44,7 +44,7 @@ private:
   N seen_;
 };
 
-/// Looks for all of them at once.
+/// Fetches all their values, polling for the next one of each concurrently.
 template <class N, int count, class Box>
 __device__ void fetch_ghost_values(GhostFetch<N> (&fetch)[count], const Box& box)
 {

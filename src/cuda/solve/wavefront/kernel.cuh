@@ -1,12 +1,12 @@
 #pragma once
 
-/// Strategy `wavefront`, where the lanes of a warp solve the pencils of a grid side by side
-/// (core/plan/pencil_grid.hpp): numbers go from lane to lane, and none of a step is read in shared memory but what was
-/// there long before.
+/// Strategy `wavefront`: the lanes of a warp solve the pencils of a grid concurrently, each some cells after the one
+/// before it (core/plan/pencil_grid.hpp). Values pass from lane to lane by shuffles; what a step reads from shared
+/// memory is loaded steps before.
 ///
-/// A block solves some groups of pencils behind each other, one warp each. Further warps move what these need: pages of
-/// the factor, right-hand sides and numbers, chunk by chunk of eight steps through a ring of slots, and the last
-/// pencils of other blocks, which have trays in shared memory.
+/// A thread block solves some pencil groups that follow each other across planes, one warp each. Further warps move
+/// their data: panels of the factor, right-hand sides and results, in chunks of eight steps through a ring of slots,
+/// and the values of other thread blocks' last pencils, into ghost buffers in shared memory (`tray`).
 
 #include "core/plan/pencil_grid.hpp"
 #include "cuda/base/multivector.cuh"
@@ -21,27 +21,27 @@ namespace syncfree::cuda {
 
 struct PencilView {
   PencilGrid grid;
-  const std::uint32_t* order;  ///< of clusters; nullptr: as they are numbered
+  const std::uint32_t* order;  ///< cluster by ticket; nullptr: the identity
   const unsigned char* page;   ///< PencilPanel, by pencil group and chunk
-  unsigned groups_x, groups_z;    ///< pencil groups side by side, and behind each other
-  unsigned pencil_groups;            ///< of a block, at most
+  unsigned groups_x, groups_z;    ///< number of pencil groups in a plane, and across planes
+  unsigned pencil_groups;            ///< of a thread block, at most
   unsigned blocks;
   unsigned steps;
   unsigned depth;              ///< slots of a ring
-  unsigned cluster;            ///< blocks side by side that hand numbers on to each other; 1: through the mailbox only
+  unsigned cluster;            ///< size: adjacent thread blocks that store ghosts in each other's memory; 1: mailbox
   std::size_t exports;
 };
 
-/// One block: which pencil groups it has, who is around it, and where in the mailbox stand the numbers that it sends.
+/// One thread block: its pencil groups, its neighbours, and the mailbox slots of the values that it exports and reads.
 template <Stencil reads> struct PencilBlock {
   using Form = PencilForm<reads>;
-  unsigned group_x, group_z, pencil_groups;  ///< place of its first pencil group, and how many it has
-  bool has_before, has_beside, has_next;  ///< is there a block that its stack comes from, one that its sides come from?
+  unsigned group_x, group_z, pencil_groups;  ///< position of its first pencil group, and number of groups
+  bool has_before, has_beside, has_next;  ///< neighbours: before it (stack), adjacent (sides), after it (stack)
   unsigned steps;
   std::size_t first_exported;
-  std::size_t from_before, from_beside;  ///< first mails of these
+  std::size_t from_before, from_beside;  ///< first mailbox slots of those that it reads
 
-  ///   row  of A.across blocks side by side
+  ///   row  of A.groups_x adjacent thread blocks
   __device__ PencilBlock(const PencilView& A, unsigned row, unsigned group_x) : group_x(group_x), steps(A.steps)
   {
     group_z = row * A.pencil_groups;
@@ -59,17 +59,17 @@ template <Stencil reads> struct PencilBlock {
     const PencilLane first = PencilGroup{group_x, group_z}.lane<reads>(A.grid, 0);
     return A.grid.row_of(first.serial(A.grid, first.lag));
   }
-  /// Behind a block's first, where pencil group w's numbers for the block beside stand.
+  /// Returns where, after a thread block's first mailbox slot, pencil group w's values for the adjacent one begin.
   __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
 };
 
-/// What is said of a chunk of a pencil group: entries, and the scale behind them, in pairs.
+/// Data of a chunk of a pencil group: entries, followed by the scale (if any), in pairs.
 template <class M, Stencil reads, bool scaled> struct PencilPanel {
   static constexpr int entries = PencilForm<reads>::entries, numbers = entries + scaled;
   static constexpr int cells = chunk_steps * pencils_per_group;
   M number[numbers * cells];
 
-  /// Of number j of a cell, step * 32 + lane.
+  /// Returns the index of number j of a cell; cell = step * 32 + lane.
   static __device__ int place(int j, int cell)
   {
     return j < numbers / 2 * 2 ? (j / 2 * cells + cell) * 2 + j % 2 : numbers / 2 * 2 * cells + cell;
@@ -85,23 +85,23 @@ template <class M, Stencil reads, bool scaled> struct PencilPanel {
   }
 };
 
-/// What a block keeps in shared memory. A tray has a row of numbers for each step of the pencil group that they come
-/// from, and rows of zeros behind them.
+/// Layout of a thread block's shared memory. A ghost buffer (tray) has a row of values for each step of the pencil
+/// group that they come from, followed by rows of zeros. `stack`: from the group before; `side`: from the adjacent one.
 template <class N, class P, Stencil reads> struct PencilSharedMemory {
   using Page = P;
   using Form = PencilForm<reads>;
   static constexpr int pitch =
-      pencils_per_group + 2;  ///< so that lanes along pencils and along steps meet different banks
+      pencils_per_group + 2;  ///< avoids bank conflicts for lanes along pencils and along steps
   struct alignas(16) Slot {
     Page page;
-    N cell[chunk_steps * pitch];  ///< right-hand sides, then numbers
+    N cell[chunk_steps * pitch];  ///< right-hand sides, then results
   };
   N* tray;
   Slot* ring;
-  Mbarrier *full, *done;  ///< by slot: it has come; it is solved
+  Mbarrier *full, *done;  ///< by slot: it has arrived; it is solved
   unsigned steps, depth;
 
-  static constexpr int arrivals = 1 + 32 + 1;  ///< at a slot: of its page, of right-hand sides, of what is no cell
+  static constexpr int arrivals = 1 + 32 + 1;  ///< at `full`: of the panel, of right-hand sides, of padding
   static constexpr unsigned stack_rows(unsigned steps) { return steps + Form::stack_delay + chunk_steps; }
   static constexpr unsigned side_rows(unsigned steps) { return steps + Form::side_delay + chunk_steps; }
   static constexpr unsigned tray_numbers(unsigned steps)
@@ -132,15 +132,15 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
     return stack(pencil_group) + stack_rows(steps) * Form::stack_width;
   }
 
-  /// By a pencil group's warp: until the rows of its tray have come from the block before in the cluster that nothing
-  /// reads.
+  /// Called by a pencil group's warp: waits for those rows of its ghost buffer that the previous thread block of the
+  /// cluster stores and nothing reads.
   __device__ void await_unread(unsigned pencil_group) const
   {
     if (Form::in_space) await_numbers(side(pencil_group), Form::side_delay * Form::side_width);
     else await_numbers(stack(pencil_group), Form::stack_delay * Form::stack_width);
   }
 
-  /// By a warp, where the launch was given up: NaN for all numbers of a pencil group's trays that have not come.
+  /// Called by one warp after the launch was given up: stores NaN for all ghosts of a group that have not arrived.
   __device__ void fill_missing(unsigned pencil_group) const
   {
     N* const first = stack(pencil_group);
@@ -149,7 +149,7 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
         SharedSentinelValue<N>::put(first + k, quiet_nan<N>());
   }
 
-  /// By all threads; then a __syncthreads().
+  /// Called by all threads; a barrier must follow.
   __device__ void start(const PencilBlock<reads>& block) const
   {
     if (threadIdx.x < block.pencil_groups * depth) {
@@ -165,7 +165,7 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
   }
 
 private:
-  /// The first `awaited` of them are still to come.
+  /// Clears the first `awaited` values, which are still to arrive, and sets the others to zero.
   static __device__ void clear(N* numbers, unsigned count, unsigned awaited)
   {
     for (unsigned k = threadIdx.x; k < count; k += blockDim.x) {
@@ -175,19 +175,19 @@ private:
   }
 };
 
-/// Warps of a block: those that solve, one for each pencil group, then those that move chunks, then those that poll. In
-/// a plane the scheduler of the one that solves, which is every fourth warp's, is left to it.
+/// Roles of a thread block's warps: compute warps, one for each pencil group, then transfer warps, then polling warps.
+/// In a plane the compute warp has its scheduler, which is that of every fourth warp, to itself.
 template <Stencil reads, class N> struct PencilWarps {
   static constexpr bool in_space = PencilForm<reads>::in_space, several = columns_of<N> > 1;
-  /// At most. Several columns: a third one slowed the two others down by more than it solved.
+  /// Most groups of a thread block. With several columns a third one slowed the two others by more than it gained.
   static constexpr unsigned pencil_groups = !in_space ? 1 : several ? 2 : 4;
-  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< of a pencil group
+  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< for each pencil group
   static constexpr unsigned pollers = in_space ? 4 : 2;
   static constexpr unsigned all = in_space ? pencil_groups * (1 + movers) + pollers : 6;
   static constexpr unsigned none = ~0u;
   static_assert(!in_space || pencil_groups <= pollers, "each bundle's side has a warp that polls for it");
 
-  /// Which of those that do not solve a warp is, from 0 on.
+  /// Returns the index of this warp among those that do not compute, or `none`.
   static __device__ unsigned helper_warp_index()
   {
     const unsigned warp = threadIdx.x / 32;
@@ -196,11 +196,11 @@ template <Stencil reads, class N> struct PencilWarps {
   }
 };
 
-constexpr unsigned slots_of_many = 6;  ///< of a ring where there are several columns, at most; all are filled at once
+constexpr unsigned slots_of_many = 6;  ///< most slots of a ring with several columns; all are filled at the start
 
-/// A warp that moves all chunks of a pencil group, or one of two that take turns. The first chunks are fetched at once,
-/// and the others for which the ring has room when the pencil group is under way: blocks that wait do not keep the
-/// memory from those that work.
+/// A warp that transfers all chunks of a pencil group, or every second one. It fetches the first chunks at once, and
+/// fills the rest of the ring when the group's solve is under way, so that thread blocks that wait do not take memory
+/// bandwidth from those that solve.
 template <class N, class Memory, Stencil reads> class PencilTransferWarp {
   using Form = PencilForm<reads>;
   using Slot = typename Memory::Slot;
@@ -209,7 +209,7 @@ template <class N, class Memory, Stencil reads> class PencilTransferWarp {
   static constexpr unsigned first_chunks = Warps::several ? slots_of_many : 4, movers = Warps::movers;
 
 public:
-  ///   own  which of a pencil group's movers this warp is
+  ///   own  index of this warp among the pencil group's transfer warps
   __device__ PencilTransferWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
                                 const PencilGroup& place, unsigned own, N outside)
       : memory_(memory),
@@ -236,7 +236,7 @@ public:
     }
   }
 
-  /// Pages do not depend on who has written b.
+  /// Fetches the first panels, which do not depend on the kernel that writes b.
   __device__ void begin() const
   {
     for (unsigned q = own_; q < first(); q += movers) fetch_page(q, q);
@@ -269,8 +269,8 @@ private:
   }
   __device__ Mbarrier& full(unsigned slot) const { return memory_.full[first_slot_ + slot]; }
 
-  /// The warp that solves has no instruction to spare for a clock: those that wait for it look at the clock, and put
-  /// NaN in the places of what will not come.
+  /// The compute warp has no instructions to spare for a deadline: the warps that wait for it check the deadline, and
+  /// store NaN for ghosts that will not arrive.
   __device__ void await_solved(unsigned slot, unsigned parity) const
   {
     const Mbarrier& solved = memory_.done[first_slot_ + slot];
@@ -285,7 +285,7 @@ private:
     copy_page(full(slot), &memory_.ring[first_slot_ + slot].page, page_ + q, sizeof(typename Memory::Page));
   }
 
-  /// body(row, its place in the slot, is it one?)
+  /// Calls body(row, address in the slot, true if it is a cell of the grid) for this lane's cells of chunk q.
   template <class Body> __device__ void for_cells(unsigned q, unsigned slot, Body body) const
   {
     const int first = static_cast<int>(q) * chunk_steps, step = first + step_, moved = lower_ ? step : -step;
@@ -330,27 +330,27 @@ private:
   const int step_;  ///< of a chunk
   const int line_;
   const bool lower_;
-  int inner_begin_, inner_end_;  ///< first steps of chunks of which all pencils have all cells
+  int inner_begin_, inner_end_;  ///< first steps of chunks in which all pencils have all cells
   const typename Memory::Page* page_;
   int row_[rounds], cell_[rounds];  ///< at step 0
 };
 
-/// The warp that solves a pencil group. What a step needs of a chunk is read `ahead` steps before; what trays have, a
-/// group of steps before.
+/// The compute warp of a pencil group. It loads chunk data `ahead` steps before their use, and ghosts a group of steps
+/// before.
 template <class N, class Memory, Stencil reads, bool inverts> class PencilComputeWarp {
   using Form = PencilForm<reads>;
   using Page = typename Memory::Page;
   using Slot = typename Memory::Slot;
   using M = std::remove_extent_t<decltype(Page::number)>;
   static constexpr int ahead = 2, group = !Form::in_space || PencilWarps<reads, N>::several ? 4 : 1;
-  static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next one's trays are looked at
+  static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next group's ghosts are loaded
   static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
   static constexpr bool scaled = Page::numbers > Page::entries;
   static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);
 
 public:
-  /// Numbers of the last pencils go to `next`, those of the last pencils of a plane to `beside`, where these are
-  /// wanted.
+  /// If has_next, publishes the values of the last plane's pencils (in a plane: of the last pencil) to `next`; if
+  /// has_beside, those of the last pencil of each plane to `to_side`.
   __device__ PencilComputeWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
                                const Publisher<N, true>& next, bool has_next, const Publisher<N, true>& to_side,
                                bool has_beside)
@@ -414,14 +414,14 @@ public:
 private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
 
-  /// Of step `e` of a slot.
+  /// Loads step `e` of a slot.
   __device__ void load(const Slot& slot, int e, int into)
   {
     slot.page.read(e * pencils_per_group + lane(), number_[into]);
     start_[into] = slot.cell[e * Memory::pitch + lane()];
   }
 
-  /// At what trays have for the steps [begin, end) of the group from step `first` of the chunk on.
+  /// Loads the ghosts for steps [begin, end) of the group that begins at step `first` of the chunk.
   __device__ void look(int which, int first, int begin, int end)
   {
 #pragma unroll
@@ -431,7 +431,7 @@ private:
     }
   }
 
-  /// Until all of that is there.
+  /// Polls until all of them have arrived.
   __device__ void await(int which, int first)
   {
     for (;;) {
@@ -445,7 +445,7 @@ private:
     }
   }
 
-  /// All of a step's sum but what comes from other pencils of the step before.
+  /// Computes a step's sum except for what comes from the last step of other pencils.
   __device__ void prepare(int e)
   {
     const M(&entry)[Page::numbers] = number_[e % ahead];
@@ -455,7 +455,7 @@ private:
     sum_ -= product(entry[0], last_);
   }
 
-  /// What the line before on that side had for the step before, in its lane or in a tray.
+  /// Returns the last step's value of the pencil before in that direction, from its lane or a ghost buffer.
   __device__ N received(int which, int e) const
   {
     return reads_lane_[which] ? of_lane_[which].number() : from_[which][e / group % 2][e % group];
@@ -483,17 +483,17 @@ private:
   const Publisher<N, true> next_;
   const Publisher<N, true> beside_;
   const unsigned depth_, chunks_;
-  bool reads_lane_[2], gives_, gives_beside_;  ///< of the stack, and beside
-  unsigned place_, place_beside_;              ///< in a step's row of a tray
-  const N* tray_[2];                           ///< what the lane may read of them, from the chunk on
+  bool reads_lane_[2], gives_, gives_beside_;  ///< in the stack's direction, and the side's
+  unsigned place_, place_beside_;              ///< in a step's row of a ghost buffer
+  const N* tray_[2];                           ///< this lane's ghosts, from the current chunk on
   M number_[ahead][Page::numbers];
   N start_[ahead], from_[trays][2][group];
   N sum_, last_ = N(0), before_[2] = {N(0), N(0)};
   ShflUp<N> of_lane_[2] = {ShflUp<N>(N(0)), ShflUp<N>(N(0))};
 };
 
-/// A pencil group, by the block's warp of that number. In a cluster the tray of the next block takes the place of the
-/// mailbox: in space that of its side.
+/// Solves a pencil group, by the warp of that index. In a cluster the next thread block's ghost buffer replaces the
+/// mailbox: in space that of the side.
 template <Stencil reads, bool inverts, class N, class Memory, class Box>
 __device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>& block, const Memory& memory,
                                    const Box& box, bool hands_on, unsigned next_rank)
@@ -511,9 +511,9 @@ __device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>
     .run();
 }
 
-/// What the block's trays get through the mailbox, by one of the warps that poll: a part of its first pencil group's
-/// stack and a pencil group's side. Of the block beside only where that is in another cluster, which in a plane is
-/// where the stack comes from.
+/// Fetches ghosts from the mailbox, by one of the polling warps: a part of the first pencil group's stack and one
+/// group's side. Those of the adjacent thread block, which in a plane are the stack, only if it is in another
+/// cluster.
 template <Stencil reads, class N, class Memory, class Box>
 __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>& block, const Memory& memory,
                                    const Box& box, unsigned poller, bool is_first)
@@ -539,23 +539,23 @@ __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>
   }
 }
 
-/// owns       a block owns up to A.pencil groups groups of pencils behind each other, of `columns_of<N>` columns for
-///            one chunk of columns; a lane of a solving warp a line, a moving warp chunks of a pencil group
-/// waits      solving warps for chunks and for numbers of trays; moving warps for chunks that are solved; polling warps
-///            for values of earlier blocks
-/// publishes  the numbers of last pencils in the tray of the pencil group that reads them, or through the mailbox,
-///            whose places the warps that poll empty for the next launch. In clusters all but the last block put them
-///            into the tray of the next one, and only the first polls; a block has not ended as long as a number of its
-///            tray is missing, those that nothing reads among them
-/// order      mailbox and trays hold values that are their own flags (relaxed; device, block or cluster); a cluster's
-///            blocks meet when trays are cleared, before anybody puts a number there. Chunks: an mbarrier when page and
-///            right-hand sides are there, one when the solving warp, behind a __syncwarp(), has read it and left its
-///            numbers there; the warp that waits for the latter stores these and fills the slot again
-/// progress   earlier clusters have earlier tickets and wait for nobody later; in a cluster, as in a block, a pencil
-///            group waits for the ones before it only, and a chunk is asked for when the one before it in its slot is
-///            solved
+/// owns       a thread block owns up to A.pencil_groups groups that follow each other across planes, of one chunk of
+///            `columns_of<N>` columns; a lane of a compute warp owns a pencil, a transfer warp chunks of a pencil group
+/// waits      compute warps for chunks and ghosts; transfer warps until a chunk is solved; polling warps for values of
+///            earlier thread blocks
+/// publishes  the values of last pencils, in the ghost buffer of the pencil group that reads them or through the
+///            mailbox; polling warps clear its slots for the next launch. In clusters all thread blocks but the
+///            last store them into the next one's ghost buffer, and only the first polls; a thread block does not end
+///            while a value of its ghost buffers is missing, even one that is never read
+/// order      mailbox and ghost buffers hold sentinel values (relaxed; scope: device, thread block or cluster); a
+///            cluster synchronizes after ghost buffers are cleared and before any value is put. Chunks: one mbarrier
+///            completes when panel and right-hand sides have arrived, another when the compute warp, after a
+///            __syncwarp(), has read them and left its results; the transfer warp stores these, then refills the slot
+/// progress   earlier clusters have earlier tickets and never wait for later ones; within a cluster or thread block a
+///            pencil group waits for earlier groups only, and a chunk is requested when its slot's old one is solved
 /// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i
-/// source     design notes 10; no publication known
+/// source     pencil sweep (KBA: Koch, Baker and Alcouffe 1992); here a lane solves a pencil, and thread blocks wait
+///            for sentinel values instead of messages
 template <class N, class V, Stencil reads, bool scaled, bool inverts, bool many>
 __global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
     solve_pencils(PencilView A, typename SingleReaderMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,

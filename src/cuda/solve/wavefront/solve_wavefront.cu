@@ -1,4 +1,4 @@
-/// Strategy `wavefront`: grids of which each row reads just its earlier neighbours, in a plane or in space
+/// Strategy `wavefront`: grids in a plane or in space in which each row reads its earlier neighbours only
 /// (core/plan/pencil_grid.hpp, cuda/solve/wavefront/kernel.cuh).
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace syncfree::cuda {
 namespace {
 
-/// A cell of a grid: which line it is in, and how far along.
+/// A cell of a grid: its index in its line, its line in its plane, and its plane.
 struct GridCell {
   std::int64_t cell, line, plane;
 
@@ -38,7 +38,7 @@ template <Stencil reads> __device__ std::int64_t distance(const PencilGrid& grid
   return n.cell + grid.line * (n.line + grid.lines * n.plane);
 }
 
-/// Raises `other` where a row reads somebody else than its neighbours; a thread a row.
+/// Raises `other` if a row reads other rows than its stencil's neighbours; one thread per row.
 template <class I, Stencil reads>
 __global__ void compare_with_pencils(PencilGrid grid, DevicePattern<I> T, unsigned* other)
 {
@@ -62,8 +62,8 @@ __global__ void compare_with_pencils(PencilGrid grid, DevicePattern<I> T, unsign
 constexpr int filling_threads = 256;
 static_assert(filling_threads == chunk_steps * pencils_per_group);
 
-/// The page of a chunk by a block; neighbouring threads have neighbouring steps of a line.
-///   begin  of the triangle's rows among its entries
+/// Fills the panel of one chunk per thread block; neighbouring threads have neighbouring steps of a pencil.
+///   begin  row offsets of the triangle
 template <class T, class V, class I, Stencil reads, bool scaled>
 __global__ void __launch_bounds__(filling_threads)
 fill_line_pages(PencilGrid grid, unsigned groups_x, unsigned chunks, const I* begin, const DeviceScalar<T>* value,
@@ -90,7 +90,7 @@ fill_line_pages(PencilGrid grid, unsigned groups_x, unsigned chunks, const I* be
     page[blockIdx.x].number[Page::place(Page::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
 }
 
-/// body(an integral constant) for one of the forms.
+/// Calls body(an integral constant) for the stencil; with_pencils(): body(stencil, scaled).
 template <class Body> void with_reads(Stencil reads, Body body)
 {
   switch (reads) {
@@ -110,10 +110,10 @@ template <class Body> void with_pencils(Stencil reads, bool scaled, Body body)
 
 constexpr unsigned least_slots = 3, most_slots = 16;
 
-/// Blocks of pencil groups and their rings, for numbers N of the kernel.
+/// Size of thread blocks and of their rings, for values N of the kernel.
 template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
   using Warps = PencilWarps<reads, N>;
-  unsigned pencil_groups = 0, slots = 0;  ///< of a block, of a ring; none where they have no room
+  unsigned pencil_groups = 0, slots = 0;  ///< of a thread block; of a ring; 0 if there is no room
   std::size_t memory = 0;
 
   PencilBlocks(const PencilGroupCounts& counts, unsigned most_slots)
@@ -131,9 +131,9 @@ template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
   }
 };
 
-/// Clusters in the order in which they can begin, each behind those that it waits for: the block beside begins when a
-/// pencil group has done a height of steps, the one behind when all pencil groups of this one have done a depth. Hops
-/// are some steps.
+/// Returns the clusters in the order in which they can begin, each after those that it waits for: the adjacent cluster
+/// begins when a pencil group has done `height` steps, the next one across planes when all groups of this one have done
+/// `depth` steps. Hops are estimated in steps.
 std::vector<std::uint32_t> clusters_by_begin(unsigned groups_x, unsigned group_z, unsigned cluster,
                                              unsigned pencil_groups)
 {
@@ -148,18 +148,18 @@ std::vector<std::uint32_t> clusters_by_begin(unsigned groups_x, unsigned group_z
   return order;
 }
 
-/// Has solve_pencils() a variant that inverts? For rows that update nothing but pivots.
+/// True if solve_pencils() has a variant that inverts. It is for factorizations in which updates change pivots only.
 constexpr bool can_invert_pencils(Stencil reads, bool scaled)
 {
   return !scaled && (reads == Stencil::star5 || reads == Stencil::star7);
 }
 
-/// pencils with the numbers of the factor.
+/// Solver with pencils that have the values of the factor.
 template <class T, class I> class PencilSolver : public OverlappingSolver<T, I> {
   using N = DeviceScalar<T>;
 
 public:
-  ///   begin  of the triangle's rows, in device memory
+  ///   begin  row offsets of the triangle, in device memory
   PencilSolver(const PencilGrid& grid, Stencil reads, bool unit, const I* begin)
       : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1)
   {
@@ -238,13 +238,13 @@ private:
   using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
   using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
-  /// How a kernel's blocks have the pencil groups.
+  /// Assignment of the pencil groups to the thread blocks of a kernel.
   struct Arrangement {
     unsigned pencil_groups = 0, slots = 0, blocks = 0, threads = 0, cluster = 1;
     std::size_t memory = 0, exports = 0;
     DeviceArray<std::uint32_t> order;
   };
-  ///   most  blocks of a cluster
+  ///   most  thread blocks of a cluster, at most
   template <Stencil reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
   {
     Arrangement a;
@@ -330,7 +330,7 @@ private:
   PencilGroupCounts counts_ = {};
   DeviceArray<I> begin_;
   DeviceArray<unsigned char> page_;
-  Arrangement one_, several_, alone_;  ///< alone: as one, without clusters, once these have been refused
+  Arrangement one_, several_, alone_;  ///< alone_: as one_ without clusters, once a launch with clusters is refused
   std::optional<ClusterLaunches<typename SingleReaderMailbox<N>::Memory>> launches_;
   std::unique_ptr<Chunks> chunks_;
   std::unique_ptr<WideChunks> wide_chunks_;
@@ -338,7 +338,7 @@ private:
 
 template <class T, class V> constexpr bool may_have_pencils = std::is_floating_point_v<T> && std::is_same_v<T, V>;
 
-/// Is there, and is what is padded for it no waste? In space pencils gain less over tiles than in a plane.
+/// True if pencils fit and need not be padded too much. In space they gain less over tiles than in a plane.
 template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool scaled)
 {
   constexpr std::int64_t most_steps = 1 << 15, most_rows = 0x7fffffff;
@@ -354,7 +354,7 @@ template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool sc
   return room;
 }
 
-/// By the model: begin and end, steps, from pencil group to pencil group, and in space rows.
+/// Returns the model's microseconds: start and end, steps, hops between pencil groups, and in space rows.
 double time_of(const PencilGrid& grid, Stencil reads)
 {
   constexpr const DeviceModel& model = device_model;
@@ -382,7 +382,7 @@ template <class I> bool has_pencils(const DeviceTriangle<I>& triangle, const Pen
   return !other.is_raised();
 }
 
-/// What rows may read, by the longest.
+/// Returns the stencils that rows may have, by the longest row.
 std::vector<Stencil> forms_of(std::int64_t longest, bool in_space)
 {
   if (in_space) return longest == 3 ? std::vector<Stencil>{Stencil::star7} : std::vector<Stencil>{};
@@ -398,8 +398,8 @@ std::int64_t levels_of(const PencilGrid& grid, Stencil reads)
   return levels;
 }
 
-/// The grids that it may be, with what rows read there. pencils are as long as they seem to be or by a cell longer,
-/// which a neighbour on one corner leaves open.
+/// Returns the grids that the triangle may have, with their stencils. Pencils are as long as in `guess`, or one cell
+/// longer, which a neighbour on one corner leaves open.
 template <class T, class I>
 std::vector<std::pair<PencilGrid, Stencil>> grids_like(const Grid<I>& guess, I rows, std::int64_t longest, bool lower,
                                                    bool scaled)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What others ask of strategy `wavefront`.
+/// Queries of strategy `wavefront` for other parts of the backend.
 
 #include <memory>
 
@@ -9,10 +9,10 @@
 
 namespace syncfree::cuda {
 
-/// Microseconds on an H100 that a triangle whose grid that seems to be takes by pencils, with numbers T stored in V; 0
-/// where it would have none.
-///   longest  entries in a row at most
-///   levels   of the triangle, 0: not known; there are fewer where neighbours are missing
+/// Returns the estimated microseconds of a solve by pencils on an H100, with values T stored in V, if the triangle's
+/// grid is the one it seems to be; 0 if pencils do not apply.
+///   longest  entries of the longest row
+///   levels   of the triangle, 0 if not known; fewer than the grid's if neighbours are missing
 template <class T, class V, class I>
 double time_of_pencils(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels);
 
