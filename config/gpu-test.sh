@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Tests on a machine with an NVIDIA GPU, without a network. Ends with `N passed, N failed[, N skipped]`.
 #
-#   bash config/gpu-test.sh [PART...]     build battery mps random sanitizers petsc harness conformance; without a PART
-#                                         all of them
+#   bash config/gpu-test.sh [--no-install] [PART...]     build battery mps random sanitizers petsc harness conformance;
+#                                         without a PART all of them; --no-install stops where PETSc is still to be
+#                                         unpacked, and says so; --help prints this
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, planes, pairs, factors, shifts, loops,
-# columns, grids, scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an archive
-# petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to
-# /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's
+# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, boxes, pipelines, planes, pairs, factors,
+# shifts, loops, columns, grids, scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an
+# archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda),
+# unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's
 # harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -28,6 +29,7 @@ find_gpu_petsc() {
   [ -r $PETSC_DIR/include/petscconf.h ] && return
   archive=$(for place in $carried; do ls "$place"/petsc-cuda-*.tar.xz 2>/dev/null; done | head -n 1)
   [ -n "$archive" ] || die "no PETSC_DIR, and no petsc-cuda-*.tar.xz in $carried"
+  [ "${SYNCFREE_INSTALL:-}" != no ] || die "no $PETSC_DIR; without --no-install $archive is unpacked there"
   mkdir -p /opt
   archive=$(unpack_petsc_cuda "$archive") || die "$archive"
 }
@@ -51,21 +53,25 @@ make_all() {
 }
 
 # Battery of small matrices: each tool costs ten to a hundred times as much, synccheck and racecheck most, so their
-# tests come in groups. Pending leaks are CUDA's own. What racecheck reports is compared with the hand-overs that are
-# meant.
-solved='Device.solves_*:Device.a_clean*:Device.tiled_solves_boxes*:Device.tiled_solves_chains*'
-solved="$solved:Device.tiled_solves_grids*"
+# tests come in groups. Pending leaks are CUDA's own. What racecheck reports is compared with a list of accesses that
+# are meant to meet.
+solved='Device.solves_*:Device.a_clean*'
+boxes='Device.tiled_solves_boxes*:Device.tiled_solves_grids*:Device.wavefront_solves_grids*'
+pipelines='Device.tiled_solves_chains*'
 laid='Device.tiled_lays*'
+pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*'
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-groups=(analyses solves planes pairs factors shifts loops columns grids scalars-0 scalars-1 scalars-2 scalars-3)
+groups=(analyses solves boxes pipelines planes pairs factors shifts loops columns grids scalars-{0,1,2,3})
 tests_of() {
   case $1 in
     analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
     solves) echo "$solved" ;;
+    boxes) echo "$boxes" ;;
+    pipelines) echo "$pipelines" ;;
     planes) echo "$laid" ;;
-    pairs) echo 'DevicePair.*' ;;
+    pairs) echo "$pairs" ;;
     factors) echo "$factored" ;;
     shifts) echo "$shifted" ;;
     loops) echo "$looped" ;;
@@ -82,14 +88,16 @@ with_tool() {
   compute-sanitizer --tool "$@" --error-exitcode 9 "$folder/cuda_tests" --gtest_filter="$tests"
 }
 
+# Launches do not overlap then: racecheck takes a block of the second launch for the one of that number of the first.
 check_races() {
+  export CUDA_LAUNCH_BLOCKING=1
   local report=build/log/racecheck-$1-report.txt
   with_tool "$(tests_of "$1")" racecheck --kernel-name kns=syncfree --print-limit 100000 >"$report" 2>&1
   python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
 }
 
 sanitize() {
-  local tests="$solved:$laid:DevicePair.*:CapturedSolves.*"
+  local tests="$solved:$boxes:$pipelines:$laid:DevicePair.*:CapturedSolves.*"
   tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
   local group=${1#*-}
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
@@ -115,7 +123,7 @@ solve_under_mps() {
   export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
   nvidia-cuda-mps-control -d || return 1
   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$folder/cuda_tests" \
-    --gtest_filter="$solved:DevicePair.*:Device.merged*:DeviceColumns.are*" && status=0
+    --gtest_filter="$solved:$boxes:$pipelines:DevicePair.*:Device.merged*:DeviceColumns.are*" && status=0
   echo quit | nvidia-cuda-mps-control
   [ $status = 0 ] && echo "RESULT 1 0 0"
 }

@@ -3,7 +3,8 @@
 # the line that makes it the PETSc of the other scripts and of CMake.
 #
 #   bash config/petsc-cuda.sh [--no-install] [PREFIX]       to build/petsc-cuda by default; --no-install stops where
-#                                                           packages are missing, and lists them; --help prints this
+#                                                           packages or this PETSc are missing, and lists them; --help
+#                                                           prints this
 #   eval "$(bash config/petsc-cuda.sh)"      and sets PETSC_DIR and PETSC_ARCH
 #
 # On two cores ten minutes for one kind of device and up to thirty for three, once: a second run builds nothing. nvcc
@@ -80,6 +81,8 @@ make_petsc_cuda() {
     die "$prefix holds a PETSc that this script did not make: name another folder"
   fi
   need_packages cuda
+  need_sources $release
+  [ "${SYNCFREE_INSTALL:-}" != no ] || die "without --no-install PETSc $release is built, and installed in $prefix"
   mkdir -p build/log "$(dirname "$made")" || die "cannot write to $prefix"
   check_compilers
   wanted=$(architectures)

@@ -32,13 +32,25 @@ END
 top=$PWD/build/petsc-matrix
 flags="COPTFLAGS=-O0 CXXOPTFLAGS=-O0"
 
-# The last step leaves the file `made` with all that the build depends on.
-make_petsc() {  # NAME RELEASE OPTION...
-  local folder=$top/$1 wanted
-  wanted="$folder $2 $petsc_options
+all_that_counts() {  # NAME RELEASE OPTION...: what the build depends on; its last step leaves that in the file `made`
+  echo "$top/$1 $2 $petsc_options
   $flags ${*:3}"
-  if [ "$(cat "$folder/made" 2>/dev/null)" = "$wanted" ]; then return; fi
-  compile_petsc "$folder" "$2" $flags "${@:3}" && rm -rf "$folder/arch/obj" && echo "$wanted" >"$folder/made"
+}
+
+is_made() { [ "$(cat "$top/$1/made" 2>/dev/null)" = "$(all_that_counts "$@")" ]; }
+
+make_petsc() {  # NAME RELEASE OPTION...
+  local folder=$top/$1
+  if is_made "$@"; then return; fi
+  compile_petsc "$folder" "$2" $flags "${@:3}" && rm -rf "$folder/arch/obj" && all_that_counts "$@" >"$folder/made"
+}
+
+releases_to_make() {  # NAME...
+  local name
+  for name; do
+    set -- $(configurations | grep "^$name ")
+    is_made "$@" || echo "$2"
+  done
 }
 
 last_line() { echo "$name $what: $(tail -n 1 "$log")"; }
@@ -109,6 +121,7 @@ for name in "$@"; do
 done
 
 need_packages matrix
+need_sources $(releases_to_make "$@" | sort -u)
 export OPENBLAS_NUM_THREADS=1 # the library's threads are no part of what is tested
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 passed=0 failed=0 skipped=0

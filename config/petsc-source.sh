@@ -3,6 +3,7 @@
 #   petsc_options                        what configure is told for each of them
 #   compile_petsc FOLDER RELEASE OPTION...   unpacks the source to FOLDER, an absolute path, downloads it first if need
 #                                        be, configures and compiles for PETSC_ARCH=arch
+#   need_sources RELEASE...              with --no-install stops where one is still to be downloaded, and lists it
 #   petsc_step FOLDER LOG                prints how far that is, in a line
 
 petsc_options="--with-cc=mpicc --with-cxx=mpicxx --with-fc=0 --with-debugging=0 --with-x=0 --with-shared-libraries=1"
@@ -17,6 +18,14 @@ petsc_sums() {
 3.25.6 00ac91c7ae96eae6a39d7380c7e869c1c7ddbc0c64a23a0b5fd3442227c7cdb9
 3.26.1 a4dc46c1b4403545ac2274741ce10801366c4a9a7b2683b678d18f6663b93496
 END
+}
+
+need_sources() {
+  local release missing=
+  if [ "${SYNCFREE_INSTALL:-}" != no ]; then return 0; fi
+  for release; do [ -r "$petsc_archives/petsc-$release.tar.gz" ] || missing="$missing petsc==$release"; done
+  [ -z "$missing" ] || die "not here; without --no-install it is downloaded from PyPI to $petsc_archives:
+ $missing"
 }
 
 # pip asks the archive's setup.py for its name, which it runs only after it has seen the checksum. An archive that is

@@ -1,8 +1,8 @@
 /*
-  Errors of one call and of one process: what guard.hpp declares.
+  Errors of one call and of one process: what guard.hpp declares, and how the core's answers become PETSc's.
 */
 
-#include "guard.hpp"
+#include "factor_impl.hpp"
 
 namespace syncfree_plugin {
 
@@ -33,6 +33,109 @@ PetscErrorCode Agree(MPI_Comm comm, PetscErrorCode mine, int *number)
   if (worst[0]) PetscCall(PetscErrorMessage((PetscErrorCode)worst[0], &text, nullptr));
   PetscCheck(!worst[0], PETSC_COMM_SELF, (PetscErrorCode)worst[0], "Another process failed: %s", text ? text : "see its own message");
   if (number) *number = worst[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Failures of the numbers count in the order of the factorization, all others in the matrix. */
+static PetscErrorCode GetRow(Mat F, const syncfree::Status &status, PetscInt *row, bool *ordered)
+{
+  using syncfree::Code;
+  std::shared_ptr<Analysis> analysis;
+
+  PetscFunctionBegin;
+  *row     = (PetscInt)status.row;
+  *ordered = false;
+  if (status.code != Code::zero_pivot && status.code != Code::not_finite && status.code != Code::negative_pivot && status.code != Code::wait_expired) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetAnalysis(F, &analysis));
+  if (!analysis) PetscFunctionReturn(PETSC_SUCCESS);
+  const auto orders = analysis->preconditioner->orders();
+  *ordered          = orders.row && status.row < F->rmap->n;
+  if (*ordered) *row = (PetscInt)orders.row[status.row];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &status, std::string *place)
+{
+  PetscMPIInt world, size, rank;
+  PetscInt    row;
+  bool        ordered;
+
+  PetscFunctionBegin;
+  place->clear();
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &world));
+  if (world == 1 || status.row < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)whole), &size));
+  PetscCallMPI(MPI_Comm_rank(size > 1 ? PetscObjectComm((PetscObject)whole) : PETSC_COMM_WORLD, &rank));
+  if (size == 1) *place = " (in a matrix of process " + std::to_string(rank) + " alone, as a block of -pc_type bjacobi is)";
+  else {
+    PetscCall(GetRow(F, status, &row, &ordered));
+    *place = " (row " + std::to_string(whole->rmap->rstart + row);
+    if (status.column >= 0) *place += ", column " + std::to_string(whole->cmap->rstart + (PetscInt)status.column);
+    *place += " of the matrix; process " + std::to_string(rank) + " counts its own rows" + (ordered ? ", in the order of the factorization)" : ")");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The core's sentence, what it cannot know of PETSc's calls, and the place. */
+static PetscErrorCode GetMessage(Mat F, Mat whole, const syncfree::Status &status, std::string *text)
+{
+  std::string place;
+
+  PetscFunctionBegin;
+  PetscCall(GetPlace(F, whole, status, &place));
+  *text = status.message();
+  if (status.code == syncfree::Code::another_pattern) *text += ": call KSPReset() or PCReset(), then KSPSetOperators() or PCSetOperators()";
+  *text += place;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bad numbers end in the factor's error flag unless the user wants an error at once. */
+static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, const std::string &text, MatFactorError flag, int error)
+{
+  PetscFunctionBegin;
+  PetscCheck(!A->erroriffailure, PETSC_COMM_SELF, (PetscErrorCode)error, "%s", text.c_str());
+  PetscCall(PetscInfo(F, "%s\n", text.c_str()));
+  F->factorerrortype             = flag;
+  F->factorerror_zeropivot_value = (PetscReal)status.value;
+  F->factorerror_zeropivot_row   = (PetscInt)status.row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The one place where the core's answers become PETSc's: bad numbers are data, bad calls are errors. */
+PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status, Mat whole)
+{
+  using syncfree::Code;
+  std::string text;
+
+  PetscFunctionBegin;
+  if (status.ok()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetMessage(F, whole ? whole : A, status, &text));
+  switch (status.code) {
+  case Code::zero_pivot:
+    PetscCall(FlagNumbers(F, A, status, text, MAT_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT));
+    break;
+  case Code::not_finite:
+    PetscCall(FlagNumbers(F, A, status, text, MAT_FACTOR_OTHER, PETSC_ERR_FP));
+    break;
+  case Code::missing_diagonal:
+  case Code::busy:
+  case Code::stale_capture:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s", text.c_str());
+  case Code::out_of_memory:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "%s", text.c_str());
+  case Code::device_failure:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", text.c_str());
+  case Code::wait_expired:
+    F->factorerrortype = MAT_FACTOR_OTHER;
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", text.c_str());
+  case Code::negative_pivot:
+  case Code::no_plan:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", text.c_str());
+  case Code::unknown_strategy:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s", text.c_str());
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", text.c_str());
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

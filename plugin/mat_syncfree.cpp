@@ -16,55 +16,6 @@
 
 namespace syncfree_plugin {
 
-/* Bad numbers end in the factor's error flag unless the user wants an error at once. */
-static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, MatFactorError flag, int error)
-{
-  PetscFunctionBegin;
-  PetscCheck(!A->erroriffailure, PETSC_COMM_SELF, (PetscErrorCode)error, "%s", status.message().c_str());
-  PetscCall(PetscInfo(F, "%s\n", status.message().c_str()));
-  F->factorerrortype             = flag;
-  F->factorerror_zeropivot_value = (PetscReal)status.value;
-  F->factorerror_zeropivot_row   = (PetscInt)status.row;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The one place where the core's answers become PETSc's: bad numbers are data, bad calls are errors. */
-PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status)
-{
-  using syncfree::Code;
-
-  PetscFunctionBegin;
-  switch (status.code) {
-  case Code::ok:
-    break;
-  case Code::zero_pivot:
-    PetscCall(FlagNumbers(F, A, status, MAT_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT));
-    break;
-  case Code::not_finite:
-    PetscCall(FlagNumbers(F, A, status, MAT_FACTOR_OTHER, PETSC_ERR_FP));
-    break;
-  case Code::missing_diagonal:
-  case Code::busy:
-  case Code::stale_capture:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s", status.message().c_str());
-  case Code::out_of_memory:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "%s", status.message().c_str());
-  case Code::device_failure:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", status.message().c_str());
-  case Code::wait_expired:
-    F->factorerrortype = MAT_FACTOR_OTHER;
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", status.message().c_str());
-  case Code::negative_pivot:
-  case Code::no_plan:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", status.message().c_str());
-  case Code::unknown_strategy:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s", status.message().c_str());
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", status.message().c_str());
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Agree() of the processes of A. Where they agree that the set-up has failed, or that it has come to its end, none waits
    for another any more. */
 static PetscErrorCode AgreeOnStage(Mat A, PetscErrorCode mine, PetscBool last, int *number)

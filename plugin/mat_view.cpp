@@ -72,8 +72,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(ViewGranularity(viewer, s, levels));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", set-up %.4g MB at most", 1e-6 * (double)s.peak_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
-  const double limit = Data(F)->analysis->key.options.wait_limit;
-  if (Data(F)->analysis->cuda && limit != syncfree::SolverOptions().wait_limit) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree wait limit: %g s\n", limit));
+  if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory kept for captured graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));

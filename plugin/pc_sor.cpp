@@ -9,7 +9,6 @@
 #include "borrow.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <string>
@@ -47,7 +46,8 @@ struct Sor {
   SorState                    state;
   PetscLogDouble              flops = 0; /* of one sweep */
   SorState                    agreed;    /* what all processes of the PC have made ready, the same on each */
-  bool                        parallel = false;
+  Mat                         whole    = nullptr; /* in the application at hand: the matrix of all processes, */
+  bool                        parallel = false;   /* if there are several */
   PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep in the application at hand, see Sweep() */
   bool                        fell_back = false; /* has it been said that one thread goes on alone? */
   PetscErrorCode (*destroy)(PC)           = nullptr; /* the inner type's operations */
@@ -116,7 +116,7 @@ static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
   PetscCall(IsOnDevice(block, &there));
   if (there) PetscCall(FindDevice(&found, &why));
   *device = there && found && (!known || syncfree::find_strategy(name, "cuda"));
-  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; leave -pc_syncfree_sor_strategy to auto", name, there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)");
+  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; -pc_syncfree_sor_strategy takes one of %s there", name, there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)", ListStrategies("host").c_str());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,6 +159,7 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   syncfree::SolverOptions options;
   PetscInt                threads = sor->threads;
   std::vector<Index>      node_begin;
+  std::string             place;
   bool                    made = false;
 
   PetscFunctionBegin;
@@ -175,8 +176,9 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
     return PETSC_SUCCESS;
   }));
   if (!made) PetscCall(PetscInfo(rows->block, "The pattern is that of the last matrix, and so is the analysis\n"));
-  PetscCheck(status.code != syncfree::Code::missing_diagonal, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix is missing diagonal entry in row %" PetscInt_FMT ", which SOR divides by; insert it, if its value is 0 with -pc_sor_diagonal_shift, or permute the rows (MatPermute()) so that each has one", (PetscInt)status.row);
-  PetscCall(Translate(rows->block, rows->block, status));
+  PetscCall(GetPlace(rows->block, sor->whole, status, &place));
+  PetscCheck(status.code != syncfree::Code::missing_diagonal, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix is missing diagonal entry in row %" PetscInt_FMT ", which SOR divides by; insert it, if its value is 0 with -pc_sor_diagonal_shift, or permute the rows (MatPermute()) so that each has one%s", (PetscInt)status.row, place.c_str());
+  PetscCall(Translate(rows->block, rows->block, status, sor->whole));
   const syncfree::Summary s = sor->relaxation->summarize();
   sor->flops                = 2.0 * (PetscLogDouble)(s.lower_nnz + s.upper_nnz);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,18 +186,20 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
 
 /* Zeros on the diagonal are reported where and as PETSc's own sweeps do it. They let NaN run through the vectors, and take
    infinity on the diagonal for a number to divide by; here the row is told, as for a factor. */
-static PetscErrorCode ReportNumbers(Mat A, const SorState &found)
+static PetscErrorCode ReportNumbers(Mat A, Mat whole, const SorState &found)
 {
   const PetscInt row = (PetscInt)found.bad;
+  std::string    place;
 
   PetscFunctionBegin;
   if (!found.finite) {
-    PetscCall(Translate(A, A, syncfree::not_finite_in_matrix(row)));
+    PetscCall(Translate(A, A, syncfree::not_finite_in_matrix(row), whole));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(found.nodes || found.shift < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Zero diagonal on row %" PetscInt_FMT, row);
-  PetscCheck(!found.nodes || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot on row %" PetscInt_FMT, row);
-  PetscCall(PetscInfo(A, "Zero diagonal on row %" PetscInt_FMT "\n", row));
+  PetscCall(GetPlace(A, whole, syncfree::failed(syncfree::Code::zero_pivot, row), &place));
+  PetscCheck(found.nodes || found.shift < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Zero diagonal on row %" PetscInt_FMT "%s", row, place.c_str());
+  PetscCheck(!found.nodes || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot on row %" PetscInt_FMT "%s", row, place.c_str());
+  PetscCall(PetscInfo(A, "Zero diagonal on row %" PetscInt_FMT "%s\n", row, place.c_str()));
   A->factorerrortype             = MAT_FACTOR_NUMERIC_ZEROPIVOT;
   A->factorerror_zeropivot_value = 0.0;
   A->factorerror_zeropivot_row   = row;
@@ -217,9 +221,9 @@ static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
   made->finite = status.code != syncfree::Code::not_finite;
   if (!made->finite || (status.code == syncfree::Code::zero_pivot && (plain || made->nodes))) {
     made->bad = (Index)status.row;
-    PetscCall(ReportNumbers(rows->block, *made));
+    PetscCall(ReportNumbers(rows->block, sor->whole, *made));
   } else {
-    if (status.code != syncfree::Code::zero_pivot) PetscCall(Translate(rows->block, rows->block, status));
+    if (status.code != syncfree::Code::zero_pivot) PetscCall(Translate(rows->block, rows->block, status, sor->whole));
     rows->block->factorerrortype = MAT_FACTOR_NOERROR;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -250,7 +254,7 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
   const SorState last = sor->state;
   const bool     same = last.pattern.matrix == matrix && last.pattern.changes == A->nonzerostate && last.values == wanted.values;
   if (same && last.nodes == nodes && last.device == wanted.device && last.omega == omega && last.shift == shift) {
-    if (last.bad >= 0) PetscCall(ReportNumbers(A, last)); /* somebody else may have cleared it */
+    if (last.bad >= 0) PetscCall(ReportNumbers(A, sor->whole, last)); /* somebody else may have cleared it */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
@@ -275,7 +279,7 @@ static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool fr
       });
     });
   }));
-  PetscCall(Translate(A, A, status));
+  PetscCall(Translate(A, A, status, sor->whole));
   if (sor->relaxation->fell_back() && !sor->fell_back) {
     sor->fell_back = true;
     PetscCall(PetscInfo(A, "Several threads took longer than one should: one thread relaxes from now on\n"));
@@ -386,6 +390,7 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
   PetscCall(CheckMatrixType(pc));
   PetscCall(GetBlock(pc, &block, &parallel));
   const PetscBool reports = block->erroriffailure;
+  sor->whole              = pc->pmat;
   sor->parallel           = parallel;
   sor->sor                = block->ops->sor;
   sor->failure            = PutSor((PetscObject)block, sor);
@@ -422,37 +427,21 @@ static PetscErrorCode PCApplyRichardson_SyncFreeSOR(PC pc, Vec b, Vec x, Vec w, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those that any triangle can be solved with */
-static std::vector<const char *> SorStrategies()
-{
-  std::vector<const char *> names = {"auto"};
-
-  for (const auto &info : syncfree::strategies())
-    if (&info == syncfree::find_strategy(info.name) && std::strcmp(info.backend, "kokkos")) names.push_back(info.name);
-  return names;
-}
-
 static PetscErrorCode SetOptions(PC pc, OptionItems PetscOptionsObject)
 {
-  Sor       *sor;
-  const auto names  = SorStrategies();
-  PetscInt   choice = 0, threads;
-  PetscBool  set    = PETSC_FALSE;
+  Sor      *sor;
+  PetscBool set = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
   PetscCall(sor->setfromoptions(pc, PetscOptionsObject));
-  threads = sor->threads;
   PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free SOR options");
-  PetscCall(PetscOptionsEList("-pc_syncfree_sor_strategy", "How the sweeps run", PCSYNCFREESOR, names.data(), (PetscInt)names.size(), sor->strategy, &choice, &set));
-  if (set) PetscCall(PetscStrncpy(sor->strategy, names[choice], sizeof(sor->strategy)));
+  PetscCall(StrategyFromOptions(true, sor->strategy, &set, PetscOptionsObject));
   if (set) Forget(sor);
-  PetscCall(PetscOptionsInt("-pc_syncfree_sor_threads", "CPU threads", PCSYNCFREESOR, threads, &threads, &set));
-  if (set) PetscCall(CheckThreads(PETSC_COMM_SELF, "-pc_syncfree_sor_threads", threads));
+  PetscCall(ThreadsFromOptions(true, &sor->threads, &set, PetscOptionsObject));
   if (set) Forget(sor);
-  sor->threads = threads;
-  sor->agreed  = SorState();
-  PetscCall(PetscOptionsBool("-pc_syncfree_sor_inode", "Relax rows of equal columns together where the matrix does", PCSYNCFREESOR, sor->inode, &sor->inode, nullptr));
+  sor->agreed = SorState();
+  PetscCall(PetscOptionsBool("-pc_syncfree_sor_inode", "Relax rows of equal columns together where the matrix does", "PCSYNCFREESOR", sor->inode, &sor->inode, nullptr));
   const PetscReal limit = sor->wait_limit;
   PetscCall(WaitLimitFromOptions(&sor->wait_limit, PetscOptionsObject));
   if (sor->wait_limit != limit) Forget(sor);
@@ -475,7 +464,7 @@ static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
   const syncfree::Summary s = sor->relaxation->summarize();
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_sor_threads").c_str()));
-  if (sor->cuda && sor->wait_limit != 60) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree wait limit: %g s\n", (double)sor->wait_limit));
+  if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", (double)sor->wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory kept for captured graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -105,7 +105,8 @@ static PetscErrorCode Discard(PC pc)
 }
 
 /* PETSc takes the pattern of a matrix whose header was replaced for the old one. Then the factored matrix follows by itself,
-   but rows that were ordered want a new order, and it cannot change its size: both is the inner type's, if it knows. */
+   but rows that were ordered want a new order, which is the inner type's, if it knows. No process's number of rows can
+   change: with other ones, which each process knows of all, the PC begins from nothing. */
 static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
 {
   Mat            F;
@@ -114,14 +115,14 @@ static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (!pc->setupcalled || pc->flag != SAME_NONZERO_PATTERN) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFactorGetMatrix(pc, &F));
-  if (F->rmap->N != pc->pmat->rmap->N) other = 1;
-  else if (!natural) { /* on one process, so on all of them */
-    ierr  = guarded<HasPattern>(F, pc->pmat, &same);
-    other = !ierr && !same;
-    PetscCall(Agree(PetscObjectComm((PetscObject)pc), ierr, &other));
-  }
+  PetscCall(PetscLayoutCompare(F->rmap, pc->pmat->rmap, &same));
+  if (!same) PetscCall(Discard(pc));
+  if (!same || pc->flag != SAME_NONZERO_PATTERN || natural) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr  = guarded<HasPattern>(F, pc->pmat, &same); /* on one process, so on all of them */
+  other = !ierr && !same;
+  PetscCall(Agree(PetscObjectComm((PetscObject)pc), ierr, &other));
   if (other) pc->flag = DIFFERENT_NONZERO_PATTERN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

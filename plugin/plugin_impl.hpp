@@ -77,8 +77,16 @@ PetscErrorCode ChangeSettings(PC, const Settings &);
 /* Registers the -pc_syncfree_ilu_* options with the block that is open. */
 PetscErrorCode SettingsFromOptions(Settings *, OptionItems);
 
-/* The same with -pc_syncfree_wait_limit, which all types have. */
+/* The same with options that all types have, those of SOR for sweeps: -pc_syncfree_wait_limit, ..._strategy, ..._threads */
 PetscErrorCode WaitLimitFromOptions(PetscReal *limit, OptionItems);
+PetscErrorCode StrategyFromOptions(bool sweeps, char (&strategy)[32], PetscBool *set, OptionItems);
+PetscErrorCode ThreadsFromOptions(bool sweeps, PetscInt *threads, PetscBool *set, OptionItems);
+
+/* A line with the limit that is in force, which the environment may have set, unless it is the usual one. */
+PetscErrorCode ViewWaitLimit(PetscViewer, const char indent[], double asked);
+
+/* What an option of a strategy takes for a backend: "auto, serial, ..." */
+std::string ListStrategies(const char backend[]);
 
 /* An error that says what the operator is, if it is no AIJ matrix, and what to do. */
 PetscErrorCode CheckMatrixType(PC);
@@ -129,8 +137,13 @@ PetscErrorCode ForgetType(PC);
 PetscErrorCode ComposeHandover(Mat, SetupContext *);
 PetscErrorCode QueryHandover(Mat, SetupContext **);
 
-/* The core's answer as PETSc's: bad numbers are data of F unless A wants an error at once, bad calls are errors. */
-PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &);
+/* The core's answer as PETSc's (guard.cpp): bad numbers are data of F unless A wants an error at once, bad calls are
+   errors. `whole` is the matrix of all processes of which A is this one's diagonal block; NULL: A itself. */
+PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &, Mat whole = nullptr);
+
+/* What a message that names the row of a status ends in: which row of `whole` that is where there are several processes,
+   else nothing. F is the factored matrix, whose rows may be in another order, or any other one. */
+PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &, std::string *place);
 
 /* Log events, valid while PETSc is initialized. */
 struct Events {

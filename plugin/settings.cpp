@@ -5,11 +5,14 @@
 
 #include "plugin_impl.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
+#include "syncfree/wait_limit.hpp"
 
 const char *const PCSyncFreeILUStorageTypes[] = {"full", "single", "PCSyncFreeILUStorageType", "PC_SYNCFREE_ILU_STORAGE_", nullptr};
 
@@ -22,33 +25,78 @@ bool Settings::operator==(const Settings &other) const
   return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill && wait_limit == other.wait_limit && trials == other.trials;
 }
 
-static std::vector<const char *> StrategyNames()
+static const char *const option_of_strategy[] = {"-pc_syncfree_ilu_strategy", "-pc_syncfree_sor_strategy"};
+
+/* Those of the triangular solves, or of sweeps, which Kokkos Kernels lacks */
+static std::vector<const char *> StrategyNames(bool sweeps)
 {
   std::vector<const char *> names = {"auto"};
 
   for (const auto &info : syncfree::strategies())
-    if (&info == syncfree::find_strategy(info.name)) names.push_back(info.name);
+    if (&info == syncfree::find_strategy(info.name) && !(sweeps && !std::strcmp(info.backend, "kokkos"))) names.push_back(info.name);
   return names;
 }
 
-static PetscErrorCode CheckBuilt(const char name[])
+std::string ListStrategies(const char backend[])
 {
+  std::string list = "auto";
+
+  for (const auto &info : syncfree::strategies())
+    if (!std::strcmp(info.backend, backend)) list += std::string(", ") + info.name;
+  return list;
+}
+
+static PetscErrorCode CheckStrategy(bool sweeps, const char name[])
+{
+  const char *const option = option_of_strategy[sweeps];
+  std::string       known;
+
   PetscFunctionBegin;
-  const std::string why = syncfree::why_not_built(name);
-  PetscCheck(why.empty(), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Strategy %s is not available: %s", name, why.c_str());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (const char *candidate : StrategyNames(sweeps)) {
+    if (!std::strcmp(candidate, name)) PetscFunctionReturn(PETSC_SUCCESS);
+    known += std::string(known.empty() ? "" : ", ") + candidate;
+  }
+  const std::string why = sweeps && !std::strcmp(name, "kokkos") ? "it makes no sweeps" : syncfree::why_not_built(name);
+  PetscCheck(why.empty(), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Strategy %s is not available: %s; %s takes one of %s", name, why.c_str(), option, known.c_str());
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; %s takes one of %s", name, option, known.c_str());
 }
 
 PetscErrorCode CheckStrategyName(const char name[])
 {
   PetscFunctionBegin;
-  PetscCall(CheckBuilt(name));
-  std::string known;
-  for (const char *candidate : StrategyNames()) {
-    if (!std::strcmp(candidate, name)) PetscFunctionReturn(PETSC_SUCCESS);
-    known += std::string(known.empty() ? "" : ", ") + candidate;
+  PetscCall(CheckStrategy(false, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc refuses what is not on a list without a word on what is missing, and takes capitals for small letters. */
+PetscErrorCode StrategyFromOptions(bool sweeps, char (&strategy)[32], PetscBool *set, OptionItems PetscOptionsObject)
+{
+  const char *const option = option_of_strategy[sweeps];
+  const auto        names  = StrategyNames(sweeps);
+  PetscInt          choice = 0;
+  char              wanted[sizeof(strategy)];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, option, wanted, sizeof(wanted), set));
+  if (*set) {
+    PetscCall(PetscStrtolower(wanted));
+    PetscCall(CheckStrategy(sweeps, wanted));
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; -pc_syncfree_ilu_strategy takes one of %s", name, known.c_str());
+  PetscCall(PetscOptionsEList(option, sweeps ? "How the sweeps run" : "How the triangular solves run", sweeps ? "PCSYNCFREESOR" : "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), strategy, &choice, set));
+  if (*set) PetscCall(PetscStrncpy(strategy, names[choice], sizeof(strategy)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ThreadsFromOptions(bool sweeps, PetscInt *threads, PetscBool *set, OptionItems PetscOptionsObject)
+{
+  const char *const option = sweeps ? "-pc_syncfree_sor_threads" : "-pc_syncfree_ilu_threads";
+  PetscInt          wanted = *threads;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInt(option, "CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1", sweeps ? "PCSYNCFREESOR" : "PCSyncFreeILUSetThreads", wanted, &wanted, set));
+  if (*set) PetscCall(CheckThreads(PETSC_COMM_SELF, option, wanted));
+  *threads = wanted;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static const char *const backends[] = {
@@ -121,28 +169,33 @@ PetscErrorCode WaitLimitFromOptions(PetscReal *limit, OptionItems PetscOptionsOb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+PetscErrorCode ViewWaitLimit(PetscViewer viewer, const char indent[], double asked)
 {
-  const auto names   = StrategyNames();
-  PetscInt   choice  = 0, threads = settings->threads;
-  PetscEnum  storage = (PetscEnum)settings->storage;
-  PetscBool  set     = PETSC_FALSE;
-  char       wanted[sizeof(settings->strategy)];
+  double limit = 0;
 
   PetscFunctionBegin;
-  /* the list of names would be refused without a word on what is missing */
-  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_strategy", wanted, sizeof(wanted), &set));
-  if (set) PetscCall(CheckBuilt(wanted));
+  const syncfree::Status status = syncfree::wait_limit_in_force(asked, &limit);
+  PetscCheck(status.ok(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", status.message().c_str());
+  const bool other = limit != std::min(asked, syncfree::most_wait_limit);
+  if (other || limit != syncfree::SolverOptions().wait_limit) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree wait limit: %g s%s\n", indent, limit, other ? " (SYNCFREE_WAIT_LIMIT)" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+{
+  PetscInt  choice  = 0;
+  PetscEnum storage = (PetscEnum)settings->storage;
+  PetscBool set     = PETSC_FALSE;
+  char      wanted[sizeof(settings->backend)];
+
+  PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_backend", wanted, sizeof(wanted), &set));
   if (set) PetscCall(CheckBackendName(wanted));
   PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free ILU and ICC options");
   PetscCall(PetscOptionsEList("-pc_syncfree_ilu_backend", "Where the factor is made and solved with", "PCSyncFreeILUSetBackend", backends, PETSC_STATIC_ARRAY_LENGTH(backends), settings->backend, &choice, &set));
   if (set) PetscCall(PetscStrncpy(settings->backend, backends[choice], sizeof(settings->backend)));
-  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_strategy", "How the triangular solves run", "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), settings->strategy, &choice, &set));
-  if (set) PetscCall(PetscStrncpy(settings->strategy, names[choice], sizeof(settings->strategy)));
-  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_threads", "CPU threads", "PCSyncFreeILUSetThreads", threads, &threads, &set));
-  if (set) PetscCall(CheckThreads(PETSC_COMM_SELF, "-pc_syncfree_ilu_threads", threads));
-  settings->threads = threads;
+  PetscCall(StrategyFromOptions(false, settings->strategy, &set, PetscOptionsObject));
+  PetscCall(ThreadsFromOptions(false, &settings->threads, &set, PetscOptionsObject));
   PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
   settings->storage = (PCSyncFreeILUStorageType)storage;
   PetscCall(PlanOptionsFromOptions(settings, PetscOptionsObject));

@@ -78,7 +78,7 @@ target_include_directories(headers_alone PRIVATE include)
 
 if(SYNCFREE_PETSC)
   file(GLOB helpers CONFIGURE_DEPENDS tests/petsc/*.cpp)
-  list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$|/(takeover|cycles|one_rank)\\.cpp$")
+  list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$|/(takeover|cycles|layouts|one_rank)\\.cpp$")
   add_library(petsc_test_support OBJECT ${helpers} tests/petsc/petsc_test.cpp)
   syncfree_test_flags(petsc_test_support)
   target_include_directories(petsc_test_support PUBLIC tests/petsc)

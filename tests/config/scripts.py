@@ -100,6 +100,30 @@ def no_install_lists_what_is_missing_and_stops(place):
         expect("apt-get" not in place.called() and "sudo" not in place.called(), f"{name}: {place.called()}")
 
 
+def no_install_downloads_and_unpacks_nothing(place):
+    place.stand_in("dpkg-query", "echo install ok installed")
+    place.stand_in("nvcc", "")
+    for file in ("setup.sh", "gpu-test.sh"):  # this machine may have a PETSc there
+        path = place.folder / "config" / file
+        path.write_text(path.read_text(encoding="utf-8").replace("/opt", f"{place.folder}/opt"), encoding="utf-8")
+    (place.folder / "carried").mkdir()
+    (place.folder / "carried/petsc-cuda-9.tar.xz").write_bytes(b"planted")
+    for name, words in (("petsc-matrix", "petsc==3.20.5 petsc==3.22.5"), ("petsc-cuda", "petsc==3.26.1"),
+                        ("gpu-test", "carried/petsc-cuda-9.tar.xz is unpacked there")):
+        command = ["bash", f"config/{name}.sh", "--no-install"]
+        result = place.run(command, CARRIED="carried", PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+        expect(result.returncode != 0, f"{name} goes on")
+        expect("without --no-install" in result.stderr and words in result.stderr, f"{name}: {result.stderr}")
+    left = [path for path in (place.folder / "build").rglob("*") if path.is_file()]
+    expect(not left and not (place.folder / "opt").exists(), f"left: {left}")
+    archives = place.folder / "build/petsc-archives"  # with its source here it would still install
+    archives.mkdir(parents=True)
+    (archives / "petsc-3.26.1.tar.gz").write_bytes(b"planted")
+    result = place.script("petsc-cuda", "--no-install")
+    expect(result.returncode != 0 and "installed in" in result.stderr, f"{result.stdout}{result.stderr}")
+    expect(not (place.folder / "build/petsc-cuda").exists(), "was installed")
+
+
 def what_is_installed_is_said_before(place):
     need_package_names(place)
     place.stand_in("id", "echo 0")
@@ -222,6 +246,7 @@ TESTS = (
     help_is_the_head_of_the_script,
     unknown_arguments_are_refused,
     no_install_lists_what_is_missing_and_stops,
+    no_install_downloads_and_unpacks_nothing,
     what_is_installed_is_said_before,
     users_without_root_are_told_the_command,
     a_failed_update_tells_its_cause,

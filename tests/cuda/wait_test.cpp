@@ -1,8 +1,10 @@
 /// Waits that end: a kernel that leaves one publication out gives up, computes NaN, and the next call says so.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -309,6 +311,21 @@ TEST(DeviceWaits, end_in_sweeps)
   EXPECT_EQ(r->relax(Sweep::forward, true, 1, b.data(), x.data()).code, Code::wait_expired);
   ASSERT_EQ(r->relax(Sweep::forward, true, 1, b.data(), x.data()).message(), "success");
   EXPECT_EQ(x, truth);
+}
+
+/// An object that was refused a limit is as one that was never analysed, and takes the next one.
+TEST(DeviceWaits, have_no_limit_that_is_no_number)
+{
+  if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
+  const auto A = chain(300);
+  const auto p = make_cuda_preconditioner<double, I>();
+  setenv("SYNCFREE_WAIT_LIMIT", "soon", 1);
+  const Status status = p->analyse(A.pattern(), {}, options_of("level_order"));
+  unsetenv("SYNCFREE_WAIT_LIMIT");
+  EXPECT_EQ(status.code, Code::invalid_argument);
+  EXPECT_NE(status.message().find("SYNCFREE_WAIT_LIMIT is 'soon'"), std::string::npos) << status.message();
+  EXPECT_EQ(p->analyse(A.pattern(), {}, options_of("level_order")).message(), "success");
+  EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
 }
 
 /// The NaN that stands for "not there yet", as a right-hand side, in each part of a number and in all rows.

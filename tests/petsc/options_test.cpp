@@ -142,6 +142,7 @@ TEST_P(OurTypes, refuse_an_unknown_strategy_and_list_the_known_ones)
   Options options("-pc_syncfree_ilu_strategy fastest");
   const Refusal by_option = refused([&] { return PCSetFromOptions(pc_); });
   EXPECT_NE(0, by_option.code);
+  for (const auto& name : strategies()) EXPECT_TRUE(by_option.says(name)) << by_option.text;
   EXPECT_TRUE(by_option.says("fastest")) << by_option.text;
   const char* strategy;
   ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
@@ -236,12 +237,26 @@ TEST_P(OurTypes, take_a_limit_for_waits)
   EXPECT_EQ(contains(view(pc_), "syncfree wait limit: 7.5 s"), contains(view(pc_), "syncfree backend: cuda")) << view(pc_);
 }
 
+/* The environment is stronger than the option, and asked where a device works. */
+TEST_P(OurTypes, take_the_environments_limit_for_waits)
+{
+  if (!std::count(strategies().begin(), strategies().end(), "level_order")) GTEST_SKIP() << "no device";
+  from_options("-pc_syncfree_ilu_backend cuda -pc_syncfree_wait_limit 7.5");
+  setenv("SYNCFREE_WAIT_LIMIT", "soon", 1);
+  const Refusal refusal = refused([&] { return PCSetUp(pc_); });
+  EXPECT_TRUE(refusal.says("SYNCFREE_WAIT_LIMIT is 'soon'")) << refusal.text;
+  setenv("SYNCFREE_WAIT_LIMIT", "30", 1);
+  ok(PCSetUp(pc_));
+  EXPECT_TRUE(contains(view(pc_), "syncfree wait limit: 30 s (SYNCFREE_WAIT_LIMIT)\n")) << view(pc_);
+  unsetenv("SYNCFREE_WAIT_LIMIT");
+}
+
 /* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {
   if (!syncfree::find_strategy("level_order")) {
     const Refusal refusal = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "level_order"); });
-    EXPECT_TRUE(refusal.says("SYNCFREE_CUDA")) << refusal.text;
+    EXPECT_TRUE(refusal.says("SYNCFREE_CUDA") && refusal.says("takes one of auto, serial")) << refusal.text;
     return;
   }
   const bool device = std::count(strategies().begin(), strategies().end(), "level_order");

@@ -9,7 +9,7 @@ L        libsyncfree_ilu.so
 W        a folder of our own for compiled programs
 D2, L2   another PETSc and the library built for that one: each library must refuse the other's program in words
 
-Compiles program.c, cycles.cpp and one_rank.cpp of this folder and runs them with every kind of option. A run that does
+Compiles program.c, cycles.cpp, one_rank.cpp and layouts.cpp of this folder and runs them with every kind of option. A run that does
 not end in time is a failure called "hangs". The last line is `RESULT passed failed skipped`; the exit status is 0 if
 none failed.
 """
@@ -97,7 +97,7 @@ class Petsc:
         os.makedirs(work, exist_ok=True)
         self.program = os.path.join(work, "program")
         self.cycles = os.path.join(work, "cycles")
-        self.one_rank = os.path.join(work, "one_rank")
+        self.one_rank, self.layouts = os.path.join(work, "one_rank"), os.path.join(work, "layouts")
 
     def _read(self, header):
         for folder in (os.path.join(self.prefix, "include"), os.path.join(self.directory, "include")):
@@ -142,7 +142,7 @@ class Petsc:
         source = os.path.join(HERE, "program.c")
         run(["mpicc", "-O1", source, "-o", self.program, *flags, *rpaths, "-lm"], 120, env).ok()
         ours = [f"-I{PLUGIN}", self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
-        for program in (self.cycles, self.one_rank):
+        for program in (self.cycles, self.one_rank, self.layouts):
             source = os.path.join(HERE, os.path.basename(program) + ".cpp")
             run(["mpicxx", "-std=c++17", "-O1", source, "-o", program, *ours, *flags, *rpaths], 120, env).ok()
 
@@ -290,6 +290,8 @@ def help_lists_types_and_options(petsc):
     result = petsc.plugin("-pc_type syncfree_ilu -help").ok()
     result.has("syncfree_ilu", "syncfree_icc", "-pc_factor_levels", *STRATEGIES)
     result.has("-pc_syncfree_ilu_strategy", "-pc_syncfree_ilu_threads", "-pc_syncfree_ilu_storage")
+    result.has("CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1")
+    petsc.plugin("-pc_type syncfree_sor -help").ok().has("How the sweeps run (choose one of)", "(PCSYNCFREESOR)").lacks("(syncfree_sor)")
 
 
 @test
@@ -459,6 +461,11 @@ def what_fails_on_one_rank_alone_is_an_error_on_all(petsc):
             result.lacks(word)
         agreed = re.search(r"^ALL (\d+) agreed$", result.output, re.M)
         result.expect(agreed and int(agreed[1]) > 20, "hardly any allocation was missed")
+
+
+@test
+def other_layouts_are_set_up_anew_and_rows_are_those_of_the_matrix(petsc):
+    petsc.start("", ranks=2, program=petsc.layouts).ok().has("OK\nOK\n").lacks("WRONG")
 
 
 @test

@@ -428,6 +428,30 @@ TEST(SorOf, options_out_of_range_is_refused)
   }
 }
 
+/* What the user may have meant, what it takes, and what there is. */
+TEST(SorOf, a_strategy_that_this_build_lacks_is_refused_in_words)
+{
+  MatOwner A = poisson_2d(4, 4);
+  const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
+  const bool cuda = syncfree::find_strategy("level_order");
+  for (const std::string name : {"level_order", "kokkos", "nobody"}) {
+    Options options("-pc_syncfree_sor_strategy " + name);
+    const Refusal refusal = refused([&] { return PCSetFromOptions(pc); });
+    if (name == "level_order" && cuda) {
+      EXPECT_EQ(0, refusal.code) << refusal.text;
+      continue;
+    }
+    EXPECT_TRUE(refusal.says(name == "nobody" ? "Unknown strategy nobody" : "Strategy " + name + " is not available: it ")) << refusal.text;
+    EXPECT_EQ(name == "level_order", refusal.says("needs CUDA")) << refusal.text;
+    EXPECT_EQ(name == "kokkos", refusal.says("makes no sweeps")) << refusal.text;
+    EXPECT_TRUE(refusal.says("-pc_syncfree_sor_strategy takes one of auto, serial, level_set")) << refusal.text;
+    for (const std::string& strategy : host_strategies()) EXPECT_TRUE(refusal.says(strategy)) << refusal.text;
+  }
+  Options capitals("-pc_syncfree_sor_strategy LEVEL_SET"); /* as PETSc's lists take them */
+  ok(PCSetFromOptions(pc));
+  EXPECT_NE(std::string::npos, view(pc).find("syncfree strategy: level_set")) << view(pc);
+}
+
 /* A strategy of the device only, for a matrix that is not there. */
 TEST(SorOf, a_matrix_elsewhere_is_refused)
 {
@@ -438,6 +462,7 @@ TEST(SorOf, a_matrix_elsewhere_is_refused)
   VecOwner b = make_vector(rows(A)), x = make_vector(rows(A));
   const Refusal refusal = refused([&] { return PCApply(pc, b, x); });
   EXPECT_TRUE(refusal.says("level_order") && refusal.says("-mat_type aijcusparse")) << refusal.text;
+  for (const std::string& strategy : host_strategies()) EXPECT_TRUE(refusal.says(strategy)) << refusal.text;
 }
 
 TEST(SorOf, a_transposed_solve_is_that_of_petsc)

@@ -5,8 +5,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "syncfree/cuda/detail/host_word.hpp"
 #include "syncfree/cuda/detail/turn_counter.hpp"
 #include "syncfree/status.hpp"
+#include "syncfree/wait_limit.hpp"
 
 namespace syncfree::cuda {
 
@@ -57,14 +56,19 @@ public:
     const std::shared_ptr<WaitMonitor>* const before_;
   };
 
-  /// Sets the limit of counters made from now on, in seconds; 0: no limit. The environment variable
-  /// SYNCFREE_WAIT_LIMIT overrides it if set: tools can slow a device down by a factor of a hundred.
-  void set_limit(double seconds) { limit_ = seconds; }
+  /// Sets the limit of counters made from now on, in seconds; 0: no limit. SYNCFREE_WAIT_LIMIT overrides it
+  /// (wait_limit.hpp); both throw Failure if that is not a number.
+  void set_limit(double seconds)
+  {
+    limit_ = seconds;
+    (void)limit();
+  }
   double limit() const
   {
-    const char* const asked = std::getenv("SYNCFREE_WAIT_LIMIT");
-    const double seconds = asked ? std::atof(asked) : limit_;
-    return record_ ? std::min(std::max(seconds, 0.0), most_seconds) : 0;
+    double seconds = 0;
+    const Status status = wait_limit_in_force(limit_, &seconds);
+    if (!status.ok()) throw Failure{status};
+    return record_ ? seconds : 0;
   }
   WaitRecord* record() const { return record_; }
 
@@ -77,9 +81,9 @@ public:
   {
     const volatile WaitRecord* const seen = record_;
     Status status = failed(Code::wait_expired, static_cast<std::int64_t>(seen->row) - 1);
-    status.value = limit();
     if (const char* const name = reinterpret_cast<const char*>(seen->name)) status.detail = name;
     try {
+      status.value = limit();
       cudaStreamCaptureStatus captured;
       SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &captured));
       if (captured == cudaStreamCaptureStatusNone) begin_again();
@@ -146,8 +150,6 @@ public:
   }
 
 private:
-  static constexpr double most_seconds = 1e9;  // their nanoseconds fit the counter
-
   struct All {
     std::mutex mutex;
     std::list<WaitMonitor*> watches;
