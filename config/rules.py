@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of the house that a compiler does not: who includes whom, where memory orders may
-stand, how long files and lines may be, and what may lie at the top of the repository."""
+stand, how long files, lines and the maps of the code may be, and what may lie at the top of the repository."""
 
 import pathlib
 import re
@@ -17,6 +17,9 @@ SOURCES = [
 ]
 TOP = set("""plugin src include tests examples config CMakeLists.txt README.md CMakePresets.json LICENSE CHANGELOG.md
              CITATION.cff .ci .clang-format .clang-tidy .editorconfig .gitignore""".split())
+
+# Maps of the code, which must exist, and how long they may be: to be read in one go
+MAPS = {"src/README.md": 150, "src/cuda/README.md": 200}
 
 # What a room of src/core may include of the others; each header names its room. The times of plans are part of the
 # choice, but still stand in plan/tiling.cpp.
@@ -123,8 +126,20 @@ def tracked():
     return {line.split("/")[0] for line in listing.stdout.splitlines()}
 
 
+def flaws_of_maps():
+    for name, most in MAPS.items():
+        path = ROOT / name
+        if not path.is_file():
+            yield f"{name}: is missing"
+            continue
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > most:
+            yield f"{name}: has {lines} lines, {most} are enough"
+
+
 def main():
     found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
+    found += flaws_of_maps()
     for path in SOURCES:
         name = path.relative_to(ROOT).as_posix()
         for part, rooms in (("core", CORE_ROOMS), ("cuda", CUDA_ROOMS)):
