@@ -9,8 +9,8 @@
 # synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, boxes, pipelines, planes, pairs, factors,
 # shifts, loops, columns, grids, scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an
 # archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda),
-# unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with PETSc's
-# harness put matrices and vectors on the device.
+# unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with
+# PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh

@@ -89,7 +89,7 @@ def unguarded(text):
         if not re.match(r"guarded<|nullptr|\w+->", value):  # of the inner type or the matrix, where PETSc had it from
             yield f"hands {value} to PETSc without guarded<>"
     for name, body in re.findall(EXPORTED, text, re.M | re.S):
-        if not re.search(r"guarded<|return PCSyncFreeILURegister\(\);", body):
+        if not re.search(r"guarded<|return PCSyncFreeRegister\(\);", body):
             yield f"{name} does its work outside of guarded<>"
 
 
@@ -116,6 +116,24 @@ def breaches(name, text):
         for number, line in enumerate(lines, 1):
             if len(line) > 120:
                 yield f"line {number} has {len(line)} columns, 120 are enough"
+
+
+def missing_options():
+    """Options of the table of the plugin that a manual page or README does not name, or names beside it."""
+    table = (ROOT / "plugin/settings.cpp").read_text(encoding="utf-8")
+    options = re.findall(r'^  {"(\w+)", +"PC\w+", +".*?", +(true|false), +(true|false),', table, re.M)
+    pages = (ROOT / "plugin/pc_syncfree.cpp").read_text(encoding="utf-8").split("/*MC")[1:]
+    pages += (ROOT / "plugin/pc_sor.cpp").read_text(encoding="utf-8").split("/*MC")[1:]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    if not options or len(pages) != 3:
+        yield "plugin/settings.cpp: the table of options or the manual pages of the three PCs are not where they were"
+    for name, factors, sweeps in options:
+        if f"-pc_syncfree_{name}`" not in readme:
+            yield f"README.md: does not name -pc_syncfree_{name}"
+        for page in pages:
+            has = sweeps if "PCSYNCFREESOR -" in page else factors
+            if (f"-pc_syncfree_{name} " in page) != (has == "true"):
+                yield f"plugin: a manual page and the table of options disagree on -pc_syncfree_{name}"
 
 
 def tracked():
@@ -146,6 +164,7 @@ def main():
             if name.startswith(f"src/{part}/") and name[len(f"src/{part}/"):].rpartition("/")[0] not in rooms:
                 found.append(f"{name}: is in no room of {part}")
         found += [f"{name}: {breach}" for breach in breaches(name, path.read_text(encoding="utf-8"))]
+    found += missing_options()
     print("\n".join(found) or f"{len(SOURCES)} files keep the rules")
     return bool(found)
 

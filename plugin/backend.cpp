@@ -66,13 +66,13 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
 {
   Factor            *factor = Data(F);
   const std::string  wanted = settings.backend;
-  const auto        *known  = syncfree::find_strategy(settings.strategy);
-  const auto         serves = [&](const std::string &backend) { return !known || syncfree::find_strategy(settings.strategy, backend); };
+  const auto        *known  = syncfree::find_strategy(settings.solver.strategy);
+  const auto         serves = [&](const std::string &backend) { return !known || syncfree::find_strategy(settings.solver.strategy, backend); };
   std::string        backend = wanted != "auto" ? wanted : serves("host") ? "host" : known->backend, why;
   PetscBool          device;
 
   PetscFunctionBegin;
-  PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s belongs to backend %s, but -pc_syncfree_ilu_backend is %s; leave one of the two to auto", settings.strategy, known->backend, settings.backend);
+  PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s belongs to backend %s, but -pc_syncfree_backend is %s; leave one of the two to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
   if (wanted == "auto" && backend == "host" && serves("cuda")) {
     PetscCall(ChooseBackend(F, A, info, &device));
     if (device) backend = "cuda";

@@ -45,7 +45,7 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscObjectOptionsBegin((PetscObject)F);
-  if (!ierr) ierr = guarded<SettingsFromOptions>(settings, PetscOptionsObject);
+  if (!ierr) ierr = guarded<SettingsFromOptions>(OptionUser::factors, settings, PetscOptionsObject);
   PetscOptionsEnd();
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,15 +58,10 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   PetscFunctionBegin;
   PetscCall(GetSettings(F, A, &settings));
   PetscCall(UseBackend(F, A, info, settings));
-  if (settings.threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &settings.threads));
-  options->strategy         = settings.strategy;
-  options->threads          = (int)std::min(settings.threads, std::max((PetscInt)1, A->rmap->n));
-  options->single_storage   = settings.storage == PC_SYNCFREE_ILU_STORAGE_SINGLE;
-  options->blocks           = {settings.table, settings.block_rows};
-  options->expected_applies = settings.applies;
-  options->merge_fill       = static_cast<double>(settings.merge_fill);
-  options->trials           = settings.trials;
-  options->wait_limit       = static_cast<double>(settings.wait_limit);
+  PetscInt threads = (PetscInt)settings.threads;
+  if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &threads));
+  *options         = settings.solver;
+  options->threads = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,9 +142,7 @@ static PetscErrorCode Cite()
 
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
-  const auto &mine = options, &others = other.options;
-
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && mine.strategy == others.strategy && mine.threads == others.threads && mine.single_storage == others.single_storage && mine.blocks.table == others.blocks.table && mine.blocks.least_rows == others.blocks.least_rows && mine.merge_fill == others.merge_fill && mine.expected_applies == others.expected_applies && mine.trials == others.trials && mine.wait_limit == others.wait_limit;
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options;
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)

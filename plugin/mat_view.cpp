@@ -66,9 +66,9 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscFunctionBegin;
   const auto s      = Data(F)->analysis->preconditioner->summarize();
   const auto levels = Data(F)->analysis->preconditioner->levels();
-  const auto advice = AdviceOnThreads(*Data(F)->analysis->preconditioner, "-pc_syncfree_ilu_threads");
+  const auto advice = AdviceOnThreads(*Data(F)->analysis->preconditioner, "-pc_syncfree_threads");
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, advice.c_str()));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; storage: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreeILUStorageTypes[s.single_storage]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));
   PetscCall(ViewGranularity(viewer, s, levels));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", set-up %.4g MB at most", 1e-6 * (double)s.peak_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));

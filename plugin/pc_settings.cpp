@@ -7,17 +7,18 @@
 using namespace syncfree_plugin;
 
 /* Other PCs ignore what is set. */
-static PetscErrorCode SetName(PC pc, char (Settings::*place)[32], PetscErrorCode (*check)(const char[]), const char name[])
+static PetscErrorCode SetName(PC pc, bool of_sweeps, std::string &(*place)(Settings &), PetscErrorCode (*check)(OptionUser, const char[]), const char name[])
 {
   const Settings *old;
+  OptionUser      user;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(QuerySettings(pc, &old));
-  if (!old) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(check(name));
+  PetscCall(QuerySettings(pc, &old, &user));
+  if (!old || (user == OptionUser::sweeps && !of_sweeps)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(check(user, name));
   Settings settings = *old;
-  PetscCall(PetscStrncpy(settings.*place, name, sizeof(settings.*place)));
+  place(settings)   = name;
   PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -25,10 +26,11 @@ static PetscErrorCode SetName(PC pc, char (Settings::*place)[32], PetscErrorCode
 static PetscErrorCode SetThreads(PC pc, PetscInt threads)
 {
   const Settings *old;
+  OptionUser      user;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(QuerySettings(pc, &old));
+  PetscCall(QuerySettings(pc, &old, &user));
   if (!old) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckThreads(PetscObjectComm((PetscObject)pc), "Number of threads", threads));
   Settings settings = *old;
@@ -37,31 +39,32 @@ static PetscErrorCode SetThreads(PC pc, PetscInt threads)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetStorage(PC pc, PCSyncFreeILUStorageType storage)
+static PetscErrorCode SetPrecision(PC pc, PCSyncFreePrecisionType precision)
 {
   const Settings *old;
+  OptionUser      user;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(QuerySettings(pc, &old));
-  if (!old) PetscFunctionReturn(PETSC_SUCCESS);
-  Settings settings = *old;
-  settings.storage  = storage;
+  PetscCall(QuerySettings(pc, &old, &user));
+  if (!old || user != OptionUser::factors) PetscFunctionReturn(PETSC_SUCCESS);
+  Settings settings              = *old;
+  settings.solver.single_storage = precision == PC_SYNCFREE_PRECISION_SINGLE;
   PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Other PCs have nothing to tell, which is an error. */
-static PetscErrorCode GetSettings(PC pc, const Settings **settings)
+static PetscErrorCode GetSettings(PC pc, bool of_sweeps, const Settings **settings)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscCall(RequireSettings(pc, settings));
+  PetscCall(RequireSettings(pc, of_sweeps, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUSetBackend - Sets where the factor is made and solved with
+   PCSyncFreeSetBackend - Sets where the factor is made and solved with
 
    Logically Collective
 
@@ -70,7 +73,7 @@ static PetscErrorCode GetSettings(PC pc, const Settings **settings)
 -  backend - `auto` (default): where the matrix is; `host`, or `kokkos` and `cuda` where the library was built with them
 
    Options Database Key:
-.  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda) - the backend
+.  -pc_syncfree_backend (auto|host|kokkos|cuda) - the backend
 
    Level: intermediate
 
@@ -78,17 +81,17 @@ static PetscErrorCode GetSettings(PC pc, const Settings **settings)
    With `cuda` a matrix or a vector of the host is copied to the device and back; `-ksp_view` says so. A strategy that belongs to
    another backend is an error in `PCSetUp()`.
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetBackend()`, `PCSyncFreeILUSetStrategy()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeGetBackend()`, `PCSyncFreeSetStrategy()`
 @*/
-PetscErrorCode PCSyncFreeILUSetBackend(PC pc, const char backend[])
+PetscErrorCode PCSyncFreeSetBackend(PC pc, const char backend[])
 {
   PetscFunctionBegin;
-  PetscCall(guarded<SetName>(pc, &Settings::backend, CheckBackendName, backend));
+  PetscCall(guarded<SetName>(pc, false, [](Settings &s) -> std::string & { return s.backend; }, CheckBackendName, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUGetBackend - Gets the backend that was set, `auto` if none was
+   PCSyncFreeGetBackend - Gets the backend that was set, `auto` if none was
 
    Not Collective
 
@@ -100,81 +103,81 @@ PetscErrorCode PCSyncFreeILUSetBackend(PC pc, const char backend[])
 
    Level: intermediate
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetBackend()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeSetBackend()`
 @*/
-PetscErrorCode PCSyncFreeILUGetBackend(PC pc, const char *backend[])
+PetscErrorCode PCSyncFreeGetBackend(PC pc, const char *backend[])
 {
   const Settings *settings;
 
   PetscFunctionBegin;
-  PetscCall(guarded<GetSettings>(pc, &settings));
-  *backend = settings->backend;
+  PetscCall(guarded<GetSettings>(pc, false, &settings));
+  *backend = settings->backend.c_str();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUSetStrategy - Sets how the triangular solves run
+   PCSyncFreeSetStrategy - Sets how the triangular solves or sweeps run
 
    Logically Collective
 
    Input Parameters:
-+  pc       - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
++  pc       - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`; others ignore the call
 -  strategy - `auto` (default) or a name that `-help` lists: `serial`, `level_set`, `sync_free`, `blocks`, `loop` and
               the block algorithms on the host, others on a device
 
    Options Database Key:
-.  -pc_syncfree_ilu_strategy (auto|...) - the strategy
+.  -pc_syncfree_strategy (auto|...) - the strategy
 
    Level: intermediate
 
    Note:
    `-ksp_view` prints the strategy that really runs and why `auto` took it. After `PCSetUp()` a change leads to a new analysis.
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetStrategy()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeGetStrategy()`
 @*/
-PetscErrorCode PCSyncFreeILUSetStrategy(PC pc, const char strategy[])
+PetscErrorCode PCSyncFreeSetStrategy(PC pc, const char strategy[])
 {
   PetscFunctionBegin;
-  PetscCall(guarded<SetName>(pc, &Settings::strategy, CheckStrategyName, strategy));
+  PetscCall(guarded<SetName>(pc, true, [](Settings &s) -> std::string & { return s.solver.strategy; }, CheckStrategyName, strategy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUGetStrategy - Gets the strategy that was set, `auto` if none was
+   PCSyncFreeGetStrategy - Gets the strategy that was set, `auto` if none was
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
+.  pc - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`
 
    Output Parameter:
 .  strategy - its name; valid until the next change, do not free it
 
    Level: intermediate
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeSetStrategy()`
 @*/
-PetscErrorCode PCSyncFreeILUGetStrategy(PC pc, const char *strategy[])
+PetscErrorCode PCSyncFreeGetStrategy(PC pc, const char *strategy[])
 {
   const Settings *settings;
 
   PetscFunctionBegin;
-  PetscCall(guarded<GetSettings>(pc, &settings));
-  *strategy = settings->strategy;
+  PetscCall(guarded<GetSettings>(pc, true, &settings));
+  *strategy = settings->solver.strategy.c_str();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUSetThreads - Sets the number of CPU threads that factor and solve
+   PCSyncFreeSetThreads - Sets the number of CPU threads that factor and solve
 
    Logically Collective
 
    Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
++  pc      - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`; others ignore the call
 -  threads - at least 1, or `PETSC_DECIDE`
 
    Options Database Key:
-.  -pc_syncfree_ilu_threads n - the number of threads
+.  -pc_syncfree_threads n - the number of threads
 
    Level: intermediate
 
@@ -184,9 +187,9 @@ PetscErrorCode PCSyncFreeILUGetStrategy(PC pc, const char *strategy[])
    There may be at most 64 threads, or four times as many as this process has processors. Where several threads are slower than one,
    three times in a row, `auto` goes on with one.
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetThreads()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeGetThreads()`
 @*/
-PetscErrorCode PCSyncFreeILUSetThreads(PC pc, PetscInt threads)
+PetscErrorCode PCSyncFreeSetThreads(PC pc, PetscInt threads)
 {
   PetscFunctionBegin;
   PetscCall(guarded<SetThreads>(pc, threads));
@@ -194,59 +197,59 @@ PetscErrorCode PCSyncFreeILUSetThreads(PC pc, PetscInt threads)
 }
 
 /*@
-   PCSyncFreeILUGetThreads - Gets the number of CPU threads that factor and solve
+   PCSyncFreeGetThreads - Gets the number of CPU threads that factor and solve
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
+.  pc - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`
 
    Output Parameter:
 .  threads - the number that was set, or the one that `PETSC_DECIDE` stands for on the CPU
 
    Level: intermediate
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetThreads()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeSetThreads()`
 @*/
-PetscErrorCode PCSyncFreeILUGetThreads(PC pc, PetscInt *threads)
+PetscErrorCode PCSyncFreeGetThreads(PC pc, PetscInt *threads)
 {
   const Settings *settings;
 
   PetscFunctionBegin;
-  PetscCall(guarded<GetSettings>(pc, &settings));
-  *threads = settings->threads;
+  PetscCall(guarded<GetSettings>(pc, true, &settings));
+  *threads = (PetscInt)settings->threads;
   if (*threads == PETSC_DECIDE) PetscCall(guarded<DefaultThreads>(false, threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUSetStorage - Sets the precision in which the factor is stored
+   PCSyncFreeSetFactorPrecision - Sets the precision in which the factor is stored
 
    Logically Collective
 
    Input Parameters:
 +  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  storage - `PC_SYNCFREE_ILU_STORAGE_FULL` (default) or `PC_SYNCFREE_ILU_STORAGE_SINGLE`
+-  precision - `PC_SYNCFREE_PRECISION_SCALAR` (default) or `PC_SYNCFREE_PRECISION_SINGLE`
 
    Options Database Key:
-.  -pc_syncfree_ilu_storage (full|single) - the precision
+.  -pc_syncfree_factor_precision (scalar|single) - the precision
 
    Level: intermediate
 
    Note:
    The factorization and all sums of the solves are done in `PetscScalar` in either case.
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUGetStorage()`, `PCSyncFreeILUStorageType`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeGetFactorPrecision()`, `PCSyncFreePrecisionType`
 @*/
-PetscErrorCode PCSyncFreeILUSetStorage(PC pc, PCSyncFreeILUStorageType storage)
+PetscErrorCode PCSyncFreeSetFactorPrecision(PC pc, PCSyncFreePrecisionType precision)
 {
   PetscFunctionBegin;
-  PetscCall(guarded<SetStorage>(pc, storage));
+  PetscCall(guarded<SetPrecision>(pc, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCSyncFreeILUGetStorage - Gets the precision in which the factor is stored
+   PCSyncFreeGetFactorPrecision - Gets the precision in which the factor is stored
 
    Not Collective
 
@@ -254,18 +257,18 @@ PetscErrorCode PCSyncFreeILUSetStorage(PC pc, PCSyncFreeILUStorageType storage)
 .  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
 
    Output Parameter:
-.  storage - the precision
+.  precision - the precision
 
    Level: intermediate
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStorage()`, `PCSyncFreeILUStorageType`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeSetFactorPrecision()`, `PCSyncFreePrecisionType`
 @*/
-PetscErrorCode PCSyncFreeILUGetStorage(PC pc, PCSyncFreeILUStorageType *storage)
+PetscErrorCode PCSyncFreeGetFactorPrecision(PC pc, PCSyncFreePrecisionType *precision)
 {
   const Settings *settings;
 
   PetscFunctionBegin;
-  PetscCall(guarded<GetSettings>(pc, &settings));
-  *storage = settings->storage;
+  PetscCall(guarded<GetSettings>(pc, false, &settings));
+  *precision = settings->solver.single_storage ? PC_SYNCFREE_PRECISION_SINGLE : PC_SYNCFREE_PRECISION_SCALAR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

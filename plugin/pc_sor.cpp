@@ -37,10 +37,7 @@ struct SorState {
 
 /* What a PC carries beside the inner type's own data. */
 struct Sor {
-  char                        strategy[32] = "auto";
-  PetscInt                    threads      = PETSC_DECIDE;
-  PetscReal                   wait_limit   = 60; /* seconds that a kernel waits at most, 0: for ever */
-  PetscBool                   inode        = PETSC_TRUE; /* as the matrix does it */
+  Settings                    settings;
   std::unique_ptr<Relaxation> relaxation;
   CudaRelaxation             *cuda = nullptr; /* the same object, where it is the device's */
   SorState                    state;
@@ -59,7 +56,7 @@ struct Sor {
   PetscErrorCode (*sor)(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec) = nullptr; /* the matrix's, while it is ours */
 };
 
-static const char sor_name[] = "PCSyncFreeSOR_Data";
+static const char sor_name[] = "PCSyncFree_Sweeps";
 
 static PetscErrorCode GetSor(PetscObject object, Sor **sor)
 {
@@ -107,7 +104,7 @@ static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
 /* Work follows the data, but a strategy may be one of the host only. Who uses nodes is not on the device. */
 static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
 {
-  const char *const name  = sor->strategy;
+  const char *const name  = sor->settings.solver.strategy.c_str();
   const auto       *known = syncfree::find_strategy(name);
   PetscBool         there, found;
   std::string       why;
@@ -116,7 +113,7 @@ static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
   PetscCall(IsOnDevice(block, &there));
   if (there) PetscCall(FindDevice(&found, &why));
   *device = there && found && (!known || syncfree::find_strategy(name, "cuda"));
-  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; -pc_syncfree_sor_strategy takes one of %s there", name, there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)", ListStrategies("host").c_str());
+  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; -pc_syncfree_strategy takes one of %s there", name, there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)", ListStrategies("host").c_str());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,8 +153,8 @@ static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, con
 
 static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
 {
-  syncfree::SolverOptions options;
-  PetscInt                threads = sor->threads;
+  syncfree::SolverOptions options = sor->settings.solver;
+  PetscInt                threads = (PetscInt)sor->settings.threads;
   std::vector<Index>      node_begin;
   std::string             place;
   bool                    made = false;
@@ -165,9 +162,7 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   PetscFunctionBegin;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(sor->cuda, &threads));
   if (nodes) PetscCall(GetNodes(rows->block, &node_begin));
-  options.strategy = sor->strategy;
-  options.threads  = (int)std::min(threads, std::max((PetscInt)1, rows->block->rmap->n));
-  options.wait_limit = (double)sor->wait_limit;
+  options.threads = (int)std::min(threads, std::max((PetscInt)1, rows->block->rmap->n));
   PetscCall(UseMemory(sor->cuda, PETSC_MEMTYPE_HOST));
   PetscCall(BorrowThere(sor->cuda, rows));
   syncfree::Status status;
@@ -299,7 +294,7 @@ static PetscErrorCode Sweep(Sor *sor, Mat A, Vec b, PetscReal omega, MatSORType 
     PetscCall(sor->sor(A, b, omega, flag, shift, its, lits, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (sor->inode && omega == 1 && shift == 0) PetscCall(UsesNodes(A, &nodes));
+  if (sor->settings.use_inodes && omega == 1 && shift == 0) PetscCall(UsesNodes(A, &nodes));
   PetscCall(Prepare(sor, A, omega, shift, nodes));
   if (!sor->state.finite) { /* Krylov methods ask why when they meet a NaN */
     PetscCall(VecSet(x, std::numeric_limits<PetscReal>::quiet_NaN()));
@@ -427,25 +422,41 @@ static PetscErrorCode PCApplyRichardson_SyncFreeSOR(PC pc, Vec b, Vec x, Vec w, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode QuerySweepSettings(PC pc, const Settings **settings)
+{
+  Sor *sor;
+
+  PetscFunctionBegin;
+  PetscCall(GetSor((PetscObject)pc, &sor));
+  *settings = sor ? &sor->settings : nullptr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ChangeSweepSettings(PC pc, const Settings &settings)
+{
+  Sor *sor;
+
+  PetscFunctionBegin;
+  PetscCall(GetSor((PetscObject)pc, &sor));
+  PetscCheck(sor, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s", PCSYNCFREESOR);
+  if (settings == sor->settings) PetscFunctionReturn(PETSC_SUCCESS);
+  sor->settings = settings;
+  sor->agreed   = SorState();
+  Forget(sor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetOptions(PC pc, OptionItems PetscOptionsObject)
 {
-  Sor      *sor;
-  PetscBool set = PETSC_FALSE;
+  Sor *sor;
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
   PetscCall(sor->setfromoptions(pc, PetscOptionsObject));
-  PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free SOR options");
-  PetscCall(StrategyFromOptions(true, sor->strategy, &set, PetscOptionsObject));
-  if (set) Forget(sor);
-  PetscCall(ThreadsFromOptions(true, &sor->threads, &set, PetscOptionsObject));
-  if (set) Forget(sor);
-  sor->agreed = SorState();
-  PetscCall(PetscOptionsBool("-pc_syncfree_sor_inode", "Relax rows of equal columns together where the matrix does", "PCSYNCFREESOR", sor->inode, &sor->inode, nullptr));
-  const PetscReal limit = sor->wait_limit;
-  PetscCall(WaitLimitFromOptions(&sor->wait_limit, PetscOptionsObject));
-  if (sor->wait_limit != limit) Forget(sor);
-  PetscOptionsHeadEnd();
+  sor->agreed       = SorState();
+  Settings settings = sor->settings;
+  PetscCall(SettingsFromOptions(OptionUser::sweeps, &settings, PetscOptionsObject));
+  PetscCall(ChangeSweepSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,12 +470,12 @@ static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptio
 static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->strategy));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->settings.solver.strategy.c_str()));
   if (!sor->state.pattern.matrix) PetscFunctionReturn(PETSC_SUCCESS);
   const syncfree::Summary s = sor->relaxation->summarize();
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_sor_threads").c_str()));
-  if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", (double)sor->wait_limit));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_threads").c_str()));
+  if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", sor->settings.solver.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory kept for captured graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -552,10 +563,10 @@ static PetscErrorCode CreateSor(PC pc)
    PCSYNCFREESOR - Gauss-Seidel and (S)SOR whose sweeps run synchronization-free in parallel, with the numbers of a sequential sweep
 
    Options Database Keys:
-+  -pc_syncfree_sor_strategy (auto|...)                                             - how the sweeps run, `-help` lists the names
-.  -pc_syncfree_sor_threads n                                                       - number of CPU threads
-.  -pc_syncfree_wait_limit seconds                                                  - on a device: after which threads that wait for each other give up, 0 for never (60)
-.  -pc_syncfree_sor_inode (true|false)                                              - relax rows of equal columns together where the matrix does
++  -pc_syncfree_strategy (auto|...)     - how the sweeps run, `-help` lists the names
+.  -pc_syncfree_threads n               - number of CPU threads
+.  -pc_syncfree_wait_limit seconds      - on a device: after which threads that wait for each other give up, 0 for never (60)
+.  -pc_syncfree_use_inodes (true|false) - relax rows of equal columns together where the matrix does
 -  -pc_sor_omega, -pc_sor_its, -pc_sor_lits, -pc_sor_symmetric and all other -pc_sor_* - as for `PCSOR`
 
    Level: beginner

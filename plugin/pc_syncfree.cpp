@@ -29,7 +29,7 @@ struct Extension {
   PetscErrorCode (*reorder)(PC, PetscReal)           = nullptr; /* of PCILU */
 };
 
-static const char extension_name[] = "PCSyncFreeILU_Extension";
+static const char extension_name[] = "PCSyncFree_Extension";
 
 /* NULL where the PC is not one of ours. */
 static PetscErrorCode GetExtension(PC pc, Extension **extension)
@@ -154,23 +154,25 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode QuerySettings(PC pc, const Settings **settings)
+PetscErrorCode QuerySettings(PC pc, const Settings **settings, OptionUser *user)
 {
   Extension *extension;
 
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
-  *settings = extension ? &extension->settings : nullptr;
+  *user = extension ? OptionUser::factors : OptionUser::sweeps;
+  if (extension) *settings = &extension->settings;
+  else PetscCall(QuerySweepSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode RequireSettings(PC pc, const Settings **settings)
+PetscErrorCode RequireSettings(PC pc, bool of_sweeps, const Settings **settings)
 {
-  Extension *extension;
+  OptionUser user;
 
   PetscFunctionBegin;
-  PetscCall(RequireExtension(pc, &extension));
-  *settings = &extension->settings;
+  PetscCall(QuerySettings(pc, settings, &user));
+  PetscCheck(*settings && (of_sweeps || user == OptionUser::factors), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s%s and %s, not for %s", of_sweeps ? PCSYNCFREESOR ", " : "", PCSYNCFREEILU, PCSYNCFREEICC, ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "one without a type");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,7 +182,11 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
   Extension *extension;
 
   PetscFunctionBegin;
-  PetscCall(RequireExtension(pc, &extension));
+  PetscCall(GetExtension(pc, &extension));
+  if (!extension) {
+    PetscCall(ChangeSweepSettings(pc, settings));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (settings == extension->settings) PetscFunctionReturn(PETSC_SUCCESS);
   extension->settings = settings;
   if (pc->setupcalled) PetscCall(Discard(pc));
@@ -204,7 +210,7 @@ static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems Pets
     }));
   }
   Settings settings = extension->settings;
-  PetscCall(SettingsFromOptions(&settings, PetscOptionsObject));
+  PetscCall(SettingsFromOptions(OptionUser::factors, &settings, PetscOptionsObject));
   PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,7 +237,10 @@ static PetscErrorCode PCView_SyncFreeILU(PC pc, PetscViewer viewer)
   PetscCall(extension->view(pc, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s, storage: %s\n", extension->settings.strategy, PCSyncFreeILUStorageTypes[extension->settings.storage]));
+  const syncfree::SolverOptions &asked = extension->settings.solver;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s, factor precision: %s\n", asked.strategy.c_str(), PCSyncFreePrecisionTypes[asked.single_storage]));
+  const std::string others = ListSettings(OptionUser::factors, extension->settings);
+  if (!others.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree options:%s\n", others.c_str()));
   if (extension->in_place) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: in-place factorization was asked for; the factor is out of place all the same\n"));
   if (extension->solver_type[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: solver type %s was asked for, without effect in this PC type\n", extension->solver_type));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,7 +281,7 @@ static PetscErrorCode PCFactorGetUseInPlace_SyncFreeILU(PC pc, PetscBool *flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCFactorSetMatSolverType_SyncFreeILU(PC pc, MatSolverType type)
+static PetscErrorCode PCFactorSetMatSolverType_SyncFree(PC pc, MatSolverType type)
 {
   Extension *extension;
   PetscBool  ours;
@@ -343,7 +352,7 @@ static PetscErrorCode WrapInner(PC pc, PetscErrorCode (*create_inner)(PC))
   PetscCall(WrapOrders(pc, extension.get()));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetUseInPlace_C", guarded<PCFactorSetUseInPlace_SyncFreeILU>));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorGetUseInPlace_C", guarded<PCFactorGetUseInPlace_SyncFreeILU>));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", guarded<PCFactorSetMatSolverType_SyncFreeILU>));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatSolverType_C", guarded<PCFactorSetMatSolverType_SyncFree>));
   PetscCall(ComposePointer((PetscObject)pc, extension_name, extension.get()));
   WrapOperations(pc, extension.release());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -368,15 +377,16 @@ using namespace syncfree_plugin;
    PCSYNCFREEILU - Incomplete LU factorization whose triangular solves run synchronization-free in parallel
 
    Options Database Keys:
-+  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda)       - where the factor is made and solved with
-.  -pc_syncfree_ilu_strategy (auto|...)                   - how the triangular solves run, `-help` lists the names
-.  -pc_syncfree_ilu_threads n                             - number of CPU threads
-.  -pc_syncfree_ilu_storage (full|single)                 - precision in which the factor is stored
-.  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `tiled`
-.  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
-.  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
-.  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
++  -pc_syncfree_backend (auto|host|kokkos|cuda)           - where the factor is made and solved with
+.  -pc_syncfree_strategy (auto|...)                       - how the triangular solves run, `-help` lists the names
+.  -pc_syncfree_threads n                                 - number of CPU threads
+.  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
+.  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
+.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these split a triangle; 0: from the table
+.  -pc_syncfree_tile_rows n                               - rows of a tile of `tiled`; 0: chosen
+.  -pc_syncfree_expected_applies n                        - applications of one analysis over which `auto` spreads its cost (50)
+.  -pc_syncfree_select (model|trials)                     - how `auto` chooses: by a model, or by timing a few strategies in each analysis
+.  -pc_syncfree_merge_fill f                              - entries of merged levels over those of the factor, at most (4)
 .  -pc_syncfree_wait_limit seconds                        - on a device: after which threads that wait for each other give up, 0 for never (60)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
 
@@ -393,7 +403,7 @@ using namespace syncfree_plugin;
    Developer Note:
    This is `PCILU` itself on top of a factored matrix of type `MATSOLVERSYNCFREE`.
 
-.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetBackend()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
+.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 {
@@ -406,15 +416,16 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
    PCSYNCFREEICC - Incomplete Cholesky factorization whose triangular solves run synchronization-free in parallel
 
    Options Database Keys:
-+  -pc_syncfree_ilu_backend (auto|host|kokkos|cuda)       - where the factor is made and solved with
-.  -pc_syncfree_ilu_strategy (auto|...)                   - how the triangular solves run, `-help` lists the names
-.  -pc_syncfree_ilu_threads n                             - number of CPU threads
-.  -pc_syncfree_ilu_storage (full|single)                 - precision in which the factor is stored
-.  -pc_syncfree_ilu_block_table (h200|paper)              - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_ilu_block_rows n                          - least rows of a triangle that these cut off; of a block of `tiled`
-.  -pc_syncfree_ilu_expected_applies n                    - applications of one analysis over which `auto` spreads its cost (50)
-.  -pc_syncfree_ilu_choice (model|trials)                 - how `auto` chooses: by a model, or by timing a few strategies in each analysis
-.  -pc_syncfree_ilu_merge_fill f                          - entries of merged levels over those of the factor, at most (4)
++  -pc_syncfree_backend (auto|host|kokkos|cuda)           - where the factor is made and solved with
+.  -pc_syncfree_strategy (auto|...)                       - how the triangular solves run, `-help` lists the names
+.  -pc_syncfree_threads n                                 - number of CPU threads
+.  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
+.  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
+.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these split a triangle; 0: from the table
+.  -pc_syncfree_tile_rows n                               - rows of a tile of `tiled`; 0: chosen
+.  -pc_syncfree_expected_applies n                        - applications of one analysis over which `auto` spreads its cost (50)
+.  -pc_syncfree_select (model|trials)                     - how `auto` chooses: by a model, or by timing a few strategies in each analysis
+.  -pc_syncfree_merge_fill f                              - entries of merged levels over those of the factor, at most (4)
 .  -pc_syncfree_wait_limit seconds                        - on a device: after which threads that wait for each other give up, 0 for never (60)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`
 
@@ -424,7 +435,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
    As for `PCICC` only the upper triangle of the matrix is read, the factor is $U^T D U$, nothing is conjugated and the
    shift is `MAT_SHIFT_POSITIVE_DEFINITE` unless set otherwise.
 
-.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSyncFreeILUSetStrategy()`, `PCSyncFreeILUSetBackend()`, `PCSyncFreeILUSetThreads()`, `PCSyncFreeILUSetStorage()`
+.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeICC(PC pc)
 {

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "guard.hpp"
+#include "syncfree/solver.hpp"
 #include "syncfree/status.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree_petsc.h"
@@ -32,18 +33,12 @@ using OptionItems = PetscOptionItems;
 
 using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32_t>;
 
-/* What a user can set beyond PCILU's own options. */
+/* What a user can set beyond the options of PETSc's own types: a line of the table in settings.cpp each. */
 struct Settings {
-  char                     backend[32]  = "auto";
-  char                     strategy[32] = "auto";
-  PetscInt                 threads      = PETSC_DECIDE;
-  PCSyncFreeILUStorageType storage      = PC_SYNCFREE_ILU_STORAGE_FULL;
-  char                     table[16]    = "h200"; /* of the block algorithms */
-  PetscInt                 block_rows   = 0;      /* 0: the table's */
-  PetscInt                 applies      = 50;     /* that are expected of one analysis */
-  PetscReal                merge_fill   = 4;      /* entries of `merged` over those of the factor, at most */
-  PetscReal                wait_limit   = 60;     /* seconds that a kernel waits at most, 0: for ever */
-  PetscBool                trials       = PETSC_FALSE; /* auto times strategies in place of asking a model */
+  std::string             backend    = "auto";
+  std::int64_t            threads    = PETSC_DECIDE; /* in place of those of `solver` */
+  bool                    use_inodes = true;         /* of sweeps */
+  syncfree::SolverOptions solver;
 
   bool operator==(const Settings &) const;
 };
@@ -69,18 +64,23 @@ PetscErrorCode GetAnalysis(Mat, std::shared_ptr<Analysis> *);
 /* Is the pattern of A the one that this factored matrix of ours was analysed for? */
 PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *);
 
-/* The settings of a PC of ours; NULL of another, or an error. New ones lead to a new analysis. */
-PetscErrorCode QuerySettings(PC, const Settings **);
-PetscErrorCode RequireSettings(PC, const Settings **);
+/* Which options of the table a PC or a factor has */
+enum class OptionUser { factors, sweeps };
+
+/* The settings of a PC of ours and who it is; NULL of another, or an error. New ones lead to a new analysis. */
+PetscErrorCode QuerySettings(PC, const Settings **, OptionUser *);
+PetscErrorCode RequireSettings(PC, bool of_sweeps, const Settings **);
 PetscErrorCode ChangeSettings(PC, const Settings &);
 
-/* Registers the -pc_syncfree_ilu_* options with the block that is open. */
-PetscErrorCode SettingsFromOptions(Settings *, OptionItems);
+/* The same of a PCSYNCFREESOR. */
+PetscErrorCode QuerySweepSettings(PC, const Settings **);
+PetscErrorCode ChangeSweepSettings(PC, const Settings &);
 
-/* The same with options that all types have, those of SOR for sweeps: -pc_syncfree_wait_limit, ..._strategy, ..._threads */
-PetscErrorCode WaitLimitFromOptions(PetscReal *limit, OptionItems);
-PetscErrorCode StrategyFromOptions(bool sweeps, char (&strategy)[32], PetscBool *set, OptionItems);
-PetscErrorCode ThreadsFromOptions(bool sweeps, PetscInt *threads, PetscBool *set, OptionItems);
+/* Registers these options with the block that is open. */
+PetscErrorCode SettingsFromOptions(OptionUser, Settings *, OptionItems);
+
+/* Those that differ from their defaults and are in no other line of a view, as they would be set; or nothing. */
+std::string ListSettings(OptionUser, const Settings &);
 
 /* A line with the limit that is in force, which the environment may have set, unless it is the usual one. */
 PetscErrorCode ViewWaitLimit(PetscViewer, const char indent[], double asked);
@@ -92,8 +92,8 @@ std::string ListStrategies(const char backend[]);
 PetscErrorCode CheckMatrixType(PC);
 
 /* End in an error that lists the known names if there is none such. */
-PetscErrorCode CheckStrategyName(const char[]);
-PetscErrorCode CheckBackendName(const char[]);
+PetscErrorCode CheckStrategyName(OptionUser, const char[]);
+PetscErrorCode CheckBackendName(OptionUser, const char[]);
 
 /* Threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else one; a set-up on a device has helpers
    that sleep when it is done. */

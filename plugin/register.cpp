@@ -1,7 +1,7 @@
 /*
   What the loader calls: `-dll_append /path/libsyncfree_ilu.so` makes PETSc look for
   PetscDLLibraryRegister_syncfree_ilu(); a program that links this library calls
-  PCSyncFreeILURegister(). Both first make sure that this library was built for the
+  PCSyncFreeRegister(). Both first make sure that this library was built for the
   PETSc that is running, because it uses PETSc's private structures.
 */
 
@@ -135,7 +135,7 @@ static PetscErrorCode RegisterAll()
 } // namespace syncfree_plugin
 
 /*@C
-   PCSyncFreeILURegister - Registers `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR` and `MATSOLVERSYNCFREE` with PETSc
+   PCSyncFreeRegister - Registers `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR` and `MATSOLVERSYNCFREE` with PETSc
 
    Collective on `PETSC_COMM_WORLD`
 
@@ -149,7 +149,7 @@ static PetscErrorCode RegisterAll()
 
 .seealso: `PCRegister()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`
 @*/
-PetscErrorCode PCSyncFreeILURegister(void)
+PetscErrorCode PCSyncFreeRegister(void)
 {
   PetscFunctionBegin;
   PetscCall(syncfree_plugin::guarded<syncfree_plugin::RegisterAll>());
@@ -164,5 +164,5 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_ilu(void)
     std::fprintf(stderr, "libsyncfree_ilu: its PETSc (%d.%d) is not initialized: either PetscInitialize() was not called, or the program uses another PETSc; build it again with the PETSC_DIR and PETSC_ARCH of this program\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
     return (PetscErrorCode)PETSC_ERR_ORDER;
   }
-  return PCSyncFreeILURegister();
+  return PCSyncFreeRegister();
 }

@@ -6,32 +6,34 @@
 #include "plugin_impl.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "syncfree/solver.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree/wait_limit.hpp"
 
-const char *const PCSyncFreeILUStorageTypes[] = {"full", "single", "PCSyncFreeILUStorageType", "PC_SYNCFREE_ILU_STORAGE_", nullptr};
+const char *const PCSyncFreePrecisionTypes[] = {"scalar", "single", "PCSyncFreePrecisionType", "PC_SYNCFREE_PRECISION_", nullptr};
 
 namespace syncfree_plugin {
 
-static const char handover_name[] = "PCSyncFreeILU_Handover";
+static const char handover_name[] = "PCSyncFree_SetupContext";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return !std::strcmp(backend, other.backend) && !std::strcmp(strategy, other.strategy) && threads == other.threads && storage == other.storage && !std::strcmp(table, other.table) && block_rows == other.block_rows && applies == other.applies && merge_fill == other.merge_fill && wait_limit == other.wait_limit && trials == other.trials;
+  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && solver == other.solver;
 }
 
-static const char *const option_of_strategy[] = {"-pc_syncfree_ilu_strategy", "-pc_syncfree_sor_strategy"};
-
 /* Those of the triangular solves, or of sweeps, which Kokkos Kernels lacks */
-static std::vector<const char *> StrategyNames(bool sweeps)
+static std::vector<const char *> StrategyNames(OptionUser user)
 {
-  std::vector<const char *> names = {"auto"};
+  const bool sweeps = user == OptionUser::sweeps;
 
+  std::vector<const char *> names = {"auto"};
   for (const auto &info : syncfree::strategies())
     if (&info == syncfree::find_strategy(info.name) && !(sweeps && !std::strcmp(info.backend, "kokkos"))) names.push_back(info.name);
   return names;
@@ -46,57 +48,19 @@ std::string ListStrategies(const char backend[])
   return list;
 }
 
-static PetscErrorCode CheckStrategy(bool sweeps, const char name[])
+PetscErrorCode CheckStrategyName(OptionUser user, const char name[])
 {
-  const char *const option = option_of_strategy[sweeps];
-  std::string       known;
+  std::string known;
 
   PetscFunctionBegin;
-  for (const char *candidate : StrategyNames(sweeps)) {
+  for (const char *candidate : StrategyNames(user)) {
     if (!std::strcmp(candidate, name)) PetscFunctionReturn(PETSC_SUCCESS);
     known += std::string(known.empty() ? "" : ", ") + candidate;
   }
-  const std::string why = sweeps && !std::strcmp(name, "kokkos") ? "it makes no sweeps" : syncfree::why_not_built(name);
-  PetscCheck(why.empty(), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Strategy %s is not available: %s; %s takes one of %s", name, why.c_str(), option, known.c_str());
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; %s takes one of %s", name, option, known.c_str());
-}
-
-PetscErrorCode CheckStrategyName(const char name[])
-{
-  PetscFunctionBegin;
-  PetscCall(CheckStrategy(false, name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc refuses what is not on a list without a word on what is missing, and takes capitals for small letters. */
-PetscErrorCode StrategyFromOptions(bool sweeps, char (&strategy)[32], PetscBool *set, OptionItems PetscOptionsObject)
-{
-  const char *const option = option_of_strategy[sweeps];
-  const auto        names  = StrategyNames(sweeps);
-  PetscInt          choice = 0;
-  char              wanted[sizeof(strategy)];
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, option, wanted, sizeof(wanted), set));
-  if (*set) {
-    PetscCall(PetscStrtolower(wanted));
-    PetscCall(CheckStrategy(sweeps, wanted));
-  }
-  PetscCall(PetscOptionsEList(option, sweeps ? "How the sweeps run" : "How the triangular solves run", sweeps ? "PCSYNCFREESOR" : "PCSyncFreeILUSetStrategy", names.data(), (PetscInt)names.size(), strategy, &choice, set));
-  if (*set) PetscCall(PetscStrncpy(strategy, names[choice], sizeof(strategy)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ThreadsFromOptions(bool sweeps, PetscInt *threads, PetscBool *set, OptionItems PetscOptionsObject)
-{
-  const char *const option = sweeps ? "-pc_syncfree_sor_threads" : "-pc_syncfree_ilu_threads";
-  PetscInt          wanted = *threads;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsInt(option, "CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1", sweeps ? "PCSYNCFREESOR" : "PCSyncFreeILUSetThreads", wanted, &wanted, set));
-  if (*set) PetscCall(CheckThreads(PETSC_COMM_SELF, option, wanted));
-  *threads = wanted;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const bool        no_sweeps = user == OptionUser::sweeps && !std::strcmp(name, "kokkos");
+  const std::string why       = no_sweeps ? "it makes no sweeps" : syncfree::why_not_built(name);
+  PetscCheck(why.empty(), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Strategy %s is not available: %s; -pc_syncfree_strategy takes one of %s", name, why.c_str(), known.c_str());
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; -pc_syncfree_strategy takes one of %s", name, known.c_str());
 }
 
 static const char *const backends[] = {
@@ -110,7 +74,7 @@ static const char *const backends[] = {
 #endif
 };
 
-PetscErrorCode CheckBackendName(const char name[])
+PetscErrorCode CheckBackendName(OptionUser, const char name[])
 {
   PetscFunctionBegin;
   std::string known;
@@ -120,53 +84,172 @@ PetscErrorCode CheckBackendName(const char name[])
   }
   const bool other_builds = !std::strcmp(name, "cuda") || !std::strcmp(name, "kokkos");
   PetscCheck(!other_builds, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s is not available: this library was built without it (CMake option %s)", name, *name == 'c' ? "SYNCFREE_CUDA" : "SYNCFREE_KOKKOS");
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown backend %s; -pc_syncfree_ilu_backend takes one of %s", name, known.c_str());
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown backend %s; -pc_syncfree_backend takes one of %s", name, known.c_str());
 }
 
-/* Options of the block algorithms. */
-static PetscErrorCode BlockOptionsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+static std::vector<const char *> BackendNames(OptionUser)
 {
-  const auto &tables = syncfree::block_table_names();
-  PetscInt    choice = 0, rows = settings->block_rows;
-  PetscBool   set    = PETSC_FALSE;
+  return {std::begin(backends), std::end(backends)};
+}
+
+static std::vector<const char *> CutTableNames(OptionUser)
+{
+  return syncfree::block_table_names();
+}
+
+/* ---- the table of options ---- */
+
+/* A name out of a list, a switch between two names, a number, or a flag. */
+using Field = std::variant<std::string *, bool *, std::int64_t *, double *>;
+
+struct Option {
+  const char *name, *manual, *help; /* -pc_syncfree_NAME; the page that -help names; with the unit */
+  bool        factors, sweeps;      /* who has it */
+  Field (*field)(Settings &);
+  std::vector<const char *> (*names)(OptionUser);         /* of a list or a switch, the default first */
+  PetscErrorCode (*check)(OptionUser, const char name[]); /* says what there is where a name is unknown; else PETSc does */
+  double least;                                           /* of a number */
+  bool   viewed;                                          /* in another line of a view */
+};
+
+#define LIST(...) [](OptionUser) -> std::vector<const char *> { return {__VA_ARGS__}; }
+#define FIELD(place) [](Settings &s) -> Field { return &s.place; }
+
+static const Option options[] = {
+  {"backend",          "PCSyncFreeSetBackend",         "Where the factor is made and applied",                                            true,  false, FIELD(backend),                 BackendNames,  CheckBackendName,  0,  true },
+  {"strategy",         "PCSyncFreeSetStrategy",        "Algorithm of the triangular solves or sweeps",                                    true,  true,  FIELD(solver.strategy),         StrategyNames, CheckStrategyName, 0,  true },
+  {"threads",          "PCSyncFreeSetThreads",         "CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1",            true,  true,  FIELD(threads),                 nullptr,       nullptr,           -1, true },
+  {"factor_precision", "PCSyncFreeSetFactorPrecision", "Precision in which the factor is stored",                                         true,  false, FIELD(solver.single_storage),   LIST("scalar", "single"), nullptr, 0, true },
+  {"select",           "PCSYNCFREEILU",                "How auto selects: by a model, or by timing a few strategies in set-up",           true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr, 0, false},
+  {"expected_applies", "PCSYNCFREEILU",                "Applications a set-up, over which auto and merged spread the cost of a plan",     true,  false, FIELD(solver.expected_applies), nullptr,       nullptr,           0,  false},
+  {"merge_fill",       "PCSYNCFREEILU",                "Most entries of merged levels, relative to the triangle with its diagonal",       true,  false, FIELD(solver.merge_fill),       nullptr,       nullptr,           1,  false},
+  {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                       true,  false, FIELD(solver.blocks.table),     CutTableNames, nullptr,           0,  false},
+  {"cut_rows",         "PCSYNCFREEILU",                "Fewest rows of a part into which these split a triangle; 0: from the table",      true,  false, FIELD(solver.blocks.cut_rows),  nullptr,       nullptr,           0,  false},
+  {"tile_rows",        "PCSYNCFREEILU",                "Rows of a tile of strategy tiled; 0: chosen",                                     true,  false, FIELD(solver.blocks.tile_rows), nullptr,       nullptr,           0,  false},
+  {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a kernel on a GPU gives up its waits; 0: never",              true,  true,  FIELD(solver.wait_limit),       nullptr,       nullptr,           0,  true },
+  {"use_inodes",       "PCSYNCFREESOR",                "Relax rows of equal columns together where the matrix does",                      false, true,  FIELD(use_inodes),              nullptr,       nullptr,           0,  false},
+};
+#undef FIELD
+#undef LIST
+
+static bool Has(OptionUser user, const Option &option)
+{
+  return user == OptionUser::factors ? option.factors : option.sweeps;
+}
+
+/* PETSc refuses what is not on a list without a word on what is missing, and takes capitals for small letters. */
+static PetscErrorCode CheckName(OptionUser user, const Option &option, const char name[], OptionItems PetscOptionsObject)
+{
+  char      wanted[64];
+  PetscBool set;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_block_table", "Thresholds of the block algorithms", "PCSYNCFREEILU", tables.data(), (PetscInt)tables.size(), settings->table, &choice, &set));
-  if (set) PetscCall(PetscStrncpy(settings->table, tables[choice], sizeof(settings->table)));
-  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_block_rows", "Least rows of a triangle that is cut off, 0 for the table's; of a block of tiled", "PCSYNCFREEILU", rows, &rows, &set));
-  PetscCheck(rows >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_block_rows %" PetscInt_FMT " must be at least 1, or 0 for the number of the table", rows);
-  settings->block_rows = rows;
+  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, name, wanted, sizeof(wanted), &set));
+  if (!set || !option.check) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrtolower(wanted));
+  PetscCall(option.check(user, wanted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PlanOptionsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
+/* The current one is what -help shows. */
+static PetscErrorCode NameFromOptions(OptionUser user, const Option &option, const char name[], const char *current, const char **chosen, OptionItems PetscOptionsObject)
 {
-  static const char *const choices[] = {"model", "trials"};
-  PetscInt                 applies   = settings->applies, choice = 0;
-  PetscReal                fill      = settings->merge_fill;
-  PetscBool                set       = PETSC_FALSE;
+  const auto names = option.names(user);
+  PetscInt   choice = 0;
+  PetscBool  set    = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_choice", "How auto chooses: by a model, or by timing a few strategies in set-up", "PCSYNCFREEILU", choices, PETSC_STATIC_ARRAY_LENGTH(choices), choices[settings->trials ? 1 : 0], &choice, &set));
-  if (set) settings->trials = (PetscBool)(choice == 1);
-  PetscCall(PetscOptionsInt("-pc_syncfree_ilu_expected_applies", "Applications of one analysis over which auto spreads its cost", "PCSYNCFREEILU", applies, &applies, &set));
-  PetscCheck(applies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_expected_applies %" PetscInt_FMT " must not be negative", applies);
-  settings->applies = applies;
-  PetscCall(PetscOptionsReal("-pc_syncfree_ilu_merge_fill", "Entries of merged levels, over those of the factor, at most", "PCSYNCFREEILU", fill, &fill, &set));
-  PetscCheck(fill >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_ilu_merge_fill %g must be at least 1", (double)fill);
-  settings->merge_fill = fill;
+  PetscCall(CheckName(user, option, name, PetscOptionsObject));
+  PetscCall(PetscOptionsEList(name, option.help, option.manual, names.data(), (PetscInt)names.size(), current, &choice, &set));
+  *chosen = set ? names[choice] : current;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode WaitLimitFromOptions(PetscReal *limit, OptionItems PetscOptionsObject)
+static PetscErrorCode IntegerFromOptions(const Option &option, const char name[], std::int64_t *value, OptionItems PetscOptionsObject)
 {
-  PetscReal seconds = *limit;
+  PetscInt  number = (PetscInt)*value;
+  PetscBool set    = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsReal("-pc_syncfree_wait_limit", "Seconds after which a kernel of a device whose threads wait for each other gives up, 0 for never", "PCSYNCFREEILU", seconds, &seconds, nullptr));
-  PetscCheck(seconds >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-pc_syncfree_wait_limit %g must be a number of seconds, or 0 for no limit", (double)seconds);
-  *limit = seconds;
+  PetscCall(PetscOptionsInt(name, option.help, option.manual, number, &number, &set));
+  if (set && option.least < 0) PetscCall(CheckThreads(PETSC_COMM_SELF, name, number));
+  PetscCheck(!set || number >= (PetscInt)option.least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least %d", name, number, (int)option.least);
+  *value = number;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RealFromOptions(const Option &option, const char name[], double *value, OptionItems PetscOptionsObject)
+{
+  PetscReal number = (PetscReal)*value;
+  PetscBool set    = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsReal(name, option.help, option.manual, number, &number, &set));
+  PetscCheck(!set || number >= option.least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %g must be at least %g", name, (double)number, option.least);
+  if (set) *value = (double)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OptionFromOptions(OptionUser user, const Option &option, Settings *settings, OptionItems PetscOptionsObject)
+{
+  const std::string name  = std::string("-pc_syncfree_") + option.name;
+  const Field       field = option.field(*settings);
+  const char       *chosen;
+
+  PetscFunctionBegin;
+  if (auto *text = std::get_if<std::string *>(&field)) {
+    PetscCall(NameFromOptions(user, option, name.c_str(), (*text)->c_str(), &chosen, PetscOptionsObject));
+    **text = std::string(chosen);
+  } else if (auto *number = std::get_if<std::int64_t *>(&field)) {
+    PetscCall(IntegerFromOptions(option, name.c_str(), *number, PetscOptionsObject));
+  } else if (auto *real = std::get_if<double *>(&field)) {
+    PetscCall(RealFromOptions(option, name.c_str(), *real, PetscOptionsObject));
+  } else if (option.names) {
+    bool      *second = std::get<bool *>(field);
+    const auto names  = option.names(user);
+    PetscCall(NameFromOptions(user, option, name.c_str(), names[*second ? 1 : 0], &chosen, PetscOptionsObject));
+    *second = !std::strcmp(chosen, names[1]);
+  } else {
+    bool     *flag  = std::get<bool *>(field);
+    PetscBool value = (PetscBool)*flag;
+    PetscCall(PetscOptionsBool(name.c_str(), option.help, option.manual, value, &value, nullptr));
+    *flag = value;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SettingsFromOptions(OptionUser user, Settings *settings, OptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, user == OptionUser::factors ? "Synchronization-free ILU and ICC options" : "Synchronization-free SOR options");
+  for (const Option &option : options)
+    if (Has(user, option)) PetscCall(OptionFromOptions(user, option, settings, PetscOptionsObject));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As the option would be given */
+static std::string Write(OptionUser user, const Option &option, Settings settings)
+{
+  const Field field = option.field(settings);
+  char        number[32];
+
+  if (auto *text = std::get_if<std::string *>(&field)) return **text;
+  if (auto *integer = std::get_if<std::int64_t *>(&field)) return std::to_string(**integer);
+  if (auto *flag = std::get_if<bool *>(&field)) return option.names ? option.names(user)[**flag ? 1 : 0] : **flag ? "true" : "false";
+  std::snprintf(number, sizeof(number), "%g", *std::get<double *>(field));
+  return number;
+}
+
+std::string ListSettings(OptionUser user, const Settings &settings)
+{
+  std::string list;
+
+  for (const Option &option : options) {
+    const std::string value = Write(user, option, settings);
+    if (Has(user, option) && !option.viewed && value != Write(user, option, Settings())) list += std::string(" -pc_syncfree_") + option.name + " " + value;
+  }
+  return list;
 }
 
 PetscErrorCode ViewWaitLimit(PetscViewer viewer, const char indent[], double asked)
@@ -178,30 +261,6 @@ PetscErrorCode ViewWaitLimit(PetscViewer viewer, const char indent[], double ask
   PetscCheck(status.ok(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", status.message().c_str());
   const bool other = limit != std::min(asked, syncfree::most_wait_limit);
   if (other || limit != syncfree::SolverOptions().wait_limit) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree wait limit: %g s%s\n", indent, limit, other ? " (SYNCFREE_WAIT_LIMIT)" : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SettingsFromOptions(Settings *settings, OptionItems PetscOptionsObject)
-{
-  PetscInt  choice  = 0;
-  PetscEnum storage = (PetscEnum)settings->storage;
-  PetscBool set     = PETSC_FALSE;
-  char      wanted[sizeof(settings->backend)];
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, "-pc_syncfree_ilu_backend", wanted, sizeof(wanted), &set));
-  if (set) PetscCall(CheckBackendName(wanted));
-  PetscOptionsHeadBegin(PetscOptionsObject, "Synchronization-free ILU and ICC options");
-  PetscCall(PetscOptionsEList("-pc_syncfree_ilu_backend", "Where the factor is made and solved with", "PCSyncFreeILUSetBackend", backends, PETSC_STATIC_ARRAY_LENGTH(backends), settings->backend, &choice, &set));
-  if (set) PetscCall(PetscStrncpy(settings->backend, backends[choice], sizeof(settings->backend)));
-  PetscCall(StrategyFromOptions(false, settings->strategy, &set, PetscOptionsObject));
-  PetscCall(ThreadsFromOptions(false, &settings->threads, &set, PetscOptionsObject));
-  PetscCall(PetscOptionsEnum("-pc_syncfree_ilu_storage", "Precision in which the factor is stored", "PCSyncFreeILUSetStorage", PCSyncFreeILUStorageTypes, storage, &storage, nullptr));
-  settings->storage = (PCSyncFreeILUStorageType)storage;
-  PetscCall(PlanOptionsFromOptions(settings, PetscOptionsObject));
-  PetscCall(BlockOptionsFromOptions(settings, PetscOptionsObject));
-  PetscCall(WaitLimitFromOptions(&settings->wait_limit, PetscOptionsObject));
-  PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

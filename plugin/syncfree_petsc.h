@@ -16,31 +16,31 @@
 #define MATSOLVERSYNCFREE "syncfree"
 
 /*E
-   PCSyncFreeILUStorageType - the precision in which the factor is stored
+   PCSyncFreePrecisionType - the precision in which the factor is stored
 
    Values:
-+  `PC_SYNCFREE_ILU_STORAGE_FULL`   - in `PetscScalar`
--  `PC_SYNCFREE_ILU_STORAGE_SINGLE` - in single precision, while all sums stay in `PetscScalar`
++  `PC_SYNCFREE_PRECISION_SCALAR`   - in `PetscScalar`
+-  `PC_SYNCFREE_PRECISION_SINGLE` - in single precision, while all sums stay in `PetscScalar`
 
    Level: intermediate
 
-.seealso: `PCSyncFreeILUSetStorage()`
+.seealso: `PCSyncFreeSetFactorPrecision()`
 E*/
 typedef enum {
-  PC_SYNCFREE_ILU_STORAGE_FULL,
-  PC_SYNCFREE_ILU_STORAGE_SINGLE
-} PCSyncFreeILUStorageType;
-PETSC_EXTERN const char *const PCSyncFreeILUStorageTypes[];
+  PC_SYNCFREE_PRECISION_SCALAR,
+  PC_SYNCFREE_PRECISION_SINGLE
+} PCSyncFreePrecisionType;
+PETSC_EXTERN const char *const PCSyncFreePrecisionTypes[];
 
-PETSC_EXTERN PetscErrorCode PCSyncFreeILURegister(void);
+PETSC_EXTERN PetscErrorCode PCSyncFreeRegister(void);
 
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetBackend(PC, const char[]);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUGetBackend(PC, const char *[]);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetStrategy(PC, const char[]);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUGetStrategy(PC, const char *[]);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetThreads(PC, PetscInt);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUGetThreads(PC, PetscInt *);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUSetStorage(PC, PCSyncFreeILUStorageType);
-PETSC_EXTERN PetscErrorCode PCSyncFreeILUGetStorage(PC, PCSyncFreeILUStorageType *);
+PETSC_EXTERN PetscErrorCode PCSyncFreeSetBackend(PC, const char[]);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetBackend(PC, const char *[]);
+PETSC_EXTERN PetscErrorCode PCSyncFreeSetStrategy(PC, const char[]);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetStrategy(PC, const char *[]);
+PETSC_EXTERN PetscErrorCode PCSyncFreeSetThreads(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetThreads(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCSyncFreeSetFactorPrecision(PC, PCSyncFreePrecisionType);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetFactorPrecision(PC, PCSyncFreePrecisionType *);
 
 PETSC_EXTERN PetscErrorCode MatSyncFreeGetFactors(Mat, Mat *, Mat *);

@@ -3,7 +3,7 @@
 file(STRINGS ${PETSc_CONFIG} petsc_shared REGEX "define PETSC_USE_SHARED_LIBRARIES")
 if(NOT petsc_shared)
   message(WARNING "This PETSc has no shared libraries: -dll_append will not work with it. "
-                  "Link libsyncfree_ilu.a into your program and call PCSyncFreeILURegister().")
+                  "Link libsyncfree_ilu.a into your program and call PCSyncFreeRegister().")
 endif()
 
 # PetscCall() returns early, which GCC does not see: it takes what a function hands out for unset

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "syncfree/csr.hpp"
 #include "syncfree/factor.hpp"
@@ -56,7 +57,8 @@ enum class Operation { none, transpose, adjoint, conjugate };
 /// How the block algorithms partition the triangle and which kernels they use.
 struct BlockOptions {
   std::string table = "h200";   ///< thresholds: "h200", or "paper" for those of Lu et al. 2020
-  std::int64_t least_rows = 0;  ///< smallest sub-triangle; 0: from the table. `tiled`: rows of a tile; 0: automatic
+  std::int64_t cut_rows = 0;    ///< fewest rows of a sub-triangle; 0: from the table
+  std::int64_t tile_rows = 0;   ///< `tiled`: rows of a tile; 0: chosen
 };
 
 /// Options of a preconditioner, fixed from analyse() on.
@@ -68,7 +70,15 @@ struct SolverOptions {
   double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
   std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
-  double wait_limit = 60;  ///< seconds that the threads of a kernel may wait for each other; 0: no limit
+  double wait_limit = 60;  ///< seconds from a thread block's start on after which its waits are given up; 0: none
+
+  /// All of them, to compare: an analysis serves other options only if these are equal.
+  auto fields() const
+  {
+    return std::tie(strategy, threads, single_storage, blocks.table, blocks.cut_rows, blocks.tile_rows, merge_fill,
+                    expected_applies, trials, wait_limit);
+  }
+  bool operator==(const SolverOptions& other) const { return fields() == other.fields(); }
 };
 
 /// Memory and shape of the whole preconditioner.

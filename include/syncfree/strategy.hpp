@@ -12,7 +12,7 @@
 namespace syncfree {
 
 struct StrategyInfo {
-  const char* name;     ///< as in -pc_syncfree_ilu_strategy
+  const char* name;     ///< as in -pc_syncfree_strategy
   const char* backend;  ///< "host", "kokkos" or "cuda"
   const char* summary;  ///< one line for -help and README
   bool reproducible;    ///< bitwise equal results for a given strategy and thread count

@@ -184,7 +184,7 @@ int main(int argc, char** argv)
   setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, nullptr, help));
-  PetscCall(PCSyncFreeILURegister());
+  PetscCall(PCSyncFreeRegister());
   int failed = 0;
   try {
     bench::Options options;

@@ -93,8 +93,8 @@ PCOwner Contender::create(Mat A) const
   ok(PCSetType(pc, ((ours() ? "syncfree_" : "") + setting_.kind).c_str()));
   ok(PCFactorSetLevels(pc, setting_.levels));
   if (ours()) {
-    ok(PCSyncFreeILUSetStrategy(pc, setting_.strategy.c_str()));
-    ok(PCSyncFreeILUSetThreads(pc, setting_.threads));
+    ok(PCSyncFreeSetStrategy(pc, setting_.strategy.c_str()));
+    ok(PCSyncFreeSetThreads(pc, setting_.threads));
   }
   ok(PCSetFromOptions(pc));
   return pc;

@@ -119,12 +119,12 @@ run solves -bench_matrices $matrices -bench_strategies "$strategies" -bench_tole
 those=$(those_of cusparse csc_sync_free sync_free recursive_block level_order)
 run double -bench_matrices $few -bench_strategies "$those" -bench_tolerance 1e-4
 run single -bench_matrices $few -bench_strategies "$those" -bench_tolerance 1e-2 -bench_note single \
-  -bench_pc_syncfree_ilu_storage single
+  -bench_pc_syncfree_factor_precision single
 made=
 for count in $parts; do
   run parts_$count -bench_matrices powerlaw,two_rows -bench_sizes $cut -bench_note parts=$count -bench_tolerance 1e-4 \
     -bench_strategies "$(those_of column_block row_block recursive_block)" \
-    -bench_pc_syncfree_ilu_block_rows $((cut / count))
+    -bench_pc_syncfree_cut_rows $((cut / count))
   made="$made $out/parts_$count.csv"
 done
 # the sequential loop is the host's, also where its rivals run on a GPU

@@ -25,7 +25,7 @@ def run(options, ranks, gpus, sub_pc):
     command = ["mpiexec", "-n", str(ranks), options.program, "-times", "-ksp_max_it", "2000", *ON_DEVICE]
     command += ["-dll_append", options.library, "-pc_type", "bjacobi", "-sub_pc_type", sub_pc]
     if sub_pc == "syncfree_ilu":
-        command += ["-sub_pc_syncfree_ilu_threads", str(options.threads)]
+        command += ["-sub_pc_syncfree_threads", str(options.threads)]
     for axis in "xyz":
         command += [f"-da_grid_{axis}", str(options.grid)]
     env = dict(os.environ, CUDA_VISIBLE_DEVICES=",".join(map(str, range(gpus))), OPENBLAS_NUM_THREADS="1")

@@ -466,7 +466,7 @@ def refuses_in_words(bench):
         (("-bench_csv", bench.work / "no" / "such.csv"), "cannot write"),
         (("-bench_solves", "-bench_sizes", "64", "-bench_pcs", "jacobi/sor"), "'jacobi/sor' names a smoother"),
         (("-bench_matrces", "7pt"), "there is no option -bench_matrces"),
-        (("-bench_matrices", "7pt:64", "-bench_strategies", "serial", "-bench_pc_syncfree_ilu_storag", "single"),
+        (("-bench_matrices", "7pt:64", "-bench_strategies", "serial", "-bench_pc_syncfree_factor_precisio", "single"),
          "was read by nothing"),
     ):
         said = bench.run(*options, status=1).stderr

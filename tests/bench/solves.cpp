@@ -73,10 +73,10 @@ class SmootherOption {
   {
     const std::string type = entrant.smoother();
     if (!type.empty()) set("-bench_mg_levels_pc_type", type);
-    if (type == PCSYNCFREESOR) set_unless_given("-bench_mg_levels_pc_syncfree_sor_threads", threads);
+    if (type == PCSYNCFREESOR) set_unless_given("-bench_mg_levels_pc_syncfree_threads", threads);
     if (type == PCSYNCFREEILU || type == PCSYNCFREEICC)
-      set_unless_given("-bench_mg_levels_pc_syncfree_ilu_threads", threads);
-    if (entrant.type == PCSYNCFREESOR) set_unless_given("-bench_pc_syncfree_sor_threads", threads);
+      set_unless_given("-bench_mg_levels_pc_syncfree_threads", threads);
+    if (entrant.type == PCSYNCFREESOR) set_unless_given("-bench_pc_syncfree_threads", threads);
   }
   ~SmootherOption()
   {
@@ -161,8 +161,8 @@ class Solver {
     ok(KSPGetPC(ksp, &pc));
     ok(PCSetType(pc, entrant_.outer().c_str()));
     if (entrant_.ours()) {
-      ok(PCSyncFreeILUSetStrategy(pc, entrant_.strategy.c_str()));
-      ok(PCSyncFreeILUSetThreads(pc, entrant_.threads));
+      ok(PCSyncFreeSetStrategy(pc, entrant_.strategy.c_str()));
+      ok(PCSyncFreeSetThreads(pc, entrant_.threads));
     }
     ok(KSPSetFromOptions(ksp));
     return ksp;

@@ -95,7 +95,7 @@ class BusyMachine : public testing::Test {
   Crowd crowd_;
 };
 
-const std::string one = "-pc_syncfree_ilu_threads 1";
+const std::string one = "-pc_syncfree_threads 1";
 
 TEST_F(BusyMachine, takes_with_the_default_about_as_long_as_with_one_thread)
 {
@@ -107,7 +107,7 @@ TEST_F(BusyMachine, takes_with_several_threads_at_most_four_times_as_long)
 {
   const int cores = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   for (const int threads : {cores, 2 * cores}) {
-    const std::string option = "-pc_syncfree_ilu_threads " + std::to_string(threads);
+    const std::string option = "-pc_syncfree_threads " + std::to_string(threads);
     EXPECT_LE(ratio(option, A_, option, one), 4);
   }
 }

@@ -166,7 +166,7 @@ inline std::vector<std::string> device_strategies(bool only_reproducible = false
 inline std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::string& strategy = "level_order")
 {
   auto p = make_cuda_preconditioner<double, I>();
-  const BlockOptions blocks{"paper", A.n / 7 + 1};  // so that the small ones are cut, too
+  const BlockOptions blocks{"paper", A.n / 7 + 1, A.n / 7 + 1};  // so that the small ones are cut, too
   const Status status = p->analyse(A.pattern(), {}, {strategy, 1, false, blocks});
   if (has_no_plan(strategy, status)) return nullptr;
   EXPECT_EQ(status.message(), "success");

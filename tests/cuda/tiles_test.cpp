@@ -24,7 +24,7 @@ TEST(Device, tiled_runs_more_blocks_than_there_are_multiprocessors)
 {
   const auto A = random_band(150000, 3, 700, 0, 3);
   const auto p = make_cuda_preconditioner<double, I>();
-  const BlockOptions blocks{"h200", 300};
+  const BlockOptions blocks{"h200", 0, 300};
   ASSERT_EQ(p->analyse(A.pattern(), {}, {"tiled", 1, false, blocks}).message(), "success");
   ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   EXPECT_NE(p->summarize().plan.find("500 blocks of 300 rows"), std::string::npos) << p->summarize().plan;
@@ -282,7 +282,7 @@ TEST(Device, tiled_solves_chains_of_any_length)
       SCOPED_TRACE(testing::Message() << planes << " planes, unknowns " << unknowns);
       const auto A = box_of_points(6, 5, planes, unknowns);
       const auto p = make_cuda_preconditioner<double, I>();
-      ASSERT_EQ(p->analyse(A.pattern(), {}, {"tiled", 2, false, {"h200", 30 * unknowns}}).message(), "success");
+      ASSERT_EQ(p->analyse(A.pattern(), {}, {"tiled", 2, false, {"h200", 0, 30 * unknowns}}).message(), "success");
       ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
       const std::string plan = p->summarize().plan;
       EXPECT_NE(plan.find(std::to_string(planes) + " blocks of 30 "), std::string::npos) << plan;
@@ -338,7 +338,7 @@ TEST(Device, tiled_says_why_there_are_no_tiles)
   const auto long_rows = random_band(3000, 30, 200, 0, 3), far_rows = random_band(60000, 3, 30000, 0, 3);
   const auto p = make_cuda_preconditioner<double, I>();
   for (const auto* A : {&long_rows, &far_rows}) {
-    const Status status = p->analyse(A->pattern(), {}, {"tiled", 2, false, {"h200", 15000}});
+    const Status status = p->analyse(A->pattern(), {}, {"tiled", 2, false, {"h200", 0, 15000}});
     EXPECT_TRUE(has_no_plan("tiled", status)) << status.message();
     const std::string why = A == &long_rows ? "a row of a triangle has " : "blocks of 15000 rows read more numbers of ";
     EXPECT_EQ(status.detail.rfind(why, 0), 0u) << status.message();

@@ -19,8 +19,8 @@ static PetscErrorCode Solve(Mat A, PCType type, PetscInt *iterations)
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, type));
-  PetscCall(PCSyncFreeILUSetStrategy(pc, "blocks"));
-  PetscCall(PCSyncFreeILUSetThreads(pc, 2));
+  PetscCall(PCSyncFreeSetStrategy(pc, "blocks"));
+  PetscCall(PCSyncFreeSetThreads(pc, 2));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, iterations));
   PetscCall(KSPDestroy(&ksp));
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCSyncFreeILURegister());
+  PetscCall(PCSyncFreeRegister());
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 5, NULL, &A));
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(MatSetValue(A, i, i, 4.0, INSERT_VALUES));

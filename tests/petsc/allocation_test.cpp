@@ -125,8 +125,8 @@ class Allocations : public testing::TestWithParam<std::tuple<const char*, std::s
     ok(PCCreate(PETSC_COMM_SELF, pc_.out()));
     ok(PCSetOperators(pc_, A_, A_));
     ok(PCSetType(pc_, std::get<0>(GetParam())));
-    ok(PCSyncFreeILUSetStrategy(pc_, strategy.c_str()));
-    ok(PCSyncFreeILUSetThreads(pc_, std::get<2>(GetParam())));
+    ok(PCSyncFreeSetStrategy(pc_, strategy.c_str()));
+    ok(PCSyncFreeSetThreads(pc_, std::get<2>(GetParam())));
     ok(PCSetUp(pc_));
   }
   /* What ten more calls allocate after the first three. */

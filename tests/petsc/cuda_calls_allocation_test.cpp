@@ -33,7 +33,7 @@ bool is_ours(void* return_address)
 {
   static void* const library = [] {
     Dl_info info = {};
-    dladdr(reinterpret_cast<void*>(&PCSyncFreeILURegister), &info);
+    dladdr(reinterpret_cast<void*>(&PCSyncFreeRegister), &info);
     return info.dli_fbase;
   }();
   Dl_info info = {};
@@ -213,11 +213,11 @@ INSTANTIATE_TEST_SUITE_P(
     Petsc, CudaCalls,
     testing::Values(Case{"ilu", PCSYNCFREEILU, ""}, Case{"icc", PCSYNCFREEICC, ""}, Case{"sor", PCSYNCFREESOR, ""},
                     Case{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
-                    Case{"level_order", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy level_order"},
-                    Case{"csc_sync_free", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy csc_sync_free"},
-                    Case{"tiled", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy tiled"},
-                    Case{"merged", PCSYNCFREEICC, "-pc_syncfree_ilu_strategy merged"},
-                    Case{"cusparse", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy cusparse"}),
+                    Case{"level_order", PCSYNCFREEILU, "-pc_syncfree_strategy level_order"},
+                    Case{"csc_sync_free", PCSYNCFREEILU, "-pc_syncfree_strategy csc_sync_free"},
+                    Case{"tiled", PCSYNCFREEILU, "-pc_syncfree_strategy tiled"},
+                    Case{"merged", PCSYNCFREEICC, "-pc_syncfree_strategy merged"},
+                    Case{"cusparse", PCSYNCFREEILU, "-pc_syncfree_strategy cusparse"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

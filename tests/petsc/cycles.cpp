@@ -37,8 +37,8 @@ static PetscErrorCode SolveOnce(PCType type, const char strategy[], PetscInt* it
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, type));
-  PetscCall(PCSyncFreeILUSetThreads(pc, 2));
-  PetscCall(PCSyncFreeILUSetStrategy(pc, strategy));
+  PetscCall(PCSyncFreeSetThreads(pc, 2));
+  PetscCall(PCSyncFreeSetStrategy(pc, strategy));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, iterations));
   PetscCall(KSPDestroy(&ksp));
@@ -55,7 +55,7 @@ static PetscErrorCode Cycle(int k, int* argc, char*** argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(argc, argv, nullptr, nullptr));
-  PetscCall(PCSyncFreeILURegister());
+  PetscCall(PCSyncFreeRegister());
   PetscCall(PetscOptionsGetString(nullptr, nullptr, "-strategy", strategy, sizeof(strategy), nullptr));
   PetscCall(SolveOnce(PCSYNCFREEILU, strategy, &ours));
   PetscCall(SolveOnce(PCILU, strategy, &petsc));

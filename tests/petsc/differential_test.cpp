@@ -207,7 +207,7 @@ TEST_P(Strategies, in_single_storage_stay_within_single_rounding)
       SCOPED_TRACE(std::string(name) + ", " + request.text());
       if (icc && !sample(name).symmetric) continue;
       const Factored petsc = set_up_petsc(A, request);
-      const Factored ours = set_up_ours(A, request, strategy, threads, PC_SYNCFREE_ILU_STORAGE_SINGLE);
+      const Factored ours = set_up_ours(A, request, strategy, threads, PC_SYNCFREE_PRECISION_SINGLE);
       ASSERT_TRUE(ours.usable());
       Pair pair = read_factors(petsc, ours, request);
       const Order order = order_of(A, request);

@@ -167,7 +167,7 @@ TEST_P(FactorPackage, under_petscs_own_pc_types_gives_their_answer)
         const Factored petsc = set_up_petsc(A, request);
         SCOPED_TRACE(std::string(s.name) + ", " + request.text());
         Options options(
-            "-pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy blocks -pc_syncfree_ilu_threads 2");
+            "-pc_factor_mat_solver_type syncfree -pc_syncfree_strategy blocks -pc_syncfree_threads 2");
         Factored ours;
         ok(PCCreate(PETSC_COMM_SELF, ours.pc.out()));
         ok(PCSetOperators(ours.pc, A, A));

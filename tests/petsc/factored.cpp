@@ -65,16 +65,16 @@ Factored set_up_petsc(Mat A, const Request& request)
 }
 
 Factored set_up_ours(Mat A, const Request& request, const std::string& strategy, PetscInt threads,
-                     PCSyncFreeILUStorageType storage)
+                     PCSyncFreePrecisionType storage)
 {
   Factored s = created(A, request.icc ? PCSYNCFREEICC : PCSYNCFREEILU, request);
   s.ours = true;
-  ok(PCSyncFreeILUSetStrategy(s.pc, strategy.c_str()));
-  ok(PCSyncFreeILUSetThreads(s.pc, threads));
-  ok(PCSyncFreeILUSetStorage(s.pc, storage));
+  ok(PCSyncFreeSetStrategy(s.pc, strategy.c_str()));
+  ok(PCSyncFreeSetThreads(s.pc, threads));
+  ok(PCSyncFreeSetFactorPrecision(s.pc, storage));
   finish(s);
   if (has_no_plan(strategy, s.refusal)) {
-    ok(PCSyncFreeILUSetStrategy(s.pc, "auto")); /* as the message says */
+    ok(PCSyncFreeSetStrategy(s.pc, "auto")); /* as the message says */
     finish(s);
   }
   return s;

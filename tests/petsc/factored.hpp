@@ -38,7 +38,7 @@ PetscErrorCode apply_request(PC, const Request&);
 
 Factored set_up_petsc(Mat A, const Request&);
 Factored set_up_ours(Mat A, const Request&, const std::string& strategy = "auto", PetscInt threads = 2,
-                     PCSyncFreeILUStorageType storage = PC_SYNCFREE_ILU_STORAGE_FULL);
+                     PCSyncFreePrecisionType storage = PC_SYNCFREE_PRECISION_SCALAR);
 
 /* The two factors of one request, PETSc's with its error bounds. */
 struct Pair {

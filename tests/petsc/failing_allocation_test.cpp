@@ -113,7 +113,7 @@ bool counts_allocations_of_the_library()
   ok(PCSetType(pc, PCSYNCFREEILU));
   const Quiet quiet;
   const Arming arming(0);
-  return (int)PCSyncFreeILUSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has") == (int)PETSC_ERR_MEM;
+  return (int)PCSyncFreeSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has") == (int)PETSC_ERR_MEM;
 }
 
 /* In CI that would be a test that never runs. */
@@ -158,7 +158,7 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-const std::string ilu = "-pc_syncfree_ilu_", package = " -pc_factor_mat_solver_type syncfree";
+const std::string ilu = "-pc_syncfree_", package = " -pc_factor_mat_solver_type syncfree";
 
 class OutOfMemory : public testing::TestWithParam<Case> {};
 
@@ -185,13 +185,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"nd_icc", PCSYNCFREEICC, "-pc_factor_mat_ordering_type nd -pc_factor_levels 1"},
                     Case{"levels", PCSYNCFREEILU, "-pc_factor_levels 2 -pc_factor_nonzeros_along_diagonal"},
                     Case{"shifted", PCSYNCFREEILU, "-pc_factor_shift_type nonzero -pc_factor_zeropivot 0.9"},
-                    Case{"single", PCSYNCFREEILU, ilu + "storage single " + ilu + "strategy sync_free"},
+                    Case{"single", PCSYNCFREEILU, ilu + "factor_precision single " + ilu + "strategy sync_free"},
                     Case{"level_set", PCSYNCFREEILU, ilu + "strategy level_set"},
                     Case{"blocks", PCSYNCFREEILU, ilu + "strategy blocks"},
-                    Case{"recursive_block", PCSYNCFREEICC, ilu + "strategy recursive_block " + ilu + "block_rows 9"},
+                    Case{"recursive_block", PCSYNCFREEICC, ilu + "strategy recursive_block " + ilu + "cut_rows 9"},
                     Case{"merged", PCSYNCFREEILU, ilu + "strategy merged"},
-                    Case{"trials", PCSYNCFREEILU, ilu + "choice trials"},
-                    Case{"sor_by_strategy", PCSYNCFREESOR, "-pc_syncfree_sor_strategy level_set -pc_sor_symmetric"}),
+                    Case{"trials", PCSYNCFREEILU, ilu + "select trials"},
+                    Case{"sor_by_strategy", PCSYNCFREESOR, "-pc_syncfree_strategy level_set -pc_sor_symmetric"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(OutOfMemory, of_a_name_that_is_unknown_is_an_error)
@@ -206,8 +206,8 @@ TEST(OutOfMemory, of_a_name_that_is_unknown_is_an_error)
     PetscErrorCode strategy, backend;
     {
       const Arming arming(k);
-      strategy = PCSyncFreeILUSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has");
-      backend = PCSyncFreeILUSetBackend(pc, "a_name_that_no_backend_of_this_library_has");
+      strategy = PCSyncFreeSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has");
+      backend = PCSyncFreeSetBackend(pc, "a_name_that_no_backend_of_this_library_has");
       reached = made.load() > k;
     }
     const bool missed = (int)strategy == (int)PETSC_ERR_MEM || (int)backend == (int)PETSC_ERR_MEM;

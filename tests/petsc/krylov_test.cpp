@@ -45,14 +45,14 @@ History solve(Mat A, const Method& method, PCType type, const Request& request, 
   ok(KSPGetPC(ksp, &pc));
   ok(PCSetType(pc, type));
   ok(apply_request(pc, request));
-  ok(PCSyncFreeILUSetStrategy(pc, strategy.c_str()));
-  ok(PCSyncFreeILUSetThreads(pc, 2));
+  ok(PCSyncFreeSetStrategy(pc, strategy.c_str()));
+  ok(PCSyncFreeSetThreads(pc, 2));
   history.norm.resize(100);
   ok(KSPSetResidualHistory(ksp, history.norm.data(), 100, PETSC_TRUE));
   VecOwner b = make_vector(random_numbers(rows(A), 5)), x = make_vector(rows(A));
   const Refusal refusal = refused([&] { return KSPSolve(ksp, b, x); });
   if (has_no_plan(strategy, refusal)) {
-    ok(PCSyncFreeILUSetStrategy(pc, "auto"));
+    ok(PCSyncFreeSetStrategy(pc, "auto"));
     ok(KSPSolve(ksp, b, x));
   } else {
     EXPECT_EQ(0, refusal.code) << refusal.text;

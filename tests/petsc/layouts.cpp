@@ -181,7 +181,7 @@ static PetscErrorCode Run()
 {
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(PCSyncFreeILURegister());
+  PetscCall(PCSyncFreeRegister());
   PetscCall(PetscPushErrorHandler(Record, nullptr));
   PetscCall(ReplaceLayouts(PCSYNCFREEILU, ""));
   PetscCall(ReplaceLayouts(PCSYNCFREEILU, "-pc_factor_reuse_ordering -pc_factor_reuse_fill"));

@@ -51,7 +51,7 @@ void Life::add_set_up(const std::string& type)
   add("PCSetType", [this, type] { return PCSetType(pc_, type.c_str()); });
   add("PCSetFromOptions", [this] { return PCSetFromOptions(pc_); });
   if (type != PCSYNCFREESOR && type != PCILU && type != PCICC)
-    add("PCSyncFreeILUSetThreads", [this] { return PCSyncFreeILUSetThreads(pc_, 1); });
+    add("PCSyncFreeSetThreads", [this] { return PCSyncFreeSetThreads(pc_, 1); });
   add("PCSetUp", [this] { return PCSetUp(pc_); });
   add_result("PCApply", [this] { return PCApply(pc_, b_, x_); });
   add("MatScale", [this] { return MatScale(A_, 2.0); });

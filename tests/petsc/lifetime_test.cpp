@@ -19,8 +19,8 @@ class Lifetime : public testing::TestWithParam<std::tuple<const char*, std::stri
     ok(PCCreate(PETSC_COMM_SELF, pc.out()));
     ok(PCSetOperators(pc, A, A));
     ok(PCSetType(pc, type_));
-    ok(PCSyncFreeILUSetStrategy(pc, strategy_.c_str()));
-    ok(PCSyncFreeILUSetThreads(pc, 2));
+    ok(PCSyncFreeSetStrategy(pc, strategy_.c_str()));
+    ok(PCSyncFreeSetThreads(pc, 2));
     return pc;
   }
   static Numbers apply(PC pc, PetscInt n)
@@ -132,7 +132,7 @@ TEST_P(Lifetime, reset_and_another_size)
   ok(PCSetOperators(pc, A, A));
   expect_right(pc, A);
   const char* strategy;
-  ok(PCSyncFreeILUGetStrategy(pc, &strategy));
+  ok(PCSyncFreeGetStrategy(pc, &strategy));
   EXPECT_EQ(strategy_, strategy) << "PCReset keeps the options";
 }
 
@@ -145,7 +145,7 @@ TEST_P(Lifetime, another_type_and_back)
   EXPECT_NE(apply(pc, 35), petsc(A, type_));
   ok(PCSetType(pc, type_));
   const char* strategy;
-  ok(PCSyncFreeILUGetStrategy(pc, &strategy));
+  ok(PCSyncFreeGetStrategy(pc, &strategy));
   EXPECT_STREQ("auto", strategy) << "a new type begins with its defaults";
   expect_right(pc, A);
   ok(PCSetType(pc, std::string(type_) == PCSYNCFREEILU ? PCSYNCFREEICC : PCSYNCFREEILU));

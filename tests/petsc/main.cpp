@@ -8,7 +8,7 @@
 int main(int argc, char** argv)
 {
   if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 2;
-  if (PCSyncFreeILURegister()) return 2;
+  if (PCSyncFreeRegister()) return 2;
   if (PetscPushErrorHandler(record_error, nullptr)) return 2;
   testing::InitGoogleTest(&argc, argv); /* after PETSc: the list of tests asks our library for its strategies */
   const int failed = RUN_ALL_TESTS();

@@ -207,7 +207,7 @@ static PetscErrorCode Run()
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-every", &every, nullptr));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscLogDefaultBegin());
-  PetscCall(PCSyncFreeILURegister());
+  PetscCall(PCSyncFreeRegister());
   PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &viewer));
   PetscCall(PetscPushErrorHandler(SayNothing, nullptr));
   PetscCall(Live(type, 0, viewer, &reached, &expected));

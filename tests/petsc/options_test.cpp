@@ -58,17 +58,17 @@ TEST_P(OurTypes, have_the_documented_defaults)
 {
   const char* strategy;
   PetscInt threads;
-  PCSyncFreeILUStorageType storage;
+  PCSyncFreePrecisionType storage;
   MatFactorShiftType shift;
   MatSolverType solver;
   PetscReal zero_pivot, amount;
   PetscInt levels;
-  ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
+  ok(PCSyncFreeGetStrategy(pc_, &strategy));
   EXPECT_STREQ("auto", strategy);
-  ok(PCSyncFreeILUGetThreads(pc_, &threads));
+  ok(PCSyncFreeGetThreads(pc_, &threads));
   EXPECT_GE(threads, 1);
-  ok(PCSyncFreeILUGetStorage(pc_, &storage));
-  EXPECT_EQ(PC_SYNCFREE_ILU_STORAGE_FULL, storage);
+  ok(PCSyncFreeGetFactorPrecision(pc_, &storage));
+  EXPECT_EQ(PC_SYNCFREE_PRECISION_SCALAR, storage);
   ok(PCFactorGetMatSolverType(pc_, &solver));
   EXPECT_STREQ(MATSOLVERSYNCFREE, solver);
   ok(PCFactorGetShiftType(pc_, &shift));
@@ -85,13 +85,13 @@ TEST_P(OurTypes, take_each_strategy_by_call_and_by_option_and_run_it)
 {
   for (const auto& name : strategies()) {
     const char* strategy;
-    ok(PCSyncFreeILUSetStrategy(pc_, "auto"));
-    ok(PCSyncFreeILUSetStrategy(pc_, name.c_str()));
-    ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
+    ok(PCSyncFreeSetStrategy(pc_, "auto"));
+    ok(PCSyncFreeSetStrategy(pc_, name.c_str()));
+    ok(PCSyncFreeGetStrategy(pc_, &strategy));
     EXPECT_EQ(name, strategy);
-    ok(PCSyncFreeILUSetStrategy(pc_, "auto"));
-    from_options("-pc_syncfree_ilu_strategy " + name + " -pc_syncfree_ilu_threads 2");
-    ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
+    ok(PCSyncFreeSetStrategy(pc_, "auto"));
+    from_options("-pc_syncfree_strategy " + name + " -pc_syncfree_threads 2");
+    ok(PCSyncFreeGetStrategy(pc_, &strategy));
     EXPECT_EQ(name, strategy);
     ok(PCSetUp(pc_));
     const std::string text = view(pc_);
@@ -106,8 +106,8 @@ TEST_P(OurTypes, take_each_strategy_by_call_and_by_option_and_run_it)
 /* What other builds have is told from what nobody knows. */
 TEST_P(OurTypes, say_of_kokkos_that_it_runs_or_that_this_build_lacks_it)
 {
-  const Refusal by_call = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "kokkos"); });
-  Options options("-pc_syncfree_ilu_strategy kokkos");
+  const Refusal by_call = refused([&] { return PCSyncFreeSetStrategy(pc_, "kokkos"); });
+  Options options("-pc_syncfree_strategy kokkos");
   const Refusal by_option = refused([&] { return PCSetFromOptions(pc_); });
   if (by_call.code) {
     EXPECT_TRUE(by_call.says("SYNCFREE_KOKKOS")) << by_call.text;
@@ -118,14 +118,14 @@ TEST_P(OurTypes, say_of_kokkos_that_it_runs_or_that_this_build_lacks_it)
   ok(PCSetUp(pc_));
   const bool icc = std::string(GetParam()) == PCSYNCFREEICC;
   EXPECT_TRUE(contains(view(pc_), icc ? "factored by the host: IC" : "factored by spiluk")) << view(pc_);
-  ok(PCSyncFreeILUSetStrategy(pc_, "serial"));
+  ok(PCSyncFreeSetStrategy(pc_, "serial"));
   ok(PCSetUp(pc_));
   EXPECT_TRUE(contains(view(pc_), "syncfree strategy: serial (forced)")) << "the backend did not change\n" << view(pc_);
 }
 
 TEST_P(OurTypes, say_why_auto_took_its_strategy)
 {
-  ok(PCSyncFreeILUSetThreads(pc_, 1));
+  ok(PCSyncFreeSetThreads(pc_, 1));
   ok(PCSetUp(pc_));
   const std::string text = view(pc_);
   EXPECT_TRUE(contains(text, "auto")) << text;
@@ -135,38 +135,38 @@ TEST_P(OurTypes, say_why_auto_took_its_strategy)
 
 TEST_P(OurTypes, refuse_an_unknown_strategy_and_list_the_known_ones)
 {
-  const Refusal by_call = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "fastest"); });
+  const Refusal by_call = refused([&] { return PCSyncFreeSetStrategy(pc_, "fastest"); });
   EXPECT_NE(0, by_call.code);
   EXPECT_TRUE(by_call.says("fastest")) << by_call.text;
   for (const auto& name : strategies()) EXPECT_TRUE(by_call.says(name)) << by_call.text;
-  Options options("-pc_syncfree_ilu_strategy fastest");
+  Options options("-pc_syncfree_strategy fastest");
   const Refusal by_option = refused([&] { return PCSetFromOptions(pc_); });
   EXPECT_NE(0, by_option.code);
   for (const auto& name : strategies()) EXPECT_TRUE(by_option.says(name)) << by_option.text;
   EXPECT_TRUE(by_option.says("fastest")) << by_option.text;
   const char* strategy;
-  ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
+  ok(PCSyncFreeGetStrategy(pc_, &strategy));
   EXPECT_STREQ("auto", strategy) << "a refused call changed something";
 }
 
 TEST_P(OurTypes, take_a_backend_by_call_and_by_option_and_list_the_known_ones)
 {
   const char* backend;
-  ok(PCSyncFreeILUGetBackend(pc_, &backend));
+  ok(PCSyncFreeGetBackend(pc_, &backend));
   EXPECT_STREQ("auto", backend);
-  ok(PCSyncFreeILUSetBackend(pc_, "host"));
-  ok(PCSyncFreeILUGetBackend(pc_, &backend));
+  ok(PCSyncFreeSetBackend(pc_, "host"));
+  ok(PCSyncFreeGetBackend(pc_, &backend));
   EXPECT_STREQ("host", backend);
   ok(PCSetUp(pc_));
-  from_options("-pc_syncfree_ilu_backend auto");
-  ok(PCSyncFreeILUGetBackend(pc_, &backend));
+  from_options("-pc_syncfree_backend auto");
+  ok(PCSyncFreeGetBackend(pc_, &backend));
   EXPECT_STREQ("auto", backend);
-  Options options("-pc_syncfree_ilu_backend gpu");
-  for (const Refusal& refusal : {refused([&] { return PCSyncFreeILUSetBackend(pc_, "gpu"); }),
+  Options options("-pc_syncfree_backend gpu");
+  for (const Refusal& refusal : {refused([&] { return PCSyncFreeSetBackend(pc_, "gpu"); }),
                                  refused([&] { return PCSetFromOptions(pc_); })})
     for (const char* word : {"gpu", "auto", "host"}) EXPECT_TRUE(refusal.says(word)) << refusal.text;
   for (const char* name : {"cuda", "kokkos"}) {
-    const Refusal refusal = refused([&] { return PCSyncFreeILUSetBackend(pc_, name); });
+    const Refusal refusal = refused([&] { return PCSyncFreeSetBackend(pc_, name); });
     EXPECT_TRUE(refusal.code == 0 || refusal.says("SYNCFREE_")) << refusal.text;
   }
 }
@@ -174,13 +174,13 @@ TEST_P(OurTypes, take_a_backend_by_call_and_by_option_and_list_the_known_ones)
 TEST_P(OurTypes, refuse_a_strategy_of_another_backend)
 {
   if (std::count(strategies().begin(), strategies().end(), "kokkos")) {
-    ok(PCSyncFreeILUSetBackend(pc_, "kokkos"));
-    ok(PCSyncFreeILUSetStrategy(pc_, "blocks"));
+    ok(PCSyncFreeSetBackend(pc_, "kokkos"));
+    ok(PCSyncFreeSetStrategy(pc_, "blocks"));
     const Refusal refusal = refused([&] { return PCSetUp(pc_); });
     for (const char* word : {"blocks", "host", "kokkos"}) EXPECT_TRUE(refusal.says(word)) << refusal.text;
   }
-  ok(PCSyncFreeILUSetBackend(pc_, "host"));
-  ok(PCSyncFreeILUSetStrategy(pc_, "blocks"));
+  ok(PCSyncFreeSetBackend(pc_, "host"));
+  ok(PCSyncFreeSetStrategy(pc_, "blocks"));
   ok(PCSetUp(pc_));
 }
 
@@ -191,8 +191,8 @@ TEST_P(OurTypes, cut_where_the_options_say)
   const VecOwner b = make_vector(random_numbers(42, 3)), x = make_vector(42), y = make_vector(42);
   ok(PCApply(pc_, b, x));
   for (const char* strategy : {"column_block", "row_block", "recursive_block"}) {
-    from_options("-pc_syncfree_ilu_backend host -pc_syncfree_ilu_block_rows 5 -pc_syncfree_ilu_block_table paper "
-                 "-pc_syncfree_ilu_strategy " + std::string(strategy));
+    from_options("-pc_syncfree_backend host -pc_syncfree_cut_rows 5 -pc_syncfree_cut_table paper "
+                 "-pc_syncfree_strategy " + std::string(strategy));
     ok(PCSetUp(pc_));
     EXPECT_TRUE(contains(view(pc_), strategy)) << view(pc_);
     ok(PCApply(pc_, b, y));
@@ -200,7 +200,7 @@ TEST_P(OurTypes, cut_where_the_options_say)
     for (std::size_t i = 0; i < got.size(); ++i)
       EXPECT_LE(magnitude(got[i] - expected[i]), 100 * eps * (1 + magnitude(expected[i]))) << strategy;
   }
-  Options negative("-pc_syncfree_ilu_block_rows -5");
+  Options negative("-pc_syncfree_cut_rows -5");
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-5"));
 }
 
@@ -211,17 +211,17 @@ TEST_P(OurTypes, weigh_a_plan_against_the_applies_that_are_expected)
   pc_ = make_pc(A_, GetParam());
   const bool device = std::count(strategies().begin(), strategies().end(), "level_order");
   for (const std::string applies : {"1000000", "0"}) {
-    from_options("-pc_syncfree_ilu_expected_applies " + applies + (device ? " -pc_syncfree_ilu_backend cuda" : ""));
+    from_options("-pc_syncfree_expected_applies " + applies + (device ? " -pc_syncfree_backend cuda" : ""));
     ok(PCSetUp(pc_));
     EXPECT_EQ(device && applies == "0", contains(view(pc_), "syncfree strategy: level_order")) << view(pc_);
   }
-  Options negative("-pc_syncfree_ilu_expected_applies -1");
+  Options negative("-pc_syncfree_expected_applies -1");
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-1"));
 }
 
 TEST_P(OurTypes, merge_no_more_than_they_may)
 {
-  Options less("-pc_syncfree_ilu_merge_fill 0.5");
+  Options less("-pc_syncfree_merge_fill 0.5");
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("0.5"));
 }
 
@@ -241,7 +241,7 @@ TEST_P(OurTypes, take_a_limit_for_waits)
 TEST_P(OurTypes, take_the_environments_limit_for_waits)
 {
   if (!std::count(strategies().begin(), strategies().end(), "level_order")) GTEST_SKIP() << "no device";
-  from_options("-pc_syncfree_ilu_backend cuda -pc_syncfree_wait_limit 7.5");
+  from_options("-pc_syncfree_backend cuda -pc_syncfree_wait_limit 7.5");
   setenv("SYNCFREE_WAIT_LIMIT", "soon", 1);
   const Refusal refusal = refused([&] { return PCSetUp(pc_); });
   EXPECT_TRUE(refusal.says("SYNCFREE_WAIT_LIMIT is 'soon'")) << refusal.text;
@@ -255,17 +255,17 @@ TEST_P(OurTypes, take_the_environments_limit_for_waits)
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {
   if (!syncfree::find_strategy("level_order")) {
-    const Refusal refusal = refused([&] { return PCSyncFreeILUSetStrategy(pc_, "level_order"); });
+    const Refusal refusal = refused([&] { return PCSyncFreeSetStrategy(pc_, "level_order"); });
     EXPECT_TRUE(refusal.says("SYNCFREE_CUDA") && refusal.says("takes one of auto, serial")) << refusal.text;
     return;
   }
   const bool device = std::count(strategies().begin(), strategies().end(), "level_order");
   for (const std::string what : {"strategy level_order", "backend cuda"}) {
-    from_options("-pc_syncfree_ilu_" + what);
+    from_options("-pc_syncfree_" + what);
     const Refusal refusal = refused([&] { return PCSetUp(pc_); });
     EXPECT_EQ(device, refusal.code == 0) << what << "\n" << refusal.text;
     EXPECT_EQ(device, !refusal.says("Backend cuda is not available: ")) << refusal.text;
-    from_options("-pc_syncfree_ilu_strategy auto -pc_syncfree_ilu_backend auto");
+    from_options("-pc_syncfree_strategy auto -pc_syncfree_backend auto");
     ok(PCSetUp(pc_));
   }
 }
@@ -282,7 +282,7 @@ TEST_P(OurTypes, view_the_copies_that_a_forced_device_costs)
     ok(MatCreateVecs(A, b.out(), x.out()));
     ok(VecSet(b, 1));
     pc_ = make_pc(A, GetParam());
-    from_options("-pc_syncfree_ilu_backend cuda");
+    from_options("-pc_syncfree_backend cuda");
     ok(PCApply(pc_, b, x));
     EXPECT_TRUE(contains(view(pc_), resident ? "backend: cuda\n" : "backend: cuda, with copies from the host\n"));
   }
@@ -292,18 +292,18 @@ TEST_P(OurTypes, view_the_copies_that_a_forced_device_costs)
 TEST_P(OurTypes, take_threads_by_call_and_by_option_and_refuse_less_than_one)
 {
   PetscInt threads;
-  ok(PCSyncFreeILUSetThreads(pc_, 3));
-  ok(PCSyncFreeILUGetThreads(pc_, &threads));
+  ok(PCSyncFreeSetThreads(pc_, 3));
+  ok(PCSyncFreeGetThreads(pc_, &threads));
   EXPECT_EQ(3, threads);
-  from_options("-pc_syncfree_ilu_threads 2");
-  ok(PCSyncFreeILUGetThreads(pc_, &threads));
+  from_options("-pc_syncfree_threads 2");
+  ok(PCSyncFreeGetThreads(pc_, &threads));
   EXPECT_EQ(2, threads);
   for (PetscInt bad : {0, -7}) {
-    EXPECT_NE(0, refused([&] { return PCSyncFreeILUSetThreads(pc_, bad); }).code) << bad;
-    Options options("-pc_syncfree_ilu_threads " + std::to_string((int)bad));
+    EXPECT_NE(0, refused([&] { return PCSyncFreeSetThreads(pc_, bad); }).code) << bad;
+    Options options("-pc_syncfree_threads " + std::to_string((int)bad));
     EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc_); }).code) << bad;
   }
-  ok(PCSyncFreeILUGetThreads(pc_, &threads));
+  ok(PCSyncFreeGetThreads(pc_, &threads));
   EXPECT_EQ(2, threads) << "a refused call changed something";
 }
 
@@ -311,46 +311,46 @@ TEST_P(OurTypes, take_their_default_threads_from_omp_num_threads)
 {
   PetscInt threads;
   setenv("OMP_NUM_THREADS", "5,2", 1);
-  ok(PCSyncFreeILUGetThreads(pc_, &threads));
+  ok(PCSyncFreeGetThreads(pc_, &threads));
   EXPECT_EQ(5, threads) << "the environment variable";
   {
     Options options("-omp_num_threads 3");
-    ok(PCSyncFreeILUGetThreads(pc_, &threads));
+    ok(PCSyncFreeGetThreads(pc_, &threads));
     EXPECT_EQ(3, threads) << "the option is stronger than the variable";
-    ok(PCSyncFreeILUSetThreads(pc_, 4));
-    ok(PCSyncFreeILUGetThreads(pc_, &threads));
+    ok(PCSyncFreeSetThreads(pc_, 4));
+    ok(PCSyncFreeGetThreads(pc_, &threads));
     EXPECT_EQ(4, threads) << "the call is stronger than the option";
   }
-  ok(PCSyncFreeILUSetThreads(pc_, PETSC_DECIDE));
+  ok(PCSyncFreeSetThreads(pc_, PETSC_DECIDE));
   unsetenv("OMP_NUM_THREADS");
-  ok(PCSyncFreeILUGetThreads(pc_, &threads));
+  ok(PCSyncFreeGetThreads(pc_, &threads));
   EXPECT_EQ(1, threads);
 }
 
 TEST_P(OurTypes, take_the_storage_by_call_and_by_option)
 {
-  PCSyncFreeILUStorageType storage;
-  ok(PCSyncFreeILUSetStorage(pc_, PC_SYNCFREE_ILU_STORAGE_SINGLE));
-  ok(PCSyncFreeILUGetStorage(pc_, &storage));
-  EXPECT_EQ(PC_SYNCFREE_ILU_STORAGE_SINGLE, storage);
+  PCSyncFreePrecisionType storage;
+  ok(PCSyncFreeSetFactorPrecision(pc_, PC_SYNCFREE_PRECISION_SINGLE));
+  ok(PCSyncFreeGetFactorPrecision(pc_, &storage));
+  EXPECT_EQ(PC_SYNCFREE_PRECISION_SINGLE, storage);
   ok(PCSetUp(pc_));
-  EXPECT_TRUE(contains(view(pc_), "storage: single")) << view(pc_);
-  from_options("-pc_syncfree_ilu_storage full");
-  ok(PCSyncFreeILUGetStorage(pc_, &storage));
-  EXPECT_EQ(PC_SYNCFREE_ILU_STORAGE_FULL, storage);
-  from_options("-pc_syncfree_ilu_storage single");
-  ok(PCSyncFreeILUGetStorage(pc_, &storage));
-  EXPECT_EQ(PC_SYNCFREE_ILU_STORAGE_SINGLE, storage);
-  Options options("-pc_syncfree_ilu_storage half");
+  EXPECT_TRUE(contains(view(pc_), "factor precision: single")) << view(pc_);
+  from_options("-pc_syncfree_factor_precision scalar");
+  ok(PCSyncFreeGetFactorPrecision(pc_, &storage));
+  EXPECT_EQ(PC_SYNCFREE_PRECISION_SCALAR, storage);
+  from_options("-pc_syncfree_factor_precision single");
+  ok(PCSyncFreeGetFactorPrecision(pc_, &storage));
+  EXPECT_EQ(PC_SYNCFREE_PRECISION_SINGLE, storage);
+  Options options("-pc_syncfree_factor_precision half");
   EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc_); }).code);
 }
 
 TEST_P(OurTypes, honour_a_change_of_settings_after_set_up)
 {
-  ok(PCSyncFreeILUSetStrategy(pc_, "serial"));
+  ok(PCSyncFreeSetStrategy(pc_, "serial"));
   ok(PCSetUp(pc_));
-  ok(PCSyncFreeILUSetStrategy(pc_, "level_set"));
-  ok(PCSyncFreeILUSetThreads(pc_, 2));
+  ok(PCSyncFreeSetStrategy(pc_, "level_set"));
+  ok(PCSyncFreeSetThreads(pc_, 2));
   VecOwner b = make_vector(random_numbers(42, 1)), x = make_vector(42);
   ok(PCApply(pc_, b, x));
   EXPECT_TRUE(contains(view(pc_), "strategy: level_set")) << view(pc_);
@@ -361,8 +361,8 @@ TEST_P(OurTypes, carry_options_with_a_prefix)
   const char* strategy;
   PetscInt levels;
   ok(PCSetOptionsPrefix(pc_, "sub_"));
-  from_options("-sub_pc_syncfree_ilu_strategy blocks -sub_pc_factor_levels 2");
-  ok(PCSyncFreeILUGetStrategy(pc_, &strategy));
+  from_options("-sub_pc_syncfree_strategy blocks -sub_pc_factor_levels 2");
+  ok(PCSyncFreeGetStrategy(pc_, &strategy));
   EXPECT_STREQ("blocks", strategy);
   ok(PCFactorGetLevels(pc_, &levels));
   EXPECT_EQ(2, levels);
@@ -570,21 +570,21 @@ TEST(OtherTypes, ignore_our_setters_and_refuse_our_getters)
   PCOwner pc = make_pc(A, PCJACOBI);
   const char *strategy, *backend;
   PetscInt threads;
-  PCSyncFreeILUStorageType storage;
-  ok(PCSyncFreeILUSetBackend(pc, "host"));
-  EXPECT_NE(0, refused([&] { return PCSyncFreeILUGetBackend(pc, &backend); }).code);
-  ok(PCSyncFreeILUSetStrategy(pc, "serial"));
-  ok(PCSyncFreeILUSetThreads(pc, 2));
-  ok(PCSyncFreeILUSetStorage(pc, PC_SYNCFREE_ILU_STORAGE_SINGLE));
-  EXPECT_TRUE(refused([&] { return PCSyncFreeILUGetStrategy(pc, &strategy); }).says("jacobi"));
-  EXPECT_NE(0, refused([&] { return PCSyncFreeILUGetThreads(pc, &threads); }).code);
-  EXPECT_NE(0, refused([&] { return PCSyncFreeILUGetStorage(pc, &storage); }).code);
+  PCSyncFreePrecisionType storage;
+  ok(PCSyncFreeSetBackend(pc, "host"));
+  EXPECT_NE(0, refused([&] { return PCSyncFreeGetBackend(pc, &backend); }).code);
+  ok(PCSyncFreeSetStrategy(pc, "serial"));
+  ok(PCSyncFreeSetThreads(pc, 2));
+  ok(PCSyncFreeSetFactorPrecision(pc, PC_SYNCFREE_PRECISION_SINGLE));
+  EXPECT_TRUE(refused([&] { return PCSyncFreeGetStrategy(pc, &strategy); }).says("jacobi"));
+  EXPECT_NE(0, refused([&] { return PCSyncFreeGetThreads(pc, &threads); }).code);
+  EXPECT_NE(0, refused([&] { return PCSyncFreeGetFactorPrecision(pc, &storage); }).code);
 }
 
 TEST(Registration, may_be_repeated)
 {
-  ok(PCSyncFreeILURegister());
-  ok(PCSyncFreeILURegister());
+  ok(PCSyncFreeRegister());
+  ok(PCSyncFreeRegister());
   PCOwner pc;
   ok(PCCreate(PETSC_COMM_SELF, pc.out()));
   ok(PCSetType(pc, PCSYNCFREEICC));

@@ -50,25 +50,25 @@ struct Case {
 std::vector<Case> cases()
 {
   std::vector<Case> all = {
-    {"ilu", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy serial", false},
-    {"ilu_1", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy serial -pc_factor_levels 1", false},
-    {"ilu_rcm", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy serial -pc_factor_mat_ordering_type rcm", false},
-    {"icc", PCSYNCFREEICC, "-pc_syncfree_ilu_strategy serial", false},
-    {"icc_1_rcm", PCSYNCFREEICC, "-pc_syncfree_ilu_strategy serial -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm", false},
-    {"loop", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy loop -pc_syncfree_ilu_threads 2", false},
-    {"ilu_package", PCILU, "-pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy serial", false},
-    {"icc_package", PCICC, "-pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy serial", false},
-    {"sor", PCSYNCFREESOR, "-pc_syncfree_sor_strategy serial -pc_sor_symmetric", false},
-    {"sor_no_inode", PCSYNCFREESOR, "-pc_syncfree_sor_strategy serial -pc_syncfree_sor_inode 0", false},
+    {"ilu", PCSYNCFREEILU, "-pc_syncfree_strategy serial", false},
+    {"ilu_1", PCSYNCFREEILU, "-pc_syncfree_strategy serial -pc_factor_levels 1", false},
+    {"ilu_rcm", PCSYNCFREEILU, "-pc_syncfree_strategy serial -pc_factor_mat_ordering_type rcm", false},
+    {"icc", PCSYNCFREEICC, "-pc_syncfree_strategy serial", false},
+    {"icc_1_rcm", PCSYNCFREEICC, "-pc_syncfree_strategy serial -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm", false},
+    {"loop", PCSYNCFREEILU, "-pc_syncfree_strategy loop -pc_syncfree_threads 2", false},
+    {"ilu_package", PCILU, "-pc_factor_mat_solver_type syncfree -pc_syncfree_strategy serial", false},
+    {"icc_package", PCICC, "-pc_factor_mat_solver_type syncfree -pc_syncfree_strategy serial", false},
+    {"sor", PCSYNCFREESOR, "-pc_syncfree_strategy serial -pc_sor_symmetric", false},
+    {"sor_no_inode", PCSYNCFREESOR, "-pc_syncfree_strategy serial -pc_syncfree_use_inodes 0", false},
   };
   if (!std::count(strategies().begin(), strategies().end(), "level_order")) return all;
   for (const bool device_matrix : {false, true}) {
-    all.push_back({device_matrix ? "ilu_on_device" : "ilu_by_device", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy level_order", device_matrix});
-    all.push_back({device_matrix ? "ilu_1_rcm_on_device" : "ilu_1_rcm_by_device", PCSYNCFREEILU, "-pc_syncfree_ilu_strategy level_order -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm", device_matrix});
-    all.push_back({device_matrix ? "icc_on_device" : "icc_by_device", PCSYNCFREEICC, "-pc_syncfree_ilu_strategy level_order", device_matrix});
+    all.push_back({device_matrix ? "ilu_on_device" : "ilu_by_device", PCSYNCFREEILU, "-pc_syncfree_strategy level_order", device_matrix});
+    all.push_back({device_matrix ? "ilu_1_rcm_on_device" : "ilu_1_rcm_by_device", PCSYNCFREEILU, "-pc_syncfree_strategy level_order -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm", device_matrix});
+    all.push_back({device_matrix ? "icc_on_device" : "icc_by_device", PCSYNCFREEICC, "-pc_syncfree_strategy level_order", device_matrix});
   }
-  all.push_back({"ilu_package_on_device", PCILU, "-pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy level_order", true});
-  all.push_back({"sor_on_device", PCSYNCFREESOR, "-pc_syncfree_sor_strategy level_order -pc_sor_symmetric", true});
+  all.push_back({"ilu_package_on_device", PCILU, "-pc_factor_mat_solver_type syncfree -pc_syncfree_strategy level_order", true});
+  all.push_back({"sor_on_device", PCSYNCFREESOR, "-pc_syncfree_strategy level_order -pc_sor_symmetric", true});
   return all;
 }
 
@@ -328,7 +328,7 @@ struct Symbolic {
   }
   void make(Mat A)
   {
-    Options options("-pc_syncfree_ilu_strategy serial");
+    Options options("-pc_syncfree_strategy serial");
     F = MatOwner();
     ok(MatGetFactor(A, MATSOLVERSYNCFREE, icc ? MAT_FACTOR_ICC : MAT_FACTOR_ILU, F.out()));
     ok(again(A));

@@ -92,8 +92,8 @@ def check_factor_package(A):
 A = poisson(15)
 check_pair(A, "syncfree_ilu", "ilu")
 check_pair(A, "syncfree_icc", "icc")
-PETSc.Options()["pc_syncfree_ilu_strategy"] = "level_set"
-PETSc.Options()["pc_syncfree_ilu_threads"] = 2
+PETSc.Options()["pc_syncfree_strategy"] = "level_set"
+PETSc.Options()["pc_syncfree_threads"] = 2
 check_pair(A, "syncfree_ilu", "ilu")
 check_failure()
 check_factor_package(A)

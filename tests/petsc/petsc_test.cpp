@@ -179,7 +179,7 @@ static bool there_is_a_device()
   ok(PCCreate(PETSC_COMM_SELF, pc.out()));
   ok(PCSetType(pc, PCSYNCFREEILU));
   ok(PCSetOperators(pc, A, A));
-  ok(PCSyncFreeILUSetStrategy(pc, "level_order"));
+  ok(PCSyncFreeSetStrategy(pc, "level_order"));
   return !refused([&] { return PCSetUp(pc); }).says("Backend cuda is not available");
 }
 

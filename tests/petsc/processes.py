@@ -247,7 +247,7 @@ def kokkos_starts_once_is_silent_and_serves_ranks_without_rows(petsc):
         raise Skip("this library was built without Kokkos Kernels")
     expect_cycles(petsc, "kokkos").lacks("Kokkos")
     expected = petsc.start("-pc_type bjacobi -sub_pc_type ilu -empty_rank 0", ranks=3).converged(3)
-    kokkos = "-pc_type syncfree_ilu -pc_syncfree_ilu_strategy kokkos -empty_rank 0"
+    kokkos = "-pc_type syncfree_ilu -pc_syncfree_strategy kokkos -empty_rank 0"
     result = petsc.plugin(kokkos, ranks=3)
     result.expect(result.converged(3) == expected, f"bjacobi+ilu took {expected} steps").lacks("Kokkos")
     petsc.plugin(f"{kokkos} -ksp_view", ranks=3).ok().has("syncfree strategy: kokkos (forced; Kokkos ")
@@ -289,14 +289,14 @@ def petsc4py_directory(petsc):
 def help_lists_types_and_options(petsc):
     result = petsc.plugin("-pc_type syncfree_ilu -help").ok()
     result.has("syncfree_ilu", "syncfree_icc", "-pc_factor_levels", *STRATEGIES)
-    result.has("-pc_syncfree_ilu_strategy", "-pc_syncfree_ilu_threads", "-pc_syncfree_ilu_storage")
+    result.has("-pc_syncfree_strategy", "-pc_syncfree_threads", "-pc_syncfree_factor_precision")
     result.has("CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1")
     petsc.plugin("-pc_type syncfree_sor -help").ok().has("How the sweeps run (choose one of)", "(PCSYNCFREESOR)").lacks("(syncfree_sor)")
 
 
 @test
 def no_option_is_left_unused(petsc):
-    ours = "-pc_syncfree_ilu_strategy blocks -pc_syncfree_ilu_threads 2 -pc_syncfree_ilu_storage single"
+    ours = "-pc_syncfree_strategy blocks -pc_syncfree_threads 2 -pc_syncfree_factor_precision single"
     petscs = "-pc_factor_levels 1 -pc_factor_in_place -pc_factor_shift_type nonzero"
     petsc.plugin(f"-pc_type syncfree_ilu {ours} {petscs} -options_left").ok().has("no unused")
     petsc.plugin(f"-pc_type ilu -pc_factor_mat_solver_type syncfree {ours} -options_left").ok().has("no unused")
@@ -304,7 +304,7 @@ def no_option_is_left_unused(petsc):
 
 @test
 def ksp_view_names_type_strategy_threads_and_memory(petsc):
-    options = "-pc_syncfree_ilu_strategy level_set -pc_syncfree_ilu_threads 2 -ksp_view"
+    options = "-pc_syncfree_strategy level_set -pc_syncfree_threads 2 -ksp_view"
     result = petsc.plugin(f"-pc_type syncfree_ilu {options}").ok()
     result.has("type: syncfree_ilu", "level_set", "threads: 2", "levels of fill", "memory", "out-of-place")
     package = petsc.plugin("-pc_type ilu -pc_factor_mat_solver_type syncfree -ksp_view").ok()
@@ -336,7 +336,7 @@ def logged_flops(result, event):
 
 @test
 def info_tells_the_decisions(petsc):
-    petsc.plugin("-pc_type syncfree_ilu -info -pc_syncfree_ilu_threads 2").ok().has("Strategy", "threads, ", "MB factor", "MB plan")
+    petsc.plugin("-pc_type syncfree_ilu -info -pc_syncfree_threads 2").ok().has("Strategy", "threads, ", "MB factor", "MB plan")
 
 
 @test
@@ -394,7 +394,7 @@ def a_pattern_that_changes_in_place_on_one_rank_is_noticed(petsc):
 def several_blocks_a_rank_and_overlap(petsc):
     for outer in ("bjacobi -pc_bjacobi_blocks 6", "asm -pc_asm_overlap 2", "asm -pc_asm_blocks 4"):
         expected = petsc.start(f"-pc_type {outer} -sub_pc_type ilu", ranks=2).converged(2)
-        ours = petsc.plugin(f"-pc_type {outer} -sub_pc_type syncfree_ilu -sub_pc_syncfree_ilu_threads 2", ranks=2)
+        ours = petsc.plugin(f"-pc_type {outer} -sub_pc_type syncfree_ilu -sub_pc_syncfree_threads 2", ranks=2)
         ours.expect(ours.converged(2) == expected, f"with ilu it took {expected} steps")
 
 
@@ -412,7 +412,7 @@ def more_threads_than_cores_do_not_deadlock(petsc):
 
 @test
 def omp_num_threads_sets_the_threads(petsc):
-    options = "-pc_type syncfree_ilu -pc_syncfree_ilu_strategy level_set -ksp_view"
+    options = "-pc_type syncfree_ilu -pc_syncfree_strategy level_set -ksp_view"
     petsc.plugin(options, OMP_NUM_THREADS="3").ok().has("threads: 3")
     petsc.plugin(options + " -omp_num_threads 2").ok().has("threads: 2")
 

@@ -33,15 +33,15 @@ class SetUpOf : public testing::TestWithParam<const char*> {
 /* Where there is something to choose from: on several threads, and on a device. */
 TEST_P(SetUpOf, our_types_chooses_by_trials_when_it_is_told_to)
 {
-  make("-pc_syncfree_ilu_threads 2");
+  make("-pc_syncfree_threads 2");
   const Numbers expected = apply();
   EXPECT_FALSE(contains(view(pc_), "trials")) << view(pc_);
-  make("-pc_syncfree_ilu_threads 2 -pc_syncfree_ilu_choice trials");
+  make("-pc_syncfree_threads 2 -pc_syncfree_select trials");
   const Numbers got = apply();
   EXPECT_TRUE(contains(view(pc_), "trials: ") && contains(view(pc_), " us, plan ")) << view(pc_);
   for (std::size_t i = 0; i < got.size(); ++i)
     EXPECT_LE(magnitude(got[i] - expected[i]), 100 * eps * (1 + magnitude(expected[i]))) << i;
-  Options unknown("-pc_syncfree_ilu_choice dice");
+  Options unknown("-pc_syncfree_select dice");
   EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc_); }).code);
 }
 

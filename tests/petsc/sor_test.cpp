@@ -138,7 +138,7 @@ TEST_P(Sor, has_the_numbers_of_petsc)
       if (!all_finite(expected) || !all_finite(smoothed)) continue; /* or not refused */
       for (const std::string& strategy : strategies_for(A))
         for (const char* threads : {"1", "3"}) {
-          const PCOwner ours = make_pc(A, PCSYNCFREESOR, GetParam() + " -pc_syncfree_sor_strategy " + strategy + " -pc_syncfree_sor_threads " + threads);
+          const PCOwner ours = make_pc(A, PCSYNCFREESOR, GetParam() + " -pc_syncfree_strategy " + strategy + " -pc_syncfree_threads " + threads);
           if (has_no_plan(strategy, refused([&] { return PCApply(ours, from, to); }))) continue;
           const std::string what = std::string(sample.name) + ", " + strategy + ", " + threads + " threads, " + name_of(place);
           expect_close(expected, applied(ours, b, place), what);
@@ -183,7 +183,7 @@ TEST_P(SorOfNodes, has_the_numbers_of_petsc)
   for (const char* text : {"", "-pc_sor_forward -pc_sor_its 2", "-pc_sor_backward -pc_sor_its 2", "-pc_sor_its 2 -pc_sor_lits 2", "-pc_sor_omega 1.1"}) {
     const MatOwner A = elasticity_like(4, 3, 3, GetParam());
     const Numbers b = random_numbers(rows(A), 5), x = random_numbers(rows(A), 6);
-    const PCOwner theirs = make_pc(A, PCSOR, text), ours = make_pc(A, PCSYNCFREESOR, text), single = make_pc(A, PCSYNCFREESOR, std::string(text) + " -pc_syncfree_sor_inode 0");
+    const PCOwner theirs = make_pc(A, PCSOR, text), ours = make_pc(A, PCSYNCFREESOR, text), single = make_pc(A, PCSYNCFREESOR, std::string(text) + " -pc_syncfree_use_inodes 0");
     const Numbers together = applied(ours, b), apart = applied(single, b);
     expect_close(applied(theirs, b), together, text);
     expect_close(smooth(theirs, b, x), smooth(ours, b, x), text);
@@ -422,7 +422,7 @@ TEST(SorOf, options_out_of_range_is_refused)
 {
   MatOwner A = poisson_2d(4, 4);
   const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
-  for (const char* text : {"-pc_syncfree_sor_threads 0", "-pc_syncfree_sor_strategy nobody"}) {
+  for (const char* text : {"-pc_syncfree_threads 0", "-pc_syncfree_strategy nobody"}) {
     Options options(text);
     EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc); }).code) << text;
   }
@@ -435,7 +435,7 @@ TEST(SorOf, a_strategy_that_this_build_lacks_is_refused_in_words)
   const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
   const bool cuda = syncfree::find_strategy("level_order");
   for (const std::string name : {"level_order", "kokkos", "nobody"}) {
-    Options options("-pc_syncfree_sor_strategy " + name);
+    Options options("-pc_syncfree_strategy " + name);
     const Refusal refusal = refused([&] { return PCSetFromOptions(pc); });
     if (name == "level_order" && cuda) {
       EXPECT_EQ(0, refusal.code) << refusal.text;
@@ -444,10 +444,10 @@ TEST(SorOf, a_strategy_that_this_build_lacks_is_refused_in_words)
     EXPECT_TRUE(refusal.says(name == "nobody" ? "Unknown strategy nobody" : "Strategy " + name + " is not available: it ")) << refusal.text;
     EXPECT_EQ(name == "level_order", refusal.says("needs CUDA")) << refusal.text;
     EXPECT_EQ(name == "kokkos", refusal.says("makes no sweeps")) << refusal.text;
-    EXPECT_TRUE(refusal.says("-pc_syncfree_sor_strategy takes one of auto, serial, level_set")) << refusal.text;
+    EXPECT_TRUE(refusal.says("-pc_syncfree_strategy takes one of auto, serial, level_set")) << refusal.text;
     for (const std::string& strategy : host_strategies()) EXPECT_TRUE(refusal.says(strategy)) << refusal.text;
   }
-  Options capitals("-pc_syncfree_sor_strategy LEVEL_SET"); /* as PETSc's lists take them */
+  Options capitals("-pc_syncfree_strategy LEVEL_SET"); /* as PETSc's lists take them */
   ok(PCSetFromOptions(pc));
   EXPECT_NE(std::string::npos, view(pc).find("syncfree strategy: level_set")) << view(pc);
 }
@@ -458,7 +458,7 @@ TEST(SorOf, a_matrix_elsewhere_is_refused)
   if (!syncfree::find_strategy("level_order")) GTEST_SKIP() << "this build has no backend cuda";
   MatOwner A = poisson_2d(4, 4), B;
   ok(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, B.out()));
-  const PCOwner pc = make_pc(B, PCSYNCFREESOR, "-pc_syncfree_sor_strategy level_order");
+  const PCOwner pc = make_pc(B, PCSYNCFREESOR, "-pc_syncfree_strategy level_order");
   VecOwner b = make_vector(rows(A)), x = make_vector(rows(A));
   const Refusal refusal = refused([&] { return PCApply(pc, b, x); });
   EXPECT_TRUE(refusal.says("level_order") && refusal.says("-mat_type aijcusparse")) << refusal.text;

@@ -122,12 +122,12 @@ TEST_F(Threads, of_openmp_are_at_most_those_that_may_be_asked_for)
   for (const char* many : {"40000", "4294967297", "99999999999999999999"}) {
     PetscInt threads;
     setenv("OMP_NUM_THREADS", many, 1);
-    ok(PCSyncFreeILUGetThreads(pc, &threads));
+    ok(PCSyncFreeGetThreads(pc, &threads));
     EXPECT_EQ(syncfree::most_threads(), threads) << many;
   }
   Options options("-omp_num_threads 40000");
   PetscInt threads;
-  ok(PCSyncFreeILUGetThreads(pc, &threads));
+  ok(PCSyncFreeGetThreads(pc, &threads));
   EXPECT_EQ(syncfree::most_threads(), threads);
 }
 
@@ -159,11 +159,11 @@ TEST_F(Threads, beyond_the_limit_are_refused_in_words)
     PCOwner pc = make_pc(A, type, "");
     for (const std::string& value : bad) {
       const auto number = (PetscInt)std::stoll(value);
-      const Refusal refusal = refused([&] { return PCSyncFreeILUSetThreads(pc, number); });
+      const Refusal refusal = refused([&] { return PCSyncFreeSetThreads(pc, number); });
       EXPECT_EQ(PETSC_ERR_ARG_OUTOFRANGE, refusal.code) << value;
       EXPECT_TRUE(refusal.says(value) && refusal.says(most)) << refusal.text;
     }
-    ok(PCSyncFreeILUSetThreads(pc, syncfree::most_threads()));
+    ok(PCSyncFreeSetThreads(pc, syncfree::most_threads()));
     apply(pc);
   }
 }

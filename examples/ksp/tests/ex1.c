@@ -104,7 +104,7 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads 2
       test:
          suffix: first_row
          args: -pc_type syncfree_ilu -row 0
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
       # PETSc's own finds a NaN only in the Krylov method
       test:
          suffix: own_nan
-         args: -recover -pc_type {{syncfree_ilu syncfree_icc}shared output} -defect {{nan inf}shared output} -pc_factor_shift_type none -pc_syncfree_ilu_strategy {{serial blocks}shared output} -pc_syncfree_ilu_threads 2
+         args: -recover -pc_type {{syncfree_ilu syncfree_icc}shared output} -defect {{nan inf}shared output} -pc_factor_shift_type none -pc_syncfree_strategy {{serial blocks}shared output} -pc_syncfree_threads 2
       # PETSc's own keeps the failure of a zero pivot when good values follow
       test:
          suffix: own_recover

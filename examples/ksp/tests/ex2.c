@@ -182,10 +182,10 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: refreshes
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy serial
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy serial
       test:
          suffix: ilu
-         args: -refreshes 100 -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -refreshes 100 -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads {{1 2}shared output}
       test:
          suffix: package
          args: -refreshes 100 -pc_type ilu -pc_factor_mat_solver_type syncfree

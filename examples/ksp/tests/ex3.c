@@ -125,7 +125,7 @@ int main(int argc, char **argv)
          args: -pc_type bjacobi -sub_pc_type syncfree_ilu -recover -empty_rank {{0 1 2}shared output}
       test:
          suffix: empty_direct
-         args: -pc_type syncfree_ilu -recover -empty_rank {{0 1 2}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_ilu -recover -empty_rank {{0 1 2}shared output} -pc_syncfree_threads 2
          output_file: output/ex3_empty.out
       test:
          suffix: empty_icc

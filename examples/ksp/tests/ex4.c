@@ -215,28 +215,28 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads {{1 2}shared output}
       test:
          suffix: package
          args: -pc_type ilu -pc_factor_mat_solver_type syncfree
          output_file: output/ex4_ilu.out
       test:
          suffix: single
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_storage single -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_factor_precision single -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output}
          output_file: output/ex4_ilu.out
       test:
          suffix: levels
          args: -pc_type syncfree_ilu -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm
       test:
          suffix: icc
-         args: -symmetric -halves -pc_type syncfree_icc -ksp_type cg -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
+         args: -symmetric -halves -pc_type syncfree_icc -ksp_type cg -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads 2
       test:
          suffix: icc_symmetric
          args: -symmetric -halves -pc_type syncfree_icc -ksp_type gmres -ksp_pc_side symmetric -transposed 0
       # PETSc's own ILU has no halves
       test:
          suffix: own_halves
-         args: -halves -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_factor_levels {{0 1}shared output} -ksp_rtol 1e-12 -ksp_type preonly
+         args: -halves -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_factor_levels {{0 1}shared output} -ksp_rtol 1e-12 -ksp_type preonly
          filter: grep halves
       test:
          suffix: bjacobi

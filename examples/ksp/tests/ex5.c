@@ -56,10 +56,10 @@ int main(int argc, char **argv)
   PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
   PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetOperators(ksp, A, A));
-  for (size_t s = 0; s < sizeof(strategies) / sizeof(strategies[0]); s++) PetscCall(SolveWith("-pc_syncfree_ilu_strategy", strategies[s], ksp, b, x));
-  for (size_t t = 0; t < sizeof(threads) / sizeof(threads[0]); t++) PetscCall(SolveWith("-pc_syncfree_ilu_threads", threads[t], ksp, b, x));
-  PetscCall(SolveWith("-pc_syncfree_ilu_storage", "single", ksp, b, x));
-  PetscCall(SolveWith("-pc_syncfree_ilu_storage", "full", ksp, b, x));
+  for (size_t s = 0; s < sizeof(strategies) / sizeof(strategies[0]); s++) PetscCall(SolveWith("-pc_syncfree_strategy", strategies[s], ksp, b, x));
+  for (size_t t = 0; t < sizeof(threads) / sizeof(threads[0]); t++) PetscCall(SolveWith("-pc_syncfree_threads", threads[t], ksp, b, x));
+  PetscCall(SolveWith("-pc_syncfree_factor_precision", "single", ksp, b, x));
+  PetscCall(SolveWith("-pc_syncfree_factor_precision", "scalar", ksp, b, x));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewString(pc));
   PetscCall(KSPDestroy(&ksp));

@@ -190,34 +190,34 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads {{1 2}shared output}
       test:
          suffix: package
          args: -pc_type ilu -pc_factor_mat_solver_type syncfree
          output_file: output/convection_ilu.out
       test:
          suffix: single
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_storage single -pc_syncfree_ilu_strategy {{serial blocks}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_factor_precision single -pc_syncfree_strategy {{serial blocks}shared output}
          output_file: output/convection_ilu.out
       test:
          suffix: levels
-         args: -pc_type syncfree_ilu -pc_factor_levels {{1 2}separate output} -pc_syncfree_ilu_strategy {{serial blocks}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_ilu -pc_factor_levels {{1 2}separate output} -pc_syncfree_strategy {{serial blocks}shared output} -pc_syncfree_threads 2
       test:
          suffix: orderings
-         args: -pc_type syncfree_ilu -pc_factor_mat_ordering_type {{rcm nd qmd 1wd}separate output} -pc_factor_levels 1 -pc_syncfree_ilu_strategy {{serial level_set}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_ilu -pc_factor_mat_ordering_type {{rcm nd qmd 1wd}separate output} -pc_factor_levels 1 -pc_syncfree_strategy {{serial level_set}shared output} -pc_syncfree_threads 2
       test:
          suffix: shifts
          args: -pc_type syncfree_ilu -pc_factor_shift_type {{nonzero positive_definite inblocks}separate output}
       test:
          suffix: transpose
-         args: -ksp_type bicg -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
+         args: -ksp_type bicg -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads 2
       test:
          suffix: right
          args: -ksp_type bcgs -ksp_pc_side right -pc_type syncfree_ilu -epsilon 1e-3
       test:
          suffix: bjacobi
          nsize: 2
-         args: -pc_type bjacobi -sub_pc_type syncfree_ilu -sub_pc_syncfree_ilu_threads 2
+         args: -pc_type bjacobi -sub_pc_type syncfree_ilu -sub_pc_syncfree_threads 2
       test:
          suffix: direct
          nsize: 2

@@ -265,16 +265,16 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: icc
-         args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_icc -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads 2
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial blocks}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy {{serial blocks}shared output} -pc_syncfree_threads {{1 2}shared output}
       test:
          suffix: ball
          args: -material ball -pc_type syncfree_icc -pc_factor_levels {{0 1}separate output}
       test:
          suffix: single
-         args: -material ball -pc_type syncfree_icc -pc_syncfree_ilu_storage single
+         args: -material ball -pc_type syncfree_icc -pc_syncfree_factor_precision single
          output_file: output/elasticity_ball_pc_factor_levels-0.out
       test:
          suffix: shifted

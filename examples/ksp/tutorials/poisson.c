@@ -169,10 +169,10 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads {{1 2}shared output}
       test:
          suffix: icc
-         args: -pc_type syncfree_icc -pc_syncfree_ilu_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_icc -pc_syncfree_strategy {{auto serial level_set sync_free blocks loop}shared output} -pc_syncfree_threads 2
       test:
          suffix: package_ilu
          args: -pc_type ilu -pc_factor_mat_solver_type syncfree
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
          output_file: output/poisson_icc.out
       test:
          suffix: single
-         args: -pc_type syncfree_icc -pc_syncfree_ilu_storage single -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks loop}shared output}
+         args: -pc_type syncfree_icc -pc_syncfree_factor_precision single -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output}
          output_file: output/poisson_icc.out
       test:
          suffix: rcm
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
       test:
          suffix: bjacobi
          nsize: 3
-         args: -pc_type bjacobi -sub_pc_type syncfree_icc -sub_pc_syncfree_ilu_threads {{1 2}shared output}
+         args: -pc_type bjacobi -sub_pc_type syncfree_icc -sub_pc_syncfree_threads {{1 2}shared output}
       test:
          suffix: direct
          nsize: 3
@@ -216,15 +216,15 @@ int main(int argc, char **argv)
       # Lines of the view that PETSc's own types do not have
       test:
          suffix: own_view
-         args: -pc_type {{syncfree_ilu syncfree_icc}separate output} -pc_syncfree_ilu_strategy blocks -pc_syncfree_ilu_threads 2 -pc_syncfree_ilu_storage single -pc_factor_levels 1 -ksp_view -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
-         filter: grep -E -i "type: syncfree|levels of fill|strategy|storage|package used"
+         args: -pc_type {{syncfree_ilu syncfree_icc}separate output} -pc_syncfree_strategy blocks -pc_syncfree_threads 2 -pc_syncfree_factor_precision single -pc_factor_levels 1 -ksp_view -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
+         filter: grep -E -i "type: syncfree|levels of fill|strategy|precision|package used"
       test:
          suffix: own_view_detail
-         args: -pc_type icc -pc_factor_mat_solver_type syncfree -pc_syncfree_ilu_strategy serial -ksp_view ::ascii_info_detail -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
-         filter: grep -E -i "strategy|storage|package used"
+         args: -pc_type icc -pc_factor_mat_solver_type syncfree -pc_syncfree_strategy serial -ksp_view ::ascii_info_detail -da_grid_x 8 -da_grid_y 8 -da_grid_z 8
+         filter: grep -E -i "strategy|precision|package used"
       test:
          suffix: sor
-         args: -pc_type syncfree_sor -pc_syncfree_sor_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_sor_threads 2
+         args: -pc_type syncfree_sor -pc_syncfree_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_threads 2
       test:
          suffix: sor_parallel
          nsize: 3

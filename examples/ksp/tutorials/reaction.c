@@ -310,7 +310,7 @@ int main(int argc, char **argv)
    testset:
       test:
          suffix: ilu
-         args: -pc_type syncfree_ilu -pc_syncfree_ilu_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_ilu_threads 2
+         args: -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks}shared output} -pc_syncfree_threads 2
       test:
          suffix: package
          args: -pc_type ilu -pc_factor_mat_solver_type syncfree

@@ -71,10 +71,10 @@ Status read_block_options(const BlockOptions& options, BlockTable* out)
 {
   const BlockTable* table = find_block_table(options.table);
   if (!table) return failed(Code::invalid_argument, "no table of block kernels is called " + options.table);
-  if (options.least_rows < 0) return failed(Code::invalid_argument, "rows of a block must be at least 1");
+  if (options.cut_rows < 0) return failed(Code::invalid_argument, "rows of a block must be at least 1");
   *out = *table;
-  if (options.least_rows > 0) {  // forced, whatever the levels are
-    out->least_rows = options.least_rows;
+  if (options.cut_rows > 0) {  // forced, whatever the levels are
+    out->least_rows = options.cut_rows;
     out->most_rows_a_level = 1e300;
   }
   return {};

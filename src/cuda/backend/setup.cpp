@@ -237,10 +237,10 @@ private:
   /// Of both triangles.
   std::int64_t longest() const { return std::max(L_->longest(), U_->longest()); }
 
-  bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.least_rows == 0; }
+  bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0; }
   bool wants_wavefront() const
   {
-    return plans_wavefront_ && (asks_for("wavefront") || (chooses() && a_.options.blocks.least_rows == 0));
+    return plans_wavefront_ && (asks_for("wavefront") || (chooses() && a_.options.blocks.tile_rows == 0));
   }
 
   double time_of_wavefront(const Grid<I>& grid, std::int64_t most, std::int64_t levels) const

@@ -200,7 +200,7 @@ public:
       options.strategy = "recursive_block";
       line("whole", matrix.name, L.n(), 0, 0, "recursive_block", problem.time(options));
       for (int depth = 0; depth <= 8 && (L.n() >> depth) >= 4000; ++depth) {
-        options.blocks.least_rows = L.n() >> depth;
+        options.blocks.cut_rows = L.n() >> depth;
         line("depth", matrix.name, L.n(), depth, 0, "table", problem.time(options));
         if (L.n() > 400000 && depth > 4) continue;  // set-ups of single blocks would take minutes
         line("depth", matrix.name, L.n(), depth, 0, "best", time_best_of_all(L, options.blocks));

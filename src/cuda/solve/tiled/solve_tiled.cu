@@ -61,7 +61,7 @@ template <class T, class V, class I>
 TileRule make_rule(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
   TileRule rule = rule_of_device<T, V>();
-  rule.rows = options.blocks.least_rows;
+  rule.rows = options.blocks.tile_rows;
   rule.threads = options.threads;
   rule.shape = triangle.tile;
   return rule;
