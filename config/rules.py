@@ -136,6 +136,49 @@ def missing_options():
                 yield f"plugin: a manual page and the table of options disagree on -pc_syncfree_{name}"
 
 
+# Words that comments of the code do without (house style: ordinary technical English), and names that were given up
+ODD_WORDS = r"\b(?:\w*manieth|nobody|somebody|everybody|in vain|at hand|is told of)\b"
+PLAIN_ENGLISH = ("src/", "include/")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+OTHERS_NAMES = {"take_turn", "not_a_number", "look_at", "put_in"}  # which something else has, too
+
+
+def old_names():
+    """Compound names that config/renames.txt gives up wherever they stand."""
+    lines = (ROOT / "config/renames.txt").read_text(encoding="utf-8").splitlines()
+    words = [line.split("#")[0].split() for line in lines]
+    names = {w[0] for w in words if len(w) == 2 and re.search(r"_|[a-z][A-Z]", w[0])} - OTHERS_NAMES
+    return re.compile(r"\b(?:%s)\b" % "|".join(sorted(names)))
+
+
+def odd_words(name, text, given_up):
+    if not name.endswith((".hpp", ".cpp", ".h", ".c", ".cuh", ".cu")):
+        return
+    for word in sorted(set(given_up.findall(text))):
+        yield f"says {word}, which has another name now (config/renames.txt)"
+    if name.startswith(PLAIN_ENGLISH):
+        for comment in COMMENT.findall(text):
+            for word in re.findall(ODD_WORDS, comment):
+                yield f"says '{word}' in a comment"
+
+
+# From this commit on subjects are `area: what` of at most 72 columns.
+FIRST_SUBJECT = "0d2feaf"
+
+
+def subjects():
+    """(what is wrong with subjects, whether there is a history to look at)"""
+    command = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%h %s", f"{FIRST_SUBJECT}..HEAD"]
+    if not shutil.which("git"):
+        return [], False
+    log = subprocess.run(command, capture_output=True, text=True)
+    wrong = []
+    for commit, subject in (line.split(" ", 1) for line in log.stdout.splitlines()):
+        if len(subject) > 72 or not re.match(r"[a-z][\w/.,* -]*: \S", subject):
+            wrong.append(f"commit {commit}: the subject is not `area: what` of at most 72 columns: {subject}")
+    return wrong, log.returncode == 0
+
+
 def tracked():
     """Names at the top of the repository, as far as git knows them; where there is no git, all but the build."""
     if not shutil.which("git"):
@@ -156,6 +199,7 @@ def flaws_of_maps():
 
 
 def main():
+    given_up = old_names()
     found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
     found += flaws_of_maps()
     for path in SOURCES:
@@ -163,9 +207,15 @@ def main():
         for part, rooms in (("core", CORE_ROOMS), ("cuda", CUDA_ROOMS)):
             if name.startswith(f"src/{part}/") and name[len(f"src/{part}/"):].rpartition("/")[0] not in rooms:
                 found.append(f"{name}: is in no room of {part}")
-        found += [f"{name}: {breach}" for breach in breaches(name, path.read_text(encoding="utf-8"))]
+        text = path.read_text(encoding="utf-8")
+        found += [f"{name}: {breach}" for breach in (*breaches(name, text), *odd_words(name, text, given_up))]
     found += missing_options()
+    wrong, has_history = subjects()
+    found += wrong
     print("\n".join(found) or f"{len(SOURCES)} files keep the rules")
+    if not has_history:
+        print("subjects of commits: skipped, there is no history")
+    print("RESULT", int(not found), int(bool(found)), int(not has_history))
     return bool(found)
 
 

@@ -47,7 +47,7 @@ export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is te
 export OMP_WAIT_POLICY=passive # OpenMP's threads that spin would take the cores from the process beside
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
-step rules python3 config/rules.py
+stage rules python3 config/rules.py
 stage scripts python3 tests/config/scripts.py
 step build build_host "all syncfree_bench bratu reaction"
 for test in core core_allocation host_allocation host; do gtest $test build/host/${test}_tests; done

@@ -1,4 +1,4 @@
-/// What cuda/backend/setup.hpp declares.
+/// The set-up of a preconditioner or relaxation on the device: analysis, choice of a strategy, plans.
 
 #include "cuda/backend/setup.hpp"
 
@@ -30,7 +30,8 @@
 namespace syncfree::cuda {
 namespace {
 
-///   strategy  nullptr: what was chosen
+/// Makes the solver of one triangle.
+///   strategy  nullptr: the chosen one
 template <class T, class I>
 void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a,
                  const char* strategy = nullptr)
@@ -41,7 +42,7 @@ void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysi
   if (!status.ok()) throw Failure{status};
 }
 
-/// What solvers ask for.
+/// Allocates the work vector if a solver cannot solve in place.
 template <class T, class I> void make_work(Analysis<T, I>* a)
 {
   for (const auto& solver : a->solver)
@@ -80,7 +81,7 @@ public:
   }
 
 private:
-  /// Is a choice to be made that looks at more than levels?
+  /// True if the choice depends on more than the levels.
   bool chooses() const { return is_auto() && a_.options.expected_applies > 0; }
   bool is_regular()
   {
@@ -88,9 +89,9 @@ private:
     if (!regular_) regular_ = reaches_regularly(rows_of(*L_), true);
     return *regular_;
   }
-  /// For work beside the device's.
+  /// Threads for host work that runs concurrently with the device.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
-  /// Plans that are only queued for the device are queued by one thread: several would wait for each other inside CUDA.
+  /// One thread for plans that the device makes: several would wait for each other inside CUDA.
   int threads_of_plans()
   {
     const bool by_tiles = a_.choice.strategy == "tiled";
@@ -101,7 +102,7 @@ private:
     const bool in_level_order = a_.choice.strategy == "level_order" && !splits_rows(*L_) && !splits_rows(*U_);
     return in_level_order ? 1 : a_.options.threads;
   }
-  /// Are long rows split, on the host?
+  /// True if long rows are split, which the host does.
   static bool splits_rows(const DeviceTriangle<I>& triangle)
   {
     if (triangle.nodes || !triangle.device_levels) return false;
@@ -118,7 +119,7 @@ private:
     return s.levels == 0 && !s.row_order && !s.column_order && task_.A.n > 0;
   }
 
-  /// On the device, while the host looks for tiles if A may be a star.
+  /// Splits A into L and U on the device; meanwhile the host chooses tiles if A may be a star stencil.
   void split_if_possible()
   {
     if (!may_split()) return;
@@ -132,7 +133,7 @@ private:
     }
   }
 
-  /// False where A has a flaw or IC's pattern is not symmetric.
+  /// False if the pattern of A is invalid, or not symmetric for IC.
   bool split_on_device()
   {
     a_.made.kind = task_.symbolic.kind;
@@ -145,8 +146,8 @@ private:
     return true;
   }
 
-  /// Where L and U are not the rows of A, to tell whether a matrix has these; and for the shift that makes positive
-  /// definite, which looks at whole rows, and which IC asks for as a rule.
+  /// Keeps a copy of the rows of A if L and U do not hold them (to recognise the pattern again), and for the
+  /// positive-definite shift, which sums whole rows and is IC's default.
   void keep(PatternOnDevice<I> rows) { kept_rows_ = DevicePatternCopy<I>(std::move(rows)); }
 
   Status make_on_host()
@@ -172,13 +173,13 @@ private:
     L_->captures = U_->captures = a_.captures;
   }
 
-  /// In host memory, rows that have those of L, and of U.
+  /// Copies the patterns of L and U to host memory.
   const PatternView<I>& rows_of(const DeviceTriangle<I>& triangle) const
   {
     return may_split() ? task_.A : triangle.pattern();
   }
 
-  /// In host memory. What is found is a guess.
+  /// Finds the grid from a few rows in host memory; the result is a guess.
   void look_at_rows(const PatternView<I>& of_L, const PatternView<I>& of_U)
   {
     if (of_L.n == 0) return;
@@ -186,11 +187,11 @@ private:
     if (chooses() && !grid_of_L_.star) regular_ = reaches_regularly(of_L, true);
   }
 
-  /// Of L and of U beside each other, in streams of their own.
+  /// Finds levels and inodes of L and U concurrently, in two streams.
   void find_levels_and_nodes()
   {
     if (L_->n() == 0) return;
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles are there
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles have been made
     const Stream for_L, for_U, for_nodes_of_L, for_nodes_of_U;
     L_->grid = grid_of_L_, U_->grid = grid_of_U_;
     LevelSearch<I> of_L(L_->on_device, true, L_->grid, for_L.get()), of_U(U_->on_device, false, U_->grid, for_U.get());
@@ -219,7 +220,7 @@ private:
     a_.levels = {a_.lower_levels.count, upper_levels_.count};
   }
 
-  /// For `level_order` and `tiled`, unless it is not worth the time or rows are so long that they are split.
+  /// True if `level_order` or `tiled` may run, unless rows are so long that they are split.
   bool wants_nodes() const
   {
     constexpr std::int64_t longest_row = 256;
@@ -234,7 +235,7 @@ private:
     triangle->grid_of_nodes = find_grid(rows_of(*triangle), triangle->lower, static_cast<I>(nodes->size));
   }
 
-  /// Of both triangles.
+  /// Entries of the longest row of both triangles.
   std::int64_t longest() const { return std::max(L_->longest(), U_->longest()); }
 
   bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0; }
@@ -249,7 +250,7 @@ private:
                                      : time_of_pencils<T, T>(grid, task_.A.n, most, levels);
   }
 
-  /// Only looks at the grid, which may be found not to be one. Where its pencils will do there is no tile.
+  /// Estimates from the grid alone, which is still a guess. No tile is chosen if pencils apply.
   void choose_tiles(const Grid<I>& grid)
   {
     if (!grid.star) return;
@@ -262,7 +263,7 @@ private:
     return a_.options.single_storage ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
   }
 
-  /// If the grid is one. Pencils want all of its neighbours, tiles of a star do without some.
+  /// Confirms the estimate with the levels. Pencils require all neighbours of the grid, star tiles do not.
   void take_tiles()
   {
     const Grid<I>& grid = L_->grid;
@@ -278,7 +279,7 @@ private:
     L_->tile = U_->tile = tile_.shape;
   }
 
-  /// Which a plan of `tiled` begins with, where it is not for the tiles of a star.
+  /// Computes the typical bandwidths from which a tile plan of a pattern that is not a star starts.
   void find_bandwidths()
   {
     if (a_.choice.strategy != "tiled") return;
@@ -296,7 +297,7 @@ private:
     return names;
   }
 
-  /// Leaves the solvers of the best. A candidate that fails, perhaps for lack of memory, is out, unless all fail.
+  /// Keeps the solvers of the fastest candidate. Skips a candidate that fails; throws only if all do.
   void choose_by_trials()
   {
     take_tiles();
@@ -315,7 +316,7 @@ private:
     a_.choice = syncfree::choose_by_trials(trials, a_.options.expected_applies);
   }
 
-  /// Stand-ins for numbers that are not known yet: so small that they do not grow, and not zero.
+  /// Placeholder values for the timing runs: non-zero, and small enough that solutions do not overflow.
   struct TrialVectors {
     DeviceArray<T> lower, upper, inverse_pivot, b, y, x;
 
@@ -355,7 +356,7 @@ private:
     return trial;
   }
 
-  /// After take_tiles().
+  /// Chooses the strategy; call take_tiles() first.
   void choose()
   {
     a_.choice = {a_.options.strategy, "forced"};
@@ -364,8 +365,8 @@ private:
     if (a_.choice.strategy != "merged") drop_merging();
   }
 
-  /// Whether `tiled` and `wavefront` have a plan is known only when it has been made. `auto` then chooses among the
-  /// others.
+  /// Makes the solvers. Whether `tiled` and `wavefront` have a plan is known only then; if not, `auto` chooses among
+  /// the other strategies.
   void make_chosen()
   {
     for (std::string others;;) {
@@ -380,7 +381,7 @@ private:
     }
   }
 
-  /// The strategy that was chosen, if that helps, else throws again. What to say of it.
+  /// Excludes the chosen strategy, or rethrows if no other may be chosen. Returns the clause for the view.
   std::string rule_out(const Failure& failure)
   {
     const std::string name = a_.choice.strategy;
@@ -400,21 +401,21 @@ private:
                                  [&] { make_factorization(); }});
   }
 
-  /// By `tiled`, on the device.
+  /// True if the device can plan the tiles of rows.
   bool may_plan_rows(const DeviceTriangle<I>& triangle) const
   {
     return a_.options.single_storage ? may_plan_tiles_on_device<T, single_t<T>>(triangle)
                                      : may_plan_tiles_on_device<T, T>(triangle);
   }
 
-  /// By `tiled`.
+  /// True if the triangle probably has tiles of inodes.
   bool may_plan_nodes(const DeviceTriangle<I>& triangle) const
   {
     return a_.options.single_storage ? may_plan_tiles_of_inodes<T, single_t<T>>(triangle)
                                      : may_plan_tiles_of_inodes<T, T>(triangle);
   }
 
-  /// The same of both triangles; found once, for it takes a cut.
+  /// The same for both triangles, computed once because it cuts the rows into tiles.
   bool may_plan_nodes()
   {
     if (!plans_nodes_) plans_nodes_ = L_->nodes && U_->nodes && may_plan_nodes(*L_) && may_plan_nodes(*U_);
@@ -436,7 +437,7 @@ private:
     f.rows = L_->n();
     f.nnz = static_cast<std::int64_t>(L_->nnz()) + U_->nnz();
     f.levels = a_.levels.lower;
-    if (f.expected_applies == 0) return f;  // then what costs time to find is not needed
+    if (f.expected_applies == 0) return f;  // the remaining features cost time and are not needed
     f.longest = longest();
     if (L_->nodes && U_->nodes) {
       f.node_size = std::min(L_->nodes->size, U_->nodes->size);
@@ -457,7 +458,7 @@ private:
     return f;
   }
 
-  /// What is found is for the plans, too. Meanwhile the factorization is made.
+  /// Searches for groups of merged levels; the plans reuse the result. The factorization is made meanwhile.
   MergeForecast foresee_merging()
   {
     a_.merging = std::make_unique<MergePlannerPair<I>>();
@@ -467,7 +468,7 @@ private:
     return a_.merging->forecast();
   }
 
-  /// Of rows by level, unless there are so many that to bring them in that order takes longer than to look at a few.
+  /// Starts the search on rows sorted by level, or on the rows as they are if sorting would cost more than it saves.
   void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<MergePlanner<I>>* merging)
   {
     constexpr I many_rows = 1 << 19;
@@ -504,14 +505,14 @@ private:
   const Task<I>& task_;
   Analysis<T, I>& a_;
   bool was_split_ = false;
-  bool plans_tiles_ = true, plans_wavefront_ = true;  ///< no plan of it has failed
+  bool plans_tiles_ = true, plans_wavefront_ = true;  ///< false once a plan has failed
   std::optional<DeviceTriangle<I>> L_, U_;
   DeviceLevels<I> upper_levels_;
   DeviceInodes<I> lower_nodes_, upper_nodes_;
   std::optional<bool> regular_, plans_nodes_;
-  DevicePatternCopy<I> kept_rows_;  ///< of A, for the factorization, or empty
+  DevicePatternCopy<I> kept_rows_;  ///< rows of A for the factorization, or empty
   Grid<I> grid_of_L_ = {}, grid_of_U_ = {};
-  double wavefront_time_ = 0;  ///< by the model; 0: the triangle is no grid for it
+  double wavefront_time_ = 0;  ///< estimate, microseconds; 0: does not apply
   TileChoice tile_;
 };
 
@@ -547,8 +548,8 @@ template <class T, class I> void begin_refresh(Analysis<T, I>* a, const PairUpda
   a->merging.reset();
 }
 
-/// By the strategy of the analysis. `tiled` may have tiles for L and U but none for their transposes, which are found
-/// to be needed in the middle of a solve.
+/// Makes the solver of a transposed triangle with the strategy of the analysis, or with level_order if that has no plan
+/// for the transpose: this happens during a solve, which must not fail.
 template <class T, class I>
 void make_transposed(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
 {

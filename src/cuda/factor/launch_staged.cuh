@@ -14,9 +14,9 @@
 namespace syncfree::cuda {
 
 /// Launches one attempt. U and inverse pivots must hold the sentinel, 0xff in all bytes.
-///   against_crowding  least bytes of shared memory per thread block, to limit occupancy (cuda/base/granularity.hpp)
+///   occupancy_limit_bytes  least bytes of shared memory of a thread block, to limit occupancy (base/granularity.hpp)
 template <class T, class I>
-void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t against_crowding,
+void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t occupancy_limit_bytes,
                       const DeviceScalar<T>* A, const DevicePivotRule& rule, TicketCounter* counter, Outcome* outcome,
                       cudaStream_t stream)
 {
@@ -28,7 +28,7 @@ void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::siz
   const std::size_t rows = static_cast<std::size_t>(staged_threads / S.lanes);
   const std::size_t row_memory = static_cast<std::size_t>(S.entries) * sizeof(DeviceScalar<T>) +
                                  3 * static_cast<std::size_t>(S.lowers) * sizeof(I);
-  const std::size_t memory = std::max(rows * row_memory, against_crowding);
+  const std::size_t memory = std::max(rows * row_memory, occupancy_limit_bytes);
   allow_shared_memory(kernel, memory);
   launch(kernel,
          {blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream}, F, S,
