@@ -1,6 +1,5 @@
 /*
-  From what was asked for, and where the matrix lives, to the backend that serves it: the only
-  place that knows which backends there are.
+  Selects the backend from the settings and from where the matrix resides, and creates its objects.
 */
 
 #include "factor_impl.hpp"
@@ -10,7 +9,7 @@
 
 namespace syncfree_plugin {
 
-/* An analysis that is still to be made */
+/* Returns an empty analysis of a backend. */
 static std::shared_ptr<Analysis> MakeAnalysis(const std::string &backend)
 {
   auto made         = std::make_shared<Analysis>();
@@ -29,7 +28,7 @@ static std::shared_ptr<Analysis> MakeAnalysis(const std::string &backend)
   return made;
 }
 
-/* Does the user want the host for a matrix of the device? Younger PETScs can ask. */
+/* Tests whether the user requested the host for a matrix on the device, as newer PETSc versions allow. */
 template <class Info> static auto WantsHost(const Info *info, int) -> decltype(info->factoronhost || info->solveonhost)
 {
   return info->factoronhost || info->solveonhost;
@@ -39,7 +38,7 @@ template <class Info> static bool WantsHost(const Info *, long)
   return false;
 }
 
-/* Work follows the data: a matrix on the device is factored there, unless the user wants the host. */
+/* A matrix on the device is factored there, unless the user requested the host. */
 static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, PetscBool *device)
 {
   Mat         block = A;
@@ -56,12 +55,12 @@ static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, Pet
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(FindDevice(&found, &why));
-  if (!found) PetscCall(PetscInfo(F, "The host factors a matrix of the device: %s\n", why.c_str()));
+  if (!found) PetscCall(PetscInfo(F, "Device matrix is factored on the host: %s\n", why.c_str()));
   *device = found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The host refuses a strategy that nobody knows. */
+/* An unknown strategy is rejected later, by the backend. */
 PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings)
 {
   Factor            *factor = Data(F);
@@ -72,7 +71,7 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   PetscBool          device;
 
   PetscFunctionBegin;
-  PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s belongs to backend %s, but -pc_syncfree_backend is %s; leave one of the two to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
+  PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s requires backend %s, but -pc_syncfree_backend is %s; set one of them to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
   if (wanted == "auto" && backend == "host" && serves("cuda")) {
     PetscCall(ChooseBackend(F, A, info, &device));
     if (device) backend = "cuda";

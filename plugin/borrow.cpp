@@ -1,5 +1,5 @@
 /*
-  What borrow.hpp declares, but for PETSc's calls of the device (device_cuda.cpp).
+  Implements borrow.hpp, except for PETSc's device functions (device_cuda.cpp).
 */
 
 #include "borrow.hpp"
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#if PETSC_VERSION_LT(3, 19, 0) /* which has no device for us either */
+#if PETSC_VERSION_LT(3, 19, 0) /* with which this plugin does not use a device */
   #define MatDenseGetArrayReadAndMemType(B, a, type)  MatDenseGetArrayRead(B, a)
   #define MatDenseGetArrayWriteAndMemType(B, a, type) MatDenseGetArrayWrite(B, a)
   #define MatDenseRestoreArrayReadAndMemType          MatDenseRestoreArrayRead
@@ -19,7 +19,7 @@ namespace syncfree_plugin {
 #define CONVERT "run with -mat_type aij where the program calls MatSetFromOptions(), or call MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)"
 #define ASSEMBLE "give KSPSetOperators() an assembled AIJ matrix beside it, or make a small one by products with MatComputeOperator(A,MATAIJ,&B)"
 
-/* Types that are refused, by how their names begin: what they are, what to do where a factor or sweeps are wanted. */
+/* Refused matrix types, by the beginning of their names: description, advice for factorizations and for sweeps */
 static const struct {
   const char *types[3], *what, *factors, *sweeps;
 } other_types[] = {
@@ -27,7 +27,7 @@ static const struct {
   {{MATSHELL, MATPYTHON}, "known by its products only, it has no entries", ASSEMBLE, ASSEMBLE},
   {{MATSEQSBAIJ, MATMPISBAIJ}, "one triangle of a symmetric matrix, in dense blocks", CONVERT "; the factor differs from PETSc's own of SBAIJ, which is one of blocks", CONVERT},
   {{MATSEQBAIJ, MATMPIBAIJ}, "a matrix of dense blocks", CONVERT "; the factor differs from PETSc's own of BAIJ, which is one of blocks", CONVERT},
-  {{MATNEST}, "a matrix of matrices", CONVERT "; or use -pc_type fieldsplit and this type for its parts", CONVERT "; or use -pc_type fieldsplit and this type for its parts"},
+  {{MATNEST}, "a nested matrix", CONVERT "; or use -pc_type fieldsplit and this type for its parts", CONVERT "; or use -pc_type fieldsplit and this type for its parts"},
   {{"diagonal", MATCONSTANTDIAGONAL}, "a diagonal", "-pc_type jacobi solves with it", "-pc_type jacobi solves with it"},
   {{""}, "which PETSc may be able to convert", CONVERT "; else give KSPSetOperators() an assembled AIJ matrix beside it", CONVERT "; else give KSPSetOperators() an assembled AIJ matrix beside it"}, /* all others */
 };
@@ -55,7 +55,7 @@ PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
   borrowed->block = A;
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
   PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &borrowed->rows));
-  PetscCheck(borrowed->rows, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s gives no access to its rows; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
+  PetscCheck(borrowed->rows, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s does not support MatGetRowIJ(); convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +107,7 @@ PetscErrorCode GetPatternState(const BorrowedMatrix &matrix, PatternState *state
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both, or none where one fails */
+/* Gets both arrays, or none if one fails. */
 static PetscErrorCode GetVectors(Vec b, Vec x, PetscBool reads_x, PetscBool any_memory, BorrowedVectors *borrowed, PetscMemType *from, PetscMemType *to)
 {
   PetscErrorCode ierr;
@@ -171,7 +171,7 @@ static PetscErrorCode GetColumns(Mat B, Mat X, PetscBool any_memory, BorrowedVec
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  (void)from, (void)to; /* old PETScs */
+  (void)from, (void)to; /* unused with old PETSc versions */
   if (any_memory) {
     PetscCall(MatDenseGetArrayReadAndMemType(B, &borrowed->from, from));
     ierr = MatDenseGetArrayWriteAndMemType(X, &borrowed->to, to);

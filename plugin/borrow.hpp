@@ -1,7 +1,7 @@
 #pragma once
 
-/* The arrays of PETSc's matrices and vectors, where they are: in device memory for an object of the backend cuda, if
-   they live there, else in that of the host. */
+/* Access to the arrays of PETSc's matrices and vectors: in device memory for an object of the backend cuda, if they
+   reside there, else in host memory. */
 
 #include "plugin_impl.hpp"
 
@@ -12,31 +12,31 @@
 
 namespace syncfree_plugin {
 
-using syncfree::UsesDevice; /* NULL stands for the host's objects */
+using syncfree::UsesDevice; /* NULL stands for an object of the host backend */
 
-/* The arrays of an AIJ matrix, or of the diagonal block of a parallel one, between Borrow() and Return(). */
+/* The arrays of an AIJ matrix, or of the diagonal block of a parallel one, valid from Borrow() to Return() */
 struct BorrowedMatrix {
   Mat                block  = nullptr;
-  PetscBool          rows   = PETSC_FALSE; /* was the pattern borrowed? */
-  PetscBool          device = PETSC_FALSE; /* are the values there? */
+  PetscBool          rows   = PETSC_FALSE; /* the pattern is borrowed */
+  PetscBool          device = PETSC_FALSE; /* the values are in device memory */
   PetscInt           n      = 0;
   const PetscInt    *row    = nullptr;
   const PetscInt    *column = nullptr;
   const PetscScalar *value  = nullptr;
 
-  syncfree::PatternView<Index> there = {}; /* the pattern in device memory, or nothing */
+  syncfree::PatternView<Index> there = {}; /* the pattern in device memory, or empty */
 
   syncfree::PatternView<Index> Pattern() const { return {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)}; }
 };
 
-/* The pattern in the host's memory; that of the device, where the matrix lives there; and values, with which the object
-   is told where it works. Return() gives back what was borrowed. */
+/* Get the pattern in host memory, the pattern in device memory if the matrix resides there, and the values; the last
+   also sets the memory that the object uses next. Return() restores what was borrowed. */
 PetscErrorCode Borrow(Mat, BorrowedMatrix *);
 PetscErrorCode BorrowThere(const UsesDevice *, BorrowedMatrix *);
 PetscErrorCode BorrowValues(UsesDevice *, BorrowedMatrix *);
 PetscErrorCode Return(BorrowedMatrix *);
 
-/* use(&matrix) between Borrow() and Return() */
+/* Calls use(&matrix) between Borrow() and Return(). */
 template <class Use> PetscErrorCode WithRows(Mat A, Use &&use)
 {
   BorrowedMatrix matrix;
@@ -50,11 +50,11 @@ template <class Use> PetscErrorCode WithRows(Mat A, Use &&use)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What tells, without a look at the entries, that a pattern is the one that was seen before. PETSc counts in a matrix how
-   often its pattern has changed, but exchanges all of it for another one (MatHeaderReplace(), as in MatTranspose() in
-   place and in MatAXPY()), with that one's number and identity; whoever brings arrays of his own may not count. */
+/* Identifies the pattern seen last without reading its entries. PETSc counts the changes of a matrix's pattern, but
+   MatHeaderReplace(), as in MatTranspose() in place and in MatAXPY(), replaces the whole matrix by another one with that
+   one's count and id; and a program that supplies its own arrays may not count its changes. */
 struct PatternState {
-  PetscObjectId    matrix  = 0; /* 0: nothing was seen */
+  PetscObjectId    matrix  = 0; /* 0: no pattern was seen */
   PetscObjectState changes = 0;
   const PetscInt  *row = nullptr, *column = nullptr;
   PetscInt         nonzeros = 0;
@@ -63,7 +63,7 @@ struct PatternState {
 };
 PetscErrorCode GetPatternState(const BorrowedMatrix &, PatternState *);
 
-/* The arrays of b and x: on the device if both are there. x is only written unless it is read, too. */
+/* The arrays of b and x: in device memory if both are there. x is write-only unless reads_x. */
 struct BorrowedVectors {
   const PetscScalar *from   = nullptr;
   PetscScalar       *to     = nullptr;
@@ -73,7 +73,7 @@ struct BorrowedVectors {
 PetscErrorCode BorrowVectors(UsesDevice *, Vec b, Vec x, PetscBool reads_x, BorrowedVectors *);
 PetscErrorCode ReturnVectors(Vec b, Vec x, PetscBool reads_x, BorrowedVectors *);
 
-/* use(vectors) with the arrays of both */
+/* Calls use(vectors) with the arrays of b and x. */
 template <class Use> PetscErrorCode WithVectors(UsesDevice *object, Vec b, Vec x, PetscBool reads_x, Use &&use)
 {
   BorrowedVectors borrowed;
@@ -87,7 +87,7 @@ template <class Use> PetscErrorCode WithVectors(UsesDevice *object, Vec b, Vec x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for the columns of dense matrices, of which X is only written. */
+/* The same for dense matrices, each column a vector; X is write-only. */
 PetscErrorCode BorrowColumns(UsesDevice *, Mat B, Mat X, BorrowedVectors *);
 PetscErrorCode ReturnColumns(Mat B, Mat X, BorrowedVectors *);
 
@@ -104,19 +104,19 @@ template <class Use> PetscErrorCode WithColumns(UsesDevice *object, Mat B, Mat X
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is there a device and all that it takes to use it? Else why not. */
+/* Tests whether a device can be used; if not, gets the reason. */
 PetscErrorCode FindDevice(PetscBool *, std::string *why);
 
-/* Has this sequential matrix its values on the device? Then they can be borrowed from there. */
+/* Tests whether a sequential matrix keeps its values on the device, from where they can then be borrowed. */
 PetscErrorCode IsOnDevice(Mat, PetscBool *);
 PetscErrorCode GetDeviceValues(Mat, const PetscScalar **);
 PetscErrorCode RestoreDeviceValues(Mat, const PetscScalar **);
 
-/* Its pattern there, of n rows; none where PETSc keeps indices of another size. */
+/* Gets its pattern of n rows in device memory; empty if PETSc stores indices of another size there. */
 PetscErrorCode GetDevicePattern(Mat, Index, syncfree::PatternView<Index> *);
 PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
 
-/* Tells the object where the arrays of the next call are, and PETSc's stream. */
+/* Sets the memory in which the object finds the arrays of its next call, and PETSc's current stream. */
 PetscErrorCode UseMemory(UsesDevice *, PetscMemType);
 
 } // namespace syncfree_plugin

@@ -1,6 +1,6 @@
 /*
-  PETSc's device arrays and stream, for the backend `cuda`; without it, or with a PETSc that has no
-  CUDA, everything is on the host.
+  PETSc's device arrays and CUDA stream, for the backend `cuda`. Without that backend, or with a PETSc without CUDA or
+  older than 3.20, everything is on the host.
 */
 
 #include "borrow.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-/* What is behind Mat->data of a factored matrix, shared by mat_syncfree.cpp (making it),
-   mat_solve.cpp (solving with it) and mat_view.cpp (telling what it is). */
+/* Mat->data of a factored matrix, shared by mat_syncfree.cpp (factorization), mat_solve.cpp (solves) and mat_view.cpp
+   (information). */
 
 #include "borrow.hpp"
 
@@ -15,13 +15,13 @@ using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
 using CudaPreconditioner = syncfree::CudaPreconditioner<PetscScalar, Index>;
 using Columns        = syncfree::Columns<Index>;
 
-/* What an analysis depends on beside the pattern, and the orders if there are some: these its preconditioner has */
+/* What an analysis depends on besides the pattern and the orderings; its preconditioner stores the orderings, if any */
 struct AnalysisKey {
   std::string             backend;
   syncfree::Kind          kind          = syncfree::Kind::ilu;
-  int                     levels        = -1; /* nothing was asked for */
+  int                     levels        = -1; /* -1: no symbolic factorization yet */
   bool                    diagonal_fill = false;
-  bool                    natural       = true; /* no orders */
+  bool                    natural       = true; /* no orderings */
   syncfree::SolverOptions options;
 
   bool operator==(const AnalysisKey &) const;
@@ -30,17 +30,17 @@ struct AnalysisKey {
 struct Analysis {
   AnalysisKey                     key;
   std::unique_ptr<Preconditioner> preconditioner;
-  CudaPreconditioner             *cuda = nullptr; /* the same object, where the backend is cuda */
+  CudaPreconditioner             *cuda = nullptr; /* the same object if the backend is cuda, else NULL */
 };
 
 struct Factor {
   std::shared_ptr<Analysis>       analysis; /* shared while a PC sets itself up again */
-  PatternState                    seen;     /* of the matrix whose pattern was analysed, or compared with that, last */
+  PatternState                    seen;     /* of the last matrix whose pattern was analysed or compared with the analysed one */
   MatInfo                         info          = {};
   PetscLogDouble                  numeric_flops = 0;
   PetscLogDouble                  solve_flops   = 0;
-  bool                            fell_back     = false;       /* has it been said that one thread solves alone? */
-  PetscBool                       copies        = PETSC_FALSE; /* has the device been given something of the host? */
+  bool                            fell_back     = false;       /* the fall-back to one thread was reported */
+  PetscBool                       copies        = PETSC_FALSE; /* data were copied from the host to the device */
 };
 
 inline Factor *Data(Mat F)
@@ -48,13 +48,13 @@ inline Factor *Data(Mat F)
   return static_cast<Factor *>(F->data);
 }
 
-/* Of arrays that were borrowed from the device, or not */
+/* Notes a copy to the device unless the arrays were borrowed from there. */
 inline void NoteCopies(Factor *factor, PetscBool from_device)
 {
   if (factor->analysis->cuda && !from_device) factor->copies = PETSC_TRUE;
 }
 
-/* Sees to it that the preconditioner of F is of the backend that serves these settings and this matrix. */
+/* Gives F a preconditioner of the backend that these settings and this matrix require, unless it has one. */
 PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &);
 PetscErrorCode UseHost(Factor *);
 

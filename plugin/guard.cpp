@@ -1,5 +1,5 @@
 /*
-  Errors of one call and of one process: what guard.hpp declares, and how the core's answers become PETSc's.
+  Implements guard.hpp, and translates a Status of the core into PETSc's error handling.
 */
 
 #include "factor_impl.hpp"
@@ -10,7 +10,7 @@ PetscErrorCode OutOfMemory(const StackFrames &frames)
 {
   frames.Restore();
   PetscFunctionBegin;
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory of the host");
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of host memory");
 }
 
 PetscErrorCode Unexpected(const StackFrames &frames, const char what[])
@@ -31,12 +31,12 @@ PetscErrorCode Agree(MPI_Comm comm, PetscErrorCode mine, int *number)
   if (size > 1) PetscCallMPI(MPI_Allreduce(local, worst, 2, MPI_INT, MPI_MAX, comm));
   PetscCall(mine);
   if (worst[0]) PetscCall(PetscErrorMessage((PetscErrorCode)worst[0], &text, nullptr));
-  PetscCheck(!worst[0], PETSC_COMM_SELF, (PetscErrorCode)worst[0], "Another process failed: %s", text ? text : "see its own message");
+  PetscCheck(!worst[0], PETSC_COMM_SELF, (PetscErrorCode)worst[0], "Error on another process: %s", text ? text : "see its message");
   if (number) *number = worst[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Failures of the numbers count in the order of the factorization, all others in the matrix. */
+/* Gets the matrix row of a status: failures in values count rows in the order of the factorization, others do not. */
 static PetscErrorCode GetRow(Mat F, const syncfree::Status &status, PetscInt *row, bool *ordered)
 {
   using syncfree::Code;
@@ -76,7 +76,7 @@ PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &status, std::s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The core's sentence, what it cannot know of PETSc's calls, and the place. */
+/* Gets the core's message, advice that needs PETSc's functions, and the location of the row. */
 static PetscErrorCode GetMessage(Mat F, Mat whole, const syncfree::Status &status, std::string *text)
 {
   std::string place;
@@ -89,7 +89,7 @@ static PetscErrorCode GetMessage(Mat F, Mat whole, const syncfree::Status &statu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bad numbers end in the factor's error flag unless the user wants an error at once. */
+/* Sets the factor's error flag for bad values, or raises an error if the user requested that. */
 static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, const std::string &text, MatFactorError flag, int error)
 {
   PetscFunctionBegin;
@@ -101,7 +101,7 @@ static PetscErrorCode FlagNumbers(Mat F, Mat A, const syncfree::Status &status, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The one place where the core's answers become PETSc's: bad numbers are data, bad calls are errors. */
+/* The only translation of the core's Status: bad values are data, bad calls are errors. */
 PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &status, Mat whole)
 {
   using syncfree::Code;

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
-  No exception crosses a frame of PETSc, which is C. So what PETSc is given to call is never a function f of this plugin
-  but guarded<f>, and a function of syncfree_petsc.h does its work in a call of guarded<f>: an exception becomes
-  PETSC_ERR_MEM or PETSC_ERR_LIB there. config/rules.py finds an entry that is not guarded.
+  No exception may cross a stack frame of PETSc, which is C. Therefore the functions that PETSc calls are not functions f
+  of this plugin but guarded<f>, and a function of syncfree_petsc.h does its work in a call of guarded<f>, which turns an
+  exception into PETSC_ERR_MEM or PETSC_ERR_LIB. config/rules.py finds entry points that are not guarded.
 
-  A part that fails is followed by what must happen all the same: log events end, arrays are given back (With...() here
-  and in borrow.hpp), and a process takes part in the collective calls that the others wait in (Agree()).
+  Some work must be done even after a failure: log events end, arrays are restored (With...() here and in borrow.hpp),
+  and a process takes part in the collective calls in which the others wait (Agree()).
 */
 
 #include <petsclog.h>
@@ -20,8 +20,8 @@
 
 namespace syncfree_plugin {
 
-/* PETSc's stack of function names, which debugging builds keep. PetscError() pops the frame of a function that returns
-   an error; the frames that an exception leaves are popped here. */
+/* PETSc's stack of function names, which exists in debug builds. PetscError() pops the frame of a function that returns
+   an error; Restore() pops the frames that an exception skipped. */
 class StackFrames {
 public:
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
@@ -40,8 +40,8 @@ private:
 PetscErrorCode OutOfMemory(const StackFrames &);
 PetscErrorCode Unexpected(const StackFrames &, const char what[]);
 
-/* The error code of f(), also where f ends in an exception. With it a function can clean up after a part that fails:
-   `ierr = Guard([&] { ... }); <give back>; PetscCall(ierr);`. */
+/* Returns the error code of f(), also if f throws. Lets a function clean up after a failure:
+   `ierr = Guard([&] { ... }); <restore>; PetscCall(ierr);`. */
 template <class F> PetscErrorCode Guard(F &&f)
 {
   const StackFrames frames;
@@ -65,10 +65,10 @@ template <class... Arguments, PetscErrorCode (*f)(Arguments...)> struct GuardedC
   }
 };
 
-/* f for PETSc to call */
+/* Wrapper of f that PETSc may call */
 template <auto f> constexpr auto guarded = &GuardedCall<f>::Call;
 
-/* f() within a log event of two objects */
+/* Calls f() within a log event of two objects. */
 template <class F> PetscErrorCode WithEvent(PetscLogEvent event, PetscObject a, PetscObject b, F &&f)
 {
   PetscErrorCode ierr;
@@ -81,7 +81,7 @@ template <class F> PetscErrorCode WithEvent(PetscLogEvent event, PetscObject a, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* f() between two readings of the device's clock (-log_view_gpu_time), if it works there */
+/* Calls f(), timed by the device's clock (-log_view_gpu_time) if f runs on the device. */
 template <class F> PetscErrorCode WithGpuTime(bool device, F &&f)
 {
   PetscErrorCode ierr;
@@ -94,9 +94,9 @@ template <class F> PetscErrorCode WithGpuTime(bool device, F &&f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ends in an error on all processes of the communicator if one has an error: there in its own, elsewhere in one that
-   tells of it. Of numbers that are given, too, each process gets the largest. Collective: a part that can fail on one
-   process alone must end here before the next collective call. */
+/* Returns an error on all processes of the communicator if one has an error: there its own, on the others one that
+   reports it. `number`, if given, becomes the maximum over the processes. Collective: code that can fail on one process
+   alone must end here before the next collective call. */
 PetscErrorCode Agree(MPI_Comm, PetscErrorCode mine, int *number = nullptr);
 
 } // namespace syncfree_plugin

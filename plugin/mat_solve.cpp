@@ -1,6 +1,6 @@
 /*
-  Solves with a factored matrix of MATSOLVERSYNCFREE: the arrays of PETSc's vectors and dense
-  matrices, where they are, are handed to the backend. After a failed factorization the answer is infinity.
+  Solves with a factored matrix of MATSOLVERSYNCFREE: passes the arrays of PETSc's vectors and dense matrices, on the
+  host or on the device, to the backend. After a failed factorization the solution is infinity.
 */
 
 #include "factor_impl.hpp"
@@ -9,7 +9,7 @@
 
 namespace syncfree_plugin {
 
-/* Logs operations where they were done. */
+/* Logs flops for the GPU or the CPU, wherever they were done. */
 static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
 {
   PetscFunctionBegin;
@@ -18,7 +18,7 @@ static PetscErrorCode LogFlops(Factor *factor, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says once that one thread goes on where several were slower. */
+/* Reports once that one thread is used from now on, as several were slower. */
 static PetscErrorCode NoteFallback(Mat F)
 {
   Factor *factor = Data(F);
@@ -31,7 +31,7 @@ static PetscErrorCode NoteFallback(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* solve() returns a Status. */
+/* Calls solve(), which returns a Status, within the log event. */
 template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, Solve solve)
 {
   syncfree::Status status;
@@ -48,12 +48,12 @@ template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, Solve s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* solve(b, x) with the arrays of both vectors returns a Status. */
+/* Calls solve(b, x), which returns a Status, with the arrays of both vectors. */
 template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Solve solve)
 {
   PetscFunctionBegin;
   if (F->factorerrortype) {
-    /* what PETSc's norms and dot products recognise as a failed solve */
+    /* PETSc's norms and dot products detect infinity as a failed solve */
     PetscCall(VecSet(x, std::numeric_limits<PetscReal>::infinity()));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -119,7 +119,7 @@ static PetscErrorCode CheckDense(Mat B, const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc's norms and dot products recognise as a failed solve. */
+/* Fills X with infinity, which PETSc's norms and dot products detect as a failed solve. */
 static PetscErrorCode FillWithInfinity(Mat X)
 {
   PetscScalar   *x;

@@ -1,10 +1,9 @@
 /*
-  The factored matrix of MATSOLVERSYNCFREE: it borrows the arrays of an AIJ matrix (borrow.hpp), lets
-  the core analyse and factor them, and returns solutions in PETSc's vectors.
+  The factored matrix of MATSOLVERSYNCFREE: borrows the arrays of an AIJ matrix (borrow.hpp), has the core analyse and
+  factor it, and returns solutions in PETSc's vectors.
 
-  For MATMPIAIJ the factor is that of each process's diagonal block, so every solve is
-  local. Only the outcome of the numeric factorization is shared, so that all processes
-  see a failure.
+  For MATMPIAIJ each process factors its diagonal block, so every solve is local. Only the result of the numeric
+  factorization is shared, so that all processes see a failure.
 */
 
 #include "factor_impl.hpp"
@@ -16,8 +15,8 @@
 
 namespace syncfree_plugin {
 
-/* Agree() of the processes of A. Where they agree that the set-up has failed, or that it has come to its end, none waits
-   for another any more. */
+/* Calls Agree() on the processes of A. After a failure of the set-up, or after its last stage, no process waits for
+   another one any more. */
 static PetscErrorCode AgreeOnStage(Mat A, PetscErrorCode mine, PetscBool last, int *number)
 {
   SetupContext      *handover;
@@ -65,7 +64,7 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ascending by one; what an index set itself says of that may be out of date (MatReorderForNonzeroDiagonal()). */
+/* Tests whether indices ascend by one; what an IS stores about that may be stale (MatReorderForNonzeroDiagonal()). */
 static bool IsRun(const PetscInt *index, PetscInt n)
 {
   const PetscInt first   = index[0];
@@ -74,8 +73,8 @@ static bool IsRun(const PetscInt *index, PetscInt n)
   return differs == 0;
 }
 
-/* An ordering in local numbers; empty for the identity. PETSc's orderings of parallel
-   matrices hold global numbers of the process's own rows. */
+/* Gets an ordering in local indices; empty for the identity. PETSc's orderings of parallel matrices hold global indices
+   of the process's own rows. */
 static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
 {
   const PetscInt *index;
@@ -86,7 +85,7 @@ static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
   if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ISGetLocalSize(is, &size));
   PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries for %" PetscInt_FMT " rows", size, n);
-  order->reserve(n); /* before anything is borrowed */
+  order->reserve(n); /* may throw, so before ISGetIndices() */
   PetscCall(ISGetIndices(is, &index));
   if (!IsRun(index, n)) {
     const PetscInt first = *std::min_element(index, index + n);
@@ -97,7 +96,7 @@ static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Orders that differ only in one being the identity still have to be given both. */
+/* Fills in the identity where only one of the two orderings is the identity: the core requires both or none. */
 static void CompleteOrders(PetscInt n, std::vector<Index> *row, std::vector<Index> *column)
 {
   if (row->empty() == column->empty()) return;
@@ -105,7 +104,7 @@ static void CompleteOrders(PetscInt n, std::vector<Index> *row, std::vector<Inde
   for (PetscInt i = 0; i < n; i++) missing->push_back((Index)i);
 }
 
-/* PETSc counts an incomplete Cholesky factor by one triangle. */
+/* PETSc counts one triangle only of an incomplete Cholesky factor. */
 static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, PetscReal fill_given)
 {
   Factor    *factor = Data(F);
@@ -158,7 +157,7 @@ PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
 
 using Orders = syncfree::Orders<Index>;
 
-/* Is this pattern, entry by entry, the one that was analysed? Its arrays of the device were asked for. */
+/* Compares the pattern, entry by entry, with the one that was analysed; called after BorrowThere(). */
 static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const BorrowedMatrix &matrix, bool *same)
 {
   PetscFunctionBegin;
@@ -168,15 +167,15 @@ static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const Borr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of as many rows each */
+/* Compares two pairs of orderings of n rows. */
 static bool SameOrders(const Orders &a, const Orders &b, PetscInt n)
 {
   if (!a.row || !b.row) return !a.row && !b.row;
   return std::equal(a.row, a.row + n, b.row) && std::equal(a.column, a.column + n, b.column);
 }
 
-/* Takes over the analysis of the factored matrix that F replaces if it is of this key, this pattern and these orders. Else,
-   and if somebody else still has that matrix, it is left to end. */
+/* Takes over the analysis of the factored matrix that F replaces if key, pattern and orderings are the same and no other
+   object uses it. Otherwise this reference to it is dropped. */
 static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders, bool *taken)
 {
   SetupContext *handover;
@@ -209,18 +208,18 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes an analysis, or takes that of the factored matrix before, if all is as it was. */
+/* Makes an analysis, or takes over that of the previous factored matrix if nothing it depends on has changed. */
 static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &orders, PetscReal fill)
 {
   Factor *factor = Data(F);
   bool    taken;
 
   PetscFunctionBegin;
-  factor->copies = PETSC_FALSE; /* of values */
+  factor->copies = PETSC_FALSE; /* no values were copied yet */
   factor->seen   = PatternState();
   if (!matrix->there.row_begin) PetscCall(BorrowThere(factor->analysis->cuda, matrix));
   PetscCall(TakeLast(F, A, *matrix, key, orders, &taken));
-  if (taken) PetscCall(PetscInfo(F, "The pattern is that of the last set-up, and so is the analysis\n"));
+  if (taken) PetscCall(PetscInfo(F, "Same nonzero pattern as in the last set-up: reusing the analysis\n"));
   else PetscCall(MakeNew(F, A, *matrix, key, orders));
   PetscCall(GetPatternState(*matrix, &factor->seen));
 
@@ -255,7 +254,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a pattern that was seen last nothing is looked at. */
+/* Compares the pattern with the analysed one; does not read its entries if it is the pattern seen last. */
 static PetscErrorCode LookAtPattern(Mat F, Mat A, BorrowedMatrix *matrix, bool *same)
 {
   Factor      *factor = Data(F);
@@ -282,8 +281,8 @@ PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers of a pattern that was not analysed would be wrong in silence. What was asked for then is asked for of the new
-   pattern: that is the factor of this matrix. */
+/* Values of a pattern that was not analysed would silently give a wrong factor. So the new pattern is analysed, as the
+   last symbolic factorization requested it: the result is the factor of this matrix. */
 static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscReal fill)
 {
   bool same;
@@ -296,7 +295,7 @@ static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscR
   const auto        n      = (PetscInt)Data(F)->analysis->preconditioner->summarize().rows;
   PetscCheck(key.levels >= 0 && key.natural == !orders.row, PETSC_COMM_SELF, PETSC_ERR_ORDER, "There is no symbolic factorization, or it has failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
   PetscCheck(key.natural || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, and the ordering of the symbolic factorization is of %" PetscInt_FMT "; make that anew", matrix->n, n);
-  PetscCall(PetscInfo(F, "The pattern is not the one of the symbolic factorization, which is made anew\n"));
+  PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
   PetscCall(MakeOrTake(F, A, matrix, key, orders.row ? Orders{row.data(), column.data()} : Orders(), fill));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -316,7 +315,7 @@ static PetscErrorCode MatICCFactorSymbolic_SyncFree(Mat F, Mat A, IS permutation
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- numbers ---- */
+/* ---- numeric factorization ---- */
 
 static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::PivotRule *rule)
 {
@@ -364,7 +363,7 @@ static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedM
   PetscCall(BorrowValues(factor->analysis->cuda, matrix));
   NoteCopies(factor, matrix->device);
   const auto status = factor->analysis->preconditioner->refresh({matrix->Pattern(), matrix->value}, rule);
-  if (status.code == syncfree::Code::another_pattern) factor->seen = PatternState(); /* arrays were changed in secret */
+  if (status.code == syncfree::Code::another_pattern) factor->seen = PatternState(); /* the arrays were changed without PETSc's knowledge */
   PetscCall(Translate(F, A, status));
   PetscCall(ReportShifts(F));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -431,7 +430,7 @@ static void SetOperations(Mat F)
   F->ops->destroy               = guarded<MatDestroy_SyncFree>;
 }
 
-/* Turns a matrix without a type into a factored one of ours. */
+/* Turns a matrix without a type into a factored matrix of MATSOLVERSYNCFREE. */
 static PetscErrorCode MakeFactor(Mat F, Mat A, MatFactorType type)
 {
   VecType   vec_type;
@@ -472,8 +471,8 @@ static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Only our PC types factor parallel matrices: in any other PC a local factorization of a parallel
-   matrix would be no answer to what was asked for. */
+/* Only the PC types of this plugin factor parallel matrices: any other PC requests a factorization of the whole matrix,
+   not of its diagonal blocks. */
 static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
 {
   SetupContext *handover;
@@ -485,13 +484,30 @@ static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*MC
+   MATSOLVERSYNCFREE = "syncfree" - A matrix solver type providing ILU and ICC with parallel, synchronization-free solves
+
+   Options Database Keys:
++  -pc_factor_mat_solver_type syncfree - use this package with `PCILU` or `PCICC`
+-  -pc_syncfree_*                      - as for `PCSYNCFREEILU`
+
+   Level: beginner
+
+   Notes:
+   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`.
+   `PCSYNCFREEILU` and `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too.
+
+   `MAT_FACTOR_ILU` and `MAT_FACTOR_ICC` are supported, with levels of fill, but without a drop tolerance.
+
+.seealso: [](ch_ksp), `PCFactorSetMatSolverType()`, `MatSolverType`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `MatSyncFreeGetFactors()`
+M*/
 PetscErrorCode RegisterFactorPackage()
 {
   const MatFactorType kinds[] = {MAT_FACTOR_ILU, MAT_FACTOR_ICC};
 
   PetscFunctionBegin;
   for (MatFactorType kind : kinds) {
-    /* a type is found by the first registered name that it begins with: the longer name first */
+    /* PETSc takes the first registered name that is a prefix of the type's name, so the longer name comes first */
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJCUSPARSE, kind, guarded<MatGetFactor_AIJ_SyncFree>));
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJ, kind, guarded<MatGetFactor_AIJ_SyncFree>));
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIAIJ, kind, guarded<MatGetFactor_MPIAIJ_SyncFree>));

@@ -1,6 +1,6 @@
 /*
-  What a factored matrix of MATSOLVERSYNCFREE tells of itself: its size, how it solves, its
-  pivots, and its two triangles as matrices.
+  Information about a factored matrix of MATSOLVERSYNCFREE: its size, how it solves, its pivots, and its two triangles
+  as matrices.
 */
 
 #include "factor_impl.hpp"
@@ -22,7 +22,7 @@ PetscErrorCode MatGetInfo_SyncFree(Mat F, MatInfoType type, MatInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of a factor come empty where it was not factored or the device does not give them. */
+/* Raises an error unless an array of the factor is complete: it is empty if not factored, or if the device fails. */
 static PetscErrorCode CheckGiven(Mat F, std::size_t wanted, std::size_t given)
 {
   const bool device = Data(F)->analysis->cuda;
@@ -32,7 +32,7 @@ static PetscErrorCode CheckGiven(Mat F, std::size_t wanted, std::size_t given)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pivots, in the order of the factorization, as PETSc answers for its own factors. */
+/* Gets the pivots in the order of the factorization, as PETSc does for its own factors. */
 PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
 {
   PetscScalar *pivot;
@@ -49,13 +49,13 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that a level offers, and the work in a row: "parallel granularity" in Su et al. 2020. */
+/* Prints rows per level and entries per row: "parallel granularity" in Su et al. 2020. */
 static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summary &s, const syncfree::LevelCounts &levels)
 {
   const double rows = (double)s.rows, count = (double)(levels.lower + levels.upper);
 
   PetscFunctionBegin;
-  if (count > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree granularity: %.4g rows a level, %.4g entries a row\n", 2 * rows / count, 0.5 * (double)(s.lower_nnz + s.upper_nnz) / rows));
+  if (count > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree granularity: %.4g rows per level, %.4g entries per row\n", 2 * rows / count, 0.5 * (double)(s.lower_nnz + s.upper_nnz) / rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,10 +70,10 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, advice.c_str()));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));
   PetscCall(ViewGranularity(viewer, s, levels));
-  if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", set-up %.4g MB at most", 1e-6 * (double)s.peak_bytes));
+  if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", peak during set-up %.4g MB", 1e-6 * (double)s.peak_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));
-  if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory kept for captured graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
+  if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
@@ -94,7 +94,7 @@ PetscErrorCode MatView_SyncFree(Mat F, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* unit = diagonal 1 in front of the strictly lower entries, else 1/inverse behind nothing: the diagonal of U. */
+/* Creates a triangle with its diagonal: 1 / inverse_pivot[i], or 1 if inverse_pivot is NULL. */
 static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, const syncfree::Array<PetscScalar> &value, const syncfree::Array<PetscScalar> *inverse_pivot, Mat *T)
 {
   const PetscInt        n = pattern.n;
@@ -124,7 +124,7 @@ static PetscErrorCode GetFactors(Mat F, Mat *L, Mat *U)
   PetscValidHeaderSpecific(F, MAT_CLASSID, 1);
   if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
   if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
-  PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only for a matrix that was factored by solver type %s without a failure", MATSOLVERSYNCFREE);
+  PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix must be successfully factored with solver type %s", MATSOLVERSYNCFREE);
   const auto &preconditioner = *Data(F)->analysis->preconditioner;
   const auto &pattern        = preconditioner.pattern();
   const auto  values         = preconditioner.values();
@@ -140,24 +140,27 @@ static PetscErrorCode GetFactors(Mat F, Mat *L, Mat *U)
 } // namespace syncfree_plugin
 
 /*@
-   MatSyncFreeGetFactors - Gets copies of the two triangles of a factored matrix of type `MATSOLVERSYNCFREE`
+   MatSyncFreeGetFactors - Gets copies of the two triangular factors of a matrix factored with `MATSOLVERSYNCFREE`
 
    Not Collective
 
    Input Parameter:
-.  F - the factored matrix, for example from `PCFactorGetMatrix()`
+.  F - the factored matrix, obtained with, for example, `PCFactorGetMatrix()`
 
    Output Parameters:
-+  L - the lower triangle with its unit diagonal, of type `MATSEQAIJ`; destroy it when done
--  U - the upper triangle with its diagonal, of type `MATSEQAIJ`; destroy it when done
++  L - the lower triangular factor with its unit diagonal, of type `MATSEQAIJ`
+-  U - the upper triangular factor with its diagonal, of type `MATSEQAIJ`
 
    Level: advanced
 
    Notes:
-   Rows and columns are in the order of the factorization. For a factor of `PCSYNCFREEICC` L is $U^T$ and U is $D U$ of $U^T D U$ with
-   unit diagonal U. For a parallel matrix the triangles are those of this process's diagonal block.
+   The caller must destroy both matrices with `MatDestroy()`.
 
-.seealso: `PCFactorGetMatrix()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`
+   Rows and columns are in the order of the factorization. For `PCSYNCFREEICC`, whose factorization is $U^T D U$ with a
+   unit diagonal of $U$, `L` is $U^T$ and `U` is $D U$. For a parallel matrix these are the factors of this process's
+   diagonal block.
+
+.seealso: `MATSOLVERSYNCFREE`, `PCFactorGetMatrix()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`
 @*/
 PetscErrorCode MatSyncFreeGetFactors(Mat F, Mat *L, Mat *U)
 {

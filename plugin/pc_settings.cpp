@@ -1,12 +1,12 @@
 /*
-  What a program sets and gets of a PC of this plugin: functions of syncfree_petsc.h.
+  Setters and getters of the PCs of this plugin, declared in syncfree_petsc.h.
 */
 
 #include "plugin_impl.hpp"
 
 using namespace syncfree_plugin;
 
-/* Other PCs ignore what is set. */
+/* Has no effect on other PCs. */
 static PetscErrorCode SetName(PC pc, bool of_sweeps, std::string &(*place)(Settings &), PetscErrorCode (*check)(OptionUser, const char[]), const char name[])
 {
   const Settings *old;
@@ -54,7 +54,7 @@ static PetscErrorCode SetPrecision(PC pc, PCSyncFreePrecisionType precision)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Other PCs have nothing to tell, which is an error. */
+/* Raises an error for other PCs. */
 static PetscErrorCode GetSettings(PC pc, bool of_sweeps, const Settings **settings)
 {
   PetscFunctionBegin;
@@ -64,22 +64,26 @@ static PetscErrorCode GetSettings(PC pc, bool of_sweeps, const Settings **settin
 }
 
 /*@
-   PCSyncFreeSetBackend - Sets where the factor is made and solved with
+   PCSyncFreeSetBackend - Sets the backend that computes the factorization and the triangular solves
 
    Logically Collective
 
    Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
--  backend - `auto` (default): where the matrix is; `host`, or `kokkos` and `cuda` where the library was built with them
++  pc      - the preconditioner context
+-  backend - `auto` (default), `host`, or, if the library was built with it, `kokkos` or `cuda`
 
    Options Database Key:
 .  -pc_syncfree_backend (auto|host|kokkos|cuda) - the backend
 
    Level: intermediate
 
-   Note:
-   With `cuda` a matrix or a vector of the host is copied to the device and back; `-ksp_view` says so. A strategy that belongs to
-   another backend is an error in `PCSetUp()`.
+   Notes:
+   Only for preconditioners of type `PCSYNCFREEILU` and `PCSYNCFREEICC`; it is ignored for others.
+
+   `auto` selects the CPU or the GPU, wherever the matrix resides, unless the strategy exists for another backend only.
+
+   With `cuda`, matrices and vectors in host memory are copied to the device and back; `-ksp_view` reports such copies.
+   `PCSetUp()` generates an error if the strategy set with `PCSyncFreeSetStrategy()` does not exist for the backend.
 
 .seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeGetBackend()`, `PCSyncFreeSetStrategy()`
 @*/
@@ -91,7 +95,7 @@ PetscErrorCode PCSyncFreeSetBackend(PC pc, const char backend[])
 }
 
 /*@
-   PCSyncFreeGetBackend - Gets the backend that was set, `auto` if none was
+   PCSyncFreeGetBackend - Gets the backend set with `PCSyncFreeSetBackend()`
 
    Not Collective
 
@@ -99,7 +103,7 @@ PetscErrorCode PCSyncFreeSetBackend(PC pc, const char backend[])
 .  pc - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`
 
    Output Parameter:
-.  backend - its name; valid until the next change, do not free it
+.  backend - the name of the backend, `auto` by default; do not free it, it is valid until the backend is changed
 
    Level: intermediate
 
@@ -116,22 +120,25 @@ PetscErrorCode PCSyncFreeGetBackend(PC pc, const char *backend[])
 }
 
 /*@
-   PCSyncFreeSetStrategy - Sets how the triangular solves or sweeps run
+   PCSyncFreeSetStrategy - Sets the algorithm of the triangular solves or SOR sweeps
 
    Logically Collective
 
    Input Parameters:
-+  pc       - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`; others ignore the call
--  strategy - `auto` (default) or a name that `-help` lists: `serial`, `level_set`, `sync_free`, `blocks`, `loop` and
-              the block algorithms on the host, others on a device
++  pc       - the preconditioner context
+-  strategy - `auto` (default) or one of the names that `-help` lists
 
    Options Database Key:
-.  -pc_syncfree_strategy (auto|...) - the strategy
+.  -pc_syncfree_strategy (auto|...) - the strategy, see `-help`
 
    Level: intermediate
 
-   Note:
-   `-ksp_view` prints the strategy that really runs and why `auto` took it. After `PCSetUp()` a change leads to a new analysis.
+   Notes:
+   Only for preconditioners of type `PCSYNCFREEILU`, `PCSYNCFREEICC` and `PCSYNCFREESOR`; it is ignored for others.
+
+   `serial`, `level_set`, `sync_free`, `blocks`, `loop` and the block algorithms run on the CPU, others on a GPU.
+
+   `-ksp_view` prints the strategy in use and why `auto` selected it. A change after `PCSetUp()` causes a new analysis.
 
 .seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeGetStrategy()`
 @*/
@@ -143,7 +150,7 @@ PetscErrorCode PCSyncFreeSetStrategy(PC pc, const char strategy[])
 }
 
 /*@
-   PCSyncFreeGetStrategy - Gets the strategy that was set, `auto` if none was
+   PCSyncFreeGetStrategy - Gets the strategy set with `PCSyncFreeSetStrategy()`
 
    Not Collective
 
@@ -151,7 +158,7 @@ PetscErrorCode PCSyncFreeSetStrategy(PC pc, const char strategy[])
 .  pc - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`
 
    Output Parameter:
-.  strategy - its name; valid until the next change, do not free it
+.  strategy - the name of the strategy, `auto` by default; do not free it, it is valid until the strategy is changed
 
    Level: intermediate
 
@@ -168,24 +175,28 @@ PetscErrorCode PCSyncFreeGetStrategy(PC pc, const char *strategy[])
 }
 
 /*@
-   PCSyncFreeSetThreads - Sets the number of CPU threads that factor and solve
+   PCSyncFreeSetThreads - Sets the number of CPU threads of each process
 
    Logically Collective
 
    Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`; others ignore the call
--  threads - at least 1, or `PETSC_DECIDE`
++  pc      - the preconditioner context
+-  threads - the number of threads, at least 1, or `PETSC_DECIDE` (default)
 
    Options Database Key:
 .  -pc_syncfree_threads n - the number of threads
 
    Level: intermediate
 
-   Note:
-   `PETSC_DECIDE` stands for the option `-omp_num_threads`, else the environment variable `OMP_NUM_THREADS`, else one thread;
-   `PCView()` tells what more would promise. A set-up on a device then has up to four threads that help and sleep when it is done.
-   There may be at most 64 threads, or four times as many as this process has processors. Where several threads are slower than one,
-   three times in a row, `auto` goes on with one.
+   Notes:
+   Only for preconditioners of type `PCSYNCFREEILU`, `PCSYNCFREEICC` and `PCSYNCFREESOR`; it is ignored for others.
+
+   `PETSC_DECIDE` takes the value of the option `-omp_num_threads`, else that of the environment variable
+   `OMP_NUM_THREADS`, else one thread; `PCView()` reports what more threads are predicted to gain. If neither is set, a
+   set-up on a GPU uses up to four additional CPU threads, which sleep when it is done.
+
+   The number of threads is limited to 64 or four times the number of processors of this process, whichever is larger. If
+   several threads are slower than one three times in a row, `auto` continues with one thread.
 
 .seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeGetThreads()`
 @*/
@@ -197,7 +208,7 @@ PetscErrorCode PCSyncFreeSetThreads(PC pc, PetscInt threads)
 }
 
 /*@
-   PCSyncFreeGetThreads - Gets the number of CPU threads that factor and solve
+   PCSyncFreeGetThreads - Gets the number of CPU threads of each process
 
    Not Collective
 
@@ -205,7 +216,7 @@ PetscErrorCode PCSyncFreeSetThreads(PC pc, PetscInt threads)
 .  pc - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`
 
    Output Parameter:
-.  threads - the number that was set, or the one that `PETSC_DECIDE` stands for on the CPU
+.  threads - the number of threads that was set, or that `PETSC_DECIDE` selects on the CPU
 
    Level: intermediate
 
@@ -228,7 +239,7 @@ PetscErrorCode PCSyncFreeGetThreads(PC pc, PetscInt *threads)
    Logically Collective
 
    Input Parameters:
-+  pc      - the preconditioner, of type `PCSYNCFREEILU` or `PCSYNCFREEICC`; others ignore the call
++  pc        - the preconditioner context
 -  precision - `PC_SYNCFREE_PRECISION_SCALAR` (default) or `PC_SYNCFREE_PRECISION_SINGLE`
 
    Options Database Key:
@@ -236,8 +247,10 @@ PetscErrorCode PCSyncFreeGetThreads(PC pc, PetscInt *threads)
 
    Level: intermediate
 
-   Note:
-   The factorization and all sums of the solves are done in `PetscScalar` in either case.
+   Notes:
+   Only for preconditioners of type `PCSYNCFREEILU` and `PCSYNCFREEICC`; it is ignored for others.
+
+   The factorization and all sums of the solves are computed in `PetscScalar` in either case.
 
 .seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeGetFactorPrecision()`, `PCSyncFreePrecisionType`
 @*/

@@ -1,9 +1,9 @@
 /*
   The PC type `syncfree_sor`.
 
-  It is PETSc's own PCSOR with one thing changed: while it applies itself, the operation MatSOR of the sequential AIJ
-  matrix at hand, or of the diagonal block of a parallel one, is ours. So every -pc_sor_* option, setter, getter and
-  view is PETSc's, and so is what several processes do between their local sweeps.
+  It is PCSOR with one change: while it is applied, the operation MatSOR() of the sequential AIJ matrix, or of the
+  diagonal block of a parallel one, is that of this file. All -pc_sor_* options, setters, getters and views are therefore
+  PETSc's, and so is the communication between the local sweeps of several processes.
 */
 
 #include "borrow.hpp"
@@ -17,7 +17,7 @@
 #include "syncfree/relaxation.hpp"
 #include "syncfree/strategy.hpp"
 
-/* The constructor of the inner type; PETSc exports it but declares it in no header. */
+/* Constructor of the inner type, PCSOR, which PETSc exports but declares in no header */
 PETSC_EXTERN PetscErrorCode PCCreate_SOR(PC);
 
 namespace syncfree_plugin {
@@ -25,35 +25,35 @@ namespace syncfree_plugin {
 using Relaxation     = syncfree::Relaxation<PetscScalar, Index>;
 using CudaRelaxation = syncfree::CudaRelaxation<PetscScalar, Index>;
 
-/* What an analysis or numbers were made of. */
+/* The input that an analysis and its values were made for */
 struct SorState {
   PatternState     pattern;
   PetscObjectState values = 0;
   PetscReal        omega = 0, shift = 0;
-  Index            bad = -1; /* first row whose numbers are reported, */
-  bool             finite = true; /* as a zero on the diagonal, or as not finite */
-  bool             nodes = false, device = false; /* by nodes; on the device */
+  Index            bad = -1; /* first row that is reported: a zero diagonal if `finite`, */
+  bool             finite = true; /* else a NaN or an infinity */
+  bool             nodes = false, device = false; /* relaxes inodes; on the device */
 };
 
-/* What a PC carries beside the inner type's own data. */
+/* Data of a PC in addition to PCSOR's */
 struct Sor {
   Settings                    settings;
   std::unique_ptr<Relaxation> relaxation;
-  CudaRelaxation             *cuda = nullptr; /* the same object, where it is the device's */
+  CudaRelaxation             *cuda = nullptr; /* the same object if it is on the device, else NULL */
   SorState                    state;
   PetscLogDouble              flops = 0; /* of one sweep */
-  SorState                    agreed;    /* what all processes of the PC have made ready, the same on each */
-  Mat                         whole    = nullptr; /* in the application at hand: the matrix of all processes, */
-  bool                        parallel = false;   /* if there are several */
-  PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep in the application at hand, see Sweep() */
-  bool                        fell_back = false; /* has it been said that one thread goes on alone? */
-  PetscErrorCode (*destroy)(PC)           = nullptr; /* the inner type's operations */
+  SorState                    agreed;    /* what all processes of the PC have prepared; the same on each */
+  Mat                         whole    = nullptr; /* during an application: the operator */
+  bool                        parallel = false;   /* during an application: is the operator parallel? */
+  PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep of the current application, see MatSOR_SyncFree() */
+  bool                        fell_back = false; /* the fall-back to one thread was reported */
+  PetscErrorCode (*destroy)(PC)           = nullptr; /* operations of PCSOR */
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
   PetscErrorCode (*apply)(PC, Vec, Vec)             = nullptr;
   PetscErrorCode (*applytranspose)(PC, Vec, Vec)    = nullptr;
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *) = nullptr;
-  PetscErrorCode (*sor)(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec) = nullptr; /* the matrix's, while it is ours */
+  PetscErrorCode (*sor)(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec) = nullptr; /* the matrix's own operation while it is replaced */
 };
 
 static const char sor_name[] = "PCSyncFree_Sweeps";
@@ -72,7 +72,7 @@ static PetscErrorCode PutSor(PetscObject object, Sor *sor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Would the matrix itself relax by nodes? One of a device that is not bound to the CPU does not use those that it has. */
+/* Tests whether MatSOR() of the matrix itself uses inodes. A device matrix does so only if it is bound to the CPU. */
 static PetscErrorCode UsesNodes(Mat block, bool *uses)
 {
   PetscInt  nodes = 0, *sizes = nullptr;
@@ -86,8 +86,8 @@ static PetscErrorCode UsesNodes(Mat block, bool *uses)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* First rows of the nodes that the matrix has, and the number of rows behind them. Young PETScs answer with offsets, old
-   ones with sizes. */
+/* Gets the first row of each inode of the matrix, followed by the number of rows. Newer PETSc versions return offsets,
+   older ones sizes. */
 static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
 {
   PetscInt  nodes = 0, *sizes = nullptr;
@@ -101,7 +101,7 @@ static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work follows the data, but a strategy may be one of the host only. Who uses nodes is not on the device. */
+/* Sweeps run where the matrix is, unless the strategy exists on the host only. A matrix with inodes is on the host. */
 static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
 {
   const char *const name  = sor->settings.solver.strategy.c_str();
@@ -139,7 +139,7 @@ static PetscErrorCode MakeRelaxation(Sor *sor, bool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Unless the analysis at hand is of another matrix with this pattern, entry by entry. */
+/* Analyses the pattern, unless the existing analysis is of the same pattern, entry by entry. */
 static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, const std::vector<Index> &nodes, const syncfree::SolverOptions &options, bool *made)
 {
   bool             same   = false;
@@ -170,7 +170,7 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
     status = AnalysePattern(sor, *rows, node_begin, options, &made);
     return PETSC_SUCCESS;
   }));
-  if (!made) PetscCall(PetscInfo(rows->block, "The pattern is that of the last matrix, and so is the analysis\n"));
+  if (!made) PetscCall(PetscInfo(rows->block, "Same nonzero pattern as the last matrix: reusing the analysis\n"));
   PetscCall(GetPlace(rows->block, sor->whole, status, &place));
   PetscCheck(status.code != syncfree::Code::missing_diagonal, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix is missing diagonal entry in row %" PetscInt_FMT ", which SOR divides by; insert it, if its value is 0 with -pc_sor_diagonal_shift, or permute the rows (MatPermute()) so that each has one%s", (PetscInt)status.row, place.c_str());
   PetscCall(Translate(rows->block, rows->block, status, sor->whole));
@@ -179,8 +179,8 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeros on the diagonal are reported where and as PETSc's own sweeps do it. They let NaN run through the vectors, and take
-   infinity on the diagonal for a number to divide by; here the row is told, as for a factor. */
+/* Reports zeros on the diagonal where and as PETSc's sweeps do. Those propagate NaN through the vectors and divide by an
+   infinite diagonal entry; here the row of such a value is reported, as for a factor. */
 static PetscErrorCode ReportNumbers(Mat A, Mat whole, const SorState &found)
 {
   const PetscInt row = (PetscInt)found.bad;
@@ -201,7 +201,7 @@ static PetscErrorCode ReportNumbers(Mat A, Mat whole, const SorState &found)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A shift that is not positive only says that zeros are no error, and with omega other than 1 nobody looks for them. */
+/* As in PETSc: with omega = 1 a shift <= 0 is not added, and zeros are reported (an error if it is 0); else not. */
 static PetscErrorCode Refresh(Sor *sor, BorrowedMatrix *rows, SorState *made)
 {
   const bool       plain = made->omega == 1 && made->shift <= 0;
@@ -233,9 +233,9 @@ static PetscErrorCode AnalyseAndRefresh(Sor *sor, BorrowedMatrix *rows, const So
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pattern and numbers as far as they are not those at hand. Arrays are looked at where numbers have changed only: whoever
-   changes rows without a word has to count that as a change of numbers. Other columns in arrays of the same place and
-   length, which MatSeqAIJSetColumnIndices() makes, are not noticed. */
+/* Prepares pattern and values if they have changed. Arrays are examined only if the values have changed, so a program
+   that changes rows directly must report a change of values to PETSc. Other column indices in arrays of the same address
+   and length, which MatSeqAIJSetColumnIndices() makes, are not detected. */
 static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift, bool nodes)
 {
   SorState      wanted;
@@ -249,17 +249,17 @@ static PetscErrorCode Prepare(Sor *sor, Mat A, PetscReal omega, PetscReal shift,
   const SorState last = sor->state;
   const bool     same = last.pattern.matrix == matrix && last.pattern.changes == A->nonzerostate && last.values == wanted.values;
   if (same && last.nodes == nodes && last.device == wanted.device && last.omega == omega && last.shift == shift) {
-    if (last.bad >= 0) PetscCall(ReportNumbers(A, sor->whole, last)); /* somebody else may have cleared it */
+    if (last.bad >= 0) PetscCall(ReportNumbers(A, sor->whole, last)); /* the flag may have been cleared */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!sor->relaxation || !!sor->cuda != wanted.device) PetscCall(MakeRelaxation(sor, wanted.device));
-  sor->state = SorState(); /* nothing is known if what follows fails */
+  sor->state = SorState(); /* remains empty if the following fails */
   PetscCall(WithRows(A, [&](BorrowedMatrix *rows) { return AnalyseAndRefresh(sor, rows, last, &wanted); }));
   sor->state = wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operations are logged where they were done. */
+/* Sweeps; logs flops for the GPU or the CPU, wherever they were done. */
 static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool from_zero, PetscInt times, Vec b, Vec x)
 {
   syncfree::Status     status;
@@ -296,17 +296,17 @@ static PetscErrorCode Sweep(Sor *sor, Mat A, Vec b, PetscReal omega, MatSORType 
   }
   if (sor->settings.use_inodes && omega == 1 && shift == 0) PetscCall(UsesNodes(A, &nodes));
   PetscCall(Prepare(sor, A, omega, shift, nodes));
-  if (!sor->state.finite) { /* Krylov methods ask why when they meet a NaN */
+  if (!sor->state.finite) { /* a Krylov method that finds a NaN queries the PC's failed reason */
     PetscCall(VecSet(x, std::numeric_limits<PetscReal>::quiet_NaN()));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* PETSc's sweeps by nodes know no local iterations */
+  /* PETSc's sweeps with inodes ignore local iterations */
   PetscCall(Relax(sor, A, forward && backward ? syncfree::Sweep::symmetric : forward ? syncfree::Sweep::forward : syncfree::Sweep::backward, (PetscBool)!!(flag & SOR_ZERO_INITIAL_GUESS), nodes ? its : its * lits, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSOR of a sequential matrix while a PC of ours applies itself. On several processes PETSc exchanges numbers between
-   sweeps: a failure waits until that is done. */
+/* MatSOR() of a sequential matrix while a PCSYNCFREESOR is applied. With several processes PETSc communicates between
+   sweeps: a failure is stored, and returned when that is done. */
 static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
 {
   Sor           *sor;
@@ -323,8 +323,8 @@ static PetscErrorCode MatSOR_SyncFree(Mat A, Vec b, PetscReal omega, MatSORType 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Several processes agree on failures where an application makes something ready, which all of them know: later ones
-   would wait for each other for nothing. */
+/* The processes agree on failures only if an application had to prepare something, which all of them know: otherwise the
+   reduction would be a needless synchronization. */
 static PetscErrorCode AgreeOnSweeps(PC pc, Sor *sor, PetscErrorCode mine)
 {
   SorState now;
@@ -351,7 +351,7 @@ static PetscErrorCode GetBlock(PC pc, Mat *block, PetscBool *parallel)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Clears a failure of numbers that have changed since: KSPSolve() asks for failures before it applies anything. */
+/* Clears a failure of values that have changed since: KSPSolve() checks for failures before it applies the PC. */
 static PetscErrorCode PCSetUp_SyncFreeSOR(PC pc)
 {
   Sor             *sor;
@@ -371,8 +371,8 @@ static PetscErrorCode PCSetUp_SyncFreeSOR(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Calls an operation of the inner type while MatSOR of the matrix at hand is ours. Where that cannot be arranged, the
-   matrix sweeps itself, as the other processes wait for its numbers. */
+/* Calls an operation of PCSOR while MatSOR() of the local matrix is replaced. If it cannot be replaced, the matrix's own
+   sweeps run, as the other processes wait for its values. */
 template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
 {
   Sor           *sor;
@@ -390,7 +390,7 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
   sor->sor                = block->ops->sor;
   sor->failure            = PutSor((PetscObject)block, sor);
   if (!sor->failure) block->ops->sor = guarded<MatSOR_SyncFree>;
-  block->erroriffailure = pc->pmat->erroriffailure; /* PETSc asks the whole matrix for errors */
+  block->erroriffailure = pc->pmat->erroriffailure; /* PETSc sets this flag in the parallel matrix only */
   ierr                  = inner(sor);
   block->erroriffailure = reports;
   block->ops->sor       = sor->sor;
@@ -476,7 +476,7 @@ static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_threads").c_str()));
   if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", sor->settings.solver.wait_limit));
-  if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory kept for captured graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
+  if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -519,7 +519,7 @@ static PetscErrorCode PCDestroy_SyncFreeSOR(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes pc the inner type and then ours; after the last call nothing fails. */
+/* Gives pc the type PCSOR and then wraps its operations; nothing fails after PutSor(). */
 static PetscErrorCode WrapSor(PC pc)
 {
   auto data = std::make_unique<Sor>();
@@ -542,7 +542,7 @@ static PetscErrorCode WrapSor(PC pc)
   pc->ops->setfromoptions  = guarded<PCSetFromOptions_SyncFreeSOR>;
   pc->ops->apply           = guarded<PCApply_SyncFreeSOR>;
   pc->ops->applyrichardson = guarded<PCApplyRichardson_SyncFreeSOR>;
-  if (sor->applytranspose) pc->ops->applytranspose = guarded<PCApplyTranspose_SyncFreeSOR>; /* old PETScs have none */
+  if (sor->applytranspose) pc->ops->applytranspose = guarded<PCApplyTranspose_SyncFreeSOR>; /* NULL in old PETSc versions */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -560,30 +560,29 @@ static PetscErrorCode CreateSor(PC pc)
 } // namespace syncfree_plugin
 
 /*MC
-   PCSYNCFREESOR - Gauss-Seidel and (S)SOR whose sweeps run synchronization-free in parallel, with the numbers of a sequential sweep
+   PCSYNCFREESOR - (S)SOR (successive over relaxation, Gauss-Seidel) with parallel, synchronization-free sweeps
 
    Options Database Keys:
-+  -pc_syncfree_strategy (auto|...)     - how the sweeps run, `-help` lists the names
-.  -pc_syncfree_threads n               - number of CPU threads
-.  -pc_syncfree_wait_limit seconds      - on a device: after which threads that wait for each other give up, 0 for never (60)
-.  -pc_syncfree_use_inodes (true|false) - relax rows of equal columns together where the matrix does
--  -pc_sor_omega, -pc_sor_its, -pc_sor_lits, -pc_sor_symmetric and all other -pc_sor_* - as for `PCSOR`
++  -pc_syncfree_strategy (auto|...)              - algorithm of the sweeps, see `-help` for the names
+.  -pc_syncfree_threads n                        - number of CPU threads
+.  -pc_syncfree_wait_limit seconds               - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
+.  -pc_syncfree_use_inodes (true|false)          - relax inodes, rows with the same columns, together if the matrix uses them
+-  -pc_sor_omega and all other -pc_sor_* options - as for `PCSOR`
 
    Level: beginner
 
    Notes:
-   The iterates, and so the iterations, are those of `PCSOR`; only the way to them differs. As in `PCSOR` each process of a `MATMPIAIJ`
-   relaxes its own rows.
+   The iterates are those of `PCSOR`, that is, of sequential sweeps, and so is the number of iterations; only the
+   algorithms differ. As with `PCSOR`, each process of a `MATMPIAIJ` relaxes its own rows.
 
-   Sweeps run where the matrix lives, on CPU threads or on a CUDA device. Rows that are relaxed together are so on the CPU; those of
-   a matrix of a device are relaxed one by one, as `PCSOR` does it.
+   The sweeps run where the matrix resides, on CPU threads or on a CUDA device. Inodes are used on the CPU only.
 
-   A zero on the diagonal is reported as by `PCSOR`, a NaN or an infinity in the matrix as `PC_FACTOR_OTHER`, and `-info` names its row.
+   A zero on the diagonal is reported as by `PCSOR`, a NaN or an infinity as `PC_FACTOR_OTHER`; `-info` prints its row.
 
    Developer Note:
-   This is `PCSOR` itself; while it applies itself the operation `MatSOR()` of the local matrix is another.
+   This is `PCSOR`, with another `MatSOR()` of the local matrix while it is applied.
 
-.seealso: [](ch_ksp), `PCSOR`, `PCSORSetOmega()`, `PCSORSetIterations()`, `PCSORSetSymmetric()`, `PCSYNCFREEILU`
+.seealso: [](ch_ksp), `PCSOR`, `PCSORSetOmega()`, `PCSORSetIterations()`, `PCSORSetSymmetric()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetThreads()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeSOR(PC pc)
 {

@@ -1,37 +1,36 @@
 /*
   The PC types `syncfree_ilu` and `syncfree_icc`.
 
-  Each is PETSc's own PCILU or PCICC with two things changed: the factored matrix comes
-  from this package, and a few more options are understood. So every -pc_factor_* option,
-  setter, getter, ordering, view and failure report is PETSc's, and stays so in later
-  versions. The changes are made by wrapping four operations of the inner type.
+  Each is PCILU or PCICC with two changes: the factored matrix is of this package, and a few more options are read. All
+  -pc_factor_* options, setters, getters, orderings, views and failure reports are therefore PETSc's, also in later
+  versions. The changes are made by wrapping four operations of the inner type, PCILU or PCICC.
 */
 
 #include "plugin_impl.hpp"
 
-/* The constructors of the inner types; PETSc exports them but declares them in no header. */
+/* Constructors of the inner types, which PETSc exports but declares in no header */
 PETSC_EXTERN PetscErrorCode PCCreate_ILU(PC);
 PETSC_EXTERN PetscErrorCode PCCreate_ICC(PC);
 
 namespace syncfree_plugin {
 
-/* What a PC carries beside the inner type's own data. */
+/* Data of a PC in addition to the inner type's */
 struct Extension {
   Settings  settings;
-  PetscBool in_place            = PETSC_FALSE; /* asked for with PCFactorSetUseInPlace() */
-  PetscBool ordered = PETSC_FALSE, reorders = PETSC_FALSE; /* asked for an order, for nonzeros on the diagonal */
-  char      solver_type[64]     = "";          /* asked for with PCFactorSetMatSolverType() */
-  PetscErrorCode (*setup)(PC)   = nullptr;     /* the inner type's operations */
+  PetscBool in_place            = PETSC_FALSE; /* requested with PCFactorSetUseInPlace() */
+  PetscBool ordered = PETSC_FALSE, reorders = PETSC_FALSE; /* requested: an ordering, nonzeros on the diagonal */
+  char      solver_type[64]     = "";          /* requested with PCFactorSetMatSolverType() */
+  PetscErrorCode (*setup)(PC)   = nullptr;     /* operations of the inner type */
   PetscErrorCode (*destroy)(PC) = nullptr;
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
   PetscErrorCode (*setordering)(PC, MatOrderingType) = nullptr;
-  PetscErrorCode (*reorder)(PC, PetscReal)           = nullptr; /* of PCILU */
+  PetscErrorCode (*reorder)(PC, PetscReal)           = nullptr; /* PCILU only */
 };
 
 static const char extension_name[] = "PCSyncFree_Extension";
 
-/* NULL where the PC is not one of ours. */
+/* Gets NULL if the PC is of another type. */
 static PetscErrorCode GetExtension(PC pc, Extension **extension)
 {
   PetscFunctionBegin;
@@ -47,8 +46,8 @@ static PetscErrorCode RequireExtension(PC pc, Extension **extension)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The inner type gives up on a factored matrix that still carries the error of its last numbers,
-   before it looks at the new ones. Where it makes another factored matrix the analysis may be used again. */
+/* The inner type gives up if the factored matrix still has the error flag of its last values, before it reads the new
+   ones. If it creates another factored matrix, the analysis may be reused. */
 static PetscErrorCode ClearFailure(PC pc, std::shared_ptr<Analysis> *last)
 {
   Mat F;
@@ -61,26 +60,26 @@ static PetscErrorCode ClearFailure(PC pc, std::shared_ptr<Analysis> *last)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the inner type makes of the natural order are two index sets of all rows, a seventh of a device's set-up; it makes
-   none for a factored matrix that has no use for orders. */
+/* For the natural ordering the inner type creates two index sets of all rows, which took a seventh of a set-up on a
+   device; it creates none for a factored matrix that cannot use orderings. */
 static PetscErrorCode SetUpInNaturalOrder(PC pc, Extension *extension)
 {
   Mat F;
 
   PetscFunctionBegin;
   if (!pc->setupcalled) {
-    PetscCall(extension->setordering(pc, MATORDERINGNATURAL)); /* its name, for views */
+    PetscCall(extension->setordering(pc, MATORDERINGNATURAL)); /* for views */
     PetscCall(PCFactorSetUpMatSolverType(pc));
     PetscCall(PCFactorGetMatrix(pc, &F));
     F->canuseordering = PETSC_FALSE;
   }
   PetscCall(extension->setup(pc));
   PetscCall(PCFactorGetMatrix(pc, &F));
-  F->canuseordering = PETSC_TRUE; /* for views, too */
+  F->canuseordering = PETSC_TRUE; /* for views, as well */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The inner type's operation with the handover on the operator */
+/* Calls an operation of the inner type with the SetupContext composed with the operator. */
 template <class Inner> static PetscErrorCode WithHandover(PC pc, SetupContext *handover, Inner inner)
 {
   PetscErrorCode ierr;
@@ -94,8 +93,8 @@ template <class Inner> static PetscErrorCode WithHandover(PC pc, SetupContext *h
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc notes the operator that a PC is set up for before it calls us, and would take one whose set-up failed for ready:
-   it starts from nothing the next time. */
+/* Resets the PC, so that the next set-up starts from the beginning: PETSc records the operator of a PC before it calls
+   the set-up, and would consider a PC set up although that failed. */
 static PetscErrorCode Discard(PC pc)
 {
   PetscFunctionBegin;
@@ -104,9 +103,9 @@ static PetscErrorCode Discard(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc takes the pattern of a matrix whose header was replaced for the old one. Then the factored matrix follows by itself,
-   but rows that were ordered want a new order, which is the inner type's, if it knows. No process's number of rows can
-   change: with other ones, which each process knows of all, the PC begins from nothing. */
+/* PETSc considers the pattern of a matrix unchanged if its header was replaced (MatHeaderReplace()). The factored matrix
+   then analyses the new pattern itself, but permuted rows require a new ordering, which the inner type makes only if
+   pc->flag says so. If the number of rows of a process has changed, which all processes know, the PC is reset. */
 static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
 {
   Mat            F;
@@ -120,7 +119,7 @@ static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
   PetscCall(PetscLayoutCompare(F->rmap, pc->pmat->rmap, &same));
   if (!same) PetscCall(Discard(pc));
   if (!same || pc->flag != SAME_NONZERO_PATTERN || natural) PetscFunctionReturn(PETSC_SUCCESS);
-  ierr  = guarded<HasPattern>(F, pc->pmat, &same); /* on one process, so on all of them */
+  ierr  = guarded<HasPattern>(F, pc->pmat, &same); /* a difference on one process is one on all */
   other = !ierr && !same;
   PetscCall(Agree(PetscObjectComm((PetscObject)pc), ierr, &other));
   if (other) pc->flag = DIFFERENT_NONZERO_PATTERN;
@@ -141,7 +140,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
   handover.natural = (PetscBool)(!extension->ordered && !extension->reorders);
   ierr             = NoticeOtherPattern(pc, handover.natural);
-  /* new numbers are all that the inner type asks for then */
+  /* the inner type then requests a numeric factorization only */
   handover.others_wait = (PetscBool)(!ierr && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN);
   if (!ierr) ierr = WithHandover(pc, &handover, [&] {
     handover.others_wait = PETSC_TRUE;
@@ -176,7 +175,7 @@ PetscErrorCode RequireSettings(PC pc, bool of_sweeps, const Settings **settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New settings need a new analysis, as a new level of fill does in PCILU. */
+/* New settings require a new analysis, as a new level of fill does in PCILU. */
 PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
 {
   Extension *extension;
@@ -202,7 +201,7 @@ static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems Pets
   PetscCall(GetExtension(pc, &extension));
   if (!pc->pmat) PetscCall(extension->setfromoptions(pc, PetscOptionsObject));
   else {
-    /* the inner type may make the factored matrix here to ask for its preferred ordering */
+    /* the inner type may create the factored matrix here to query its preferred ordering */
     handover->others_wait = PETSC_FALSE;
     PetscCall(WithHandover(pc, handover, [&] {
       handover->others_wait = PETSC_TRUE;
@@ -328,7 +327,7 @@ static PetscErrorCode WrapOrders(PC pc, Extension *extension)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From here on nothing fails. */
+/* Cannot fail. */
 static void WrapOperations(PC pc, Extension *extension)
 {
   extension->setup          = pc->ops->setup;
@@ -341,7 +340,7 @@ static void WrapOperations(PC pc, Extension *extension)
   pc->ops->setfromoptions   = guarded<PCSetFromOptions_SyncFreeILU>;
 }
 
-/* Makes pc the inner type and then ours. */
+/* Gives pc the inner type and then wraps its operations. */
 static PetscErrorCode WrapInner(PC pc, PetscErrorCode (*create_inner)(PC))
 {
   auto extension = std::make_unique<Extension>();
@@ -374,36 +373,37 @@ static PetscErrorCode CreateFrom(PC pc, PetscErrorCode (*create_inner)(PC))
 using namespace syncfree_plugin;
 
 /*MC
-   PCSYNCFREEILU - Incomplete LU factorization whose triangular solves run synchronization-free in parallel
+   PCSYNCFREEILU - Incomplete LU factorization with parallel, synchronization-free triangular solves
 
    Options Database Keys:
-+  -pc_syncfree_backend (auto|host|kokkos|cuda)           - where the factor is made and solved with
-.  -pc_syncfree_strategy (auto|...)                       - how the triangular solves run, `-help` lists the names
++  -pc_syncfree_backend (auto|host|kokkos|cuda)           - where the factorization and the solves run (auto: where the matrix is)
+.  -pc_syncfree_strategy (auto|...)                       - algorithm of the triangular solves, see `-help` for the names
 .  -pc_syncfree_threads n                                 - number of CPU threads
 .  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these split a triangle; 0: from the table
-.  -pc_syncfree_tile_rows n                               - rows of a tile of `tiled`; 0: chosen
-.  -pc_syncfree_expected_applies n                        - applications of one analysis over which `auto` spreads its cost (50)
-.  -pc_syncfree_select (model|trials)                     - how `auto` chooses: by a model, or by timing a few strategies in each analysis
-.  -pc_syncfree_merge_fill f                              - entries of merged levels over those of the factor, at most (4)
-.  -pc_syncfree_wait_limit seconds                        - on a device: after which threads that wait for each other give up, 0 for never (60)
+.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these strategies split a triangle (default 0: from the table)
+.  -pc_syncfree_tile_rows n                               - rows of a tile of strategy `tiled` (default 0: chosen automatically)
+.  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
+.  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
+.  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
+.  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
 
    Level: beginner
 
    Notes:
-   The factor, and so the iterations, are those of `PCILU`; only the way to them differs. The analysis of the nonzero
-   pattern is done once and used again as long as the pattern stays.
+   The factor, and therefore the number of iterations, is that of `PCILU`; only the algorithms differ. The nonzero
+   pattern is analysed once; the analysis is reused as long as the pattern does not change.
 
-   For `MATMPIAIJ` each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
+   Only for `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them. For `MATMPIAIJ` each process factors its
+   diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
 
-   A zero pivot, a NaN or an infinity in the factor gives `KSP_DIVERGED_PC_FAILED`, on all processes of the PC.
+   A zero pivot, a NaN or an infinity in the factor results in `KSP_DIVERGED_PC_FAILED` on all processes of the `PC`.
 
    Developer Note:
-   This is `PCILU` itself on top of a factored matrix of type `MATSOLVERSYNCFREE`.
+   This is `PCILU` with a factored matrix of type `MATSOLVERSYNCFREE`.
 
-.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
+.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `MATSOLVERSYNCFREE`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 {
@@ -413,29 +413,31 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 }
 
 /*MC
-   PCSYNCFREEICC - Incomplete Cholesky factorization whose triangular solves run synchronization-free in parallel
+   PCSYNCFREEICC - Incomplete Cholesky factorization with parallel, synchronization-free triangular solves
 
    Options Database Keys:
-+  -pc_syncfree_backend (auto|host|kokkos|cuda)           - where the factor is made and solved with
-.  -pc_syncfree_strategy (auto|...)                       - how the triangular solves run, `-help` lists the names
++  -pc_syncfree_backend (auto|host|kokkos|cuda)           - where the factorization and the solves run (auto: where the matrix is)
+.  -pc_syncfree_strategy (auto|...)                       - algorithm of the triangular solves, see `-help` for the names
 .  -pc_syncfree_threads n                                 - number of CPU threads
 .  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these split a triangle; 0: from the table
-.  -pc_syncfree_tile_rows n                               - rows of a tile of `tiled`; 0: chosen
-.  -pc_syncfree_expected_applies n                        - applications of one analysis over which `auto` spreads its cost (50)
-.  -pc_syncfree_select (model|trials)                     - how `auto` chooses: by a model, or by timing a few strategies in each analysis
-.  -pc_syncfree_merge_fill f                              - entries of merged levels over those of the factor, at most (4)
-.  -pc_syncfree_wait_limit seconds                        - on a device: after which threads that wait for each other give up, 0 for never (60)
+.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these strategies split a triangle (default 0: from the table)
+.  -pc_syncfree_tile_rows n                               - rows of a tile of strategy `tiled` (default 0: chosen automatically)
+.  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
+.  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
+.  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
+.  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`
 
    Level: beginner
 
    Notes:
-   As for `PCICC` only the upper triangle of the matrix is read, the factor is $U^T D U$, nothing is conjugated and the
-   shift is `MAT_SHIFT_POSITIVE_DEFINITE` unless set otherwise.
+   As with `PCICC`, only the upper triangle of the matrix is read, the factorization is $U^T D U$ without complex
+   conjugation, and the default shift type is `MAT_SHIFT_POSITIVE_DEFINITE`.
 
-.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
+   See the notes of `PCSYNCFREEILU` on reuse, parallel matrices and failures.
+
+.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSYNCFREESOR`, `MATSOLVERSYNCFREE`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeICC(PC pc)
 {

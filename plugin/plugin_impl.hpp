@@ -1,12 +1,12 @@
 #pragma once
 
 /*
-  What the files of the plugin share: differences between PETSc versions, the
-  settings of a preconditioner and the names under which they travel.
+  Declarations shared by the files of the plugin: differences between PETSc versions, the settings of a
+  preconditioner, and how they are passed from a PC to its factored matrix.
 
-  The PC types are PCILU and PCICC themselves, with this package's factored matrix
-  under them (pc_syncfree.cpp), and PCSOR with other sweeps (pc_sor.cpp); the factored matrix is in mat_syncfree.cpp; what the
-  loader calls is in register.cpp.
+  PCSYNCFREEILU and PCSYNCFREEICC are PCILU and PCICC with a factored matrix of this package (pc_syncfree.cpp),
+  PCSYNCFREESOR is PCSOR with other sweeps (pc_sor.cpp). The factored matrix is in mat_syncfree.cpp, the registration
+  of all types in register.cpp.
 */
 
 #include <petsc/private/matimpl.h>
@@ -33,79 +33,80 @@ using OptionItems = PetscOptionItems;
 
 using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32_t>;
 
-/* What a user can set beyond the options of PETSc's own types: a line of the table in settings.cpp each. */
+/* User settings beyond the options of PCILU, PCICC and PCSOR; each is a line of the table in settings.cpp. */
 struct Settings {
   std::string             backend    = "auto";
-  std::int64_t            threads    = PETSC_DECIDE; /* in place of those of `solver` */
-  bool                    use_inodes = true;         /* of sweeps */
+  std::int64_t            threads    = PETSC_DECIDE; /* replaces solver.threads */
+  bool                    use_inodes = true;         /* sweeps only */
   syncfree::SolverOptions solver;
 
   bool operator==(const Settings &) const;
 };
 
-/* An analysis and what it was made of (factor_impl.hpp) */
+/* An analysis and the input that it was made for (factor_impl.hpp) */
 struct Analysis;
 
-/* What a PC hands to its factored matrix. The shift is the one that the user asked for:
-   PCILU turns NONZERO into INBLOCKS for every matrix type but MATSEQAIJ and MATMPIAIJ. */
+/* Data passed from a PC to its factored matrix. The shift is the one that the user requested: PCILU changes NONZERO to
+   INBLOCKS for every matrix type except MATSEQAIJ and MATMPIAIJ. */
 struct SetupContext {
   Settings                  settings;
   MatFactorShiftType        shift;
-  std::shared_ptr<Analysis> last; /* of the factored matrix so far, if there is one */
-  PetscBool                 natural = PETSC_FALSE; /* rows and columns stay where they are, so nobody needs index sets */
+  std::shared_ptr<Analysis> last; /* of the existing factored matrix, or NULL */
+  PetscBool                 natural = PETSC_FALSE; /* natural ordering: index sets are not needed */
 
-  /* Where a set-up fails on this process, do the others of the PC wait in Agree() to be told of it? */
+  /* True if, after a failure of the set-up on this process alone, the other processes of the PC wait in Agree(). */
   PetscBool others_wait = PETSC_FALSE;
 };
 
-/* The analysis of a factored matrix of ours; NULL of another. */
+/* Gets the analysis of a factored matrix of MATSOLVERSYNCFREE; NULL for another matrix. */
 PetscErrorCode GetAnalysis(Mat, std::shared_ptr<Analysis> *);
 
-/* Is the pattern of A the one that this factored matrix of ours was analysed for? */
+/* Tests whether A has the pattern for which F, a factored matrix of MATSOLVERSYNCFREE, was analysed. */
 PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *);
 
-/* Which options of the table a PC or a factor has */
+/* The options of the table that a PC or a factored matrix has: those of factorizations or those of sweeps */
 enum class OptionUser { factors, sweeps };
 
-/* The settings of a PC of ours and who it is; NULL of another, or an error. New ones lead to a new analysis. */
+/* QuerySettings() gets the settings of a PC of this plugin and its kind; NULL for another PC, which is an error in
+   RequireSettings(). New settings cause a new analysis. */
 PetscErrorCode QuerySettings(PC, const Settings **, OptionUser *);
 PetscErrorCode RequireSettings(PC, bool of_sweeps, const Settings **);
 PetscErrorCode ChangeSettings(PC, const Settings &);
 
-/* The same of a PCSYNCFREESOR. */
+/* The same for a PCSYNCFREESOR */
 PetscErrorCode QuerySweepSettings(PC, const Settings **);
 PetscErrorCode ChangeSweepSettings(PC, const Settings &);
 
-/* Registers these options with the block that is open. */
+/* Reads the options of the table; called between PetscOptionsBegin() and PetscOptionsEnd(). */
 PetscErrorCode SettingsFromOptions(OptionUser, Settings *, OptionItems);
 
-/* Those that differ from their defaults and are in no other line of a view, as they would be set; or nothing. */
+/* Returns, as options, the settings that differ from their defaults and are on no other line of a view; may be empty. */
 std::string ListSettings(OptionUser, const Settings &);
 
-/* A line with the limit that is in force, which the environment may have set, unless it is the usual one. */
+/* Prints the wait limit in force, which the environment may have set; nothing if it is the default. */
 PetscErrorCode ViewWaitLimit(PetscViewer, const char indent[], double asked);
 
-/* What an option of a strategy takes for a backend: "auto, serial, ..." */
+/* Returns the names that -pc_syncfree_strategy accepts for a backend: "auto, serial, ..." */
 std::string ListStrategies(const char backend[]);
 
-/* An error that says what the operator is, if it is no AIJ matrix, and what to do. */
+/* Raises an error unless the operator is an AIJ matrix; the message describes the matrix and what to do. */
 PetscErrorCode CheckMatrixType(PC);
 
-/* End in an error that lists the known names if there is none such. */
+/* Raise an error that lists the known names if this name is unknown. */
 PetscErrorCode CheckStrategyName(OptionUser, const char[]);
 PetscErrorCode CheckBackendName(OptionUser, const char[]);
 
-/* Threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else one; a set-up on a device has helpers
-   that sleep when it is done. */
+/* Gets the number of threads that PETSC_DECIDE stands for: -omp_num_threads, else OMP_NUM_THREADS, else one. On a device
+   it is, instead of one, up to five: helper threads of the set-up sleep when that is done. */
 PetscErrorCode DefaultThreads(bool device, PetscInt *);
 
-/* Ends in an error that names the limit if so many threads are not to be had. */
+/* Raises an error that names the limit if this process may not use that number of threads. */
 PetscErrorCode CheckThreads(MPI_Comm, const char what[], PetscInt);
 
-/* Of this process's share of its node. */
+/* Returns the number of cores in this process's share of its node. */
 int UsableCores();
 
-/* What more threads would promise, as the end of a line of a view, or nothing: `of` is a Preconditioner or Relaxation. */
+/* Returns the predicted gain of more threads, the end of a view's line, or nothing. Of: Preconditioner or Relaxation */
 template <class Of> std::string AdviceOnThreads(const Of &of, const char option[])
 {
   const int cores = UsableCores();
@@ -115,8 +116,8 @@ template <class Of> std::string AdviceOnThreads(const Of &of, const char option[
   return std::string("; ") + option + " " + std::to_string(cores) + " would use " + choice.strategy + " (" + choice.reason + ")";
 }
 
-/* A pointer that hangs on an object under a name; NULL takes it away, and is the answer where there is none. Whom it
-   points to is nobody's business here. */
+/* Compose a raw pointer with an object under a name and query it; NULL removes it, and is the result if there is none.
+   The pointer is not owned. */
 PetscErrorCode ComposePointer(PetscObject, const char name[], void *);
 PetscErrorCode QueryPointer(PetscObject, const char name[], void **);
 template <class T> PetscErrorCode QueryPointer(PetscObject object, const char name[], T **pointer)
@@ -129,23 +130,24 @@ template <class T> PetscErrorCode QueryPointer(PetscObject object, const char na
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Leaves a PC whose type could not be made without a type, so that PCSetType() tries again: PETSc has noted the name. */
+/* Removes the type of a PC whose constructor failed, so that PCSetType() tries again: PETSc has stored the name. */
 PetscErrorCode ForgetType(PC);
 
-/* While one of our PCs sets itself up its handover hangs on the operator, where the
-   factored matrix finds it; NULL takes it away, and is the answer when there is none. */
+/* While a PC of this plugin is set up, its SetupContext is composed with the operator, where the factored matrix finds
+   it. NULL removes it, and is the result if there is none. */
 PetscErrorCode ComposeHandover(Mat, SetupContext *);
 PetscErrorCode QueryHandover(Mat, SetupContext **);
 
-/* The core's answer as PETSc's (guard.cpp): bad numbers are data of F unless A wants an error at once, bad calls are
-   errors. `whole` is the matrix of all processes of which A is this one's diagonal block; NULL: A itself. */
+/* Translates a Status of the core into PETSc's error handling (guard.cpp): bad values set the error flag of F, unless
+   A->erroriffailure requests an error; bad calls are errors. `whole` is the parallel matrix of which A is this process's
+   diagonal block; NULL: A itself. */
 PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &, Mat whole = nullptr);
 
-/* What a message that names the row of a status ends in: which row of `whole` that is where there are several processes,
-   else nothing. F is the factored matrix, whose rows may be in another order, or any other one. */
+/* Gets the end of a message that names the row of a status: with several processes the row of `whole`, else empty. F is
+   the factored matrix, whose rows may be permuted, or any other matrix. */
 PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &, std::string *place);
 
-/* Log events, valid while PETSc is initialized. */
+/* Log events, valid while PETSc is initialized */
 struct Events {
   PetscLogEvent analysis, numeric, solve;
 };

@@ -1,8 +1,7 @@
 /*
-  What the loader calls: `-dll_append /path/libsyncfree_ilu.so` makes PETSc look for
-  PetscDLLibraryRegister_syncfree_ilu(); a program that links this library calls
-  PCSyncFreeRegister(). Both first make sure that this library was built for the
-  PETSc that is running, because it uses PETSc's private structures.
+  Registration: with `-dll_append /path/libsyncfree_ilu.so` PETSc calls PetscDLLibraryRegister_syncfree_ilu(); a program
+  that links this library calls PCSyncFreeRegister(). Both first check that this library was built for the running PETSc,
+  because it uses PETSc's private structures.
 */
 
 #include "plugin_impl.hpp"
@@ -31,8 +30,7 @@ static PetscErrorCode CheckRelease()
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The running library answers by name, so that its own configuration is asked and not
-   that of the headers. */
+/* Queries the running library by name, which returns the library's configuration and not that of the headers. */
 static PetscErrorCode CheckDataType(const char name[], PetscDataType built)
 {
   PetscDataType running = PETSC_DATATYPE_UNKNOWN;
@@ -70,7 +68,7 @@ PetscErrorCode CheckThreads(MPI_Comm comm, const char what[], PetscInt threads)
   const int most = syncfree::most_threads();
 
   PetscFunctionBegin;
-  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d here, or PETSC_DECIDE. More threads than cores, of which this process may use %d, only wait for each other", what, threads, most, UsableCores());
+  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d here, or PETSC_DECIDE. This process may use %d cores; more threads than cores slow it down", what, threads, most, UsableCores());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +86,7 @@ PetscErrorCode DefaultThreads(bool device, PetscInt *threads)
   PetscFunctionBegin;
   *threads = 0;
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-omp_num_threads", threads, &set));
-  /* OMP_NUM_THREADS may be a list, one number a nesting level; the first is ours */
+  /* OMP_NUM_THREADS may be a list, one number per nesting level; the first one applies */
   if (!set && environment) *threads = (PetscInt)std::min(std::max(std::strtol(environment, nullptr, 10), 0L), (long)most);
   if (*threads > most) PetscCall(PetscInfo(nullptr, "%" PetscInt_FMT " OpenMP threads are more than this process can use, taking %d\n", *threads, most));
   if (*threads < 1) *threads = device ? std::min(1 + helpers, UsableCores()) : 1;
@@ -119,7 +117,7 @@ static PetscErrorCode RegisterAll()
   PetscCall(CheckDataType("scalar", PETSC_SCALAR));
   PetscCall(CheckIndexSize());
   if (registered) PetscFunctionReturn(PETSC_SUCCESS);
-  /* MatSolverTypeRegister() reads its list before it makes sure that PETSc's own packages are on it */
+  /* MatSolverTypeRegister() reads its list before it ensures that PETSc's own packages are in it */
   PetscCall(MatInitializePackage());
   PetscCall(PCInitializePackage());
   PetscCall(CountRanksOnNode());
@@ -142,12 +140,12 @@ static PetscErrorCode RegisterAll()
    Level: intermediate
 
    Notes:
-   Call it after `PetscInitialize()` in a program that links this library. A program that is started with
-   `-dll_append libsyncfree_ilu.so` does not need it. It may be called more than once.
+   A program that links this library must call this routine after `PetscInitialize()`. It is not needed with the option
+   `-dll_append /path/to/libsyncfree_ilu.so`. It may be called more than once.
 
-   It is an error if this library was built for another minor version, scalar type or index size of PETSc.
+   Generates an error if this library was built for another minor version, scalar type or index size of PETSc.
 
-.seealso: `PCRegister()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`
+.seealso: `PCRegister()`, `MATSOLVERSYNCFREE`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`
 @*/
 PetscErrorCode PCSyncFreeRegister(void)
 {
@@ -156,8 +154,8 @@ PetscErrorCode PCSyncFreeRegister(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Python loads PETSc privately, so a library of another build brings its own, idle PETSc along. PetscInitialized()
-   does not tell, because PETSc loads libraries before it calls itself initialized. */
+/* Python loads PETSc with local symbols, so a library built for another PETSc loads that one, too, uninitialized.
+   PetscInitialized() cannot detect this, because PETSc loads libraries before it sets that flag. */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_ilu(void)
 {
   if (PETSC_COMM_WORLD == MPI_COMM_NULL) {

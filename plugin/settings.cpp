@@ -1,6 +1,6 @@
 /*
-  The settings that both front ends share, the PC types and the factor package:
-  their options, and how they travel from a PC to its factored matrix.
+  Settings of the PC types and of the factor package: their options, and how they are passed from a PC to its factored
+  matrix.
 */
 
 #include "plugin_impl.hpp"
@@ -28,7 +28,7 @@ bool Settings::operator==(const Settings &other) const
   return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && solver == other.solver;
 }
 
-/* Those of the triangular solves, or of sweeps, which Kokkos Kernels lacks */
+/* Returns the strategies of triangular solves, or of sweeps, which Kokkos Kernels does not have. */
 static std::vector<const char *> StrategyNames(OptionUser user)
 {
   const bool sweeps = user == OptionUser::sweeps;
@@ -58,7 +58,7 @@ PetscErrorCode CheckStrategyName(OptionUser user, const char name[])
     known += std::string(known.empty() ? "" : ", ") + candidate;
   }
   const bool        no_sweeps = user == OptionUser::sweeps && !std::strcmp(name, "kokkos");
-  const std::string why       = no_sweeps ? "it makes no sweeps" : syncfree::why_not_built(name);
+  const std::string why       = no_sweeps ? "it does not support SOR" : syncfree::why_not_built(name);
   PetscCheck(why.empty(), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Strategy %s is not available: %s; -pc_syncfree_strategy takes one of %s", name, why.c_str(), known.c_str());
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown strategy %s; -pc_syncfree_strategy takes one of %s", name, known.c_str());
 }
@@ -99,35 +99,35 @@ static std::vector<const char *> CutTableNames(OptionUser)
 
 /* ---- the table of options ---- */
 
-/* A name out of a list, a switch between two names, a number, or a flag. */
+/* A setting: a name from a list, a flag (or two names), an integer or a real number */
 using Field = std::variant<std::string *, bool *, std::int64_t *, double *>;
 
 struct Option {
-  const char *name, *manual, *help; /* -pc_syncfree_NAME; the page that -help names; with the unit */
-  bool        factors, sweeps;      /* who has it */
+  const char *name, *manual, *help; /* -pc_syncfree_NAME; manual page and text in -help, with the unit */
+  bool        factors, sweeps;      /* applies to factorizations, to sweeps */
   Field (*field)(Settings &);
-  std::vector<const char *> (*names)(OptionUser);         /* of a list or a switch, the default first */
-  PetscErrorCode (*check)(OptionUser, const char name[]); /* says what there is where a name is unknown; else PETSc does */
-  double least;                                           /* of a number */
-  bool   viewed;                                          /* in another line of a view */
+  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first */
+  PetscErrorCode (*check)(OptionUser, const char name[]); /* rejects an unknown name; if NULL, PETSc does */
+  double least;                                           /* smallest value of a number */
+  bool   viewed;                                          /* printed on another line of a view */
 };
 
 #define LIST(...) [](OptionUser) -> std::vector<const char *> { return {__VA_ARGS__}; }
 #define FIELD(place) [](Settings &s) -> Field { return &s.place; }
 
 static const Option options[] = {
-  {"backend",          "PCSyncFreeSetBackend",         "Where the factor is made and applied",                                            true,  false, FIELD(backend),                 BackendNames,  CheckBackendName,  0,  true },
+  {"backend",          "PCSyncFreeSetBackend",         "Where the factorization and the solves run; auto: where the matrix is",                                            true,  false, FIELD(backend),                 BackendNames,  CheckBackendName,  0,  true },
   {"strategy",         "PCSyncFreeSetStrategy",        "Algorithm of the triangular solves or sweeps",                                    true,  true,  FIELD(solver.strategy),         StrategyNames, CheckStrategyName, 0,  true },
   {"threads",          "PCSyncFreeSetThreads",         "CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1",            true,  true,  FIELD(threads),                 nullptr,       nullptr,           -1, true },
   {"factor_precision", "PCSyncFreeSetFactorPrecision", "Precision in which the factor is stored",                                         true,  false, FIELD(solver.single_storage),   LIST("scalar", "single"), nullptr, 0, true },
-  {"select",           "PCSYNCFREEILU",                "How auto selects: by a model, or by timing a few strategies in set-up",           true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr, 0, false},
-  {"expected_applies", "PCSYNCFREEILU",                "Applications a set-up, over which auto and merged spread the cost of a plan",     true,  false, FIELD(solver.expected_applies), nullptr,       nullptr,           0,  false},
-  {"merge_fill",       "PCSYNCFREEILU",                "Most entries of merged levels, relative to the triangle with its diagonal",       true,  false, FIELD(solver.merge_fill),       nullptr,       nullptr,           1,  false},
+  {"select",           "PCSYNCFREEILU",                "How auto selects: by a performance model, or by timing several strategies in set-up",           true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr, 0, false},
+  {"expected_applies", "PCSYNCFREEILU",                "Expected number of applications per set-up; 0: cheapest set-up",     true,  false, FIELD(solver.expected_applies), nullptr,       nullptr,           0,  false},
+  {"merge_fill",       "PCSYNCFREEILU",                "Maximum number of entries of merged, relative to the triangle with its diagonal", true,  false, FIELD(solver.merge_fill),       nullptr,       nullptr,           1,  false},
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                       true,  false, FIELD(solver.blocks.table),     CutTableNames, nullptr,           0,  false},
-  {"cut_rows",         "PCSYNCFREEILU",                "Fewest rows of a part into which these split a triangle; 0: from the table",      true,  false, FIELD(solver.blocks.cut_rows),  nullptr,       nullptr,           0,  false},
-  {"tile_rows",        "PCSYNCFREEILU",                "Rows of a tile of strategy tiled; 0: chosen",                                     true,  false, FIELD(solver.blocks.tile_rows), nullptr,       nullptr,           0,  false},
-  {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a kernel on a GPU gives up its waits; 0: never",              true,  true,  FIELD(solver.wait_limit),       nullptr,       nullptr,           0,  true },
-  {"use_inodes",       "PCSYNCFREESOR",                "Relax rows of equal columns together where the matrix does",                      false, true,  FIELD(use_inodes),              nullptr,       nullptr,           0,  false},
+  {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,       nullptr,           0,  false},
+  {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                     true,  false, FIELD(solver.blocks.tile_rows), nullptr,       nullptr,           0,  false},
+  {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",              true,  true,  FIELD(solver.wait_limit),       nullptr,       nullptr,           0,  true },
+  {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                      false, true,  FIELD(use_inodes),              nullptr,       nullptr,           0,  false},
 };
 #undef FIELD
 #undef LIST
@@ -137,7 +137,7 @@ static bool Has(OptionUser user, const Option &option)
   return user == OptionUser::factors ? option.factors : option.sweeps;
 }
 
-/* PETSc refuses what is not on a list without a word on what is missing, and takes capitals for small letters. */
+/* PETSc ignores case, and rejects a name that is not in the list without the reason why it is missing. */
 static PetscErrorCode CheckName(OptionUser user, const Option &option, const char name[], OptionItems PetscOptionsObject)
 {
   char      wanted[64];
@@ -151,7 +151,7 @@ static PetscErrorCode CheckName(OptionUser user, const Option &option, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The current one is what -help shows. */
+/* -help prints the current name. */
 static PetscErrorCode NameFromOptions(OptionUser user, const Option &option, const char name[], const char *current, const char **chosen, OptionItems PetscOptionsObject)
 {
   const auto names = option.names(user);
@@ -228,7 +228,7 @@ PetscErrorCode SettingsFromOptions(OptionUser user, Settings *settings, OptionIt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As the option would be given */
+/* Returns the value as it would be given to the option. */
 static std::string Write(OptionUser user, const Option &option, Settings settings)
 {
   const Field field = option.field(settings);

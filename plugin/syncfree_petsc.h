@@ -1,7 +1,7 @@
 /*
-  Public interface of the syncfree plugin for PETSc programs that link it or load it.
+  Public interface of the syncfree plugin, for PETSc programs that link or load it.
 
-  A program that only uses options needs nothing from here:
+  A program that uses options only does not need this file:
 
     -dll_append /path/to/libsyncfree_ilu.so -pc_type syncfree_ilu
 */
@@ -16,15 +16,15 @@
 #define MATSOLVERSYNCFREE "syncfree"
 
 /*E
-   PCSyncFreePrecisionType - the precision in which the factor is stored
+   PCSyncFreePrecisionType - The precision in which the factor is stored
 
    Values:
-+  `PC_SYNCFREE_PRECISION_SCALAR`   - in `PetscScalar`
--  `PC_SYNCFREE_PRECISION_SINGLE` - in single precision, while all sums stay in `PetscScalar`
++  `PC_SYNCFREE_PRECISION_SCALAR` - `PetscScalar`
+-  `PC_SYNCFREE_PRECISION_SINGLE` - single precision; all sums are still computed in `PetscScalar`
 
    Level: intermediate
 
-.seealso: `PCSyncFreeSetFactorPrecision()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeSetFactorPrecision()`, `PCSyncFreeGetFactorPrecision()`
 E*/
 typedef enum {
   PC_SYNCFREE_PRECISION_SCALAR,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How far a vector is from solving a triangular system, and right-hand sides over 24 orders of magnitude.
+/// Backward errors of triangular solves, and right-hand sides over 24 orders of magnitude.
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +12,10 @@
 
 namespace syncfree {
 
-/// Residuals r_i of T x = b, T with its diagonal, in long double; NaN where x has one.
+/// Residuals r_i of T x = b, with T's diagonal, in long double; NaN where x is NaN.
 struct BackwardError {
   double by_component = 0;  ///< max_i |r_i| / (|T| |x| + |b|)_i
-  double by_row = 0;        ///< max_i |r_i| / (sum_j |t_ij| max |x| + |b_i|): norm-wise, whatever the scales of rows
+  double by_row = 0;        ///< max_i |r_i| / (sum_j |t_ij| max |x| + |b_i|): norm-wise, independent of row scaling
 };
 
 template <class I>
@@ -28,7 +28,7 @@ BackwardError backward_error(const OwnedTriangle<double, I>& T, const std::vecto
   BackwardError e;
   const auto raise = [](double* worst, Wide residual, Wide size) {
     const auto part = static_cast<double>(size > 0 ? residual / size : residual);
-    *worst = part <= *worst ? *worst : part;  // a NaN stays
+    *worst = part <= *worst ? *worst : part;  // keeps a NaN
   };
   for (I i = 0; i < T.n; ++i) {
     const Wide diagonal = T.unit() ? Wide(1) : 1 / static_cast<Wide>(T.inverse_diagonal[i]);
@@ -45,7 +45,7 @@ BackwardError backward_error(const OwnedTriangle<double, I>& T, const std::vecto
   return e;
 }
 
-/// n numbers of either sign whose logarithms are uniform between 1e-12 and 1e12.
+/// Makes n values of random sign whose logarithms are uniform between 1e-12 and 1e12.
 inline std::vector<double> log_uniform_vector(std::size_t n, std::uint64_t seed)
 {
   std::mt19937_64 random(seed);
@@ -55,7 +55,7 @@ inline std::vector<double> log_uniform_vector(std::size_t n, std::uint64_t seed)
   return v;
 }
 
-/// T x, rounded once.
+/// Computes T x in long double, rounded once.
 template <class I> std::vector<double> product(const OwnedTriangle<double, I>& T, const std::vector<double>& x)
 {
   std::vector<double> b(x.size());
@@ -69,8 +69,8 @@ template <class I> std::vector<double> product(const OwnedTriangle<double, I>& T
   return b;
 }
 
-/// Lower triangle with diagonal 1, `multiplier` beside it and, in every second row from `distance` on, `far` that far
-/// to the left.
+/// Makes a lower triangle with diagonal 1, `multiplier` left of the diagonal and, in every second row from `distance`
+/// on, `far` at that distance left of it.
 template <class I> OwnedTriangle<double, I> chain_triangle(I n, double multiplier, I distance = 0, double far = 0)
 {
   OwnedTriangle<double, I> T;
@@ -83,7 +83,7 @@ template <class I> OwnedTriangle<double, I> chain_triangle(I n, double multiplie
   return T;
 }
 
-/// The triangle as a matrix, whose ILU(0) is itself and the identity.
+/// Makes the triangle a matrix; its ILU(0) is the triangle and the identity.
 template <class I> OwnedCsr<double, I> matrix_of(const OwnedTriangle<double, I>& T)
 {
   OwnedCsr<double, I> A;

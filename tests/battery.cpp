@@ -1,5 +1,5 @@
-/// Generators of the battery. Patterns come from the entry's name alone, values from
-/// a hash of (seed, i, j), so that a refreshed matrix has the same pattern.
+/// Generators of the battery. A pattern depends on the entry's name only, values come from a hash of (seed, i, j), so a
+/// refreshed matrix has the same pattern.
 
 #include "battery.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using Pattern = std::vector<std::vector<std::int64_t>>;  ///< columns of each row, any order
 
-/// splitmix64: one well mixed word for each key.
+/// splitmix64: a hash of the key.
 std::uint64_t mix(std::uint64_t key)
 {
   key += 0x9e3779b97f4a7c15u;
@@ -23,7 +23,7 @@ std::uint64_t mix(std::uint64_t key)
   return key ^ (key >> 31);
 }
 
-/// In [0, 1).
+/// Returns a value in [0, 1).
 double unit_random(std::uint64_t key) { return static_cast<double>(mix(key) >> 11) * 0x1p-53; }
 
 template <class T> T random_scalar(std::uint64_t key)
@@ -51,7 +51,7 @@ void add_symmetric(Pattern* rows, std::int64_t i, std::int64_t j)
   (*rows)[j].push_back(i);
 }
 
-/// Row i reads row i - 1: as many levels as rows.
+/// Row i reads row i - 1, which makes as many levels as rows.
 Pattern chain_pattern(std::int64_t n)
 {
   Pattern rows = diagonal_pattern(n);
@@ -67,7 +67,7 @@ Pattern dense_pattern(std::int64_t n)
   return rows;
 }
 
-/// First and last row full: one row of L and one of U read everybody.
+/// First and last row full: one row of L and one of U read all others.
 Pattern arrow_row_pattern(std::int64_t n)
 {
   Pattern rows = diagonal_pattern(n);
@@ -76,7 +76,7 @@ Pattern arrow_row_pattern(std::int64_t n)
   return rows;
 }
 
-/// First and last column full: everybody reads row 0 of L and row n - 1 of U.
+/// First and last column full: all rows of L read row 0 and all of U read row n - 1.
 Pattern arrow_column_pattern(std::int64_t n)
 {
   Pattern rows = diagonal_pattern(n);
@@ -85,7 +85,7 @@ Pattern arrow_column_pattern(std::int64_t n)
   return rows;
 }
 
-/// About `degree` entries a row anywhere within `reach` of the diagonal.
+/// Makes a random pattern with about `degree` entries per row within `reach` of the diagonal.
 Pattern random_pattern(std::int64_t n, int degree, std::int64_t reach)
 {
   Pattern rows = diagonal_pattern(n);
@@ -98,7 +98,7 @@ Pattern random_pattern(std::int64_t n, int degree, std::int64_t reach)
   return rows;
 }
 
-/// A grid of rows of 317 plus random far links: waits cross blocks wherever they are cut.
+/// A grid with lines of 317 rows plus random far links: waits cross thread blocks, wherever these are cut.
 Pattern crossing_pattern(std::int64_t n)
 {
   Pattern rows = diagonal_pattern(n);
@@ -110,7 +110,7 @@ Pattern crossing_pattern(std::int64_t n)
   return rows;
 }
 
-/// Few rows with very many entries, many with few, as in a graph of a network.
+/// A few rows with many entries, many with few, as in the graph of a network.
 Pattern power_law_pattern(std::int64_t n)
 {
   Pattern rows = diagonal_pattern(n);
@@ -143,7 +143,8 @@ Pattern grid_pattern(std::int64_t x, std::int64_t y, std::int64_t z)
   return rows;
 }
 
-/// Points on a grid with three unknowns, every `odd`-th with two, and all that are around them in a box.
+/// Makes a grid of points with three unknowns each, every `odd`-th point with two, connected to all neighbours in a
+/// box.
 Pattern nodes_pattern(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t odd)
 {
   std::vector<std::int64_t> first{0};
@@ -179,7 +180,7 @@ template <class T, class I> OwnedCsr<T, I> with_pattern(const Pattern& rows)
   return A;
 }
 
-/// Off-diagonal (i, j) gets value(i, j), the diagonal what diagonal(i, sum of magnitudes) says.
+/// Sets off-diagonal (i, j) to value(i, j), and the diagonal to diagonal(i, sum of the row's magnitudes).
 template <class T, class I, class Value, class Diagonal>
 void set_values(OwnedCsr<T, I>* A, const Value& value, const Diagonal& diagonal)
 {
@@ -195,7 +196,7 @@ void set_values(OwnedCsr<T, I>* A, const Value& value, const Diagonal& diagonal)
   }
 }
 
-/// Random values, dominant by rows; the diagonal has any sign (or argument).
+/// Sets random values, dominant by rows; the diagonal has any sign (or argument).
 template <class T, class I> void set_dominant(OwnedCsr<T, I>* A, std::uint64_t seed)
 {
   set_values(
@@ -207,14 +208,14 @@ template <class T, class I> void set_dominant(OwnedCsr<T, I>* A, std::uint64_t s
       });
 }
 
-/// Bidiagonal with multiplier 2 (1 % apart for another seed): |x| doubles from row to row.
+/// Sets multipliers of 2 (up to 2 % more for other seeds) in a bidiagonal matrix: |x| doubles from row to row.
 template <class T, class I> void set_growth(OwnedCsr<T, I>* A, std::uint64_t seed)
 {
   const T two = T(static_cast<real_t<T>>(2 + 0.01 * static_cast<double>(seed % 3)));
   set_values(A, [=](I, I) { return two; }, [](I, real_t<T>) { return T(1); });
 }
 
-/// The matrix of a diffusion operator: symmetric, off-diagonals negative, rows of the boundary dominant.
+/// Sets the values of a diffusion operator: symmetric, off-diagonals negative, every row diagonally dominant.
 template <class T, class I> void set_diffusion(OwnedCsr<T, I>* A, std::uint64_t seed)
 {
   const auto coefficient = [=](I i, I j) {

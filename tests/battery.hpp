@@ -1,7 +1,6 @@
 #pragma once
 
-/// The battery: square matrices with names, each there for a reason. A test that loops
-/// over battery() meets every one of them.
+/// The battery: named square matrices, each with a reason. A test that loops over battery() covers all of them.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace syncfree {
 
-/// A matrix that owns its arrays: n x n CSR with the diagonal among the entries.
+/// A matrix that owns its arrays: n x n CSR that includes the diagonal.
 template <class T, class I> struct OwnedCsr {
   I n = 0;
   std::vector<I> row_begin{0};
@@ -27,23 +26,23 @@ struct BatteryEntry {
   const char* reason;
   bool sorted = true;      ///< columns ascend: check_pattern accepts it
   bool diagonal = true;    ///< every (i, i) is an entry
-  bool factorable = true;  ///< ILU(0) meets no zero pivot; sorted and diagonal hold
+  bool factorable = true;  ///< ILU(0) meets no zero pivot; implies sorted and diagonal
   bool bounded = true;     ///< solutions stay within the range of float
 };
 
-/// Every matrix of the battery.
+/// Lists all matrices of the battery.
 const std::vector<BatteryEntry>& battery();
 
-/// The matrix of that name; equal in every call. Values of factorable and bounded matrices are
-/// diagonally dominant by rows, except `growth`, so solutions do not overflow.
+/// Makes the matrix of that name, the same in every call. Values of factorable and bounded matrices are diagonally
+/// dominant by rows, except `growth`, so solutions do not overflow.
 ///   seed    0, or another set of values on the same pattern
 ///   errors  std::invalid_argument for a name not in battery()
 template <class T, class I> OwnedCsr<T, I> make_battery_matrix(const std::string& name, std::uint64_t seed = 0);
 
-/// 7-point Poisson matrix with random positive coefficients on an x by y by z grid, x fastest.
+/// Makes the 7-point Poisson matrix with random positive coefficients on an x by y by z grid, x fastest.
 template <class T, class I> OwnedCsr<T, I> make_poisson(I x, I y, I z, std::uint64_t seed = 0);
 
-/// n random numbers with real and imaginary parts in [-1, 1).
+/// Makes n random values with real and imaginary parts in [-1, 1).
 template <class T> std::vector<T> random_vector(std::size_t n, std::uint64_t seed);
 
 }  // namespace syncfree

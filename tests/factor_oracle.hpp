@@ -1,8 +1,8 @@
 #pragma once
 
-/// The oracle of the factorization: dense matrices, the definition of the levels of fill, the IKJ
-/// elimination with divisions, everything in long double. Pivot rules are those of PETSc's
-/// MatPivotCheck_* and of its loop over attempts. Nothing here shares code with the library.
+/// The oracle of the factorization: dense matrices, the definition of the levels of fill and the IKJ elimination with
+/// divisions, all in long double. Pivot rules are those of PETSc's MatPivotCheck_* and of its loop over attempts. It
+/// shares no code with the library.
 
 #include <complex>
 #include <cstdint>
@@ -32,7 +32,7 @@ template <class W> struct Dense {
   const W& operator()(std::int64_t i, std::int64_t j) const { return a[static_cast<std::size_t>(i * n + j)]; }
 };
 
-/// What is to be factored: A(row_order, column_order), natural if the orders are empty.
+/// The factorization task: A(row_order, column_order), natural if the orders are empty.
 template <class T, class I> struct FactorTask {
   OwnedCsr<T, I> A;
   Kind kind = Kind::ilu;
@@ -128,7 +128,7 @@ private:
     top_ *= 1.1L;
   }
 
-  /// One factorization with the shift at hand; true if there has to be another.
+  /// Factors once with the current shift. Returns true if another attempt is required.
   bool attempt()
   {
     int repaired = 0;
@@ -218,13 +218,13 @@ private:
   long double amount_ = 0, fraction_ = 0, low_ = 0, high_ = 1, top_ = 0;
 };
 
-/// The factor of a task by definition. Cost O(n^3).
+/// Computes the factor of a task by definition. Cost O(n^3).
 template <class T, class I> OracleFactor<T> oracle_factor(const FactorTask<T, I>& task, const PivotRule& rule)
 {
   return FactorOracle<T, I>(task, rule).run();
 }
 
-/// The same numbers as dense matrices; entries outside the pattern are 0.
+/// Converts a factor to dense matrices; entries outside the pattern are 0.
 template <class T, class I>
 OracleFactor<T> make_dense(const FactorPattern<I>& pattern, const FactorValues<T>& values)
 {
@@ -263,7 +263,8 @@ template <class W> std::string compare(const char* name, const Dense<W>& made, c
   return {};
 }
 
-/// Empty if patterns are equal and numbers agree within tolerance times the largest of each triangle.
+/// Returns an empty string if the patterns are equal and values agree within tolerance times the largest of each
+/// triangle.
 template <class T> std::string difference(const OracleFactor<T>& made, const OracleFactor<T>& truth, double tolerance)
 {
   for (std::int64_t i = 0; i < truth.level.n; ++i)

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the tests of loops share: a matrix with its triangles by rows and by columns, the kernels of
-/// syncfree/loop/loops.hpp with their numbers, and how to compare what they write.
+/// Common to the tests of loops: a matrix with its triangles by rows and by columns, the kernels of
+/// syncfree/loop/loops.hpp with their values, and comparisons of their results.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 
 namespace syncfree {
 
-/// A matrix by columns: the transpose by rows.
+/// A matrix by columns, that is, its transpose by rows.
 template <class T, class I> struct ByColumns {
   I n = 0;
   std::vector<I> begin, row;
@@ -52,7 +52,7 @@ template <class Scalar, class Index> struct LoopProblem {
   using T = Scalar;
   using I = Index;
   OwnedCsr<T, I> A;
-  OwnedTriangle<T, I> L, U;  ///< unit; with the inverted diagonal
+  OwnedTriangle<T, I> L, U;  ///< L unit; U with its inverted diagonal
   OwnedCsr<T, I> low;        ///< lower triangle with diagonal
   ByColumns<T, I> columns, L_columns, U_columns;
   std::vector<I> row_diagonal, column_diagonal;
@@ -89,14 +89,14 @@ template <class T> double largest(const std::vector<T>& v)
   return most;
 }
 
-/// What a kernel writes.
-///   first_r   largest number of r before: what its roundings are measured by
+/// The output of a kernel.
+///   first_r   largest value of r before the run: the scale of rounding errors
 template <class T> struct LoopOutput {
   std::vector<T> x, r;
   double first_r = 0;
 };
 
-/// The same numbers as another type of the same layout.
+/// Reinterprets the values as another type of the same layout.
 template <class N, class T> N* as(std::vector<T>& v) { return reinterpret_cast<N*>(v.data()); }
 template <class N, class T> const N* as(const std::vector<T>& v) { return reinterpret_cast<const N*>(v.data()); }
 
@@ -166,7 +166,7 @@ template <class Body> void run_in_sequence(const Body& body)
 
 template <class R> bool same_number(R a, R b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// As same bits, but for the signs of zeros and of NaN.
+/// Returns true if all bits are equal, apart from the signs of zeros and of NaN.
 template <class T> bool same_numbers(const std::vector<T>& a, const std::vector<T>& b)
 {
   const auto same = [](const T& u, const T& v) {
@@ -175,7 +175,7 @@ template <class T> bool same_numbers(const std::vector<T>& a, const std::vector<
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-/// In the largest norm, where all is finite, measured by the largest of a and `most`.
+/// Compares in the maximum norm, relative to the largest of a and `most`; false if any value is not finite.
 template <class T> bool close_numbers(const std::vector<T>& a, const std::vector<T>& b, double most = 0)
 {
   if (a.size() != b.size()) return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the tests of loops share: loops written down as tables, and random ones.
+/// Common to the tests of loops: loops given as tables, and random ones.
 
 #include <numeric>
 #include <random>
@@ -14,8 +14,8 @@ namespace syncfree {
 
 using Ints = std::vector<int>;
 
-/// Iteration i does to x what op[k] says, at where[k], for begin[i] <= k < begin[i + 1]. What it read adds up in
-/// seen[i]. All numbers are small integers, so that sums are exact in any order.
+/// Iteration i performs op[k] on x[where[k]], for begin[i] <= k < begin[i + 1], and adds the values it reads to
+/// seen[i]. All values are small integers, so sums are exact in any order.
 struct Script {
   struct Table {
     Ints begin{0}, op, where;
@@ -51,15 +51,15 @@ struct Script {
   }
 };
 
-///   x     `entries` numbers
-///   seen  a number a line
+///   x     `entries` values
+///   seen  one value per line
 inline Script script_of(const Script::Table& table, int entries, double* x = nullptr, double* seen = nullptr)
 {
   return {table.lines(),      table.begin.data(),          table.op.data(),
           table.where.data(), {x, entries, "x"}, {seen, table.lines(), "seen"}};
 }
 
-/// Up to `most` accesses a line, of the first `kinds` of reads, writes, adds.
+/// Makes lines of up to `most` accesses, of the first `kinds` of reads, writes, adds.
 inline Script::Table random_table(unsigned seed, int lines, int entries, int most, unsigned kinds = 3)
 {
   std::mt19937 random(seed);
@@ -75,7 +75,7 @@ inline Script::Table random_table(unsigned seed, int lines, int entries, int mos
   return table;
 }
 
-/// Everybody adds to entries of others and reads one of its own.
+/// Makes lines that add to random entries and read the mirrored entry lines - 1 - i; some also write.
 inline Script::Table random_table_of_affine_reads(unsigned seed, int lines)
 {
   std::mt19937 random(seed);
@@ -89,7 +89,7 @@ inline Script::Table random_table_of_affine_reads(unsigned seed, int lines)
   return table;
 }
 
-/// The numbers of a script run by `run`, a function of the body.
+/// Returns the values of a script after `run`, a function of the body.
 template <class Run>
 std::vector<double> numbers_of(const Script::Table& table, int entries, const Run& run)
 {

@@ -8,8 +8,8 @@
 
 namespace syncfree {
 
-/// Is there no plan of `tiled` or `wavefront`, which was asked for? That is no failure of a test, if it is said in
-/// words.
+/// Returns true if the requested `tiled` or `wavefront` has no plan for this matrix. That is no failure of a test, but
+/// the status must give the reason.
 inline bool has_no_plan(const std::string& strategy, const Status& status)
 {
   const bool may_lack = strategy == "tiled" || strategy == "wavefront";

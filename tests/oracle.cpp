@@ -11,7 +11,7 @@ namespace syncfree {
 template <class T, class I> OwnedCsr<T, I> oracle_ilu0(const OwnedCsr<T, I>& A)
 {
   OwnedCsr<T, I> F = A;
-  std::vector<I> place(A.n, -1), diagonal(A.n);  // where column j stands in the row at hand; where (i, i) stands
+  std::vector<I> place(A.n, -1), diagonal(A.n);  // index of column j in the current row; index of (i, i)
   for (I i = 0; i < A.n; ++i) {
     for (I k = F.row_begin[i]; k < F.row_begin[i + 1]; ++k) place[F.column[k]] = k;
     diagonal[i] = place[i];
@@ -81,7 +81,7 @@ template <class T> std::string difference(const T* x, const Solution<T>& solutio
     const bool finite = is_finite(x[i]);
     if (!finite && !is_finite(solution.x[i])) continue;
     const double error = std::abs(x[i] - solution.x[i]);
-    if (finite && error <= 2.02 * solution.bound[i]) continue;  // each of two solves may be off by the bound
+    if (finite && error <= 2.02 * solution.bound[i]) continue;  // each of two solves may differ by the bound
     std::ostringstream text;
     text.precision(17);
     text << "row " << i << " of " << solution.x.size() << " is " << x[i] << " instead of " << solution.x[i]

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The oracle: the obvious serial solve, ILU(0) by its definition, and a bound for how far
-/// two correct solves may differ. Nothing here shares code with the library.
+/// The oracle: the plain serial solve, ILU(0) by its definition, and a bound on the difference of two correct solves.
+/// It shares no code with the library.
 
 #include <string>
 #include <vector>
@@ -28,12 +28,12 @@ template <class V, class I> struct OwnedTriangle {
   }
 };
 
-/// ILU(0) of A in place of A's values: L strictly below the diagonal, U from it on.
+/// Computes ILU(0) of A with A's pattern: L strictly below the diagonal, U on and above it.
 ///   A  sorted, with its diagonal; no pivot may be zero
 template <class T, class I> OwnedCsr<T, I> oracle_ilu0(const OwnedCsr<T, I>& A);
 
-/// The strictly lower or upper triangle of A, rounded to V.
-///   unit  true: no diagonal, rows divided by |a_ii| if `scaled`; false: 1 / a_ii
+/// Copies the strictly lower or upper triangle of A, rounded to V.
+///   unit  true: no diagonal, rows divided by |a_ii| if `scaled`; false: diagonal 1 / a_ii
 template <class V, class T, class I>
 OwnedTriangle<V, I> take_triangle(const OwnedCsr<T, I>& A, bool lower, bool unit, bool scaled = false);
 
@@ -45,13 +45,13 @@ template <class T> struct Solution {
   std::vector<double> bound;
 };
 
-/// x = Triangle^-1 b or conj(Triangle)^-1 b, sums in T.
+/// Computes x = Triangle^-1 b or conj(Triangle)^-1 b, with sums in T.
 ///   b  n entries
 template <class T, class V, class I>
 Solution<T> oracle_solve(const TriangleView<V, I>& triangle, const T* b, bool conjugated);
 
-/// Empty if x is as close to the solution as two correct solves are, and not finite exactly where the
-/// solution is not; else a sentence on the first row that is wrong.
+/// Returns an empty string if x is within the bound of two correct solves, and not finite exactly where the solution is
+/// not; else a sentence about the first wrong row.
 template <class T> std::string difference(const T* x, const Solution<T>& solution);
 
 }  // namespace syncfree

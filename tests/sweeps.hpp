@@ -1,6 +1,6 @@
 #pragma once
 
-/// Sweeps that are right, for the tests of every backend.
+/// Reference sweeps, for the tests of every backend.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace syncfree {
 
-/// The textbook's loop, with a node's block solved by elimination.
+/// The textbook's loop; the dense block of a node is solved by elimination.
 template <class T, class I> class Textbook {
 public:
   Textbook(const OwnedCsr<T, I>& A, std::vector<I> node_begin, double omega, double shift)
@@ -78,7 +78,7 @@ template <class T> void expect_close(const std::vector<T>& x, const std::vector<
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(std::abs(x[i] - expected[i]), most) << "row " << i;
 }
 
-/// All sweeps, from zero and from given numbers.
+/// Compares all sweeps, from zero and from given values, with the textbook's.
 template <class T, class I>
 void expect_sweeps(Relaxation<T, I>* relaxation, const OwnedCsr<T, I>& A, const std::vector<I>& nodes, double omega,
                    double shift, const SolverOptions& options)

@@ -20,7 +20,7 @@ template <class T, class I> struct Types {
   using Index = I;
 };
 
-/// Types for testing, of which the first is left out: what macros make of a list begins with a comma.
+/// Types for testing without the first, as a list made by macros begins with a comma.
 template <class First, class... Others> struct AllButFirst {
   using type = testing::Types<Others...>;
 };

@@ -14,7 +14,7 @@
 
 namespace syncfree {
 
-/// Ends the program, by name, if it still lives after `seconds`: a hang is a failure.
+/// Ends the program with a message that names the test, if the object still lives after `seconds`: a hang is a failure.
 class Watchdog {
 public:
   Watchdog(std::string name, int seconds)
@@ -45,7 +45,8 @@ private:
 
 inline constexpr int patience = 120;  ///< seconds; sanitizers slow a solve down by up to 50
 
-/// Under a sanitizer config/test.sh asks for less: no large matrix, one team of threads instead of `all`.
+/// Returns true for a shorter run, which config/test.sh requests under a sanitizer: no large matrix, one team of
+/// threads instead of `all`.
 inline bool short_run() { return std::getenv("SYNCFREE_SHORT") != nullptr; }
 inline std::vector<int> teams(std::vector<int> all) { return short_run() ? std::vector<int>{3} : all; }
 

@@ -1,4 +1,4 @@
-"""Registers the PC types `syncfree_ilu` and `syncfree_icc` with the PETSc of petsc4py.
+"""Registers the PC types `syncfree_ilu`, `syncfree_icc` and `syncfree_sor` with the PETSc of petsc4py.
 
     import sys, petsc4py
     petsc4py.init(sys.argv)
@@ -6,8 +6,8 @@
 
     pc.setType("syncfree_ilu")
 
-The library is the file that $SYNCFREE_ILU_LIBRARY names, else it is looked for beside this file and where it was
-installed with this file; in the repository, in build/host.
+The environment variable SYNCFREE_ILU_LIBRARY may name the library's file. Otherwise the library is searched for in the
+directory of this file, then in the one where it was installed with this file (in the repository: build/host).
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import os
 from petsc4py import PETSc
 
 _NAME = "libsyncfree_ilu.so"
-_FROM_HERE = "../../build/host"  # CMake replaces it in the file that it installs
+_FROM_HERE = "../../build/host"  # replaced by CMake in the installed file
 
 
 def _candidates():
@@ -30,7 +30,7 @@ def _candidates():
 
 
 def library():
-    """Path of the library that is registered. FileNotFoundError names the places looked at."""
+    """Returns the path of the library to register. Raises FileNotFoundError, which lists the paths tried."""
     tried = list(_candidates())
     for path in tried:
         if os.path.isfile(path):
@@ -41,10 +41,10 @@ def library():
 
 
 def register():
-    """Registers the types; may be called again after PETSc was finalized and initialized anew.
+    """Registers the types; may be called again after PETSc was finalized and initialized again.
 
-    RuntimeError if PETSc is not initialized, or if the library does not load or was built for
-    another PETSc; PETSc's own words stand on standard error.
+    Raises RuntimeError if PETSc is not initialized, or if the library does not load or was built for
+    another PETSc; PETSc prints its own message on standard error.
     """
     if not PETSc.Sys.isInitialized():
         raise RuntimeError("call petsc4py.init() before syncfree_ilu.register()")

@@ -1,11 +1,11 @@
 static char help[] = "Times set-up, refresh and application of every strategy beside PETSc's own ILU and ICC.\n\n";
 
 /// A matrix is generated or read, PETSc's preconditioner and ours are set up on it through PETSc's interface, their
-/// applications compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC, refresh
-/// PCSetUp() after new numbers on the same pattern, apply PCApply(). One process; threads are those of the plugin.
-/// With -bench_solves whole solves with KSP take the place of all that: solves.hpp. With -bench_symbolic it is the
-/// symbolic factorization alone: symbolic.hpp. With -bench_columns it is several right-hand sides together beside one:
-/// columns.hpp.
+/// applications are compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC,
+/// refresh PCSetUp() after new values on the same pattern, apply PCApply(). One process; threads are those of the
+/// plugin. With -bench_solves it times complete solves with KSP instead (solves.hpp), with -bench_symbolic the symbolic
+/// factorization alone (symbolic.hpp), with -bench_columns several right-hand sides together, compared with one
+/// (columns.hpp).
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
 ///
@@ -44,7 +44,7 @@ std::string names_by_default()
   return names_of(list);
 }
 
-/// NAME in all sizes, or NAME:ROWS in that one.
+/// Adds NAME in all sizes, or NAME:ROWS in that size.
 void add_generated(const std::string& text, const std::string& sizes, std::vector<Job>* all)
 {
   const std::size_t colon = text.find(':');
@@ -81,7 +81,7 @@ void print_system(const Options& o)
     if (t > count) std::printf("warning: %d threads on %d cores\n", static_cast<int>(t), count);
 }
 
-/// With -help the lists follow the options, and nothing runs.
+/// With -help, prints the lists after the options, and nothing runs.
 bool print_help()
 {
   PetscBool wanted;
@@ -102,7 +102,7 @@ class Benchmark {
     effort_.progress = [this](double share) { progress_.show(share); };
   }
 
-  /// Returns how many matrices failed, each of which has had its error told on stderr.
+  /// Returns the number of failed matrices; the error of each is printed on stderr.
   int run()
   {
     int failures = 0;
@@ -158,7 +158,7 @@ class Benchmark {
   std::vector<std::string> skips_;
 };
 
-/// Returns how many matrices or problems failed.
+/// Returns the number of failed matrices or problems.
 int run(Options* options)
 {
   if (options->mat_type != "aij" && options->mat_type != "aijcusparse")
@@ -179,7 +179,7 @@ int run(Options* options)
 
 int main(int argc, char** argv)
 {
-  // Open MPI ties a program that was started without mpiexec to one core, with all its threads
+  // Open MPI binds a program started without mpiexec to one core, with all its threads
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
   setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
   PetscFunctionBeginUser;

@@ -1,4 +1,4 @@
-/// What columns.hpp declares.
+/// Implements columns.hpp.
 
 #include "columns.hpp"
 
@@ -20,12 +20,12 @@ struct ColumnResult {
   std::string ran;
   int columns = 0, repetitions = 0;
   Spread one, all;    ///< PCApply() on one vector, PCMatApply() on all columns
-  double error = 0;   ///< the largest |x - y| / |y| of a column, y PCApply()'s
-  double others = 0;  ///< cores that other programs used meanwhile, as a mean
+  double error = 0;   ///< the largest |x - y| / |y| of a column, where y is PCApply()'s
+  double others = 0;  ///< mean number of cores that other programs used meanwhile
   Vendor vendor;      ///< algorithms are those of one column
 };
 
-/// While this lives, PETSc's errors are returned and nothing is printed.
+/// Returns PETSc's errors without printing them, during its lifetime.
 class Silence {
  public:
   Silence() { ok(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr)); }
@@ -33,7 +33,7 @@ class Silence {
   Silence(const Silence&) = delete;
 };
 
-/// Fills X with what a computed number does not agree with.
+/// Fills X with infinities, which no result can agree with.
 void poison(Mat X, PetscInt columns)
 {
   Vec x;
@@ -44,7 +44,7 @@ void poison(Mat X, PetscInt columns)
   }
 }
 
-/// |x - y| / |y| for column k of X; y becomes the difference.
+/// Returns |x - y| / |y| for column k of X; y becomes the difference.
 double error_of(Mat X, PetscInt k, Vec y)
 {
   Vec x;
@@ -57,7 +57,7 @@ double error_of(Mat X, PetscInt k, Vec y)
   return static_cast<double>(size > 0 ? norm / size : norm);
 }
 
-/// PCMatApply() against PCApply() of every column: the largest error, NaN if there is one.
+/// Compares PCMatApply() with PCApply() of every column: returns the largest error, NaN if there is one.
 double largest_error(Contender* contender, Mat B, Mat X, Vec work)
 {
   PetscInt columns;
@@ -77,7 +77,8 @@ double largest_error(Contender* contender, Mat B, Mat X, Vec work)
   return worst;
 }
 
-/// Why PETSc's own cannot be compared; empty if it can. An error would leave matrices in use, so these are its own.
+/// Returns why PETSc's own PC cannot be compared, empty if it can. Uses matrices of its own, as an error would leave
+/// them in use.
 std::string why_not(Contender* contender, const Case& c, double tolerance)
 {
   const Silence silence;
@@ -91,7 +92,7 @@ std::string why_not(Contender* contender, const Case& c, double tolerance)
   }
 }
 
-/// The contenders of one matrix and kind, which are kept set up for all numbers of columns.
+/// The contenders of one matrix and kind, which stay set up for all numbers of columns.
 class Race {
  public:
   Race(const Case& c, const std::vector<Setting>& settings, const Effort& effort) : case_(c), effort_(effort)
@@ -102,7 +103,7 @@ class Race {
     for (const Setting& s : settings) enter(s);
   }
 
-  /// Who is left out, and why.
+  /// Contenders that are left out, with the reason.
   const std::vector<std::string>& skips() const { return skips_; }
 
   std::vector<ColumnResult> run(PetscInt columns)
@@ -125,7 +126,7 @@ class Race {
     Pace one, all;
     std::vector<double> one_times, all_times;
     double error = 0;
-    bool done = false;  ///< after a repetition that was slow
+    bool done = false;  ///< after a slow repetition
   };
 
   void enter(const Setting& setting)
@@ -151,7 +152,7 @@ class Race {
     e->done = false;
   }
 
-  /// Throws where a column is another than PCApply()'s.
+  /// Throws if a column differs from PCApply()'s.
   void compare(Entrant* e)
   {
     char text[128];
@@ -208,7 +209,7 @@ class ColumnReport {
                 "k / one", "x", "ran");
   }
 
-  /// Those with the same columns.
+  /// Prints the results of one number of columns.
   void add(const Case& c, const std::vector<ColumnResult>& results) const
   {
     const auto vendor = std::find_if(results.begin(), results.end(),
@@ -244,7 +245,7 @@ class ColumnReport {
   std::string origin_;
 };
 
-/// Tells `skips` what was left out.
+/// Appends to `skips` what was left out.
 void measure_kind(const Case& c, const std::string& kind, const Options& o, const ColumnReport& report,
                   std::vector<std::string>* skips)
 {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Several right-hand sides together: PCMatApply() on the columns of a dense matrix beside PCApply() on one vector, by
-/// the same preconditioners, in turn. Matrices are where -bench_mat_type says. Columns are products of the matrix and
-/// random vectors. A contender is timed after each column of what PCMatApply() makes agrees with PCApply().
+/// Several right-hand sides together: PCMatApply() on the columns of a dense matrix and PCApply() on one vector, by the
+/// same preconditioners, in turn. -bench_mat_type selects where matrices are. Columns are products of the matrix and
+/// random vectors. A contender is timed only after each column of PCMatApply() agrees with PCApply().
 
 #include <vector>
 
@@ -11,8 +11,8 @@
 
 namespace bench {
 
-/// For each matrix, kind and number of -bench_columns: times, prints and writes them. Returns how many matrices failed,
-/// for example because a column differs. Throws where an option is bad.
+/// For each matrix, kind and number of -bench_columns: times, prints and writes results. Returns the number of failed
+/// matrices, for example because a column differs. Throws for a bad option.
 int run_columns(const Options& options, const std::vector<Job>& jobs);
 
 }  // namespace bench

@@ -4,14 +4,16 @@
     compare_libraries -old OLD/libsyncfree_ilu.so -new NEW/libsyncfree_ilu.so [-repetitions 9] [-applies 60]
                       [-grids 7pt:128,27pt:80,5pt:1000,dof3:32] [-files A.petsc,B.petsc] [-use_gpu_aware_mpi 0]
 
-  Build: mpicc -I$PETSC_DIR/include tests/bench/compare_libraries.c -o compare_libraries -L$PETSC_DIR/lib -lpetsc -lm -ldl
+  Build: mpicc -I$PETSC_DIR/include tests/bench/compare_libraries.c -o compare_libraries
+             -L$PETSC_DIR/lib -lpetsc -lm -ldl
 
-  Prints a line a matrix: medians in milliseconds of the old build, and the new build's over the old one's; then
-  geometric means and the largest of each. Set-up is that of a new PC on a copy of the matrix; refresh is PCSetUp() after
-  the values in device memory were touched; apply is the mean of so many PCApply(). Files are PETSc's, uncompressed.
+  Prints a line per matrix: medians in milliseconds of the old build, and the ratios of the new build's to them; then
+  geometric means and the largest of each. Set-up is that of a new PC on a copy of the matrix; refresh is PCSetUp()
+  after the values in device memory were marked as changed; apply is the mean of `applies` PCApply(). Files are
+  PETSc's, uncompressed.
 
-  Both libraries are loaded with RTLD_LOCAL. A name of a PC or of a solver package belongs to the one that registered it
-  last, so each PC gets a name of its own, and the package is registered again before each set-up.
+  Both libraries are loaded with RTLD_LOCAL. A name of a PC or of a solver package belongs to the library that
+  registered it last, so each PC gets a name of its own, and the package is registered again before each set-up.
 */
 
 #include <dlfcn.h>
@@ -76,7 +78,7 @@ static PetscErrorCode TimeOnce(const Library *library, Mat A, PetscInt applies, 
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(VecSetRandom(b, random));
   PetscCall(PetscRandomDestroy(&random));
-  PetscCall(MatMult(B, b, x)); /* brings B to the device */
+  PetscCall(MatMult(B, b, x)); /* copies B to the device */
   PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
   PetscCall(PCSetType(pc, library->name));
   PetscCall(PCSetOperators(pc, B, B));
@@ -109,7 +111,7 @@ static PetscReal Median(PetscReal values[], PetscInt count)
   return values[count / 2];
 }
 
-/* ratio: of the new build's medians over the old one's */
+/* ratio: the new build's medians divided by the old one's */
 static PetscErrorCode Compare(const char name[], const Library library[2], Mat A, PetscInt repetitions, PetscInt applies, Times *ratio)
 {
   PetscReal *value[2][3], median[2][3];
@@ -124,7 +126,7 @@ static PetscErrorCode Compare(const char name[], const Library library[2], Mat A
       Times     times;
 
       PetscCall(TimeOnce(library + l, A, applies, &times));
-      if (r < 0) continue; /* modules and memory are made then */
+      if (r < 0) continue; /* the warm-up loads modules and allocates memory */
       value[l][0][r] = times.setup, value[l][1][r] = times.refresh, value[l][2][r] = times.apply;
     }
   for (int l = 0; l < 2; l++)
@@ -138,7 +140,7 @@ static PetscErrorCode Compare(const char name[], const Library library[2], Mat A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A box of points of which each knows its neighbours: as far as `star`, along axes only, with dof unknowns a point. */
+/* Makes a grid of points with their neighbours, along the axes only for `star`, and dof unknowns per point. */
 static PetscErrorCode MakeGrid(PetscInt edge, PetscInt planes, PetscBool star, PetscInt dof, Mat *A)
 {
   const PetscInt n = edge * edge * planes * dof;

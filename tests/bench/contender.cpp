@@ -1,4 +1,4 @@
-/// What contender.hpp declares.
+/// Implements contender.hpp.
 
 #include "contender.hpp"
 
@@ -16,7 +16,7 @@ bool on_device = false;
 
 namespace {
 
-/// What PCView prints of the factored matrix.
+/// Returns PCView's description of the factored matrix.
 std::string view(PC pc)
 {
   char* text = nullptr;
@@ -32,7 +32,7 @@ std::string view(PC pc)
   return copy;
 }
 
-/// What follows the first `key`, up to `end`. The factor's lines come before the PC's, whose keys are the same.
+/// Returns the text between the first `key` and `end`. The factor's lines precede the PC's, which have the same keys.
 std::string value_behind(const std::string& text, const std::string& key, const std::string& end)
 {
   const std::size_t begin = text.find(key);
@@ -41,7 +41,7 @@ std::string value_behind(const std::string& text, const std::string& key, const 
   return text.substr(first, text.find(end, first) - first);
 }
 
-/// Of one triangle's plan.
+/// One triangle's part of the plan.
 struct VendorPart {
   std::string version;
   int algorithm;
@@ -60,7 +60,7 @@ VendorPart part_of(const std::string& plan)
 Vendor vendor_of(const std::string& plan)
 {
   if (plan.find("cuSPARSE ") == std::string::npos) return {};
-  const std::size_t upper = plan.find("; U ");  // else both plans are alike
+  const std::size_t upper = plan.find("; U ");  // without it both plans are the same
   const VendorPart L = part_of(plan), U = upper == std::string::npos ? L : part_of(plan.substr(upper));
   return {L.version, L.algorithm, U.algorithm, L.analysis, U.analysis, L.choice + U.choice};
 }

@@ -47,50 +47,50 @@ using KSPOwner = Owned<KSP, KSPDestroy>;
 
 struct Setting {
   std::string kind = "ilu";  ///< ilu or icc
-  PetscInt levels = 0;       ///< of fill
+  PetscInt levels = 0;       ///< levels of fill
   std::string strategy;      ///< empty: PETSc's own preconditioner
   int threads = 1;
 
   std::string label() const { return strategy.empty() ? "petsc" : strategy + "/" + std::to_string(threads); }
 };
 
-/// The longest chains of rows of the two triangles, in rows, and the work at hand; 0 where nobody says.
+/// The numbers of levels of the two triangles, and the work per level and row; 0 if not reported.
 struct Shape {
   std::int64_t lower_levels = 0, upper_levels = 0;
   double rows_a_level = 0, entries_a_row = 0;
 };
 
-/// What the view says of the vendor's solver, where it runs. Seconds of the set-up: the analyses of the algorithms that
-/// were taken, and all that the choice took beyond them.
+/// The view's report of the vendor's solver, if it runs. Times of the set-up in seconds: the analyses of the chosen
+/// algorithms, and the additional time of the choice.
 struct Vendor {
-  std::string version;  ///< of the library that was loaded; empty where the vendor's solver does not run
+  std::string version;  ///< version of the loaded library; empty if the vendor's solver does not run
   int lower_algorithm = 0, upper_algorithm = 0;
   double lower_analysis = 0, upper_analysis = 0, choice = 0;
 
   bool ran() const { return !version.empty(); }
-  /// As in ", cuSPARSE 12.9.4 (2, 0)" with the algorithms of L and U, to stand behind a strategy; or nothing.
+  /// Returns text like ", cuSPARSE 12.9.4 (2, 0)" with the algorithms of L and U, to append to a strategy; or nothing.
   std::string behind() const;
 };
 
-/// From the line on the plan.
+/// Parses the line about the plan.
 Vendor vendor_of(const std::string& plan);
 
-/// Are matrices on the device? Then clocks are read when all work there is done.
+/// True if matrices are on the device. Clocks are then read after synchronisation.
 extern bool on_device;
 
-/// Seconds of a monotonic clock.
+/// Returns the seconds of a monotonic clock.
 double now();
 
-/// Of one of our PCs that is set up: the strategy, with its reason where `auto` took it.
+/// Returns the strategy of one of our PCs that is set up, with its reason if `auto` chose it.
 std::string strategy_that_ran(PC pc);
 
-/// How often something is done when it is timed, and whether once before.
+/// How often a work is repeated in one timing, and whether it runs once before.
 struct Burst {
   int count = 1;
   bool warm = true;
 };
 
-/// Seconds of one of so many, the one before not counted.
+/// Returns the mean seconds of one repetition; the warm-up is not counted.
 template <class Work>
 double time_of(Burst burst, Work work)
 {
@@ -105,49 +105,50 @@ class Contender {
   explicit Contender(Setting setting) : setting_(std::move(setting)) {}
   const Setting& setting() const { return setting_; }
 
-  /// Has the strategy, `tiled` or `wavefront`, no plan for the matrix? Sets up to see that.
+  /// Returns true if the strategy, `tiled` or `wavefront`, has no plan for the matrix. Sets up to find out.
   bool has_no_plan(Mat A) const;
 
-  /// The preconditioner that refresh() and apply() use. Returns why it has no factor, empty if it has.
+  /// Sets up the preconditioner that refresh() and apply() use. Returns why it has no factor, empty if it has.
   std::string prepare(Mat A);
 
-  /// Seconds of PCSetUp() on a new PC, and of destroying it, and what its view says.
+  /// Seconds of PCSetUp() on a new PC and of destroying it, and the report of its view.
   struct SetUp {
     double setup = 0, destroy = 0;
     Vendor vendor;
   };
   SetUp time_setup(Mat A) const;
 
-  /// Seconds of PCSetUp() after the matrix got other numbers.
+  /// Returns the seconds of PCSetUp() after the matrix got new values.
   double time_refresh();
 
   void apply(Vec b, Vec x) { ok(PCApply(pc_, b, x)); }
   void apply_columns(Mat B, Mat X) { ok(PCMatApply(pc_, B, X)); }
 
-  /// L^-1 and U^-1 of an ILU, and what takes their place in an ICC. Where has_halves().
+  /// Applies L^-1 or U^-1 of an ILU, or the corresponding half of an ICC. Requires has_halves().
   void apply_lower(Vec b, Vec x) { ok(PCApplySymmetricLeft(pc_, b, x)); }
   void apply_upper(Vec b, Vec x) { ok(PCApplySymmetricRight(pc_, b, x)); }
   bool has_halves() const;
 
-  /// What the view of ours says; nothing of PETSc's own.
+  /// Returns the levels that the view of ours reports; nothing for PETSc's own.
   Shape shape() const;
 
-  /// Bytes of the factored matrix without transposes: what ours says of itself. For PETSc's own, which does not say:
-  /// nz values and columns, and for every row its offset, the place of its diagonal entry and a scalar of solve_work.
+  /// Returns the bytes of the factored matrix without transposes, as reported by ours. PETSc's own does not report
+  /// them: nz values and columns, and for every row its offset, the position of its diagonal entry and a scalar of
+  /// solve_work.
   double bytes() const;
 
-  /// The most that the set-up had at once beyond what was there before, where ours says so; else 0.
+  /// Returns the largest amount of memory that the set-up used additionally at any time, if ours reports it; else 0.
   double peak_bytes() const;
 
-  /// The strategy that runs, with its reason where `auto` took it.
+  /// Returns the strategy that runs, with its reason if `auto` chose it.
   std::string ran() const;
-  /// How the view says that it is planned; nothing where it says nothing.
+  /// Returns the plan's description in the view, or nothing.
   std::string plan() const;
 
  private:
   PCOwner create(Mat A) const;
   bool ours() const { return !setting_.strategy.empty(); }
-  /// What our view of a PC says between these two words; nothing where it has not the first.
+  /// Returns the text of our view of a PC between these two words; nothing if it lacks the first.
   std::string viewed(PC pc, const std::string& before, const std::string& behind) const;
 
   Setting setting_;

@@ -1,7 +1,7 @@
-/// Bowyer's and Watson's algorithm. A point p goes in like this: walk to the tetrahedron that holds it; around that one
-/// collect all whose circumscribed sphere holds p; take them out; join p with every face of the hole.
-/// Points come in rounds, each as large as all before it, and within a round along a snake through a grid of cells, so
-/// that walks and holes stay small.
+/// Algorithm of Bowyer and Watson. To insert a point p: walk to the tetrahedron that contains it; around that one
+/// collect all whose circumscribed sphere contains p; remove them; join p with every face of the cavity. Points are
+/// inserted in rounds, each as large as all before it, and within a round along a snake through a grid of cells, so
+/// that walks and cavities stay small.
 
 #include "delaunay.hpp"
 
@@ -43,7 +43,8 @@ N volume(const Point& a, const Point& b, const Point& c, const Point& d)
   return determinant(minus<N>(b, a), minus<N>(c, a), minus<N>(d, a));
 }
 
-/// Of det(b - a, c - a, d - a). Rounding moves the double by less than 2^24, so beyond that its sign is right.
+/// Returns the sign of det(b - a, c - a, d - a). The rounding error of the double is below 2^24, so beyond that its
+/// sign is right.
 int orientation(const Point& a, const Point& b, const Point& c, const Point& d)
 {
   const double fast = volume<double>(a, b, c, d);
@@ -59,7 +60,7 @@ N sphere(const std::array<Point, 4>& t, const Point& p)
          square(d) * determinant(a, b, c);
 }
 
-/// Is p inside the sphere through the corners of t? Rounding moves the double by less than 2^72.
+/// Returns true if p is inside the sphere through the corners of t. The rounding error of the double is below 2^72.
 bool in_sphere(const std::array<Point, 4>& t, const Point& p)
 {
   const double fast = sphere<double>(t, p);
@@ -72,12 +73,12 @@ using Four = std::array<std::int32_t, 4>;
 /// Face i of a tetrahedron is the one without corner i.
 struct Tetrahedron {
   Four corner;
-  Four neighbour;     ///< behind face i; -1: outside of the cube
-  std::int32_t seen;  ///< the last point that asked for it; dead: the place is free
+  Four neighbour;     ///< across face i; -1: outside of the cube
+  std::int32_t seen;  ///< the last point that tested it; dead: the slot is free
 };
 constexpr std::int32_t dead = -2;
 
-/// A face of a new tetrahedron that holds the new point, by its two other corners.
+/// A face of a new tetrahedron that contains the new point, identified by its two other corners.
 struct Side {
   std::int64_t edge;
   std::int32_t tetrahedron, face;
@@ -86,7 +87,7 @@ struct Side {
 
 class Triangulation {
  public:
-  /// A cube cut into five: four of its corners cut off, and the rest.
+  /// Starts with a cube cut into five: four of its corners cut off, and the rest.
   explicit Triangulation(std::vector<Point> points) : point_(std::move(points))
   {
     for (const Four& corner :
@@ -138,7 +139,7 @@ class Triangulation {
     return -1;
   }
 
-  /// Through faces that have p on their other side: in a Delaunay triangulation this ends.
+  /// Walks through faces that have p on their other side: in a Delaunay triangulation this ends.
   std::int32_t locate(std::int32_t p) const
   {
     std::int32_t t = last_;
@@ -161,7 +162,7 @@ class Triangulation {
     return in_sphere({point_[t.corner[0]], point_[t.corner[1]], point_[t.corner[2]], point_[t.corner[3]]}, point_[p]);
   }
 
-  /// What is behind a face of the hole: more of the hole, or something that stays and gets a new neighbour.
+  /// Handles the neighbour across a face of the cavity: it joins the cavity, or it stays and gets a new neighbour.
   void cross(std::int32_t inside, int face, std::int32_t p)
   {
     const std::int32_t outside = all_[inside].neighbour[face];
@@ -177,7 +178,7 @@ class Triangulation {
       if (back == inside) back = t;
   }
 
-  /// The face of `inside` joined with p. Places of the hole are not yet free: their corners are still read.
+  /// Joins the face of `inside` with p. Slots of the cavity are not yet free, as their corners are still read.
   std::int32_t make(std::int32_t inside, int face, std::int32_t p)
   {
     Tetrahedron t = {all_[inside].corner, {-1, -1, -1, -1}, -1};
@@ -207,7 +208,7 @@ class Triangulation {
     return (std::min(end[0], end[1]) << 32) | std::max(end[0], end[1]);
   }
 
-  /// Two new tetrahedra meet at every edge of the hole's surface.
+  /// Connects new tetrahedra: two of them meet at every edge of the cavity's surface.
   void join()
   {
     std::sort(sides_.begin(), sides_.end());
@@ -225,7 +226,7 @@ class Triangulation {
   std::int32_t last_ = 0;
 };
 
-/// Places along a snake through cells that hold about two points each.
+/// Positions along a snake through cells that contain about two points each.
 class Snake {
  public:
   explicit Snake(std::int64_t points) : cells_(std::max<std::int64_t>(1, std::llround(std::cbrt(points / 2.0)))) {}

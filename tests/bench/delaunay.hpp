@@ -1,6 +1,7 @@
 #pragma once
 
-/// Tetrahedra between random points in a cube such that no sphere through the corners of one holds a point.
+/// A Delaunay triangulation of random points in a cube: no sphere through the corners of a tetrahedron contains a
+/// point.
 
 #include <array>
 #include <cstdint>
@@ -17,8 +18,8 @@ struct Tetrahedra {
   std::vector<std::array<std::int32_t, 4>> of;  ///< corners of each, det(b - a, c - a, d - a) > 0
 };
 
-/// The points lie in the middle of the cube, half an edge wide; in every run the same.
-///   throws  std::runtime_error where two points coincide or four lie in a plane, which random ones do not
+/// Triangulates points in the middle of the cube, half an edge wide, the same in every run.
+///   throws  std::runtime_error if two points coincide or four lie in a plane, which random ones do not
 ///   cost    expected O(n log n), about 10 us a point
 ///   source  Bowyer 1981, Watson 1981; order of insertion: Amenta, Choi, Rote 2003
 Tetrahedra triangulate(std::int64_t points);

@@ -1,5 +1,5 @@
-/// Stencils on grids, solids, bands and graphs. A generator lists the edges of a graph; numbers and diagonal
-/// come from one place.
+/// Stencils on grids, solids, bands and graphs. A generator lists the edges of a graph; values and diagonal come from
+/// common functions.
 
 #include "generate.hpp"
 
@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-/// splitmix64: one step turns neighbouring numbers into unrelated ones.
+/// splitmix64: one step makes unrelated values of consecutive ones.
 std::uint64_t mix(std::uint64_t z)
 {
   z += 0x9e3779b97f4a7c15u;
@@ -22,7 +22,7 @@ std::uint64_t mix(std::uint64_t z)
 
 using Offset = std::array<std::int64_t, 3>;
 
-/// Fills in what stands on the diagonal: a little more than the moduli of the rest of its row.
+/// Sets the diagonal to slightly more than the sum of the moduli of the rest of the row.
 void dominate(Matrix* A)
 {
   for (std::int64_t i = 0; i < A->n(); ++i) {
@@ -37,7 +37,7 @@ void dominate(Matrix* A)
 
 void end_row(Matrix* A) { A->row_begin.push_back(A->nnz()); }
 
-/// Couples nodes with the neighbours at `offsets` (in ascending order, itself among them), `block` unknowns a node.
+/// Couples nodes with the neighbours at `offsets` (ascending, including zero), with `block` unknowns per node.
 template <class Value>
 Matrix grid(Offset size, const std::vector<Offset>& offsets, int block, Value value_of)
 {
@@ -63,7 +63,7 @@ Matrix grid(Offset size, const std::vector<Offset>& offsets, int block, Value va
   return A;
 }
 
-/// Offsets up to one in each direction, of which at most `reach` differ from zero.
+/// Lists offsets of at most one in each direction, of which at most `reach` are not zero.
 std::vector<Offset> neighbours(int dimensions, int reach)
 {
   std::vector<Offset> all;
@@ -96,7 +96,7 @@ std::int64_t prime_behind(std::int64_t m)
   return m;
 }
 
-/// Edges that nothing divides evenly, of a box that is no cube: 131, 127 and 113 for 1,879,981 rows.
+/// Returns prime edges of a box that is not a cube: 131, 127 and 113 for 1,879,981 rows.
 Offset edges_of_primes(std::int64_t rows)
 {
   for (std::int64_t m = edge(rows, 3);; ++m) {
@@ -121,7 +121,7 @@ Matrix make_elasticity(std::int64_t rows)
   return make_springs({m, m, m});
 }
 
-/// `draws` a row among the `reach` rows before it.
+/// Draws `draws` entries per row from the `reach` rows before it.
 Matrix band(std::int64_t rows, std::int64_t reach, std::int64_t draws)
 {
   std::vector<std::vector<std::int64_t>> lower(rows);
@@ -143,8 +143,8 @@ Matrix make_chain(std::int64_t rows)
   return from_lower(std::move(lower));
 }
 
-/// Row r, counted from the end, has min(5000, 0.3 mean (1 - u)^-0.6) neighbours floor(r u^3) behind it, so the hubs are
-/// the last rows: that is where fill-reducing orders put them, and hubs in front would make a factorization quadratic.
+/// Row r, counted from the end, has min(5000, 0.3 mean (1 - u)^-0.6) neighbours floor(r u^3) after it, so the hubs are
+/// the last rows: fill-reducing orders put them there, and hubs at the beginning would make a factorization quadratic.
 Matrix make_powerlaw(std::int64_t rows)
 {
   constexpr double mean = 8;
@@ -160,9 +160,9 @@ Matrix make_powerlaw(std::int64_t rows)
   return from_lower(std::move(lower));
 }
 
-/// Wavefronts of `length` rows, one after the other. A row has 32 draws among the rows of earlier wavefronts: one from
-/// the wavefront just before, which makes the levels what they are, the others from that one or the last 256 rows.
-/// So all have about as many entries a row, and with 2000 to 3000 rows as few zeros as the matrices of Somo 2025.
+/// Waves of `length` rows in turn. A row has 32 draws from the rows of earlier waves: one from the previous wave, which
+/// fixes the levels, the others from that wave or the last 256 rows. So all matrices have about as many entries per
+/// row, and with 2000 to 3000 rows as few zeros as the matrices of Somo 2025.
 template <std::int64_t length>
 Matrix make_waves(std::int64_t rows)
 {

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The matrices of the benchmark, made from a size: always the same for the same name and size.
+/// The matrices of the benchmark, generated from a size: always the same for the same name and size.
 ///
-/// All but `dense` are symmetric, so that ILU and ICC meet the same matrix, with every diagonal entry stored. Off the
-/// diagonal the numbers are random; the diagonal exceeds the moduli of its row by two per cent, so that
-/// incomplete factors exist (H-matrices) and are good for something. The mesh has its true numbers.
+/// All but `dense` are symmetric, so that ILU and ICC get the same matrix, with every diagonal entry stored. Off the
+/// diagonal the values are random; the diagonal exceeds the sum of the moduli of its row by two per cent, so that
+/// incomplete factors exist (H-matrices) and are useful. The mesh has its true values.
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace bench {
 
 /// Square, CSR, columns ascending.
 struct Matrix {
-  int block = 1;          ///< unknowns a node: rows of a node share their pattern
-  bool symmetric = true;  ///< is it?
+  int block = 1;          ///< unknowns per node: rows of a node share their pattern
+  bool symmetric = true;  ///< true if the matrix is symmetric
   std::vector<std::int64_t> row_begin = {0}, column;
   std::vector<double> value;
 
@@ -28,24 +28,24 @@ struct Generator {
   const char* name;                   ///< as in -bench_matrices
   const char* summary;                ///< one line for -help
   Matrix (*make)(std::int64_t rows);  ///< at least `rows` rows, and few more
-  bool by_default;                    ///< made when no matrices are named; stand-ins for those of papers are not
+  bool by_default;                    ///< used if no matrices are named; not the stand-ins for those of papers
 };
 
 const std::vector<Generator>& generators();
 
-/// nullptr if no generator has that name.
+/// Returns nullptr if no generator has that name.
 const Generator* find_generator(const std::string& name);
 
-/// In [0, 1), the same for (i, j) and (j, i) and in every run.
+/// Returns a value in [0, 1), the same for (i, j) and (j, i) and in every run.
 double random_of(std::int64_t i, std::int64_t j, std::uint64_t seed);
 
-/// Edge of the square or cube with at least `nodes` nodes.
+/// Returns the edge of the square or cube with at least `nodes` nodes.
 std::int64_t edge(std::int64_t nodes, int dimensions);
 
-/// Symmetric, from the neighbours of every row among the rows before it, which may repeat; random numbers.
+/// Makes a symmetric matrix from the neighbours of every row among the rows before it, which may repeat; random values.
 Matrix from_lower(std::vector<std::vector<std::int64_t>> lower);
 
-/// A lattice of springs on a grid of nodes, x fastest, three unknowns a node; size = nodes in x, y, z.
+/// Makes a lattice of springs on a grid of nodes, x fastest, three unknowns per node; size = nodes in x, y, z.
 Matrix make_springs(const std::array<std::int64_t, 3>& size);
 
 /// Finite elements on a tetrahedral mesh, see mesh.cpp.
@@ -53,7 +53,7 @@ Matrix make_mesh(std::int64_t rows);
 Matrix make_mesh_on_curve(std::int64_t rows);
 Matrix make_mesh_at_random(std::int64_t rows);
 
-/// Stand-ins for matrices of the papers that are too large to carry, see stand_ins.cpp.
+/// Stand-ins for matrices of the papers that are too large to distribute, see stand_ins.cpp.
 Matrix make_kkt(std::int64_t rows);
 Matrix make_road(std::int64_t rows);
 Matrix make_hubs(std::int64_t rows);

@@ -1,4 +1,4 @@
-/// What measure.hpp declares.
+/// Implements measure.hpp.
 
 #include "measure.hpp"
 
@@ -23,7 +23,7 @@ struct Times {
   double wall = 0, processor = 0;  // of all turns
 };
 
-/// Seconds that the calling thread has run.
+/// Returns the seconds of processor time of the calling thread.
 double processor_time()
 {
   timespec t;
@@ -31,7 +31,7 @@ double processor_time()
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Entries below the diagonal, and those of the longest row on a side of it.
+/// Counts the entries below the diagonal, and those of the longest row on one side of it.
 void look_at_triangles(Mat A, Case* c)
 {
   PetscInt rows, count;
@@ -51,7 +51,7 @@ bool too_long(double seconds, const Effort& effort) { return effort.slow > 0 && 
 
 Spread spread_or_nothing(const std::vector<double>& times) { return times.empty() ? Spread() : spread(times); }
 
-/// One matrix with its contenders, all of which are kept set up, since programs refresh and apply what they have.
+/// One matrix with its contenders, all of which stay set up, as programs refresh and apply the same objects.
 class Comparison {
  public:
   Comparison(const Case& c, const std::vector<Setting>& settings, const Effort& effort) : case_(c), effort_(effort)
@@ -64,7 +64,7 @@ class Comparison {
     for (State& s : state_) ok(VecDuplicate(b_, s.x.out()));
   }
 
-  /// Sets everybody up and compares. Returns why PETSc itself has no factor.
+  /// Sets up all contenders and compares them. Returns why PETSc itself has no factor.
   std::string prepare()
   {
     for (std::size_t c = 0; c < contenders_.size(); ++c) {
@@ -82,7 +82,8 @@ class Comparison {
     return "";
   }
 
-  /// Doubling and halving is exact, so that every factor of all runs is good, and an old x of PETSc's own too.
+  /// Scaling by 2 and 1/2 is exact, so every factor of all runs is right, and so is an old x of PETSc's own after
+  /// scaling.
   void repeat(int repetition)
   {
     const std::size_t count = contenders_.size();
@@ -98,7 +99,7 @@ class Comparison {
     for (State& s : state_) s.done = s.done || s.pace.slow;
   }
 
-  /// Is one left that is not timed only once?
+  /// Returns true if any contender is still timed repeatedly.
   bool anybody() const
   {
     return std::any_of(state_.begin(), state_.end(), [](const State& s) { return !s.done; });
@@ -118,7 +119,7 @@ class Comparison {
     double error = 0;
     VecOwner x;
     Pace pace;
-    bool halves = false, done = false;  // done: after a repetition that was slow
+    bool halves = false, done = false;  // done: after a slow repetition
   };
 
   void multiply() { ok(MatMult(case_.A, b_, y_)); }
@@ -191,7 +192,7 @@ class Comparison {
     return r;
   }
 
-  /// Of PETSc's own x.
+  /// Measures PETSc's own x.
   void measure_size()
   {
     PetscReal largest, sum;
@@ -201,7 +202,7 @@ class Comparison {
     mean_ = static_cast<double>(sum) / static_cast<double>(std::max<std::int64_t>(case_.n, 1));
   }
 
-  /// Of all contenders that had a turn; returns the largest, NaN if there is one.
+  /// Compares all contenders that had a turn; returns the largest error, NaN if there is one.
   double find_errors()
   {
     VecOwner difference;
@@ -224,7 +225,7 @@ class Comparison {
     return all_numbers ? worst : std::numeric_limits<double>::quiet_NaN();
   }
 
-  /// Is PETSc's own application on the host the one that ours make here? It becomes the reference if so.
+  /// Returns true if our applications agree with PETSc's own on the host, which then becomes the reference.
   bool agree_with_host()
   {
     MatOwner A;
@@ -244,7 +245,7 @@ class Comparison {
     return false;
   }
 
-  /// Between vectors of the host and of the device.
+  /// Copies between vectors of the host and of the device.
   static void copy_numbers(Vec from, Vec to)
   {
     PetscInt n;
@@ -322,7 +323,7 @@ Pace pace_of(const std::function<void()>& work, const Effort& effort)
 {
   double first = time_of({1, false}, work);
   if (too_long(first, effort) && !too_long(first / 4, effort))
-    first = time_of({1, false}, work);  // what is done once may be in it
+    first = time_of({1, false}, work);  // it may include one-time work
   if (too_long(first, effort)) return {{1, false}, true};
   return {{count_for(time_of({1, false}, work), effort), true}, false};
 }

@@ -1,7 +1,7 @@
 /// Linear finite elements for  -div grad u + u  on tetrahedra between random points, in units in which points are about
 /// one apart; rows in reverse Cuthill-McKee order, along a space-filling curve or in random order. The corners of the
-/// cube around the points are held at zero, so the matrix is positive definite. Obtuse angles give positive entries off
-/// the diagonal, as on every mesh of the kind.
+/// cube around the points are fixed at zero, so the matrix is positive definite. Obtuse angles give positive
+/// off-diagonal entries, as usual on such meshes.
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ Graph neighbours_of(const Tetrahedra& mesh)
   return graph;
 }
 
-/// Appends the part of the graph around `start`, by distance from it and then by degree.
+/// Appends the connected part of the graph around `start`, by distance from it and then by degree.
 void cuthill_mckee(const Graph& graph, Index start, std::vector<bool>* taken, std::vector<Index>* order)
 {
   std::vector<Index> next;
@@ -50,7 +50,7 @@ void cuthill_mckee(const Graph& graph, Index start, std::vector<bool>* taken, st
   }
 }
 
-/// A node far from others: the last one of a search that begins at the last one of a search.
+/// Returns a node far from others: the last one of a search that starts at the last one of a search.
 Index far_from(const Graph& graph, Index start, const std::vector<bool>& taken)
 {
   for (int sweep = 0; sweep < 2; ++sweep) {
@@ -73,16 +73,16 @@ std::vector<Index> reverse_cuthill_mckee(const Graph& graph)
   return order;
 }
 
-/// The bits of a point's coordinates in turns: its place on a Z-shaped curve through the cube (Morton 1966).
+/// Interleaves the bits of a point's coordinates: its position on a Z-shaped curve through the cube (Morton 1966).
 std::uint64_t place_on_curve(const Point& point)
 {
   std::uint64_t place = 0;
-  for (int bit = 22; bit > 1; --bit)  // 21 bits of each fit
+  for (int bit = 22; bit > 1; --bit)  // 21 bits of each coordinate fit
     for (const std::int32_t x : point) place = 2 * place + (static_cast<std::uint32_t>(x) >> bit & 1);
   return place;
 }
 
-/// order[i] = node that becomes row i: by key, then by node.
+/// Returns order[i] = node that becomes row i: by key, then by node.
 template <class Key>
 std::vector<Index> by_key(std::size_t nodes, Key key)
 {

@@ -1,4 +1,4 @@
-/// What options.hpp declares.
+/// Implements options.hpp.
 
 #include "options.hpp"
 
@@ -134,7 +134,7 @@ std::string view_of_device()
 std::string view_of_device() { return ""; }
 #endif
 
-/// The rest of the line behind the first `key`, without blanks in front.
+/// Returns the rest of the line after the first `key`, without leading blanks.
 std::string rest_of_line(const std::string& text, const std::string& key)
 {
   const std::size_t at = text.find(key);
@@ -157,7 +157,7 @@ PetscErrorCode read_options(Options* o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// Options that begin with -bench_ and that nothing has read so far
+/// Lists options that begin with -bench_ and have not been read so far.
 static std::vector<std::string> unread_options()
 {
   PetscInt count;
@@ -201,7 +201,7 @@ std::vector<std::int64_t> numbers(const char option[], const std::string& list)
   std::vector<std::int64_t> all;
   for (const std::string& text : split(list)) {
     char* end;
-    const double value = std::strtod(text.c_str(), &end);  // 1e5 is a size
+    const double value = std::strtod(text.c_str(), &end);  // accepts 1e5 as a size
     if (*end || !(value >= 1) || value > std::numeric_limits<PetscInt>::max())
       throw std::runtime_error(std::string(option) + ": '" + text + "' is not a number >= 1");
     all.push_back(static_cast<std::int64_t>(value));

@@ -1,4 +1,4 @@
-/// What read_file.hpp declares. The formats are read as examples/ksp/tutorials/load.c reads them.
+/// Implements read_file.hpp. The formats are read as in examples/ksp/tutorials/load.c.
 
 #include "read_file.hpp"
 
@@ -22,7 +22,7 @@ bool ends_with(const std::string& text, const std::string& end)
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// For the shell.
+/// Quotes a text for the shell.
 std::string quoted(const std::string& text)
 {
   std::string result = "'";
@@ -30,21 +30,21 @@ std::string quoted(const std::string& text)
   return result + "'";
 }
 
-/// Where temporary files go.
+/// Returns the folder of temporary files.
 std::string temporary_folder()
 {
   const char* named = std::getenv("TMPDIR");
   return named && *named ? named : "/tmp";
 }
 
-/// Half of what is free there: a few bytes can unpack to a thousand times as many.
+/// Returns half of the free space of the folder: a few bytes can unpack to a thousand times as many.
 double bytes_by_default(const std::string& folder)
 {
   struct statvfs there;
   return statvfs(folder.c_str(), &there) ? 0 : 0.5 * static_cast<double>(there.f_bavail) * there.f_frsize;
 }
 
-/// Returns what went wrong, empty if nothing did.
+/// Returns an error message, empty if there was no error.
 std::string unpack(const std::string& packed, double most, FILE* to)
 {
   FILE* const from = popen(("gzip -dc -- " + quoted(packed)).c_str(), "r");
@@ -64,7 +64,7 @@ std::string unpack(const std::string& packed, double most, FILE* to)
   return trouble.empty() && status ? packed + " does not unpack" : trouble;
 }
 
-/// A file that goes with its scope.
+/// A file that is removed at the end of its scope.
 class Unpacked {
  public:
   Unpacked(const std::string& packed, double most)

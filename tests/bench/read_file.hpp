@@ -8,15 +8,15 @@
 
 namespace bench {
 
-/// Of a path: the name of the file, without its endings.
+/// Returns the file name of a path, without its endings.
 std::string name_of_file(const std::string& path);
 
-/// The matrix in a file in PETSc's binary or Matrix Market format, also when it is packed by gzip; its symmetry is
-/// known to it. Throws std::runtime_error with the reason if there is none.
-///   most_unpacked  bytes that a packed file may have; 0: half of what is free where it goes, $TMPDIR or /tmp
+/// Reads a matrix in PETSc's binary or Matrix Market format, also if packed by gzip, and sets its symmetry. Throws
+/// std::runtime_error with the reason if there is none.
+///   most_unpacked  largest number of bytes of an unpacked file; 0: half of the free space in $TMPDIR or /tmp
 MatOwner read_matrix(const std::string& path, double most_unpacked);
 
-/// Why A cannot have an incomplete factor of this kind, whatever its numbers; empty if it can.
+/// Returns why A cannot have an incomplete factor of this kind, whatever its values; empty if it can.
 std::string unfit(Mat A, const std::string& kind);
 
 }  // namespace bench

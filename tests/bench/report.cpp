@@ -1,4 +1,4 @@
-/// What report.hpp declares.
+/// Implements report.hpp.
 
 #include "report.hpp"
 
@@ -21,7 +21,7 @@ constexpr const char* header =
 
 std::string title(const Result& r) { return bench::title(r.matrix, r.setting); }
 
-/// Nothing for 0, which stands for what was not measured.
+/// Prints nothing for 0, which means "not measured".
 void print_or_nothing(FILE* file, double value)
 {
   if (value > 0) std::fprintf(file, ",%.6g", value);
@@ -40,7 +40,7 @@ void print_parts(FILE* file, const Result& r)
   std::fprintf(file, ",%s", csv_field(r.plan).c_str());
 }
 
-/// How many times as fast as PETSc's, and as large.
+/// Speeds and memory relative to PETSc's.
 struct Ratios {
   double setup, refresh, apply, memory;
 };
@@ -51,7 +51,7 @@ Ratios ratios(const Result& r, const Result& petsc)
           petsc.apply.median / r.apply.median, r.bytes / petsc.bytes};
 }
 
-/// Geometric mean of some numbers, and the worst of them with its name.
+/// Geometric mean of values, and the worst of them with its name.
 class Mean {
  public:
   explicit Mean(bool large_is_good = true) : large_is_good_(large_is_good) {}
@@ -99,7 +99,7 @@ void StepCounters::next()
 void StepCounters::show(double share)
 {
   if (!isatty(2)) return;
-  share_ = std::max(share_, std::min(share, 1.0));  // the number of repetitions may push it back
+  share_ = std::max(share_, std::min(share, 1.0));  // the number of repetitions may reduce it
   constexpr int width = 30;
   const int filled = std::clamp(static_cast<int>(width * (done_ + share_) / (matrices_ * kinds_)), 0, width);
   const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');

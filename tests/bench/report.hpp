@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the benchmark tells: a progress bar, a CSV file, tables.
+/// The output of the benchmark: a progress bar, a CSV file, tables.
 
 #include <cstdio>
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace bench {
 
-/// A bar on stderr that is written over, where stderr is a terminal; else one line for each matrix.
+/// A progress bar on stderr if it is a terminal; else one line for each matrix.
 class StepCounters {
  public:
   StepCounters(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
   void begin(const std::string& matrix);
-  void show(double share);  ///< of this kind, in [0, 1]
+  void show(double share);  ///< completed share of this kind, in [0, 1]
   void next();              ///< the next kind
   void end();
 
@@ -36,25 +36,25 @@ struct CloseFile {
 };
 using FileOwner = std::unique_ptr<FILE, CloseFile>;
 
-/// The file of -bench_csv with its first line, which ends in the origin's columns; nullptr if none is wanted. Throws
-/// where it cannot be written.
+/// Opens the file of -bench_csv and writes its first line, which ends in the origin's columns; returns nullptr if none
+/// is requested. Throws if it cannot be written.
 FileOwner open_csv(const Options& o, const char* columns);
 
-/// Median and quartiles as three fields in milliseconds, each behind a comma.
+/// Prints median and quartiles as three fields in milliseconds, each after a comma.
 void print_spread(FILE* file, const Spread& s);
 
-/// Version of the vendor's library and algorithms of L and U as three fields, each behind a comma; empty where its
-/// solver did not run.
+/// Prints the version of the vendor's library and the algorithms of L and U as three fields, each after a comma; empty
+/// if its solver did not run.
 void print_algorithms(FILE* file, const Vendor& v);
 
-/// Matrix, kind and levels of fill, as in "7pt ilu(2)".
+/// Returns matrix, kind and levels of fill, as in "7pt ilu(2)".
 std::string title(const std::string& matrix, const Setting& s);
 
-/// One row for every result, written as soon as it is there. Times in milliseconds, with quartiles or the median alone;
-/// what was not measured is empty.
+/// Writes one row for every result as soon as it is available. Times in milliseconds, with quartiles or the median
+/// alone; fields that were not measured are empty.
 class CsvFile {
  public:
-  explicit CsvFile(const Options& o);  ///< without a name none is written
+  explicit CsvFile(const Options& o);  ///< without a name no file is written
   void add(const std::vector<Result>& results);
 
  private:
@@ -62,13 +62,13 @@ class CsvFile {
   std::string origin_;  // the last fields of every row
 };
 
-/// Every result beside PETSc's, the first of its group.
+/// Prints every result relative to PETSc's, the first of its group.
 void print_table(const std::vector<std::vector<Result>>& groups);
 
-/// Geometric means over the groups of speeds and memory, with the worst case of each.
+/// Prints geometric means over the groups of speeds and memory, with the worst case of each.
 void print_means(const std::vector<std::vector<Result>>& groups);
 
-/// Which measurements other programs disturbed, as far as that can be seen.
+/// Prints the measurements that other programs disturbed, as far as that is detectable.
 void print_doubts(const std::vector<std::vector<Result>>& groups);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-/// What settings.hpp declares.
+/// Implements settings.hpp.
 
 #include "settings.hpp"
 
@@ -10,8 +10,8 @@
 namespace bench {
 namespace {
 
-/// The strategies that serve a matrix where it is; those of kokkos, and on the host those of the device's plans, are
-/// there to compare answers with, not times.
+/// Returns the strategies for matrices where they are (host or device). Those of kokkos, and on the host those of the
+/// device's plans, exist to compare results, not times.
 std::string natural_strategies()
 {
   const std::set<std::string> for_tests = {"column_block", "row_block", "recursive_block", "merged", "tiled"};

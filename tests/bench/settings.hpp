@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the options say of kinds, contenders and effort.
+/// The kinds, contenders and effort that the options select.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// The names in a list of things with names, as "a,b,c".
+/// Joins the names in a list of named objects, as "a,b,c".
 template <class List>
 std::string names_of(const List& list)
 {
@@ -19,11 +19,11 @@ std::string names_of(const List& list)
   return text;
 }
 
-/// ilu, icc or both; throws where -bench_kinds names another.
+/// Returns ilu, icc or both; throws if -bench_kinds names another.
 std::vector<std::string> kinds(const Options& o);
 
-/// PETSc's own, then every strategy with every number of threads; with one thread all strategies do the same work,
-/// so unless strategies are named only `auto` and `serial` run there.
+/// Returns PETSc's own, then every strategy with every number of threads. With one thread all strategies do the same
+/// work, so unless strategies are named only `auto` and `serial` run with one.
 std::vector<Setting> contenders(const Options& o, const std::string& kind);
 
 Effort effort_of(const Options& o);

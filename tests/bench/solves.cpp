@@ -1,4 +1,4 @@
-/// What solves.hpp declares.
+/// Implements solves.hpp.
 
 #include "solves.hpp"
 
@@ -16,12 +16,12 @@ namespace {
 struct Problem {
   const char* name;
   const char* method;  ///< KSPType
-  double speed;        ///< of the flow in each direction, in units in which meshes and diffusion are 1
+  double speed;        ///< speed of the flow in each direction, in units of diffusion / mesh size
 };
 
 constexpr Problem problems[] = {{"poisson", KSPCG, 0}, {"convection", KSPGMRES, 10}};
 
-/// A PC type, of gamg with that of the smoothers behind a slash, with strategy and threads if it is ours.
+/// A PC type, for gamg with the type of its smoothers after a slash, with strategy and threads if it is ours.
 struct Entrant {
   std::string type, strategy;
   int threads = 1;
@@ -40,8 +40,7 @@ struct Outcome {
   Spread setup, refresh, solve, matmult, apply;
 };
 
-/// -h^2 lap u + h^2 v . grad u with h v = (speed, speed, speed), the difference of u from the side where the flow comes
-/// from.
+/// Discretises -h^2 lap u + h^2 v . grad u with h v = (speed, speed, speed), with upwind differences.
 Matrix make_flow(std::int64_t rows, double speed)
 {
   const std::int64_t m = edge(rows, 3);
@@ -65,8 +64,8 @@ Matrix make_flow(std::int64_t rows, double speed)
   return A;
 }
 
-/// While this lives: the PC type of the smoothers of a multigrid, unless it is empty, and the threads of those types of
-/// ours that no call gives them to.
+/// Sets, during its lifetime, the PC type of the smoothers of a multigrid, unless it is empty, and the number of
+/// threads of our types for which no call sets it.
 class SmootherOption {
  public:
   SmootherOption(const Entrant& entrant, std::int64_t threads)
@@ -100,7 +99,7 @@ class SmootherOption {
   std::vector<std::string> names_;
 };
 
-/// One preconditioner on one problem, with a KSP that is kept.
+/// One preconditioner on one problem, with a KSP that is reused.
 class Solver {
  public:
   Solver(const Problem& problem, Entrant entrant, Mat A, Vec b, const Options& options)
@@ -110,7 +109,7 @@ class Solver {
     ok(VecDuplicate(b, y_.out()));
   }
 
-  /// The first of its kind in the process, not timed.
+  /// The first solve of its kind in the process, not timed.
   void rehearse()
   {
     const SmootherOption option(entrant_, thread_counts(options_).back());
@@ -119,7 +118,7 @@ class Solver {
     outcome_.entrant = entrant_;
     if (entrant_.ours()) outcome_.ran = strategy_that_ran(pc());
     const double seconds = solve();
-    if (!converged_) solve_.push_back(seconds);  // that took all iterations, once is enough
+    if (!converged_) solve_.push_back(seconds);  // all iterations were needed; once is enough
     const auto count = [](double seconds) { return static_cast<int>(std::clamp(0.01 / seconds, 1.0, 100.0)); };
     products_.count = count(time_of({1, true}, [this] { multiply(); }));
     applies_.count = count(time_of({1, true}, [this] { apply(); }));
@@ -249,7 +248,7 @@ std::vector<Entrant> entrants(const Options& o, std::int64_t rows)
   return all;
 }
 
-/// All preconditioners on one matrix: everybody once without a clock, then in turn.
+/// Runs all preconditioners on one matrix: each once untimed, then in turn.
 std::vector<Outcome> race(const Problem& problem, Mat A, std::int64_t rows, const Options& o)
 {
   VecOwner b;

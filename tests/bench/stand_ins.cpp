@@ -1,5 +1,5 @@
-/// Stand-ins for matrices on which Liu et al. 2016 and Lu et al. 2020 measured and which are too large to carry: of
-/// their kind in what a triangular solve feels, that is entries a row, levels, and the longest row.
+/// Stand-ins for matrices measured by Liu et al. 2016 and Lu et al. 2020 that are too large to distribute: similar in
+/// the properties that matter to a triangular solve, that is entries per row, levels, and the longest row.
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 
 using Lower = std::vector<std::vector<std::int64_t>>;
 
-/// Nodes at most one away from p in each direction in a cube of edge m, p among them.
+/// Returns the nodes at most one away from p in each direction in a cube of edge m, including p.
 std::vector<std::int64_t> cell_around(std::int64_t p, std::int64_t m)
 {
   const std::int64_t x = p % m, y = p / m % m, z = p / (m * m);
@@ -34,7 +34,7 @@ Matrix make_kkt(std::int64_t rows)
   return from_lower(std::move(lower));
 }
 
-/// A square grid of which 55 edges in a hundred are there: too few for a long path that never turns back.
+/// A square grid with 55 per cent of its edges: too few for a long path that never turns back.
 Matrix make_road(std::int64_t rows)
 {
   const std::int64_t m = edge(rows, 2);
@@ -45,8 +45,8 @@ Matrix make_road(std::int64_t rows)
   return from_lower(std::move(lower));
 }
 
-/// Every row meets one of 32 hubs, which are the last rows, and every other row also one row before it, of any age, so
-/// that paths grow as the logarithm of the rows.
+/// Every row is coupled with one of 32 hubs, which are the last rows, and every other row also with one row anywhere
+/// before it, so that paths grow as the logarithm of the rows.
 Matrix make_hubs(std::int64_t rows)
 {
   const std::int64_t hubs = std::min<std::int64_t>(32, rows / 2), others = rows - hubs;
@@ -61,7 +61,7 @@ Matrix make_hubs(std::int64_t rows)
   return from_lower(std::move(lower));
 }
 
-/// Nothing above the diagonal: so L is dense, but its numbers do not cost the rows cubed.
+/// Nothing above the diagonal: so L is dense, but factoring it does not cost the rows cubed.
 Matrix make_dense(std::int64_t rows)
 {
   Matrix A;
@@ -86,7 +86,7 @@ Matrix make_beam(std::int64_t rows)
   return make_springs({thick, thick, (rows + 3 * thick * thick - 1) / (3 * thick * thick)});
 }
 
-/// Four draws a row in a band of 200, and the middle and the last row meet every row before them.
+/// Four draws per row in a band of 200; the middle and the last row are coupled with every row before them.
 Matrix make_two_rows(std::int64_t rows)
 {
   Lower lower(rows);

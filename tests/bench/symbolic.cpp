@@ -1,4 +1,4 @@
-/// What symbolic.hpp declares.
+/// Implements symbolic.hpp.
 
 #include "symbolic.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32_t>;
 using ISOwner = Owned<IS, ISDestroy>;
 
-/// The rows of a matrix of the host while this lives.
+/// Accesses the rows of a matrix of the host during its lifetime.
 class Rows {
  public:
   explicit Rows(Mat A) : A_(A)
@@ -51,7 +51,7 @@ struct Task {
   bool icc() const { return kind == "icc"; }
 };
 
-/// Seconds; sets the entries of the factor, of ICC those of one triangle.
+/// Returns seconds; sets the number of entries of the factor, for ICC of one triangle.
 double time_petsc(Mat A, const Task& task, IS natural, std::int64_t* entries)
 {
   MatOwner F;
@@ -85,7 +85,7 @@ double time_ours(const syncfree::PatternView<Index>& A, const Task& task, int th
   return seconds;
 }
 
-/// PETSc's, then ours with each number of threads: medians in seconds, by turns.
+/// PETSc's, then ours with each number of threads, alternately: medians in seconds.
 class Race {
  public:
   Race(const Task& task, const std::vector<std::int64_t>& threads)
@@ -186,7 +186,7 @@ class SymbolicReport {
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> logs_;
 };
 
-/// PETSc's ICC is for symmetric matrices.
+/// PETSc's ICC requires a symmetric matrix.
 bool suits(Mat A, const std::string& kind)
 {
   PetscBool set, symmetric;

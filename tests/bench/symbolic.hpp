@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// For each matrix, kind and k of -bench_symbolic: times, prints and writes them. Returns how many matrices failed, for
-/// example because the two factors differ in their number of entries. Throws where an option is bad.
+/// For each matrix, kind and k of -bench_symbolic: times, prints and writes results. Returns the number of failed
+/// matrices, for example because the two factors differ in their number of entries. Throws for a bad option.
 int run_symbolic(const Options& options, const std::vector<Job>& jobs);
 
 }  // namespace bench

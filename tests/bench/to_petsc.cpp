@@ -1,4 +1,4 @@
-/// What to_petsc.hpp declares.
+/// Implements to_petsc.hpp.
 
 #include "to_petsc.hpp"
 

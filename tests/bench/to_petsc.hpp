@@ -1,25 +1,25 @@
 #pragma once
 
-/// Generated matrices as PETSc's.
+/// Conversion of generated matrices to PETSc's.
 
 #include "contender.hpp"
 #include "generate.hpp"
 
 namespace bench {
 
-/// A seqaij matrix on the host that knows whether it is symmetric.
+/// Makes a seqaij matrix on the host, with its symmetry set.
 MatOwner to_petsc(const Matrix& A);
 
-/// Moves A to the device if that is where matrices are.
+/// Moves A to the device if matrices are there.
 void place(MatOwner* A);
 
-/// Random numbers in [-1, 1], in every run the same.
+/// Sets random values in [-1, 1], the same in every run.
 void set_random(Vec x);
 
-/// A dense matrix without numbers, on the device if that is where matrices are.
+/// Makes a dense matrix without values, on the device if matrices are there.
 MatOwner make_dense(PetscInt rows, PetscInt columns);
 
-/// The products of A and so many vectors of random numbers, no two alike.
+/// Returns the products of A and `columns` different random vectors.
 MatOwner products_with_random(Mat A, PetscInt columns);
 
 }  // namespace bench

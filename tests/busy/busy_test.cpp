@@ -1,5 +1,5 @@
-/// Applies on a machine whose cores are all busy with other processes, beside those by one thread. Times are medians of
-/// applies that take turns. What else the machine does disturbs them, so config/nightly.sh runs it, not test.sh.
+/// Applies on a machine whose cores are all busy with other processes, compared with applies by one thread. Times are
+/// medians of alternating applies. Other load disturbs them, so config/nightly.sh runs this test, not test.sh.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-/// Twice as many processes as there are processors, which do nothing but that.
+/// Busy loops in twice as many processes as there are processors.
 class Crowd {
  public:
   Crowd()
@@ -75,7 +75,7 @@ class Contender {
   std::vector<double> times_;
 };
 
-/// Of the median of the first to that of the second.
+/// Returns the ratio of the median times of two option strings.
 double ratio(const std::string& name, Mat A, const std::string& first, const std::string& second)
 {
   Contender a(A, first), b(A, second);
@@ -102,7 +102,7 @@ TEST_F(BusyMachine, takes_with_the_default_about_as_long_as_with_one_thread)
   EXPECT_LE(ratio("default", A_, "", one), 1.3);
 }
 
-/// `auto` notices it. Strategies that are asked for by name stay, and wait for threads that the system does not run.
+/// `auto` detects it. Strategies requested by name stay, and wait for threads that are not scheduled.
 TEST_F(BusyMachine, takes_with_several_threads_at_most_four_times_as_long)
 {
   const int cores = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));

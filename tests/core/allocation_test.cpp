@@ -1,6 +1,6 @@
-/// The k-th allocation fails, for every k: the core says so, keeps its hands off the result and leaks
-/// nothing (the leak check of the address sanitizer looks on). operator new is replaced for the whole
-/// program and does what it always does unless a test arms it.
+/// Fails the k-th allocation, for every k: the core must report it, leave the result unchanged and leak nothing
+/// (checked by the leak check of the address sanitizer). operator new is replaced for the whole program; it behaves as
+/// usual unless a test arms it.
 
 #include <gtest/gtest.h>
 
@@ -52,8 +52,9 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 namespace syncfree {
 namespace {
 
-/// Calls make(&out) with 0, 1, 2, ... allocations allowed until none is refused. Who can do without a refused
-/// allocation (std::stable_sort) may succeed; who fails must leave `out` as `same` knows it.
+/// Calls make(&out) with 0, 1, 2, ... allocations allowed until none is refused. A call that does not depend on the
+/// refused allocation (std::stable_sort) may succeed; a call that fails must leave `out` in the state that `same`
+/// accepts.
 template <class Out, class Make, class Same> void fail_every_allocation(const Make& make, const Same& same)
 {
   int failures = 0;

@@ -60,7 +60,7 @@ std::int64_t items_loaded(const Plan& plan)
   return sum;
 }
 
-/// Every entry of the triangle stands in one block, at its place, and rows come after all that they read.
+/// Expects every entry of the triangle in exactly one block, at its position, and every row after all rows it reads.
 void expect_whole(const PatternView<I>& T, const Plan& plan)
 {
   std::vector<I> position(T.n, -1);
@@ -98,7 +98,7 @@ void expect_whole(const PatternView<I>& T, const Plan& plan)
   EXPECT_TRUE(std::all_of(solved.begin(), solved.end(), [](bool b) { return b; }));
 }
 
-/// Tables 1 and 2 of the paper, in items of n.
+/// Tables 1 and 2 of the paper, in multiples of n.
 TEST(BlockPlan, touches_as_many_items_of_b_and_x_as_the_paper_counts)
 {
   const I n = 1024;
@@ -153,7 +153,8 @@ TEST(BlockPlan, is_one_triangle_where_nothing_is_to_be_cut)
   EXPECT_TRUE(none.blocks.empty());
 }
 
-/// Rows of equal parity are independent: sorted by level, half of the matrix is one square between two diagonals.
+/// Rows of equal parity are independent: sorted by level, half of the matrix is one square between two diagonal
+/// matrices.
 TEST(BlockPlan, sorts_by_levels_before_it_cuts)
 {
   const I n = 64;
@@ -172,7 +173,7 @@ TEST(BlockPlan, sorts_by_levels_before_it_cuts)
   EXPECT_EQ(make_plan(T.pattern(), true, BlockShape::row, n / 2).blocks[0].kernel, BlockKernel::level_set);
 }
 
-/// Rows in four levels: on the device that is one solve, unless somebody asks for blocks.
+/// Four wide levels: the device solves them as one triangle, unless blocks are requested.
 TEST(BlockPlans, leave_wide_levels_whole)
 {
   OwnedTriangle<double, I> T;

@@ -1,4 +1,4 @@
-/// check_pattern: what is a CSR pattern, and the entry that is named when it is none.
+/// check_pattern: accepts CSR patterns, and reports the offending entry of anything else.
 
 #include <gtest/gtest.h>
 
@@ -84,8 +84,8 @@ TYPED_TEST(CheckPattern, wants_offsets_from_0_and_no_negative_size)
   this->expect(A, Code::bad_row_offsets, 0, -1);
 }
 
-/// There are as many columns as the last offset says; what lies behind them, here -7, is not the check's to read,
-/// even if an offset before the last points there.
+/// The number of columns is the last offset. The check must not read beyond it (the values -7), even if an earlier
+/// offset points there.
 TYPED_TEST(CheckPattern, reads_no_column_behind_the_last_offset)
 {
   using I = TypeParam;

@@ -1,4 +1,4 @@
-/// Properties of patterns that are seen in one look at all rows.
+/// Properties of patterns that are found in one pass over all rows.
 
 #include "core/pattern/graph.hpp"
 
@@ -12,7 +12,8 @@ namespace {
 using I = std::int32_t;
 using Rows = std::vector<std::vector<I>>;
 
-/// Longer than two parts of rows. Row i has neighbours nearby, across parts, and some rows more than 32 of them.
+/// Rows for more than two chunks of the parallel loop. Row i has neighbours nearby and in other chunks; some rows have
+/// more than 32.
 Rows symmetric_rows()
 {
   constexpr I n = 3 * static_cast<I>(rows_of_part) - 100;
@@ -66,7 +67,8 @@ TEST(Survey, sees_one_entry_without_its_mirror_image)
   }
 }
 
-/// As many above the diagonal as below it, and each row as long as it was.
+/// Unsymmetric patterns, most of them with equal counts: as many entries above the diagonal as below it, or rows as
+/// long as columns.
 TEST(Survey, is_not_deceived_by_equal_counts)
 {
   for (const auto& rows : {Rows{{0, 1}, {1, 2}, {0, 2}}, Rows{{0, 1, 3}, {0, 1}, {1, 2}, {0, 3}},

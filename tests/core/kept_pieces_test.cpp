@@ -26,7 +26,7 @@ TEST(SizeClassFreeList, have_few_sizes_that_lose_an_eighth_at_most)
   EXPECT_EQ(SizeClassFreeList::capacity_for(SizeClassFreeList::largest + 1), SizeClassFreeList::largest + 1);
 }
 
-/// Each size finds its own pieces, and nobody else's.
+/// Each size class returns its own pieces only.
 TEST(SizeClassFreeList, are_taken_by_size)
 {
   SizeClassFreeList kept(std::size_t(1) << 40);
@@ -60,7 +60,7 @@ TEST(SizeClassFreeList, are_no_more_than_allowed)
   EXPECT_TRUE(kept.put(piece(4), 256)) << "what was given away still counts";
 }
 
-/// Of one size there is only room for some.
+/// The number of pieces of one size is limited.
 TEST(SizeClassFreeList, of_one_size_are_few)
 {
   SizeClassFreeList kept(std::size_t(1) << 40);

@@ -1,4 +1,4 @@
-/// Levels of a triangle against the longest path to a row, found by trying every order.
+/// Levels of a triangle, compared with the longest path to each row, which is found by brute force.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ template <class I> class Levels : public testing::Test {};
 using Indices = testing::Types<std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(Levels, Indices);
 
-/// Raises depths until no row is as shallow as one it reads. Knows nothing of lower and upper.
+/// Raises depths until every row is deeper than the rows it reads. Does not distinguish lower from upper.
 template <class I> std::vector<I> brute_force(const OwnedPattern<I>& T)
 {
   std::vector<I> depth(T.n, 0);
@@ -72,7 +72,7 @@ template <class I> void compare_with_serial(const OwnedPattern<I>& T, bool lower
   }
 }
 
-/// Where they are guessed.
+/// Grids, whose levels are guessed from the pattern.
 TYPED_TEST(Levels, of_grids_are_those_of_a_serial_search)
 {
   using I = TypeParam;
@@ -82,10 +82,11 @@ TYPED_TEST(Levels, of_grids_are_those_of_a_serial_search)
         SCOPED_TRACE(testing::Message() << x << " x " << y << " x " << z << (lower ? " lower" : " upper"));
         compare_with_serial(stencil_triangle<I>(x, y, z, box, lower), lower);
       }
-  compare_with_serial(grid_triangle<I>(200, 300, true), true);  // several parts
+  compare_with_serial(grid_triangle<I>(200, 300, true), true);  // several chunks of rows
 }
 
-/// A row that reads nobody, one that reads its line's begin too early, one entry less, a line cut short.
+/// Flaws: a row that reads no row, the first row of a line that reads the row before it, a row with an entry less, a
+/// last line cut short.
 TYPED_TEST(Levels, of_grids_with_flaws_are_those_of_a_serial_search)
 {
   using I = TypeParam;
@@ -104,7 +105,7 @@ TYPED_TEST(Levels, of_grids_with_flaws_are_those_of_a_serial_search)
   }
 }
 
-/// Few levels of many rows, so that each thread sorts its own, and as many levels as rows, where one sorts all.
+/// Few levels with many rows, so that each thread sorts its own, and as many levels as rows, which one thread sorts.
 TYPED_TEST(Levels, are_sorted_alike_by_several_threads)
 {
   using I = TypeParam;
@@ -140,7 +141,7 @@ TYPED_TEST(Levels, of_free_rows_are_one)
   compare(T, false);
 }
 
-/// The anti-diagonals of an x by y grid: x + y - 1 of them.
+/// The anti-diagonals of an x by y grid are its x + y - 1 levels.
 TYPED_TEST(Levels, of_a_grid_are_its_antidiagonals)
 {
   for (const bool lower : {true, false}) {

@@ -35,7 +35,7 @@ struct Merged {
 
 OwnedPattern<I> triangle(bool lower, unsigned seed) { return random_deep_triangle<I>(seed, 80, 5, lower); }
 
-/// Every row reads the one before.
+/// Every row reads the row before it.
 OwnedPattern<I> chain(I n)
 {
   std::vector<std::vector<I>> rows(n);
@@ -60,7 +60,7 @@ TEST(MergePlans, hold_all_rows_once_and_groups_of_whole_levels)
   }
 }
 
-/// P are the rows of the group from which a path leads here inside the group, R what these read outside.
+/// P: the rows of the group with a path inside the group to this row. R: the rows that these read outside the group.
 TEST(MergePlans, read_what_paths_inside_the_group_lead_to)
 {
   for (const bool lower : {true, false})
@@ -152,7 +152,7 @@ TEST(MergePlans, are_made_in_more_and_shorter_runs_where_levels_are_few)
   }
 }
 
-/// A run takes as long as it has levels, unless these are wide.
+/// The time of a run is its number of levels, unless the levels are wide.
 TEST(MergePlans, have_runs_that_take_equally_long)
 {
   std::vector<I> level_begin = {0};
@@ -181,7 +181,7 @@ TEST(MergePlans, do_not_depend_on_the_number_of_threads)
   EXPECT_EQ(one.plan.r_column, three.plan.r_column);
 }
 
-/// The first two levels are one for nothing: rows of the first read nobody.
+/// The first two levels merge without fill, as rows of the first read no other row.
 TEST(MergePlans, leave_levels_alone_whose_entries_cost_more_than_a_hop)
 {
   OwnedPattern<I> T;
@@ -194,7 +194,7 @@ TEST(MergePlans, leave_levels_alone_whose_entries_cost_more_than_a_hop)
   EXPECT_EQ(Merged(T, true, MergeRule()).plan.groups, 3);
 }
 
-/// Where a few levels stand for all of them.
+/// The forecast examines a sample of the levels.
 TEST(MergePlans, are_foreseen_from_some_of_their_levels)
 {
   for (const I width : {20, 60}) {
@@ -214,7 +214,7 @@ TEST(MergePlans, are_foreseen_from_some_of_their_levels)
   EXPECT_EQ(forecast.groups, 1);
 }
 
-/// The span of a group are its rows and what they read outside, each with a number of its own.
+/// The span of a group is its rows and the rows they read outside the group, each with an index of its own.
 TEST(MergePlans, number_what_stands_outside_a_group)
 {
   const auto T = triangle(true, 9);

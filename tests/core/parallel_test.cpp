@@ -1,5 +1,5 @@
-/// The threads that for_parts keeps: every part is done once, whoever calls from wherever, and whatever becomes of the
-/// process.
+/// The threads that for_parts keeps: every part is done once, whichever thread calls, nested or not, and also after
+/// fork() and at exit.
 
 #include "core/support/parallel.hpp"
 
@@ -30,7 +30,7 @@ std::size_t parts_done(int threads, std::size_t count)
   return done;
 }
 
-/// All of `parts` parts at once: none ends before the last has begun.
+/// Runs `parts` parts concurrently: none ends before the last has begun.
 void meet(int parts)
 {
   std::atomic<int> begun{0};
@@ -40,7 +40,7 @@ void meet(int parts)
   });
 }
 
-/// work() in a child process; true if it returned true, in time.
+/// Runs work() in a child process. Returns true if it returned true in time.
 bool child_succeeds(const std::function<bool()>& work)
 {
   const pid_t child = fork();
@@ -129,7 +129,7 @@ TEST_F(ForParts, may_be_called_by_a_body)
   }
 }
 
-/// The thread that helps with the outer loop is busy; those that are not help with the inner one.
+/// The helper of the outer loop is busy; the idle helpers help with the inner loop.
 TEST_F(ForParts, has_helpers_for_inner_loops)
 {
   for_parts(16, 2, [](std::size_t) { meet(4); });
@@ -148,7 +148,7 @@ TEST_F(ForParts, may_be_called_by_several_threads_at_once)
   EXPECT_EQ(done, 6 * calls * 10);
 }
 
-/// All helpers are with one caller, and stay there until the other is done.
+/// All helpers work for one caller, until the other caller is done.
 TEST_F(ForParts, waits_for_no_helper_that_has_not_begun)
 {
   std::atomic<int> begun{0};
@@ -223,7 +223,7 @@ TEST_F(ForParts, does_all_itself_where_no_thread_can_be_had)
   EXPECT_TRUE(child_succeeds([] {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, std::size_t(1) << 46);  // more than there are addresses for
+    pthread_attr_setstacksize(&attributes, std::size_t(1) << 46);  // more than the address space
     if (pthread_setattr_default_np(&attributes) != 0) return false;
     const auto caller = std::this_thread::get_id();
     std::atomic<int> done{0}, others{0};
@@ -237,7 +237,7 @@ TEST_F(ForParts, lets_the_process_end)
   EXPECT_TRUE(child_succeeds([]() -> bool {
     std::atexit([] { parts_done(4, 10); });
     meet(4);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // now they sleep
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the helpers now sleep
     std::exit(0);
   }));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Small patterns for the tests of the core: made by hand, or at random but the same in every run.
+/// Small patterns for the tests of the core: made by hand, or at random with fixed seeds.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace syncfree {
 
-/// For EXPECT_EQ of what the library made with what a test wrote down.
+/// Compares an array of the library with the expected values, for EXPECT_EQ.
 template <class V> bool operator==(const Array<V>& a, const std::vector<V>& b)
 {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-/// A pattern that owns its arrays. Nothing is checked: tests of the checks need bad ones.
+/// A pattern that owns its arrays. Nothing is checked, as tests of the checks need invalid ones.
 template <class I> struct OwnedPattern {
   I n = 0;
   std::vector<I> row_begin{0};
@@ -29,7 +29,7 @@ template <class I> struct OwnedPattern {
   PatternView<I> view() const { return {n, row_begin.data(), column.data()}; }
 };
 
-/// One list of columns a row, taken as it is.
+/// Makes a pattern from one list of columns per row, unchecked.
 template <class I> OwnedPattern<I> pattern_of(const std::vector<std::vector<I>>& rows)
 {
   OwnedPattern<I> made;
@@ -41,7 +41,8 @@ template <class I> OwnedPattern<I> pattern_of(const std::vector<std::vector<I>>&
   return made;
 }
 
-/// Entry (i, j) with a chance of `percent` in 100 where allowed(i, j), always where forced(i, j).
+/// Makes a random pattern: entry (i, j) with a probability of `percent` % where allowed(i, j), always where forced(i,
+/// j).
 template <class I, class Allowed, class Forced>
 OwnedPattern<I> random_pattern(unsigned seed, I n, unsigned percent, Allowed allowed, Forced forced)
 {
@@ -55,20 +56,20 @@ OwnedPattern<I> random_pattern(unsigned seed, I n, unsigned percent, Allowed all
   return pattern_of(rows);
 }
 
-/// n x n with its whole diagonal and, elsewhere, no symmetry.
+/// Makes an unsymmetric n x n pattern with a full diagonal.
 template <class I> OwnedPattern<I> random_matrix(unsigned seed, I n, unsigned percent)
 {
   return random_pattern<I>(seed, n, percent, [](I, I) { return true; }, [](I i, I j) { return i == j; });
 }
 
-/// Strictly lower or strictly upper.
+/// Makes a strictly lower or strictly upper triangle.
 template <class I> OwnedPattern<I> random_triangle(unsigned seed, I n, unsigned percent, bool lower)
 {
   return random_pattern<I>(seed, n, percent, [lower](I i, I j) { return lower ? j < i : j > i; },
                            [](I, I) { return false; });
 }
 
-/// The same, and two of three rows read the one next to them: long paths.
+/// As random_triangle(), but two of three rows read their direct neighbour, which makes long paths.
 template <class I> OwnedPattern<I> random_deep_triangle(unsigned seed, I n, unsigned percent, bool lower)
 {
   return random_pattern<I>(
@@ -85,7 +86,8 @@ template <class I> std::vector<I> random_order(unsigned seed, I n)
   return order;
 }
 
-/// n rows with their neighbours on a line, but every fifth without the last: enough for several threads if n is.
+/// Makes a tridiagonal pattern in which every fifth row lacks its upper entry. A large n has enough rows for several
+/// threads.
 template <class I> OwnedPattern<I> line_pattern(I n)
 {
   OwnedPattern<I> A;
@@ -97,8 +99,8 @@ template <class I> OwnedPattern<I> line_pattern(I n)
   return A;
 }
 
-/// The strictly lower or upper triangle of a grid of x by y by z points, x fastest: with their neighbours along the
-/// axes or, as a box, with all around them.
+/// Makes the strictly lower or upper triangle of a grid of x by y by z points, x fastest: neighbours along the axes
+/// (star) or all neighbours (box).
 template <class I> OwnedPattern<I> stencil_triangle(I x, I y, I z, bool box, bool lower)
 {
   std::vector<std::vector<I>> rows(x * y * z);
@@ -114,7 +116,7 @@ template <class I> OwnedPattern<I> stencil_triangle(I x, I y, I z, bool box, boo
   return pattern_of(rows);
 }
 
-/// The same of the 5-point grid of x by y points.
+/// As stencil_triangle() for the 5-point grid of x by y points.
 template <class I> OwnedPattern<I> grid_triangle(I x, I y, bool lower)
 {
   return stencil_triangle<I>(x, y, 1, false, lower);

@@ -1,5 +1,5 @@
-/// Grids by pencils: what lanes and pencil groups hand each other, step by step as a device does it, gives a serial
-/// solve.
+/// Grids by pencils: the exchange between lanes and pencil groups, simulated step by step as on the device, gives the
+/// result of a serial solve.
 
 #include "core/plan/pencil_grid.hpp"
 
@@ -14,7 +14,7 @@
 namespace syncfree {
 namespace {
 
-/// A triangle of a grid with random entries: entry j of each cell, 0 where it has no such neighbour.
+/// A triangle of a grid with random entries: entry j of each cell, 0 where the cell has no such neighbour.
 template <Stencil reads> class Triangle {
   using Form = PencilForm<reads>;
 
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  /// The cell's neighbour in the order of a serial solve, or -1.
+  /// Returns the cell's neighbour j in the order of a serial solve, or -1.
   std::int64_t before(std::int64_t cell, int j) const
   {
     const Neighbour n = Form::neighbour(j);
@@ -64,7 +64,7 @@ public:
   std::vector<std::array<double, 4>> entry;
 };
 
-/// Numbers of all pencil groups: of each step and lane. What is not there is zero.
+/// A solve by pencil groups, with the value of each pencil group, step and lane; values outside are zero.
 template <Stencil reads> class ByLines {
   using Form = PencilForm<reads>;
 
@@ -103,7 +103,7 @@ private:
     number_[place(pencil_group, step, lane)] = sum;
   }
 
-  /// What a lane gets for a step, from the lane before it or from the pencil group before.
+  /// Returns the value that a lane receives for a step, from a lane before it or from the pencil group before.
   double from_stack(const PencilGroup& pencil_group, std::int64_t step, int lane) const
   {
     constexpr int back = Form::in_space ? Form::height : 1;
@@ -169,7 +169,7 @@ template <Stencil reads> void expect_levels_of_triangle(const PencilGrid& grid)
       << grid.line << " x " << grid.lines << " x " << grid.planes << ", entries " << PencilForm<reads>::entries;
 }
 
-/// By which a grid is told from one that lacks neighbours.
+/// The number of levels distinguishes a full grid from one that lacks neighbours.
 TEST(LineGrids, know_their_levels)
 {
   for (const auto& side : {std::array<std::int64_t, 2>{40, 31}, {2, 33}, {7, 100}, {100, 2}}) {

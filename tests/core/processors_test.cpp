@@ -1,4 +1,4 @@
-/// How many cores a process may use: what /proc and /sys of a made-up machine say, and of this one.
+/// Number of cores that a process may use, from /proc and /sys of an invented machine and of this one.
 
 #include "core/support/processors.hpp"
 
@@ -18,7 +18,7 @@
 namespace syncfree {
 namespace {
 
-/// A root folder with some files.
+/// A temporary root folder with given files.
 class Root {
 public:
   explicit Root(const std::map<std::string, std::string>& files)

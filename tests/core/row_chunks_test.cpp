@@ -1,5 +1,5 @@
-/// The plan of `blocks`: every row once, no read without a wait, no circle, and threads that
-/// really run side by side where the matrix lets them.
+/// The plan of `blocks`: every row once, no read without a wait, no cycle, and threads that run concurrently where the
+/// matrix allows it.
 
 #include "core/schedule/row_chunks.hpp"
 
@@ -30,7 +30,7 @@ template <class I> RowChunks<I> plan_of(const OwnedTriangle<double, I>& T, int t
   return plan;
 }
 
-/// Which thread and which of its steps (from 1) has each place; fails unless each place is had once.
+/// The thread and its step (from 1) of each position. Fails unless each position occurs once.
 template <class I> struct Owners {
   std::vector<int> thread;
   std::vector<I> step;
@@ -51,7 +51,7 @@ template <class I> struct Owners {
   }
 };
 
-/// Goes through the steps of each thread with what it has waited for so far.
+/// Simulates the steps of each thread and checks that it has waited for all it reads.
 template <class I> void check(const OwnedTriangle<double, I>& T, int threads)
 {
   const RowChunks<I> plan = plan_of(T, threads);
@@ -89,7 +89,7 @@ TEST(RowChunks, walk_every_row_once_and_wait_for_all_they_read)
       }
 }
 
-/// Planes of odd size, lower and upper, with and without a boundary that was eliminated from the equations.
+/// Cubes of even and odd size, both triangles, and a plane.
 TEST(RowChunks, keep_threads_busy_on_grids)
 {
   for (const std::int32_t m : {40, 41}) {

@@ -1,5 +1,5 @@
-/// Row chunks as a team walks them: nobody reads a row before it is written and nobody waits forever,
-/// whichever thread is fast and whichever slow. row_chunks_test.cpp reads the plan; here it is played.
+/// Row chunks as a team of threads processes them: no row is read before it is written and no thread waits forever,
+/// however fast or slow each thread is. row_chunks_test.cpp checks the plan; this test simulates its execution.
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace syncfree {
 namespace {
 
-/// One thread goes as far as its waits allow, then the next in the order given, round and round. So the
-/// first in the order is always as early as it may be, and the last as late.
+/// Runs one thread as far as its waits allow, then the next in the given order, cyclically. So the first thread in the
+/// order is always as early as possible, and the last as late as possible.
 template <class I> class Walk {
 public:
   Walk(const OwnedPattern<I>& T, bool lower, const RowChunks<I>& plan)
@@ -88,7 +88,7 @@ TYPED_TEST(RowChunksWalk, is_safe_on_random_triangles)
     }
 }
 
-/// Lines whose links are broken here and there, as an eliminated boundary leaves them.
+/// Grids with some links removed, as after the elimination of boundary rows.
 TYPED_TEST(RowChunksWalk, is_safe_on_ragged_grids)
 {
   using I = TypeParam;

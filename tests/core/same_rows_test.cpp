@@ -15,7 +15,7 @@ template <class I> class KeptPatterns : public testing::Test {};
 using Indices = testing::Types<std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(KeptPatterns, Indices);
 
-/// Row offsets are no entries: there are n + 1 of them.
+/// The n + 1 row offsets are stored in addition, as indices.
 TYPED_TEST(KeptPatterns, take_four_bytes_an_entry)
 {
   using I = TypeParam;
@@ -26,7 +26,7 @@ TYPED_TEST(KeptPatterns, take_four_bytes_an_entry)
   EXPECT_EQ(kept.bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
 }
 
-/// By a word that is shorter than an index where all columns fit, and by the indices where one does not.
+/// Compared by a word that is shorter than an index where all columns fit, else by the indices.
 TYPED_TEST(KeptPatterns, are_known_by_every_column_and_every_offset)
 {
   using I = TypeParam;

@@ -9,7 +9,8 @@ namespace {
 
 using I = std::int32_t;
 
-/// x_i = b_i - sum_k value_k x_k, with entries as they come; b = 0 for partial rows, whose entries in a row count -1.
+/// Solves x_i = b_i - sum_k value_k x_k in the order of the entries. Partial rows have b = 0; the entry for a partial
+/// row is -1.
 std::vector<double> solve(const SplitRows<I>& rows, bool lower, const std::vector<double>& value,
                           const std::vector<double>& b)
 {
@@ -25,7 +26,7 @@ std::vector<double> solve(const SplitRows<I>& rows, bool lower, const std::vecto
   return result;
 }
 
-/// Values that are small powers of two, so that every order of additions gives the same numbers.
+/// Values that are small powers of two, so that sums are exact in every order of additions.
 struct Problem {
   OwnedPattern<I> T;
   std::vector<double> value, b;
@@ -79,7 +80,7 @@ TEST(SplitRows, keep_no_row_longer_than_asked_and_wait_for_earlier_rows_only)
   }
 }
 
-/// In parts of rows, of which some are long.
+/// Several chunks of rows; some rows are long.
 TEST(SplitRows, do_not_depend_on_threads)
 {
   for (const bool lower : {true, false}) {

@@ -1,4 +1,4 @@
-/// Status: every failure has a name of its own and a sentence that says where it happened.
+/// Status: every failure has its own name and a sentence that reports where it happened.
 
 #include "syncfree/status.hpp"
 
@@ -77,7 +77,7 @@ TEST(Status, of_a_pivot_without_a_root_gives_both_parts_of_a_complex_one)
   EXPECT_TRUE(contains(status.message(), "is (9.5,-0.25);")) << status.message();
 }
 
-/// 2^40 rows: a row number passes through unharmed.
+/// 2^40 rows: a 64-bit row index is preserved.
 TEST(Status, holds_rows_of_64_bits)
 {
   EXPECT_TRUE(contains(failed(Code::not_finite, std::int64_t(1) << 40).message(), "1099511627776"));

@@ -1,4 +1,4 @@
-/// The list of strategies, and what `auto` takes from it.
+/// The list of strategies, and which of them `auto` chooses.
 
 #include "syncfree/strategy.hpp"
 
@@ -44,7 +44,7 @@ TEST(Strategies, begin_with_the_reference)
   EXPECT_TRUE(strategies().front().reproducible);
 }
 
-/// Its sums come in order of arrival.
+/// `sync_free` adds in order of arrival.
 TEST(Strategies, of_the_host_are_reproducible_but_for_sync_free)
 {
   for (const StrategyInfo& info : strategies())
@@ -152,7 +152,7 @@ TEST(Auto, looks_at_merging_only_where_its_plan_could_pay)
   EXPECT_FALSE(could_pay_to_merge(wide)) << "a plan of so many rows a level";
 }
 
-/// A grid so small that its tiles have little to do at once.
+/// A small grid, whose tiles have little parallelism.
 TEST(Auto, looks_at_merging_beside_tiles_where_both_are_slow)
 {
   ChoiceInput small = on_device(2500, 99, 2, 1000), large = on_device(2146689, 385, 3, 1000);
@@ -165,7 +165,7 @@ TEST(Auto, looks_at_merging_beside_tiles_where_both_are_slow)
   EXPECT_FALSE(could_pay_to_merge(small));
 }
 
-/// Elasticity with three unknowns at each point: a third of the levels, and of what is read.
+/// Elasticity with three unknowns at each point: inodes have a third of the levels, and of the values read.
 TEST(Auto, knows_what_nodes_are_worth)
 {
   ChoiceInput input = on_device(331776, 990, 41, 50);
@@ -188,7 +188,7 @@ TEST(Auto, knows_what_nodes_are_worth)
   EXPECT_FALSE(could_pay_to_merge(input));
 }
 
-/// Tiles are filled on the device, whatever its host.
+/// The device makes tile plans of grids, so the threads of the host do not matter.
 TEST(Auto, takes_tiles_of_a_grid_for_a_few_applies_on_one_thread)
 {
   ChoiceInput input = on_device(2146689, 385, 3, 12);
@@ -198,7 +198,7 @@ TEST(Auto, takes_tiles_of_a_grid_for_a_few_applies_on_one_thread)
   EXPECT_EQ(choose_strategy(input).strategy, "tiled");
 }
 
-/// So are other plans for short rows.
+/// The device also makes plans for other patterns with short rows.
 TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
 {
   ChoiceInput input = on_device(884736, 666, 13, 50);
@@ -208,7 +208,7 @@ TEST(Auto, takes_blocks_for_a_few_applies_where_the_device_makes_their_plan)
   EXPECT_EQ(choose_strategy(input).strategy, "tiled");
 }
 
-/// Pencils of a grid want hardly a plan.
+/// The plan of a wavefront costs almost nothing.
 TEST(Auto, takes_a_wavefront_for_fewer_applies_than_tiles)
 {
   ChoiceInput input = on_device(2146689, 385, 3, 2);
@@ -242,7 +242,7 @@ TEST(Auto, merges_levels_on_a_device_where_that_pays)
   EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "too many entries";
 }
 
-/// Milliseconds of the plan that a reason names, or -1.
+/// Returns the plan's milliseconds in a reason, or -1.
 double named_plan(const std::string& reason)
 {
   static const std::string words = "plan of ";
@@ -250,7 +250,7 @@ double named_plan(const std::string& reason)
   return at == std::string::npos ? -1 : std::stod(reason.substr(at + words.size()));
 }
 
-/// The look at all levels is most of a plan, that at a few is not.
+/// Examining all levels is most of a plan's cost, a sample is not.
 TEST(Auto, counts_what_has_still_to_be_planned)
 {
   ChoiceInput all = with_groups(500, true), few = with_groups(500, false);
@@ -263,7 +263,7 @@ TEST(Auto, counts_what_has_still_to_be_planned)
   EXPECT_LT(2 * named_plan(reason), named_plan(other)) << reason << "; " << other;
 }
 
-/// A long row is the work of one row's lanes, whatever the groups.
+/// A long row is solved by the lanes of one row, in any groups.
 TEST(Auto, does_not_merge_levels_around_a_row_that_takes_longer)
 {
   ChoiceInput input = with_groups(40, true);
@@ -284,7 +284,7 @@ TEST(Auto, keeps_to_levels_on_a_device_where_they_are_few_or_a_row_is_long)
   EXPECT_EQ(choose_strategy(on_device(100000, 1000, 5, 0)).reason, "the device") << "nobody asked";
 }
 
-/// What is chosen has to exist, and every input gets a reason, also where numbers are absurd.
+/// The chosen strategy exists, and every input gives a reason, also with absurd values.
 TEST(Auto, always_names_a_strategy_of_the_list_and_a_reason)
 {
   for (int threads : {-1, 1, 2, 1000})

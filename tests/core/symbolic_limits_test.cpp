@@ -1,5 +1,5 @@
-/// Patterns at the edges: more entries than indices count, and rows so long that only their order of
-/// insertion decides between a moment and minutes.
+/// Limits of the symbolic factorization: more entries than the index type can count, and long rows, where a poor order
+/// of insertion takes minutes instead of milliseconds.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "syncfree/factor.hpp"
 #include "watchdog.hpp"
 
-/// The library's source once more, in a namespace of its own, for 16-bit indices: a factor with 2^31 entries is too
+/// The library's source a second time, in a namespace of its own, for 16-bit indices: a factor with 2^31 entries is too
 /// large for a test.
 namespace narrow {
 using namespace syncfree;
@@ -23,7 +23,7 @@ using namespace syncfree;
 namespace syncfree {
 namespace {
 
-/// Other programs on the same cores do not count.
+/// Processor time, which does not include other programs on the same cores.
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Row 0 and column 0 full: level 1 fills the whole matrix.
@@ -32,7 +32,7 @@ template <class I> OwnedPattern<I> arrow(I n)
   return random_pattern<I>(0, n, 0, [](I, I) { return false; }, [](I i, I j) { return i == j || !i || !j; });
 }
 
-/// 255 * 256 / 2 = 32640 entries a triangle still have 16-bit offsets, 256 * 257 / 2 = 32896 have not.
+/// 255 * 256 / 2 = 32640 entries per triangle fit 16-bit offsets, 256 * 257 / 2 = 32896 do not.
 TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
 {
   using I = std::int16_t;
@@ -55,7 +55,7 @@ TEST(SymbolicLimits, tell_when_the_factor_outgrows_its_indices)
     }
 }
 
-/// Blocks of `size` rows whose first column meets rows [a, size) and whose first row meets columns [1, b).
+/// Blocks of `size` rows: the first column has entries in rows [a, size) and the first row in columns [1, b).
 template <class I> OwnedPattern<I> arrows(I blocks, I size, I a, I b)
 {
   std::vector<std::vector<I>> rows(blocks * size);
@@ -68,9 +68,9 @@ template <class I> OwnedPattern<I> arrows(I blocks, I size, I a, I b)
   return pattern_of(rows);
 }
 
-/// Each part of the rows can be counted, all of them cannot: 16 full blocks of 64 rows have 32256 entries a triangle,
-/// 17 have 34272. Where only L is too large, in 17 blocks with 2025 + 45 entries below the diagonal, U is no reason to
-/// go on.
+/// Each part of the rows can be counted, the sum cannot: 16 full blocks of 64 rows have 32256 entries per triangle, 17
+/// have 34272. With 17 blocks and 2025 + 45 entries below the diagonal only L is too large; the search must fail
+/// although U fits.
 TEST(SymbolicLimits, tell_when_parts_of_the_factor_outgrow_indices_together)
 {
   using I = std::int16_t;
@@ -88,8 +88,8 @@ TEST(SymbolicLimits, tell_when_parts_of_the_factor_outgrow_indices_together)
   }
 }
 
-/// Three parts of rows are too many entries; the fourth ends with two rows that lack their diagonals. Which is found
-/// first would depend on who searches which part.
+/// Three parts of rows have too many entries; the fourth ends with two rows that lack their diagonals. The order in
+/// which threads find these must not matter.
 TEST(SymbolicLimits, too_many_entries_come_before_missing_diagonals_on_any_threads)
 {
   using I = std::int16_t;
@@ -115,7 +115,7 @@ TEST(SymbolicLimits, too_many_entries_come_before_missing_diagonals_on_any_threa
     }
 }
 
-/// Of a chain nothing is filled, at any level. Searches would take 1000 steps for each of 10^6 rows, minutes.
+/// A tridiagonal matrix has no fill at any level. Searches would take 1000 steps for each of 10^6 rows, minutes.
 TEST(SymbolicLimits, a_high_level_costs_nothing_where_nothing_is_filled)
 {
   using I = std::int32_t;
@@ -140,8 +140,8 @@ TEST(SymbolicLimits, a_high_level_costs_nothing_where_nothing_is_filled)
   }
 }
 
-/// One row of 200,000 entries in random order. Searching the row for the place of each entry would take 10^10 steps;
-/// sorting takes milliseconds, so ten seconds are generous to a slow machine under sanitizers.
+/// One row of 200,000 entries in random order. A linear search for each entry would take 10^10 steps; sorting takes
+/// milliseconds, so ten seconds suffice also on a slow machine under sanitizers.
 TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)
 {
   using I = std::int32_t;
@@ -161,13 +161,13 @@ TEST(SymbolicLimits, a_full_row_in_random_order_is_no_trouble)
     ASSERT_TRUE(syncfree::make_factor_pattern(A.view(), options, &made).ok());
     const double seconds = processor_seconds() - start;
     EXPECT_LT(seconds, 10);
-    if (kind == Kind::icc) continue;  // of a row only what is right of the diagonal
+    if (kind == Kind::icc) continue;  // IC stores only the part right of the diagonal
     EXPECT_EQ(made.lower_begin.back() + made.upper_begin.back(), n - 1);
   }
 }
 
-/// No path leads upwards: searches that went on from all rows below would take n^3 / 6 steps for U, 20 seconds. The
-/// searches for L's columns meet L and no more.
+/// No path leads upwards: searches that continued from all lower rows would take n^3 / 6 steps for U, 20 seconds. The
+/// searches for L's columns visit L only.
 TEST(SymbolicLimits, a_full_lower_triangle_is_not_walked_through)
 {
   using I = std::int32_t;

@@ -1,8 +1,8 @@
 /// Patterns of ILU(k) and IC(k) against the theorem on fill paths.
 ///
-/// Entry (i, j) has level l where l + 1 is the length of the shortest path i -> ... -> j in the graph
-/// of the permuted matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). One oracle asks for a
-/// path for each pair of small matrices; the other, for larger ones, merges rows and knows nothing of paths.
+/// Entry (i, j) has level l where l + 1 is the length of the shortest path i -> ... -> j in the graph of the permuted
+/// matrix whose inner vertices are all below min(i, j) (Hysom & Pothen 2001). One oracle searches a path for each pair
+/// of indices of small matrices; the other, for larger ones, merges rows and does not use paths.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ template <class I> Adjacency graph_of(const Task<I>& task)
   return adjacent;
 }
 
-/// Is there a path from i to j of at most `longest` steps through vertices below min(i, j)?
+/// Returns true if there is a path from i to j of at most `longest` steps through vertices below min(i, j).
 bool has_fill_path(const Adjacency& adjacent, std::size_t i, std::size_t j, int longest)
 {
   std::vector<std::size_t> front = {i};
@@ -84,7 +84,7 @@ bool has_fill_path(const Adjacency& adjacent, std::size_t i, std::size_t j, int 
   return false;
 }
 
-/// Both triangles, rows of ascending columns; diagonal[i]: is (i, i) an entry?
+/// Both triangles, columns ascending in each row; diagonal[i] is true if (i, i) is an entry.
 template <class I> struct Expected {
   OwnedPattern<I> lower, upper;
   std::vector<bool> diagonal;
@@ -202,7 +202,6 @@ TYPED_TEST(Symbolic, column_place_is_the_inverse_of_column_order)
   for (TypeParam j = 0; j < 20; ++j) EXPECT_EQ(made.column_place[made.column_order[j]], j);
 }
 
-/// An order that changes nothing must not change the result.
 TYPED_TEST(Symbolic, identity_orders_give_the_natural_pattern)
 {
   for (Kind kind : {Kind::ilu, Kind::icc})
@@ -218,8 +217,8 @@ TYPED_TEST(Symbolic, identity_orders_give_the_natural_pattern)
     });
 }
 
-/// Rows and columns in unrelated orders, as nonzeros_along_diagonal asks for: a row of the permuted matrix may
-/// lack its diagonal. It is then missing unless fill brings it, or diagonal_fill.
+/// Unrelated orders of rows and columns, as nonzeros_along_diagonal may give them: a row of the permuted matrix may
+/// lack its diagonal. It is missing in the factor unless fill or diagonal_fill adds it.
 TYPED_TEST(Symbolic, unequal_orders_miss_a_diagonal_unless_fill_brings_it)
 {
   int missing = 0, brought = 0;
@@ -255,7 +254,7 @@ TYPED_TEST(Symbolic, diagonal_fill_inserts_the_missing_diagonal_and_nothing_else
   });
 }
 
-/// PETSc looks at A itself, before it is permuted and before anything is filled.
+/// PETSc checks A itself, before the permutation and before any fill.
 TYPED_TEST(Symbolic, a_diagonal_missing_in_A_is_named_in_any_order_and_never_filled)
 {
   using I = TypeParam;
@@ -276,7 +275,7 @@ TYPED_TEST(Symbolic, a_diagonal_missing_in_A_is_named_in_any_order_and_never_fil
         }
 }
 
-/// Row 0 of the 2 x 2 grid's matrix knows 1 and 2; eliminating it joins them.
+/// Row 0 of the 2 x 2 grid's matrix reads 1 and 2; its elimination connects them.
 TYPED_TEST(Symbolic, of_a_small_grid_is_what_one_finds_by_hand)
 {
   using I = TypeParam;
@@ -292,7 +291,7 @@ TYPED_TEST(Symbolic, of_a_small_grid_is_what_one_finds_by_hand)
   EXPECT_EQ(made.upper_column, (std::vector<I>{1, 2, 2, 3, 3}));
 }
 
-/// With k >= n nothing is dropped: the factor of the whole elimination.
+/// With k >= n nothing is dropped: the complete factor.
 TYPED_TEST(Symbolic, of_an_arrow_fills_up_one_level_above_0)
 {
   using I = TypeParam;
@@ -311,7 +310,7 @@ TYPED_TEST(Symbolic, of_an_arrow_fills_up_one_level_above_0)
   }
 }
 
-/// Near the diagonal with a chance of a third, and few rows and columns that many others meet.
+/// A band with a density of a third, and a few rows and columns with many entries.
 template <class I> OwnedPattern<I> band_with_hubs(unsigned seed, I n, bool symmetric)
 {
   std::mt19937 random(seed);
@@ -331,7 +330,7 @@ template <class I> OwnedPattern<I> band_with_hubs(unsigned seed, I n, bool symme
   return pattern_of(rows);
 }
 
-/// Every row moves by a few places only, so that fill stays moderate.
+/// Every row moves by a few positions only, so that fill stays moderate.
 template <class I> std::vector<I> nearby_order(unsigned seed, I n)
 {
   std::mt19937 random(seed);
@@ -358,7 +357,7 @@ template <class I> void compare_on_threads(const Task<I>& task)
   }
 }
 
-/// 1100 rows: searches have three parts.
+/// 1100 rows: the searches have three parts.
 TYPED_TEST(Symbolic, large_patterns_on_threads_are_what_merging_rows_finds)
 {
   using I = TypeParam;
@@ -389,7 +388,7 @@ template <class I> OwnedPattern<I> rows_of(const Adjacency& adjacent)
   return random_pattern<I>(0, n, 0, [](I, I) { return false; }, [&](I i, I j) { return adjacent[i][j]; });
 }
 
-/// The same failure, or none, and the same first row without a diagonal entry.
+/// Expects the same failure, or none, and the same first row without a diagonal entry.
 void expect_diagonals(const Status& status, const std::vector<bool>& diagonal)
 {
   const auto hole = std::find(diagonal.begin(), diagonal.end(), false);
@@ -399,7 +398,7 @@ void expect_diagonals(const Status& status, const std::vector<bool>& diagonal)
   }
 }
 
-/// Merged rows, and U by searches, both against the oracle and whatever make_factor_pattern would take.
+/// Compares merged rows and U by searches with the oracle, whichever make_factor_pattern would choose.
 template <class I> void compare_both_ways(const Task<I>& task)
 {
   const OwnedPattern<I> G = rows_of<I>(graph_of(task));
@@ -437,7 +436,7 @@ TYPED_TEST(Symbolic, searches_and_merged_rows_find_the_same_at_all_levels)
       }
 }
 
-/// The searches' bound of how far paths lead ends at some length, or earlier where no path leads further.
+/// The searches' bound on the length of paths stops at a fixed length, or earlier where no path is longer.
 TYPED_TEST(Symbolic, long_paths_are_found)
 {
   using I = TypeParam;
@@ -460,7 +459,8 @@ TYPED_TEST(Symbolic, long_paths_are_found)
     }
 }
 
-/// Rows exchanged in pairs: symmetric, but no row has its diagonal, nor does fill bring that of the first.
+/// Rows exchanged in pairs: the pattern is symmetric, but the exchanged rows lack their diagonals, and fill does not
+/// add that of the first.
 TYPED_TEST(Symbolic, symmetric_after_unequal_orders_does_not_mean_that_diagonals_are_there)
 {
   using I = TypeParam;
@@ -477,7 +477,7 @@ TYPED_TEST(Symbolic, symmetric_after_unequal_orders_does_not_mean_that_diagonals
   }
 }
 
-/// Orders that are longer than a part of rows, on several threads.
+/// Orders longer than one chunk of rows, on several threads.
 TYPED_TEST(Symbolic, long_orders_are_inverted_and_checked_on_threads)
 {
   using I = TypeParam;
@@ -515,7 +515,7 @@ TYPED_TEST(Symbolic, is_the_same_on_several_threads)
     EXPECT_EQ(one.upper_begin, three.upper_begin);
     EXPECT_EQ(one.upper_column, three.upper_column);
   }
-  for (const I row : {I(140000), I(70001)}) {  // the one that comes first is named
+  for (const I row : {I(140000), I(70001)}) {  // the first bad row is reported
     A.column[A.row_begin[row] + 1] = row + 1;
     A.column[A.row_begin[row + 1] - 1] = row + 2;
     FactorPattern<I> none;

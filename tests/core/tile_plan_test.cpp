@@ -30,13 +30,13 @@ struct Planned {
     EXPECT_TRUE(make_tile_plan(T.view(), lower, levels, rule, &plan).ok());
   }
 
-  /// Rows of a block by position.
+  /// Returns the rows of a tile by position.
   std::vector<I> rows(const Tile& block) const
   {
     const I* first = plan.row.data() + block.first_page * panel_rows;
     return {first, first + block.rows};
   }
-  /// The row of a slot, -1 of none.
+  /// Returns the row of a slot, -1 if it has none.
   I row_of_slot(const Tile& block, std::uint32_t slot) const
   {
     for (std::uint32_t r = 0; r < block.runs; ++r) {
@@ -45,7 +45,7 @@ struct Planned {
     }
     return -1;
   }
-  /// Places that the runs of a block have, without those that two of them have.
+  /// Returns the number of slots of a tile's segments, each counted once if segments overlap.
   std::size_t slots(const Tile& block) const
   {
     std::set<std::uint32_t> all;
@@ -55,7 +55,7 @@ struct Planned {
     return all.size();
   }
   static std::int64_t position(const Tile& block, std::uint32_t p) { return block.first_page * panel_rows + p; }
-  /// The block of each row, which is in one of them only.
+  /// Returns the tile of each row; a row is in exactly one tile.
   std::vector<std::size_t> owners() const
   {
     std::vector<std::size_t> owner(T.n, plan.block.size());
@@ -66,7 +66,7 @@ struct Planned {
       }
     return owner;
   }
-  /// The slot of a position's number, and the row that has a slot.
+  /// Returns the slot of the value at a position. own_row_of_slot() returns the row of a slot.
   std::uint32_t own_slot(const Tile& block, std::uint32_t p) const
   {
     return plan.alias_shift ? p : plan.own_slot(position(block, p));
@@ -76,15 +76,15 @@ struct Planned {
     return plan.alias_shift ? rows(block)[slot] : row_of_slot(block, slot);
   }
   std::uint32_t exported(const Tile& block, std::uint32_t p) const { return plan.mail_of(block, position(block, p)); }
-  /// The row whose number is in a slot as a ghost, -1 of none.
-  ///   sender  by place in the mailbox
+  /// Returns the row whose value is in a slot as a ghost, -1 if there is none.
+  ///   sender  rows by index in the mailbox
   I sender_of_ghost(const Tile& block, std::uint32_t slot, const std::vector<I>& sender) const
   {
     for (std::uint32_t k = 0; k < block.ghosts; ++k)
       if (plan.ghost_slot(block, k) == slot) return sender[plan.ghost_place[block.first_ghost + k]];
     return -1;
   }
-  /// The triangle's entries of a position that are near.
+  /// Returns the near entries of the triangle at a position.
   std::vector<I> row_capacity(const Tile& block, std::uint32_t p) const
   {
     std::vector<I> entries;
@@ -100,7 +100,7 @@ struct Planned {
   }
 };
 
-/// A star, but that the row that is solved last reads the last but one of its neighbours instead of the last.
+/// Makes a star, except that the row that is solved last reads the last but one of its neighbours instead of the last.
 OwnedPattern<I> odd_star(I x, I y, I z, bool lower)
 {
   OwnedPattern<I> T = stencil_triangle<I>(x, y, z, false, lower);
@@ -114,7 +114,7 @@ std::vector<TileRule> rules()
   return {{1000}, {60, 60, 1}, {7, 7, 2}, {1, 1, 1, 1}, {400, 100, 0, 2}, {90, 0, 0, 4, 3}};
 }
 
-/// Of tiles; host memory is no limit.
+/// Rules of tiles of several shapes; host memory is not limited.
 std::vector<TileRule> tile_rules()
 {
   std::vector<TileRule> all;
@@ -127,7 +127,7 @@ std::vector<TileRule> tile_rules()
   return all;
 }
 
-/// Each so manieth row reads nobody, as rows of a boundary.
+/// Makes a copy in which rows with row % stride == 3 read no row, like boundary rows.
 OwnedPattern<I> without_rows_at(const OwnedPattern<I>& T, I stride)
 {
   std::vector<std::vector<I>> rows(T.n);
@@ -136,7 +136,7 @@ OwnedPattern<I> without_rows_at(const OwnedPattern<I>& T, I stride)
   return pattern_of(rows);
 }
 
-/// Of boxes whose planes have no room beside each other.
+/// Makes a rule for boxes in which two planes do not fit next to each other in shared memory.
 TileRule overlaid_rule()
 {
   TileRule rule;
@@ -219,7 +219,7 @@ TEST(TilePlans, take_rows_by_level_in_steps_that_the_warps_hold)
   });
 }
 
-/// Each entry once, of an earlier step of the own block, or a ghost that its row sends.
+/// Each entry occurs once: from an earlier step of the same tile, or as a ghost that its row exports.
 TEST(TilePlans, give_every_entry_a_way)
 {
   for_each_plan([](const Planned& p, bool, const TileRule&) {
@@ -279,8 +279,8 @@ TEST(TilePlans, choose_near_and_warps_by_the_triangle)
   EXPECT_GT(broad.plan.warps, 1);
 }
 
-/// Ghosts come in the order in which rows read them; at the border of a grid some are read by nobody. Each is of an
-/// earlier block, whose row does send its number.
+/// Ghosts are numbered in the order in which rows read them; at the border of a grid some are not read. Each belongs to
+/// an earlier tile, and its row exports its value.
 TEST(TilePlans, number_ghosts_as_they_are_read)
 {
   for (const OwnedPattern<I>& T : {stencil_triangle<I>(20, 12, 15, false, true), odd_star(20, 12, 15, true)}) {
@@ -306,7 +306,7 @@ TEST(TilePlans, number_ghosts_as_they_are_read)
   }
 }
 
-/// Where each block reads the one before it and no other, exported values are numbered as the next block's ghosts.
+/// Where each tile reads only the one before it, exported values are numbered like the next tile's ghosts.
 TEST(TilePlans, of_chains_number_mail_as_it_is_read)
 {
   TileRule lines, parts, few;
@@ -333,7 +333,8 @@ TEST(TilePlans, of_chains_number_mail_as_it_is_read)
   }
 }
 
-/// What a slot holds, step by step: a row finds all that it reads, and its number replaces only what has been read.
+/// Simulates the slots step by step: a row finds all values it reads, and its value replaces only values that are no
+/// longer read.
 TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
 {
   for (const bool lower : {true, false})
@@ -358,7 +359,7 @@ TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
         std::uint32_t begin = 0;
         for (std::uint32_t s = 0; s < block.steps; ++s) {
           const std::uint32_t end = p.plan.step_end[block.first_step + s];
-          /* whichever row of a step is first, the others still read what they wait for */
+          /* in any order of the rows of a step, the other rows still read the values they wait for */
           for (std::uint32_t at = begin; at < end; ++at) {
             const std::vector<I> row_capacity = p.row_capacity(block, at);
             EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
@@ -379,7 +380,7 @@ TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
     }
 }
 
-/// Who reads a late number of the plane before would need more room: planes are cut as if there were no aliasing.
+/// A row that reads a late value of the previous plane would need more slots: planes are cut as without aliases.
 TEST(TilePlans, have_no_aliases_where_ghosts_are_read_late)
 {
   for (const bool lower : {true, false}) {
@@ -403,7 +404,7 @@ TEST(TilePlans, have_no_aliases_where_ghosts_are_read_late)
   }
 }
 
-/// By arithmetic, where the tile has neighbours all around, as by looking at all rows.
+/// Interior tiles are made by arithmetic, and must equal those made by examining all rows.
 TEST(TilePlans, of_stars_are_those_of_other_triangles)
 {
   for (const bool lower : {true, false}) {
@@ -444,7 +445,8 @@ TEST(TilePlans, of_stars_are_those_of_other_triangles)
   }
 }
 
-/// Looks like a star on a grid, but some rows read across the order of the tiles: no tiles then, and still a plan.
+/// A pattern similar to a star on a grid, in which some rows read against the order of the tiles: no tiles of a grid,
+/// but still a plan.
 TEST(TilePlans, do_without_tiles_that_would_wait_for_each_other)
 {
   const I x = 11, y = 8, z = 8;
@@ -508,7 +510,7 @@ TEST(TilePlans, are_refused_in_words_where_ghosts_have_no_room)
   EXPECT_EQ(planned(box, rule).message(), "success");
 }
 
-/// Squares of nodes, with room for 6737 numbers of them or less beside the ring.
+/// Square grids of nodes, with room for up to 6737 of their values next to the ring.
 TEST(TilePlans, know_before_whether_ghosts_of_runs_have_room)
 {
   for (const I edge : {100, 300, 600, 700, 3000})
@@ -537,7 +539,7 @@ TEST(TilePlans, tell_grids_from_meshes)
   EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view(), true));
 }
 
-/// Of 64 rows in a hundred on the line before, and of ten on the one before that.
+/// 64 % of the rows read the line before, and 10 % the line before that.
 TEST(TilePlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_further)
 {
   constexpr I m = 80, n = 80 * m;
@@ -553,10 +555,9 @@ TEST(TilePlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_furt
   }
 }
 
-/// Threads change nothing.
 TEST(TilePlans, are_the_same_on_several_threads)
 {
-  const auto T = stencil_triangle<I>(30, 30, 20, true, true);  // enough for four threads to be worth their while
+  const auto T = stencil_triangle<I>(30, 30, 20, true, true);  // enough rows for four threads
   const Planned one(T, true, {70}), four(T, true, {70, 0, 0, 4, 4});
   EXPECT_EQ(one.plan.step_end, four.plan.step_end);
   EXPECT_EQ(one.plan.ghost_place, four.plan.ghost_place);

@@ -46,7 +46,7 @@ TEST(Tilings, find_lines_and_planes_of_a_stencil)
   EXPECT_EQ(flat.planes, 1);
 }
 
-/// With a line that is cut short some tiles would be empty.
+/// With a short line some tiles would be empty.
 TEST(Tilings, make_no_star_of_lines_of_unequal_length)
 {
   std::vector<std::vector<I>> rows(1037);
@@ -69,7 +69,7 @@ TEST(Tilings, find_none_elsewhere)
   EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>()).view(), true).line, 0);
 }
 
-/// Each row has one place, which its run says, too.
+/// Expects one slot for each row, the same as its segment gives.
 void expect_places(I rows, bool lower, const Grid<I>& grid, const TileShape& shape)
 {
   SCOPED_TRACE(testing::Message() << rows << " rows, tiles of " << shape.cells << " x " << shape.lines << " x "
@@ -105,7 +105,7 @@ TEST(Tilings, give_every_row_one_place)
       expect_places(13 * 9 * 5, lower, grid, {std::min<std::int64_t>(shape.cells, 13), shape.lines, shape.planes});
     Grid<I> runs;
     runs.line = 100, runs.lines = 11;
-    expect_places(1037, lower, runs, {100});  // the last is short
+    expect_places(1037, lower, runs, {100});  // the last line is short
     Grid<I> one;
     one.line = 2000;
     expect_places(2000, lower, one, {2000});
@@ -113,7 +113,7 @@ TEST(Tilings, give_every_row_one_place)
   EXPECT_EQ(Tiling<I>(0, true, Grid<I>(), TileShape()).count(), 0u);
 }
 
-/// A warp reads numbers of a level by sixteen lanes at once, from sixteen banks of eight bytes.
+/// Sixteen lanes of a warp read values of a level at once, from sixteen banks of eight bytes.
 TEST(Tilings, put_rows_of_a_level_into_different_banks)
 {
   for (const bool lower : {true, false})
@@ -124,7 +124,7 @@ TEST(Tilings, put_rows_of_a_level_into_different_banks)
       const I levels = find_levels(T.view(), lower, depth.data());
       const Tiling<I> tiling(T.n, lower, grid_of(T, lower), {line, lines, planes});
       ASSERT_EQ(tiling.count(), 1u);
-      const I middle = levels / 2;  // where the level has a row of every line
+      const I middle = levels / 2;  // the level has a row of every line
       std::vector<std::uint32_t> slots;
       for (std::int64_t r = 0; r < tiling.runs_begin()[1]; ++r)
         for (std::uint32_t k = 0; k < tiling.runs()[r].rows; ++k)
@@ -160,7 +160,7 @@ TEST(Tilings, choose_tiles_that_fit)
   EXPECT_GT(best.planes, 1) << "slabs take twice as long";
 }
 
-/// Every tile once, behind those before it along each axis.
+/// Every tile once, after its predecessors along each axis.
 TEST(Tilings, begin_tiles_behind_those_they_wait_for)
 {
   Grid<I> grid;

@@ -1,4 +1,4 @@
-/// The limit of waits on a device: what is asked for, unless the environment asks for another one.
+/// The limit of waits on a device: the requested limit, unless the environment sets another.
 
 #include "syncfree/wait_limit.hpp"
 
@@ -14,7 +14,7 @@
 namespace syncfree {
 namespace {
 
-/// SYNCFREE_WAIT_LIMIT for as long as this lives; nullptr: not set.
+/// Sets SYNCFREE_WAIT_LIMIT during its lifetime; nullptr unsets it.
 class Environment {
 public:
   explicit Environment(const char* value)

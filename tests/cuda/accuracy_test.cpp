@@ -1,5 +1,5 @@
-/// What strategy `merged` promises of its accuracy: in each row a residual of at most 1e-10 times the row's size and
-/// the largest number of the solution.
+/// The accuracy that strategy `merged` guarantees: in each row a residual of at most 1e-10 times the row's size and the
+/// largest value of the solution.
 
 #include <string>
 #include <vector>
@@ -20,8 +20,8 @@ std::vector<double> solved(Cuda& p, const std::vector<double>& b)
   return to.get();
 }
 
-/// Chains: numbers that shrink, that grow, and rows of very different sizes side by side, which only the sizes of rows
-/// tell from the first.
+/// Chains: values that shrink, that grow, and rows of very different scales; the last differ from the first in row
+/// scaling only.
 std::vector<Triangle> chains()
 {
   return {chain_triangle<I>(3000, 0.1), chain_triangle<I>(700, 2), chain_triangle<I>(700, -2),
@@ -43,8 +43,8 @@ TEST(MergedAccuracy, is_kept_in_each_row_by_norm)
   }
 }
 
-/// A solution over 24 orders of magnitude on a chain whose levels are merged: small rows lose digits of their own, with
-/// no other strategy they do.
+/// A solution over 24 orders of magnitude on a chain whose levels are merged: `merged` loses component-wise accuracy in
+/// small rows, the other strategies do not (`cusparse` is not judged).
 TEST(MergedAccuracy, is_no_component_wise_one)
 {
   const Triangle T = chain_triangle<I>(3000, 0.1);

@@ -1,5 +1,5 @@
-/// Memory of the device: the k-th array finds none, for every k; then the bytes are named, nothing is left behind, and
-/// the object can be used again. cudaMallocFromPoolAsync and cudaFreeAsync are replaced for the whole program.
+/// Device memory: the k-th allocation fails, for every k. The status must name the bytes, nothing may leak, and the
+/// object must be usable again. cudaMallocFromPoolAsync and cudaFreeAsync are replaced for the whole program.
 
 #include <dlfcn.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 std::map<void*, std::size_t> live;
 int made = 0;
-int failing = -1;  ///< so many from here on succeed, the next one fails; -1: none fails
+int failing = -1;  ///< number of allocations that succeed before one fails; -1: none fails
 
 template <class Function> Function* next_of(const char* name)
 {
@@ -22,7 +22,7 @@ template <class Function> Function* next_of(const char* name)
 
 }  // namespace
 
-/// Fails twice: after the first time the pool is asked to make room.
+/// Fails twice: after the first failure the pool is asked to release memory, and the allocation is repeated.
 extern "C" cudaError_t cudaMallocFromPoolAsync(void** place, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
   using Allocate = cudaError_t(void**, std::size_t, cudaMemPool_t, cudaStream_t);
@@ -55,7 +55,7 @@ std::size_t arrays_left()
   return live.size();
 }
 
-/// A whole life: analysis, refresh, solves with host memory of L U and of its transpose.
+/// A complete life: analysis, refresh, solves with L U and its transpose in host memory.
 Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
 {
   std::vector<double> b(A.n, 1), x(A.n);
@@ -67,7 +67,7 @@ Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
   return status;
 }
 
-/// Lets one allocation after the other fail.
+/// Fails each allocation in turn.
 void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy)
 {
   SCOPED_TRACE(strategy);
@@ -154,7 +154,7 @@ TEST(Allocation, solves_and_refreshes_allocate_nothing_the_second_time)
   }
 }
 
-/// Who finds no memory for all columns at once takes fewer, or says so.
+/// A solve that finds no memory for all columns together takes fewer at a time, or reports it.
 TEST(Allocation, of_several_columns_that_fails_is_reported_and_fewer_columns_allocate_nothing)
 {
   const auto A = make_poisson<double, I>(12, 11, 10);
@@ -198,7 +198,7 @@ TEST(Allocation, of_several_columns_that_fails_is_reported_and_fewer_columns_all
   }
 }
 
-/// Here, where no other test runs beside it.
+/// In this program, as no other test runs concurrently.
 TEST(Allocation, says_how_much_memory_it_wanted)
 {
   std::size_t free = 0, total = 0;

@@ -1,4 +1,4 @@
-/// What the device finds of a pattern is what the host finds.
+/// The analyses on the device find the same as those on the host.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@
 namespace syncfree::cuda {
 namespace {
 
-constexpr std::uint64_t patient = 60'000'000'000;  ///< nanoseconds, under a sanitizer, too
+constexpr std::uint64_t patient = 60'000'000'000;  ///< nanoseconds, enough also under a sanitizer
 
 template <class V> std::vector<V> host(const DeviceArray<V>& from)
 {
@@ -35,7 +35,7 @@ template <class V> std::vector<V> host(const DeviceArray<V>& from)
 }
 template <class V> std::vector<V> plain(const Array<V>& from) { return {from.begin(), from.end()}; }
 
-/// What pages say of positions; numbers are for a refresh.
+/// Copies the fields of panels that describe positions; values are set by a refresh.
 template <class Page> std::vector<unsigned char> fields(const DeviceArray<unsigned char>& pages)
 {
   constexpr std::size_t bytes = sizeof(Page::unit);
@@ -54,7 +54,7 @@ template <class I> struct OnDevice {
   DevicePattern<I> view() const { return {n, static_cast<I>(column.size()), row_begin.data(), column.data()}; }
 };
 
-/// Both triangles and the diagonal.
+/// Joins both triangles and a full diagonal.
 template <class I> OwnedPattern<I> joined(const OwnedPattern<I>& L, const OwnedPattern<I>& U)
 {
   OwnedPattern<I> A;
@@ -83,7 +83,7 @@ template <class I> std::vector<OwnedPattern<I>> matrices()
                                       joined(random_deep_triangle<I>(8, 900, 1, true),
                                              random_deep_triangle<I>(9, 900, 1, false)),
                                       line_pattern<I>(3000), random_matrix<I>(1, 1, 100)};
-  OwnedPattern<I> one_long = line_pattern<I>(500);  // its last row reads all
+  OwnedPattern<I> one_long = line_pattern<I>(500);  // its last row reads all others
   one_long.column.resize(one_long.row_begin[499]);
   for (I j = 0; j < 500; ++j) one_long.column.push_back(j);
   one_long.row_begin[500] = static_cast<I>(one_long.column.size());
@@ -120,7 +120,7 @@ TYPED_TEST(Analyses, cut_rows_as_the_host_does)
   }
 }
 
-/// Row offsets are no entries. The copy is made of rows in host memory, or of rows that are on the device already.
+/// Row offsets keep their type. The copy is made of rows in host memory, or of rows that are on the device already.
 TYPED_TEST(Analyses, keep_rows_in_four_bytes_an_entry)
 {
   using I = TypeParam;
@@ -150,7 +150,7 @@ TYPED_TEST(Analyses, keep_rows_in_four_bytes_an_entry)
   }
 }
 
-/// The caller looks closer then.
+/// The caller then examines the rows itself to report the flaw.
 TYPED_TEST(Analyses, refuse_rows_with_a_flaw)
 {
   using I = TypeParam;
@@ -211,7 +211,8 @@ TYPED_TEST(Analyses, find_the_levels_of_the_host)
   }
 }
 
-/// A line of points, of which point p has unknowns[p modulo their number]; coupled with those up to `reach` away.
+/// Makes a line of points; point p has unknowns[p modulo their count] unknowns and is coupled with points up to `reach`
+/// away.
 template <class I> OwnedPattern<I> points(I count, const std::vector<I>& unknowns, I reach)
 {
   std::vector<I> first{0};
@@ -224,7 +225,7 @@ template <class I> OwnedPattern<I> points(I count, const std::vector<I>& unknown
   return pattern_of(rows);
 }
 
-/// Nodes as cuda/analysis/inodes.hpp says, by brute force.
+/// Inodes as defined in cuda/analysis/inodes.hpp, by brute force.
 template <class I> struct NodesOfHost {
   int size = 0;
   std::vector<I> first, before, level_begin, row;
@@ -236,7 +237,7 @@ template <class I> struct NodesOfHost {
     const auto reads = [&](I s) {
       return std::set<I>(T.column + T.row_begin[row_of(s)], T.column + T.row_begin[row_of(s) + 1]);
     };
-    std::vector<I> place(n);  // in its run
+    std::vector<I> place(n);  // position in its inode
     std::set<I> last;
     for (I s = 0; s < n; ++s) {
       const std::set<I> own = reads(s);
@@ -270,7 +271,7 @@ template <class I> struct NodesOfHost {
   }
 };
 
-/// Every entry of T is there once, for the rows that it is between, and the nearest comes last.
+/// Expects every entry of T once, for its row and column, and the nearest column last.
 template <class I> void expect_all_entries(const PatternView<I>& T, bool lower, const DeviceInodes<I>& nodes,
                                            const NodeRows<I>& there)
 {
@@ -334,7 +335,7 @@ TYPED_TEST(Analyses, find_nodes)
   }
 }
 
-/// On a chain the device would take far longer than the host.
+/// On a long chain the device would be much slower than the host.
 TYPED_TEST(Analyses, give_up_where_a_chain_is_long)
 {
   using I = TypeParam;
@@ -384,7 +385,7 @@ std::vector<std::int64_t> members(const Tile& b)
   return all;
 }
 
-/// Plans for parts of planes, runs of lines and runs of rows.
+/// Compares plans for parts of planes, runs of lines and runs of rows.
 template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower, const TileRule& rule)
 {
   LevelSets<I> levels;
@@ -433,7 +434,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
   else compare(std::integral_constant<int, ghost_near[2]>());
 }
 
-/// Each seventh reads nobody.
+/// Makes a copy in which every seventh row reads no other.
 template <class I> OwnedPattern<I> without_some_rows(const OwnedPattern<I>& T)
 {
   OwnedPattern<I> out;
@@ -470,7 +471,7 @@ TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
   }
 }
 
-/// With rules that end groups for one reason each.
+/// Makes rules that each end groups for a different reason.
 std::vector<MergeRule> merge_rules()
 {
   std::vector<MergeRule> rules(7);
@@ -537,7 +538,8 @@ TYPED_TEST(Analyses, merge_levels_as_the_host_does)
   }
 }
 
-/// A row that reads more than a warp's words, and groups of more rows than a block has words for at once.
+/// A row that reads more columns than a warp has words for, and groups of more rows than a thread block has words for
+/// at once.
 TYPED_TEST(Analyses, merge_levels_with_long_rows)
 {
   if (short_run()) return;

@@ -7,7 +7,7 @@
 namespace syncfree {
 namespace {
 
-/// By a sanitizer.
+/// Under a sanitizer every array comes from CUDA.
 [[maybe_unused]] const testing::Environment* const followed =
   short_run() ? testing::AddGlobalTestEnvironment(new FollowedMemory) : nullptr;
 

@@ -1,5 +1,5 @@
-/// Captured solves and sweeps, and what becomes of them: valid ones have the numbers of the last refresh; void ones
-/// fill x with NaN, wait for nothing, write nowhere else, and the next call reports them.
+/// Captured solves and sweeps and their lifetime: valid ones use the values of the last refresh; void ones fill x with
+/// NaN, wait for nothing and write nothing else, and the next call reports them.
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace syncfree {
 namespace {
 
-/// What a stream was told, as a graph that can be launched there.
+/// The calls on a stream as a CUDA graph that can be launched on it.
 class Replay {
 public:
   Replay(cudaStream_t stream, const std::function<void()>& calls) : stream_(stream)
@@ -54,7 +54,7 @@ protected:
   cudaStream_t stream_ = nullptr;
 };
 
-/// Lower bidiagonal, of ones and, below, of `multiplier`.
+/// Makes a lower bidiagonal matrix with diagonal 1 and `multiplier` below it.
 OwnedCsr<double, I> lower_chain(I n, double multiplier)
 {
   OwnedCsr<double, I> A;
@@ -66,7 +66,7 @@ OwnedCsr<double, I> lower_chain(I n, double multiplier)
   return A;
 }
 
-/// Right-hand sides of ordinary solutions, which grow with nothing.
+/// Computes b = A x, a right-hand side of a solution that does not grow.
 std::vector<double> side_of(const OwnedCsr<double, I>& A, const std::vector<double>& x)
 {
   std::vector<double> b(x.size());
@@ -75,7 +75,7 @@ std::vector<double> side_of(const OwnedCsr<double, I>& A, const std::vector<doub
   return b;
 }
 
-/// max_i |b - A x|_i / (|A| |x| + |b|)_i; a NaN stays.
+/// Computes max_i |b - A x|_i / (|A| |x| + |b|)_i; a NaN is kept.
 double backward_error(const OwnedCsr<double, I>& A, const double* x, const double* b)
 {
   double worst = 0;
@@ -96,7 +96,7 @@ bool all_nan(const std::vector<double>& x)
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isnan(v); });
 }
 
-/// Columns of one number of rows, one behind the other.
+/// Repeats a column `count` times, without gaps.
 std::vector<double> repeated(const std::vector<double>& column, I count)
 {
   std::vector<double> all;
@@ -104,8 +104,8 @@ std::vector<double> repeated(const std::vector<double>& column, I count)
   return all;
 }
 
-/// The guard of `merged` makes other groups: with them other grids, counters and mailboxes. By one launch for L and U,
-/// by two, and with several columns.
+/// The guard of `merged` makes other groups, and with them other grids, counters and mailboxes. With one launch for L
+/// and U, with two, and with several columns.
 TEST_F(CapturedSolves, that_know_an_old_plan_are_void)
 {
   const Watchdog watchdog("captures of an old plan", patience);
@@ -166,7 +166,7 @@ TEST_F(CapturedSolves, that_know_an_old_plan_are_void)
     }
 }
 
-/// Memory for more columns is new, and the old one is kept for the graph.
+/// Memory for more columns is allocated anew, and the old memory is kept for the graph.
 TEST_F(CapturedSolves, of_few_columns_stay_valid_behind_solves_of_many)
 {
   const Watchdog watchdog("captures of few columns", patience);
@@ -201,7 +201,7 @@ TEST_F(CapturedSolves, of_few_columns_stay_valid_behind_solves_of_many)
   }
 }
 
-/// Another pattern, a failed refresh, the end of the object: a graph that was captured before finds its memory.
+/// A new pattern, a failed refresh, the end of the object: the memory of a graph captured before stays valid.
 TEST_F(CapturedSolves, end_with_their_analysis)
 {
   const Watchdog watchdog("captures of an old analysis", patience);
@@ -248,7 +248,7 @@ TEST_F(CapturedSolves, end_with_their_analysis)
   }
 }
 
-/// Nothing is kept where nothing was captured, nor longer than the graph lives, of which CUDA tells when it likes.
+/// No memory is kept without a capture, nor longer than the graph lives; CUDA reports the graph's end with a delay.
 TEST_F(CapturedSolves, hold_memory_while_their_graph_lives)
 {
   const auto A = random_band(1000, 3, 200, 0, 3);
@@ -274,7 +274,7 @@ TEST_F(CapturedSolves, hold_memory_while_their_graph_lives)
   EXPECT_EQ(p->summarize().captured_bytes, 0u);
 }
 
-/// A clear answer, and the capture goes on.
+/// Other calls fail with a clear status, and the capture continues.
 TEST_F(CapturedSolves, are_of_solves_with_device_memory_only)
 {
   const auto A = random_band(1000, 3, 200, 0, 3);
@@ -322,7 +322,7 @@ TEST_F(CapturedSolves, of_sweeps_end_with_their_analysis)
   EXPECT_EQ(sweep().message(), "success");
 }
 
-/// With vectors where they are, each thread on a stream of its own: launches of one object must never meet.
+/// Vectors in device memory, each thread on a stream of its own: launches of one object must never overlap.
 TEST(DeviceThreads, with_one_object_and_two_streams_do_not_hang)
 {
   const Watchdog watchdog("two threads with one object on two streams", patience);

@@ -1,4 +1,4 @@
-/// Several right-hand sides at once: each is solved as it is alone, and nothing else is written.
+/// Several right-hand sides together: each solution equals that of a single solve, and nothing else is written.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ double distance(const double* x, const double* truth, I n)
   return error / size;
 }
 
-/// By one solve for each column.
+/// Solves each column by a call of its own.
 std::vector<double> one_by_one(Cuda& p, Operation operation, const DeviceVector& b, I n, I count)
 {
   const DeviceVector x(static_cast<std::size_t>(n) * count);
@@ -35,7 +35,7 @@ std::vector<double> one_by_one(Cuda& p, Operation operation, const DeviceVector&
   return x.get();
 }
 
-/// x has another distance of columns than b.
+/// The distance of columns differs between x and b.
 void compare(Cuda& p, Operation operation, I n, I count)
 {
   SCOPED_TRACE(testing::Message() << count << " columns, operation " << static_cast<int>(operation));
@@ -55,7 +55,7 @@ void compare(Cuda& p, Operation operation, I n, I count)
   }
 }
 
-/// With the tiles that the strategy takes by itself.
+/// Analyses with the tiles that the strategy chooses by itself.
 std::unique_ptr<Cuda> analysed_whole(const OwnedCsr<double, I>& A, const std::string& strategy)
 {
   auto p = make_cuda_preconditioner<double, I>();
@@ -164,7 +164,7 @@ template <class T> void expect_as_one_by_one(const OwnedCsr<T, I>& A)
       }
 }
 
-/// Planes that are laid over each other, for which numbers of each size need others.
+/// Planes that share slots (aliases), in a size that depends on the scalar.
 template <class T> OwnedCsr<T, I> planes_over_each_other()
 {
   const I edge = sizeof(T) == 4 ? 170 : sizeof(T) == 8 ? 110 : 85;
@@ -175,7 +175,7 @@ template <class T> OwnedCsr<T, I> planes_over_each_other()
   return B;
 }
 
-/// Numbers of 4, 8 and 16 bytes have other words and chunks, those of the factor in single storage other pages.
+/// Scalars of 4, 8 and 16 bytes have different words and chunks; a factor in single storage has different panels.
 TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
 {
   using T = TypeParam;
@@ -185,7 +185,7 @@ TYPED_TEST(DeviceColumnsOf, every_scalar_are_solved_as_one_by_one)
   if (!short_run()) expect_as_one_by_one(planes_over_each_other<T>());
 }
 
-/// One column of many has what is no number; its neighbours do not see it, nor does the next solve.
+/// One column of several contains a NaN; it must not affect its neighbours or the next solve.
 TEST(DeviceColumns, do_not_disturb_each_other)
 {
   const auto A = make_poisson<double, I>(short_run() ? 12 : 40, 12, 12);

@@ -1,5 +1,5 @@
-/// What a program does to CUDA beside this library: contexts with a part of the device, streams that end, and errors
-/// that it has left.
+/// Other uses of CUDA by the program: contexts with a part of the device, streams that are destroyed, and errors that
+/// it has left.
 
 #include <cuda.h>
 
@@ -19,7 +19,7 @@ namespace {
     return found ? found(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED;                                   \
   }())
 
-/// A green context with a few multiprocessors of device 0, and a stream of it; not made where CUDA cannot.
+/// A green context with a few multiprocessors of device 0, and a stream of it; not made if CUDA does not support it.
 class GreenContext {
 public:
   explicit GreenContext(unsigned multiprocessors)
@@ -51,7 +51,7 @@ public:
   unsigned multiprocessors() const { return multiprocessors_; }
   cudaStream_t stream() const { return stream_; }
 
-  /// The context of this thread for as long as it lives.
+  /// Makes the context current in this thread during its lifetime.
   class AtHand {
   public:
     explicit AtHand(const GreenContext& green)
@@ -73,8 +73,8 @@ private:
   CUstream stream_ = nullptr;
 };
 
-/// Planned here, there or both, launched there, and here again: right, and without a hang. The matrices are such as ask
-/// for clusters, or for all of the device.
+/// Planned in the primary context, in the green one or in both, launched in the green context and then again in the
+/// primary one: right results without a hang. The matrices require clusters, or the whole device.
 TEST(GreenContext, of_eight_multiprocessors_solves_rightly)
 {
   const GreenContext green(8);
@@ -98,7 +98,7 @@ TEST(GreenContext, of_eight_multiprocessors_solves_rightly)
         expect_near(x.get(), truth);
       };
       const auto p = analysed(A, strategy);
-      if (!p) continue;  // `tiled` without tiles
+      if (!p) continue;  // `tiled` without a plan
       solve_in(*p, nullptr);
       solve_in(*p, green.stream());
       std::unique_ptr<Cuda> q;
@@ -118,7 +118,7 @@ TEST(GreenContext, of_eight_multiprocessors_solves_rightly)
 
 #endif
 
-/// Neither taken for one of ours nor taken away.
+/// The library neither takes such an error for its own nor clears it.
 TEST(Context, may_hold_an_old_error_of_the_program)
 {
   const auto A = random_band(2000, 3, 300, 0, 3), B = random_band(2000, 3, 300, 0, 4);
@@ -141,7 +141,7 @@ TEST(Context, may_hold_an_old_error_of_the_program)
   }
 }
 
-/// CUDA gives the handle of a stream that has ended again, and what was in that stream may still run.
+/// CUDA reuses the handle of a destroyed stream, while work of that stream may still run.
 TEST(Context, may_give_the_handle_of_a_stream_again)
 {
   const Watchdog watchdog("streams that end", patience);
@@ -153,7 +153,7 @@ TEST(Context, may_give_the_handle_of_a_stream_again)
     cudaStream_t stream;
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     solve(*p, from, x, A.n, stream);
-    CUDA(cudaStreamDestroy(stream));  // which does not wait
+    CUDA(cudaStreamDestroy(stream));  // does not wait for the stream's work
   }
   expect_near(x.get(), truth);
 }

@@ -1,5 +1,5 @@
-/// Strategy `cusparse` by each algorithm of SpSV that the loaded library has, by the faster one, and by the one that is
-/// left where the other is refused.
+/// Strategy `cusparse` with each SpSV algorithm of the loaded library, with the faster one, and with the remaining one
+/// if the other is refused.
 
 #include <algorithm>
 #include <complex>
@@ -16,7 +16,7 @@
 namespace syncfree {
 namespace {
 
-/// Solvers that are made while one lives try these algorithms.
+/// Solvers made during its lifetime try these algorithms.
 class Wanted {
 public:
   explicit Wanted(std::vector<int> algorithms) { cuda::wanted_spsv_algorithms() = std::move(algorithms); }
@@ -25,7 +25,7 @@ public:
 
 std::vector<int> of_library() { return cuda::spsv_algorithms(cuda::CusparseVersion::of_library().number()); }
 
-/// Each alone, then all of them.
+/// Lists each algorithm alone, then all of them.
 std::vector<std::vector<int>> choices()
 {
   std::vector<std::vector<int>> all;
@@ -42,7 +42,7 @@ TEST(CusparseAlgorithms, of_new_libraries_are_two)
   EXPECT_EQ(cuda::spsv_algorithms(13000), std::vector<int>({0, 2}));
 }
 
-/// Asks no device.
+/// Uses no device.
 TEST(CusparseAlgorithms, are_those_of_the_library_that_is_loaded)
 {
   const auto version = cuda::CusparseVersion::of_library();
@@ -73,7 +73,7 @@ template <class T, class Index> double distance(const std::vector<T>& x, const s
   return size > 0 ? error / size : error;
 }
 
-/// Every operation on one column and on three, and one column in place.
+/// Expects the host's solutions for every operation, with one column and with three, and with one column in place.
 template <class T, class Index>
 void expect_solutions(CudaPreconditioner<T, Index>& p, Preconditioner<T, Index>& host, Index n, double tolerance)
 {
@@ -98,7 +98,7 @@ void expect_solutions(CudaPreconditioner<T, Index>& p, Preconditioner<T, Index>&
 template <class P> class Cusparse : public testing::Test {};
 TYPED_TEST_SUITE(Cusparse, AllTypes);
 
-/// With either storage, before and after new numbers.
+/// With either storage, before and after a refresh.
 TYPED_TEST(Cusparse, solves_as_the_host_does_on_the_battery_by_each_algorithm)
 {
   using T = typename TypeParam::Scalar;
@@ -149,7 +149,7 @@ TEST(CusparseChoice, is_told_with_the_time_of_its_analysis)
   }
 }
 
-/// No library has a hundredth algorithm.
+/// No library has an algorithm 100.
 TEST(CusparseChoice, falls_to_the_default_where_the_other_is_refused)
 {
   const auto A = random_band(5000, 3, 900, 0, 3), B = random_band(5000, 3, 900, 0, 4);
@@ -186,7 +186,7 @@ TEST(CusparseChoice, fails_in_words_where_all_are_refused)
   expect_near(to.get(), solution(A, b));
 }
 
-/// The choice is made with the first numbers, before any capture; new numbers reach the solves that were captured.
+/// The choice is made at the first refresh, before any capture; new values reach the captured solves.
 TEST(CusparseChoice, is_over_before_solves_are_captured)
 {
   const auto A = random_band(5000, 3, 900, 0, 3), B = random_band(5000, 3, 900, 0, 4);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the tests of the backend cuda share: vectors of the device, one kind of matrix, and its preconditioner.
+/// Common to the tests of the backend cuda: device vectors, matrices, and their preconditioner.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Cuda = CudaPreconditioner<double, I>;
 
 #define CUDA(call) ASSERT_EQ(call, cudaSuccess)
 
-/// Each array comes from CUDA, for who follows them there or looks where they end.
+/// Takes each array from CUDA, for tools that track allocations or check their bounds.
 class FollowedMemory : public testing::Environment {
   void SetUp() override
   {
@@ -30,7 +30,8 @@ class FollowedMemory : public testing::Environment {
   }
 };
 
-/// A vector of the device; poisoned unless it has values. What fills it has ended when it is used in any stream.
+/// A device vector, filled with a NaN pattern unless values are given. Its initialisation is complete before it is used
+/// on any stream.
 template <class T> class DeviceVectorOf {
 public:
   explicit DeviceVectorOf(std::size_t n) : n_(n)
@@ -63,7 +64,8 @@ private:
 };
 using DeviceVector = DeviceVectorOf<double>;
 
-/// n rows with `entries` random columns within `band` of the diagonal, dominant by rows; row n - 1 has `last` entries.
+/// Makes n rows with up to 2 * entries random columns within `band` of the diagonal, dominant by rows; if last > 0, row
+/// n - 1 has up to `last` random columns instead.
 inline OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint64_t seed)
 {
   std::mt19937_64 random(7);
@@ -87,7 +89,7 @@ inline OwnedCsr<double, I> random_band(I n, I entries, I band, I last, std::uint
   return A;
 }
 
-/// A line of points with so many unknowns each, coupled with those up to `reach` away.
+/// Makes a line of points with `unknowns` unknowns each, coupled with points up to `reach` away.
 inline OwnedCsr<double, I> line_of_points(I points, I unknowns, I reach)
 {
   const I n = points * unknowns;
@@ -105,8 +107,8 @@ inline OwnedCsr<double, I> line_of_points(I points, I unknowns, I reach)
   return A;
 }
 
-/// Waves of so many rows each, a row coupled with `entries` rows of the wave before and of the wave behind; dominant by
-/// rows.
+/// Makes waves of `length` rows each; a row is coupled with `entries` rows of the previous wave and of the next one.
+/// Dominant by rows.
 inline OwnedCsr<double, I> waves_of_rows(I waves, I length, I entries)
 {
   const I n = waves * length;
@@ -128,7 +130,8 @@ inline OwnedCsr<double, I> waves_of_rows(I waves, I length, I entries)
   return A;
 }
 
-/// Points of an x by y by z grid with so many unknowns each, coupled with all points around; dominant by rows.
+/// Makes an x by y by z grid of points with `unknowns` unknowns each, coupled with all neighbours in the box; dominant
+/// by rows.
 inline OwnedCsr<double, I> box_of_points(I x, I y, I z, I unknowns)
 {
   OwnedCsr<double, I> A;
@@ -162,11 +165,11 @@ inline std::vector<std::string> device_strategies(bool only_reproducible = false
   return names;
 }
 
-/// nullptr where `tiled` has no plan.
+/// Returns nullptr if `tiled` has no plan.
 inline std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::string& strategy = "level_order")
 {
   auto p = make_cuda_preconditioner<double, I>();
-  const BlockOptions blocks{"paper", A.n / 7 + 1, A.n / 7 + 1};  // so that the small ones are cut, too
+  const BlockOptions blocks{"paper", A.n / 7 + 1, A.n / 7 + 1};  // so that small matrices are cut, too
   const Status status = p->analyse(A.pattern(), {}, {strategy, 1, false, blocks});
   if (has_no_plan(strategy, status)) return nullptr;
   EXPECT_EQ(status.message(), "success");
@@ -174,7 +177,7 @@ inline std::unique_ptr<Cuda> analysed(const OwnedCsr<double, I>& A, const std::s
   return p;
 }
 
-/// The solution with L and U of the oracle.
+/// Solves with L and U of the oracle.
 inline std::vector<double> solution(const OwnedCsr<double, I>& A, const std::vector<double>& b)
 {
   const auto F = oracle_ilu0(A);

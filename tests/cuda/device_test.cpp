@@ -1,5 +1,5 @@
-/// What the contract of all backends does not say: memory of the device, streams, captures, lanes, and numbers that
-/// are the host's whatever the kind, the shift, the order and the level of fill.
+/// Tests beyond the contract of all backends: device memory, streams, captures, lanes, and values that equal the host's
+/// for every kind, shift, order and level of fill.
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ TEST(Device, solves_rows_of_every_length)
   }
 }
 
-/// With 8 and 16 lanes a node, and more entries than a node's lanes hold at once.
+/// With 8 and 16 lanes per inode, and more entries than an inode's lanes hold at once.
 TEST(Device, solves_nodes_of_every_size)
 {
   for (const auto& [unknowns, reach, size] : {std::tuple<I, I, int>{2, 2, 2}, {2, 50, 2}, {3, 1, 3}, {3, 9, 3},
@@ -84,7 +84,7 @@ TEST(Device, solves_nodes_of_every_size)
   }
 }
 
-/// Each kernel of the block algorithms, and what the view says of it.
+/// Each kernel of the block algorithms, and its description in the view.
 TEST(Device, block_algorithms_use_the_kernels_of_their_table)
 {
   const auto expect_plan = [](const OwnedCsr<double, I>& A, const BlockOptions& blocks, const std::string& part) {
@@ -143,7 +143,7 @@ TEST(Device, a_clean_solve_after_one_of_nan_is_right)
   }
 }
 
-/// max_i |b - L x|_i / (|L| |x| + |b|)_i of a lower bidiagonal matrix of ones and, below, of `multiplier`.
+/// Computes max_i |b - L x|_i / (|L| |x| + |b|)_i for L lower bidiagonal with diagonal 1 and `multiplier` below it.
 double backward_error_of_chain(double multiplier, const std::vector<double>& b, const std::vector<double>& x)
 {
   long double worst = 0;
@@ -151,12 +151,12 @@ double backward_error_of_chain(double multiplier, const std::vector<double>& b, 
     const long double before = i ? static_cast<long double>(multiplier) * x[i - 1] : 0;
     const long double size = std::abs(before) + std::abs(static_cast<long double>(x[i])) + std::abs(b[i]);
     const long double part = std::abs(b[i] - before - x[i]) / (size > 0 ? size : 1);
-    worst = part <= worst ? worst : part;  // a NaN stays
+    worst = part <= worst ? worst : part;  // keeps a NaN
   }
   return static_cast<double>(worst);
 }
 
-/// Inside a group errors grow with powers of the multiplier; right-hand sides of ordinary solutions show it.
+/// Inside a group errors grow with powers of the multiplier, which right-hand sides of moderate solutions reveal.
 TEST(Device, merged_levels_stay_accurate_where_numbers_grow)
 {
   for (const double multiplier : {0.5, 1.5, 2.0, -2.0}) {
@@ -179,7 +179,7 @@ TEST(Device, merged_levels_stay_accurate_where_numbers_grow)
   }
 }
 
-/// Groups that read more columns than a row has slots for, and rows too long to be searched in shared memory.
+/// Groups that read more columns than a row has slots for, and rows too long for a search in shared memory.
 TEST(Device, merged_groups_may_know_many_columns)
 {
   if (short_run()) return;  // under a sanitizer
@@ -193,8 +193,8 @@ TEST(Device, merged_groups_may_know_many_columns)
   }
 }
 
-/// Which are made beside the factor, also where that fails at first; small triangles are looked at as a whole, others
-/// at a few of their levels first.
+/// Plans are made with the first factorization, also if that fails at first. Small triangles are examined completely,
+/// others by a sample of their levels first.
 TEST(Device, merged_plans_come_with_the_numbers)
 {
   if (short_run()) return;  // under a sanitizer
@@ -219,7 +219,7 @@ TEST(Device, merged_plans_come_with_the_numbers)
   }
 }
 
-/// That of the first numbers, and no longer of what comes later.
+/// The peak of the first refresh is reported, that of later ones is not.
 TEST(Device, set_ups_tell_how_much_memory_they_had_at_once)
 {
   const auto A = random_band(20000, 3, 200, 0, 3), other = random_band(50000, 3, 200, 0, 3);
@@ -312,7 +312,7 @@ TEST(Device, captured_solves_can_be_replayed)
   CUDA(cudaStreamDestroy(stream));
 }
 
-/// Narrow levels want a multiprocessor for each block, wide ones do not: each has its own shared memory.
+/// Narrow levels require a multiprocessor per thread block, wide ones do not: their shared memory differs.
 TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
 {
   const auto narrow = random_band(20000, 2, 30, 0, 3), wide = random_band(600000, 1, 599999, 0, 4);
@@ -331,8 +331,8 @@ TEST(Device, instances_of_other_shapes_do_not_disturb_each_other)
   expect_near(y.get(), solution(wide, c));
 }
 
-/// Who waits for the level at hand must not hold it up: one look is enough for all of a row, and few levels are on the
-/// device, in one block or several; all that there is room for where that is not one.
+/// Polling must not slow the current level: one poll covers all entries of a row, and few levels are resident, in one
+/// thread block per multiprocessor, in four, or in as many as fit if a level needs more.
 TEST(Device, long_rows_of_wide_levels_are_looked_at_once)
 {
   const int multiprocessors = cuda::device_attribute(cudaDevAttrMultiProcessorCount);
@@ -345,7 +345,7 @@ TEST(Device, long_rows_of_wide_levels_are_looked_at_once)
       const auto p = analysed(A);
       const std::string plan = p->summarize().plan;
       EXPECT_EQ(plan.rfind(std::to_string(lanes) + " lanes a row", 0), 0u) << plan;
-      const I threads = length * lanes / multiprocessors;  // of a level
+      const I threads = length * lanes / multiprocessors;  // threads per multiprocessor of a level
       EXPECT_EQ(plan.find("one block") != std::string::npos, threads < 64) << plan;
       EXPECT_EQ(plan.find("4 blocks") != std::string::npos, 64 <= threads && threads <= 4 * 256) << plan;
       const DeviceVector from(b), to(A.n);
@@ -371,14 +371,14 @@ TEST(Device, two_instances_run_on_two_streams_at_once)
   }
   expect_near(x.get(), solution(A, b));
   expect_near(y.get(), solution(B, c));
-  /* one instance, alternating: calls wait for each other */
+  /* one instance on alternating streams: calls wait for each other */
   for (int round = 0; round < 51; ++round) solve(*p, b_device, x, A.n, round % 2 ? one : two);
   expect_near(x.get(), solution(A, b));
   CUDA(cudaStreamDestroy(one));
   CUDA(cudaStreamDestroy(two));
 }
 
-/// Numbers as the host's, to rounding.
+/// Expects the host's values, to rounding.
 void expect_host_numbers(const Preconditioner<double, I>& ours, const Preconditioner<double, I>& host)
 {
   const auto a = ours.values(), b = host.values();
@@ -391,7 +391,7 @@ void expect_host_numbers(const Preconditioner<double, I>& ours, const Preconditi
   near(a.inverse_pivot, b.inverse_pivot);
 }
 
-/// The factor, or what is wrong with it, is the host's.
+/// Expects the host's factor, or its failure.
 void expect_factor_of_host(const OwnedCsr<double, I>& A, const SymbolicOptions<I>& symbolic,
                            const SolverOptions& options, const PivotRule& rule)
 {
@@ -409,7 +409,7 @@ void expect_factor_of_host(const OwnedCsr<double, I>& A, const SymbolicOptions<I
   expect_host_numbers(*ours, *host);
 }
 
-/// What follows a factor is begun before it is known to be one: solves must be those of the last that was.
+/// Work that uses a factor starts before the factor is known to be valid: solves must use the last valid one.
 TEST(Device, solves_with_the_last_factor_that_was_one)
 {
   const auto good = short_run() ? make_poisson<double, I>(9, 8, 7) : make_poisson<double, I>(12, 11, 10);
@@ -443,7 +443,7 @@ TEST(Device, solves_with_the_last_factor_that_was_one)
   }
 }
 
-/// The strategy `loop` makes ILU(0) by a sync-free loop, and leaves to others what that cannot do.
+/// The strategy `loop` makes ILU(0) by a sync-free loop; cases that it does not support use the other factorization.
 TEST(Device, factors_of_loops_are_those_of_the_host)
 {
   for (const auto& good : {make_poisson<double, I>(9, 8, 7), random_band(2000, 4, 300, 500, 3)})
@@ -459,12 +459,12 @@ TEST(Device, factors_of_loops_are_those_of_the_host)
       }
 }
 
-/// On a grid rows update nothing but pivots, which are found by a solve; whatever that cannot do, the other kernels do.
+/// On a grid, rows update pivots only, which a solve computes; cases that it does not support use the other kernels.
 TEST(Device, factors_of_grids_are_those_of_the_host)
 {
   struct Change {
     const char* what;
-    double diagonal, others;  ///< that a row in the middle is multiplied with; others: all entries of the matrix, too
+    double diagonal, others;  ///< factors for a row in the middle; others: for all entries of the matrix, too
   };
   const Change changes[] = {{"none", 1, 1}, {"no pivot", 0, 1}, {"NaN", std::nan(""), 1}, {"tiny", 1, 1e-200},
                             {"huge", 1, 1e200}, {"infinite", 1 / 0.0, 1}};
@@ -504,7 +504,7 @@ OwnedCsr<double, I> from_rows(const std::vector<std::map<I, double>>& rows)
   return A;
 }
 
-/// Long rows that update nothing but pivots: a diagonal block, then `constraints` on it.
+/// Long rows that update pivots only: a diagonal block, then `constraints` rows that read it.
 TEST(Device, factors_of_constraints_are_those_of_the_host)
 {
   constexpr I unknowns = 700, constraints = 500, entries = 40;
@@ -530,7 +530,7 @@ TEST(Device, factors_of_constraints_are_those_of_the_host)
     }
 }
 
-/// A grid with some rows that every third row meets, and they it.
+/// Adds to a grid some rows that are coupled with every third row.
 OwnedCsr<double, I> with_hubs(const OwnedCsr<double, I>& grid, const std::vector<I>& hubs)
 {
   std::vector<std::map<I, double>> rows(grid.n);
@@ -543,7 +543,7 @@ OwnedCsr<double, I> with_hubs(const OwnedCsr<double, I>& grid, const std::vector
   return from_rows(rows);
 }
 
-/// Entry by entry, and what asks for a remedy row by row.
+/// Entry by entry, and row by row where a shift is required.
 TEST(Device, factors_with_long_rows_are_those_of_the_host)
 {
   const auto good = with_hubs(make_poisson<double, I>(12, 11, 10), {5, 700, 1317, 1318, 1319});

@@ -1,5 +1,5 @@
-/// A hundred thousand solves or, with SYNCFREE_ROUNDS, another number of them, by all strategies or the one that
-/// SYNCFREE_STRATEGY names, and solves beside work that holds the device.
+/// A hundred thousand solves (or SYNCFREE_ROUNDS) by all strategies or the one in SYNCFREE_STRATEGY, and solves
+/// concurrent with work that occupies the device.
 
 #include <cstdlib>
 
@@ -9,7 +9,7 @@
 namespace syncfree {
 namespace {
 
-/// *different += the number of places where x and y differ in a bit.
+/// *different += the number of indices at which x and y differ in any bit.
 __global__ void count_differences(std::size_t n, const long long* x, const long long* y,
                                   unsigned long long* different)
 {
@@ -23,7 +23,7 @@ std::vector<std::string> asked_strategies()
   return one ? std::vector<std::string>{one} : device_strategies(true);
 }
 
-/// So many solves, of several columns at once, differ in so many places from the first.
+/// Counts the values of `rounds` solves, of several columns each, that differ from the first solve.
 unsigned long long differences(Cuda& p, I n, long rounds, I columns = 1)
 {
   const std::size_t numbers = static_cast<std::size_t>(n) * columns;
@@ -55,8 +55,8 @@ long asked_rounds()
   return rounds;
 }
 
-/// A tenth of the rounds with several columns.
-///   plan  says so, of the form that is meant
+/// Expects equal solves; a tenth of the rounds use several columns.
+///   plan  words of the view that identify the form under test
 void expect_equal_solves(const OwnedCsr<double, I>& A, const char* strategy, const char* plan, long rounds)
 {
   const auto p = make_cuda_preconditioner<double, I>();
@@ -67,7 +67,7 @@ void expect_equal_solves(const OwnedCsr<double, I>& A, const char* strategy, con
   EXPECT_EQ(differences(*p, A.n, rounds / 10, 5), 0u) << p->summarize().plan << ", several columns";
 }
 
-/// In space and in a plane, of several blocks.
+/// Grids in space and in the plane, with several thread blocks.
 TEST(Endurance, many_solves_by_wavefront_are_bitwise_equal)
 {
   for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)})
@@ -93,7 +93,7 @@ TEST(Endurance, many_solves_are_bitwise_equal)
   }
 }
 
-/// Holds its multiprocessor for so many clock ticks.
+/// Occupies its multiprocessor for `ticks` clock ticks.
 __global__ void hold(long long ticks)
 {
   const long long begin = clock64();

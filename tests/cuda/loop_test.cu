@@ -1,6 +1,6 @@
-/// Sync-free loops on the device: the kernels of syncfree/loop/loops.hpp give what their sequential text gives on the
-/// host, bit by bit where no two iterations add to one entry (this file is compiled without contraction to fused
-/// operations); random loops and chains inside warps run as their text says; errors are the host's.
+/// Sync-free loops on the device: the kernels of syncfree/loop/loops.hpp give the result of sequential execution on the
+/// host, with identical bits unless two iterations add to one entry (this file is compiled without contraction to fused
+/// operations); random loops and chains inside warps do so, too; errors are the host's.
 
 #include "syncfree/cuda/loop.cuh"
 
@@ -25,7 +25,7 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Copies of a body's arrays in device memory; what stands at one place has one copy.
+/// Copies of a body's arrays in device memory; arrays at the same address share one copy.
 class Mirror {
 public:
   template <class V> V* copy(V* host, std::int64_t count)
@@ -37,7 +37,7 @@ public:
   }
   template <class... Members> void move(Members&... members) { (move_one(members), ...); }
 
-  /// What kernels wrote, to where the host has it.
+  /// Copies the values that kernels wrote back to the host's arrays.
   void fetch() const
   {
     for (void* host : written_) {
@@ -107,7 +107,7 @@ void move_to(Mirror* m, Script* k)
   k->where = m->copy(k->where, accesses);
 }
 
-/// Each iteration replaces its own number by one that depends on it and on those of earlier iterations.
+/// Each iteration replaces its own value by one that depends on it and on those of earlier iterations.
 struct Gather {
   int n;
   const int *begin, *where;
@@ -130,7 +130,7 @@ void move_to(Mirror* m, Gather* k)
   k->where = m->copy(k->where, reads);
 }
 
-/// With copies of the body's arrays, `times` launches behind each other.
+/// Runs the loop `times` times in a row on copies of the body's arrays.
 template <class Body> Status run_on_device(DeviceLoop<Body>& loop, Body body, int times = 1)
 {
   Mirror mirror;
@@ -148,7 +148,7 @@ template <class T> bool all_finite(const std::vector<T>& v)
   return std::all_of(v.begin(), v.end(), [](const T& x) { return is_finite(x); });
 }
 
-/// A body whose kernels belong to this file: those of the library are compiled otherwise.
+/// A body whose kernels are compiled in this file, as the library's are compiled with other options.
 template <class Body> struct OfThisFile : Body {};
 
 template <class TypeParam> class DeviceLoopKernels : public testing::Test {
@@ -158,7 +158,7 @@ protected:
   using N = DeviceScalar<T>;
   using Out = LoopOutput<T>;
 
-  /// What is rounded otherwise need not overflow alike.
+  /// Results that are rounded differently need not overflow in the same places.
   static bool agree(bool bitwise, const Out& a, const Out& b)
   {
     const bool same = same_numbers(a.x, b.x) && same_numbers(a.r, b.r);
@@ -167,7 +167,7 @@ protected:
     return !finite || (close_numbers(a.x, b.x) && close_numbers(a.r, b.r, a.first_r));
   }
 
-  /// Calls visit(name, make) as the function of that name does.
+  /// Calls visit(name, make) like the function of the same name.
   template <class Visit> static void for_each_kernel(const Visit& visit)
   {
     syncfree::for_each_kernel<P, N>([&](const std::string& kernel, const auto& make) {
@@ -175,7 +175,7 @@ protected:
     });
   }
 
-  /// One trace for both sets of numbers.
+  /// Uses one trace for both sets of values.
   template <class Make>
   static void check(const std::string& name, const P& first, const P& second, const Make& make, Grain grain)
   {
@@ -184,8 +184,8 @@ protected:
     DeviceLoop<decltype(make(first, out))> loop;
     const Status status = loop.trace(make(first, out), grain);
     ASSERT_TRUE(status.ok()) << name << ": " << status.message();
-    const bool rounded_alike = !is_complex_v<T> || name.find("IC(0)") == std::string::npos;  // but for complex roots
-    const bool comparable = rounded_alike || name.find("growth") == std::string::npos;  // roundings grow, too
+    const bool rounded_alike = !is_complex_v<T> || name.find("IC(0)") == std::string::npos;  // except complex roots
+    const bool comparable = rounded_alike || name.find("growth") == std::string::npos;  // rounding errors grow, too
     for (const P* problem : {&first, &second, &first}) {
       run_in_sequence(make(*problem, expected));
       const Status ran = run_on_device(loop, make(*problem, out));
@@ -216,7 +216,7 @@ TYPED_TEST(DeviceLoopKernels, equal_their_sequential_run_on_every_battery_matrix
   }
 }
 
-/// A number that is not finite reaches all who read it, and nobody waits forever for it.
+/// A value that is not finite reaches all iterations that read it, and no thread waits forever for it.
 TYPED_TEST(DeviceLoopKernels, end_with_nan_among_the_numbers)
 {
   using P = typename TestFixture::P;
@@ -236,7 +236,7 @@ TYPED_TEST(DeviceLoopKernels, end_with_nan_among_the_numbers)
   });
 }
 
-/// Against `times` sequential runs of the table.
+/// Compares with `times` sequential runs of the table.
 void expect_as_text_says(DeviceLoop<Script>& loop, const Script::Table& table, int entries, int times = 1)
 {
   const auto expected = numbers_of(table, entries, [times](const Script& body) {
@@ -265,7 +265,7 @@ TEST(DeviceLoop, runs_random_loops_as_their_text_says)
     }
 }
 
-/// Everybody adds to everybody's entry and reads its own: counts.
+/// Every iteration adds to random entries and reads its own: uses counters.
 TEST(DeviceLoop, runs_random_loops_whose_reads_are_affine)
 {
   const Watchdog watchdog("a random loop of additions", patience);
@@ -282,7 +282,7 @@ TEST(DeviceLoop, runs_random_loops_whose_reads_are_affine)
     }
 }
 
-/// Who waits and who is waited for stand in one warp, in neighbours, in one block, and in two.
+/// The waiting iteration and its predecessor are in one warp, in neighbouring warps, in one thread block, and in two.
 TEST(DeviceLoop, runs_chains_of_every_stride)
 {
   const Watchdog watchdog("a chain", patience);
@@ -305,7 +305,7 @@ TEST(DeviceLoop, runs_chains_of_every_stride)
     }
 }
 
-/// earlier(i) names whose numbers iteration i reads. `times` launches behind each other, bit by bit.
+/// Iteration i reads the values of the iterations earlier(i). Compares `times` launches in a row, bit by bit.
 template <class Earlier> void expect_gathered(int n, int times, const Earlier& earlier)
 {
   Ints begin{0}, where;
@@ -328,8 +328,8 @@ template <class Earlier> void expect_gathered(int n, int times, const Earlier& e
   }
 }
 
-/// In a lane beside, in the warp, in the block, and in blocks before; where all of them are awaited, and where most are
-/// there already.
+/// Predecessors are in the neighbouring lane, in the same warp, in the same thread block, and in earlier ones; all of
+/// them are still pending, or most are complete.
 TEST(DeviceLoop, waits_in_the_body_where_the_place_that_is_read_tells_for_whom)
 {
   const Watchdog watchdog("a loop that waits in its body", patience);
@@ -386,7 +386,7 @@ TEST(DeviceLoop, runs_iterations_that_wait_for_all_before_them_in_their_warp_and
   }
 }
 
-/// Each launch goes on where the one before it ended, with nothing set back in between.
+/// Each launch continues where the previous one ended; nothing is reset in between.
 TEST(DeviceLoop, runs_again_and_again_without_a_pause)
 {
   const Watchdog watchdog("many launches", patience);
@@ -404,7 +404,7 @@ TEST(DeviceLoop, runs_again_and_again_without_a_pause)
   }
 }
 
-/// Also when the loop has been traced anew, and when it has ended: the graph goes on with what it was given.
+/// Also after the loop has been traced again or destroyed: the graph keeps the arrays it was captured with.
 TEST(DeviceLoop, can_be_captured_and_replayed)
 {
   const Watchdog watchdog("a captured loop", patience);

@@ -1,4 +1,4 @@
-/// L and U in one launch, which is what small factors have.
+/// L and U in one launch, as used for small factors.
 
 #include <cstring>
 #include <numeric>
@@ -11,7 +11,7 @@ namespace {
 
 bool has_pair(const Cuda& p) { return p.summarize().plan.find("both in one launch") != std::string::npos; }
 
-/// U^-1 L^-1 b by a launch for each.
+/// Computes U^-1 L^-1 b with a launch for each.
 std::vector<double> by_halves(Cuda& p, const DeviceVector& b, I n)
 {
   const DeviceVector y(n), x(n);
@@ -21,7 +21,7 @@ std::vector<double> by_halves(Cuda& p, const DeviceVector& b, I n)
 }
 
 struct Case {
-  OwnedCsr<double, I> A, other;  ///< of one pattern
+  OwnedCsr<double, I> A, other;  ///< with the same pattern
   const char* strategy;
 };
 std::vector<Case> small_factors()
@@ -36,7 +36,7 @@ std::vector<Case> small_factors()
   return all;
 }
 
-/// Many right behind each other, with new numbers between them.
+/// Many solves in a row, with new values between them.
 TEST(DevicePair, is_its_halves_one_behind_the_other)
 {
   const int rounds = short_run() ? 2 : 20;
@@ -85,7 +85,7 @@ TEST(DevicePair, passes_on_what_is_not_a_number_and_forgets_it)
   }
 }
 
-/// A capture that comes behind new numbers, in which a copy stands in front of the solve.
+/// A capture after a refresh; in the graph a copy precedes the solve.
 TEST(DevicePair, can_be_captured_behind_a_copy)
 {
   const I n = short_run() ? 100 : 1000;

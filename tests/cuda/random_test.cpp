@@ -1,6 +1,6 @@
-/// Random matrices for SYNCFREE_SECONDS (5): 1 to 200,000 rows, of many shapes, factored and solved by strategies taken
-/// at random. L U must be A on A's pattern, and L U x = b, both but for rounding, component by component, and x be the
-/// same in each of three solves. SYNCFREE_SEED (1) gives other matrices.
+/// Random matrices for SYNCFREE_SECONDS (5): 1 to 200,000 rows, of many shapes, factored and solved by random
+/// strategies. L U must equal A on A's pattern and L U x = b, both to rounding, component by component, and x must be
+/// the same in each of three solves. SYNCFREE_SEED (1) selects other matrices.
 
 #include <chrono>
 #include <cmath>
@@ -30,7 +30,7 @@ public:
   explicit Random(unsigned seed) : engine_(seed) {}
   I below(std::int64_t n) { return static_cast<I>(engine_() % static_cast<std::uint64_t>(n)); }
   double between(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
-  /// As many below 10 as from 10 to 100 and so on.
+  /// Returns a size, log-uniform: as many below 10 as from 10 to 100 and so on.
   I size(I most) { return static_cast<I>(std::exp(between(0, std::log(most + 0.9)))); }
 
 private:
@@ -39,7 +39,7 @@ private:
 
 using Pairs = std::vector<std::pair<I, I>>;
 
-/// Neighbours on a grid with `dofs` unknowns a node: along the axes, or in a box.
+/// Adds neighbours on a grid with `dofs` unknowns per node: along the axes, or in a box.
 void add_grid(Random* random, I n, bool box, I dofs, Pairs* pairs)
 {
   const I nodes = n / dofs, x = 1 + random->below(std::max<I>(1, nodes));
@@ -65,7 +65,7 @@ void add_band(Random* random, I n, I reach, I entries, Pairs* pairs)
     }
 }
 
-/// Rows and columns that reach all over.
+/// Adds rows and columns with entries all over the matrix.
 void add_hubs(Random* random, I n, Pairs* pairs)
 {
   for (I hub = 1 + random->below(6); hub > 0; --hub) {
@@ -96,7 +96,8 @@ Pairs random_pairs(Random* random, I n, std::string* shape)
   return pairs;
 }
 
-/// Dominant by rows, or in a quarter of all cases just so, and with rows and columns scaled by powers of ten.
+/// Makes a matrix that is dominant by rows or, in a quarter of the cases, barely so and with rows and columns scaled by
+/// powers of ten.
 OwnedCsr<double, I> random_matrix(Random* random, I n, std::string* shape)
 {
   Pairs pairs = random_pairs(random, n, shape);
@@ -128,7 +129,7 @@ OwnedCsr<double, I> random_matrix(Random* random, I n, std::string* shape)
   return A;
 }
 
-/// The largest |b - L U x| over |L| |U| |x|, by components.
+/// Computes the largest |b - L U x| / (|L| |U| |x|), by components.
 double backward_error(const Cuda& p, const std::vector<double>& b, const std::vector<double>& x)
 {
   const auto& pattern = p.pattern();
@@ -156,7 +157,7 @@ double backward_error(const Cuda& p, const std::vector<double>& b, const std::ve
   return worst;
 }
 
-/// The largest |A - L U| over |L| |U|, by entries of A.
+/// Computes the largest |A - L U| / (|L| |U|), by entries of A.
 double factor_error(const Cuda& p, const OwnedCsr<double, I>& A)
 {
   const auto& pattern = p.pattern();
@@ -201,7 +202,7 @@ void solve_random_matrix(Random* random, I most_rows, const std::vector<std::str
   options.expected_applies = random->below(2) ? 50 : 1000;
   Status status = p->analyse(A.pattern(), {}, options);
   if (has_no_plan(strategy, status)) {
-    options.strategy = "auto";  // as the message says
+    options.strategy = "auto";  // as the message recommends
     status = p->analyse(A.pattern(), {}, options);
   }
   ASSERT_EQ(status.message(), "success");

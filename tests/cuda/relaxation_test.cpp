@@ -1,4 +1,4 @@
-/// Sweeps of the device against a loop over the rows.
+/// Sweeps of the device compared with a loop over the rows.
 
 #include "syncfree/relaxation.hpp"
 
@@ -47,7 +47,7 @@ TEST(DeviceRelaxation, serves_every_strategy)
   }
 }
 
-/// Arrays of the device, a stream, captured sweeps that are replayed after new numbers.
+/// Arrays of the device, a stream, and captured sweeps that are replayed after new values.
 TEST(DeviceRelaxation, works_where_the_arrays_are)
 {
   const auto A = make_poisson<double, I>(20, 20, 20, 1), B = make_poisson<double, I>(20, 20, 20, 2);
@@ -85,7 +85,7 @@ TEST(DeviceRelaxation, works_where_the_arrays_are)
   CUDA(cudaStreamDestroy(stream));
 }
 
-/// From patterns in host memory and in the device's.
+/// Patterns in host memory and in device memory.
 TEST(DeviceRelaxation, knows_its_pattern_entry_by_entry)
 {
   const auto A = make_poisson<double, I>(9, 8, 7);
@@ -155,7 +155,7 @@ TYPED_TEST(DeviceRelaxations, tell_of_a_number_that_is_not_finite)
   for (const T bad : {T(std::numeric_limits<real_t<T>>::quiet_NaN()), T(infinity), T(-infinity)})
     for (Index k = 0; k < whole.pattern().nnz(); k += 7) {
       OwnedCsr<T, Index> A = whole;
-      A.value[k] = A.value.back() = bad;  // only the first row is told
+      A.value[k] = A.value.back() = bad;  // only the first row is reported
       Index row = 0;
       while (A.row_begin[row + 1] <= k) ++row;
       const Status status = relaxation->refresh(A.view(), 1, 0, 0);

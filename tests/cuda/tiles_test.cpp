@@ -1,4 +1,4 @@
-/// Strategy `tiled` on the device: its tiles, its chains of blocks, and nodes.
+/// Strategy `tiled` on the device: tiles of grids, pipelines of tiles, and inodes.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ bool clusters_can_be()
   return major >= 9;
 }
 
-/// Blocks that start when others have ended; the host waits for each solve, or for none.
+/// More thread blocks than run at once; the host waits for each solve, or for none.
 TEST(Device, tiled_runs_more_blocks_than_there_are_multiprocessors)
 {
   const auto A = random_band(150000, 3, 700, 0, 3);
@@ -43,7 +43,7 @@ TEST(Device, tiled_runs_more_blocks_than_there_are_multiprocessors)
   EXPECT_EQ(to.get(), first);
 }
 
-/// Each so manieth row reads no other, as those of a boundary do.
+/// Makes a copy in which the rows with i % stride == 5 read no other, like boundary rows.
 OwnedCsr<double, I> with_lone_rows(const OwnedCsr<double, I>& A, I stride)
 {
   OwnedCsr<double, I> B;
@@ -56,7 +56,7 @@ OwnedCsr<double, I> with_lone_rows(const OwnedCsr<double, I>& A, I stride)
   return B;
 }
 
-/// Right solutions, all alike, with what is not a number in between; then in place.
+/// Expects right solutions, all equal, although solves with a NaN are in between; then in place.
 void expect_solves_with_nan_between(Cuda* p, const OwnedCsr<double, I>& A, double tolerance = 1e-12)
 {
   const auto b = random_vector<double>(A.n, 5);
@@ -78,7 +78,7 @@ void expect_solves_with_nan_between(Cuda* p, const OwnedCsr<double, I>& A, doubl
   EXPECT_EQ(from.get(), first) << "in place";
 }
 
-/// Tiles along all axes, some that begin when others have ended, and what is not a number in between.
+/// Tiles along all axes, some of which start after others have ended, and solves with a NaN in between.
 TEST(Device, tiled_solves_grids)
 {
   struct Grid {
@@ -97,7 +97,8 @@ TEST(Device, tiled_solves_grids)
   }
 }
 
-/// A grid whose cells read each other, this many cells and lines and planes away, and back; random entries, dominant.
+/// A grid in which each cell reads those at these distances in cells, lines and planes, and is read by them; random
+/// entries, dominant.
 struct Stencil {
   I x, y, z;
   std::vector<std::array<I, 3>> reach;
@@ -127,7 +128,7 @@ OwnedCsr<double, I> grid_of(const Stencil& s)
   return A;
 }
 
-/// Pencils that are lanes, fewer and more than a group of them, and what is not a number in between.
+/// Pencils that are lanes, fewer and more than a pencil group, and solves with a NaN in between.
 TEST(Device, wavefront_solves_grids)
 {
   const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -154,7 +155,7 @@ TEST(Device, wavefront_solves_grids)
   }
 }
 
-/// A grid with an entry less, or one more, is none.
+/// A grid with one entry less, or one more, has no wavefront.
 TEST(Device, wavefront_takes_no_grid_with_a_hole)
 {
   const Stencil s = {70, 66, 1, {{1, 0, 0}, {0, 1, 0}}, ""};
@@ -182,7 +183,7 @@ TEST(Device, wavefront_takes_no_grid_with_a_hole)
   }
 }
 
-/// Rows on the faces of a grid in space that know only themselves, as boundary values do.
+/// Makes a grid in space in which rows on the faces have a diagonal only, as for boundary values.
 OwnedCsr<double, I> with_boundary(const Stencil& s)
 {
   const auto A = grid_of(s);
@@ -199,7 +200,7 @@ OwnedCsr<double, I> with_boundary(const Stencil& s)
   return B;
 }
 
-/// Told of many applies; a grid that lacks neighbours has tiles.
+/// For many expected applies; a grid that lacks neighbours uses tiles.
 TEST(Device, auto_solves_whole_grids_by_wavefront)
 {
   SolverOptions options = {"auto", 2};
@@ -227,8 +228,8 @@ TEST(Device, auto_solves_whole_grids_by_wavefront)
   expect_solves(with_boundary(space), "tiled");
 }
 
-/// Planes or parts of them, rows or nodes of two and three rows, and what is not a number in between. Where each block
-/// reads the one before it and no other, clusters of blocks hand their numbers on.
+/// Planes or parts of them, rows or inodes of two and three rows, and solves with a NaN in between. In a pipeline of
+/// tiles, clusters pass values between their thread blocks.
 TEST(Device, tiled_solves_boxes_by_chains)
 {
   struct Box {
@@ -252,7 +253,7 @@ TEST(Device, tiled_solves_boxes_by_chains)
   }
 }
 
-/// Planes that have no room beside each other; parts of planes where some rows are read late.
+/// Planes that do not fit next to each other in shared memory; parts of planes where some rows are read late.
 TEST(Device, tiled_lays_planes_over_each_other)
 {
   const std::vector<std::array<I, 3>> all = {{110, 110, 3}, {111, 109, 19}, {300, 45, 4}, {8, 1700, 3}, {128, 128, 9}};
@@ -272,8 +273,8 @@ TEST(Device, tiled_lays_planes_over_each_other)
   }
 }
 
-/// Planes, one a block: less than a cluster, clusters with and without blocks that have nothing to do, and more blocks
-/// than run at once.
+/// One plane per tile: fewer than a cluster, clusters with and without idle thread blocks, and more thread blocks than
+/// run at once.
 TEST(Device, tiled_solves_chains_of_any_length)
 {
   for (const I unknowns : {1, 3})
@@ -306,8 +307,8 @@ OwnedCsr<double, I> dominant(const std::vector<std::vector<I>>& columns)
   return A;
 }
 
-/// A grid in a plane whose cells read that before them in their line and two of the line before, and back. Of the
-/// latter some are missing.
+/// Makes a plane grid whose cells are coupled with the previous cell of their line and two cells of the line before;
+/// some of the latter are missing.
 OwnedCsr<double, I> grid_with_holes(I x, I y)
 {
   std::vector<std::vector<I>> columns(static_cast<std::size_t>(x) * y);
@@ -324,7 +325,7 @@ OwnedCsr<double, I> grid_with_holes(I x, I y)
 
 void expect_solves(Cuda* p, const OwnedCsr<double, I>& A)
 {
-  p->use(Memory::host, nullptr);  // A's values; solve() below has told it of the device's
+  p->use(Memory::host, nullptr);  // A's values are in host memory; solve() below selects device memory
   ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
   const auto b = random_vector<double>(A.n, 5);
   const DeviceVector from(b), to(A.n);
@@ -332,7 +333,8 @@ void expect_solves(Cuda* p, const OwnedCsr<double, I>& A)
   expect_near(to.get(), solution(A, b));
 }
 
-/// Rows that are too long, and ghosts that have no room. What the message names is taken by the same object then.
+/// Rows that are too long, and ghosts that do not fit. The same object accepts the strategies that the message
+/// recommends.
 TEST(Device, tiled_says_why_there_are_no_tiles)
 {
   const auto long_rows = random_band(3000, 30, 200, 0, 3), far_rows = random_band(60000, 3, 30000, 0, 3);
@@ -350,8 +352,8 @@ TEST(Device, tiled_says_why_there_are_no_tiles)
   }
 }
 
-/// What looks like a grid that pencils would solve fast. No whole number of blocks makes a line, and runs as long as
-/// half of one have no room for their ghosts.
+/// Resembles a grid that pencils would solve fast. No whole number of tiles fits a line, and runs of half a line have
+/// no room for their ghosts.
 TEST(Device, auto_takes_another_strategy_where_there_is_no_plan)
 {
   if (short_run()) return;
@@ -370,8 +372,8 @@ TEST(Device, auto_takes_another_strategy_where_there_is_no_plan)
   EXPECT_EQ(p->summarize().reason.find("wavefront"), std::string::npos) << p->summarize().reason;
 }
 
-/// Rows of L and U are short, but many read the first, which is a long row of the transpose of L. Another strategy
-/// takes that.
+/// Rows of L and U are short, but many read the first one, which is a long row of the transpose of L. Another strategy
+/// solves with the transpose.
 TEST(Device, tiled_has_tiles_for_a_matrix_but_not_for_its_transpose)
 {
   const I edge = short_run() ? 8 : 30;

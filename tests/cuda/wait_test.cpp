@@ -1,4 +1,4 @@
-/// Waits that end: a kernel that leaves one publication out gives up, computes NaN, and the next call says so.
+/// Waits that end: a kernel that omits one publication gives up and computes NaN, and the next call reports it.
 
 #include <algorithm>
 #include <chrono>
@@ -32,7 +32,7 @@ SolverOptions options_of(const std::string& strategy)
   return options;
 }
 
-/// A strategy, a matrix for it, a part of what it says of its plan, and the name that its waits have.
+/// A strategy, a matrix for it, a part of its plan's description, and the name in the report of an expired wait.
 struct Waiting {
   std::string strategy;
   OwnedCsr<double, I> A;
@@ -43,7 +43,7 @@ struct Waiting {
 
 OwnedCsr<double, I> chain(I n) { return line_of_points(n, 1, 2); }
 
-/// Each row as so many, coupled with all of those that it was coupled with; dominant by rows.
+/// Expands each row to `unknowns` rows, coupled with all unknowns of the rows it was coupled with; dominant by rows.
 OwnedCsr<double, I> with_unknowns(const OwnedCsr<double, I>& A, I unknowns)
 {
   OwnedCsr<double, I> B;
@@ -120,7 +120,7 @@ void expect_failure(const Status& status, const Waiting& w)
   EXPECT_EQ(status.value, limit);
 }
 
-/// The solution as it was, by the same plan and then by new numbers.
+/// Expects the same solution as before, with the same plan and then after a refresh.
 void expect_as_before(Cuda* p, const Waiting& w, const DeviceVector& b, const std::vector<double>& truth)
 {
   const DeviceVector x(w.A.n);
@@ -135,8 +135,8 @@ void expect_as_before(Cuda* p, const Waiting& w, const DeviceVector& b, const st
   }
 }
 
-/// Leaves the n-th publication of a kernel out, or the next ones until one was waited for: some numbers are read by no
-/// other row. Numbers that no row reads may be waited for all the same, before a block ends.
+/// Omits the n-th publication of a kernel, or one of the next, until one causes an expired wait: no other row reads
+/// some values. Even values that no row reads may be waited for before a thread block ends.
 void drop_one(const Waiting& w, unsigned n)
 {
   SCOPED_TRACE(testing::Message() << w.strategy << ", " << w.plan << ", publication " << n);
@@ -170,7 +170,7 @@ TEST(DeviceWaits, end_in_every_strategy)
   for (const Waiting& w : all_that_wait()) drop_one(w, w.strategy == "tiled" || w.strategy == "wavefront" ? 100 : 1);
 }
 
-/// Host memory: the call itself knows.
+/// With host memory the call itself reports it.
 TEST(DeviceWaits, are_reported_at_once_to_callers_with_host_memory)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
@@ -187,7 +187,7 @@ TEST(DeviceWaits, are_reported_at_once_to_callers_with_host_memory)
   EXPECT_EQ(x, truth);
 }
 
-/// Several right-hand sides in one launch, on tiles, pencils, rows by level, and merged.
+/// Several right-hand sides in one launch: tiles, pencils, level order and merged.
 TEST(DeviceWaits, end_in_solves_of_several_columns)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
@@ -222,7 +222,7 @@ TEST(DeviceWaits, end_in_solves_of_several_columns)
   }
 }
 
-/// The factorization, by each of its kernels.
+/// The factorization, with each of its kernels.
 TEST(DeviceWaits, end_in_factorizations)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
@@ -235,11 +235,11 @@ TEST(DeviceWaits, end_in_factorizations)
     const char* name;
   };
   const std::vector<Factored> all = {
-      {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: a row a warp
-      {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "level_order"},        // rows that update nothing else
-      {with_unknowns(waves_of_rows(8, 1000, 4), 3), PivotRule(), "level_order", "factorization"},  // several a warp
+      {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: one row per warp
+      {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "level_order"},        // rows that update pivots only
+      {with_unknowns(waves_of_rows(8, 1000, 4), 3), PivotRule(), "level_order", "factorization"},  // several per warp
       {line_of_points(200, 12, 2), PivotRule(), "level_order", "factorization"},      // long rows, entry by entry
-      {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // and row by row
+      {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // the same, row by row
       {make_poisson<double, I>(40, 41, 1), PivotRule(), "wavefront", "wavefront"},    // pivots by a solver of L
       {chain(3000), PivotRule(), "loop", "loop"}};
   for (const Factored& f : all) {
@@ -264,7 +264,7 @@ TEST(DeviceWaits, end_in_factorizations)
   }
 }
 
-/// A replay that gave up is found by the next call; then replays are right again.
+/// The next call reports a replay that gave up; then replays are right again.
 TEST(DeviceWaits, end_in_replays_of_captured_solves)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
@@ -295,7 +295,6 @@ TEST(DeviceWaits, end_in_replays_of_captured_solves)
   CUDA(cudaStreamDestroy(stream));
 }
 
-/// Sweeps, and a call that asks for no limit.
 TEST(DeviceWaits, end_in_sweeps)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
@@ -313,7 +312,7 @@ TEST(DeviceWaits, end_in_sweeps)
   EXPECT_EQ(x, truth);
 }
 
-/// An object that was refused a limit is as one that was never analysed, and takes the next one.
+/// An object whose limit was refused is like one that was never analysed, and accepts a valid limit.
 TEST(DeviceWaits, have_no_limit_that_is_no_number)
 {
   if (!waits_end()) GTEST_SKIP() << "SYNCFREE_WAIT_LIMIT is set";
@@ -328,7 +327,7 @@ TEST(DeviceWaits, have_no_limit_that_is_no_number)
   EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
 }
 
-/// The NaN that stands for "not there yet", as a right-hand side, in each part of a number and in all rows.
+/// The sentinel, the NaN that means "not written yet", in the right-hand side, in each part of a value and in all rows.
 template <class T> class DeviceSentinelOf : public testing::Test {};
 TYPED_TEST_SUITE(DeviceSentinelOf, Scalars);
 

@@ -1,5 +1,5 @@
-/// Right-hand sides and solutions over 24 orders of magnitude: every host strategy but `merged` keeps the backward
-/// error of each component at some roundings, and `merged` the place of each row by norm.
+/// Right-hand sides and solutions over 24 orders of magnitude: every host strategy except `merged` has a component-wise
+/// backward error of a few roundings; that of `merged` is small norm-wise for each row.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::vector<double> solved(const std::string& strategy, const Triangle& T, const
   return x;
 }
 
-/// A chain, and the factors of a grid, of nodes and of rows of all lengths.
+/// A chain, and the factors of a grid, of inodes and of rows of all lengths.
 std::vector<Triangle> triangles()
 {
   std::vector<Triangle> all = {chain_triangle<I>(3000, 0.1)};
@@ -66,7 +66,7 @@ TEST(HostAccuracy, is_kept_over_24_orders_of_magnitude)
   EXPECT_GE(judged, 7 * 2 * 7);
 }
 
-/// What the manual says of `merged`: a huge number that a row does not read costs that row its own digits.
+/// As documented in the manual: with `merged`, a huge value that a row does not read costs the row its own digits.
 TEST(HostAccuracy, of_merged_levels_is_norm_wise_only)
 {
   const Triangle T = chain_triangle<I>(3000, 0.1);

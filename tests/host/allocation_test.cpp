@@ -1,5 +1,5 @@
-/// Memory: the k-th allocation fails, for every k, and what is left is usable and leaks nothing; a solve in the
-/// steady state allocates nothing. Operator new is replaced for the whole program.
+/// Memory: fails the k-th allocation, for every k; the object must stay usable and leak nothing. A solve in the steady
+/// state allocates nothing. operator new is replaced for the whole program.
 
 #include <gtest/gtest.h>
 
@@ -86,7 +86,7 @@ std::vector<Case> cases()
   for (const StrategyInfo& info : strategies())
     for (Kind kind : {Kind::ilu, Kind::icc})
       for (bool both : {false, true}) {  // single storage of a permuted factor
-        const bool left_out = short_run() && both == (kind == Kind::icc);  // each way in one of the kinds
+        const bool left_out = short_run() && both == (kind == Kind::icc);  // each storage with one of the kinds
         if (std::string(info.backend) == "host" && !left_out) list.push_back({info.name, kind, both, both});
       }
   return list;
@@ -94,7 +94,7 @@ std::vector<Case> cases()
 
 struct Problem {
   OwnedCsr<T, I> A;
-  std::vector<I> reversed;  ///< its rows
+  std::vector<I> reversed;  ///< A's rows in reversed order
 };
 
 Problem problem(I x, I y, I z)
@@ -104,8 +104,8 @@ Problem problem(I x, I y, I z)
   return p;
 }
 
-/// Wide enough that two threads share the factorization; small where the plan takes a hundred times as long as that of
-/// others and is shared by threads anyway.
+/// Wide enough that two threads share the factorization; small for `merged`, whose plan takes a hundred times as long
+/// as others and is shared by threads anyway.
 const Problem& problem_for(const Case& c)
 {
   static const Problem wide = short_run() ? problem(8, 6, 12) : problem(8, 12, 24), small = problem(4, 5, 6);
@@ -121,9 +121,9 @@ SymbolicOptions<I> symbolic(const Case& c)
   return s;
 }
 
-/// Calls step with the k-th allocation failing, k = 1, 2, ..., until it needs fewer than k.
-/// After each failure check() must find the object usable.
-///   returns how many failures there were
+/// Calls step with the k-th allocation failing, k = 1, 2, ..., until it needs fewer than k. After each failure check()
+/// must find the object usable.
+///   returns the number of failures
 template <class Step, class Check> long fail_each(const Step& step, const Check& check)
 {
   for (long k = 1;; ++k) {
@@ -175,12 +175,12 @@ TEST(Allocation, failing_anywhere_leaves_a_usable_object)
   }
 }
 
-/// As above, without a solver around it.
+/// As above, for a loop without a solver.
 TEST(Allocation, failing_anywhere_in_the_trace_of_a_loop_leaves_it_untraced)
 {
   const auto A = make_poisson<T, I>(5, 6, 7);
   std::vector<T> x(A.n), b(A.n, T(1));
-  const ColumnsView<I> columns{A.n, A.row_begin.data(), A.column.data()};  // it is symmetric
+  const ColumnsView<I> columns{A.n, A.row_begin.data(), A.column.data()};  // A is symmetric
   std::vector<I> diagonal(A.n);
   for (I i = 0; i < A.n; ++i)
     for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)

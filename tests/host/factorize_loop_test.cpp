@@ -1,4 +1,4 @@
-/// The factor of the strategy `loop` is that of the definition; what it cannot do, the other factorization does.
+/// The factor of the strategy `loop` equals the definition's; cases it does not support use the standard factorization.
 
 #include "host/factorize_loop.hpp"
 
@@ -41,7 +41,7 @@ TYPED_TEST(LoopFactor, is_that_of_the_definition)
     }
 }
 
-/// Numbers, pivots and errors of a preconditioner do not tell which of the two made its factor.
+/// Values, pivots and errors of a preconditioner are the same with both factorizations.
 TEST(LoopFactorIn, a_preconditioner_is_that_of_other_strategies)
 {
   using I = std::int32_t;
@@ -72,7 +72,7 @@ TEST(LoopFactorIn, a_preconditioner_is_that_of_other_strategies)
         }
 }
 
-/// All entries, of which the factorization touches about n^3 / 3.
+/// Makes a full matrix; its factorization performs about n^3 / 3 updates.
 OwnedCsr<double, std::int32_t> full(std::int32_t n)
 {
   OwnedCsr<double, std::int32_t> A;

@@ -1,6 +1,6 @@
-/// The numeric factorization against its definition: ILU(k) and IC(k) in all scalars and
-/// indices, all pivot rules on matrices that need them, rows that fail, numbers that are not
-/// finite, and teams of 1 to 8 threads bit by bit.
+/// The numeric factorization against its definition: ILU(k) and IC(k) in all scalars and indices, all pivot rules on
+/// matrices that need them, rows that fail, values that are not finite, and teams of 1 to 8 threads with identical
+/// bits.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace syncfree {
 namespace {
 
-/// A factorization with all that it needs.
+/// A factorization with its pattern, values, report and status.
 template <class T, class I> struct Made {
   FactorPattern<I> pattern;
   std::unique_ptr<Factorization<T, I>> factorization;
@@ -52,7 +52,7 @@ template <class T> bool same_bits(const FactorValues<T>& a, const FactorValues<T
   return same_bits(a.lower, b.lower) && same_bits(a.upper, b.upper) && same_bits(a.inverse_pivot, b.inverse_pivot);
 }
 
-/// The matrix A with A(r, c) = B: entries (r_i, c_j), and zeros where A's own diagonal has none.
+/// Makes the matrix A with A(r, c) = B: entries (r_i, c_j), and explicit zeros on A's own diagonal where B has none.
 template <class T, class I>
 OwnedCsr<T, I> unpermute(const OwnedCsr<T, I>& B, const std::vector<I>& r, const std::vector<I>& c)
 {
@@ -72,7 +72,7 @@ OwnedCsr<T, I> unpermute(const OwnedCsr<T, I>& B, const std::vector<I>& r, const
   return A;
 }
 
-/// Tridiagonal with the given diagonal and -1 beside it.
+/// Makes a tridiagonal matrix with the given diagonal and off-diagonals -1.
 template <class T, class I> OwnedCsr<T, I> tridiagonal(const std::vector<double>& diagonal)
 {
   OwnedCsr<T, I> A;
@@ -87,7 +87,7 @@ template <class T, class I> OwnedCsr<T, I> tridiagonal(const std::vector<double>
   return A;
 }
 
-/// Neumann's Laplacian on a line: singular, the last pivot is 0 in any arithmetic.
+/// Makes Neumann's Laplacian on a line: singular, the last pivot is 0 in any arithmetic.
 template <class T, class I> OwnedCsr<T, I> neumann(I n)
 {
   std::vector<double> diagonal(n, 2);
@@ -103,7 +103,7 @@ template <class T, class I> T& diagonal_of(OwnedCsr<T, I>& A, I i)
 
 template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
 
-/// PETSc's defaults for the precision of T.
+/// Returns PETSc's defaults for the precision of T.
 template <class T> PivotRule rule_of(Shift shift)
 {
   PivotRule rule;
@@ -264,7 +264,7 @@ TYPED_TEST(Factorize, ends_where_no_shift_helps)
   }
   rule = rule_of<T>(Shift::positive_definite);
   rule.zero_pivot = 5;
-  auto A = tridiagonal<T, I>({3, 3, 3, 3});  // row sum 4: a pivot of 20 is wanted, the largest shift is 1.1 * 5
+  auto A = tridiagonal<T, I>({3, 3, 3, 3});  // row sum 4: requires a pivot of 20, the largest shift is 1.1 * 5
   for (auto& v : A.value) v *= v == T(-1) ? T(4) : T(1);
   for (Kind kind : both_kinds) {
     const FactorTask<T, I> hopeless{A, kind, 0, {}, {}};
@@ -410,7 +410,7 @@ TYPED_TEST(Factorize, fails_in_the_same_row_for_any_number_of_threads)
     expect_equal_teams(FactorTask<T, I>{A, Kind::ilu, 0, {}, {}}, rule_of<T>(shift), true);
 }
 
-/// The first rows reach far up; turned round it has as many rows and entries.
+/// Makes an arrow: the first rows are full; transposed it has as many rows and entries.
 template <class T, class I> OwnedCsr<T, I> arrow(I n, bool turned)
 {
   std::vector<std::vector<I>> row(n);
@@ -425,12 +425,12 @@ template <class T, class I> OwnedCsr<T, I> arrow(I n, bool turned)
   }
   for (I i = 0; i < n; ++i)
     for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) A.value.push_back(T(A.column[k] == i ? 9 : 1));
-  A.value.shrink_to_fit();  // a sanitizer sees what is read behind the last
+  A.value.shrink_to_fit();  // lets a sanitizer detect reads beyond the last value
   return A;
 }
 
-/// A matrix with rows of other lengths is refused before a number is read that it has not; that rows are as long and
-/// have other columns is for others to see.
+/// A matrix with rows of other lengths is refused before any value outside its arrays is read. Rows of equal length
+/// with other columns are not detected here.
 TYPED_TEST(Factorize, refuses_rows_of_another_length)
 {
   using T = typename TypeParam::Scalar;

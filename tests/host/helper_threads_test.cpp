@@ -1,4 +1,4 @@
-/// The threads that for_parts keeps, beside an OpenMP that pins threads and an application that has signals.
+/// The threads that for_parts keeps, together with an OpenMP that pins threads and an application that handles signals.
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int team = 4;
 
-/// look() on each thread of a team at once, the caller's first.
+/// Runs look() concurrently on each helper thread of a team, not on the caller.
 template <class Look> void on_each(const Look& look)
 {
   std::atomic<int> begun{0};
@@ -34,9 +34,9 @@ template <class Look> void on_each(const Look& look)
   });
 }
 
-/// This program again, for one test in a process of its own.
+/// Runs this program again, for one test in a process of its own.
 ///   processors  that it may run on
-///   returns whether the test passed
+///   returns true if the test passed
 bool passes_alone(const std::string& test, const std::map<std::string, std::string>& environment,
                   const cpu_set_t& processors)
 {
@@ -69,7 +69,7 @@ private:
   const Watchdog watchdog_{"for_parts", patience};
 };
 
-/// The processors are those of the process; SYNCFREE_PROCESSORS says which, where the main thread is pinned.
+/// The allowed processors are those of the process; SYNCFREE_PROCESSORS lists them if the main thread is pinned.
 TEST_F(HelperThreads, may_run_wherever_the_process_may)
 {
   const char* const expected = std::getenv("SYNCFREE_PROCESSORS");
@@ -95,7 +95,7 @@ TEST_F(HelperThreads, are_not_pinned_with_the_thread_that_openmp_pins)
           << bind << " on " << list_of(set);
 }
 
-/// The line of a thread's status.
+/// Returns a line of a thread's status file.
 std::string status_line(const std::string& task, const std::string& name)
 {
   std::ifstream file("/proc/self/task/" + task + "/status");

@@ -1,5 +1,6 @@
-/// The kernels of syncfree/loop/loops.hpp on the battery: on threads they give what their sequential text gives, bit by
-/// bit where no two threads add to one entry; and that text gives what the library's own factorization and solves do.
+/// The kernels of syncfree/loop/loops.hpp on the battery: with threads they give the result of sequential execution,
+/// with identical bits unless two threads add to one entry; that result equals the library's own factorization and
+/// solves.
 
 #include "syncfree/loop/loops.hpp"
 
@@ -33,7 +34,7 @@ protected:
     return same || (!bitwise && close_numbers(a.x, b.x) && close_numbers(a.r, b.r, a.first_r));
   }
 
-  /// One trace for both sets of numbers.
+  /// Uses one trace for both sets of values.
   template <class Make>
   static void check(const std::string& name, const P& first, const P& second, const Make& make)
   {
@@ -76,7 +77,7 @@ TYPED_TEST(LoopKernels, by_rows_are_bitwise_reproducible_and_by_columns_where_ea
       Loop<decltype(make(p, out))> loop;
       ASSERT_TRUE(loop.trace(make(p, out)).ok());
       const bool by_columns = kernel.find("by columns") != std::string::npos;
-      const bool symmetric = kernel.find("Gauss-Seidel 2") != std::string::npos;  // affine in halves only
+      const bool symmetric = kernel.find("Gauss-Seidel 2") != std::string::npos;  // affine in each half only
       const bool product = kernel.find("product") != std::string::npos;
       const bool alone = std::string(matrix) == "chain" && !product && !symmetric;
       EXPECT_EQ(loop.reproducible(), !by_columns || alone) << kernel << " of " << matrix;
@@ -86,7 +87,7 @@ TYPED_TEST(LoopKernels, by_rows_are_bitwise_reproducible_and_by_columns_where_ea
   }
 }
 
-/// A number that is not finite reaches all who read it, and nobody waits forever for it.
+/// A value that is not finite reaches all rows that read it, and no thread waits forever for it.
 TYPED_TEST(LoopKernels, end_with_nan_among_the_numbers)
 {
   using P = typename TestFixture::P;
@@ -108,7 +109,7 @@ TYPED_TEST(LoopKernels, end_with_nan_among_the_numbers)
   }
 }
 
-/// The solves against the oracle, whatever the order of their sums.
+/// The solves agree with the oracle, whatever the order of their sums.
 TYPED_TEST(LoopKernels, solve_as_the_oracle_does)
 {
   using P = typename TestFixture::P;
@@ -129,7 +130,7 @@ TYPED_TEST(LoopKernels, solve_as_the_oracle_does)
   }
 }
 
-/// Both directions of a sweep in one loop are the two after each other.
+/// A symmetric sweep in one loop equals a forward and a backward sweep.
 TYPED_TEST(LoopKernels, sweep_forward_and_then_backward_as_in_one_symmetric_sweep)
 {
   using P = typename TestFixture::P;
@@ -148,7 +149,7 @@ TYPED_TEST(LoopKernels, sweep_forward_and_then_backward_as_in_one_symmetric_swee
   EXPECT_TRUE(same_numbers(once, twice));
 }
 
-/// The library's own factorization of A.
+/// Factors A by the library's own factorization.
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> factored(const OwnedCsr<T, I>& A, Kind kind)
 {
   auto made = make_host_preconditioner<T, I>();

@@ -1,5 +1,5 @@
-/// Sync-free loops in the small: what the trace takes down, what it refuses, which iterations wait for which, and that
-/// random loops run as their sequential text says.
+/// Small sync-free loops: what the trace records and refuses, which iterations wait for which, and random loops that
+/// must give the result of sequential execution.
 
 #include "syncfree/loop/loop.hpp"
 
@@ -29,7 +29,7 @@ Ints waits_of(const LoopGraph<int>& graph, int i)
   return Ints(graph.on.begin() + graph.begin[i], graph.on.begin() + graph.begin[i + 1]);
 }
 
-/// after[i][j]: i waits for j, at once or through others.
+/// Computes after[i][j]: i waits for j, directly or through others.
 std::vector<std::vector<bool>> closure(const LoopGraph<int>& graph)
 {
   const int n = graph.iterations();
@@ -42,8 +42,7 @@ std::vector<std::vector<bool>> closure(const LoopGraph<int>& graph)
   return after;
 }
 
-/// The 4 x 4 lower triangle with entries (1,0), (2,1), (3,0), (3,2), by rows; by columns it is that of (1,0), (2,1),
-/// (3,2) and (3,0), too.
+/// The 4 x 4 lower triangle with entries (1,0), (2,1), (3,0), (3,2), by rows and by columns.
 struct Example {
   Ints begin{0, 0, 1, 2, 4}, column{0, 1, 0, 2};
   Ints column_begin{0, 2, 3, 4, 4}, row{1, 3, 2, 3};
@@ -125,7 +124,7 @@ TEST(LoopTrace, refuses_an_access_outside_an_array_that_is_only_read)
   EXPECT_NE(status.detail.find("b[2], but b has 2"), std::string::npos) << status.detail;
 }
 
-/// Its array is a copy, so nobody knows it again.
+/// Its array is a copy, which the trace does not recognise.
 struct Stranger {
   InOut<double> x_;
   int iterations() const { return 1; }
@@ -144,7 +143,7 @@ TEST(LoopTrace, refuses_an_array_that_is_no_member_of_the_body)
   EXPECT_NE(status.detail.find("array z is no member"), std::string::npos) << status.detail;
 }
 
-/// Bodies that say in their type whether they compile. Each has x, which is traced, and a pattern.
+/// Bodies whose type declares whether they compile. Each has x, which is traced, and a pattern.
 struct WithArrays {
   InOut<double> x_;
   Input<double> a_;
@@ -228,7 +227,8 @@ TEST(Affine, are_the_writes_of_a_solve_by_rows_and_the_reads_of_one_by_columns)
   EXPECT_EQ(find_affine(*by_columns.find("x"), reads).offset, 3);
 }
 
-/// Whom a reader waits for is told by what it reads where each entry has one writer, and nobody reads ahead of it.
+/// Each entry has one writer and no iteration reads it earlier, so the entry a reader reads identifies the iteration it
+/// waits for.
 TEST(SentinelHandoff, is_found_in_solves_by_rows)
 {
   const Example e;
@@ -274,8 +274,8 @@ TEST(LoopGraph, has_flow_anti_and_output_dependences)
   Script::Table table;
   table.line({{writes, 0}});              // 0
   table.line({{reads, 0}});               // 1: flow
-  table.line({{reads, 0}});               // 2: flow, and readers do not mind each other
-  table.line({{writes, 0}});              // 3: anti, and through it output
+  table.line({{reads, 0}});               // 2: flow; readers do not conflict
+  table.line({{writes, 0}});              // 3: anti, and output through it
   table.line({{writes, 0}});              // 4: output
   table.line({{reads, 1}, {writes, 1}});  // 5
   table.line({{reads, 1}, {adds, 1}});    // 6: reads what it adds to
@@ -301,7 +301,7 @@ TEST(LoopGraph, lets_additions_come_in_any_order_and_their_reader_wait_for_all)
 /// Row i of Gauss-Seidel reads x_j, j > i, before row j overwrites it.
 TEST(LoopGraph, makes_gauss_seidel_wait_for_the_readers_of_what_it_overwrites)
 {
-  const Ints begin{0, 2, 3, 4}, column{0, 2, 1, 2}, diagonal{0, 2, 3};  // entry (0, 2), no (2, 0)
+  const Ints begin{0, 2, 3, 4}, column{0, 2, 1, 2}, diagonal{0, 2, 3};  // entry (0, 2), but not (2, 0)
   const PatternView<int> A{3, begin.data(), column.data()};
   const auto graph = [&](Sweep sweep) {
     const auto trace = traced(GaussSeidelCsr<double, int>(sweep, A, diagonal.data(), no_data, no_data, no_output));
@@ -314,7 +314,7 @@ TEST(LoopGraph, makes_gauss_seidel_wait_for_the_readers_of_what_it_overwrites)
   EXPECT_EQ(waits_of(symmetric, 5), (Ints{0, 3}));
 }
 
-/// Against the definition: two iterations are in conflict that touch the same entry, unless both only read or both
+/// Compares with the definition: two iterations conflict if they touch the same entry, unless both only read or both
 /// only add.
 TEST(LoopGraph, orders_all_that_is_in_conflict_and_as_a_rule_nothing_else)
 {
@@ -336,7 +336,7 @@ TEST(LoopGraph, orders_all_that_is_in_conflict_and_as_a_rule_nothing_else)
           conflict = conflict || (touch[i][e] && touch[j][e] && both != reads && both != adds);
         }
         const auto waits = waits_of(graph, i);
-        const bool large = entries == 1;  // groups may be led
+        const bool large = entries == 1;  // large groups may wait through a leader
         ASSERT_TRUE(!conflict || after[i][j]) << "seed " << seed << ": " << i << " must wait for " << j;
         ASSERT_TRUE(conflict || large || !std::count(waits.begin(), waits.end(), j)) << seed << " " << i << " " << j;
       }
@@ -405,7 +405,7 @@ TEST(Loop, runs_random_loops_as_their_text_says)
   EXPECT_LE(shared, 36) << "nobody adds in each fourth";
 }
 
-/// Everybody adds to everybody's entry and reads its own: counts.
+/// Every iteration adds to random entries and reads its own: uses counters.
 TEST(Loop, runs_random_loops_whose_reads_are_affine)
 {
   const Watchdog watchdog("a random loop of additions", patience);
@@ -434,7 +434,7 @@ TEST(Loop, waits_for_nobody_where_nobody_needs_to)
   EXPECT_EQ(loop.plan().shared, std::uint64_t(1) << 4) << "x, the fifth word, and not seen";
 }
 
-/// Inside a run of iterations, and for what the run has waited for already.
+/// One wait for several values of another run, and none for values that the run has waited for already.
 TEST(Loop, keeps_one_wait_for_several_of_another_run)
 {
   Script::Table table;
@@ -449,7 +449,7 @@ TEST(Loop, keeps_one_wait_for_several_of_another_run)
   EXPECT_EQ(loop.plan().begin[66], 1);
 }
 
-/// The first iteration of each run takes long, and the first of the next reads what it writes at its end.
+/// The first iteration of each run is slow and writes at its end; the first of the next run reads that value.
 TEST(Loop, waits_for_the_first_iteration_of_a_run_as_for_others)
 {
   const Watchdog watchdog("first iterations", patience);

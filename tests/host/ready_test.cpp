@@ -1,5 +1,5 @@
-/// How threads wait: what is published is seen, rounds need no reset, nobody is left behind,
-/// and none of it minds more threads than cores.
+/// How threads wait: published data is visible, rounds need no reset, every thread is released, and more threads than
+/// cores are allowed.
 
 #include "syncfree/ready.hpp"
 
@@ -26,7 +26,7 @@ TEST(WaitUntil, returns_at_once_when_ready_and_lets_others_run_when_not)
   wait_until([&] { return ++asked == 1; });
   EXPECT_EQ(asked, 1);
   std::atomic<int> turn{0};
-  with_team(8, [&](int t) {  // each waits for its turn: with two cores, only yielding gets through quickly
+  with_team(8, [&](int t) {  // each waits for its turn: with two cores this is fast only if waiting threads yield
     for (int lap = 0; lap < 50; ++lap) {
       wait_until([&] { return turn.load() == 8 * lap + t; });
       turn.store(8 * lap + t + 1);
@@ -47,7 +47,7 @@ TEST(StepCounters, shows_plain_data_written_before_finish)
     progress.new_round();
     with_team(workers, [&](int t) {
       for (int s = 0; s < steps; ++s) {
-        if (t > 0) {  // a wavefront: step s reads step s of the worker before
+        if (t > 0) {  // a wavefront: step s reads step s of the previous worker
           progress.wait(t - 1, s + 1, &seen[t]);
           if (data[t - 1][s] != round * 1000 + s) ++wrong_sum;
         }
@@ -72,7 +72,7 @@ TEST(StepCounters, does_not_take_an_earlier_round_for_this_one)
       if (t == 0) {
         if (round % 10 == 0) std::this_thread::yield();
         written = 1;
-        progress.finish(0, 1);  // blocks may have fewer steps than the longest
+        progress.finish(0, 1);  // a thread may have fewer steps than the longest
       } else {
         progress.wait(0, 1, &known);
         seen = written == 1;
@@ -162,7 +162,7 @@ TEST(Contributions, of_nan_end_and_are_forgotten)
   EXPECT_EQ(contributions.wait_and_rearm(0), 0);
 }
 
-/// Three threads add to one entry and count down; a fourth waits, reads it plainly and clears it.
+/// Three threads add to one entry and count down; a fourth waits, reads the entry without atomics and clears it.
 template <class T> void add_and_count_down(const T& value)
 {
   constexpr int threads = 4, rounds = 300;

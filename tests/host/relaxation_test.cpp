@@ -1,4 +1,4 @@
-/// Sweeps against a loop over the rows.
+/// Sweeps compared with a loop over the rows.
 
 #include "syncfree/relaxation.hpp"
 
@@ -40,7 +40,7 @@ TYPED_TEST(Relaxations, are_those_of_a_loop_over_rows)
   }
 }
 
-/// A pattern of which each row stands `size` times, with dominant diagonals.
+/// Expands each entry of a pattern to a dense block of `size` rows, with dominant diagonals.
 template <class T, class I> OwnedCsr<T, I> expand(const OwnedCsr<T, I>& A, I size, std::vector<I>* node_begin)
 {
   OwnedCsr<T, I> made;
@@ -75,7 +75,7 @@ TYPED_TEST(Relaxations, take_the_rows_of_a_node_together)
   }
 }
 
-/// Rows of the diagonal block must be exchanged.
+/// The dense diagonal block needs a row exchange.
 TEST(Relaxation, inverts_blocks_with_a_zero_in_front)
 {
   OwnedCsr<double, int> A;
@@ -121,7 +121,7 @@ TEST(Relaxation, takes_new_numbers_and_tells_of_zeros)
   EXPECT_EQ(relaxation->refresh(A.view(), 1, 1e-14, 1e-12).row, 7) << "below the least";
 }
 
-/// Anywhere in a row, in whatever part of a node; not taken for a zero, and no sweep runs with it.
+/// Anywhere in a row and in any row of a node; it is not reported as a zero, and no sweep runs with it.
 TYPED_TEST(Relaxations, tell_of_a_number_that_is_not_finite)
 {
   using T = typename TypeParam::Scalar;
@@ -138,7 +138,7 @@ TYPED_TEST(Relaxations, tell_of_a_number_that_is_not_finite)
           SCOPED_TRACE(std::to_string(row) + ", threads " + std::to_string(threads));
           OwnedCsr<T, I> A = whole;
           A.value[A.row_begin[row] + row % (A.row_begin[row + 1] - A.row_begin[row])] = bad;
-          A.value.back() = bad;  // only the first row is told
+          A.value.back() = bad;  // only the first row is reported
           const Status status = relaxation->refresh(A.view(), 1, 0, 1e-12);
           EXPECT_EQ(status.code, Code::not_finite);
           EXPECT_EQ(status.row, row);
@@ -150,7 +150,7 @@ TYPED_TEST(Relaxations, tell_of_a_number_that_is_not_finite)
     }
 }
 
-/// Of nodes, too: the first node has two rows, the others one, and both matrices as many entries.
+/// With nodes, too: the first node has two rows, the others one, and both matrices have the same number of entries.
 TEST(Relaxation, knows_its_pattern_and_refuses_rows_of_another_length)
 {
   OwnedCsr<double, int> A, B, C;

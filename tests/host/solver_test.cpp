@@ -1,5 +1,5 @@
-/// Every host strategy against the oracle: the whole battery, all scalars, storages
-/// and indices, lower and upper, conjugate, several columns, in place, teams of 1 to 8.
+/// Every host strategy against the oracle: the whole battery, all scalars, storages and indices, lower and upper,
+/// conjugate, several columns, in place, teams of 1 to 8 threads.
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -33,7 +33,7 @@ std::vector<std::string> host_strategies()
   return names;
 }
 
-/// Whatever number of threads it is given.
+/// Strategies that use one thread, whatever number is requested.
 bool on_one_thread(const std::string& strategy)
 {
   return strategy == "serial" || strategy == "merged" || strategy == "tiled" ||
@@ -72,7 +72,7 @@ protected:
   using Solver = TriangularSolver<T, V, I>;
   using Triangle = OwnedTriangle<V, I>;
 
-  /// nullptr where `tiled` has no plan, which on the host is where a row is too long.
+  /// Returns nullptr if `tiled` has no plan, which on the host is the case if a row is too long.
   static std::unique_ptr<Solver> make(const std::string& strategy, const TriangleView<V, I>& triangle, int threads)
   {
     std::unique_ptr<Solver> solver;
@@ -85,7 +85,7 @@ protected:
     return solver;
   }
 
-  /// The factors of A, and A's own triangles with the diagonal the other way round.
+  /// Returns the factors of A, and A's own triangles with the other kind of diagonal.
   static std::vector<Triangle> triangles(const std::string& matrix, std::uint64_t seed)
   {
     const OwnedCsr<T, I> A = make_battery_matrix<T, I>(matrix, seed);
@@ -107,9 +107,9 @@ protected:
 using Combinations = AllButFirst<void SYNCFREE_FOR_EACH_STORAGE(COMBINATION_OF)>::type;
 TYPED_TEST_SUITE(HostSolver, Combinations, CombinationName);
 
-/// Three right-hand sides of a triangle and what the oracle makes of them.
+/// Three right-hand sides of a triangle and the oracle's solutions.
 template <class T, class V, class I> struct Expectation {
-  static constexpr I columns = 3, b_gap = 5, x_gap = 2;  ///< columns are further apart than n
+  static constexpr I columns = 3, b_gap = 5, x_gap = 2;  ///< the distance of columns exceeds n
   TriangleView<V, I> triangle;
   std::vector<T> b;
   std::vector<Solution<T>> solutions;
@@ -129,7 +129,7 @@ template <class T, class V, class I> struct Expectation {
     return difference(x.data(), conjugate ? conjugated : solutions[0]);
   }
 
-  /// Columns with gaps, which must stay as they are.
+  /// Solves columns with gaps, which must stay unchanged.
   std::string check_columns(TriangularSolver<T, V, I>* solver) const
   {
     const T untouched = T(-77);
@@ -195,7 +195,7 @@ TYPED_TEST(HostSolver, agrees_with_oracle_on_every_battery_matrix_and_again_afte
   }
 }
 
-/// Numbers may come after the plan: a preconditioner plans in analyse() and has none yet.
+/// Values may come after the plan: a preconditioner plans in analyse() before it has any.
 TYPED_TEST(HostSolver, takes_its_first_numbers_from_refresh)
 {
   using T = typename TypeParam::T;
@@ -213,7 +213,7 @@ TYPED_TEST(HostSolver, takes_its_first_numbers_from_refresh)
   }
 }
 
-/// One bad number makes exactly those components bad that depend on it, and nobody waits forever for them.
+/// One bad value affects exactly those components that depend on it, and no thread waits forever for them.
 TYPED_TEST(HostSolver, spreads_nan_and_infinity_to_all_who_read_them_and_ends)
 {
   using T = typename TypeParam::T;
@@ -279,10 +279,10 @@ TYPED_TEST(HostSolver, repeats_itself_bitwise_where_the_list_says_so)
         }
       }
     }
-  EXPECT_GE(tried, 3 * 4 * 4 * static_cast<int>(sizes.size()) * runs);  // serial, level_set and blocks at the least
+  EXPECT_GE(tried, 3 * 4 * 4 * static_cast<int>(sizes.size()) * runs);  // at least serial, level_set and blocks
 }
 
-/// OpenMP may grant fewer threads than asked for; the plan was made for more.
+/// OpenMP may grant fewer threads than requested; the plan was made for more.
 TYPED_TEST(HostSolver, solves_with_a_smaller_team_than_planned)
 {
   using T = typename TypeParam::T;
@@ -342,8 +342,8 @@ TYPED_TEST(HostSolver, refuses_unknown_strategies_and_bad_thread_counts)
   EXPECT_EQ(solver, nullptr);
 }
 
-/// A natural ILU(0) is its pattern; what has to be kept of others is memory of the plan: 4 bytes an entry, whatever the
-/// index.
+/// A natural ILU(0) uses A's pattern; a permuted one keeps a copy, counted as memory of the plan: 4 bytes per entry,
+/// for both index types.
 template <class T, class I> void expect_short_copy()
 {
   const auto A = make_poisson<T, I>(6, 7, 8);
@@ -372,7 +372,7 @@ TEST(HostStrategies, include_those_of_the_readme)
   EXPECT_EQ(find_strategy("auto"), nullptr);
 }
 
-/// The check that all others rest on must notice one wrong component.
+/// The comparison that all other tests use must detect one wrong component.
 TEST(Oracle, rejects_a_solution_with_one_wrong_component)
 {
   const auto A = make_battery_matrix<double, std::int32_t>("random_band", 0);

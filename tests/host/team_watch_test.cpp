@@ -1,5 +1,5 @@
-/// Several threads that are slower than one give way to it, and what is said of that; and what `auto` says of more
-/// threads. Time is made up.
+/// Several threads that are slower than one give way to it, and the view reports it; and `auto` reports the gain from
+/// more threads. The clock is simulated.
 
 #include "host/team_watch.hpp"
 
@@ -72,7 +72,7 @@ TEST(TeamMonitor, learns_what_one_thread_takes_where_it_is_slower_still)
   EXPECT_TRUE(watch.fell_back());
 }
 
-/// Each look at the clock finds it `step` seconds further.
+/// Each read of the clock advances it by `step` seconds.
 double step = 0, made_up_time = 0;
 double made_up_clock() { return made_up_time += step; }
 
@@ -103,7 +103,7 @@ std::vector<double> solved(Host* p, Operation op, const std::vector<double>& b)
   return x;
 }
 
-/// Three slow applies, one that is fast or not.
+/// Makes three slow applies, then one that takes `alone` seconds.
 void slow_down(Host* p, const std::vector<double>& b, double seconds, double alone)
 {
   for (int k = 0; k < 3; ++k) {
@@ -170,7 +170,7 @@ TEST_F(SlowTeams, that_were_asked_for_by_name_stay)
   }
 }
 
-/// Of a triangular solver: alone, and together again.
+/// A triangular solver on one thread, and on the team again.
 TEST(Teams, solve_alone_with_the_same_numbers)
 {
   const auto A = make_poisson<double, I>(20, 20, 5);

@@ -1,6 +1,6 @@
 /*
-  A program of somebody who installed the library: links it, registers the types and solves
-  a small system with each. Prints one line with the iterations.
+  A program of a user of the installed library: links it, registers the types and solves a small
+  system with each. Prints one line with the iterations.
 */
 #include <petscksp.h>
 #include <syncfree_petsc.h>

@@ -1,5 +1,5 @@
-/// Who makes the numbers, spiluk or the host, and that both agree: random matrices, fill and orders, every pivot
-/// rule, pivots that spiluk hides, numbers that are not finite, and what is left after a failure.
+/// Which of spiluk and the host factors, and that both agree: random matrices, fill and orders, every pivot rule,
+/// pivots that spiluk hides, values that are not finite, and the state after a failure.
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +17,7 @@ TYPED_TEST_SUITE(Factor, AllTypes);
 
 template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
 
-/// n x n with about `degree` entries a row, not symmetric, dominated by its diagonal.
+/// Makes an n x n unsymmetric matrix with about `degree` entries per row, dominated by its diagonal.
 template <class T, class I> OwnedCsr<T, I> random_matrix(I n, I degree, unsigned seed)
 {
   std::mt19937 engine(seed);
@@ -85,7 +85,7 @@ TYPED_TEST(Factor, of_icc_and_of_shifts_is_the_hosts_and_the_summary_says_so)
     }
 }
 
-/// Row `row` of the battery's chain with a pivot that becomes `pivot`: nothing left of the diagonal.
+/// Makes the battery's chain with `pivot` as the pivot of row `row`: the row has no entries left of the diagonal.
 template <class T, class I> OwnedCsr<T, I> with_pivot(I row, const T& pivot)
 {
   auto A = make_battery_matrix<T, I>("chain");
@@ -125,7 +125,7 @@ TYPED_TEST(Factor, fails_in_the_row_and_with_the_value_that_the_host_names)
       }
 }
 
-/// spiluk writes 1e6 where a pivot is 0, so an honest 1e6 has to be looked at twice.
+/// spiluk replaces a zero pivot by 1e6, so a computed pivot of 1e6 has to be checked.
 TYPED_TEST(Factor, takes_an_honest_pivot_of_a_million)
 {
   using T = typename TypeParam::Scalar;
@@ -171,7 +171,7 @@ TYPED_TEST(Factor, of_a_matrix_without_rows_solves_at_once)
   }
 }
 
-/// One NaN on the right spoils what reads it and nothing else, and ends.
+/// One NaN in the right-hand side affects only the components that read it, and the solve ends.
 TYPED_TEST(Factor, lets_nan_on_the_right_hand_side_through_and_forgets_it)
 {
   using T = typename TypeParam::Scalar;

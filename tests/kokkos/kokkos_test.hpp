@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the tests of the kokkos backend share.
+/// Common to the tests of the kokkos backend.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ template <class T, class I> struct Pair {
   }
 };
 
-/// Did spiluk factor?
+/// Returns true if spiluk factored.
 template <class T, class I> bool by_spiluk(const Preconditioner<T, I>& p)
 {
   return p.summarize().reason.find("factored by spiluk") != std::string::npos;

@@ -1,5 +1,5 @@
-/// Kokkos is started once, by whoever is first, and ended by whoever started it. Each test is a process of its own,
-/// because a process can start Kokkos only once.
+/// Kokkos is started once, by its first user, and ended by the one that started it. Each test runs in a process of its
+/// own, as a process can start Kokkos only once.
 
 #include <Kokkos_Core.hpp>
 #include <cstdlib>
@@ -53,7 +53,7 @@ TEST_F(RuntimeDeathTest, that_has_ended_is_a_failure_in_words)
   EXPECT_EXIT(late(), testing::ExitedWithCode(0), "");
 }
 
-/// A process that uses it prints nothing of Kokkos's own.
+/// Kokkos prints nothing in a process that uses it.
 TEST_F(RuntimeDeathTest, is_silent)
 {
   const auto quiet = [] {

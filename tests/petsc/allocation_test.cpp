@@ -1,11 +1,11 @@
 /*
   An apply in the steady state allocates nothing, and repetition leaks nothing.
 
-  malloc and its relatives are defined here, in the program, so that every call in the
-  process comes by: those of our library, of PETSc (PetscMalloc() ends in malloc or
-  posix_memalign) and of operator new. They count and pass on to glibc's own entry
-  points. Blocks in use are counted too, so that a leak of one block is seen exactly
-  instead of being guessed from the size of the process.
+  malloc and its relatives are replaced in this program, so that every call of the process is
+  counted: those of our library, of PETSc (PetscMalloc() calls malloc or posix_memalign) and of
+  operator new. They count and call glibc's own entry points. Allocations in use are counted, too,
+  so that a leak of one is detected exactly instead of being estimated from the size of the
+  process.
 */
 
 #include <atomic>
@@ -73,7 +73,7 @@ void free(void* block)
 
 namespace {
 
-/* Calls to the allocator while f runs. */
+/* Counts the calls of the allocator while f runs. */
 template <class F>
 long long allocations(const F& f)
 {
@@ -129,7 +129,7 @@ class Allocations : public testing::TestWithParam<std::tuple<const char*, std::s
     ok(PCSyncFreeSetThreads(pc_, std::get<2>(GetParam())));
     ok(PCSetUp(pc_));
   }
-  /* What ten more calls allocate after the first three. */
+  /* Counts the allocations of ten calls after the first three. */
   template <class F>
   static long long steady(const F& f)
   {
@@ -145,7 +145,7 @@ class Allocations : public testing::TestWithParam<std::tuple<const char*, std::s
   VecOwner b_ = make_vector(random_numbers(n_, 2)), x_ = make_vector(n_);
 };
 
-/* Kokkos allocates in every solve. */
+/* Host strategies only, as Kokkos allocates in every solve. */
 class HostAllocations : public Allocations {};
 
 TEST_P(HostAllocations, none_in_an_apply)
@@ -186,7 +186,7 @@ TEST_P(HostAllocations, none_in_an_apply_after_new_values)
   EXPECT_EQ(0, allocations([&] { ok(PCApply(pc_, b_, x_)); })) << "the first apply after a refresh";
 }
 
-/* 1,000 refreshes and 10^5 applies; with two threads fewer, because cores that others use make each apply slow. */
+/* 1,000 refreshes and 10^5 applies; fewer with two threads, as other load on the cores makes each apply slow. */
 TEST_P(Allocations, nothing_leaks_in_refreshes_and_applies)
 {
   A_ = poisson_2d(6, 5);
@@ -220,7 +220,7 @@ TEST_P(Allocations, nothing_leaks_in_refreshes_and_applies)
   EXPECT_LE(grown, 64) << "pages";
 }
 
-/* Whole lives: set up, transposed apply, view, destroy. */
+/* Complete lives: set-up, transposed apply, view, destruction. */
 TEST_P(Allocations, nothing_is_left_behind_by_a_preconditioner)
 {
   const auto life = [&] {

@@ -1,9 +1,10 @@
 /*
-  Each call of the CUDA runtime that our library makes in a preconditioner's life fails in turn, by name: PETSc gets an
-  error code or the right numbers, nothing hangs or aborts, and the same objects go on.
+  Each call of the CUDA runtime that our library makes during a preconditioner's life fails in turn, by name: PETSc
+  must get an error code or the right values, nothing may hang or abort, and the same objects must stay usable.
 
-  The runtime's functions are replaced for the whole program. They pass on what PETSc calls: who calls is read from the
-  return address. CUDA's headers are not needed for that: an enum of the runtime is an int, a handle is a pointer.
+  The runtime's functions are replaced for the whole program. They pass on the calls of PETSc, which the return
+  address distinguishes from ours. CUDA's headers are not needed for that: an enum of the runtime is an int, a handle
+  is a pointer.
 */
 
 #include <petscconf.h>
@@ -24,10 +25,10 @@ namespace {
 
 const int memory_allocation = 2, launch_failure = 719; /* values of cudaError_t */
 
-std::map<std::string, long>* counts; /* calls of our library by name while they are counted */
+std::map<std::string, long>* counts; /* calls of our library by name, while they are counted */
 const char* failing_name = nullptr;
 long failing_call = -1, calls_of_name = 0;
-int kept_error = 0; /* that the runtime would keep for cudaGetLastError() */
+int kept_error = 0; /* the error that the runtime would keep for cudaGetLastError() */
 
 bool is_ours(void* return_address)
 {
@@ -40,7 +41,7 @@ bool is_ours(void* return_address)
   return dladdr(return_address, &info) && info.dli_fbase == library;
 }
 
-/* Is this the call that is to fail? */
+/* Returns true if this call has to fail. */
 bool fails(const char* name, void* return_address)
 {
   if (!counts && !failing_name) return false;
@@ -56,7 +57,7 @@ int failure_of(const char* name)
   return kept_error;
 }
 
-/* What the replacement stands before */
+/* Calls the function that the replacement stands for. */
 template <class... Parameters, class... Arguments>
 int pass_on(void* function, int (*)(Parameters...), Arguments... arguments)
 {
@@ -178,7 +179,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class CudaCalls : public testing::TestWithParam<Case> {};
 
-/* The first seven of a name, then ever fewer: later ones are of the same loops. */
+/* Fails the first seven calls of a name, then fewer and fewer: later ones belong to the same loops. */
 void expect_survives(const Case& c, const std::string& name, const std::vector<Numbers>& expected)
 {
   for (long k = 0;; k += 1 + k / 6) {

@@ -1,7 +1,7 @@
 /*
-  PETSc started and ended three times in one process: a program that links our library
-  registers it each time and finds the types, the log events and the factor package
-  again, with -strategy <name> in place of `blocks`. MPI is started once, by the program.
+  PETSc started and ended three times in one process: a program that links our library registers
+  it each time and finds the types, the log events and the factor package again, with -strategy
+  <name> instead of `blocks`. MPI is started once, by the program.
 */
 
 #include <petscksp.h>

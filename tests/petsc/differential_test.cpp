@@ -1,10 +1,10 @@
 /*
-  Our ILU(k) and IC(k) against PETSc's own, on the same matrices with the same options:
-  the factor entry by entry, what each operation of the preconditioner gives, and
-  whether and why the factorization failed.
+  Our ILU(k) and IC(k) compared with PETSc's own, on the same matrices with the same options: the
+  factor entry by entry, the result of each operation of the preconditioner, and whether and why
+  the factorization failed.
 
-  The tolerance is not chosen: factors.hpp bounds, entry by entry, how far rounding
-  alone may take two correct programs apart.
+  The tolerance is not chosen: factors.hpp computes, entry by entry, a bound on the difference
+  that rounding alone may cause between two correct programs.
 */
 
 #include "factored.hpp"
@@ -18,7 +18,7 @@ struct Case {
   MatFactorShiftType shift;
 };
 
-/* ICC only of symmetric matrices: of others PETSc's may never end (see failures_test.cpp). */
+/* ICC of symmetric matrices only: with others PETSc's ICC may never end (see failures_test.cpp). */
 std::vector<Case> cases()
 {
   std::vector<Case> all;
@@ -84,7 +84,7 @@ class Differential : public testing::TestWithParam<Case> {
     compare_halves(request, petsc, ours, factor, order);
   }
 
-  /* PETSc has no halves of an ILU factor; of an ICC factor only where D is positive. */
+  /* PETSc has no halves of an ILU factor, and of an ICC factor only if D is positive. */
   void compare_halves(const Request& request, const Factored& petsc, const Factored& ours, const Factor& factor,
                       const Order& order)
   {
@@ -177,7 +177,7 @@ class Strategies : public testing::TestWithParam<std::pair<std::string, int>> {
   }
 };
 
-/* Four threads on fewer cores wait long for each other; a few samples show that they end with the right answer. */
+/* Four threads on fewer cores wait long for each other; a few samples show that they end with the right result. */
 bool suits(const Sample& s, PetscInt threads)
 {
   const std::string name = s.name;
@@ -234,7 +234,7 @@ TEST(StrategyList, has_the_host_strategies)
             host_strategies());
 }
 
-/* The bounds must be worth something: a factor changed in one place by thousands of epsilons has to be noticed. */
+/* The bounds must be tight enough: a relative error of thousands of epsilons in one entry has to be detected. */
 TEST(Bounds, notice_a_small_mistake)
 {
   for (const auto& s : samples()) {

@@ -1,8 +1,7 @@
 /*
-  The other front end: `-pc_type ilu -pc_factor_mat_solver_type syncfree`, or
-  MatGetFactor() with the package's name. PETSc's PCILU and PCICC are in charge and
-  our factored matrix does the work, so all that they ask of a factored matrix is
-  asked here.
+  The other front end: `-pc_type ilu -pc_factor_mat_solver_type syncfree`, or MatGetFactor() with
+  the package's name. PETSc's PCILU and PCICC control our factored matrix, so this tests
+  everything that they require of a factored matrix.
 */
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 
 namespace {
 
-/* MatGetFactor and both factorizations, by hand. */
+/* Calls MatGetFactor and both factorizations directly. */
 MatOwner factored(Mat A, bool icc, MatOrderingType ordering, PetscReal levels)
 {
   MatOwner F;
@@ -155,7 +154,7 @@ TEST_P(FactorPackage, flags_a_failed_factorization_and_gives_infinity)
   for (PetscScalar x : solved(F, MatSolveTranspose, Numbers(8, 1.0))) EXPECT_TRUE(std::isinf(magnitude(x)));
 }
 
-/* The whole way through the options, with PETSc's PC types and all shifts: same failed reason, same solution. */
+/* From the options, with PETSc's PC types and all shifts: same failed reason, same solution. */
 TEST_P(FactorPackage, under_petscs_own_pc_types_gives_their_answer)
 {
   for (const auto& s : samples())

@@ -1,4 +1,4 @@
-/* What factored.hpp declares. */
+/* Implements factored.hpp. */
 
 #include "factored.hpp"
 
@@ -51,9 +51,9 @@ void finish(Factored& s)
 }  // namespace
 
 /*
-  PETSc 3.26.1 ends in a segmentation fault where a matrix with inodes is factored in another ordering with the shift
-  positive_definite: MatLUFactorNumeric_SeqAIJ_Inode() takes the places of the diagonal from a field that nobody has
-  filled. MatGetDiagonal() fills it.
+  PETSc 3.26.1 ends in a segmentation fault if a matrix with inodes is factored in another ordering with the shift
+  positive_definite: MatLUFactorNumeric_SeqAIJ_Inode() reads the positions of the diagonal from a field that is not
+  set. MatGetDiagonal() sets it.
 */
 Factored set_up_petsc(Mat A, const Request& request)
 {
@@ -74,7 +74,7 @@ Factored set_up_ours(Mat A, const Request& request, const std::string& strategy,
   ok(PCSyncFreeSetFactorPrecision(s.pc, storage));
   finish(s);
   if (has_no_plan(strategy, s.refusal)) {
-    ok(PCSyncFreeSetStrategy(s.pc, "auto")); /* as the message says */
+    ok(PCSyncFreeSetStrategy(s.pc, "auto")); /* as the message recommends */
     finish(s);
   }
   return s;
@@ -115,7 +115,7 @@ Bounded expected_transpose(const Factor& f, const Order& order, const Numbers& b
   return scatter(solve_lower_transposed(f, solve_upper_transposed(f, gather(Bounded(b), order.column))), order.row);
 }
 
-/* ICC: D^(-1/2) U^-T P b; ILU: L^-1 P b; both stay in the factor's numbering, where the right half takes them up */
+/* ICC: D^(-1/2) U^-T P b; ILU: L^-1 P b; both stay in the factor's numbering, which the right half expects */
 Bounded expected_left(const Factor& f, const Order& order, bool icc, const Numbers& b)
 {
   const Bounded y = solve_lower(f, gather(Bounded(b), order.row));

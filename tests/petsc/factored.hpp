@@ -1,12 +1,12 @@
 #pragma once
 
 /*
-  One preconditioner, set up on one matrix: PETSc's own or ours, by the same options.
+  One preconditioner, set up on one matrix: PETSc's own or ours, with the same options.
 */
 
 #include "factors.hpp"
 
-/* What a test asks for; PETSc's type and ours differ in the name only. */
+/* The options of a test; PETSc's type and ours differ in the name only. */
 struct Request {
   bool icc = false;
   MatFactorShiftType shift = MAT_SHIFT_NONE;
@@ -20,7 +20,7 @@ struct Request {
 extern const std::vector<MatFactorShiftType> shifts;
 extern const std::vector<const char*> orderings;
 
-/* Shift that the type takes if nobody sets one. */
+/* Returns the default shift of a type. */
 inline MatFactorShiftType default_shift(bool icc) { return icc ? MAT_SHIFT_POSITIVE_DEFINITE : MAT_SHIFT_NONE; }
 
 struct Factored {
@@ -46,13 +46,13 @@ struct Pair {
 };
 Pair read_factors(const Factored& petsc, const Factored& ours, const Request&);
 
-/* Row and column orders that PETSc takes for A. */
+/* Row and column orders that PETSc computes for A. */
 struct Order {
   std::vector<PetscInt> row, column;
 };
 Order order_of(Mat A, const Request&);
 
-/* What the four operations of a PC should give, computed from a bounded factor. */
+/* Compute the expected results of the four operations of a PC from a bounded factor. */
 Bounded expected_apply(const Factor&, const Order&, const Numbers& b);
 Bounded expected_transpose(const Factor&, const Order&, const Numbers& b);
 Bounded expected_left(const Factor&, const Order&, bool icc, const Numbers& b);
@@ -61,6 +61,6 @@ Bounded expected_right(const Factor&, const Order&, bool icc, const Numbers& b);
 using VectorOperation = PetscErrorCode (*)(PC, Vec, Vec);
 Numbers applied(const Factored&, VectorOperation, const Numbers& b);
 
-/* Failure with the numbers unless x is the reference to rounding. */
+/* Returns a failure with the values unless x equals the reference to rounding. */
 testing::AssertionResult agrees(const Bounded& reference, const Numbers& x);
 testing::AssertionResult agrees(const Factor& reference, const Factor& x);

@@ -1,4 +1,4 @@
-/* What factors.hpp declares. */
+/* Implements factors.hpp. */
 
 #include "factors.hpp"
 
@@ -34,7 +34,7 @@ Rows whole_matrix(Mat A)
   return all;
 }
 
-/* (error + |x| pivot_error) / |pivot|, without a bound where the pivot may be zero */
+/* (error + |x| pivot_error) / |pivot|; infinite if the pivot may be zero */
 double divided(double error, const PetscScalar& x, const PetscScalar& pivot, double pivot_error)
 {
   const double room = magnitude(pivot) - pivot_error;
@@ -44,7 +44,7 @@ double divided(double error, const PetscScalar& x, const PetscScalar& pivot, dou
 
 }  // namespace
 
-/* Rows of L in order, then rows of U from the last to the first, each with its inverted diagonal at the end. */
+/* The rows of L in order, then the rows of U from the last to the first, each with its inverted diagonal at the end. */
 Factor read_petsc_ilu(Mat F)
 {
   const PetscInt *begin, *column;
@@ -70,7 +70,7 @@ Factor read_petsc_ilu(Mat F)
   return f;
 }
 
-/* Row i holds -U(i, j) for U with unit diagonal, then 1 / D(i); L = U^T and our upper triangle is D U. */
+/* Row i contains -U(i, j) for U with unit diagonal, then 1 / D(i); L = U^T and our upper triangle is D U. */
 Factor read_petsc_icc(Mat F, const Factor& like)
 {
   PetscScalar* value;
@@ -126,8 +126,8 @@ Factor read_ours(Mat F)
 }
 
 /*
-  c(i, j) = a(i, j) - sum of l(i, k) u(k, j) over k < min(i, j). With S the sum of the moduli, |a| <= |c| + S, and each
-  of the m additions rounds a number of at most |c| + 2 S.
+  c(i, j) = a(i, j) - sum of l(i, k) u(k, j) over k < min(i, j). With S the sum of the moduli, |a| <= |c| + S, and
+  each of the m additions rounds a value of at most |c| + 2 S.
 */
 void bound_errors(Factor& f, double relative)
 {

@@ -1,22 +1,21 @@
 #pragma once
 
 /*
-  Incomplete factors A(r, c) ~ L U as plain numbers, read from PETSc's own factored
-  matrix or from ours, and bounds for how far two correct computations of the same
-  factor, or of a solve with it, may lie apart.
+  Incomplete factors A(r, c) ~ L U as plain arrays, read from PETSc's own factored matrix or from
+  ours, and bounds on the difference between two correct computations of the same factor, or of a
+  solve with it.
 
-  Tests of floating-point programs usually compare with a tolerance that somebody
-  found to work. Here the tolerance of each single entry is computed: the
-  elimination is walked again with the moduli of the terms, and every operation adds
-  its rounding error and passes on those of its operands (running error analysis,
-  Higham, Accuracy and Stability, 3.3). Where pivots are tiny the bound grows as the
-  error may; where it is not small beside the number itself little can be said, and
-  the entry counts as `vacuous`.
+  Tests of floating-point programs usually compare with a tolerance found by experiment. Here the
+  tolerance of each entry is computed: the elimination is repeated with the moduli of the terms,
+  and every operation adds its rounding error and propagates those of its operands (running error
+  analysis, Higham, Accuracy and Stability, 3.3). With tiny pivots the bound grows as the error
+  may; an entry whose bound is not small relative to its value proves little and counts as
+  `vacuous`.
 */
 
 #include "petsc_test.hpp"
 
-/* Strict triangle or whole matrix in rows; `error` bounds each value's error. */
+/* Strict triangle or whole matrix by rows; `error` bounds each value's error. */
 struct Rows {
   std::vector<PetscInt> begin = {0}, column;
   Numbers value;
@@ -34,32 +33,32 @@ struct Factor {
   std::size_t nnz() const { return lower.column.size() + upper.column.size() + pivot.size(); }
 };
 
-/* What the factored matrix of PETSc's ILU of a SEQAIJ holds. */
+/* Reads the factored matrix of PETSc's ILU of a SEQAIJ. */
 Factor read_petsc_ilu(Mat F);
 
-/* The same of PETSc's ICC. It gives its values away but not its pattern, so that of `like` is supposed; the number of
-   values is checked, and a wrong place shows as a wrong value. */
+/* Reads the factor of PETSc's ICC, which gives access to its values but not to its pattern, so the pattern of `like` is
+   assumed. The number of values is checked; a wrong pattern shows as wrong values. */
 Factor read_petsc_icc(Mat F, const Factor& like);
 
-/* What MatSyncFreeGetFactors() gives; throws unless L has unit diagonal and both are triangular with ascending columns.
- */
+/* Reads a factor by MatSyncFreeGetFactors(); throws unless L has unit diagonal and both are triangular with ascending
+   columns. */
 Factor read_ours(Mat F);
 
-/* Sets `error` and `pivot_error` to what two computations of this factor may differ by; `relative` is added to each
-   entry's error as a share of it (for factors stored in lower precision). */
+/* Sets `error` and `pivot_error` to bounds on the difference of two computations of this factor; adds `relative` times
+   the value to each entry's error (for factors stored in lower precision). */
 void bound_errors(Factor&, double relative = 0);
 
 struct Difference {
-  double worst = 0;        /* largest |a - b| / bound; at most 1 where a and b may be the same factor */
-  std::size_t vacuous = 0; /* entries whose bound is not small beside them */
+  double worst = 0;        /* largest |a - b| / bound; at most 1 if a and b may be the same factor */
+  std::size_t vacuous = 0; /* entries whose bound is not small relative to them */
   std::size_t entries = 0;
   std::string where; /* "" if the patterns agree */
 };
 
-/* Patterns and values of b against the bounded a. */
+/* Compares the patterns and values of b with the bounded a. */
 Difference compare(const Factor& a, const Factor& b);
 
-/* A vector and, for each entry, what two computations of it may differ by. */
+/* A vector and, for each entry, a bound on the difference of two computations of it. */
 struct Bounded {
   Numbers value;
   std::vector<double> error;
@@ -68,18 +67,18 @@ struct Bounded {
   explicit Bounded(const Numbers& exact) : value(exact), error(exact.size(), 0.0) {}
 };
 
-/* Solves with the bounded factor, in the factor's own numbering. */
+/* Solve with the bounded factor, in the factor's own numbering. */
 Bounded solve_lower(const Factor&, const Bounded& b);
 Bounded solve_upper(const Factor&, const Bounded& b);
 Bounded solve_upper_transposed(const Factor&, const Bounded& b);
 Bounded solve_lower_transposed(const Factor&, const Bounded& b);
 
-/* b scaled by pivot^(1/2) or its inverse: the D^(1/2) of the symmetric halves. */
+/* Scales b by pivot^(1/2) or its inverse: the D^(1/2) of the symmetric halves. */
 Bounded times_root_of_pivots(const Factor&, const Bounded& b, bool inverse);
 
-/* y[k] = x[order[k]], and back. */
+/* Permute: y[k] = x[order[k]], and back. */
 Bounded gather(const Bounded& x, const std::vector<PetscInt>& order);
 Bounded scatter(const Bounded& x, const std::vector<PetscInt>& order);
 
-/* Largest |x - reference| / bound, and the entries without a bound. NaN counts as infinite. */
+/* Returns the largest |x - reference| / bound, and the number of entries without a bound. NaN counts as infinite. */
 Difference compare(const Bounded& reference, const Numbers& x);

@@ -1,6 +1,6 @@
 /*
-  Out of memory: each operator new of a preconditioner's life fails in turn. PETSc gets PETSC_ERR_MEM for it, nothing is
-  left behind, and the same objects go on. operator new is replaced for the whole program.
+  Out of memory: each operator new of a preconditioner's life fails in turn. PETSc must get PETSC_ERR_MEM for it,
+  nothing may leak, and the same objects must stay usable. operator new is replaced for the whole program.
 */
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace {
 
-std::atomic<long long> made, blocks; /* calls since the last arming; blocks in use */
-std::atomic<long long> failing{-1};  /* the number of the call that fails */
+std::atomic<long long> made, blocks; /* calls since the last arming; allocations in use */
+std::atomic<long long> failing{-1};  /* index of the call that fails */
 
 void* take(std::size_t size)
 {
@@ -67,7 +67,7 @@ void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { gi
 
 namespace {
 
-/* Lets the k-th call from here fail, none for -1. */
+/* Lets the call of index k from here on fail, none for -1. */
 class Arming {
  public:
   explicit Arming(long long k)
@@ -80,13 +80,13 @@ class Arming {
 };
 
 struct Outcome {
-  std::string call; /* that failed, "" if none did */
+  std::string call; /* the call that failed, "" if none did */
   PetscErrorCode code = (PetscErrorCode)0;
   std::vector<Numbers> results;
-  bool reached = false; /* was there a k-th allocation? */
+  bool reached = false; /* true if there was a k-th allocation */
 };
 
-/* A life in which the k-th allocation fails, none for -1. */
+/* Runs a life in which the k-th allocation fails, none for -1. */
 Outcome live_with(const char* type, const std::string& options, bool device, long long k)
 {
   Outcome outcome;
@@ -105,7 +105,7 @@ Outcome live_with(const char* type, const std::string& options, bool device, lon
   return outcome;
 }
 
-/* Not where the library was linked with a C++ runtime of its own, as some compilers do. */
+/* Returns false if the library was linked with a C++ runtime of its own, as some compilers do. */
 bool counts_allocations_of_the_library()
 {
   PCOwner pc;
@@ -116,7 +116,7 @@ bool counts_allocations_of_the_library()
   return (int)PCSyncFreeSetStrategy(pc, "a_name_that_no_strategy_of_this_library_has") == (int)PETSC_ERR_MEM;
 }
 
-/* In CI that would be a test that never runs. */
+/* In CI such a skip is a failure, as the test would never run. */
 #define SKIP_WITHOUT_COUNTS()                       \
   if (!counts_allocations_of_the_library()) {       \
     ASSERT_EQ(std::getenv("CI"), nullptr) << foreign; \
@@ -127,7 +127,7 @@ const char* const foreign = "the library has an operator new of its own, which c
 void expect_survives(const char* type, const std::string& options, bool device)
 {
   SCOPED_TRACE(type);
-  for (const int k : {-1, -1, 0}) live_with(type, options, device, k); /* what is made once in a process */
+  for (const int k : {-1, -1, 0}) live_with(type, options, device, k); /* objects made once per process */
   const std::vector<Numbers> expected = live_with(type, options, device, -1).results;
   long long failed = 0, k = 0;
   for (bool more = true; more; ++k) {
@@ -138,7 +138,7 @@ void expect_survives(const char* type, const std::string& options, bool device)
       more = outcome.reached;
       if (!outcome.call.empty()) {
         ++failed;
-        /* on a device PETSc's own C++ may be what lacked memory */
+        /* on a device PETSc's own C++ code may have lacked memory */
         EXPECT_TRUE((int)outcome.code == (int)PETSC_ERR_MEM || (device && (int)outcome.code == (int)PETSC_ERR_LIB))
             << (int)outcome.code;
       }

@@ -1,8 +1,7 @@
 /*
-  Bad numbers are data: a zero pivot, a NaN or an infinity in the matrix ends in a
-  failed reason that KSP understands, never in a crash or a wait without end. What is
-  asked to be an error (PCSetErrorIfFailure) is one. Where PETSc's ILU says the same,
-  ours says the same.
+  Bad values are data: a zero pivot, a NaN or an infinity in the matrix ends in a failed reason
+  that KSP understands, never in a crash or an endless wait. If errors are requested
+  (PCSetErrorIfFailure), it is an error. Where PETSc's ILU reports the same, ours does, too.
 */
 
 #include <unistd.h>
@@ -67,9 +66,9 @@ TEST(ZeroPivotReport, of_the_matrix_where_elimination_makes_the_zero)
 }
 
 /*
-  PETSc's ICC names a wrong row: MatCholeskyFactorNumeric_SeqAIJ() passes the index of
-  its inner loop to the pivot test. With a diagonal matrix that index is n, a row that
-  does not exist: this proves it, and ours is held to the truth instead.
+  PETSc's ICC reports a wrong row: MatCholeskyFactorNumeric_SeqAIJ() passes the index of its inner
+  loop to the pivot test. With a diagonal matrix that index is n, a row that does not exist. This
+  test proves it and requires the right row of ours.
 */
 TEST(ZeroPivotReport, of_icc_names_the_row_although_petsc_names_another)
 {
@@ -83,8 +82,7 @@ TEST(ZeroPivotReport, of_icc_names_the_row_although_petsc_names_another)
   EXPECT_EQ(3, b.row);
 }
 
-/* PCLU and PCCHOLESKY forget the failure when the matrix has changed; PCILU and PCICC do not and stay failed until
- * PCReset(). */
+/* PCLU and PCCHOLESKY clear the failure when the matrix has changed; PCILU and PCICC stay failed until PCReset(). */
 TEST(ZeroPivotReport, is_gone_after_a_good_factorization)
 {
   MatOwner A = diagonal_with_zero(7, 3);
@@ -144,8 +142,8 @@ TEST(ShiftAmount, is_the_one_that_is_set)
     }
 }
 
-/* PETSc's front end turns nonzero into inblocks for every matrix type but the plain ones; our types keep what was asked
- * for. */
+/* PETSc's front end turns nonzero into inblocks for every matrix type except the basic ones; our types keep the
+   requested shift. */
 TEST(ShiftType, nonzero_stays_nonzero_for_types_derived_from_aij)
 {
   MatOwner A = sample("zero_first").make(), B;
@@ -211,9 +209,9 @@ TEST(FailedFactor, ends_a_solve_with_pc_failed_as_petscs_does)
 }
 
 /*
-  ICC takes its shift from the row sums of the whole matrix but factors the upper triangle. Where the matrix is not
-  symmetric the largest shift may not be enough, and PETSc's MatCholeskyFactorNumeric_SeqAIJ() then halves its steps for
-  ever. Ours has to end, with whatever reason.
+  ICC takes its shift from the row sums of the whole matrix but factors the upper triangle. If the matrix is not
+  symmetric the largest shift may be too small, and PETSc's MatCholeskyFactorNumeric_SeqAIJ() then halves its steps
+  forever. Ours has to end, with any reason.
 */
 TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
 {
@@ -229,7 +227,7 @@ TEST(PositiveDefiniteShift, of_icc_ends_where_the_matrix_is_not_symmetric)
     }
 }
 
-/* The object is as good as new, and what the message names is taken by it. */
+/* The object stays usable and accepts the strategy that the message recommends. */
 TEST(WithoutTiles, tiled_is_refused_with_a_reason_and_another_strategy_is_taken)
 {
   MatOwner A = sample("arrow_last").make();
@@ -255,7 +253,7 @@ TEST(WithoutTiles, tiled_is_refused_with_a_reason_and_another_strategy_is_taken)
   }
 }
 
-/* What is not a number must come out as a failed factorization, for every strategy, and no solve may hang. */
+/* A NaN or infinity must end in a failed factorization with every strategy, and no solve may hang. */
 TEST(NotFinite, values_in_the_matrix_fail_the_factorization)
 {
   for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})

@@ -1,10 +1,10 @@
 /*
-  Whole solves: the same Krylov method with PETSc's preconditioner and with ours takes
-  the same number of steps, and the residual norms of every step agree to rounding.
+  Complete solves: the same Krylov method with PETSc's preconditioner and with ours takes the same
+  number of iterations, and the residual norms agree to rounding.
 
-  A Krylov method multiplies rounding errors as it goes, so the norms of two correct
-  programs drift apart slowly; the histories are compared as far as they fall by the root
-  of the machine epsilon, relative to their own size, with what such a drift needs.
+  A Krylov method amplifies rounding errors, so the norms of two correct programs diverge slowly.
+  The histories are compared until they have fallen by the square root of the machine epsilon,
+  relative to their own size, with a tolerance for such divergence.
 */
 
 #include "factored.hpp"
@@ -60,7 +60,7 @@ History solve(Mat A, const Method& method, PCType type, const Request& request, 
   PetscInt length;
   ok(KSPGetResidualHistory(ksp, nullptr, &length));
   history.norm.resize((std::size_t)length);
-  /* BiCGStab that is exact in the middle of a step logs the norm from before it */
+  /* BiCGStab that is exact in the middle of an iteration logs the norm from before it */
   ok(KSPGetResidualNorm(ksp, &history.norm.back()));
   ok(KSPGetConvergedReason(ksp, &history.reason));
   ok(KSPGetIterationNumber(ksp, &history.iterations));
@@ -78,7 +78,7 @@ void expect_same(const History& petsc, const History& ours)
     ASSERT_NEAR(petsc.norm[k], ours.norm[k], 64 * fall * petsc.norm[k] + 500 * eps * petsc.norm[0]) << "step " << k;
 }
 
-/* Are all values real, and so all pivots? */
+/* Returns true if all values are real, and with them all pivots. */
 bool is_real(Mat A)
 {
   const PetscInt* begin;
@@ -91,8 +91,8 @@ bool is_real(Mat A)
   return real;
 }
 
-/* Which methods suit a sample: CG wants a positive definite matrix, ICC a symmetric one, its halves positive pivots.
- * Symmetric complex samples are not Hermitian. */
+/* Returns true if a method suits a sample: CG requires a positive definite matrix, ICC a symmetric one, its halves
+   positive pivots. Symmetric complex samples are not Hermitian. */
 bool suits(const Method& method, const Sample& s, Mat A, bool icc)
 {
   const bool positive = std::string(method.type) == KSPCG || method.side == PC_SYMMETRIC;
@@ -104,7 +104,7 @@ struct Case {
   bool icc;
 };
 
-/* PETSc's ILU has no symmetric halves, so there is nothing to compare ours with. */
+/* PETSc's ILU has no symmetric halves to compare ours with. */
 std::vector<Case> cases()
 {
   std::vector<Case> all;
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Petsc, Krylov, testing::ValuesIn(cases()), [](const aut
   return std::string(info.param.method.name) + (info.param.icc ? "_icc" : "_ilu");
 });
 
-/* The halves of our ILU are real ones: their product is the preconditioner, so GMRES may use them. */
+/* The product of the halves of our ILU is the preconditioner, so GMRES may use them. */
 TEST(KrylovHalves, of_ilu_multiply_to_the_whole)
 {
   MatOwner A = sample("convection").make();
@@ -157,7 +157,7 @@ TEST(KrylovHalves, of_ilu_multiply_to_the_whole)
     EXPECT_NEAR(0, magnitude(whole[i] - product[i]), 5e3 * eps * (1 + magnitude(whole[i])));
 }
 
-/* KSPSolveTranspose() is what adjoint solvers call. */
+/* Adjoint solvers call KSPSolveTranspose(). */
 TEST(KrylovTranspose, takes_the_same_steps)
 {
   for (const char* name : {"convection", "random_dominant", "mixed_nodes"}) {

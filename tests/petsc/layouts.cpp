@@ -1,10 +1,10 @@
 /*
-  Layouts of parallel matrices: an operator whose rows are distributed over the processes in another way than before, and
-  the rows that messages name, which are those of the matrix.
+  Layouts of parallel matrices: an operator whose rows are distributed over the processes in another way than before,
+  and the row indices in messages, which are those of the parallel matrix.
 
     mpiexec -n 2 layouts
 
-  Each process prints a line that begins with WRONG for what does not hold, and then OK.
+  Each process prints a line that begins with WRONG for each failed check, and then OK.
 */
 
 #include <petscksp.h>
@@ -22,7 +22,7 @@
 
 static constexpr PetscInt n = 40, width = 6;
 static PetscMPIInt rank;
-static std::string message; /* of the last error */
+static std::string message; /* the last error message */
 
 static PetscErrorCode Record(MPI_Comm, int, const char*, const char*, PetscErrorCode code, PetscErrorType type,
                              const char* text, void*)
@@ -37,7 +37,7 @@ static void Expect(bool holds, const std::string& what)
   if (!holds) std::printf("WRONG on process %d: %s\n", (int)rank, what.c_str());
 }
 
-/* What is wrong with one row: nothing, no diagonal entry, nothing but a zero there, a NaN there */
+/* The fault of one row: none, no diagonal entry, only a zero on the diagonal, a NaN on the diagonal */
 enum class Fault { none, missing, zero, nan };
 
 static PetscErrorCode FillRow(Mat A, PetscInt i, Fault fault, PetscInt bad)
@@ -52,7 +52,7 @@ static PetscErrorCode FillRow(Mat A, PetscInt i, Fault fault, PetscInt bad)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first process has so many rows, the last one the others; on one process it has all of them. */
+/* The first process owns `first` rows, the last one the others; a single process owns all of them. */
 static PetscErrorCode MakeMatrix(MPI_Comm comm, PetscInt first, Fault fault, PetscInt bad, Mat* A)
 {
   PetscMPIInt size;
@@ -93,7 +93,7 @@ static PetscErrorCode Apply(PC pc, Mat A, Vec* x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does a PC what one does that is made afresh? */
+/* Expects the results of a new PC from a used one. */
 static PetscErrorCode CompareWithNew(PC used, Mat A, PCType type, const char options[], PetscInt first)
 {
   PC made;
@@ -131,7 +131,7 @@ static PetscErrorCode ReplaceLayouts(PCType type, const char options[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The process that has the row, the last one if there are several, has a message with these words. */
+/* Expects a message with these words on the process that owns the row, the last one if there are several. */
 static PetscErrorCode RefuseRow(MPI_Comm comm, PCType type, const char options[], Fault fault, PetscInt bad,
                                 const std::string& words)
 {

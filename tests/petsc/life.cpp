@@ -6,7 +6,7 @@
 
 static const PetscInt nx = 9, ny = 8, columns = 3;
 
-/* Results have their memory from the beginning: a test that lets allocations fail means those of the library. */
+/* The results have their memory from the beginning, as tests that fail allocations mean those of the library. */
 Life::Life(const char* type, const std::string& options, bool device) : options_(options), A_(poisson_2d(nx, ny))
 {
   const PetscInt n = rows(A_);

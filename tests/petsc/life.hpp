@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  The life of a preconditioner as a list of PETSc calls, for tests in which one call after the other is made to fail.
-  A call that failed is made again, and the life goes on with the same objects: it must end with the same numbers.
+  The life of a preconditioner as a list of PETSc calls, for tests that let each call fail in turn. A call that
+  failed is repeated, and the life continues with the same objects: it must end with the same values.
 */
 
 #include "matrices.hpp"
@@ -14,12 +14,12 @@ class Life {
     std::function<PetscErrorCode()> make;
   };
 
-  /* A PC of this type, or PCILU and PCICC with our factored matrix; for the device where that is asked for. */
+  /* Uses a PC of this type, or PCILU and PCICC with our factored matrix; on the device if requested. */
   Life(const char* type, const std::string& options, bool device = false);
 
   const std::vector<Call>& calls() const { return calls_; }
 
-  /* Made of what the calls returned, in order */
+  /* Results of the calls, in order. */
   const std::vector<Numbers>& results() const { return results_; }
 
  private:
@@ -39,13 +39,13 @@ class Life {
   std::size_t kept_ = 0;
 };
 
-/* Makes the calls; after(name, code) is told of the first of a call that fails, before it is made again. */
+/* Makes the calls. after(name, code) is called after the first attempt at a failing call, before it is repeated. */
 void live(Life&, const std::function<void(const char*, PetscErrorCode)>& after);
 
-/* The results of two lives, to rounding */
+/* Compares the results of two lives, to rounding. */
 void expect_same(const std::vector<Numbers>& found, const std::vector<Numbers>& expected);
 
-/* Error messages of its scope are not kept, which would allocate. */
+/* Drops error messages in its scope, as storing them would allocate. */
 class Quiet {
  public:
   Quiet();
@@ -53,5 +53,5 @@ class Quiet {
   Quiet(const Quiet&) = delete;
 };
 
-/* Are there a device and a PETSc that can use it? */
+/* Returns true if there is a device and a PETSc that can use it. */
 bool has_device();

@@ -1,9 +1,8 @@
 /*
-  A preconditioner outlives the numbers it was made from: the matrix gets new values, a
-  new pattern, another size, rows zeroed; the PC is reset, its type changed and changed
-  back. After each the factor must be that of a PC made afresh, and while
-  PCSetReusePreconditioner() holds it must stay the old one although the matrix changes
-  in place.
+  A preconditioner outlives the values it was made from: the matrix gets new values, a new
+  pattern, another size, zeroed rows; the PC is reset, its type changed and changed back. After
+  each change the factor must be that of a new PC, and during PCSetReusePreconditioner() it must
+  stay the old one although the matrix changes in place.
 */
 
 #include "factored.hpp"
@@ -29,7 +28,7 @@ class Lifetime : public testing::TestWithParam<std::tuple<const char*, std::stri
     ok(PCApply(pc, b, x));
     return entries(x);
   }
-  /* PETSc's answer for the matrix as it is now */
+  /* Returns PETSc's result for the current matrix. */
   static Numbers petsc(Mat A, PCType type)
   {
     PCOwner pc;
@@ -88,8 +87,8 @@ TEST_P(Lifetime, a_changed_pattern_of_the_same_matrix)
   expect_right(pc, A);
 }
 
-/* MatAXPY() of PETSc 3.26.1 changes the pattern and leaves the nonzero state as it was, so that no PC is told; PCILU
-   then applies a wrong factor without a word. More of that kind: pattern_test.cpp */
+/* MatAXPY() of PETSc 3.26.1 changes the pattern without changing the nonzero state, so no PC is notified; PCILU then
+   applies a wrong factor without an error. More such cases: pattern_test.cpp */
 TEST_P(Lifetime, a_sum_that_changes_the_pattern)
 {
   MatOwner A = poisson_2d(6, 6), B = random_matrix(36, 3, 1.0, true, 8);
@@ -210,7 +209,7 @@ TEST_P(Lifetime, many_preconditioners_live_at_once)
   for (std::size_t k = 1; k < 12; k += 2) expect_right(pc[k], A[k]);
 }
 
-/* PETSc destroys in any order: the matrix, the PC, and a factor that somebody still holds. */
+/* PETSc may destroy the matrix, the PC and a factor that is still referenced in any order. */
 TEST_P(Lifetime, a_held_factor_survives_its_pc)
 {
   MatOwner A = poisson_2d(5, 5), F;
@@ -232,7 +231,7 @@ std::vector<std::string> strategies_and_auto()
   return names;
 }
 
-/* Analyses so far */
+/* Returns the number of analyses so far. */
 PetscInt analyses()
 {
   PetscLogEvent event;
@@ -242,7 +241,7 @@ PetscInt analyses()
   return (PetscInt)info.count;
 }
 
-/* A new matrix of the old pattern, as a submatrix often is, needs no new analysis, whatever else the user asked for. */
+/* A new matrix of the same pattern, for example a submatrix, needs no new analysis, with any options. */
 TEST_P(Lifetime, another_matrix_of_the_same_pattern_is_not_analysed_again)
 {
   ok(PetscLogDefaultBegin());
@@ -262,7 +261,7 @@ TEST_P(Lifetime, another_matrix_of_the_same_pattern_is_not_analysed_again)
       expect_near(apply(afresh, rows(B)), apply(pc, rows(B)));
       EXPECT_EQ(before + (PetscInt)k, analyses()) << "only that of the PC made afresh: " << text;
     }
-    MatOwner C = poisson_3d(4, 5, 3); /* as many rows and entries */
+    MatOwner C = poisson_3d(4, 5, 3); /* with as many rows and entries */
     ok(PCSetOperators(pc, C, C));
     ok(PCSetUp(pc));
     EXPECT_EQ(before + 4, analyses()) << text;
@@ -272,7 +271,7 @@ TEST_P(Lifetime, another_matrix_of_the_same_pattern_is_not_analysed_again)
   }
 }
 
-/* Who keeps the old factored matrix keeps its numbers. */
+/* A reference to the old factored matrix keeps its values. */
 TEST_P(Lifetime, a_factored_matrix_that_is_kept_keeps_its_numbers)
 {
   MatOwner A = poisson_2d(6, 5), B = poisson_2d(6, 5);

@@ -1,6 +1,6 @@
 /*
-  The main program of all *_test.cpp of this folder: PETSc is started, our types are
-  registered by the C call, errors are recorded instead of printed.
+  The main program of all *_test.cpp of this folder: starts PETSc, registers our types by the C
+  call, and records errors instead of printing them.
 */
 
 #include "petsc_test.hpp"

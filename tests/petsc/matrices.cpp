@@ -1,4 +1,4 @@
-/* What matrices.hpp declares. */
+/* Implements matrices.hpp. */
 
 #include "matrices.hpp"
 
@@ -263,7 +263,7 @@ MatOwner zero_first()
   return A.matrix();
 }
 
-/* Row 4 is zero on the diagonal and no other row reads it: the one pivot that fails. */
+/* Row 4 is zero on the diagonal and no other row reads it: exactly one pivot fails. */
 MatOwner lonely_zero()
 {
   Entries A(8);

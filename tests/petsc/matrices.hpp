@@ -3,8 +3,7 @@
 /*
   The matrices of the differential tests, each SEQAIJ, small, and with a reason.
 
-  All of them have every diagonal entry in their pattern. `needs_shift` means that an
-  unshifted factorization of some kind meets a pivot that PETSc calls zero.
+  All of them have every diagonal entry in their pattern.
 */
 
 #include "petsc_test.hpp"
@@ -13,14 +12,14 @@ struct Sample {
   const char* name;
   const char* reason;
   bool symmetric;
-  bool positive_definite; /* so that CG with ICC makes sense */
+  bool positive_definite; /* required for CG with ICC */
   MatOwner (*make)();
 };
 
 const std::vector<Sample>& samples();
 const Sample& sample(const std::string& name);
 
-/* Entries by (row, column): a later one at the same place adds to it. */
+/* Entries by (row, column); further values at the same position are added. */
 class Entries {
  public:
   explicit Entries(PetscInt n) : n_(n), row_((std::size_t)n) {}
@@ -36,11 +35,13 @@ class Entries {
 MatOwner poisson_2d(PetscInt nx, PetscInt ny, PetscScalar shift = 0.0);
 MatOwner poisson_3d(PetscInt nx, PetscInt ny, PetscInt nz);
 
-/* n x n, about `per_row` entries in each row; diagonal = dominance * sum of the row's other moduli, or random for 0. */
+/* Makes an n x n matrix, about `per_row` entries in each row; diagonal = dominance * sum of the row's other moduli, or
+   random for 0. */
 MatOwner random_matrix(PetscInt n, PetscInt per_row, double dominance, bool symmetric, unsigned long long seed);
 
-/* Symmetric positive definite, dense blocks of `block` rows on a grid: rows of a node share their pattern. */
+/* Makes a symmetric positive definite matrix of dense blocks of `block` rows on a grid: rows of a node share their
+   pattern. */
 MatOwner elasticity_like(PetscInt nx, PetscInt ny, PetscInt nz, PetscInt block);
 
-/* The same pattern with other values. */
+/* Sets other values on the same pattern. */
 void new_values(Mat, unsigned long long seed);

@@ -1,10 +1,10 @@
 /*
-  Published matrices, where their folder is there: ILU(0) and, for symmetric ones, IC(0)
-  of each, PETSc's against ours with every strategy. Same failed reason; the factor and
-  what an apply gives agree within the rounding bound of each entry (factors.hpp).
+  Published matrices, if their folder is present: ILU(0) and, for symmetric ones, IC(0) of each,
+  PETSc's compared with ours with every strategy. The failed reason must be the same; the factor
+  and the results of an apply must agree within the rounding bound of each entry (factors.hpp).
 
-  The folder is named by the environment variable SYNCFREE_MATRICES; it holds
-  NAME.petsc.gz (PETSc binary). Without it the tests are skipped and counted.
+  The environment variable SYNCFREE_MATRICES names the folder; it contains NAME.petsc.gz (PETSc
+  binary). Without it the tests are skipped and counted.
 */
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<std::string> names()
   return all;
 }
 
-/* What `gzip -dc` makes of a file */
+/* Returns the output of `gzip -dc` for a file. */
 std::string unpacked(const fs::path& path)
 {
   const std::string command = "gzip -dc '" + path.string() + "'";
@@ -51,7 +51,7 @@ std::string unpacked(const fs::path& path)
   return bytes;
 }
 
-/* Takes numbers from the front of PETSc's binary format, which is big-endian. */
+/* Reads values from PETSc's binary format, which is big-endian. */
 class Reader {
  public:
   explicit Reader(const std::string& bytes) : bytes_(bytes) {}
@@ -81,7 +81,7 @@ class Reader {
   std::size_t position_ = 0;
 };
 
-/* The files hold 32-bit indices and real numbers; MatLoad() reads them in a PETSc of that kind only. */
+/* The files contain 32-bit indices and real values; MatLoad() reads them only in a PETSc of that configuration. */
 MatOwner load(const std::string& name)
 {
   const std::string bytes = unpacked(fs::path(std::getenv("SYNCFREE_MATRICES")) / (name + suffix));
@@ -110,7 +110,7 @@ class Matrices : public testing::TestWithParam<std::string> {
     A_ = load(GetParam());
   }
 
-  /* nothing to compare where PETSc itself refuses the matrix, for example for a missing diagonal entry */
+  /* nothing to compare if PETSc itself refuses the matrix, for example for a missing diagonal entry */
   void compare_all(const Request& request)
   {
     SCOPED_TRACE(request.text());

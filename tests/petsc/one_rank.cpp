@@ -1,12 +1,13 @@
 /*
-  Memory that only the last process lacks: its k-th operator new from the registration on fails, for every k in turn.
-  What is collective then ends in an error on all processes, none waits for ever, and the same objects go on.
+  The last process alone runs out of memory: its k-th operator new after the registration fails, for every k in
+  turn. A collective call must then end in an error on all processes, none may wait forever, and the same objects
+  must stay usable.
 
     mpiexec -n 2 one_rank -type syncfree_ilu [-every n]
 
-  With -every n only every n-th k beyond the first 40 is taken. At the end a pivot is zero on the last process alone.
-  Prints `ALL n agreed`, n the number of failures, and lines that begin with ALONE, WRONG, LEFT or DEPTH for what went
-  wrong: the depth is that to which PETSc takes our log events to be nested, which is 0 where each has ended.
+  With -every n only every n-th k beyond the first 40 is used. At the end a pivot is zero on the last process alone.
+  Prints `ALL n agreed`, n the number of failures, and lines that begin with ALONE, WRONG, LEFT or DEPTH for failed
+  checks; DEPTH is the nesting depth of our log events according to PETSc, which is 0 if each has ended.
 */
 
 #include <petscksp.h>
@@ -22,7 +23,7 @@
 #define PETSC_SUCCESS 0
 #endif
 
-static std::atomic<long> made, blocks, failing{-1}; /* calls, blocks in use, the call that fails */
+static std::atomic<long> made, blocks, failing{-1}; /* calls, allocations in use, the call that fails */
 
 static void* take(std::size_t size)
 {
@@ -59,7 +60,7 @@ static PetscErrorCode SayNothing(MPI_Comm, int, const char*, const char*, PetscE
 
 static long failures = 0;
 
-/* Makes a call that is collective, and again where it failed. All processes see an error, or none does. */
+/* Makes a collective call, and repeats it if it failed. All processes must see an error, or none. */
 template <class Call> static PetscErrorCode Together(const char name[], const Call& call)
 {
   const PetscErrorCode code = call();
@@ -76,7 +77,7 @@ template <class Call> static PetscErrorCode Together(const char name[], const Ca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every process by itself: no process waits for another in it. */
+/* Makes a call on each process independently: no process waits for another in it. */
 template <class Call> static PetscErrorCode Alone(const Call& call)
 {
   PetscFunctionBeginUser;
@@ -105,7 +106,7 @@ static PetscErrorCode MakeMatrix(Mat* A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Was the allocation reached, and what did the last application give? */
+/* Reports whether the allocation was reached, and the norm of the last application's result. */
 static PetscErrorCode Live(const char type[], long k, PetscViewer viewer, int* reached, PetscReal* norm)
 {
   Mat A;
@@ -113,7 +114,7 @@ static PetscErrorCode Live(const char type[], long k, PetscViewer viewer, int* r
   PC pc;
   PetscMPIInt rank, size;
   int hit;
-  const bool sor = type[9] == 's'; /* its sweeps exchange numbers */
+  const bool sor = type[9] == 's'; /* its sweeps exchange values */
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -145,7 +146,7 @@ static PetscErrorCode Live(const char type[], long k, PetscViewer viewer, int* r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A pivot that is zero on the last process alone, where the user wants an error for it */
+/* A pivot that is zero on the last process alone, with errors requested */
 static PetscErrorCode LiveWithZeroPivot(const char type[])
 {
   Mat A;

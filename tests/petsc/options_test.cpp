@@ -1,7 +1,7 @@
 /*
-  What a user can ask of our PC types: each setter with its getter and its option, PETSc's
-  PCFactor* ones and our own, that they have the effect they have in PCILU and PCICC, and
-  that the view says what was done.
+  The options of our PC types: each setter with its getter and its option, PETSc's PCFactor*
+  functions and our own. They must have the same effect as in PCILU and PCICC, and the view must
+  show it.
 */
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST_P(OurTypes, take_each_strategy_by_call_and_by_option_and_run_it)
   }
 }
 
-/* What other builds have is told from what nobody knows. */
+/* A strategy of other builds gets a different message than an unknown one. */
 TEST_P(OurTypes, say_of_kokkos_that_it_runs_or_that_this_build_lacks_it)
 {
   const Refusal by_call = refused([&] { return PCSyncFreeSetStrategy(pc_, "kokkos"); });
@@ -184,7 +184,7 @@ TEST_P(OurTypes, refuse_a_strategy_of_another_backend)
   ok(PCSetUp(pc_));
 }
 
-/* A grid of 42 rows cut into blocks of 5 or more has the same answers. */
+/* A grid of 42 rows cut into blocks of 5 or more rows gives the same results. */
 TEST_P(OurTypes, cut_where_the_options_say)
 {
   ok(PCSetUp(pc_));
@@ -204,7 +204,7 @@ TEST_P(OurTypes, cut_where_the_options_say)
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("-5"));
 }
 
-/* On a device auto takes a plan that pays; on the host the option has no effect. */
+/* On a device auto chooses a plan that pays; on the host the option has no effect. */
 TEST_P(OurTypes, weigh_a_plan_against_the_applies_that_are_expected)
 {
   A_ = poisson_2d(60, 60);
@@ -225,7 +225,7 @@ TEST_P(OurTypes, merge_no_more_than_they_may)
   EXPECT_TRUE(refused([&] { return PCSetFromOptions(pc_); }).says("0.5"));
 }
 
-/* Of the kernels of a device; the view names a limit that is not the usual one. */
+/* The limit applies to the kernels of a device; the view shows a limit other than the default. */
 TEST_P(OurTypes, take_a_limit_for_waits)
 {
   {
@@ -237,7 +237,7 @@ TEST_P(OurTypes, take_a_limit_for_waits)
   EXPECT_EQ(contains(view(pc_), "syncfree wait limit: 7.5 s"), contains(view(pc_), "syncfree backend: cuda")) << view(pc_);
 }
 
-/* The environment is stronger than the option, and asked where a device works. */
+/* The environment overrides the option, and is read if a device is used. */
 TEST_P(OurTypes, take_the_environments_limit_for_waits)
 {
   if (!std::count(strategies().begin(), strategies().end(), "level_order")) GTEST_SKIP() << "no device";
@@ -251,7 +251,8 @@ TEST_P(OurTypes, take_the_environments_limit_for_waits)
   unsetenv("SYNCFREE_WAIT_LIMIT");
 }
 
-/* The device's strategies are known where no device is; to force one, or the backend, is refused in words. */
+/* The device's strategies are known without a device; a request for one, or for the backend, is refused with a
+   message. */
 TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 {
   if (!syncfree::find_strategy("level_order")) {
@@ -271,7 +272,7 @@ TEST_P(OurTypes, run_the_device_or_say_that_it_is_missing)
 }
 
 #if defined(PETSC_HAVE_CUDA)
-/* What is on the device stays there; what is on the host is copied, and the view says so. */
+/* Data on the device stays there; data on the host is copied, and the view shows it. */
 TEST_P(OurTypes, view_the_copies_that_a_forced_device_costs)
 {
   if (!std::count(strategies().begin(), strategies().end(), "level_order")) GTEST_SKIP() << "no device";
@@ -509,7 +510,7 @@ TEST(OurIlu, accepts_the_options_that_only_ilu_has)
   ok(PCSetUp(pc));
 }
 
-/* Rows 0 and 1 exchanged: a zero on the diagonal that the reordering removes, in PETSc and here. */
+/* Rows 0 and 1 exchanged: a zero on the diagonal that the reordering removes, in PETSc and in our type. */
 TEST(OurIlu, reorders_for_a_nonzero_diagonal_as_pcilu_does)
 {
   Entries entries(4);
@@ -551,7 +552,7 @@ TEST(OurIlu, fills_a_missing_diagonal_where_pcilu_does)
     }
 }
 
-/* PCILU takes it without a word and without effect; a user is better served by an error that names the alternative. */
+/* PCILU ignores it without a message; an error that names the alternative is more useful. */
 TEST(OurIlu, refuses_a_drop_tolerance_in_words)
 {
   MatOwner A = poisson_2d(4, 4);

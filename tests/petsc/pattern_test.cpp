@@ -1,7 +1,7 @@
 /*
-  The pattern of a matrix that a preconditioner was made for may change, and PETSc says of some changes that there were
-  none: where it exchanges the contents of the matrix (MatTranspose() in place, MatAXPY(), MatHeaderReplace()). Whatever
-  happened, a PC must do what one made afresh does, bit by bit, and analyse again only where an entry differs.
+  The pattern of a matrix may change after a preconditioner was set up, and PETSc does not report some changes: those
+  that exchange the contents of the matrix (MatTranspose() in place, MatAXPY(), MatHeaderReplace()). After any change
+  a PC must give the results of a new one, bit by bit, and repeat the analysis only if the pattern differs.
 */
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr PetscInt n = 40;
 
-/* A strong diagonal, so that every factor exists, and n more entries anywhere; in rows of equal length if asked for. */
+/* Makes a matrix with a strong diagonal, so that every factor exists, and up to 2 n more random entries; in rows of
+   equal length if requested. */
 MatOwner some_matrix(unsigned long long seed, bool equal_lengths = false)
 {
   Random random(seed);
@@ -30,7 +31,8 @@ MatOwner some_matrix(unsigned long long seed, bool equal_lengths = false)
   return A.matrix();
 }
 
-/* The first rows are full above the diagonal: turned round it has as many entries, in rows of other lengths. */
+/* Makes an arrow: the first rows are full above the diagonal. Transposed it has as many entries, in rows of other
+   lengths. */
 MatOwner arrow()
 {
   Entries A(n);
@@ -41,7 +43,7 @@ MatOwner arrow()
   return A.matrix();
 }
 
-/* What is set up on a matrix, where that lives, and how. */
+/* A type and its options, and where its matrix lives. */
 struct Case {
   const char *name, *type, *options;
   bool device_matrix;
@@ -91,7 +93,7 @@ class Patterns : public testing::TestWithParam<Case> {
   }
   Numbers apply(PC pc, Mat A) const
   {
-    Options options(case_.options); /* a package asks for them in PCSetUp() */
+    Options options(case_.options); /* the package reads them in PCSetUp() */
     VecOwner b = make_vector(random_numbers(rows(A), 17)), x = make_vector(rows(A));
     ok(PCApply(pc, b, x));
     return entries(x);
@@ -117,10 +119,10 @@ PetscInt analyses()
   return (PetscInt)info.count;
 }
 
-/* Makes A another matrix. Whoever holds it holds the same object. */
+/* Replaces A by another matrix; A stays the same object for all references to it. */
 void replace(Mat A, MatOwner by) { ok(MatHeaderReplace(A, by.out())); }
 
-/* Of safety review 8f00001, finding 1: reads beyond the matrix's numbers, and an infinite factor. */
+/* Safety review 8f00001, finding 1: reads beyond the matrix's values, and an infinite factor. */
 TEST_P(Patterns, a_matrix_transposed_in_place)
 {
   MatOwner A = place(arrow());
@@ -132,7 +134,7 @@ TEST_P(Patterns, a_matrix_transposed_in_place)
   }
 }
 
-/* Equal numbers of changes, rows and entries, rows of equal lengths: only the columns tell. */
+/* The numbers of changes, rows and entries and the row lengths are equal: only the columns differ. */
 TEST_P(Patterns, other_columns_in_rows_of_the_same_lengths)
 {
   MatOwner A = place(some_matrix(1, true));
@@ -148,7 +150,7 @@ TEST_P(Patterns, other_columns_in_rows_of_the_same_lengths)
   }
 }
 
-/* A copy that was made anew is compared and found to be the same. */
+/* A new copy is compared and found equal. */
 TEST_P(Patterns, the_same_pattern_in_other_arrays_is_not_analysed_again)
 {
   if (is(PCSYNCFREESOR)) GTEST_SKIP() << "its event counts comparisons, too";
@@ -176,7 +178,7 @@ TEST_P(Patterns, the_same_pattern_in_other_arrays_is_not_analysed_again)
   expect_as_afresh(pc, A, "at last");
 }
 
-/* The inner types cannot change the size of a factored matrix; a PC of ours takes a new one. */
+/* The factored matrix of PCILU and PCICC cannot change its size; our PC types accept a new one. */
 TEST_P(Patterns, another_size)
 {
   if (is(PCILU) || is(PCICC)) GTEST_SKIP() << "PETSc refuses it";
@@ -210,7 +212,7 @@ void assemble(Mat A)
   ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
 }
 
-/* n more entries anywhere, as a program gives coordinates that is to fill the matrix on a device. */
+/* Inserts random entries by coordinates, as a program does to assemble a matrix on a device. */
 void fill_by_coordinates(Mat A, Random* random)
 {
   std::vector<PetscInt> row, column;
@@ -343,7 +345,8 @@ struct Symbolic {
   }
 };
 
-/* What was asked for of one matrix is given of the other: the factor of that one, in the order that came with the first. */
+/* A symbolic factorization of one matrix is used with another: it must give the factor of that one, in the order that
+   was given with the first. */
 TEST(FactorPatterns, the_numbers_of_another_pattern_are_those_of_its_own_factor)
 {
   const MatOwner A = some_matrix(1), B = some_matrix(2);
@@ -367,7 +370,7 @@ TEST(FactorPatterns, the_numbers_of_another_pattern_are_those_of_its_own_factor)
       }
 }
 
-/* A pattern that cannot be factored is refused. Then an order that was given before is lost, and asked for again. */
+/* A pattern that cannot be factored is refused. An order given before is then lost, and has to be given again. */
 TEST(FactorPatterns, a_pattern_without_a_factor_is_refused_in_words)
 {
   Entries without(n);
@@ -393,8 +396,8 @@ TEST(FactorPatterns, a_pattern_without_a_factor_is_refused_in_words)
     }
 }
 
-/* By two matrices: what another entry costs in an order that was given, beyond what it costs in the natural one, is the
-   copy by which a refresh knows the pattern. */
+/* Two matrices: the memory of an additional entry in a given order, minus that in the natural order, is the copy by
+   which a refresh recognises the pattern. */
 TEST(FactorPatterns, a_copy_takes_four_bytes_an_entry_whatever_the_index)
 {
   const auto memory = [](Mat A, MatOrderingType ordering) {
@@ -423,7 +426,8 @@ void count_a_change_of_numbers(Mat A)
   ok(MatSeqAIJRestoreArray(A, &value));
 }
 
-/* A program that changes its own arrays under a matrix is told where that is seen, and what to call. */
+/* A program changes its own arrays without notifying the matrix: the error must report where it was detected, and which
+   function to call. */
 void change_arrays_in_secret(PCType type, bool resets)
 {
   PetscInt row[] = {0, 3, 4, 5}, column[] = {0, 1, 2, 1, 2};

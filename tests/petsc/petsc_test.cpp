@@ -1,4 +1,4 @@
-/* What petsc_test.hpp declares. */
+/* Implements petsc_test.hpp. */
 
 #include "petsc_test.hpp"
 
@@ -183,7 +183,7 @@ static bool there_is_a_device()
   return !refused([&] { return PCSetUp(pc); }).says("Backend cuda is not available");
 }
 
-/* These differ from recursive_block by their plan only, which tests/core and tests/host look at. */
+/* These differ from recursive_block in their plans only, which tests/core and tests/host cover. */
 static bool left_out(const std::string& strategy) { return strategy == "column_block" || strategy == "row_block"; }
 
 static std::vector<std::string> strategies_of(const std::function<bool(const std::string&)>& backend)

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
-  What every test program here shared: errors of PETSc become C++ exceptions whose
-  text is PETSc's own message, objects destroy themselves, and a test may ask for an
-  error instead of being ended by it.
+  Common to all test programs of this folder: errors of PETSc become C++ exceptions with PETSc's
+  own message as their text, objects destroy themselves, and a test may expect an error instead of
+  being ended by it.
 
-  GoogleTest reports an exception as a failure of the test that threw it, so a test
-  body reads `ok(KSPSolve(...))` and nothing more.
+  GoogleTest reports an exception as a failure of the test that threw it, so a test body reads
+  `ok(KSPSolve(...))` and nothing more.
 */
 
 #include <gtest/gtest.h>
@@ -25,11 +25,11 @@
 #define PETSC_SUCCESS 0
 #endif
 
-/* Text of the last PETSc error since forget_errors(): all messages of the traceback. */
+/* Returns the text of the last PETSc error since forget_errors(): all messages of the traceback. */
 const std::string& last_error();
 void forget_errors();
 
-/* Installed by main(): records messages instead of printing them. */
+/* Records messages instead of printing them; installed by main(). */
 PetscErrorCode record_error(MPI_Comm, int line, const char* function, const char* file, PetscErrorCode, PetscErrorType,
                             const char* message, void*);
 
@@ -40,7 +40,7 @@ inline void ok(PetscErrorCode code)
   throw std::runtime_error("PETSc error " + std::to_string((int)code) + ": " + last_error());
 }
 
-/* A failure that a test expects: its code (0 if there was none) and its text. */
+/* An expected failure: its code (0 if there was none) and its text. */
 struct Refusal {
   int code = 0;
   std::string text;
@@ -50,10 +50,10 @@ struct Refusal {
 
 Refusal refused(const std::function<PetscErrorCode()>& call);
 
-/* Is it that of a matrix for which `tiled` or `wavefront`, which was asked for, has no plan? */
+/* Returns true if the refusal says that the requested `tiled` or `wavefront` has no plan for this matrix. */
 bool has_no_plan(const std::string& strategy, const Refusal&);
 
-/* A PETSc object that is destroyed with its scope. */
+/* A PETSc object that is destroyed at the end of its scope. */
 template <class Handle, PetscErrorCode (*destroy)(Handle*)>
 class Owned {
  public:
@@ -85,7 +85,7 @@ using ViewerOwner = Owned<PetscViewer, PetscViewerDestroy>;
 
 using Numbers = std::vector<PetscScalar>;
 
-/* Numbers in [-1, 1] (both parts in complex builds) that every run and machine repeats. */
+/* Random values in [-1, 1] (both parts in complex builds), the same in every run and on every machine. */
 class Random {
  public:
   explicit Random(unsigned long long seed) : state_(seed * 2654435761u + 88172645463325252ull) {}
@@ -104,7 +104,7 @@ Numbers entries(Vec);
 MatOwner make_dense(PetscInt n, PetscInt columns, const Numbers&);
 Numbers dense_entries(Mat);
 
-/* The options database while a test runs: set on construction, gone afterwards. */
+/* Options in PETSc's database during its lifetime. */
 class Options {
  public:
   explicit Options(const std::string& text);
@@ -115,32 +115,32 @@ class Options {
   std::vector<std::string> names_;
 };
 
-/* ASCII view of a PC or a factor, as -ksp_view prints it. */
+/* Returns the ASCII view of a PC or a factor, as -ksp_view prints it. */
 std::string view(PC);
 std::string string_view(PC);
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/* Rows of the square matrix. */
+/* Returns the number of rows of a square matrix. */
 PetscInt rows(Mat);
 
-/* PETSc's machine epsilon, of which every tolerance is a multiple: single precision is tested as well. */
+/* PETSc's machine epsilon; every tolerance is a multiple of it, as single precision is tested, too. */
 constexpr double eps = (double)PETSC_MACHINE_EPSILON;
 
 inline double magnitude(const PetscScalar& v) { return (double)PetscAbsScalar(v); }
 
-/* The strategies that are tested here: those of this build, without the device's where there is none, and of those that
-   differ by a plan only one. */
+/* Lists the strategies to test: those of this build, without the device's if there is no device, and only one of those
+   that differ in their plans only. */
 const std::vector<std::string>& strategies();
 
-/* Is it one of our own, on CPU threads? Others make use of a library that has its own threads and memory. */
+/* Returns true for our own strategies on CPU threads. Others use a library with its own threads and memory. */
 bool on_host(const std::string& strategy);
 
-/* Whatever number of threads it is given? */
+/* Returns true if the strategy uses one thread, whatever number is requested. */
 bool on_one_thread(const std::string& strategy);
 
 std::vector<std::string> host_strategies();
 
-/* Each with each number of threads that makes a difference. */
+/* Combines each strategy with each number of threads that makes a difference. */
 std::vector<std::pair<std::string, int>> with_threads(const std::vector<std::string>& strategies,
                                                       const std::vector<int>& threads);

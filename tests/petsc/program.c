@@ -31,7 +31,7 @@ static PetscErrorCode LocalRows(PetscInt n, PetscInt* rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row of the upwind scheme; the wind blows along x. */
+/* Fills one row of the upwind scheme; the wind blows along x. */
 static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind, PetscBool more)
 {
   PetscInt x = row % nx, y = row / nx, column[6], count = 0;
@@ -64,7 +64,7 @@ static PetscErrorCode FillRow(Mat A, PetscInt row, PetscInt nx, PetscReal wind, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the middle of a rank's rows. A NaN has its column left, so that later rows read it. */
+/* Spoils a row in the middle of a rank's rows. For a NaN its left column is kept, so that later rows read it. */
 static PetscErrorCode SpoilRow(Mat A, const char option[], PetscBool nan)
 {
   PetscInt first, last, where = -1, row;
@@ -110,7 +110,7 @@ static PetscErrorCode MakeMatrix(Mat* A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One line for each rank, for processes.py to read. */
+/* Prints one line per rank, which processes.py reads. */
 static PetscErrorCode Report(KSP ksp, Mat A, Vec b, Vec x)
 {
   KSPConvergedReason reason;

@@ -1,7 +1,7 @@
 /*
-  Damaged files of matrices: whatever their bytes, the readers of examples/ksp/tutorials/matrix_file.h refuse a file in
-  words that name it, or make a matrix of it that PETSc can work with. Mutants of good files, the same in every run:
-  SYNCFREE_MUTANTS of them, of the seed SYNCFREE_SEED.
+  Damaged matrix files: whatever their bytes, the readers of examples/ksp/tutorials/matrix_file.h refuse a file with
+  a message that names it, or make a matrix of it that PETSc can use. The files are mutants of good ones, the same in
+  every run: SYNCFREE_MUTANTS of them, with the seed SYNCFREE_SEED.
 */
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ public:
   ~Folder()
   {
     unlink(file().c_str());
-    unlink((file() + ".info").c_str()); /* of PETSc's viewer */
+    unlink((file() + ".info").c_str()); /* written by PETSc's viewer */
     rmdir(path_.c_str());
   }
   std::string file() const { return path_ + "/matrix"; }
@@ -47,7 +47,7 @@ void write(const std::string& path, const std::string& bytes)
   file.write(bytes.data(), (std::streamsize)bytes.size());
 }
 
-/* As PETSc writes it */
+/* Writes a matrix file by PETSc's viewer. */
 std::string binary(const std::string& path, bool with_vector)
 {
   {
@@ -83,7 +83,7 @@ std::string number(long long n)
   return bytes;
 }
 
-/* One to four changes, most of them where the sizes are */
+/* Makes one to four changes, most of them where the sizes are. */
 std::string mutate(std::string bytes, Random* random)
 {
   static const long long numbers[] = {-1, 0, 1, 5, 2147483647, -2147483648LL, 1211216, 1211214};
@@ -97,7 +97,7 @@ std::string mutate(std::string bytes, Random* random)
     case 2: bytes.erase(at, 1 + (std::size_t)random->integer(8)); break;
     case 3: bytes.insert(at, 1 + (std::size_t)random->integer(12), letters[random->integer(sizeof(letters))]); break;
     case 4: bytes.resize(at); break;
-    case 5: /* in a text another number */
+    case 5: /* replaces a number in a text */
       if (isdigit((unsigned char)bytes[at])) bytes[at] = (char)('0' + random->integer(10));
       break;
     default: bytes.replace(at - at % 4, 4, number(numbers[random->integer(8)])); break;
@@ -106,7 +106,7 @@ std::string mutate(std::string bytes, Random* random)
   return bytes;
 }
 
-/* The matrix; none where the file is refused. */
+/* Loads the matrix; returns none if the file is refused. */
 MatOwner load(const std::string& path)
 {
   char message[MESSAGE_LENGTH];
@@ -123,11 +123,11 @@ MatOwner load(const std::string& path)
   ok(MatLoad(A, viewer));
   if (!vector) return A;
   VecOwner b = make_vector(rows(A));
-  (void)refused([&] { return VecLoad(b, viewer); }); /* its length may be another */
+  (void)refused([&] { return VecLoad(b, viewer); }); /* its length may differ */
   return A;
 }
 
-/* Every place is inside the matrix and stands once. */
+/* Expects every column in range and only once in its row. */
 void expect_sound(Mat A)
 {
   PetscInt m, n, count;
@@ -141,7 +141,7 @@ void expect_sound(Mat A)
     }
     ok(MatRestoreRow(A, row, &count, &column, nullptr));
   }
-  if (m != n || testing::Test::HasFailure()) return; /* it may have more columns than there is memory */
+  if (m != n || testing::Test::HasFailure()) return; /* it may have more columns than fit in memory */
   VecOwner x = make_vector(Numbers((std::size_t)n, 1.0)), y = make_vector(n);
   ok(MatMult(A, x, y));
 }

@@ -1,7 +1,6 @@
 /*
-  Calls that cannot be answered are errors whose text says what to do: matrix types that
-  have no rows of numbers to factor, a missing diagonal entry, a matrix that is not
-  square.
+  Calls that cannot be served are errors with a text that recommends a remedy: matrix types
+  without rows of values to factor, a missing diagonal entry, a matrix that is not square.
 */
 
 #include "factored.hpp"
@@ -38,7 +37,7 @@ MatOwner make_of_type(const std::string& type)
 {
   MatOwner A = elasticity_like(2, 2, 2, 3), B;
   if (type == MATSHELL) return make_shell();
-  if (type == MATPYTHON) { /* PETSc may have been built without Python, so the name alone */
+  if (type == MATPYTHON) { /* PETSc may have been built without Python, so only the name is used */
     ok(PetscObjectChangeTypeName((PetscObject)(Mat)A, MATPYTHON));
     return A;
   }
@@ -51,12 +50,12 @@ MatOwner make_of_type(const std::string& type)
     ok(MatCreateConstantDiagonal(PETSC_COMM_SELF, 24, 24, 24, 24, 2.0, B.out()));
     return B;
   }
-  ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* conversion to SBAIJ asks for it */
+  ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* required by the conversion to SBAIJ */
   ok(MatConvert(A, type.c_str(), MAT_INITIAL_MATRIX, B.out()));
   return B;
 }
 
-/* Sweeps are refused when they are wanted, factors at set-up. */
+/* Sweeps are refused when they are applied, factors at set-up. */
 Refusal use_refused(Mat A, PCType type)
 {
   PCOwner pc;
@@ -100,7 +99,7 @@ TEST_P(RefusedTypes, are_told_what_they_are_and_what_to_do)
   }
 }
 
-/* What the texts recommend must work. */
+/* The recommended conversions must work. */
 TEST_P(RefusedTypes, can_be_converted_as_their_texts_say)
 {
   for (MatType type : {MATSEQDENSE, MATSEQBAIJ, MATSEQSBAIJ, MATNEST, MATSEQSELL, MATSHELL}) {
@@ -143,8 +142,7 @@ TEST_P(Refusals, of_a_matrix_that_is_not_square)
   EXPECT_NE(0, set_up_refused(A, GetParam()).code);
 }
 
-/* PETSc's own arrays are sorted; a user who hands over unsorted ones gets an error that names the row, or a right
- * factor. */
+/* PETSc's own arrays are sorted; unsorted ones of a user give an error that names the row, or a right factor. */
 TEST_P(Refusals, of_unsorted_rows_name_the_row)
 {
   PetscInt begin[] = {0, 1, 3, 4}, column[] = {0, 2, 1, 2};

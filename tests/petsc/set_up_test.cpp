@@ -1,5 +1,5 @@
 /*
-  What a set-up chooses: a strategy by trials, and no index sets for the natural order.
+  The choices of a set-up: a strategy by trials, and no index sets for the natural order.
 */
 
 #include "matrices.hpp"
@@ -30,7 +30,7 @@ class SetUpOf : public testing::TestWithParam<const char*> {
   PCOwner pc_;
 };
 
-/* Where there is something to choose from: on several threads, and on a device. */
+/* With several candidates: on several threads, and on a device. */
 TEST_P(SetUpOf, our_types_chooses_by_trials_when_it_is_told_to)
 {
   make("-pc_syncfree_threads 2");
@@ -45,7 +45,7 @@ TEST_P(SetUpOf, our_types_chooses_by_trials_when_it_is_told_to)
   EXPECT_NE(0, refused([&] { return PCSetFromOptions(pc_); }).code);
 }
 
-/* The natural order is PETSc's, though nobody makes index sets of it. */
+/* The natural order is PETSc's, although no index sets are made for it. */
 TEST_P(SetUpOf, our_types_takes_any_order_and_goes_back_to_the_natural_one)
 {
   make("");

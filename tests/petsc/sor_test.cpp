@@ -1,5 +1,5 @@
 /*
-  PC type `syncfree_sor` beside PETSc's `sor`: the same numbers but for rounding, the same
+  PC type `syncfree_sor` compared with PETSc's `sor`: the same values to rounding, the same
   iterations, the same reports.
 */
 
@@ -24,7 +24,7 @@ PCOwner make_pc(Mat A, PCType type, const std::string& text)
   return pc;
 }
 
-/* Where matrix and vectors live. */
+/* Location of matrix and vectors. */
 enum class Place { host, device_matrix, device };
 
 std::vector<Place> places()
@@ -43,7 +43,7 @@ void move_to(Place place, MatOwner* A)
   if (place != Place::host) ok(MatConvert(*A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, A->out()));
 }
 
-/* On the device with all of that place's. */
+/* Returns a vector on the device if the place is `device`. */
 VecOwner vector_at(Place place, const Numbers& v)
 {
   VecOwner made;
@@ -61,12 +61,12 @@ VecOwner vector_at(Place place, const Numbers& v)
 Numbers applied(PC pc, const Numbers& b, Place place = Place::host)
 {
   VecOwner from = vector_at(place, b), to = vector_at(place, b);
-  ok(VecSet(to, 7.0)); /* nobody may read it */
+  ok(VecSet(to, 7.0)); /* must not be read */
   ok(PCApply(pc, from, to));
   return entries(to);
 }
 
-/* Sweeps from a vector that is not zero, as a smoother does them. */
+/* Makes sweeps from a non-zero vector, as a smoother does. */
 Numbers smooth(PC pc, const Numbers& b, const Numbers& x, Place place = Place::host)
 {
   VecOwner from = vector_at(place, b), to = vector_at(place, x), work = vector_at(place, b);
@@ -82,7 +82,7 @@ bool all_finite(const Numbers& x)
   return std::all_of(x.begin(), x.end(), [](const PetscScalar& v) { return std::isfinite(magnitude(v)); });
 }
 
-/* A NaN is close to nothing. */
+/* A NaN is never close. */
 void expect_close(const Numbers& expected, const Numbers& x, const std::string& what)
 {
   double largest = 0;
@@ -109,7 +109,7 @@ const std::vector<std::string>& sweeps()
   return all;
 }
 
-/* On the device the host's strategies only run where the device has one of that name. */
+/* On the device, host strategies run only if the device has one of the same name. */
 std::vector<std::string> strategies_for(Mat A)
 {
   PetscBool resident;
@@ -133,9 +133,9 @@ TEST_P(Sor, has_the_numbers_of_petsc)
       const Numbers b = random_numbers(rows(A), 5), x = random_numbers(rows(A), 6);
       const PCOwner theirs = make_pc(A, PCSOR, GetParam());
       VecOwner from = make_vector(b), to = make_vector(rows(A));
-      if (refused([&] { return PCApply(theirs, from, to); }).code) continue; /* for a zero on the diagonal */
+      if (refused([&] { return PCApply(theirs, from, to); }).code) continue; /* zero on the diagonal */
       const Numbers expected = entries(to), smoothed = smooth(theirs, b, x);
-      if (!all_finite(expected) || !all_finite(smoothed)) continue; /* or not refused */
+      if (!all_finite(expected) || !all_finite(smoothed)) continue; /* not every failure is refused */
       for (const std::string& strategy : strategies_for(A))
         for (const char* threads : {"1", "3"}) {
           const PCOwner ours = make_pc(A, PCSYNCFREESOR, GetParam() + " -pc_syncfree_strategy " + strategy + " -pc_syncfree_threads " + threads);
@@ -150,12 +150,12 @@ TEST_P(Sor, has_the_numbers_of_petsc)
   }
 }
 
-/* What runs where: with the matrix, unless it is bound to the CPU. */
+/* Sweeps run where the matrix is, unless it is bound to the CPU. */
 TEST(SorOf, a_matrix_of_the_device_is_relaxed_there)
 {
   if (places().size() == 1) GTEST_SKIP() << "there is no device";
   for (const char* text : {"", "-pc_sor_its 2 -pc_sor_omega 1.2"}) {
-    MatOwner A = elasticity_like(4, 3, 3, 3); /* with nodes, which one of the device does not use */
+    MatOwner A = elasticity_like(4, 3, 3, 3); /* with inodes, which the device does not use */
     const PCOwner ours = make_pc(A, PCSYNCFREESOR, text), theirs = make_pc(A, PCSOR, text);
     const Numbers b = random_numbers(rows(A), 5);
     move_to(Place::device, &A);
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Petsc, Sor, testing::ValuesIn(sweeps()), [](const auto&
 
 class SorOfNodes : public testing::TestWithParam<PetscInt> {};
 
-/* Rows of equal columns are relaxed together, unless the user or the matrix does not want it. */
+/* Rows of equal columns are relaxed together, unless the user or the matrix disables it. */
 TEST_P(SorOfNodes, has_the_numbers_of_petsc)
 {
   for (const char* text : {"", "-pc_sor_forward -pc_sor_its 2", "-pc_sor_backward -pc_sor_its 2", "-pc_sor_its 2 -pc_sor_lits 2", "-pc_sor_omega 1.1"}) {
@@ -196,7 +196,7 @@ TEST_P(SorOfNodes, has_the_numbers_of_petsc)
 
     MatOwner B = elasticity_like(4, 3, 3, GetParam());
     ok(MatSetOption(B, MAT_USE_INODES, PETSC_FALSE));
-    ok(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY)); /* looks for nodes */
+    ok(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY)); /* finds the inodes */
     ok(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
     const PCOwner without = make_pc(B, PCSYNCFREESOR, text);
     expect_close(apart, applied(without, b), "a matrix without nodes");
@@ -205,7 +205,7 @@ TEST_P(SorOfNodes, has_the_numbers_of_petsc)
 
 INSTANTIATE_TEST_SUITE_P(Petsc, SorOfNodes, testing::Values(1, 2, 3, 4, 5));
 
-/* Iterations and residual of a solve. */
+/* Returns the iterations and the residual norm of a solve. */
 std::pair<PetscInt, PetscReal> iterations(Mat A, const std::string& text)
 {
   Options options("-ksp_rtol 1e-6 -ksp_norm_type unpreconditioned " + text);
@@ -286,7 +286,8 @@ TEST(SorOf, new_values_and_a_new_pattern_is_that_of_petsc)
   for (Place place : places()) compare_new_values(place);
 }
 
-/* A zero on the diagonal: an error, or with a negative shift a failure that the solver sees, or nothing at all. */
+/* A zero on the diagonal: an error, or with a negative shift a failure that the solver detects, or, with omega != 1, no
+   failure. */
 void compare_zero_diagonals(Place place)
 {
   SCOPED_TRACE(name_of(place));
@@ -316,7 +317,7 @@ void compare_zero_diagonals(Place place)
   const PCOwner ours = make_pc(A, PCSYNCFREESOR, "");
   (void)refused([&] { return PCApply(ours, from, to); });
   ok(MatShift(A, 1.0));
-  ok(PCApply(ours, from, to)); /* an error does not last */
+  ok(PCApply(ours, from, to)); /* an error is not permanent */
 }
 
 TEST(SorOf, zero_diagonals_is_reported_as_by_petsc)
@@ -324,13 +325,13 @@ TEST(SorOf, zero_diagonals_is_reported_as_by_petsc)
   for (Place place : places()) compare_zero_diagonals(place);
 }
 
-/* A NaN or an infinity is told with its row, wherever it is; with PETSc's own sweeps the solver meets a NaN. */
+/* A NaN or an infinity is reported with its row, wherever it is; with PETSc's own sweeps the solver meets a NaN. */
 void tell_of_numbers_not_finite(Place place, bool nodes)
 {
   SCOPED_TRACE(std::string(name_of(place)) + (nodes ? ", nodes" : ", rows"));
   const PetscReal nan = std::numeric_limits<PetscReal>::quiet_NaN(), infinity = std::numeric_limits<PetscReal>::infinity();
   for (const PetscReal number : {nan, infinity})
-    for (const PetscInt column : {3, 6, 7, 8, 16}) { /* of row 7: in earlier and later nodes, on the diagonal, beside it */
+    for (const PetscInt column : {3, 6, 7, 8, 16}) { /* row 7: earlier and later nodes, on and next to the diagonal */
       SCOPED_TRACE(std::to_string(number) + " in column " + std::to_string(column));
       MatOwner A = elasticity_like(3, 3, 2, 3);
       ok(MatSetOption(A, MAT_USE_INODES, (PetscBool)nodes));
@@ -347,7 +348,7 @@ void tell_of_numbers_not_finite(Place place, bool nodes)
       const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
       VecOwner from = make_vector(random_numbers(rows(A), 1)), to = make_vector(rows(A));
       PCFailedReason failed;
-      for (int round = 0; round < 2; round++) { /* the second one looks at what the first one found */
+      for (int round = 0; round < 2; round++) { /* the second uses the result of the first check */
         ok(MatFactorClearError(A));
         ok(PCApply(pc, from, to));
         ok(PCGetFailedReason(pc, &failed));
@@ -363,7 +364,7 @@ void tell_of_numbers_not_finite(Place place, bool nodes)
       ok(MatSetValue(A, 7, column, 50.0, INSERT_VALUES));
       ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
       ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-      ok(PCApply(pc, from, to)); /* a failure does not last */
+      ok(PCApply(pc, from, to)); /* a failure is not permanent */
       ok(PCGetFailedReason(pc, &failed));
       EXPECT_EQ(PC_NOERROR, failed);
       EXPECT_TRUE(all_finite(entries(to)));
@@ -376,7 +377,7 @@ TEST(SorOf, numbers_that_are_not_finite_is_told_with_the_row)
     for (const bool nodes : {false, true}) tell_of_numbers_not_finite(place, nodes);
 }
 
-/* Also by methods that look at the preconditioner's failure before they apply it. */
+/* Also with methods that check the preconditioner's failure before they apply it. */
 TEST(SorOf, numbers_that_were_mended_solves_again)
 {
   for (const char* method : {"gmres", "fgmres"}) {
@@ -428,7 +429,7 @@ TEST(SorOf, options_out_of_range_is_refused)
   }
 }
 
-/* What the user may have meant, what it takes, and what there is. */
+/* The message names the strategy that was probably meant, what it requires, and the available ones. */
 TEST(SorOf, a_strategy_that_this_build_lacks_is_refused_in_words)
 {
   MatOwner A = poisson_2d(4, 4);
@@ -443,16 +444,16 @@ TEST(SorOf, a_strategy_that_this_build_lacks_is_refused_in_words)
     }
     EXPECT_TRUE(refusal.says(name == "nobody" ? "Unknown strategy nobody" : "Strategy " + name + " is not available: it ")) << refusal.text;
     EXPECT_EQ(name == "level_order", refusal.says("needs CUDA")) << refusal.text;
-    EXPECT_EQ(name == "kokkos", refusal.says("makes no sweeps")) << refusal.text;
+    EXPECT_EQ(name == "kokkos", refusal.says("does not support SOR")) << refusal.text;
     EXPECT_TRUE(refusal.says("-pc_syncfree_strategy takes one of auto, serial, level_set")) << refusal.text;
     for (const std::string& strategy : host_strategies()) EXPECT_TRUE(refusal.says(strategy)) << refusal.text;
   }
-  Options capitals("-pc_syncfree_strategy LEVEL_SET"); /* as PETSc's lists take them */
+  Options capitals("-pc_syncfree_strategy LEVEL_SET"); /* PETSc's lists ignore case, too */
   ok(PCSetFromOptions(pc));
   EXPECT_NE(std::string::npos, view(pc).find("syncfree strategy: level_set")) << view(pc);
 }
 
-/* A strategy of the device only, for a matrix that is not there. */
+/* A device-only strategy for a matrix that is not on the device. */
 TEST(SorOf, a_matrix_elsewhere_is_refused)
 {
   if (!syncfree::find_strategy("level_order")) GTEST_SKIP() << "this build has no backend cuda";

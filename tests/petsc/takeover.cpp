@@ -1,13 +1,13 @@
 /*
-  The take-over library of the conformance tests. Loaded after libsyncfree_ilu.so it registers
-  our constructors under the names `ilu`, `icc` and `sor`, so that PETSc's own examples use our
+  The take-over library of the conformance tests. Loaded after libsyncfree_ilu.so, it registers our
+  constructors under the names `ilu`, `icc` and `sor`, so that PETSc's own examples use our
   preconditioners with their own arguments and reference outputs.
 
-  The proof that a run really was taken over is the file named by SYNCFREE_TAKEOVER_LOG: every
-  rank adds a line `create TYPE` when it makes such a preconditioner, and a line
-  `setup TYPE PACKAGE` after each set-up, with the package that the factored matrix says it
-  comes from, or `failed` if the set-up ended in an error; `matrix TYPE MATTYPE` tells what was factored.
-  For `sor`, which has no set-up, these are of its applications.
+  The file named by SYNCFREE_TAKEOVER_LOG proves that a run was taken over: every rank adds a line
+  `create TYPE` when it makes such a preconditioner, and a line `setup TYPE PACKAGE` after each set-up,
+  with the package that the factored matrix reports, or `failed` if the set-up ended in an error;
+  `matrix TYPE MATTYPE` is the type of the factored matrix's operator. For `sor`, which has no set-up,
+  these lines are written for its applications.
 */
 
 #include <petsc/private/pcimpl.h>
@@ -31,7 +31,7 @@ struct Taken {
 
 Taken ilu{"ilu"}, icc{"icc"}, sor{"sor"};
 
-/* One write a line: the ranks of a run share the file. */
+/* One write per line, as the ranks of a run share the file. */
 void Log(const char event[], const char type[], const char package[])
 {
   const char *path = std::getenv("SYNCFREE_TAKEOVER_LOG");

@@ -1,6 +1,6 @@
 /*
-  How many CPU threads our PC types take, what they say of it, and that one takes over where
-  several are slower.
+  The number of CPU threads that our PC types use, how they report it, and that one thread takes
+  over where several are slower.
 */
 
 #include <sched.h>
@@ -17,13 +17,13 @@
 
 namespace {
 
-/* While it is positive each look at the steady clock finds it so many seconds further. */
+/* If positive, each read of the steady clock advances it by this number of seconds. */
 std::atomic<int> step{0};
 std::atomic<long> made_up{0};
 
 } // namespace
 
-/* The clock of the whole program. */
+/* Replaces the clock of the whole program. */
 extern "C" int clock_gettime(clockid_t clock, struct timespec* time) noexcept
 {
   const int result = (int)syscall(SYS_clock_gettime, clock, time);
@@ -59,7 +59,7 @@ void apply(PC pc)
   ok(PCApply(pc, b, x));
 }
 
-/* The view after an application. */
+/* Returns the view after an application. */
 std::string said(Mat A, const std::string& type, const std::string& text)
 {
   const Options options(text);
@@ -114,7 +114,7 @@ TEST_F(Threads, are_those_of_the_option_else_of_openmp)
   }
 }
 
-/* An environment may be that of a larger machine, so it is cut and not refused. */
+/* The environment may be meant for a larger machine, so its value is reduced and not refused. */
 TEST_F(Threads, of_openmp_are_at_most_those_that_may_be_asked_for)
 {
   MatOwner A = poisson_2d(5, 5);
@@ -136,7 +136,7 @@ TEST_F(Threads, beyond_the_limit_are_refused_in_words)
   MatOwner A = poisson_2d(8, 8);
   const std::string most = std::to_string(syncfree::most_threads());
   std::vector<std::string> bad = {"0", "-2", "40000", "2147483647"};
-  if (sizeof(PetscInt) == 8) bad.insert(bad.end(), {"4294967297", "-4294967295"}); /* 1 where they are cut to int */
+  if (sizeof(PetscInt) == 8) bad.insert(bad.end(), {"4294967297", "-4294967295"}); /* 1 if truncated to int */
   for (const std::string type : types)
     for (const std::string& value : bad) {
       const std::string text = option_of(type, "strategy sync_free ") + option_of(type, "threads ") + value;
@@ -213,7 +213,7 @@ PetscErrorCode keep_info(FILE*, const char format[], va_list arguments)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Three applications that take a second each, on a clock that is made up; what comes next is on the true one. */
+/* Three applications that take a second each on a simulated clock; the following ones use the true clock. */
 TEST_F(Threads, that_are_slower_give_way_to_one_and_say_so)
 {
   MatOwner A = large();

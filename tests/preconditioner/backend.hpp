@@ -1,7 +1,7 @@
 #pragma once
 
-/// The backend that the tests of this folder are about. Each test program that takes them says which one it is
-/// in a file backend.cpp of its own folder.
+/// The backend under test. Each test program that includes these tests defines it in a file backend.cpp of its own
+/// folder.
 
 #include <memory>
 
@@ -11,9 +11,9 @@ namespace syncfree {
 
 struct TestedBackend {
   const char* name;        ///< as in StrategyInfo
-  const char* automatic;   ///< the strategy that `auto` is for a small problem on one thread
-  const char* reason;      ///< how the reason for that begins
-  bool single_is_smaller;  ///< does single storage save memory?
+  const char* automatic;   ///< the strategy that `auto` chooses for a small problem on one thread
+  const char* reason;      ///< beginning of the reason for that choice
+  bool single_is_smaller;  ///< true if single storage saves memory
 };
 
 const TestedBackend& tested();

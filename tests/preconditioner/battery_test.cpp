@@ -1,4 +1,4 @@
-/// Every matrix of the battery in every scalar and index: numbers entry by entry, and solves with L, U, their
+/// Every matrix of the battery in every scalar and index type: values entry by entry, and solves with L, U, their
 /// transposes and several right-hand sides within the bound of two correct solves.
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TYPED_TEST_SUITE(Battery, AllTypes);
 
 template <class T> T inverse(const T& v) { return T(1) / v; }
 
-/// One triangle of the factor that p holds.
+/// Copies one triangle of the factor of p.
 template <class T, class I> OwnedTriangle<T, I> triangle(const Preconditioner<T, I>& p, bool lower)
 {
   const FactorPattern<I>& pattern = p.pattern();
@@ -50,7 +50,8 @@ template <class T, class I> OwnedTriangle<T, I> transposed(const OwnedTriangle<T
   return S;
 }
 
-/// Where L and U of the oracle differ from p's by more than `tolerance` times their row; empty if nowhere.
+/// Returns the first entry of L or U that differs from the oracle's by more than `tolerance` times its scale; empty if
+/// there is none.
 template <class T, class I>
 std::string factor_difference(const Preconditioner<T, I>& p, const OwnedCsr<T, I>& truth, double tolerance)
 {
@@ -69,8 +70,8 @@ std::string factor_difference(const Preconditioner<T, I>& p, const OwnedCsr<T, I
   return {};
 }
 
-/// A solve with two triangles one after the other, judged triangle by triangle would need what lies between;
-/// so the second one gets the oracle's first as its exact right-hand side and its bound on top.
+/// Solves with two triangles in turn. The intermediate vector is not known, so the second solve uses the oracle's first
+/// solution as its exact right-hand side, and its bound is increased by the effect of the first bound.
 template <class T, class I>
 Solution<T> two_solves(const OwnedTriangle<T, I>& first, const OwnedTriangle<T, I>& second, const T* b, bool conjugated)
 {
@@ -137,7 +138,7 @@ TYPED_TEST(Battery, has_the_factors_and_solutions_of_the_oracle_and_again_after_
   }
 }
 
-/// An infinity in the middle of a solve ends it with numbers that are not finite, and harms no later one.
+/// An infinity in the middle of a solve gives values that are not finite, and does not affect later solves.
 TYPED_TEST(Battery, overflows_where_the_oracle_does)
 {
   using T = typename TypeParam::Scalar;

@@ -1,7 +1,6 @@
-/// The whole preconditioner: every operation, several columns, orders, both halves, single
-/// storage, new numbers, new patterns and refusals, with all strategies of a backend. A solve is judged
-/// by its residual with the product of the factors, which is formed densely in long double. The file is
-/// compiled once and linked into the test program of each backend.
+/// The complete preconditioner: every operation, several columns, orders, both halves, single storage, new values, new
+/// patterns and refusals, with all strategies of a backend. A solve is judged by its residual with the product of the
+/// factors, formed densely in long double. The file is compiled once and linked into the test program of each backend.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +23,7 @@ constexpr Operation all_operations[] = {Operation::none, Operation::transpose, O
 
 template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
 
-/// Factors a task with the given options; every call has to succeed.
+/// Factors a task with the given options; every call must succeed.
 template <class T, class I>
 std::unique_ptr<Preconditioner<T, I>> make(const FactorTask<T, I>& task, const SolverOptions& options = {})
 {
@@ -34,8 +33,8 @@ std::unique_ptr<Preconditioner<T, I>> make(const FactorTask<T, I>& task, const S
   return made;
 }
 
-/// L U in the caller's rows and columns, transposed and conjugated as asked. IC in single storage is
-/// symmetric only as far as float goes; its transposed solve is the solve itself.
+/// Computes L U in the caller's rows and columns, transposed and conjugated as requested. IC in single storage is
+/// symmetric to single precision only; its transposed solve is the solve itself.
 template <class T, class I>
 Dense<Wide<T>> product(const FactorTask<T, I>& task, const Preconditioner<T, I>& p, Operation op)
 {
@@ -56,7 +55,7 @@ Dense<Wide<T>> product(const FactorTask<T, I>& task, const Preconditioner<T, I>&
   return A;
 }
 
-/// max_i |b - A x|_i / (|A| |x| + |b|)_i
+/// Computes max_i |b - A x|_i / (|A| |x| + |b|)_i.
 template <class T> double residual(const Dense<Wide<T>>& A, const T* b, const T* x)
 {
   double worst = 0;
@@ -68,7 +67,7 @@ template <class T> double residual(const Dense<Wide<T>>& A, const T* b, const T*
       scale += std::abs(A(i, j)) * std::abs(widen(x[j]));
     }
     const double r = static_cast<double>(std::abs(rest) / (scale > 0 ? scale : 1));
-    worst = r <= worst ? worst : r;  // a NaN stays
+    worst = r <= worst ? worst : r;  // keeps a NaN
   }
   return worst;
 }
@@ -90,7 +89,7 @@ void expect_solves(const FactorTask<T, I>& task, Preconditioner<T, I>& p, double
   }
 }
 
-/// Merging on the device computes numbers of its own, which are stored like the factor's.
+/// Merging on the device computes values of its own, which are stored in the factor's precision.
 template <class T, class I> double accuracy(const Preconditioner<T, I>& p)
 {
   const Summary s = p.summarize();
@@ -223,7 +222,7 @@ TYPED_TEST(PreconditionerTest, refresh_equals_a_new_object_bit_by_bit)
         const FactorTask<T, I> second{make_battery_matrix<T, I>("n_511", 1), kind, 1, {}, {}};
         const SolverOptions options{info.name, 2, single, {"paper", 60}};
         const auto used = make(first, options), fresh = make(second, options);
-        all_solutions(*used, first.A.n);  // builds the transposes
+        all_solutions(*used, first.A.n);  // makes the transposes
         ASSERT_TRUE(used->refresh(second.A.view(), PivotRule()).ok());
         const auto a = all_solutions(*used, first.A.n), b = all_solutions(*fresh, first.A.n);
         EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(T))) << info.name;
@@ -345,8 +344,8 @@ TYPED_TEST(PreconditionerTest, takes_a_new_pattern)
     }
 }
 
-/// Patterns with as many rows and entries that differ little: an entry moved in its row, above the diagonal, or to the
-/// row behind it, where it stands above the diagonal, too.
+/// Makes patterns with as many rows and entries that differ in one entry: moved within its row above the diagonal, or
+/// to the next row, above the diagonal there, too.
 template <class T, class I> std::vector<OwnedCsr<T, I>> neighbours_of(const OwnedCsr<T, I>& A)
 {
   std::vector<OwnedCsr<T, I>> all;
@@ -369,7 +368,7 @@ template <class T, class I> std::vector<OwnedCsr<T, I>> neighbours_of(const Owne
   return all;
 }
 
-/// Whatever is kept of a pattern, a change of any one entry is seen.
+/// Whatever is stored of a pattern, a change of any single entry is detected.
 TYPED_TEST(PreconditionerTest, knows_its_pattern_entry_by_entry)
 {
   using T = typename TypeParam::Scalar;
@@ -414,7 +413,7 @@ TYPED_TEST(PreconditionerTest, says_what_it_is)
   Summary s = p->summarize();
   EXPECT_EQ(s.strategy, tested().automatic);
   EXPECT_EQ(s.reason.rfind(tested().reason, 0), 0u) << s.reason;
-  EXPECT_EQ(p->levels().lower, 10);  // x + y + z of the last point, and the first
+  EXPECT_EQ(p->levels().lower, 10);  // x + y + z of the last point, plus one
   EXPECT_EQ(p->levels().upper, 10);
   EXPECT_EQ(s.lower_nnz, 2 * 4 * 5 + 3 * 3 * 5 + 3 * 4 * 4);
   EXPECT_EQ(s.upper_nnz, s.lower_nnz);

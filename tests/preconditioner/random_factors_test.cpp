@@ -1,4 +1,5 @@
-/// Ten thousand random matrices, each factored as its definition says; and a thousand refreshes on one analysis.
+/// Ten thousand random matrices, each compared with the definition of its factor; and a thousand refreshes with one
+/// analysis.
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 using T = double;
 using I = std::int32_t;
 
-/// At most 40 rows, dominant by rows; symmetric for IC. Sometimes the first row has the diagonal 0, sometimes rows and
-/// columns are permuted, and a third has levels of fill.
+/// Makes a task of at most 40 rows, dominant by rows; symmetric for IC. Some have a zero as first diagonal entry, some
+/// have permuted rows and columns, and half have levels of fill.
 FactorTask<T, I> random_task(std::mt19937& random)
 {
   const auto below = [&random](unsigned n) { return static_cast<I>(random() % n); };
@@ -96,7 +97,7 @@ TEST(RandomFactors, are_those_of_the_definition)
   EXPECT_GT(shifts, count / 100);
 }
 
-/// As a program with that many Newton steps has it: 991 sets of values, of which each is factored anew.
+/// 991 refreshes, like as many Newton steps of a program.
 TEST(RandomFactors, of_many_refreshes_on_one_analysis_are_those_of_new_objects)
 {
   const int count = short_run() ? 30 : 991;

@@ -1,4 +1,4 @@
-/// One object, two threads: a call is answered rightly or turned away, and none waits for ever.
+/// One object, two threads: each call succeeds with a right result or is refused, and none waits forever.
 
 #include <gtest/gtest.h>
 
@@ -18,12 +18,13 @@ namespace {
 using I = std::int32_t;
 using P = Preconditioner<double, I>;
 
-/// What came of a thread's calls; the other thread looks at it.
+/// Results of a thread's calls, which the other thread reads.
 struct Outcome {
   std::atomic<int> right{0}, turned_away{0}, wrong{0};
 };
 
-/// Solves, and now and then refreshes, until both threads have had an answer and one was turned away, or it takes long.
+/// Solves, and every eighth time refreshes, until both threads have had a right result and one call was refused, or for
+/// ten seconds.
 void call(P* p, const OwnedCsr<double, I>& A, const std::vector<double>& b, const std::vector<double>& truth,
           Outcome* mine, const Outcome* other)
 {
@@ -41,7 +42,7 @@ void call(P* p, const OwnedCsr<double, I>& A, const std::vector<double>& b, cons
     double error = 0;
     for (std::size_t i = 0; i < b.size() && !refreshes; ++i) error = std::max(error, std::abs(x[i] - truth[i]));
     ++(status.ok() && error <= 1e-10 ? mine->right : mine->wrong);
-    std::this_thread::sleep_for(std::chrono::microseconds(100));  // the other one's turn
+    std::this_thread::sleep_for(std::chrono::microseconds(100));  // lets the other thread run
   }
 }
 

@@ -4,7 +4,7 @@ static char help[] = "A zero pivot, a NaN or an infinity in the matrix: the fail
 
 #include "defects.h"
 
-/* What PCGetFailedReason() says, in words that no PETSc version changes */
+/* Returns the name of a failed reason (PCGetFailedReason()), the same for all PETSc versions. */
 static const char *FailedReason(PCFailedReason reason)
 {
   switch (reason) {
@@ -40,8 +40,8 @@ static PetscErrorCode Solve(const char name[], KSP ksp, Vec b, Vec x)
 
   PetscFunctionBeginUser;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  /* older PETSc sets up for new values inside the first application only, where the Krylov method has
-     given up on a failed preconditioner already, with PETSc's own LU as well */
+  /* older PETSc versions set up for new values only in the first application, when the Krylov method has already given up
+     on the failed preconditioner; so they do with PETSc's LU */
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(KSPGetErrorIfNotConverged(ksp, &stop));
   if (!stop) code = PCSetUp(pc);
@@ -141,11 +141,11 @@ int main(int argc, char **argv)
       test:
          suffix: positive_definite
          args: -recover -pc_type syncfree_ilu -pc_factor_shift_type positive_definite -ksp_type gmres
-      # PETSc's own finds a NaN only in the Krylov method
+      # PCILU and PCICC detect a NaN only in the Krylov method
       test:
          suffix: own_nan
          args: -recover -pc_type {{syncfree_ilu syncfree_icc}shared output} -defect {{nan inf}shared output} -pc_factor_shift_type none -pc_syncfree_strategy {{serial blocks}shared output} -pc_syncfree_threads 2
-      # PETSc's own keeps the failure of a zero pivot when good values follow
+      # PCILU and PCICC keep the failure of a zero pivot after new, valid values
       test:
          suffix: own_recover
          args: -recover -pc_type {{syncfree_ilu syncfree_icc}shared output} -pc_factor_shift_type none

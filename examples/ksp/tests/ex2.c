@@ -2,7 +2,7 @@ static char help[] = "The life of a preconditioner: several at once, new values,
 
 #include "../tutorials/report.h"
 
-/* Convection-diffusion on an m x m grid: 5 points, or 9 where `wide`; `shift` on the diagonal */
+/* Fills A with convection-diffusion on an m x m grid: 5 points, or 9 if `wide`; `shift` is added to the diagonal. */
 static PetscErrorCode Fill(Mat A, PetscInt m, PetscBool wide, PetscReal shift)
 {
   PetscFunctionBeginUser;
@@ -30,7 +30,7 @@ static PetscErrorCode Create(PetscInt m, PetscBool wide, PetscReal shift, Mat *A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves A x = 1 with the matrix that ksp has, and says how it went */
+/* Solves A x = 1 with the operator of ksp, and reports the result. */
 static PetscErrorCode Solve(const char name[], KSP ksp)
 {
   Mat A;
@@ -58,7 +58,7 @@ static PetscErrorCode CreateSolver(Mat A, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Three solvers live at once and take turns. */
+/* Three solvers exist at the same time and solve in turn. */
 static PetscErrorCode TestSeveral(void)
 {
   Mat A[3];
@@ -82,7 +82,7 @@ static PetscErrorCode TestSeveral(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One solver sees new values, another matrix of the same size, and after a reset another size. */
+/* One solver gets new values, another matrix of the same size, and after a reset a matrix of another size. */
 static PetscErrorCode TestChanges(void)
 {
   Mat A, wide, large;
@@ -110,7 +110,7 @@ static PetscErrorCode TestChanges(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A reused preconditioner is that of the old values, and takes more iterations than a new one. */
+/* A reused preconditioner is that of the old values, and requires more iterations than a new one. */
 static PetscErrorCode TestReuse(void)
 {
   Mat A;
@@ -131,7 +131,7 @@ static PetscErrorCode TestReuse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Thousands of refreshes, each followed by a solve; the last equals a solve with a fresh preconditioner. */
+/* Thousands of numeric factorizations, each followed by a solve; the last solve equals one with a new preconditioner. */
 static PetscErrorCode TestRefreshes(PetscInt refreshes)
 {
   Mat       A;
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
       test:
          suffix: levels
          args: -pc_type syncfree_ilu -pc_factor_levels 2 -pc_factor_mat_ordering_type rcm
-      # PETSc's own ILU leaks here (3.18, 3.26); the lines of -malloc_dump are not in the reference output
+      # PCILU leaks memory here (3.18, 3.26); the lines of -malloc_dump are not in the reference output
       test:
          suffix: reuse_ordering
          args: -pc_type syncfree_ilu -pc_factor_mat_ordering_type nd -pc_factor_reuse_ordering

@@ -4,7 +4,7 @@ static char help[] = "Three processes, a defect on one of them or a process with
 
 #include "defects.h"
 
-/* Every process says why its solve ended, in order of rank */
+/* Solves; each process prints its converged reason, in the order of ranks. */
 static PetscErrorCode Solve(const char name[], KSP ksp, Vec b, Vec x)
 {
   KSPConvergedReason reason;
@@ -13,7 +13,7 @@ static PetscErrorCode Solve(const char name[], KSP ksp, Vec b, Vec x)
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  /* older PETSc sets up for new values inside the first application only, see ex1.c */
+  /* older PETSc versions set up for new values only in the first application, see ex1.c */
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCSetUpOnBlocks(pc));
@@ -25,7 +25,7 @@ static PetscErrorCode Solve(const char name[], KSP ksp, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n rows, spread evenly over the processes but the empty one */
+/* Creates a matrix of n rows, distributed evenly over all processes except the empty one. */
 static PetscErrorCode CreateMatrix(PetscInt n, PetscInt empty, Mat *A)
 {
   PetscMPIInt rank, size;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
       test:
          suffix: asm
          args: -pc_type asm -sub_pc_type syncfree_ilu -pc_asm_overlap {{0 1}separate output} -defect zero_pivot
-      # PETSc's own finds a NaN only in the Krylov method; so it cannot tell the iterations of single precision either
+      # PCILU detects a NaN only in the Krylov method, so it is no reference for the iterations in single precision either
       test:
          suffix: own_nan_bjacobi
          args: -pc_type bjacobi -sub_pc_type syncfree_ilu -defect nan -bad_rank {{0 1 2}shared output}
@@ -113,8 +113,8 @@ int main(int argc, char **argv)
          suffix: own_nan_asm
          args: -pc_type asm -pc_asm_overlap 0 -sub_pc_type syncfree_ilu -defect nan -bad_rank {{0 1 2}shared output}
          output_file: output/ex3_own_nan_blocks.out
-      # PETSc's own keeps the failure of a zero pivot when good values follow, and so do bjacobi and asm above ours;
-      # double for the reason above
+      # PCILU keeps the failure of a zero pivot after new, valid values, and so do bjacobi and asm with syncfree_ilu as
+      # sub_pc; double for the reason above
       test:
          suffix: own_recover_direct
          requires: double

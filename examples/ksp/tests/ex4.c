@@ -1,8 +1,8 @@
 static char help[] = "Many right-hand sides, transposes and the two halves of a preconditioner, each against plain applications.\n\n";
 
 /*
-  With M the preconditioner: PCMatApply() against PCApply() column by column; <M^-1 x, y> = <x, M^-T y>; the left half
-  after the right half is M^-1; KSPMatSolve() and KSPSolveTranspose() by their residuals.
+  Tests of the preconditioner M: PCMatApply() equals PCApply() column by column; <M^-1 x, y> = <x, M^-T y>; the left half
+  after the right half is M^-1; the residuals of KSPMatSolve() and KSPSolveTranspose().
 */
 
 #include "../tutorials/report.h"
@@ -34,7 +34,7 @@ static PetscErrorCode CreateMatrix(PetscInt m, PetscBool symmetric, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n x COLUMNS, a smooth pattern of numbers: the same on every machine and every number of processes */
+/* Creates an n x COLUMNS matrix of smooth values: the same on every machine and for any number of processes. */
 static PetscErrorCode CreateBlock(Mat A, Mat *B)
 {
   PetscInt local, n, begin, end;
@@ -51,7 +51,7 @@ static PetscErrorCode CreateBlock(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest ||M^-1 b - x|| / ||x|| over the columns b of B and x of X */
+/* Computes the largest ||M^-1 b - x|| / ||x|| over the columns b of B and x of X. */
 static PetscErrorCode TestMatApply(PC pc, Mat B)
 {
   Mat       X;
@@ -119,7 +119,7 @@ static PetscErrorCode TestHalves(PC pc, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||B - A X|| / ||B|| of KSPMatSolve() */
+/* Computes ||B - A X|| / ||B|| after KSPMatSolve(). */
 static PetscErrorCode TestMatSolve(KSP ksp, Mat A, Mat B)
 {
   Mat       X, R;
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
       test:
          suffix: icc_symmetric
          args: -symmetric -halves -pc_type syncfree_icc -ksp_type gmres -ksp_pc_side symmetric -transposed 0
-      # PETSc's own ILU has no halves
+      # PCILU has no symmetric left and right halves
       test:
          suffix: own_halves
          args: -halves -pc_type syncfree_ilu -pc_syncfree_strategy {{serial level_set sync_free blocks loop}shared output} -pc_factor_levels {{0 1}shared output} -ksp_rtol 1e-12 -ksp_type preonly

@@ -4,7 +4,7 @@ static char help[] = "Options that change while a preconditioner lives, and its 
 
 #include "defects.h"
 
-/* The view fits into a string and names the type, of which PETSc writes seven letters. */
+/* Views the PC in a string, and checks that it names the type, of which PETSc prints seven letters. */
 static PetscErrorCode ViewString(PC pc)
 {
   char        text[1024] = "", letters[8];
@@ -25,7 +25,7 @@ static PetscErrorCode ViewString(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets an option, lets ksp read it, and solves */
+/* Sets an option, calls KSPSetFromOptions(), and solves. */
 static PetscErrorCode SolveWith(const char option[], const char value[], KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBeginUser;

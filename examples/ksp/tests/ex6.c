@@ -1,12 +1,12 @@
 static char help[] = "Matrix files, good and bad: what is read from the good ones, what is said about the bad ones.\n\n";
 
-/* The program writes every file itself, and removes it. */
+/* The program writes each file itself and removes it afterwards. */
 
 #include "../tutorials/report.h"
 
 #include "../tutorials/matrix_file.h"
 
-/* Names end in what is special about the file. All matrices have at most 3 rows. */
+/* The name says what is special about a file. All matrices have at most 3 rows. */
 static const char *const market_files[][2] = {
   {"general",       "%%MatrixMarket matrix coordinate real general\n% a comment\n\n3 3 4\n1 1 2.0\n2 2 3e0\n3 3 -4\n1 3 0.5\n"    },
   {"case",          "%%matrixmarket MATRIX Coordinate Real GENERAL\n2 2 2\n 1   1\t2.0  \n2 2 3.0"                                },
@@ -48,7 +48,7 @@ static const char *const market_files[][2] = {
   {"compressed",    "\x1f\x8b\b and so on"                                                                                      },
 };
 
-/* Writes from process 0; the others wait. */
+/* Writes a file on process 0; the other processes wait. */
 static PetscErrorCode Write(const char path[], const void *bytes, size_t length)
 {
   PetscMPIInt rank;
@@ -75,7 +75,7 @@ static PetscErrorCode Remove(const char path[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All entries of a small matrix, as tenths: integers are compared exactly */
+/* Prints all entries of a small matrix, times 10: integers are compared exactly. */
 static PetscErrorCode Print(Mat A)
 {
   PetscInt rows, columns, begin, end;
@@ -119,7 +119,7 @@ static PetscErrorCode TestMarket(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What depends on the sizes of PETSc's integers and scalars is compared here, so that all PETScs print the same. */
+/* Compares results that depend on the sizes of PetscInt and PetscScalar, so that the output does not. */
 static PetscErrorCode Compare(const char name[], const char message[], const char expected[])
 {
   PetscFunctionBeginUser;
@@ -128,7 +128,7 @@ static PetscErrorCode Compare(const char name[], const char message[], const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Complex values: read in a complex PETSc, the upper triangle conjugate; refused in a real one */
+/* Complex values: read by a complex PETSc, with a conjugate upper triangle; refused by a real one */
 static PetscErrorCode TestComplex(void)
 {
   static const char text[] = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 3 0\n2 2 4 0\n2 1 2 -1.5\n";
@@ -155,12 +155,12 @@ static PetscErrorCode TestComplex(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Right-hand sides with three rows wanted */
+/* Right-hand sides; three rows are required */
 static PetscErrorCode TestVectors(void)
 {
   const char *const files[] = {
     "%%MatrixMarket matrix array real general\n3 1\n1\n2.5\n-4\n", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n", "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\n5\n6\n",
-    /* the smallest squares that are too large */
+    /* the smallest squares that overflow PetscInt */
     PetscDefined(USE_64BIT_INDICES) ? "%%MatrixMarket matrix array real general\n3037000500 3037000500\n" : "%%MatrixMarket matrix array real general\n46341 46341\n",
   };
   char      message[MESSAGE_LENGTH];
@@ -183,13 +183,13 @@ static PetscErrorCode TestVectors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Appends a big-endian integer */
+/* Appends a big-endian integer. */
 static void Append(unsigned char bytes[], size_t *length, long long number, size_t size)
 {
   for (size_t i = size; i-- > 0;) bytes[(*length)++] = (unsigned char)((unsigned long long)number >> (8 * i) & 0xff);
 }
 
-/* Appends `count` numbers 1.0, which begin with 0x3ff0 in double precision; the rest does not matter here */
+/* Appends `count` values 1.0, which begin with 0x3ff0 in double precision; other precisions do not matter here. */
 static void AppendOnes(unsigned char bytes[], size_t *length, long long count, size_t scalar)
 {
   for (long long i = 0; i < count; i++) {
@@ -198,7 +198,7 @@ static void AppendOnes(unsigned char bytes[], size_t *length, long long count, s
   }
 }
 
-/* What load.c would say of matrix.bin with these bytes: printed, or compared with `expected` if that is not empty */
+/* Checks matrix.bin with these bytes as load.c does; prints the message, or compares it with `expected` if not empty. */
 static PetscErrorCode InspectBytes(const char name[], const unsigned char bytes[], size_t length, PetscBool is_vector, const char expected[])
 {
   char      message[MESSAGE_LENGTH];
@@ -214,7 +214,7 @@ static PetscErrorCode InspectBytes(const char name[], const unsigned char bytes[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A binary matrix with the diagonal of n ones, in any size of index and scalar, cut off `missing` bytes before its end */
+/* Makes a binary n x n identity matrix, with any size of index and scalar, without its last `missing` bytes. */
 static PetscErrorCode TestBinary(const char name[], long long kind, long long n, size_t index, size_t scalar, size_t missing, const char expected[])
 {
   unsigned char bytes[1024];
@@ -232,7 +232,7 @@ static PetscErrorCode TestBinary(const char name[], long long kind, long long n,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for a vector of n ones */
+/* The same for a vector of n ones. */
 static PetscErrorCode TestBinaryVector(const char name[], long long kind, long long n, size_t index, size_t scalar, size_t missing, const char expected[])
 {
   unsigned char bytes[1024];
@@ -246,7 +246,7 @@ static PetscErrorCode TestBinaryVector(const char name[], long long kind, long l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A binary matrix of 3 rows and 5 entries that PETSc would believe: its row lengths and columns */
+/* Makes a binary matrix of 3 rows and 5 entries that PETSc would accept, with these row lengths and columns. */
 static PetscErrorCode TestPattern(const char name[], const long long lengths[3], const long long columns[5])
 {
   const size_t  index    = sizeof(PetscInt);
@@ -286,7 +286,7 @@ static PetscErrorCode TestPatterns(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes that a short file cannot have; the largest ones overflow where they are added up or multiplied. */
+/* Sizes that are too large for a short file; the largest ones overflow when they are added or multiplied. */
 static PetscErrorCode TestHeaders(void)
 {
   const size_t    index  = sizeof(PetscInt);

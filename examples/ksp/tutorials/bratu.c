@@ -2,16 +2,16 @@ static char help[] = "3-D Bratu problem, -lap u = lambda exp(u) + f, on the unit
 Any -pc_type, for example syncfree_ilu.\n\n";
 
 /*
-  Seven-point differences on a DMDA of the interior points; boundary values (zero) are eliminated. Newton's method
-  with the exact Jacobian: its pattern never changes, so the preconditioner is analysed once and gets new values in
-  every step.
+  Seven-point finite differences on a DMDA of the interior points; the boundary values (zero) are eliminated. Newton's
+  method uses the exact Jacobian. Its pattern does not change, so the preconditioner is analysed once and gets new
+  values in every step.
 
-  With -manufactured (default) f is such that u = 64 x(1-x) y(1-y) z(1-z) is the solution. Second differences of
-  parabolas are exact, so the program finds u up to Newton's tolerance, on any grid. Without it f = 0, Bratu's own
-  problem, which has solutions for lambda below about 9.9.
+  With -manufactured (default), f is such that u = 64 x(1-x) y(1-y) z(1-z) is the solution. Second differences of
+  parabolas are exact, so the program finds u up to Newton's tolerance on any grid. Without it, f = 0, the original
+  Bratu problem, which has solutions for lambda below about 9.9.
 
-  What you see: Newton's steps and why they stopped, the linear solves and their iterations, the worst true residual
-  of a linear solve, and the error against u.
+  Output: the Newton steps and their converged reason, the linear solves and their iterations, the largest true residual
+  of a linear solve, and the error of u.
 */
 
 #include <petscdm.h>
@@ -35,7 +35,7 @@ static PetscReal Solution(const DMDALocalInfo *info, PetscInt i, PetscInt j, Pet
   return Parabola((i + 1.0) / (info->mx + 1.0)) * Parabola((j + 1.0) / (info->my + 1.0)) * Parabola((k + 1.0) / (info->mz + 1.0));
 }
 
-/* f such that Solution() is the solution */
+/* Returns f such that Solution() is the solution. */
 static PetscReal Source(const Bratu *bratu, const DMDALocalInfo *info, PetscInt i, PetscInt j, PetscInt k)
 {
   const PetscReal x = Parabola((i + 1.0) / (info->mx + 1.0)), y = Parabola((j + 1.0) / (info->my + 1.0)), z = Parabola((k + 1.0) / (info->mz + 1.0));
@@ -52,7 +52,7 @@ static void Widths(const DMDALocalInfo *info, PetscReal w[3])
   w[2] = PetscSqr(info->mz + 1.0);
 }
 
-/* Values beyond the grid are the boundary's: zero */
+/* Values outside the grid are boundary values: zero */
 static PetscScalar Value(const DMDALocalInfo *info, PetscScalar ***u, PetscInt i, PetscInt j, PetscInt k)
 {
   if (i < 0 || j < 0 || k < 0 || i >= info->mx || j >= info->my || k >= info->mz) return 0.0;
@@ -82,7 +82,7 @@ static PetscErrorCode FormFunction(DMDALocalInfo *info, void *array, void *resul
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row of the Jacobian. Returns the number of entries. */
+/* Computes one row of the Jacobian. Returns the number of entries. */
 static PetscInt FillRow(const DMDALocalInfo *info, const PetscInt point[3], PetscScalar slope, MatStencil column[7], PetscScalar value[7])
 {
   const PetscInt size[3] = {info->mx, info->my, info->mz};

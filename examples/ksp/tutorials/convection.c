@@ -2,12 +2,12 @@ static char help[] = "3-D convection-diffusion in a recirculating flow, -eps lap
 GMRES; any -pc_type, for example syncfree_ilu.\n\n";
 
 /*
-  Upwind differences on a DMDA of the interior points; boundary values (zero) are eliminated. The flow turns in the
-  x-y plane and rises and falls with x, so no ordering follows it everywhere, and the matrix is not symmetric.
+  Upwind differences on a DMDA of the interior points; the boundary values (zero) are eliminated. The flow rotates in the
+  x-y plane, and rises and falls with x, so no ordering follows it everywhere, and the matrix is not symmetric.
 
-  What you see: the iterations of GMRES and why it stopped, the true residual, and the error against the solution
-  u = sin(pi x) sin(pi y) sin(pi z) of the differential equation, which is that of upwind differences, in proportion
-  to the mesh width. With -times also the seconds of set-up and application.
+  Output: the iterations of GMRES and its converged reason, the true residual, and the error of the solution
+  u = sin(pi x) sin(pi y) sin(pi z) of the differential equation, which is the discretization error of upwind
+  differences, proportional to the mesh width. With -times also the time of set-up and application in seconds.
 */
 
 #include <petscdm.h>
@@ -31,7 +31,7 @@ static PetscReal Solution(const PetscReal p[3])
   return PetscSinReal(PETSC_PI * p[0]) * PetscSinReal(PETSC_PI * p[1]) * PetscSinReal(PETSC_PI * p[2]);
 }
 
-/* -eps lap u + v . grad u of the solution above */
+/* Returns -eps lap u + v . grad u of the solution above. */
 static PetscReal Source(const Flow *flow, const PetscReal p[3])
 {
   PetscReal v[3], f = 3.0 * flow->epsilon * PETSC_PI * PETSC_PI * Solution(p);
@@ -46,7 +46,7 @@ static PetscReal Source(const Flow *flow, const PetscReal p[3])
   return f;
 }
 
-/* One row: diffusion to both sides of each axis, convection from the side where the flow comes from. */
+/* Computes one row: diffusion in both directions of each axis, convection from the upwind side. */
 static PetscInt FillRow(const Flow *flow, const PetscInt point[3], const PetscInt size[3], MatStencil column[7], PetscScalar value[7])
 {
   PetscReal p[3], v[3], diagonal = 0.0;
@@ -108,7 +108,7 @@ static PetscErrorCode ComputeMatrix(KSP ksp, Mat A, Mat P, void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution u at the points, and the right-hand side b there */
+/* Computes the solution u and the right-hand side b at the grid points. */
 static PetscErrorCode FillVectors(const Flow *flow, DM da, Vec u, Vec b)
 {
   DMDALocalInfo  info;
@@ -133,7 +133,7 @@ static PetscErrorCode FillVectors(const Flow *flow, DM da, Vec u, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Upwinding adds diffusion speed * h / 2; the other differences are of second order. */
+/* Upwind differences add a diffusion of speed * h / 2; the other differences are of second order. */
 static PetscReal DiscretizationError(const Flow *flow, DM da)
 {
   PetscInt  mx, my, mz;

@@ -6,15 +6,15 @@ Conjugate gradients, three unknowns a point; any -pc_type, for example syncfree_
 
      integral of lambda (div u)(div w) + 2 mu e(u) : e(w)  =  - pressure * integral over the top of w_z   for all w,
 
-  where the walls and the floor let the block slide but not leave (normal displacement zero). These unknowns are
-  eliminated symmetrically, so the matrix is symmetric and positive definite, with blocks of size 3.
+  where the normal displacement is zero on the walls and the floor. These unknowns are eliminated symmetrically, so the
+  matrix is symmetric and positive definite, with block size 3.
 
-  -material layers: stiffness changes with height only. The exact solution is then u = (0, 0, g(z)) with
+  -material layers: the stiffness depends on the height only. The exact solution is then u = (0, 0, g(z)) with
   g' = -pressure / (lambda + 2 mu), which trilinear elements represent without error: the program checks it.
-  -material ball: a stiff ball in a soft block.
+  -material ball: a stiff ball in a soft cube.
 
-  What you see: the iterations of CG and why it stopped, the true residual, and for layers the error against the
-  exact solution. With -times also the seconds of set-up and application.
+  Output: the iterations of CG and its converged reason, the true residual, and for layers the error of the solution.
+  With -times also the time of set-up and application in seconds.
 */
 
 #include <petscdm.h>
@@ -30,15 +30,15 @@ static const char *const Materials[] = {"layers", "ball", "Material", "MATERIAL_
 
 typedef struct {
   Material  material;
-  PetscReal contrast; /* stiff / soft */
-  PetscReal ratio;    /* Poisson's */
+  PetscReal contrast; /* Young's modulus: stiff / soft */
+  PetscReal ratio;    /* Poisson's ratio */
   PetscReal pressure;
 } Block;
 
 #define NODES    8
-#define UNKNOWNS 24 /* of an element */
+#define UNKNOWNS 24 /* per element */
 
-/* Young's modulus of the element whose lowest corner is (i, j, k) */
+/* Returns Young's modulus of the element whose lowest corner is (i, j, k). */
 static PetscReal Stiffness(const Block *block, const DMDALocalInfo *info, PetscInt i, PetscInt j, PetscInt k)
 {
   const PetscReal x = (i + 0.5) / (info->mx - 1), y = (j + 0.5) / (info->my - 1), z = (k + 0.5) / (info->mz - 1);
@@ -49,14 +49,14 @@ static PetscReal Stiffness(const Block *block, const DMDALocalInfo *info, PetscI
   return stiff ? block->contrast : 1.0;
 }
 
-/* Lame's constants for Young's modulus one */
+/* Returns Lame's constants for Young's modulus 1. */
 static void Lame(const Block *block, PetscReal *lambda, PetscReal *mu)
 {
   *lambda = block->ratio / ((1.0 + block->ratio) * (1.0 - 2.0 * block->ratio));
   *mu     = 0.5 / (1.0 + block->ratio);
 }
 
-/* Gradients of the eight trilinear functions at a point of [-1, 1]^3, for a box with edges h */
+/* Computes the gradients of the eight trilinear functions at a point of [-1, 1]^3, for a box with edges h. */
 static void Gradients(const PetscReal point[3], const PetscReal h[3], PetscReal gradient[NODES][3])
 {
   for (PetscInt n = 0; n < NODES; n++) {
@@ -71,7 +71,7 @@ static void Gradients(const PetscReal point[3], const PetscReal h[3], PetscReal 
   }
 }
 
-/* The stiffness matrix of an element for Young's modulus one; unknowns ordered by node, then component */
+/* Computes the stiffness matrix of an element for Young's modulus 1; unknowns are ordered by node, then component. */
 static void ElementMatrix(const Block *block, const PetscReal h[3], PetscReal K[UNKNOWNS][UNKNOWNS])
 {
   PetscReal lambda, mu, gradient[NODES][3];
@@ -96,7 +96,7 @@ static void ElementMatrix(const Block *block, const PetscReal h[3], PetscReal K[
   }
 }
 
-/* Walls and floor: is the component of the displacement zero at this point? */
+/* Tests whether the component of the displacement is zero at this point, on a wall or the floor. */
 static PetscBool IsFixed(const DMDALocalInfo *info, PetscInt i, PetscInt j, PetscInt k, PetscInt component)
 {
   if (component == 0) return (PetscBool)(i == 0 || i == info->mx - 1);
@@ -104,7 +104,7 @@ static PetscBool IsFixed(const DMDALocalInfo *info, PetscInt i, PetscInt j, Pets
   return (PetscBool)(k == 0);
 }
 
-/* Adds the element with lowest corner (i, j, k); fixed unknowns keep their diagonal only. */
+/* Adds the element whose lowest corner is (i, j, k); fixed unknowns keep their diagonal entry only. */
 static PetscErrorCode AddElement(const Block *block, const DMDALocalInfo *info, const PetscReal K[UNKNOWNS][UNKNOWNS], PetscInt i, PetscInt j, PetscInt k, Mat A)
 {
   const PetscReal stiffness = Stiffness(block, info, i, j, k);
@@ -143,7 +143,7 @@ static PetscErrorCode FillMatrix(const Block *block, DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pressure on the top, shared among its points: a quarter of each face that meets there */
+/* Distributes the pressure on the top over its points: a quarter of each adjacent face. */
 static PetscErrorCode FillLoad(const Block *block, DM da, Vec b)
 {
   DMDALocalInfo   info;
@@ -165,7 +165,7 @@ static PetscErrorCode FillLoad(const Block *block, DM da, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exact solution for layers: every layer gives way by pressure / (lambda + 2 mu) times its thickness. */
+/* Computes the exact solution for layers: a layer is compressed by pressure / (lambda + 2 mu) times its thickness. */
 static PetscErrorCode FillSolution(const Block *block, DM da, Vec u)
 {
   DMDALocalInfo   info;
@@ -187,7 +187,7 @@ static PetscErrorCode FillSolution(const Block *block, DM da, Vec u)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rigid motions: algebraic multigrid (-pc_type gamg) wants to know them, nobody else does. */
+/* Sets the rigid body modes, which only algebraic multigrid (-pc_type gamg) uses. */
 static PetscErrorCode SetRigidMotions(DM da, Mat A)
 {
   Vec          coordinates;

@@ -2,23 +2,23 @@ static char help[] = "Solves with a matrix from a file, in PETSc's binary or Mat
 GMRES; any -pc_type, for example syncfree_ilu.\n\n";
 
 /*
-  The format is found out from the file, not from its name. The right-hand side comes from -rhs, else from the same
-  binary file if a vector follows the matrix there, else it is A u with random u (always the same), and then the
-  error against u is printed too. A file that cannot be used is refused in words, see matrix_file.h; so is a matrix
-  that is not square or in which a row has no diagonal entry, since ILU and ICC need all of them.
+  The format is detected from the content of the file, not from its name. The right-hand side is read from -rhs, else
+  from the same binary file if a vector follows the matrix; else it is A u with a random u (always the same), and the
+  error of u is printed, too. An unusable file is an error with an explanation, see matrix_file.h; so is a matrix that is
+  not square or lacks a diagonal entry, since ILU and ICC require all of them.
 
-  Binary files differ between PETScs: a PETSc with 64-bit indices (PETSC_USE_64BIT_INDICES) writes and reads 64-bit
-  integers, others 32-bit ones, and scalars are real or complex, in the precision of the PETSc. So read a binary file
-  with a PETSc of the kind that wrote it; a file of another kind is refused, and the message says which kind it is.
-  Matrix Market files are the same for all.
+  Binary files depend on the configuration of PETSc: with 64-bit indices (PETSC_USE_64BIT_INDICES) integers have 64 bits,
+  else 32, and scalars are real or complex, in the precision of PetscReal. So a binary file must be read with the same
+  configuration that wrote it; a file of another one is an error, whose message names that configuration. Matrix Market
+  files are the same for all configurations.
 
     ./load -matrix west0479.mtx -pc_type syncfree_ilu -pc_factor_levels 1
     mpiexec -n 4 ./load -matrix A.bin -rhs b.bin -pc_type asm -sub_pc_type syncfree_ilu
 
   With -generate n it first writes a matrix of n^3 rows into the file, as Matrix Market if its name ends in .mtx.
 
-  What you see: the size of the matrix, the iterations and why they stopped, the true residual, and the error where
-  the solution is known. With -times also the seconds of set-up and application.
+  Output: the size of the matrix, the iterations and their converged reason, the true residual, and the error if the
+  solution is known. With -times also the time of set-up and application in seconds.
 */
 
 #include <petscviewer.h>
@@ -47,7 +47,7 @@ static PetscErrorCode ReadOptions(Files *files)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Diffusion on a cube of n^3 points, with a wind along every axis unless symmetric */
+/* Creates the matrix of diffusion on a cube of n^3 points, with convection along every axis unless symmetric. */
 static PetscErrorCode Generate(PetscInt n, PetscBool symmetric, Mat *A)
 {
   const PetscInt  stride[3] = {1, n, n * n};
@@ -69,7 +69,7 @@ static PetscErrorCode Generate(PetscInt n, PetscBool symmetric, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a real sequential matrix: the lower triangle if symmetric */
+/* Writes a real sequential matrix; the lower triangle if symmetric. */
 static PetscErrorCode WriteMarket(const char path[], Mat A, PetscBool symmetric)
 {
   FILE              *file;
@@ -79,7 +79,7 @@ static PetscErrorCode WriteMarket(const char path[], Mat A, PetscBool symmetric)
 
   PetscFunctionBeginUser;
   PetscCall(MatGetSize(A, &n, NULL));
-  for (PetscInt pass = 0; pass < 2; pass++) { /* the first counts */
+  for (PetscInt pass = 0; pass < 2; pass++) { /* the first pass counts */
     if (pass == 1) PetscCall(PetscFOpen(PETSC_COMM_SELF, path, "w", &file));
     if (pass == 1) PetscCall(PetscFPrintf(PETSC_COMM_SELF, file, "%%%%MatrixMarket matrix coordinate real %s\n%" PetscInt_FMT " %" PetscInt_FMT " %" PetscInt_FMT "\n", symmetric ? "symmetric" : "general", n, n, entries));
     for (PetscInt row = 0; row < n; row++) {
@@ -96,7 +96,7 @@ static PetscErrorCode WriteMarket(const char path[], Mat A, PetscBool symmetric)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Process 0 writes, the others wait */
+/* Generates the file on process 0; the other processes wait. */
 static PetscErrorCode GenerateFile(const Files *files)
 {
   Mat         A;
@@ -122,7 +122,7 @@ static PetscErrorCode GenerateFile(const Files *files)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix, and the vector that follows it in a binary file, else *b is NULL */
+/* Loads the matrix, and the vector that follows it in a binary file; else *b is NULL. */
 static PetscErrorCode LoadMatrix(const char path[], Mat *A, Vec *b)
 {
   char        message[MESSAGE_LENGTH];
@@ -148,7 +148,7 @@ static PetscErrorCode LoadMatrix(const char path[], Mat *A, Vec *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The right-hand side in a file of its own */
+/* Loads the right-hand side from its own file. */
 static PetscErrorCode LoadRightHandSide(const char path[], Vec b)
 {
   char        message[MESSAGE_LENGTH];
@@ -170,7 +170,7 @@ static PetscErrorCode LoadRightHandSide(const char path[], Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refuses a matrix that is not square or, unless told otherwise, lacks a diagonal entry; names the first such row. */
+/* Raises an error if the matrix is not square or, if required, lacks a diagonal entry; names the first such row. */
 static PetscErrorCode CheckMatrix(Mat A, PetscBool any_diagonal)
 {
   PetscInt        rows, columns, begin, end, count, first = PETSC_MAX_INT, missing;
@@ -193,7 +193,7 @@ static PetscErrorCode CheckMatrix(Mat A, PetscBool any_diagonal)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* b = A u with the same random u in every run, unless b came from a file; then *u is NULL. */
+/* Sets b = A u with the same random u in every run, unless b was read from a file; then *u is NULL. */
 static PetscErrorCode MakeRightHandSide(Mat A, Vec *b, Vec *u)
 {
   PetscRandom random;

@@ -2,12 +2,12 @@ static char help[] = "3-D diffusion with variable and jumping coefficients, -div
 Conjugate gradients; any -pc_type, for example syncfree_icc or syncfree_ilu.\n\n";
 
 /*
-  Cell-centred finite volumes on a DMDA. The coefficient c is smooth times a jump: cubes of a second material fill
-  every other cell of a 4 x 4 x 4 pattern. The flux between two cells takes the harmonic mean of their
-  coefficients. Boundary values (zero) are eliminated, so the matrix is symmetric and positive definite.
+  Cell-centred finite volumes on a DMDA. The coefficient c is a smooth function times a jump: cubes of a second material
+  fill every other cell of a 4 x 4 x 4 pattern. The flux between two cells uses the harmonic mean of their coefficients.
+  The boundary values (zero) are eliminated, so the matrix is symmetric and positive definite.
 
-  What you see: the iterations of CG and why it stopped, the true residual, and the error against the known solution
-  from which the right-hand side was made. With -times also the seconds of set-up and application.
+  Output: the iterations of CG and its converged reason, the true residual, and the error of the known solution from
+  which the right-hand side was computed. With -times also the time of set-up and application in seconds.
 */
 
 #include <petscdm.h>
@@ -23,7 +23,7 @@ static PetscReal Coefficient(const PetscInt cell[3], const PetscInt size[3], Pet
   return (1.0 + 0.5 * x * y + 0.25 * z) * (pattern % 2 ? jump : 1.0);
 }
 
-/* One row: the fluxes through the six faces of a cell. Returns the number of entries. */
+/* Computes one row: the fluxes through the six faces of a cell. Returns the number of entries. */
 static PetscInt FillRow(const PetscInt cell[3], const PetscInt size[3], PetscReal jump, MatStencil column[7], PetscScalar value[7])
 {
   const PetscReal here     = Coefficient(cell, size, jump);
@@ -31,7 +31,7 @@ static PetscInt FillRow(const PetscInt cell[3], const PetscInt size[3], PetscRea
   PetscInt        count    = 0;
 
   for (PetscInt axis = 0; axis < 3; axis++) {
-    const PetscReal scale = (PetscReal)size[axis] * size[axis] / ((PetscReal)size[0] * size[1] * size[2]); /* face / distance */
+    const PetscReal scale = (PetscReal)size[axis] * size[axis] / ((PetscReal)size[0] * size[1] * size[2]); /* face area / distance */
 
     for (PetscInt side = -1; side <= 1; side += 2) {
       PetscInt  there[3] = {cell[0], cell[1], cell[2]};
@@ -39,7 +39,7 @@ static PetscInt FillRow(const PetscInt cell[3], const PetscInt size[3], PetscRea
 
       there[axis] += side;
       if (there[axis] < 0 || there[axis] >= size[axis]) {
-        diagonal += 2.0 * scale * here; /* the boundary is half a cell away */
+        diagonal += 2.0 * scale * here; /* the boundary is at half a cell's distance */
         continue;
       }
       other             = Coefficient(there, size, jump);
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
          nsize: 3
          args: -pc_type syncfree_icc
          output_file: output/poisson_bjacobi.out
-      # in single precision rounding decides whether the last iteration is needed
+      # in single precision the number of iterations depends on rounding
       test:
          suffix: asm
          requires: double
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
          suffix: mg_parallel
          nsize: 2
          args: -ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson -mg_levels_pc_type bjacobi -mg_levels_sub_pc_type syncfree_icc -mg_coarse_pc_type redundant
-      # Lines of the view that PETSc's own types do not have
+      # lines of the view that PCILU and PCICC do not print
       test:
          suffix: own_view
          args: -pc_type {{syncfree_ilu syncfree_icc}separate output} -pc_syncfree_strategy blocks -pc_syncfree_threads 2 -pc_syncfree_factor_precision single -pc_factor_levels 1 -ksp_view -da_grid_x 8 -da_grid_y 8 -da_grid_z 8

@@ -2,18 +2,18 @@ static char help[] = "Brusselator in 3-D, two species that diffuse and react: im
 Any -pc_type, for example syncfree_ilu, or fieldsplit with syncfree_ilu for each species.\n\n";
 
 /*
-  u_t = D lap u + 1 - 4 u + u^2 v + f,    v_t = D lap v + 3 u - u^2 v + g    in the unit cube, nothing passes its walls.
+  u_t = D lap u + 1 - 4 u + u^2 v + f,    v_t = D lap v + 3 u - u^2 v + g    in the unit cube, no flux at the boundary.
 
-  Cell-centred finite volumes on a DMDA with two unknowns a cell, Crank-Nicolson steps of fixed size, Newton's method
-  with the exact Jacobian. Its pattern never changes: one analysis, then new values in every Newton step of every
-  time step. That is what this example is for.
+  Cell-centred finite volumes on a DMDA with two unknowns per cell, Crank-Nicolson steps of fixed size, Newton's method
+  with the exact Jacobian. This example shows how an analysis is reused: the pattern of the Jacobian does not change, so
+  there is one analysis, then new values in every Newton step of every time step.
 
   The sources f, g are such that u = 1 + a/4 and v = 3 + a/2 with a = exp(-t) cos(pi x) cos(pi y) cos(pi z) solve the
-  equations. Finite volumes do not blur this cosine, they only change its decay, by a factor that f and g know. So
-  the error is that of the time steps alone: a quarter when the step is halved.
+  equations. The cosine is an eigenfunction of the finite volume operator, which only changes its rate of decay, by a
+  factor that f and g contain. So the error is that of the time steps alone: a quarter when the step is halved.
 
-  What you see: time steps and why they ended, Newton steps, the linear solves and their iterations, the worst true
-  residual of a linear solve, and the error at the end.
+  Output: the time steps and their converged reason, the Newton steps, the linear solves and their iterations, the
+  largest true residual of a linear solve, and the error at the end.
 */
 
 #include <petscdm.h>
@@ -30,13 +30,13 @@ typedef struct {
   PetscReal diffusion, step;
 } Brusselator;
 
-/* a(t) in a cell */
+/* Returns a(t) in a cell. */
 static PetscReal Wave(const DMDALocalInfo *info, PetscReal t, PetscInt i, PetscInt j, PetscInt k)
 {
   return PetscExpReal(-t) * PetscCosReal(PETSC_PI * (i + 0.5) / info->mx) * PetscCosReal(PETSC_PI * (j + 0.5) / info->my) * PetscCosReal(PETSC_PI * (k + 0.5) / info->mz);
 }
 
-/* The factor by which the discrete -lap multiplies the cosine */
+/* Returns the factor by which the discrete -lap multiplies the cosine. */
 static PetscReal Decay(const DMDALocalInfo *info)
 {
   const PetscInt size[3] = {info->mx, info->my, info->mz};
@@ -64,7 +64,7 @@ static Species Solution(PetscReal wave)
   return s;
 }
 
-/* f and g */
+/* Returns f and g. */
 static Species Source(const Brusselator *b, PetscReal decay, PetscReal wave)
 {
   const Species r = Reaction(Solution(wave));
@@ -75,7 +75,7 @@ static Species Source(const Brusselator *b, PetscReal decay, PetscReal wave)
   return s;
 }
 
-/* Adds -D lap of one cell: its differences to the neighbours that are there */
+/* Adds -D lap of one cell: its differences from the existing neighbours. */
 static void AddDiffusion(const Brusselator *b, const DMDALocalInfo *info, Species ***x, const PetscInt cell[3], Species *f)
 {
   const PetscInt size[3] = {info->mx, info->my, info->mz};
@@ -139,7 +139,7 @@ static PetscErrorCode FormIFunction(TS ts, PetscReal t, Vec X, Vec Xdot, Vec F, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The two rows of a cell: species meet on the diagonal block only. */
+/* Computes the two rows of a cell: the species are coupled in the diagonal block only. */
 static PetscErrorCode FillRows(const Brusselator *b, const DMDALocalInfo *info, PetscReal shift, const PetscInt cell[3], Species s, Mat P)
 {
   const PetscInt size[3] = {info->mx, info->my, info->mz};
@@ -217,7 +217,7 @@ static PetscErrorCode FillSolution(DM da, PetscReal t, Vec X)
 
 static PetscErrorCode CreateGrid(DM *da)
 {
-  const PetscInt here[4] = {1, 1, 1, 1}, there[4] = {1, 0, 0, 1}; /* which species meet which */
+  const PetscInt here[4] = {1, 1, 1, 1}, there[4] = {1, 0, 0, 1}; /* coupling of the species, in a cell and between cells */
 
   PetscFunctionBeginUser;
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 8, 8, 8, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, NULL, da));
@@ -330,7 +330,7 @@ int main(int argc, char **argv)
          nsize: 2
          args: -pc_type syncfree_ilu -step 0.05
          output_file: output/reaction_bjacobi.out
-      # in single precision rounding decides whether the last iteration is needed
+      # in single precision the number of iterations depends on rounding
       test:
          suffix: asm
          requires: double

@@ -1,14 +1,14 @@
-/// Times every kernel of the block algorithms alone, where each could be taken: the record behind the table "h200" of
-/// src/core/block_plan.cpp. tests/bench/sweep.sh runs it and draws it.
+/// Times every kernel of the block algorithms alone, on problems for which it could be chosen: the data from which the
+/// table "h200" of src/core/plan/block_plan.cpp was made. tests/bench/sweep.sh runs it and plots the results.
 ///
 ///   syncfree_sweep FILE.csv [COMMIT]
 ///
 /// Lines are `part,matrix,rows,x,y,kernel,us`:
-///   triangle   x entries a row, y levels
-///   rectangle  x entries a row, y share of empty rows
+///   triangle   x entries per row, y levels
+///   rectangle  x entries per row, y share of empty rows
 ///   whole      the triangle by one of the kernels, not cut
-///   depth      x depth of cutting; kernel `table` as recursive_block runs it, `best` the sum over the blocks of what
-///              the fastest kernel of each takes alone
+///   depth      x depth of cutting; kernel `table` as in recursive_block, `best` the sum over the blocks of the fastest
+///              kernel's time for each alone
 /// Microseconds of one solve or product, medians; every solution is compared with a serial one.
 
 #include <algorithm>
@@ -37,9 +37,9 @@ const std::vector<BlockKernel> triangle_kernels = {BlockKernel::level_set, Block
                                                    BlockKernel::level_order, BlockKernel::vendor};
 const std::vector<BlockKernel> rectangle_kernels = {BlockKernel::scalar_csr, BlockKernel::vector_csr,
                                                     BlockKernel::scalar_dcsr, BlockKernel::vector_dcsr};
-constexpr double slow = 30000;  ///< us: what takes longer is not timed twice
+constexpr double slow = 30000;  ///< us: longer calls are not timed twice
 
-/// Microseconds of one call of many: median of five runs.
+/// Returns the microseconds of one call of many: median of five runs.
 double time_of(const std::function<void()>& call)
 {
   cudaEvent_t begin, end;
@@ -67,7 +67,7 @@ double time_of(const std::function<void()>& call)
   return once;
 }
 
-/// A unit lower triangle with its numbers, a right-hand side and the solution.
+/// A unit lower triangle with its values, a right-hand side and the solution.
 struct Problem {
   explicit Problem(const Rows& L) : L(L), value(L.value), b_host(bench::random_numbers(L.n())), b(b_host), x(L.n())
   {
@@ -110,7 +110,7 @@ SolverOptions forced(BlockKernel kernel)
   return options;
 }
 
-/// A rectangle, subtracted from a vector again and again.
+/// Times a rectangle that is subtracted from a vector repeatedly.
 double time_rectangle(BlockKernel kernel, const Rows& S, const std::vector<I>& filled)
 {
   const bool only_filled = kernel == BlockKernel::scalar_dcsr || kernel == BlockKernel::vector_dcsr;
@@ -129,7 +129,7 @@ double time_rectangle(BlockKernel kernel, const Rows& S, const std::vector<I>& f
   return time_of([&] { subtract<double, double, I>(kernel, view, from.data(), to.data(), false, nullptr); });
 }
 
-/// The fastest kernel's time for one block of a plan.
+/// Returns the fastest kernel's time for one block of a plan.
 double time_best(const BlockPlan<I>& plan, const Block<I>& block)
 {
   const PatternView<I> pattern = plan.pattern_of(block);
@@ -187,7 +187,7 @@ public:
       }
   }
 
-  /// Depths 0 to 8 while blocks keep 4000 rows.
+  /// Measures depths 0 to 8 while blocks keep 4000 rows.
   void depths()
   {
     for (const bench::Named& matrix : bench::twenty_triangles()) {

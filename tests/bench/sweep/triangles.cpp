@@ -1,4 +1,4 @@
-/// What triangles.hpp declares.
+/// Implements triangles.hpp.
 
 #include "triangles.hpp"
 

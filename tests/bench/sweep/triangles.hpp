@@ -24,21 +24,22 @@ struct Named {
   std::function<Rows()> make;
 };
 
-/// `levels` levels of equal size, rows of a level side by side; a row has one entry in the level before and the others
-/// in any earlier one.
+/// Makes `levels` levels of equal size, each of consecutive rows; a row has one entry in the previous level and the
+/// others in any earlier one.
 Rows make_layered(I n, int entries, I levels);
 
-/// n x n, as many entries as `entries` a row on average in random columns, the share `empty` of the rows without any.
+/// Makes an n x n pattern with on average `entries` entries per row in random columns; the share `empty` of the rows
+/// has none.
 ///   filled  [out] the other rows
 Rows make_rectangle(I n, double entries, double empty, std::vector<I>* filled);
 
 /// Lower triangles of the benchmark's matrices and layered ones, 100,000 to a million rows.
 std::vector<Named> twenty_triangles();
 
-/// Numbers that keep a solution near its right-hand side.
+/// Sets values that keep a solution near its right-hand side.
 void set_values(Rows* rows);
 
-/// In [-1, 1).
+/// Returns values in [-1, 1).
 std::vector<double> random_numbers(I n);
 
 std::vector<double> solve_serially(const Rows& L, const std::vector<double>& b);
