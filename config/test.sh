@@ -82,10 +82,10 @@ if [ -n "$PETSC_CUDA_DIR" ]; then
   # with the backend cuda, where there is a compiler for it; without a device it is only compiled: some types, quickly
   fast=
   if [ -x /usr/local/cuda/bin/nvcc ]; then
-    more_targets="cuda_tests cuda_allocation_tests syncfree_sweep syncfree_ilu_static"
-    if /usr/local/cuda/bin/nvcc --help | grep -q -e --Ofast-compile; then fast=-Ofast-compile=max; fi
+    more_targets="cuda_tests cuda_allocation_tests syncfree_sweep syncfree_bench syncfree_ilu_static"
+    if /usr/local/cuda/bin/nvcc --help | grep -q -e --Ofast-compile; then fast=--Ofast-compile=mid; fi
   fi
-  build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DSYNCFREE_FEW_TYPES=ON \
+  build_with_petsc petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26 -DSYNCFREE_FEW_TYPES=CUDA \
     -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS=$fast
   for part in with_petsc take_over; do $part petsc-3.26 "$PETSC_CUDA_DIR" "" build/petsc-3.26; done
   if [ -n "$more_targets" ]; then

@@ -86,6 +86,7 @@ else()
   if(SYNCFREE_PETSC)
     target_compile_definitions(cuda PUBLIC SYNCFREE_TEST_HOOKS) # a kernel can leave a publication out: ticket.cuh
     if(SYNCFREE_FEW_TYPES)
+      target_compile_definitions(cuda PUBLIC SYNCFREE_FEW_TYPES)
       add_library(cuda_plugin ALIAS cuda) # compiled once, for tests
     else()
       add_cuda_backend(cuda_plugin)

@@ -20,9 +20,9 @@ enum class Memory { host, device };
 ///   - with device memory a solve or sweep does not synchronise: x is valid for later work on the stream;
 ///   - calls on different streams are ordered by an event. One thread at a time may call an object: a call during a
 ///     call of another thread returns busy;
-///   - a kernel whose threads wait for each other for longer than SolverOptions::wait_limit gives up: its results are
-///     NaN, and the first later call that can detect it returns wait_expired(row, strategy) and does nothing else;
-///     the following calls work as before;
+///   - a kernel whose threads still wait for each other SolverOptions::wait_limit after they began gives up: its
+///     results are NaN, and the first later call that can detect it returns wait_expired(row, strategy) and does
+///     nothing else; the following calls work as before;
 ///   - solves and sweeps with device memory may be captured in CUDA graphs, after one of the same kind and number of
 ///     columns that was not captured. A replay uses the values of the last refresh. It is invalid if generation() has
 ///     changed since the capture, or while there are no values: its x is NaN, and the next call of the object returns

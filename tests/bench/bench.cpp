@@ -153,7 +153,7 @@ class Benchmark {
   std::vector<Job> jobs_;
   CsvFile csv_;
   Effort effort_;
-  StepCounters progress_{static_cast<int>(jobs_.size()), static_cast<int>(kinds_.size())};
+  Progress progress_{static_cast<int>(jobs_.size()), static_cast<int>(kinds_.size())};
   std::vector<std::vector<Result>> groups_;
   std::vector<std::string> skips_;
 };

@@ -156,7 +156,7 @@ Shape Contender::shape() const
   s.lower_levels = std::stoll(value_behind(text, "syncfree levels: ", " lower"));
   s.upper_levels = std::stoll(value_behind(text, " lower, ", " upper"));
   s.rows_a_level = std::stod(value_behind(text, "syncfree granularity: ", " rows"));
-  s.entries_a_row = std::stod(value_behind(text, "rows a level, ", " entries"));
+  s.entries_a_row = std::stod(value_behind(text, "rows per level, ", " entries"));
   return s;
 }
 

@@ -80,7 +80,7 @@ struct Means {
 
 }  // namespace
 
-void StepCounters::begin(const std::string& matrix)
+void Progress::begin(const std::string& matrix)
 {
   matrix_ = matrix;
   done_ = kinds_ * begun_++;
@@ -89,14 +89,14 @@ void StepCounters::begin(const std::string& matrix)
   show(0);
 }
 
-void StepCounters::next()
+void Progress::next()
 {
   ++done_;
   share_ = 0;
   show(0);
 }
 
-void StepCounters::show(double share)
+void Progress::show(double share)
 {
   if (!isatty(2)) return;
   share_ = std::max(share_, std::min(share, 1.0));  // the number of repetitions may reduce it
@@ -107,7 +107,7 @@ void StepCounters::show(double share)
   std::fflush(stderr);
 }
 
-void StepCounters::end()
+void Progress::end()
 {
   if (isatty(2)) std::fprintf(stderr, "\r%-90s\r", "");
 }

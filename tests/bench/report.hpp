@@ -13,9 +13,9 @@
 namespace bench {
 
 /// A progress bar on stderr if it is a terminal; else one line for each matrix.
-class StepCounters {
+class Progress {
  public:
-  StepCounters(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
+  Progress(int matrices, int kinds) : matrices_(matrices), kinds_(kinds) {}
   void begin(const std::string& matrix);
   void show(double share);  ///< completed share of this kind, in [0, 1]
   void next();              ///< the next kind

@@ -85,7 +85,7 @@ struct Planned {
     return -1;
   }
   /// Returns the near entries of the triangle at a position.
-  std::vector<I> row_capacity(const Tile& block, std::uint32_t p) const
+  std::vector<I> near_entries(const Tile& block, std::uint32_t p) const
   {
     std::vector<I> entries;
     for (int j = 0; j < plan.row_capacity; ++j) {
@@ -238,21 +238,21 @@ TEST(TilePlans, give_every_entry_a_way)
         const I row = p.rows(block)[at];
         const std::int64_t position = Planned::position(block, at);
         EXPECT_EQ(p.own_row_of_slot(block, p.own_slot(block, at)), row);
-        const std::vector<I> row_capacity = p.row_capacity(block, at);
-        for (std::size_t j = 0; j < row_capacity.size(); ++j) {
-          ++seen[row_capacity[j]];
-          EXPECT_EQ(p.row_of(row_capacity[j]), row);
+        const std::vector<I> near = p.near_entries(block, at);
+        for (std::size_t j = 0; j < near.size(); ++j) {
+          ++seen[near[j]];
+          EXPECT_EQ(p.row_of(near[j]), row);
           const std::uint32_t slot = p.plan.near_slot(position, static_cast<int>(j));
-          const I column = p.T.column[row_capacity[j]];
+          const I column = p.T.column[near[j]];
           const bool is_ghost = owner[column] != owner[row];
           EXPECT_EQ(is_ghost ? p.sender_of_ghost(block, slot, sender) : p.own_row_of_slot(block, slot), column);
-          EXPECT_LT(p.depth[p.T.column[row_capacity[j]]], p.depth[row]);
+          EXPECT_LT(p.depth[p.T.column[near[j]]], p.depth[row]);
           if (j > 0) {
-            EXPECT_GE(p.depth[p.T.column[row_capacity[j]]], p.depth[p.T.column[row_capacity[j - 1]]])
+            EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]])
                 << "the latest last";
           }
         }
-        for (std::size_t j = row_capacity.size(); j < static_cast<std::size_t>(p.plan.row_capacity); ++j)
+        for (std::size_t j = near.size(); j < static_cast<std::size_t>(p.plan.row_capacity); ++j)
           EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), p.plan.zero_slot());
       }
     }
@@ -361,11 +361,11 @@ TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
           const std::uint32_t end = p.plan.step_end[block.first_step + s];
           /* in any order of the rows of a step, the other rows still read the values they wait for */
           for (std::uint32_t at = begin; at < end; ++at) {
-            const std::vector<I> row_capacity = p.row_capacity(block, at);
+            const std::vector<I> near = p.near_entries(block, at);
             EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
-            for (std::size_t j = 0; j < row_capacity.size(); ++j)
+            for (std::size_t j = 0; j < near.size(); ++j)
               EXPECT_EQ(held[p.plan.near_slot(Planned::position(block, at), static_cast<int>(j))],
-                        p.T.column[row_capacity[j]]);
+                        p.T.column[near[j]]);
           }
           for (std::uint32_t at = begin; at < end; ++at) {
             held[at] = p.rows(block)[at];
@@ -437,8 +437,8 @@ TEST(TilePlans, of_stars_are_those_of_other_triangles)
       EXPECT_TRUE(same(star.plan.index, other.plan.index, 8 * first, 8 * last));
       for (std::uint32_t at = 0; at < own.rows; ++at) {
         std::vector<I> columns[2];
-        for (const I k : star.row_capacity(own, at)) columns[0].push_back(T.column[k]);
-        for (const I k : other.row_capacity(own, at)) columns[1].push_back(odd.column[k]);
+        for (const I k : star.near_entries(own, at)) columns[0].push_back(T.column[k]);
+        for (const I k : other.near_entries(own, at)) columns[1].push_back(odd.column[k]);
         EXPECT_EQ(columns[0], columns[1]);
       }
     }

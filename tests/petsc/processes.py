@@ -403,7 +403,7 @@ def more_threads_than_cores_do_not_deadlock(petsc):
     for strategy in STRATEGIES:
         for front in FRONTS[:2]:
             prefix = "-sub_pc" if "sub_pc" in front else "-pc"
-            settings = f"{prefix}_syncfree_ilu_strategy {strategy} {prefix}_syncfree_ilu_threads 4"
+            settings = f"{prefix}_syncfree_strategy {strategy} {prefix}_syncfree_threads 4"
             options = f"{front.format('syncfree_ilu')} {settings} -nx 40 -solves 2"
             result = petsc.plugin(options, ranks=4, timeout=150).ok()
             reasons = [line[1] for line in result.ranks()]
@@ -421,7 +421,7 @@ def spoiled(petsc, kind):
     for ours, _, ksp, wind in TYPES:
         for front, strategy in zip(FRONTS, ("blocks", "sync_free", "level_set")):
             prefix = "-sub_pc" if "sub_pc" in front else "-pc"
-            settings = f"{prefix}_syncfree_ilu_strategy {strategy} {prefix}_syncfree_ilu_threads 2"
+            settings = f"{prefix}_syncfree_strategy {strategy} {prefix}_syncfree_threads 2"
             options = f"{front.format(ours)} {prefix}_factor_shift_type none {settings}"
             petsc.plugin(f"{options} -ksp_type {ksp} -wind {wind} {kind}", ranks=3).pc_failed(3)
 

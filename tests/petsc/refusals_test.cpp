@@ -83,7 +83,7 @@ TEST_P(RefusedTypes, are_told_what_they_are_and_what_to_do)
     {MATSEQSBAIJ, {"one triangle", sweeps() ? "relaxes" : "differs from PETSc's own of SBAIJ", option, call}},
     {MATSHELL, {"products only", "KSPSetOperators", assemble}},
     {MATPYTHON, {"products only", "KSPSetOperators", assemble}},
-    {MATNEST, {"matrix of matrices", "-pc_type fieldsplit", option, call}},
+    {MATNEST, {"nested matrix", "-pc_type fieldsplit", option, call}},
     {MATCONSTANTDIAGONAL, {"diagonal", "-pc_type jacobi"}},
     {MATSEQSELL, {"may be able to convert", option, call, "KSPSetOperators"}},
   };

@@ -2,6 +2,9 @@
   The choices of a set-up: a strategy by trials, and no index sets for the natural order.
 */
 
+#include <set>
+#include <string>
+
 #include "matrices.hpp"
 #include "petsc_test.hpp"
 
@@ -30,6 +33,32 @@ class SetUpOf : public testing::TestWithParam<const char*> {
   PCOwner pc_;
 };
 
+/* Each option of the table is part of the analysis' key: another value is another factored matrix, the same one is not. */
+TEST_P(SetUpOf, our_types_is_analysed_anew_for_another_value_of_each_option)
+{
+  const char* values[][2] = {{"backend", "host"}, {"strategy", "serial"}, {"threads", "2"}, {"factor_precision", "single"},
+                             {"select", "trials"}, {"expected_applies", "7"}, {"merge_fill", "3"}, {"cut_table", "paper"},
+                             {"cut_rows", "9"}, {"tile_rows", "9"}, {"wait_limit", "7.5"}};
+  for (const auto& [name, value] : values) {
+    SCOPED_TRACE(name);
+    make("");
+    Options options("-pc_syncfree_" + std::string(name) + " " + value);
+    Mat F;
+    PetscObjectId ids[3];
+    for (int k = 0; k < 3; ++k) {
+      if (k > 0) ok(PCSetFromOptions(pc_));
+      ok(PCSetUp(pc_));
+      ok(PCFactorGetMatrix(pc_, &F));
+      ok(PetscObjectGetId((PetscObject)F, &ids[k]));
+    }
+    EXPECT_NE(ids[0], ids[1]);
+    EXPECT_EQ(ids[1], ids[2]);
+    const std::string view_of_table = "-pc_syncfree_" + std::string(name) + " " + value;
+    const bool elsewhere = std::set<std::string>{"backend", "strategy", "threads", "factor_precision", "wait_limit"}.count(name);
+    EXPECT_EQ(!elsewhere, contains(view(pc_), view_of_table)) << view(pc_);
+  }
+}
+
 /* With several candidates: on several threads, and on a device. */
 TEST_P(SetUpOf, our_types_chooses_by_trials_when_it_is_told_to)
 {
@@ -39,6 +68,7 @@ TEST_P(SetUpOf, our_types_chooses_by_trials_when_it_is_told_to)
   make("-pc_syncfree_threads 2 -pc_syncfree_select trials");
   const Numbers got = apply();
   EXPECT_TRUE(contains(view(pc_), "trials: ") && contains(view(pc_), " us, plan ")) << view(pc_);
+  EXPECT_TRUE(contains(view(pc_), "syncfree options: -pc_syncfree_select trials\n")) << view(pc_);
   for (std::size_t i = 0; i < got.size(); ++i)
     EXPECT_LE(magnitude(got[i] - expected[i]), 100 * eps * (1 + magnitude(expected[i]))) << i;
   Options unknown("-pc_syncfree_select dice");

@@ -453,6 +453,33 @@ TEST(SorOf, a_strategy_that_this_build_lacks_is_refused_in_words)
   EXPECT_NE(std::string::npos, view(pc).find("syncfree strategy: level_set")) << view(pc);
 }
 
+/* The setters and getters that ILU and ICC have, as far as sweeps have the option. */
+TEST(SorOf, our_setters_set_what_sweeps_have)
+{
+  MatOwner A = poisson_2d(6, 5);
+  const PCOwner pc = make_pc(A, PCSYNCFREESOR, "");
+  VecOwner b = make_vector(rows(A)), x = make_vector(rows(A));
+  const char *strategy, *backend;
+  PetscInt threads;
+  PCSyncFreePrecisionType precision;
+  ok(PCSyncFreeSetStrategy(pc, "level_set"));
+  ok(PCSyncFreeSetThreads(pc, 2));
+  ok(PCApply(pc, b, x));
+  EXPECT_NE(std::string::npos, view(pc).find("syncfree sweeps: level_set")) << view(pc);
+  ok(PCSyncFreeSetStrategy(pc, "serial"));
+  ok(PCApply(pc, b, x));
+  EXPECT_NE(std::string::npos, view(pc).find("syncfree sweeps: serial")) << view(pc) << "a new strategy is a new analysis";
+  ok(PCSyncFreeGetStrategy(pc, &strategy));
+  EXPECT_STREQ("serial", strategy);
+  ok(PCSyncFreeGetThreads(pc, &threads));
+  EXPECT_EQ(2, threads);
+  EXPECT_TRUE(refused([&] { return PCSyncFreeSetStrategy(pc, "kokkos"); }).says("does not support SOR"));
+  ok(PCSyncFreeSetBackend(pc, "host"));
+  ok(PCSyncFreeSetFactorPrecision(pc, PC_SYNCFREE_PRECISION_SINGLE));
+  EXPECT_NE(0, refused([&] { return PCSyncFreeGetBackend(pc, &backend); }).code);
+  EXPECT_NE(0, refused([&] { return PCSyncFreeGetFactorPrecision(pc, &precision); }).code);
+}
+
 /* A device-only strategy for a matrix that is not on the device. */
 TEST(SorOf, a_matrix_elsewhere_is_refused)
 {

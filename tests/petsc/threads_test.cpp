@@ -35,9 +35,9 @@ namespace {
 
 constexpr const char* types[] = {PCSYNCFREEILU, PCSYNCFREEICC, PCSYNCFREESOR};
 
-std::string option_of(const std::string& type, const std::string& name)
+std::string option_of(const std::string& name)
 {
-  return "-pc_syncfree_" + std::string(type == PCSYNCFREESOR ? "sor_" : "ilu_") + name;
+  return "-pc_syncfree_" + name;
 }
 
 PCOwner make_pc(Mat A, const std::string& type, const std::string& text)
@@ -101,7 +101,7 @@ TEST_F(Threads, are_those_of_the_option_else_of_openmp)
 {
   MatOwner A = large();
   for (const std::string type : types) {
-    const std::string forced = option_of(type, "strategy level_set "), option = option_of(type, "threads 2 ");
+    const std::string forced = option_of("strategy level_set "), option = option_of("threads 2 ");
     setenv("OMP_NUM_THREADS", "4,2", 1);
     EXPECT_TRUE(contains(said(A, type, forced), "threads: 4")) << said(A, type, forced);
     EXPECT_TRUE(contains(said(A, type, forced + "-omp_num_threads 3 "), "threads: 3")) << type;
@@ -139,7 +139,7 @@ TEST_F(Threads, beyond_the_limit_are_refused_in_words)
   if (sizeof(PetscInt) == 8) bad.insert(bad.end(), {"4294967297", "-4294967295"}); /* 1 if truncated to int */
   for (const std::string type : types)
     for (const std::string& value : bad) {
-      const std::string text = option_of(type, "strategy sync_free ") + option_of(type, "threads ") + value;
+      const std::string text = option_of("strategy sync_free ") + option_of("threads ") + value;
       const Refusal refusal = refused([&]() -> PetscErrorCode {
         Options options(text);
         PC pc;
@@ -152,7 +152,7 @@ TEST_F(Threads, beyond_the_limit_are_refused_in_words)
         PetscFunctionReturn(PETSC_SUCCESS);
       });
       EXPECT_EQ(PETSC_ERR_ARG_OUTOFRANGE, refusal.code) << text;
-      for (const std::string& part : {option_of(type, "threads"), value, most, std::string("cores")})
+      for (const std::string& part : {option_of("threads"), value, most, std::string("cores")})
         EXPECT_TRUE(refusal.says(part)) << refusal.text;
     }
   for (const char* type : {PCSYNCFREEILU, PCSYNCFREEICC}) {
@@ -172,7 +172,7 @@ TEST_F(Threads, are_no_more_than_rows)
 {
   MatOwner A = poisson_2d(2, 2);
   for (const std::string type : types) {
-    const std::string text = said(A, type, option_of(type, "strategy sync_free ") + option_of(type, "threads 7"));
+    const std::string text = said(A, type, option_of("strategy sync_free ") + option_of("threads 7"));
     EXPECT_TRUE(contains(text, "threads: 4")) << text;
   }
 }
@@ -182,14 +182,14 @@ TEST_F(Threads, are_recommended_in_the_view_where_more_would_promise_something)
   MatOwner A = large(), small = poisson_2d(20, 20);
   const int cores = syncfree::usable_cores(1);
   for (const std::string type : types) {
-    const std::string option = option_of(type, "threads");
+    const std::string option = option_of("threads");
     const auto is_told = [&](Mat of, const std::string& text) {
       return contains(said(of, type, text), "threads: 1; " + option + " " + std::to_string(cores) + " would use blocks (row blocks promise");
     };
     if (cores > 1) {
       EXPECT_TRUE(is_told(A, "")) << said(A, type, "");
     }
-    for (const std::string& text : {option_of(type, "strategy serial"), option + " 2"})
+    for (const std::string& text : {option_of("strategy serial"), option + " 2"})
       EXPECT_FALSE(contains(said(A, type, text), " would use ")) << said(A, type, text);
     EXPECT_FALSE(contains(said(small, type, ""), " would use ")) << said(small, type, "");
     cpu_set_t one;
@@ -218,7 +218,7 @@ TEST_F(Threads, that_are_slower_give_way_to_one_and_say_so)
 {
   MatOwner A = large();
   for (const std::string type : types) {
-    PCOwner pc = make_pc(A, type, option_of(type, "threads 2"));
+    PCOwner pc = make_pc(A, type, option_of("threads 2"));
     step = 1;
     for (int k = 0; k < 3; k++) apply(pc);
     step = 0;

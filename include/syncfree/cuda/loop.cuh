@@ -403,8 +403,8 @@ public:
 
   /// Runs the loop with the result of iterations in sequence. Results are those of the sequential loop, compiled for
   /// the device, if reproducible(); otherwise sums over several iterations are formed in any order. Never hangs,
-  /// whatever the values; a run whose iterations wait for longer than 60 s gives up, and the next call reports it
-  /// (wait_expired). Allocates nothing and does not synchronise; may be captured.
+  /// whatever the values; a run whose iterations still wait at the wait limit (60 s) gives up, and the next call
+  /// reports it (wait_expired). Allocates nothing and does not synchronise; may be captured.
   ///   body    all its arrays in device memory, where they stay until the run has ended in `stream`; its iterations()
   ///           is called on the host
   ///   errors  invalid_argument if the body has another number of iterations than the traced one; device_failure;

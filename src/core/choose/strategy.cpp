@@ -200,8 +200,8 @@ static Choice choose_on_device(const ChoiceInput& f)
     std::snprintf(reason, sizeof reason, "no plan pays for itself in %lld applies of %.0f us",
                   static_cast<long long>(f.expected_applies), plain.apply);
   else
-    std::snprintf(reason, sizeof reason, "predicted %.0f us per application, level_order %.0f us, plan %.1f ms", best.apply,
-                  plain.apply, best.part * best.plan / 1000);
+    std::snprintf(reason, sizeof reason, "predicted %.0f us per application, level_order %.0f us, plan %.1f ms",
+                  best.apply, plain.apply, best.part * best.plan / 1000);
   return {best.strategy, reason};
 }
 
