@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The scripts of config/ before they build anything: help, unknown arguments, what they install, what they unpack.
+"""The scripts of config/ and tests/bench before they build anything: help, unknown arguments, what they install, what
+they unpack.
 
     python3 tests/config/scripts.py
 
@@ -15,8 +16,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+OF_BENCHMARKS = {"bench", "calibrate", "papers", "sweep"}
 SCRIPTS = "bench calibrate demo gpu-test nightly papers petsc-cuda petsc-matrix sweep test".split()
 INSTALLS = "bench demo nightly papers petsc-matrix test".split()  # on a machine without a GPU
+
+
+def path_of(script):
+    return f"{'tests/bench' if script in OF_BENCHMARKS else 'config'}/{script}.sh"
 
 
 class Failure(Exception):
@@ -38,6 +44,7 @@ class Place:
     def __init__(self, folder):
         self.folder, self.bin, self.calls = folder, folder / "bin", folder / "calls"
         shutil.copytree(ROOT / "config", folder / "config")
+        shutil.copytree(ROOT / "tests/bench", folder / "tests/bench", ignore=shutil.ignore_patterns("results"))
         shutil.copytree(ROOT / "examples/ksp/reference", folder / "examples/ksp/reference")
         self.bin.mkdir()
         self.stand_in("dpkg-query", "exit 1")  # nothing is installed
@@ -61,7 +68,7 @@ class Place:
                               timeout=60, stdin=subprocess.DEVNULL)
 
     def script(self, name, *arguments):
-        return self.run(["bash", f"config/{name}.sh", *arguments])
+        return self.run(["bash", path_of(name), *arguments])
 
     def shell(self, text, **more):
         return self.run(["bash", "-c", f". config/setup.sh; . config/petsc-source.sh; {text}"], **more)
@@ -76,9 +83,9 @@ def help_is_the_head_of_the_script(place):
     for name in SCRIPTS:
         result = place.script(name, "--help")
         expect(result.returncode == 0, f"{name}: {result.stdout}{result.stderr}")
-        head = (ROOT / f"config/{name}.sh").read_text(encoding="utf-8").split("\nset -")[0].splitlines()[1:]
+        head = (ROOT / path_of(name)).read_text(encoding="utf-8").split("\nset -")[0].splitlines()[1:]
         expect(result.stdout.splitlines() == [line[2:] for line in head], f"{name} --help: {result.stdout}")
-        expect(f"bash config/{name}.sh" in result.stdout, f"{name} --help: {result.stdout}")
+        expect(f"bash {path_of(name)}" in result.stdout, f"{name} --help: {result.stdout}")
         expect(not (place.folder / "build/host").exists() and not place.called(), f"{name} --help did something")
 
 
@@ -110,7 +117,7 @@ def no_install_downloads_and_unpacks_nothing(place):
     (place.folder / "carried/petsc-cuda-9.tar.xz").write_bytes(b"planted")
     for name, words in (("petsc-matrix", "petsc==3.20.5 petsc==3.22.5"), ("petsc-cuda", "petsc==3.26.1"),
                         ("gpu-test", "carried/petsc-cuda-9.tar.xz is unpacked there")):
-        command = ["bash", f"config/{name}.sh", "--no-install"]
+        command = ["bash", path_of(name), "--no-install"]
         result = place.run(command, CARRIED="carried", PIP_NO_INDEX="1", PIP_FIND_LINKS="")
         expect(result.returncode != 0, f"{name} goes on")
         expect("without --no-install" in result.stderr and words in result.stderr, f"{name}: {result.stderr}")

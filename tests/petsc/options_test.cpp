@@ -247,7 +247,7 @@ TEST_P(OurTypes, take_the_environments_limit_for_waits)
   EXPECT_TRUE(refusal.says("SYNCFREE_WAIT_LIMIT is 'soon'")) << refusal.text;
   setenv("SYNCFREE_WAIT_LIMIT", "30", 1);
   ok(PCSetUp(pc_));
-  EXPECT_TRUE(contains(view(pc_), "syncfree wait limit: 30 s (SYNCFREE_WAIT_LIMIT)\n")) << view(pc_);
+  EXPECT_TRUE(contains(view(pc_), "syncfree wait limit: 30. s (SYNCFREE_WAIT_LIMIT)\n")) << view(pc_);
   unsetenv("SYNCFREE_WAIT_LIMIT");
 }
 
