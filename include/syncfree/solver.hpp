@@ -66,7 +66,7 @@ struct SolverOptions {
   std::string strategy = "auto";
   int threads = 1;
   bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
-  BlockOptions blocks = {};     ///< for column_block, row_block and recursive_block
+  BlockOptions blocks = {};     ///< for column_block, row_block, recursive_block and tiled
   double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
   std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model

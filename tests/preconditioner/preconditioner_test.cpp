@@ -21,6 +21,12 @@ constexpr Kind both_kinds[] = {Kind::ilu, Kind::icc};
 constexpr Operation all_operations[] = {Operation::none, Operation::transpose, Operation::adjoint,
                                         Operation::conjugate};
 
+/// True for the strategies of the tested backend that have a plan for any matrix: wavefront requires a real grid.
+bool is_tested(const StrategyInfo& info)
+{
+  return std::string(info.backend) == tested().name && info.name != std::string("wavefront");
+}
+
 template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
 
 /// Factors a task with the given options; every call must succeed.
@@ -141,7 +147,7 @@ TYPED_TEST(PreconditionerTest, solves_with_every_strategy_and_storage)
     for (int threads : {1, 2})
       for (bool single : {false, true})
         for (Kind kind : both_kinds) {
-          if (std::string(info.backend) != tested().name) continue;
+          if (!is_tested(info)) continue;
           const FactorTask<T, I> task{make_poisson<T, I>(3, 4, 5), kind, 1, {}, {}};
           const auto p = make(task, {info.name, threads, single, {"paper", 7}});
           EXPECT_EQ(p->summarize().strategy, info.name);
@@ -217,7 +223,7 @@ TYPED_TEST(PreconditionerTest, refresh_equals_a_new_object_bit_by_bit)
   for (Kind kind : both_kinds)
     for (bool single : {false, true})
       for (const StrategyInfo& info : strategies()) {
-        if (!info.reproducible || std::string(info.backend) != tested().name) continue;
+        if (!info.reproducible || !is_tested(info)) continue;
         const FactorTask<T, I> first{make_battery_matrix<T, I>("n_511", 0), kind, 1, {}, {}};
         const FactorTask<T, I> second{make_battery_matrix<T, I>("n_511", 1), kind, 1, {}, {}};
         const SolverOptions options{info.name, 2, single, {"paper", 60}};

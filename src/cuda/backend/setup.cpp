@@ -173,7 +173,7 @@ private:
     L_->captures = U_->captures = a_.captures;
   }
 
-  /// Copies the patterns of L and U to host memory.
+  /// Returns rows in host memory: those of A if L and U were split from it, otherwise the triangle's.
   const PatternView<I>& rows_of(const DeviceTriangle<I>& triangle) const
   {
     return may_split() ? task_.A : triangle.pattern();
