@@ -10,16 +10,16 @@
 #include <new>
 #include <utility>
 
-#include "core/pattern/same_rows.hpp"
+#include "core/pattern/pattern_copy.hpp"
 #include "core/support/instantiate.hpp"
 #include "factorize.hpp"
 #include "factorize_loop.hpp"
 #include "solves.hpp"
-#include "syncfree/busy.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree/threads.hpp"
-#include "team_watch.hpp"
+#include "team_monitor.hpp"
 
 namespace syncfree {
 namespace {

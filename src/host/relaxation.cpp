@@ -11,14 +11,14 @@
 #include <new>
 #include <string>
 
-#include "core/pattern/same_rows.hpp"
+#include "core/pattern/pattern_copy.hpp"
 #include "core/schedule/row_chunks.hpp"
 #include "core/support/instantiate.hpp"
 #include "solves.hpp"
-#include "syncfree/busy.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/strategy.hpp"
 #include "syncfree/threads.hpp"
-#include "team_watch.hpp"
+#include "team_monitor.hpp"
 
 namespace syncfree {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "runtime.hpp"
 #include "spiluk.hpp"
-#include "syncfree/busy.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/kokkos.hpp"
 
 namespace syncfree::kokkos {

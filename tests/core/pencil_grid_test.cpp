@@ -148,7 +148,7 @@ template <Stencil reads> void expect_serial_solve(std::int64_t line, std::int64_
   for (std::size_t cell = 0; cell < x.size(); ++cell) ASSERT_NEAR(x[cell], truth[cell], 1e-12) << "cell " << cell;
 }
 
-TEST(LineGrids, bundles_of_a_plane_give_a_serial_solve)
+TEST(PencilGrids, groups_of_a_plane_give_a_serial_solve)
 {
   for (const auto& side : {std::array<std::int64_t, 2>{40, 31}, {33, 32}, {7, 100}, {100, 65}, {1, 40}, {2, 33}}) {
     expect_serial_solve<Stencil::star5>(side[0], side[1], 1);
@@ -157,7 +157,7 @@ TEST(LineGrids, bundles_of_a_plane_give_a_serial_solve)
   }
 }
 
-TEST(LineGrids, bundles_in_space_give_a_serial_solve)
+TEST(PencilGrids, groups_in_space_give_a_serial_solve)
 {
   for (const auto& side : {std::array<std::int64_t, 3>{13, 12, 11}, {8, 8, 4}, {9, 17, 13}, {3, 7, 3}, {30, 9, 2}})
     expect_serial_solve<Stencil::star7>(side[0], side[1], side[2]);
@@ -170,7 +170,7 @@ template <Stencil reads> void expect_levels_of_triangle(const PencilGrid& grid)
 }
 
 /// The number of levels distinguishes a full grid from one that lacks neighbours.
-TEST(LineGrids, know_their_levels)
+TEST(PencilGrids, know_their_levels)
 {
   for (const auto& side : {std::array<std::int64_t, 2>{40, 31}, {2, 33}, {7, 100}, {100, 2}}) {
     const PencilGrid grid = {side[0], side[1], 1, true};
@@ -182,7 +182,7 @@ TEST(LineGrids, know_their_levels)
     expect_levels_of_triangle<Stencil::star7>({side[0], side[1], side[2], true});
 }
 
-TEST(LineGrids, rows_of_an_upper_triangle_count_from_the_end)
+TEST(PencilGrids, rows_of_an_upper_triangle_count_from_the_end)
 {
   const PencilGrid lower = {5, 4, 3, true}, upper = {5, 4, 3, false};
   EXPECT_EQ(lower.row_of(7), 7);

@@ -14,7 +14,7 @@
 #include "../types.hpp"
 #include "../watchdog.hpp"
 #include "device_support.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 
 namespace syncfree {
 namespace {

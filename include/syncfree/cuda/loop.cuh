@@ -30,11 +30,11 @@
 #include <utility>
 #include <vector>
 
-#include "syncfree/busy.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/graph_holds.hpp"
+#include "syncfree/cuda/detail/graph_retention.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/cuda/ready.cuh"
 #include "syncfree/loop/body.hpp"
 #include "syncfree/loop/plan.hpp"

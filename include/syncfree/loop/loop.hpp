@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-#include "syncfree/busy.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/loop/body.hpp"
 #include "syncfree/loop/plan.hpp"
 #include "syncfree/loop/trace.hpp"

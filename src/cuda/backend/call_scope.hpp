@@ -9,11 +9,11 @@
 #include <memory>
 #include <new>
 
-#include "cuda/base/captures.hpp"
-#include "syncfree/busy.hpp"
+#include "cuda/base/captured_solves.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/cuda.hpp"
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {

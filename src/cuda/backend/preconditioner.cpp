@@ -12,7 +12,7 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/backend/call_scope.hpp"
-#include "cuda/backend/refresh_pair.hpp"
+#include "cuda/backend/pair_update.hpp"
 #include "cuda/backend/setup.hpp"
 #include "cuda/base/device_info.hpp"
 #include "cuda/base/vectors.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/backend/call_scope.hpp"
-#include "cuda/backend/refresh_pair.hpp"
+#include "cuda/backend/pair_update.hpp"
 #include "cuda/backend/setup.hpp"
 #include "cuda/sweep/sweep_values.hpp"
 #include "syncfree/cuda.hpp"

@@ -16,7 +16,7 @@
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
-#include "cuda/backend/refresh_pair.hpp"
+#include "cuda/backend/pair_update.hpp"
 #include "cuda/base/granularity.hpp"
 #include "cuda/base/parallel_invoke.hpp"
 #include "cuda/base/stream.hpp"

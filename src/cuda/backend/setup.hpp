@@ -9,9 +9,9 @@
 
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/levels.hpp"
-#include "cuda/analysis/same_rows.hpp"
+#include "cuda/analysis/pattern_copy.hpp"
 #include "cuda/backend/call_scope.hpp"
-#include "cuda/backend/refresh_pair.hpp"
+#include "cuda/backend/pair_update.hpp"
 #include "cuda/factor/factorize.hpp"
 #include "cuda/solve/merged/plan.hpp"
 #include "cuda/solve/solver.hpp"

@@ -14,7 +14,7 @@
 #include "cuda/base/device_info.hpp"
 #include "syncfree/cuda/detail/context.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 
 namespace syncfree::cuda {
 

@@ -11,7 +11,7 @@
 
 #include "cuda/base/multivector.hpp"
 #include "cuda/base/scalar.cuh"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 
 namespace syncfree::cuda {
 

@@ -10,7 +10,7 @@
 
 #include "core/support/parallel.hpp"
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {

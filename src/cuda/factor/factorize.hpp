@@ -10,13 +10,13 @@
 
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/levels.hpp"
-#include "cuda/analysis/same_rows.hpp"
+#include "cuda/analysis/pattern_copy.hpp"
 #include "cuda/factor/from_loop.hpp"
 #include "cuda/factor/update_lists.hpp"
 #include "cuda/factor/update_slots.hpp"
 #include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree::cuda {

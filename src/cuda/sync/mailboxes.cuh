@@ -6,7 +6,7 @@
 
 #include "cuda/base/multivector.cuh"
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "syncfree/cuda/detail/landing_places.hpp"
 #include "syncfree/cuda/detail/memory_pool.hpp"
+#include "syncfree/cuda/detail/pinned_staging.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {

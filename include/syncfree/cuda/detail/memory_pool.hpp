@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "syncfree/cuda/detail/context.hpp"
-#include "syncfree/cuda/detail/kept_pieces.hpp"
+#include "syncfree/cuda/detail/size_class_free_list.hpp"
 
 namespace syncfree::cuda {
 

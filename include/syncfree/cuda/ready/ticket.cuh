@@ -30,7 +30,7 @@
 /// reads the thread block's shared memory, which take_ticket() has filled, and the clock. In half a millisecond of
 /// each eight, in which every waiting thread gets here several times, it also reads the counter.
 
-#include "syncfree/cuda/detail/turn_counter.hpp"
+#include "syncfree/cuda/detail/ticket_counter.hpp"
 #include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {

@@ -7,7 +7,7 @@
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 
 namespace syncfree::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/solver.hpp"
-#include "syncfree/cuda/detail/wait_watch.hpp"
+#include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/cuda/ready.cuh"
 
 namespace syncfree::cuda {

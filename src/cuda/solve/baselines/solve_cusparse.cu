@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/support/instantiate.hpp"
-#include "cuda/base/captures.hpp"
+#include "cuda/base/captured_solves.hpp"
 #include "cuda/base/scalar.cuh"
 #include "cuda/base/vectors.hpp"
 #include "cuda/solve/baselines/cusparse.hpp"

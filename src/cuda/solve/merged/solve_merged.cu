@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "core/support/instantiate.hpp"
-#include "cuda/base/captures.hpp"
+#include "cuda/base/captured_solves.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
 #include "cuda/solve/level_order/pair.cuh"

@@ -1,8 +1,8 @@
-/// Implementation of cuda/base/captures.hpp.
+/// Implementation of cuda/base/captured_solves.hpp.
 
 #include <algorithm>
 
-#include "cuda/base/captures.hpp"
+#include "cuda/base/captured_solves.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/base/thread_id.cuh"
 #include "syncfree/cuda/detail/launch.hpp"

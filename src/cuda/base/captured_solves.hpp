@@ -1,9 +1,9 @@
 #pragma once
 
 /// Solves that CUDA graphs have captured. A replay is valid while the object's generation is that of the capture and
-/// the object has values. A kernel after each captured solve checks this. An invalid replay still runs on
-/// memory kept for it (syncfree/cuda/detail/graph_holds.hpp) and waits for no other work; then its x becomes NaN, and
-/// a word in host memory reports it to the next call.
+/// the object has values. A kernel after each captured solve checks this. An invalid replay still runs on memory kept
+/// for it (syncfree/cuda/detail/graph_retention.hpp) and waits for no other work; then its x becomes NaN, and a word in
+/// host memory reports it to the next call.
 
 #include <cuda_runtime_api.h>
 
@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/graph_holds.hpp"
-#include "syncfree/cuda/detail/host_word.hpp"
+#include "syncfree/cuda/detail/graph_retention.hpp"
+#include "syncfree/cuda/detail/mapped_word.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {

@@ -36,7 +36,7 @@ template <class I> struct PatternCopyView {
   SYNCFREE_HD I column(std::size_t k) const { return word ? static_cast<I>(word[k]) : index[k]; }
 };
 
-/// PatternCopy (core/pattern/same_rows.hpp) in device memory.
+/// PatternCopy (core/pattern/pattern_copy.hpp) in device memory.
 template <class I> class DevicePatternCopy {
 public:
   DevicePatternCopy() = default;

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/detail/host_word.hpp"
-#include "syncfree/cuda/detail/turn_counter.hpp"
+#include "syncfree/cuda/detail/mapped_word.hpp"
+#include "syncfree/cuda/detail/ticket_counter.hpp"
 #include "syncfree/status.hpp"
 #include "syncfree/wait_limit.hpp"
 

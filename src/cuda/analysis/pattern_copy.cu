@@ -1,11 +1,11 @@
-/// Implementation of cuda/analysis/same_rows.hpp: a few lanes per row of L and U, or one thread per stored entry.
+/// Implementation of cuda/analysis/pattern_copy.hpp: a few lanes per row of L and U, or one thread per stored entry.
 
-#include "cuda/analysis/same_rows.hpp"
+#include "cuda/analysis/pattern_copy.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/pattern/same_rows.hpp"
+#include "core/pattern/pattern_copy.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/base/flag.cuh"
 #include "cuda/base/thread_id.cuh"

@@ -1,4 +1,4 @@
-#include "syncfree/cuda/detail/kept_pieces.hpp"
+#include "syncfree/cuda/detail/size_class_free_list.hpp"
 
 #include <gtest/gtest.h>
 

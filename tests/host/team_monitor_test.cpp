@@ -1,7 +1,7 @@
 /// Several threads that are slower than one give way to it, and the view reports it; and `auto` reports the gain from
 /// more threads. The clock is simulated.
 
-#include "host/team_watch.hpp"
+#include "host/team_monitor.hpp"
 
 #include <gtest/gtest.h>
 

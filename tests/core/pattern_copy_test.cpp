@@ -1,4 +1,4 @@
-#include "core/pattern/same_rows.hpp"
+#include "core/pattern/pattern_copy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 namespace syncfree {
 namespace {
 
-template <class I> class KeptPatterns : public testing::Test {};
+template <class I> class PatternCopies : public testing::Test {};
 using Indices = testing::Types<std::int32_t, std::int64_t>;
-TYPED_TEST_SUITE(KeptPatterns, Indices);
+TYPED_TEST_SUITE(PatternCopies, Indices);
 
 /// The n + 1 row offsets are stored in addition, as indices.
-TYPED_TEST(KeptPatterns, take_four_bytes_an_entry)
+TYPED_TEST(PatternCopies, take_four_bytes_an_entry)
 {
   using I = TypeParam;
   const auto A = random_matrix<I>(1, 300, 5);
@@ -27,7 +27,7 @@ TYPED_TEST(KeptPatterns, take_four_bytes_an_entry)
 }
 
 /// Compared by a word that is shorter than an index where all columns fit, else by the indices.
-TYPED_TEST(KeptPatterns, are_known_by_every_column_and_every_offset)
+TYPED_TEST(PatternCopies, are_known_by_every_column_and_every_offset)
 {
   using I = TypeParam;
   const auto expect_known = [](const auto& A, auto kept) {
