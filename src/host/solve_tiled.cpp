@@ -18,7 +18,7 @@ TileRule rule_of_host()
   TileRule rule;
   rule.most_slots = 300;
   rule.shape = {10, 6, 5};
-  for (std::int64_t& slots : rule.ghost_slots) slots = (1 + ghost_near[ghost_sizes - 1]) * rule.most_slots + 1;
+  for (std::int64_t& slots : rule.ghost_slots) slots = (1 + row_capacities[ghost_sizes - 1]) * rule.most_slots + 1;
   rule.plane_slots = rule.alias_slots = 2 * rule.most_slots;
   return rule;
 }
@@ -72,7 +72,7 @@ private:
     x_[plan_.zero_slot()] = T(0);
     for (std::uint32_t k = 0; k < block.ghosts; ++k)
       x_[plan_.ghost_slot(block, k)] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
-    const std::int64_t first = block.first_page * panel_rows;
+    const std::int64_t first = block.first_panel * panel_rows;
     std::int64_t begin = first;
     for (std::uint32_t s = 0; s < block.steps; ++s) {
       const std::int64_t end = first + plan_.step_end[block.first_step + s];
@@ -102,7 +102,7 @@ private:
     }
     if (triangle_.inverse_diagonal)
       x = multiply(x, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
-    const std::uint32_t exported = plan_.mail_of(block, position);
+    const std::uint32_t exported = plan_.exported_of(block, position);
     if (exported != not_exported) mailbox_[exported] = x;
     return x;
   }

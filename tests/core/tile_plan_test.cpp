@@ -33,7 +33,7 @@ struct Planned {
   /// Returns the rows of a tile by position.
   std::vector<I> rows(const Tile& block) const
   {
-    const I* first = plan.row.data() + block.first_page * panel_rows;
+    const I* first = plan.row.data() + block.first_panel * panel_rows;
     return {first, first + block.rows};
   }
   /// Returns the row of a slot, -1 if it has none.
@@ -54,7 +54,7 @@ struct Planned {
         all.insert(plan.run[block.first_run + r].slot + k);
     return all.size();
   }
-  static std::int64_t position(const Tile& block, std::uint32_t p) { return block.first_page * panel_rows + p; }
+  static std::int64_t position(const Tile& block, std::uint32_t p) { return block.first_panel * panel_rows + p; }
   /// Returns the tile of each row; a row is in exactly one tile.
   std::vector<std::size_t> owners() const
   {
@@ -75,7 +75,10 @@ struct Planned {
   {
     return plan.alias_shift ? rows(block)[slot] : row_of_slot(block, slot);
   }
-  std::uint32_t exported(const Tile& block, std::uint32_t p) const { return plan.mail_of(block, position(block, p)); }
+  std::uint32_t exported(const Tile& block, std::uint32_t p) const
+  {
+    return plan.exported_of(block, position(block, p));
+  }
   /// Returns the row whose value is in a slot as a ghost, -1 if there is none.
   ///   sender  rows by index in the mailbox
   I sender_of_ghost(const Tile& block, std::uint32_t slot, const std::vector<I>& sender) const
@@ -425,15 +428,15 @@ TEST(TilePlans, of_stars_are_those_of_other_triangles)
     };
     EXPECT_TRUE(same(star.plan.row, other.plan.row, 0, star.plan.row.size()));
     std::vector<Tile> block = star.plan.block;  // in the order in which they begin
-    const auto by_page = [](const Tile& a, const Tile& b) { return a.first_page < b.first_page; };
-    std::sort(block.begin(), block.end(), by_page);
+    const auto by_panel = [](const Tile& a, const Tile& b) { return a.first_panel < b.first_panel; };
+    std::sort(block.begin(), block.end(), by_panel);
     for (std::size_t t = 0; t < block.size(); ++t) {
       if (t % 5 % 4 == 0 || t / 5 % 4 % 3 == 0 || t / 20 != 1) continue;  // at the border
       SCOPED_TRACE(t);
       const Tile &own = block[t], &of_other = other.plan.block[t];
-      EXPECT_EQ(std::tie(own.ghosts, own.exports, own.pages),
-                std::tie(of_other.ghosts, of_other.exports, of_other.pages));
-      const std::size_t first = own.first_page * panel_rows, last = first + own.rows;
+      EXPECT_EQ(std::tie(own.ghosts, own.exports, own.panels),
+                std::tie(of_other.ghosts, of_other.exports, of_other.panels));
+      const std::size_t first = own.first_panel * panel_rows, last = first + own.rows;
       EXPECT_TRUE(same(star.plan.index, other.plan.index, 8 * first, 8 * last));
       for (std::uint32_t at = 0; at < own.rows; ++at) {
         std::vector<I> columns[2];

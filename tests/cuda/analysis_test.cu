@@ -36,12 +36,12 @@ template <class V> std::vector<V> host(const DeviceArray<V>& from)
 template <class V> std::vector<V> plain(const Array<V>& from) { return {from.begin(), from.end()}; }
 
 /// Copies the fields of panels that describe positions; values are set by a refresh.
-template <class Page> std::vector<unsigned char> fields(const DeviceArray<unsigned char>& pages)
+template <class Panel> std::vector<unsigned char> fields(const DeviceArray<unsigned char>& panels)
 {
-  constexpr std::size_t bytes = sizeof(Page::unit);
-  const std::size_t count = pages.size() / sizeof(Page);
+  constexpr std::size_t bytes = sizeof(Panel::unit);
+  const std::size_t count = panels.size() / sizeof(Panel);
   std::vector<unsigned char> copy(count * bytes);
-  SYNCFREE_CUDA(cudaMemcpy2D(copy.data(), bytes, pages.data(), sizeof(Page), bytes, count, cudaMemcpyDeviceToHost));
+  SYNCFREE_CUDA(cudaMemcpy2D(copy.data(), bytes, panels.data(), sizeof(Panel), bytes, count, cudaMemcpyDeviceToHost));
   return copy;
 }
 
@@ -349,7 +349,7 @@ TYPED_TEST(Analyses, give_up_where_a_chain_is_long)
 TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
 {
   using I = TypeParam;
-  using Page = TilePanel<double, star_near>;
+  using Panel = TilePanel<double, star_row_capacity>;
   for (const bool lower : {true, false})
     for (const auto& [x, y, z] : {std::tuple<I, I, I>{20, 24, 15}, {60, 45, 1}, {13, 9, 11}}) {
       const OwnedPattern<I> T = stencil_triangle<I>(x, y, z, false, lower);
@@ -360,26 +360,26 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
       ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &truth));
       ASSERT_TRUE(make_star_tables(T.n, lower, find_grid(T.view(), lower), rule, &star));
       TileArrays<I> made;
-      ASSERT_TRUE(fill_star_arrays<Page>(star, OnDevice<I>(T).view(), &made));
-      const auto brought = TileArrays<I>::template upload<Page>(truth);
+      ASSERT_TRUE(fill_star_arrays<Panel>(star, OnDevice<I>(T).view(), &made));
+      const auto brought = TileArrays<I>::template upload<Panel>(truth);
       const auto blocks = host(made.block), same_blocks = host(brought.block);
       ASSERT_EQ(blocks.size(), same_blocks.size());
-      for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(blocks[t].first_page, same_blocks[t].first_page) << t;
+      for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(blocks[t].first_panel, same_blocks[t].first_panel) << t;
       EXPECT_EQ(host(made.source), host(brought.source));
       EXPECT_EQ(host(made.row), host(brought.row));
       EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
-      EXPECT_EQ(fields<Page>(made.page), fields<Page>(brought.page));
+      EXPECT_EQ(fields<Panel>(made.panel), fields<Panel>(brought.panel));
       OwnedPattern<I> other = T;
       const I last = lower ? T.n - 1 : 0;
       other.column[T.row_begin[last]] += lower ? 1 : -1;
-      EXPECT_FALSE(fill_star_arrays<Page>(star, OnDevice<I>(other).view(), &made)) << "a row reads somebody else";
+      EXPECT_FALSE(fill_star_arrays<Panel>(star, OnDevice<I>(other).view(), &made)) << "a row reads somebody else";
     }
 }
 
 std::vector<std::int64_t> members(const Tile& b)
 {
-  std::vector<std::int64_t> all = {b.first_row, b.first_run, b.first_page, b.first_step, b.first_ghost,
-                                   b.runs,      b.rows,      b.pages,      b.steps,      b.first_exported, b.exports,
+  std::vector<std::int64_t> all = {b.first_row, b.first_run, b.first_panel, b.first_step, b.first_ghost,
+                                   b.runs,      b.rows,      b.panels,      b.steps,      b.first_exported, b.exports,
                                    b.ghosts};
   all.insert(all.end(), std::begin(b.width), std::end(b.width));
   return all;
@@ -401,18 +401,18 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
   triangle.row_bandwidth = typical_row_bandwidth(T.view(), lower);
   TilePlan<I> frame;
   TileArrays<I> made;
-  const int near = ghost_near[size_of_ghosts(triangle.longest(), rule)];
+  const int near = row_capacities[size_of_ghosts(triangle.longest(), rule)];
   const auto compare = [&](auto size) {
-    using Page = TilePanel<double, size>;
+    using Panel = TilePanel<double, size>;
     Status own;
     try {
-      ASSERT_TRUE(make_ghost_plan(triangle, rule, PanelShape::of<Page>(), &frame, &made));
+      ASSERT_TRUE(make_ghost_plan(triangle, rule, PanelShape::of<Panel>(), &frame, &made));
     } catch (const Failure& failure) {
       own = failure.status;
     }
     ASSERT_EQ(own.message(), status.message());
     if (!own.ok()) return;
-    const auto brought = TileArrays<I>::template upload<Page>(truth);
+    const auto brought = TileArrays<I>::template upload<Panel>(truth);
     EXPECT_EQ(frame.warps, truth.warps);
     EXPECT_EQ(frame.slots, truth.slots);
     EXPECT_EQ(frame.alias_shift, truth.alias_shift);
@@ -426,12 +426,12 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
     EXPECT_EQ(host(made.row), host(brought.row));
     EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
     EXPECT_EQ(host(made.position), host(brought.position));
-    EXPECT_EQ(fields<Page>(made.page), fields<Page>(brought.page));
+    EXPECT_EQ(fields<Panel>(made.panel), fields<Panel>(brought.panel));
   };
   ASSERT_GT(near, 0);
-  if (near == ghost_near[0]) compare(std::integral_constant<int, ghost_near[0]>());
-  else if (near == ghost_near[1]) compare(std::integral_constant<int, ghost_near[1]>());
-  else compare(std::integral_constant<int, ghost_near[2]>());
+  if (near == row_capacities[0]) compare(std::integral_constant<int, row_capacities[0]>());
+  else if (near == row_capacities[1]) compare(std::integral_constant<int, row_capacities[1]>());
+  else compare(std::integral_constant<int, row_capacities[2]>());
 }
 
 /// Makes a copy in which every seventh row reads no other.
@@ -465,7 +465,7 @@ TYPED_TEST(Analyses, plan_blocks_with_ghosts_as_the_host_does)
       for (const TileRule& rule : {by_itself, short_runs, narrow_steps, of_nodes, parts_of_planes, no_room, aliased,
                                       hardly_overlaid}) {
         SCOPED_TRACE(testing::Message() << "triangle " << t << (lower ? " lower" : " upper"));
-        ASSERT_LE(longest_of(triangles[t].view(), 1), ghost_near[ghost_sizes - 1]);
+        ASSERT_LE(longest_of(triangles[t].view(), 1), row_capacities[ghost_sizes - 1]);
         compare_ghost_plans(triangles[t], lower, rule);
       }
   }

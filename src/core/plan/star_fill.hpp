@@ -10,8 +10,8 @@
 
 namespace syncfree {
 
-constexpr int star_near = ghost_near[0];
-static_assert(star_near == 3 && TilePlan<int>::units_of(star_near) == 1);
+constexpr int star_row_capacity = row_capacities[0];
+static_assert(star_row_capacity == 3 && TilePlan<int>::units_of(star_row_capacity) == 1);
 
 /// Coordinates in a tile, or extents: cells, lines, planes, in the order of a serial solve.
 struct TileCell {
@@ -36,7 +36,7 @@ struct StarKind {
 /// Tables by kind, in host memory or on a device.
 ///   place, field  by position
 ///   ghost         in the order in which rows read them
-///   face_mail     by axis and cell of the last face: its row's index among its tile's exported values
+///   face_exported     by axis and cell of the last face: its row's index among its tile's exported values
 ///   block         of the plan, one for each tile
 template <class I> struct StarView {
   I rows = 0;
@@ -47,7 +47,7 @@ template <class I> struct StarView {
   const TileCell* place = nullptr;
   const StarFields* field = nullptr;
   const StarGhost* ghost = nullptr;
-  const std::uint16_t* face_mail = nullptr;
+  const std::uint16_t* face_exported = nullptr;
   const Tile* block = nullptr;
 
   /// Distance in rows to the neighbour along an axis.
@@ -65,7 +65,7 @@ template <class I> struct StarView {
 /// The plan's data of a position.
 template <class I> struct StarPosition {
   StarFields field;
-  I source[star_near + 1];
+  I source[star_row_capacity + 1];
   I row;
 };
 
@@ -103,7 +103,7 @@ public:
     if (part_[a] == 0)
       for (a = 0, cell = 0; part_[a] == 0;) ++a;
     const std::int64_t from = tile_ - S_.tiles_along(a);
-    return S_.block[from].first_exported + S_.face_mail[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
+    return S_.block[from].first_exported + S_.face_exported[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
   }
 
   /// Computes the data of position p. Returns false if the row reads others than its neighbours.
@@ -117,7 +117,7 @@ public:
     int count = 0;
     for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k, ++count) {
       const int a = axis_of(S_.lower ? row - T.column[k] : T.column[k] - row);
-      if (count == star_near || a < 0 || begin_[a] + place.at[a] == 0) return false;
+      if (count == star_row_capacity || a < 0 || begin_[a] + place.at[a] == 0) return false;
       out->field.of[1 + count] = of_kind.of[1 + a];
       out->source[count] = k;
     }
@@ -139,8 +139,8 @@ private:
   {
     out->field = field;
     out->row = row;
-    for (int j = 0; j < star_near; ++j) out->field.of[1 + j] = static_cast<std::uint16_t>(S_.slots);
-    for (int j = 0; j <= star_near; ++j) out->source[j] = I(-1);
+    for (int j = 0; j < star_row_capacity; ++j) out->field.of[1 + j] = static_cast<std::uint16_t>(S_.slots);
+    for (int j = 0; j <= star_row_capacity; ++j) out->source[j] = I(-1);
   }
 
   SYNCFREE_HD int axis_of(std::int64_t distance) const

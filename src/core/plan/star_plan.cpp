@@ -19,7 +19,7 @@ struct KindTables {
   std::vector<TileCell> place;
   std::vector<StarFields> field;
   std::vector<StarGhost> ghost;
-  std::array<std::vector<std::uint16_t>, 3> face_mail;
+  std::array<std::vector<std::uint16_t>, 3> face_exported;
   std::vector<std::uint32_t> step_end;
   std::uint32_t exports = 0;
 
@@ -46,7 +46,7 @@ public:
   template <class SlotOf> KindTables run(SlotOf slot_of)
   {
     for (int axis = 0; axis < 3; ++axis)
-      if (is_cut_[axis]) kind_.face_mail[axis].resize(cells_of_face(axis));
+      if (is_cut_[axis]) kind_.face_exported[axis].resize(cells_of_face(axis));
     sort_by_level();
     find_slots(slot_of);
     kind_.field.resize(kind_.place.size());
@@ -133,7 +133,7 @@ private:
     for (int axis = 0; axis < 3; ++axis) {
       if (!is_cut_[axis] || place.at[axis] + 1 < extent_[axis]) continue;
       if (exported == no_ghost) exported = static_cast<std::uint16_t>(kind_.exports++);
-      kind_.face_mail[axis][cell_of_face(axis, place)] = exported;
+      kind_.face_exported[axis][cell_of_face(axis, place)] = exported;
     }
     field->of[fields_per_unit - 1] = exported;
   }
@@ -161,7 +161,7 @@ public:
 
   bool run()
   {
-    plan_.row_capacity = star_near;
+    plan_.row_capacity = star_row_capacity;
     plan_.run = tiling_.runs();
     plan_.slots = view_.slots = tiling_.most_slots();
     if (plan_.slots >= rule_.ghost_slots[0]) return false;
@@ -182,7 +182,7 @@ private:
     const std::int64_t mean = e[0] * e[1] * e[2] / (e[0] + e[1] + e[2] - 2);
     const std::int64_t widest = std::min({e[0] * e[1], e[0] * e[2], e[1] * e[2], 2 * mean + 1});
     return static_cast<int>(std::clamp<std::int64_t>((widest + 31) / 32, 1,
-                                                     rule_.most_warps_of(star_near)));
+                                                     rule_.most_warps_of(star_row_capacity)));
   }
 
   void make_kinds()
@@ -218,8 +218,8 @@ private:
       block.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - block.first_run);
       block.first_row = plan_.run[block.first_run].first_row;
       block.rows = kind.rows();
-      block.first_page = out_.pages;
-      block.pages = (block.rows + panel_rows - 1) / panel_rows;
+      block.first_panel = out_.panels;
+      block.panels = (block.rows + panel_rows - 1) / panel_rows;
       block.first_step = static_cast<std::int64_t>(plan_.step_end.size());
       block.steps = static_cast<std::uint32_t>(kind.step_end.size());
       for (std::size_t s = 0; s < compute_groups; ++s) block.width[s] = kind.width_of(s);
@@ -227,7 +227,7 @@ private:
       block.exports = kind.exports;
       block.first_ghost = out_.ghosts;
       block.ghosts = t == 0 ? 0 : static_cast<std::uint32_t>(kind.ghost.size());
-      out_.pages += block.pages;
+      out_.panels += block.panels;
       plan_.exports += block.exports;
       out_.ghosts += block.ghosts;
       plan_.most_ghosts = std::max(plan_.most_ghosts, block.ghosts);
@@ -252,12 +252,12 @@ private:
       view_.kind[k].position = append(&all.place, kind_[k].place);
       append(&all.field, kind_[k].field);
       view_.kind[k].ghost = append(&all.ghost, kind_[k].ghost);
-      for (int a = 0; a < 3; ++a) view_.kind[k].face[a] = append(&all.face_mail, kind_[k].face_mail[a]);
+      for (int a = 0; a < 3; ++a) view_.kind[k].face[a] = append(&all.face_exported, kind_[k].face_exported[a]);
     }
     view_.place = all.place.data();
     view_.field = all.field.data();
     view_.ghost = all.ghost.data();
-    view_.face_mail = all.face_mail.data();
+    view_.face_exported = all.face_exported.data();
   }
 
   const TileRule& rule_;
@@ -275,13 +275,14 @@ template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S
   const StarTile<I> tile(S, static_cast<std::int64_t>(t));
   for (std::uint32_t g = 0; g < block.ghosts; ++g)
     plan->ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
-  for (std::uint32_t p = 0; p < block.pages * panel_rows; ++p) {
+  for (std::uint32_t p = 0; p < block.panels * panel_rows; ++p) {
     StarPosition<I> made;
     if (p >= block.rows) tile.fill_nothing(&made);
     else if (!tile.fill(T, p, &made)) return false;
-    const std::int64_t at = block.first_page * panel_rows + p;
+    const std::int64_t at = block.first_panel * panel_rows + p;
     std::copy_n(made.field.of, fields_per_unit, &plan->index[plan->field_place(at, 0)]);
-    for (int j = 0; j <= star_near; j += 2) std::copy_n(&made.source[j], 2, &plan->source[plan->near_place(at, j)]);
+    for (int j = 0; j <= star_row_capacity; j += 2)
+      std::copy_n(&made.source[j], 2, &plan->source[plan->near_place(at, j)]);
     plan->row[at] = made.row;
   }
   return true;
@@ -317,7 +318,7 @@ template <class I> bool make_star_plan(PatternView<I> T, bool lower, const TileR
   *plan = std::move(star.frame);
   star.view.block = plan->block.data();
   plan->ghost_place.resize(static_cast<std::size_t>(star.ghosts));
-  plan->row = Array<I>(static_cast<std::size_t>(star.pages) * panel_rows);
+  plan->row = Array<I>(static_cast<std::size_t>(star.panels) * panel_rows);
   plan->source = Array<I>(plan->row.size() * plan->pairs() * 2);
   plan->index = Array<std::uint16_t>(plan->row.size() * fields_per_unit);
   std::atomic<bool> is_star{true};

@@ -22,11 +22,11 @@ struct StarTables {
   std::vector<TileCell> place;
   std::vector<StarFields> field;
   std::vector<StarGhost> ghost;
-  std::vector<std::uint16_t> face_mail;
+  std::vector<std::uint16_t> face_exported;
 };
 template <class I> struct StarPlan {
   TilePlan<I> frame;
-  std::int64_t pages = 0, ghosts = 0;
+  std::int64_t panels = 0, ghosts = 0;
   StarTables tables;
   StarView<I> view;  ///< with the tables above; moves with them
   std::vector<std::uint32_t> order;  ///< order in which the tiles should start

@@ -73,7 +73,7 @@ template <class I> TileCut<I> cut_overlaid(const CutInput<I>& T, int size, const
 {
   const Grid<I>& grid = T.grid;
   const std::int64_t plane = static_cast<std::int64_t>(grid.line) * grid.lines;
-  if (!may_be_aliased(ghost_near[size])) return {};
+  if (!may_be_aliased(row_capacities[size])) return {};
   if (grid.planes < 2 || rule.rows > 0 || rule.of_nodes()) return {};
   if (2 * plane <= std::min(rule.plane_slots, rule.ghost_slots[size]) || plane >= rule.alias_slots) return {};
   return {{T.rows, T.lower, grid, {grid.line, grid.lines, 1}}, false, true, true};
@@ -102,13 +102,13 @@ template <class I> Tiling<I> cut_planes(const CutInput<I>& T, int size, const Ti
 int size_of_ghosts(std::int64_t longest, const TileRule& rule)
 {
   int size = 0;
-  while (size < ghost_sizes && ghost_near[size] < longest) ++size;
+  while (size < ghost_sizes && row_capacities[size] < longest) ++size;
   return size == ghost_sizes || rule.ghost_slots[size] == 0 ? -1 : size;
 }
 
 Status no_tiles_for_rows(std::int64_t longest, const TileRule& rule)
 {
-  constexpr int most = ghost_near[ghost_sizes - 1];
+  constexpr int most = row_capacities[ghost_sizes - 1];
   const std::string rows = rule.of_nodes() ? "a node" : "a row", number = std::to_string(longest);
   if (longest <= most) return failed(Code::no_plan, "shared memory has no room for rows of " + number + " entries");
   return failed(Code::no_plan, rows + " of a triangle has " + number + " entries, in a tile at most " +
@@ -144,7 +144,7 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>
 {
   plan->run = tiling.runs();
   plan->slots = tiling.most_slots();
-  std::int64_t pages = 0;
+  std::int64_t panels = 0;
   for (std::size_t t = 0; t < tiling.count(); ++t) {
     Tile block;
     block.first_run = tiling.runs_begin()[t];
@@ -155,12 +155,12 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>
       block.first_row = std::min(block.first_row, run.first_row);
       block.rows += run.rows;
     }
-    block.first_page = pages;
-    block.pages = (block.rows + panel_rows - 1) / panel_rows;
-    pages += block.pages;
+    block.first_panel = panels;
+    block.panels = (block.rows + panel_rows - 1) / panel_rows;
+    panels += block.panels;
     plan->block.push_back(block);
   }
-  return pages;
+  return panels;
 }
 
 int warps_for(const std::vector<Tile>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,

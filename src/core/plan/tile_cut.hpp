@@ -19,7 +19,7 @@ template <class I> struct CutInput {
   Grid<I> grid;
 };
 
-/// Index in ghost_near of the row capacity, or -1 if rows are too long or do not fit.
+/// Index in row_capacities of the row capacity, or -1 if rows are too long or do not fit.
 int size_of_ghosts(std::int64_t longest, const TileRule& rule);
 
 /// Return no_plan: with the reason why size_of_ghosts() is -1; and for tiles of at most `rows` rows whose ghosts do not

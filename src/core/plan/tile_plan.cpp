@@ -45,7 +45,7 @@ public:
   void run()
   {
     find_depth();
-    plan_.row_capacity = ghost_near[size_];
+    plan_.row_capacity = row_capacities[size_];
     cut_rows();
     part_.resize(plan_.block.size());
     for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
@@ -68,7 +68,7 @@ public:
 private:
   template <class Body> void for_blocks(Body body) const { for_parts(rule_.threads, plan_.block.size(), body); }
 
-  std::int64_t first(const Tile& block) const { return block.first_page * panel_rows; }
+  std::int64_t first(const Tile& block) const { return block.first_panel * panel_rows; }
 
   void find_depth()
   {
@@ -159,7 +159,7 @@ private:
     for (std::size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];
     I* row = plan_.row.data() + first(block);
     for (const I r : own) row[next[depth_[r] - least]++] = r;
-    std::fill(row + block.rows, row + block.pages * panel_rows, I(-1));
+    std::fill(row + block.rows, row + block.panels * panel_rows, I(-1));
   }
 
   int choose_warps() const
@@ -199,7 +199,7 @@ private:
     I entry, depth;
     std::uint32_t slot;
   };
-  using NearEntries = std::array<NearEntry, ghost_near[ghost_sizes - 1]>;
+  using NearEntries = std::array<NearEntry, row_capacities[ghost_sizes - 1]>;
 
   /// For each position collects all entries, the one of the deepest column last. Rows that other tiles read are
   /// exported.
@@ -207,7 +207,7 @@ private:
   {
     const Tile& block = plan_.block[t];
     bool in_order = true, next_only = true;
-    for (std::int64_t at = first(block); at < first(block) + block.pages * panel_rows; ++at) {
+    for (std::int64_t at = first(block); at < first(block) + block.panels * panel_rows; ++at) {
       const I row = plan_.row[at];
       NearEntries row_capacity;
       int count = 0;
@@ -291,7 +291,7 @@ private:
     const Tile& block = plan_.block[t];
     const std::vector<std::uint32_t>& step_end = part_[t].step_end;
     std::size_t step = 0;
-    for (std::uint32_t p = 0; p < block.pages * panel_rows; ++p) {
+    for (std::uint32_t p = 0; p < block.panels * panel_rows; ++p) {
       while (step + 1 < step_end.size() && p >= step_end[step]) ++step;
       write_end(block, first(block) + p, step_end, step);
     }
@@ -346,7 +346,7 @@ private:
   TilePlan<I>& plan_;
   Tiling<I> tiling_;
   Array<I> depth_;
-  const int size_;                 ///< index in ghost_near
+  const int size_;                 ///< index in row_capacities
   bool has_tiles_ = false, overlaid_ = false;
   std::atomic<bool> suits_{true}, is_chain_{true};
   std::vector<std::atomic<unsigned char>> wanted_;  ///< by row: 1 if another tile reads it

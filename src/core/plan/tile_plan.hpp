@@ -37,11 +37,11 @@ constexpr int fields_per_unit = 8;             ///< fields of a unit: 16 bytes t
 constexpr int compute_groups = 3;
 /// Largest number of entries of a row, in three sizes: panels hold the entries and the scale in pairs.
 constexpr int ghost_sizes = 3;
-constexpr int ghost_near[ghost_sizes] = {3, 5, 13};
+constexpr int row_capacities[ghost_sizes] = {3, 5, 13};
 /// Most warps of a group.
-constexpr int ghost_warps(int row_capacity) { return row_capacity > ghost_near[1] ? 2 : 4; }
+constexpr int ghost_warps(int row_capacity) { return row_capacity > row_capacities[1] ? 2 : 4; }
 /// True if values of rows of that length may take slots of ghosts. Tiles of shorter rows fit without.
-constexpr bool may_be_aliased(int row_capacity) { return row_capacity == ghost_near[ghost_sizes - 1]; }
+constexpr bool may_be_aliased(int row_capacity) { return row_capacity == row_capacities[ghost_sizes - 1]; }
 
 struct TileRule {
   std::int64_t most_slots = 0x7fff;  ///< for the rows of a tile, if they fit
@@ -67,8 +67,8 @@ struct TileRule {
 /// One tile; first_... are offsets into the plan's arrays, except first_row, its smallest row. `width`: of its first
 /// steps.
 struct Tile {
-  std::int64_t first_row = 0, first_run = 0, first_page = 0, first_step = 0, first_ghost = 0;
-  std::uint32_t runs = 0, rows = 0, pages = 0, steps = 0, first_exported = 0, exports = 0, ghosts = 0;
+  std::int64_t first_row = 0, first_run = 0, first_panel = 0, first_step = 0, first_ghost = 0;
+  std::uint32_t runs = 0, rows = 0, panels = 0, steps = 0, first_exported = 0, exports = 0, ghosts = 0;
   std::uint32_t width[compute_groups] = {};
 };
 
@@ -90,7 +90,7 @@ struct Tile {
 ///   position     by row, in its tile
 template <class I> struct TilePlan {
   bool is_chain = false;
-  int row_capacity = ghost_near[0], warps = 1;
+  int row_capacity = row_capacities[0], warps = 1;
   std::uint32_t slots = 0;  ///< of a tile, at most
   std::uint32_t alias_shift = 0;  ///< 0: ghosts keep their slots
   std::uint32_t most_ghosts = 0;  ///< of a tile
@@ -135,7 +135,7 @@ template <class I> struct TilePlan {
   /// Next step of the position's group: its begin relative to this step's, and its width.
   std::uint32_t group_begin(std::int64_t position) const { return group_field(position) & 511; }
   std::uint32_t group_width(std::int64_t position) const { return 1 + (group_field(position) >> 9); }
-  std::uint32_t mail_of(const Tile& own, std::int64_t position) const
+  std::uint32_t exported_of(const Tile& own, std::int64_t position) const
   {
     const std::uint32_t field = index[field_place(position, units() * fields_per_unit - 1)];
     return field == no_ghost ? not_exported : own.first_exported + field;

@@ -10,7 +10,7 @@
 
 namespace syncfree::cuda {
 
-constexpr int node_near = ghost_near[ghost_sizes - 1];  ///< most inodes that one reads
+constexpr int node_near = row_capacities[ghost_sizes - 1];  ///< most inodes that one reads
 constexpr int node_pollers = 2;                         ///< polling warps: few enough that a lane has 128 registers
 constexpr int most_node_warps = 4;                      ///< of each compute group
 constexpr int node_tile_threads = 32 * (compute_groups * most_node_warps + 2 + node_pollers);
@@ -34,7 +34,7 @@ template <class M, int size> struct InodePanel {
 template <class Memory, class V, int size> class NodeRow {
   using N = typename Memory::number;
   using M = DeviceScalar<V>;
-  using Page = typename Memory::Page;
+  using Panel = typename Memory::Panel;
   static constexpr int lanes = lanes_of(size);
 
 public:
@@ -52,12 +52,12 @@ public:
   }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ __forceinline__ void read(const Page& page, std::uint32_t cell, std::uint32_t)
+  __device__ __forceinline__ void read(const Panel& panel, std::uint32_t cell, std::uint32_t)
   {
-    std::uint32_t word[4 * Page::units];
-    read_fields(page, cell, word);
+    std::uint32_t word[4 * Panel::units];
+    read_fields(panel, cell, word);
 #pragma unroll
-    for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell * lanes + lane_];
+    for (int j = 0; j < Panel::pairs; ++j) pair_[j] = panel.pair[j][cell * lanes + lane_];
     own_ = (word[0] & 0xffff) * node_bytes + row() * number_bytes;
     const std::uint32_t column_bytes = column() * number_bytes;
 #pragma unroll
@@ -65,11 +65,11 @@ public:
       const std::uint32_t two = word[(j + 1) / 2];
       slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * node_bytes + column_bytes;
     }
-    last_ = word[4 * Page::units - 1];
+    last_ = word[4 * Panel::units - 1];
 #pragma unroll
-    for (int k = 0; k < held; ++k) inner_[k] = page.inner[cell][k];
+    for (int k = 0; k < held; ++k) inner_[k] = panel.inner[cell][k];
     start_ = column() == 0 ? *number_at(own_) : N(0);
-    if (is_scaled_before<N, M>) start_ = product(start_, stored(page.inner[cell][pairs_of(size) + row()]));
+    if (is_scaled_before<N, M>) start_ = product(start_, stored(panel.inner[cell][pairs_of(size) + row()]));
   }
 
   __device__ __forceinline__ N compute(bool mine)
@@ -148,7 +148,7 @@ private:
   const bool conjugate_;
   const unsigned first_lane_, lane_;
   std::uint32_t own_, slot_[node_near], last_;
-  Pair<M> pair_[Page::pairs];
+  Pair<M> pair_[Panel::pairs];
   M inner_[held];
   N start_;
 };
@@ -205,7 +205,7 @@ solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMail
   } else if (warp == computing) {
     PanelCopyWarp<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
+    if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
   } else if (rank == 0) {
     const std::uint32_t* place = A.ghost_place + block.first_ghost;
     fetch_ghosts<node_pollers, N>([place](std::uint32_t k) { return place[k / size] * size + k % size; },

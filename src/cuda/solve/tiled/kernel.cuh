@@ -31,7 +31,7 @@ __device__ void for_rows(const View& A, const Tile& block, Copy copy)
 
 /// True if tiles with rows of that capacity may form a pipeline (each reads the one before it only). Star stencils
 /// have the shortest rows, and their tiles read more than one other tile.
-constexpr bool may_be_chain(int row_capacity) { return row_capacity != star_near; }
+constexpr bool may_be_chain(int row_capacity) { return row_capacity != star_row_capacity; }
 
 /// Variants of the kernel: results are inverted, or take the slots of ghosts (TilePlan::alias_shift).
 enum class TileForm { plain, inverted, aliased };
@@ -99,7 +99,7 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
   } else if (warp == computing) {
     PanelCopyWarp<Memory>(A, block, memory).run();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_pages(memory, block, A.depth);
+    if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
   } else if (aliased && warp >= computing + 2 + pollers) {
     if constexpr (aliased)
       fetch_right_sides<right_side_fetchers, Memory, N>(A, block, memory, b, warp - computing - 2 - pollers);
@@ -120,12 +120,12 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
   linger_for_cluster(cluster);
 }
 
-/// Calls body(an integral constant) for the row capacity, one of ghost_near.
+/// Calls body(an integral constant) for the row capacity, one of row_capacities.
 template <class Body> void with_ghosts(int row_capacity, Body body)
 {
-  if (row_capacity == ghost_near[0]) return body(std::integral_constant<int, ghost_near[0]>());
-  if (row_capacity == ghost_near[1]) return body(std::integral_constant<int, ghost_near[1]>());
-  return body(std::integral_constant<int, ghost_near[2]>());
+  if (row_capacity == row_capacities[0]) return body(std::integral_constant<int, row_capacities[0]>());
+  if (row_capacity == row_capacities[1]) return body(std::integral_constant<int, row_capacities[1]>());
+  return body(std::integral_constant<int, row_capacities[2]>());
 }
 
 /// Least depth of the ring: four steps must fit wherever their first panel begins. For long rows, steps and panels have
@@ -168,7 +168,7 @@ public:
     with_form([&](auto row_capacity, auto form) {
       using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, row_capacity>, form == TileForm::aliased>;
       const std::size_t numbers = plan.numbers(), most = memory_of_block();
-      depth_ = most_depth * (panel_rows / Memory::Page::positions);
+      depth_ = most_depth * (panel_rows / Memory::Panel::positions);
       while (depth_ > least_depth_with_ghosts(row_capacity) && Memory::bytes(numbers, depth_) > most) --depth_;
       memory_ = Memory::bytes(numbers, depth_);
     });
@@ -194,7 +194,7 @@ public:
       const std::size_t count = arrays_.source.size() / 2;
       launch(fill_pairs<T, V, I, row_capacity>, {blocks_for(count, 256), 256, 0, stream}, count, arrays_.source.data(),
              arrays_.row.data(), as_device(value), as_device(inverse_diagonal),
-        reinterpret_cast<TilePanel<DeviceScalar<V>, row_capacity>*>(arrays_.page.data()));
+        reinterpret_cast<TilePanel<DeviceScalar<V>, row_capacity>*>(arrays_.panel.data()));
     });
   }
 
@@ -215,7 +215,7 @@ public:
                          cudaStream_t stream, bool overlaps) const
   {
     const auto blocks = static_cast<unsigned>(arrays_.block.size());
-    const TileView view = {arrays_.block.data(), run_.data(), arrays_.page.data(), arrays_.ghost_place.data(),
+    const TileView view = {arrays_.block.data(), run_.data(), arrays_.panel.data(), arrays_.ghost_place.data(),
                                exports_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, alias_shift_,
                             arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
@@ -232,7 +232,7 @@ public:
 
   std::size_t plan_bytes() const
   {
-    return arrays_.block.bytes() + run_.bytes() + arrays_.page.bytes() - value_bytes() + arrays_.source.bytes() +
+    return arrays_.block.bytes() + run_.bytes() + arrays_.panel.bytes() - value_bytes() + arrays_.source.bytes() +
            arrays_.row.bytes() + arrays_.ghost_place.bytes() + arrays_.position.bytes();
   }
   std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
@@ -265,7 +265,7 @@ std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& tria
   StarPlan<I> star;
   TileArrays<I> arrays;
   if (!make_star_tables(triangle.rows.n, triangle.lower, triangle.grid, rule, &star)) return nullptr;
-  if (!fill_star_arrays<TilePanel<DeviceScalar<V>, star_near>>(star, triangle.rows, &arrays)) return nullptr;
+  if (!fill_star_arrays<TilePanel<DeviceScalar<V>, star_row_capacity>>(star, triangle.rows, &arrays)) return nullptr;
   return std::make_unique<TileSet<T, N, V, I>>(star.frame, std::move(arrays));
 }
 
@@ -273,8 +273,8 @@ std::unique_ptr<TileSet<T, N, V, I>> make_star_tiles(const StarTriangle<I>& tria
 template <class T, class V, class I> TileRule rule_of_several(const Grid<I>& grid, TileRule rule)
 {
   using N = ColumnPackOf<T>;
-  using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, star_near>>;
-  const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts(star_near));
+  using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, star_row_capacity>>;
+  const std::int64_t fit = numbers_that_fit<Memory, N>(least_depth_with_ghosts(star_row_capacity));
   rule.ghost_slots[0] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
   rule.shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;
   return rule;

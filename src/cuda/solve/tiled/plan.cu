@@ -20,7 +20,7 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr unsigned threads_a_block = 512;
-constexpr unsigned longest_row = ghost_near[ghost_sizes - 1];
+constexpr unsigned longest_row = row_capacities[ghost_sizes - 1];
 constexpr unsigned parts_of_tile = 4;  ///< thread blocks per tile in kernels that treat rows independently
 using Key = unsigned long long;
 
@@ -244,7 +244,7 @@ __global__ void number_mail_by_position(I n, const std::uint16_t* position, cons
 /// Output arrays of a plan, and what all positions share.
 template <class I> struct PlanArrays {
   const Tile* block;
-  unsigned char* page;
+  unsigned char* panel;
   PanelShape shape;
   I *source, *row;
   std::uint32_t* ghost_place;
@@ -298,7 +298,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
   const Tile block = to.block[tile];
   const Steps steps = {step_begin + plan.first[tile], block.steps, block.rows};
   const int units = TilePlan<I>::units_of(to.row_capacity), pairs = (to.row_capacity + 1) / 2;
-  const unsigned all = block.pages * panel_rows;
+  const unsigned all = block.panels * panel_rows;
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < all; p += gridDim.y * threads_a_block) {
     const I row = p < block.rows ? plan.row[plan.first[tile] + p] : I(-1);
     SortedEntries<I> entries;
@@ -312,9 +312,9 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
       const std::uint32_t own_slot = to.position ? to.position[column] : place.slot;
       entries.add(k, depth[column], own ? own_slot : to.first_ghost + ghost());
     }
-    const std::size_t page = block.first_page + p / panel_rows, cell = p % panel_rows;
-    const std::size_t positions = to.shape.positions, at = page * panel_rows + cell;
-    auto* field = reinterpret_cast<std::uint16_t*>(to.page + at / positions * to.shape.bytes);
+    const std::size_t panel = block.first_panel + p / panel_rows, cell = p % panel_rows;
+    const std::size_t positions = to.shape.positions, at = panel * panel_rows + cell;
+    auto* field = reinterpret_cast<std::uint16_t*>(to.panel + at / positions * to.shape.bytes);
     const auto set = [&](int f, std::uint32_t v) {
       field[(static_cast<std::size_t>(f / fields_per_unit) * positions + at % positions) * fields_per_unit +
             static_cast<std::size_t>(f % fields_per_unit)] = static_cast<std::uint16_t>(v);
@@ -329,7 +329,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
     set(last - 1, next - steps.at(step) | (width ? width - 1 : 0) << 9);
     set(last, row < 0 || exported[row] == not_exported ? no_ghost : exported[row]);
     for (int j = 0; j < 2 * pairs; ++j)
-      to.source[((page * pairs + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] =
+      to.source[((panel * pairs + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] =
           j < entries.count ? entries.entry[j] : I(-1);
     to.row[at] = row;
   }
@@ -412,9 +412,9 @@ private:
     TileCut<I> made = cut(in, size_, rule_);
     if (made.has_tiles || !made.tiling.has_whole_lines()) return false;
     tiling_ = std::move(made.tiling);
-    plan->row_capacity = ghost_near[size_];
+    plan->row_capacity = row_capacities[size_];
     overlaid_ = made.aliased;
-    pages_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
+    panels_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
     report_.resize(plan->block.size());
     std::vector<std::uint32_t> first = {0};
     for (const Tile& block : plan->block) first.push_back(first.back() + block.rows);
@@ -536,9 +536,9 @@ private:
 
   void fill(const TilePlan<I>& plan, const PanelShape& shape, TileArrays<I>* out)
   {
-    TileArrays<I> arrays(pages_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
+    TileArrays<I> arrays(panels_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
     arrays.block = DeviceArray<Tile>(plan.block);
-    const PlanArrays<I> to = {arrays.block.data(), arrays.page.data(), shape, arrays.source.data(),
+    const PlanArrays<I> to = {arrays.block.data(), arrays.panel.data(), shape, arrays.source.data(),
                               arrays.row.data(), arrays.ghost_place.data(), plan.row_capacity, plan.zero_slot(),
                               plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
     launch(fill_positions<I>, {parts(), threads_a_block}, view_, table_, depth_.data(), step_begin_.data(),
@@ -551,10 +551,10 @@ private:
 
   const DeviceTriangle<I>& triangle_;
   TileRule rule_;
-  const int size_;  ///< index into ghost_near
+  const int size_;  ///< index into row_capacities
   Tiling<I> tiling_;
   bool overlaid_ = false;
-  std::size_t pages_ = 0;
+  std::size_t panels_ = 0;
   std::int64_t ghosts_ = 0;
   std::vector<TileReport> report_;
   DeviceArray<I> depth_;                ///< by row

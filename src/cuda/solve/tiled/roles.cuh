@@ -14,7 +14,7 @@ namespace syncfree::cuda {
 struct TileView {
   const Tile* block;
   const RowSegment* run;
-  const unsigned char* page;  ///< consecutive TilePanels
+  const unsigned char* panel;  ///< consecutive TilePanels
   const std::uint32_t* ghost_place;
   std::uint32_t exports;
   std::uint32_t slots, most_ghosts;  ///< of a tile, at most
@@ -40,23 +40,23 @@ template <class N, class M> constexpr bool is_scaled_before = sizeof(Entry<N>) =
 /// are long, a panel of the plan is two of these, so that the ring follows the steps more closely.
 template <class M, int row_capacity> struct TilePanel {
   static constexpr int units = TilePlan<int>::units_of(row_capacity), pairs = (row_capacity + 1) / 2;
-  static constexpr int positions = row_capacity > ghost_near[1] ? panel_rows / 2 : panel_rows;
+  static constexpr int positions = row_capacity > row_capacities[1] ? panel_rows / 2 : panel_rows;
   uint4 unit[units][positions];
   Pair<M> pair[pairs][positions];
 };
 
-/// Returns the index of a tile's first panel in units of panels P; pages_of(): their number.
-template <class P> __device__ std::int64_t first_page_of(const Tile& block)
+/// Returns the index of a tile's first panel in units of panels P; panels_of(): their number.
+template <class P> __device__ std::int64_t first_panel_of(const Tile& block)
 {
-  return block.first_page * (panel_rows / P::positions);
+  return block.first_panel * (panel_rows / P::positions);
 }
-template <class P> __device__ std::uint32_t pages_of(const Tile& block)
+template <class P> __device__ std::uint32_t panels_of(const Tile& block)
 {
   return (block.rows + P::positions - 1) / P::positions;
 }
 
 /// A panel in the ring, with the right-hand sides of its positions.
-template <class N, class P> struct PageWithRightSides : P {
+template <class N, class P> struct PanelWithRhs : P {
   N right_side[P::positions];
 };
 
@@ -64,8 +64,8 @@ template <class N, class P> struct PageWithRightSides : P {
 ///   aliased  true if ghosts alias local values
 template <class N, class P, bool aliased = false> struct TileSharedMemory {
   using number = N;
-  using Page = P;
-  using Slot = std::conditional_t<aliased, PageWithRightSides<N, P>, P>;
+  using Panel = P;
+  using Slot = std::conditional_t<aliased, PanelWithRhs<N, P>, P>;
   static_assert(sizeof(Slot) % 16 == 0);
   static constexpr bool has_right_sides = aliased;
   static constexpr unsigned arrivals = aliased ? 1 + 32 : 1;  ///< at `full`, for one panel
@@ -113,7 +113,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
 
 /// The warp that copies panels into the ring. It prefetches panels beyond the ring into the L2 cache.
 template <class Memory> class PanelCopyWarp {
-  using Page = typename Memory::Page;
+  using Panel = typename Memory::Panel;
 
 public:
   __device__ PanelCopyWarp(const TileView& A, const Tile& block, const Memory& memory)
@@ -124,19 +124,19 @@ public:
   __device__ void run()
   {
     const bool first = threadIdx.x % 32 == 0;
-    if (page_copies_itself && !first) return;
+    if (panel_copies_itself && !first) return;
     RingCursor at;
-    const Page* from = reinterpret_cast<const Page*>(A_.page) + first_page_of<Page>(block_);
-    const std::uint32_t depth = A_.depth, pages = pages_of<Page>(block_), ahead = depth + pages_ahead;
-    for (std::uint32_t q = 0; q < pages; ++q, ++from, at.advance(depth)) {
-      if (q >= depth) memory_.empty[at.page].wait_watched(~at.round & 1);
-      copy_page(memory_.full[at.page], memory_.ring + at.page, from, sizeof(Page));
-      if (q + ahead < pages) fetch_to_cache(from + ahead, sizeof(Page));
+    const Panel* from = reinterpret_cast<const Panel*>(A_.panel) + first_panel_of<Panel>(block_);
+    const std::uint32_t depth = A_.depth, panels = panels_of<Panel>(block_), ahead = depth + panels_ahead;
+    for (std::uint32_t q = 0; q < panels; ++q, ++from, at.advance(depth)) {
+      if (q >= depth) memory_.empty[at.panel].wait_watched(~at.round & 1);
+      copy_panel(memory_.full[at.panel], memory_.ring + at.panel, from, sizeof(Panel));
+      if (q + ahead < panels) fetch_to_cache(from + ahead, sizeof(Panel));
     }
   }
 
 private:
-  static constexpr std::uint32_t pages_ahead = 4;
+  static constexpr std::uint32_t panels_ahead = 4;
 
   const TileView& A_;
   const Tile& block_;
@@ -149,39 +149,39 @@ template <int fetchers, class Memory, class N>
 __device__ void fetch_right_sides(const TileView& A, const Tile& block, const Memory& memory, const Input<N>& b,
                                   unsigned fetcher)
 {
-  using Page = typename Memory::Page;
-  constexpr int cells = Page::positions / 32;
-  const Page* pages = reinterpret_cast<const Page*>(A.page) + first_page_of<Page>(block);
-  const std::uint32_t count = pages_of<Page>(block), depth = A.depth, lane = threadIdx.x % 32;
+  using Panel = typename Memory::Panel;
+  constexpr int cells = Panel::positions / 32;
+  const Panel* panels = reinterpret_cast<const Panel*>(A.panel) + first_panel_of<Panel>(block);
+  const std::uint32_t count = panels_of<Panel>(block), depth = A.depth, lane = threadIdx.x % 32;
   std::uint32_t word[cells];  // first word of the fields; the row is in its low half
-  const auto look_at_page = [&](std::uint32_t q) {
+  const auto load_panel_rows = [&](std::uint32_t q) {
 #pragma unroll
-    for (int c = 0; c < cells; ++c) word[c] = pages[min(q, count - 1)].unit[0][c * 32 + lane].x;
+    for (int c = 0; c < cells; ++c) word[c] = panels[min(q, count - 1)].unit[0][c * 32 + lane].x;
   };
-  look_at_page(fetcher);
+  load_panel_rows(fetcher);
   RingCursor at;
   at.advance(depth, fetcher);
   for (std::uint32_t q = fetcher; q < count; q += fetchers, at.advance(depth, fetchers)) {
-    if (q >= depth) memory.empty[at.page].wait_watched(~at.round & 1);
+    if (q >= depth) memory.empty[at.panel].wait_watched(~at.round & 1);
 #pragma unroll
     for (int c = 0; c < cells; ++c) {
       const std::uint32_t cell = c * 32 + lane;
-      if (q * Page::positions + cell < block.rows)
-        fetch_row(memory.ring[at.page].right_side + cell, b, block.first_row + (word[c] & 0xffff));
+      if (q * Panel::positions + cell < block.rows)
+        fetch_row(memory.ring[at.panel].right_side + cell, b, block.first_row + (word[c] & 0xffff));
     }
-    memory.full[at.page].arrive_on_cp_async();
-    look_at_page(q + fetchers);
+    memory.full[at.panel].arrive_on_cp_async();
+    load_panel_rows(q + fetchers);
   }
 }
 
 /// Called by one thread: publishes the number of panels that have arrived, so that compute warps need not poll
 /// mbarriers, and checks the deadline for all waits of the thread block until its last row is solved.
-template <class Memory> __device__ void announce_pages(const Memory& memory, const Tile& block, int depth)
+template <class Memory> __device__ void announce_panels(const Memory& memory, const Tile& block, int depth)
 {
-  const std::uint32_t pages = pages_of<typename Memory::Page>(block);
+  const std::uint32_t panels = panels_of<typename Memory::Panel>(block);
   RingCursor at;
-  for (std::uint32_t q = 0; q < pages; at.advance(depth)) {
-    const Mbarrier& full = memory.full[at.page];
+  for (std::uint32_t q = 0; q < panels; at.advance(depth)) {
+    const Mbarrier& full = memory.full[at.panel];
     const unsigned round = at.round;
     watch_deadline_until([&] { return full.spin_test_wait_parity(round); }, [&] { memory.fill_missing(); });
     memory.arrived->tell(++q);
@@ -223,20 +223,20 @@ __device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const
 }
 
 /// Reads all fields of a position, two in a word.
-template <class Page>
-__device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell,
-                                            std::uint32_t (&word)[4 * Page::units])
+template <class Panel>
+__device__ __forceinline__ void read_fields(const Panel& panel, std::uint32_t cell,
+                                            std::uint32_t (&word)[4 * Panel::units])
 {
 #pragma unroll
-  for (int u = 0; u < Page::units; ++u) {
-    const uint4 unit = page.unit[u][cell];
+  for (int u = 0; u < Panel::units; ++u) {
+    const uint4 unit = panel.unit[u][cell];
     word[4 * u] = unit.x, word[4 * u + 1] = unit.y, word[4 * u + 2] = unit.z, word[4 * u + 3] = unit.w;
   }
 }
 
 /// A row, or the rows of one inode, and the lanes of a warp that solve it. ComputeWarp requires these members:
 ///   position_of(thread)  index, within a step, of the position that a thread of a group works on
-///   read(page, cell, position)  reads the plan's data of the position, and all that does not depend on earlier steps
+///   read(panel, cell, position)  reads the plan's data of the position, and all that does not depend on earlier steps
 ///   compute(mine)  returns the lane's value; stores it in its slot if `mine`
 ///   put_if(...)    exports the value
 ///   last()         the plan's word on steps and exports
@@ -245,7 +245,7 @@ __device__ __forceinline__ void read_fields(const Page& page, std::uint32_t cell
 template <class Memory, class V, int row_capacity, bool inverts> class TileRow {
   using N = typename Memory::number;
   using M = DeviceScalar<V>;
-  using Page = typename Memory::Page;
+  using Panel = typename Memory::Panel;
   using Slot = typename Memory::Slot;
 
 public:
@@ -254,20 +254,20 @@ public:
   static __device__ unsigned position_of(unsigned thread) { return thread; }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ void read(const Slot& page, std::uint32_t cell, std::uint32_t position)
+  __device__ void read(const Slot& panel, std::uint32_t cell, std::uint32_t position)
   {
-    std::uint32_t word[4 * Page::units];
-    read_fields<Page>(page, cell, word);
+    std::uint32_t word[4 * Panel::units];
+    read_fields<Panel>(panel, cell, word);
 #pragma unroll
-    for (int j = 0; j < Page::pairs; ++j) pair_[j] = page.pair[j][cell];
+    for (int j = 0; j < Panel::pairs; ++j) pair_[j] = panel.pair[j][cell];
     own_ = (Memory::has_right_sides ? position : word[0] & 0xffff) * number_bytes;
 #pragma unroll
     for (int j = 0; j < row_capacity; ++j) {
       const std::uint32_t two = word[(j + 1) / 2];
       slot_[j] = ((j + 1) % 2 ? two >> 16 : two & 0xffff) * number_bytes;
     }
-    last_ = word[4 * Page::units - 1];
-    if constexpr (Memory::has_right_sides) start_ = page.right_side[cell];
+    last_ = word[4 * Panel::units - 1];
+    if constexpr (Memory::has_right_sides) start_ = panel.right_side[cell];
     else start_ = *number_at(own_);
     if (is_scaled_before<N, M>) start_ = scaled(start_);
   }
@@ -299,7 +299,7 @@ private:
   }
 
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
-  __device__ N scaled(const N& v) const { return product(v, stored(pair_[Page::pairs - 1].second)); }
+  __device__ N scaled(const N& v) const { return product(v, stored(pair_[Panel::pairs - 1].second)); }
 
   /// Adds the entry of the latest level last.
   __device__ N finish(const N (&number)[row_capacity]) const
@@ -332,7 +332,7 @@ private:
   const Memory& memory_;
   const bool conjugate_;
   std::uint32_t own_, slot_[row_capacity], last_;
-  Pair<M> pair_[Page::pairs];
+  Pair<M> pair_[Panel::pairs];
   N start_;
 };
 
@@ -340,14 +340,14 @@ private:
 /// steps that does not depend on earlier steps.
 template <class Memory, class Row, class Publisher> class ComputeWarp {
   using N = typename Memory::number;
-  static constexpr std::uint32_t positions_a_page = Memory::Page::positions;
+  static constexpr std::uint32_t positions_a_panel = Memory::Panel::positions;
 
 public:
   __device__ ComputeWarp(const TileView& A, const Tile& block, const Memory& memory, const Publisher& outlet,
                      bool conjugate)
       : memory_(memory), outlet_(outlet), row_(memory, conjugate),
         group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
-        threads_(64 * A.warps), cells_(A.depth * positions_a_page), depth_(A.depth)
+        threads_(64 * A.warps), cells_(A.depth * positions_a_panel), depth_(A.depth)
   {
     begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
     width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
@@ -366,7 +366,7 @@ public:
       if (s + 1 < steps) named_barrier_arrive(next, threads_);
       const std::uint32_t last = row_.last(), exported = last >> 16;
       row_.put_if(me_ < width_ && exported != no_ghost, outlet_, exported, result);
-      if (threadIdx.x == 0) leave_pages();
+      if (threadIdx.x == 0) leave_panels();
       const std::uint32_t on = last & 511;
       begin_ += on;
       advance(on);
@@ -382,19 +382,20 @@ private:
   }
 
   /// Releases panels. After a step's barrier, panel data of earlier steps is no longer read.
-  __device__ void leave_pages()
+  __device__ void leave_panels()
   {
-    for (; left_ + positions_a_page <= begin_; left_ += positions_a_page, leaving_.advance(depth_))
-      memory_.empty[leaving_.page].arrive();
+    for (; left_ + positions_a_panel <= begin_; left_ += positions_a_panel, leaving_.advance(depth_))
+      memory_.empty[leaving_.panel].arrive();
   }
 
   __device__ void prepare()
   {
-    while (arrived_ < begin_ + width_) arrived_ = memory_.arrived->count() * positions_a_page;  // see announce_pages()
+    while (arrived_ < begin_ + width_)
+      arrived_ = memory_.arrived->count() * positions_a_panel;  // see announce_panels()
     const std::uint32_t own = min(me_, width_ - 1);
     std::uint32_t cell = cell_ + own;
     if (cell >= cells_) cell -= cells_;
-    row_.read(memory_.ring[cell / positions_a_page], cell % positions_a_page, begin_ + own);
+    row_.read(memory_.ring[cell / positions_a_panel], cell % positions_a_panel, begin_ + own);
   }
 
   const Memory& memory_;
@@ -412,7 +413,7 @@ private:
 /// Fills in the pairs of all panels: thread k writes pair k of `count`.
 template <class T, class V, class I, int row_capacity>
 __global__ void fill_pairs(std::size_t count, const I* source, const I* row, const DeviceScalar<T>* value,
-                           const DeviceScalar<T>* inverse_diagonal, TilePanel<DeviceScalar<V>, row_capacity>* page)
+                           const DeviceScalar<T>* inverse_diagonal, TilePanel<DeviceScalar<V>, row_capacity>* panel)
 {
   using N = DeviceScalar<T>;
   using M = DeviceScalar<V>;
@@ -425,7 +426,7 @@ __global__ void fill_pairs(std::size_t count, const I* source, const I* row, con
   const auto scaled = [&](I entry) {
     return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
   };
-  page[own / positions].pair[j][own % positions] = {scaled(source[2 * k]),
+  panel[own / positions].pair[j][own % positions] = {scaled(source[2 * k]),
                                                     j + 1 == pairs ? M(scale) : scaled(source[2 * k + 1])};
 }
 

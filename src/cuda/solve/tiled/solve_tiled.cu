@@ -42,17 +42,17 @@ template <class T, class V> TileRule rule_of_device()
   using M = DeviceScalar<V>;
   TileRule rule;
   for (int s = 0; s < ghost_sizes; ++s)
-    with_ghosts(ghost_near[s], [&](auto row_capacity) {
+    with_ghosts(row_capacities[s], [&](auto row_capacity) {
       const std::int64_t fit =
           numbers_that_fit<TileSharedMemory<N, TilePanel<M, row_capacity>>, N>(least_depth_with_ghosts(row_capacity));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
     });
   if (rule.ghost_slots[1] > 0) rule.most_slots = std::min(rule.most_slots, rule.ghost_slots[1]);
-  constexpr int longest = ghost_near[ghost_sizes - 1];
-  using Page = TilePanel<M, longest>;
-  rule.plane_slots = numbers_that_fit<TileSharedMemory<N, Page>, N>(least_aliased_depth);
+  constexpr int longest = row_capacities[ghost_sizes - 1];
+  using Panel = TilePanel<M, longest>;
+  rule.plane_slots = numbers_that_fit<TileSharedMemory<N, Panel>, N>(least_aliased_depth);
   rule.alias_slots =
-    std::min<std::int64_t>(numbers_that_fit<TileSharedMemory<N, Page, true>, N>(least_aliased_depth), 0xfff0);
+    std::min<std::int64_t>(numbers_that_fit<TileSharedMemory<N, Panel, true>, N>(least_aliased_depth), 0xfff0);
   rule.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   return rule;
 }
@@ -78,7 +78,7 @@ template <class I> TilePlan<I> make_plan(const DeviceTriangle<I>& triangle, cons
 
 /// True if solve_tiles() has a variant that inverts.
 template <class T, class V, int row_capacity>
-constexpr bool can_invert = row_capacity == star_near&& std::is_same_v<T, V>;
+constexpr bool can_invert = row_capacity == star_row_capacity&& std::is_same_v<T, V>;
 
 /// Solver with tiles of a grid or runs of rows.
 template <class T, class V, class I> class TileSolver : public OverlappingSolver<T, I> {
@@ -179,7 +179,7 @@ private:
                          cudaStream_t stream, bool overlaps)
   {
     tiles.with_form([&](auto row_capacity, auto form) {
-      if constexpr (columns_of<Part> == 1 || row_capacity == star_near) {
+      if constexpr (columns_of<Part> == 1 || row_capacity == star_row_capacity) {
         const auto kernel = solve_tiles<Part, V, row_capacity, form, true>;
         allow_shared_memory(kernel, memory_of_block());
         launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
@@ -225,7 +225,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& tria
 {
   if (!may_plan_ghosts(triangle, rule)) return nullptr;
   PanelShape shape = {};
-  with_ghosts(ghost_near[size_of_ghosts(triangle.longest(), rule)],
+  with_ghosts(row_capacities[size_of_ghosts(triangle.longest(), rule)],
               [&](auto row_capacity) { shape = PanelShape::of<TilePanel<DeviceScalar<V>, row_capacity>>(); });
   TilePlan<I> frame;
   TileArrays<I> arrays;

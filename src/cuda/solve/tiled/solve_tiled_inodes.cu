@@ -50,24 +50,24 @@ template <class I> struct NodeSources {
 
 /// Makes panels and sources of inodes. Thread k: a lane of the inode at position k / lanes.
 ///   field, source, node  of the plan; its panels have fields only
-template <class I, class Page, int size>
+template <class I, class Panel, int size>
 __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4* field, const I* source, const I* node,
-                             Page* page, NodeSources<I> to)
+                             Panel* panel, NodeSources<I> to)
 {
   constexpr int lanes = lanes_of(size);
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
   const std::size_t p = k / lanes, from = p / panel_rows, from_cell = p % panel_rows;
-  const std::size_t q = p / Page::positions, cell = p % Page::positions;
+  const std::size_t q = p / Panel::positions, cell = p % Panel::positions;
   const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
   const I own = node[p], step = own * size;
-  for (std::size_t j = 0; j < 2 * Page::pairs; ++j) {
-    const I read = source[((from * Page::pairs + j / 2) * panel_rows + from_cell) * 2 + j % 2];
-    const std::size_t pair = (q * Page::pairs + j / 2) * Page::positions * lanes + cell * lanes + lane;
+  for (std::size_t j = 0; j < 2 * Panel::pairs; ++j) {
+    const I read = source[((from * Panel::pairs + j / 2) * panel_rows + from_cell) * 2 + j % 2];
+    const std::size_t pair = (q * Panel::pairs + j / 2) * Panel::positions * lanes + cell * lanes + lane;
     to.source[pair * 2 + j % 2] =
       read < 0 ? I(-1) : nodes.entry(step + row, (read - nodes.begin[own]) * size + column);
   }
-  if (lane < Page::units) page[q].unit[lane][cell] = field[(from * Page::units + lane) * panel_rows + from_cell];
+  if (lane < Panel::units) panel[q].unit[lane][cell] = field[(from * Panel::units + lane) * panel_rows + from_cell];
   if (column >= row) return;
   const I before = own < 0 ? I(0) : (nodes.begin[own + 1] - nodes.begin[own]) * size;
   to.inner[p * pairs_of(size) + pairs_of(row) + column] = own < 0 ? I(-1) : nodes.entry(step + row, before + column);
@@ -78,28 +78,28 @@ __global__ void spread_nodes(std::size_t count, FullNodes<I> nodes, const uint4*
 template <class T, class I, class M, int size>
 __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I> from, const I* node,
                            const DeviceScalar<T>* value, const DeviceScalar<T>* inverse_diagonal,
-                           InodePanel<M, size>* page)
+                           InodePanel<M, size>* panel)
 {
   using N = DeviceScalar<T>;
-  using Page = InodePanel<M, size>;
+  using Panel = InodePanel<M, size>;
   constexpr int lanes = lanes_of(size);
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= count) return;
-  const std::size_t p = k / lanes, q = p / Page::positions, cell = p % Page::positions;
+  const std::size_t p = k / lanes, q = p / Panel::positions, cell = p % Panel::positions;
   const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
   const std::int64_t own = order.row(static_cast<std::int64_t>(node[p]) * size + row);
   const N scale = inverse_diagonal && node[p] >= 0 ? inverse_diagonal[own] : N(1);
   const auto number = [&](I entry) {
     return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
   };
-  for (int j = 0; j < Page::pairs; ++j) {
+  for (int j = 0; j < Panel::pairs; ++j) {
     const std::size_t at = cell * lanes + lane;
-    const I* source = from.source + ((q * Page::pairs + j) * Page::positions * lanes + at) * 2;
-    page[q].pair[j][at] = {number(source[0]), number(source[1])};
+    const I* source = from.source + ((q * Panel::pairs + j) * Panel::positions * lanes + at) * 2;
+    panel[q].pair[j][at] = {number(source[0]), number(source[1])};
   }
   if (column < row)
-    page[q].inner[cell][pairs_of(row) + column] = number(from.inner[p * pairs_of(size) + pairs_of(row) + column]);
-  if (column == row) page[q].inner[cell][pairs_of(size) + row] = M(scale);
+    panel[q].inner[cell][pairs_of(row) + column] = number(from.inner[p * pairs_of(size) + pairs_of(row) + column]);
+  if (column == row) panel[q].inner[cell][pairs_of(size) + row] = M(scale);
 }
 
 template <class T, class V, class I> class TilesOfNodes : public OverlappingSolver<T, I> {
@@ -118,7 +118,7 @@ public:
         columns_(std::size_t{exports_} * size_, "tiled")
   {
     with_size(size_, [&](auto size) {
-      make_pages<size>(triangle, arrays);
+      make_panels<size>(triangle, arrays);
       take_memory<size>(plan.is_chain);
     });
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -131,7 +131,7 @@ public:
     with_size(size_, [&](auto size) {
       const std::size_t count = positions_ * lanes_of(size);
       launch(fill_nodes<T, I, M, size>, {blocks_for(count, 256), 256, 0, stream}, count, order_, sources(),
-             node_.data(), as_device(value), scaled_ ? as_device(inverse_diagonal) : nullptr, pages_of<size>());
+             node_.data(), as_device(value), scaled_ ? as_device(inverse_diagonal) : nullptr, panels_of<size>());
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -145,7 +145,7 @@ public:
 
   std::size_t plan_bytes() const override
   {
-    return block_.bytes() + run_.bytes() + page_.bytes() - value_bytes() + source_.bytes() + inner_.bytes() +
+    return block_.bytes() + run_.bytes() + panel_.bytes() - value_bytes() + source_.bytes() + inner_.bytes() +
            node_.bytes() + ghost_place_.bytes() + launches_.bytes() + columns_.bytes();
   }
   std::size_t value_bytes() const override
@@ -156,20 +156,20 @@ public:
 private:
   static constexpr int most_depth = 16;
 
-  template <int size> InodePanel<M, size>* pages_of() { return reinterpret_cast<InodePanel<M, size>*>(page_.data()); }
+  template <int size> InodePanel<M, size>* panels_of() { return reinterpret_cast<InodePanel<M, size>*>(panel_.data()); }
   NodeSources<I> sources() { return {source_.data(), inner_.data()}; }
 
-  template <int size> void make_pages(const DeviceTriangle<I>& triangle, const TileArrays<I>& from)
+  template <int size> void make_panels(const DeviceTriangle<I>& triangle, const TileArrays<I>& from)
   {
-    using Page = InodePanel<M, size>;
+    using Panel = InodePanel<M, size>;
     constexpr std::size_t lanes = lanes_of(size);
-    const std::size_t pages = positions_ / Page::positions, count = positions_ * lanes;
-    page_ = DeviceArray<unsigned char>(pages * sizeof(Page));
-    source_ = DeviceArray<I>(pages * Page::pairs * Page::positions * lanes * 2);
+    const std::size_t panels = positions_ / Panel::positions, count = positions_ * lanes;
+    panel_ = DeviceArray<unsigned char>(panels * sizeof(Panel));
+    source_ = DeviceArray<I>(panels * Panel::pairs * Panel::positions * lanes * 2);
     inner_ = DeviceArray<I>(positions_ * pairs_of(size));
     const FullNodes<I> nodes = {triangle.on_device, triangle.lower, triangle.nodes->begin.data()};
-    launch(spread_nodes<I, Page, size>, {blocks_for(count, 256), 256}, count, nodes,
-           reinterpret_cast<const uint4*>(from.page.data()), from.source.data(), node_.data(), pages_of<size>(),
+    launch(spread_nodes<I, Panel, size>, {blocks_for(count, 256), 256}, count, nodes,
+           reinterpret_cast<const uint4*>(from.panel.data()), from.source.data(), node_.data(), panels_of<size>(),
            sources());
   }
 
@@ -187,7 +187,7 @@ private:
 
   TileView view(unsigned cluster) const
   {
-    return {block_.data(), run_.data(), page_.data(), ghost_place_.data(), exports_, slots_, most_ghosts_,
+    return {block_.data(), run_.data(), panel_.data(), ghost_place_.data(), exports_, slots_, most_ghosts_,
             depth_,        warps_,      blocks_,      cluster};
   }
 
@@ -229,7 +229,7 @@ private:
   NodesInOrder order_;
   DeviceArray<Tile> block_;
   DeviceArray<RowSegment> run_;
-  DeviceArray<unsigned char> page_;
+  DeviceArray<unsigned char> panel_;
   DeviceArray<I> source_, inner_, node_;
   DeviceArray<std::uint32_t> ghost_place_;
   ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
@@ -249,7 +249,8 @@ template <class I> DeviceTriangle<I> triangle_of(const DeviceTriangle<I>& triang
 {
   const auto size = static_cast<std::int64_t>(triangle.nodes->size);
   const std::int64_t longest = (triangle.longest() - size + 1) / size;
-  DeviceTriangle<I> nodes(true, triangle.nodes->pattern(), std::max<std::int64_t>(longest, ghost_near[1] + 1), true);
+  DeviceTriangle<I> nodes(true, triangle.nodes->pattern(), std::max<std::int64_t>(longest, row_capacities[1] + 1),
+                          true);
   nodes.device_levels = &triangle.nodes->levels;
   nodes.grid = triangle.grid_of_nodes;
   nodes.grid.star = false;
@@ -295,8 +296,8 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_tiled_inodes(const DeviceTriangle<I>& triangle, const TileRule& rule)
 {
   if (!has_inodes_for_tiles(triangle)) return nullptr;
-  using Page = InodePanel<DeviceScalar<V>, 2>;
-  constexpr PanelShape fields = {sizeof(Page::unit) / Page::positions * panel_rows, panel_rows};
+  using Panel = InodePanel<DeviceScalar<V>, 2>;
+  constexpr PanelShape fields = {sizeof(Panel::unit) / Panel::positions * panel_rows, panel_rows};
   const DeviceTriangle<I> nodes = triangle_of(triangle);
   const TileRule own = rule_of_nodes<T, V>(triangle.nodes->size, rule);
   if (!may_plan_ghosts(nodes, own)) return nullptr;

@@ -22,7 +22,7 @@ namespace syncfree::cuda {
 struct PencilView {
   PencilGrid grid;
   const std::uint32_t* order;  ///< cluster by ticket; nullptr: the identity
-  const unsigned char* page;   ///< PencilPanel, by pencil group and chunk
+  const unsigned char* panel;   ///< PencilPanel, by pencil group and chunk
   unsigned groups_x, groups_z;    ///< number of pencil groups in a plane, and across planes
   unsigned pencil_groups;            ///< of a thread block, at most
   unsigned blocks;
@@ -88,12 +88,12 @@ template <class M, Stencil reads, bool scaled> struct PencilPanel {
 /// Layout of a thread block's shared memory. A ghost buffer (tray) has a row of values for each step of the pencil
 /// group that they come from, followed by rows of zeros. `stack`: from the group before; `side`: from the adjacent one.
 template <class N, class P, Stencil reads> struct PencilSharedMemory {
-  using Page = P;
+  using Panel = P;
   using Form = PencilForm<reads>;
   static constexpr int pitch =
       pencils_per_group + 2;  ///< avoids bank conflicts for lanes along pencils and along steps
   struct alignas(16) Slot {
-    Page page;
+    Panel panel;
     N cell[chunk_steps * pitch];  ///< right-hand sides, then results
   };
   N* tray;
@@ -223,7 +223,7 @@ public:
         line_(static_cast<int>(A.grid.line)),
         lower_(A.grid.lower)
   {
-    page_ = reinterpret_cast<const typename Memory::Page*>(A.page) +
+    panel_ = reinterpret_cast<const typename Memory::Panel*>(A.panel) +
             static_cast<std::size_t>(place.group_z * A.groups_x + place.group_x) * chunks_;
     const PencilLane last = place.lane<reads>(A.grid, pencils_per_group - 1);
     inner_begin_ = static_cast<int>(last.lag);
@@ -239,7 +239,7 @@ public:
   /// Fetches the first panels, which do not depend on the kernel that writes b.
   __device__ void begin() const
   {
-    for (unsigned q = own_; q < first(); q += movers) fetch_page(q, q);
+    for (unsigned q = own_; q < first(); q += movers) fetch_panel(q, q);
   }
   __device__ void run(const Input<N> b, const Output<N> x) const
   {
@@ -248,12 +248,12 @@ public:
     for (unsigned q = own_; q < chunks_; q += movers) {
       const unsigned slot = q % depth_, next = q + depth_;
       await_solved(slot, q / depth_ & 1);
-      if (next < chunks_) fetch_page(next, slot);
+      if (next < chunks_) fetch_panel(next, slot);
       store_cells(q, slot, x);
       __syncwarp();
       if (next < chunks_) fetch_cells(next, slot, b);
       for (int k = 0; k < 2 && begun < min(depth_, chunks_); ++k, begun += movers) {
-        fetch_page(begun, begun);
+        fetch_panel(begun, begun);
         fetch_cells(begun, begun, b);
       }
     }
@@ -279,10 +279,10 @@ private:
                            [&] { memory_.fill_missing(pencil_group_); });
   }
 
-  __device__ void fetch_page(unsigned q, unsigned slot) const
+  __device__ void fetch_panel(unsigned q, unsigned slot) const
   {
-    if (page_copies_itself && threadIdx.x % 32 != 0) return;
-    copy_page(full(slot), &memory_.ring[first_slot_ + slot].page, page_ + q, sizeof(typename Memory::Page));
+    if (panel_copies_itself && threadIdx.x % 32 != 0) return;
+    copy_panel(full(slot), &memory_.ring[first_slot_ + slot].panel, panel_ + q, sizeof(typename Memory::Panel));
   }
 
   /// Calls body(row, address in the slot, true if it is a cell of the grid) for this lane's cells of chunk q.
@@ -331,7 +331,7 @@ private:
   const int line_;
   const bool lower_;
   int inner_begin_, inner_end_;  ///< first steps of chunks in which all pencils have all cells
-  const typename Memory::Page* page_;
+  const typename Memory::Panel* panel_;
   int row_[rounds], cell_[rounds];  ///< at step 0
 };
 
@@ -339,13 +339,13 @@ private:
 /// before.
 template <class N, class Memory, Stencil reads, bool inverts> class PencilComputeWarp {
   using Form = PencilForm<reads>;
-  using Page = typename Memory::Page;
+  using Panel = typename Memory::Panel;
   using Slot = typename Memory::Slot;
-  using M = std::remove_extent_t<decltype(Page::number)>;
+  using M = std::remove_extent_t<decltype(Panel::number)>;
   static constexpr int ahead = 2, group = !Form::in_space || PencilWarps<reads, N>::several ? 4 : 1;
   static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next group's ghosts are loaded
   static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
-  static constexpr bool scaled = Page::numbers > Page::entries;
+  static constexpr bool scaled = Panel::numbers > Panel::entries;
   static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);
 
 public:
@@ -384,8 +384,8 @@ public:
     next.advance(depth_);
     for (unsigned q = 0; q < chunks_; ++q, at = next, next.advance(depth_)) {
       const bool last = q + 1 == chunks_;
-      Slot& slot = slot_[at.page];
-      const Slot& after = last ? slot : slot_[next.page];
+      Slot& slot = slot_[at.panel];
+      const Slot& after = last ? slot : slot_[next.panel];
       const auto to_next = next_.from(q * chunk_steps * width + place_);
       const auto to_beside = beside_.from(q * chunk_steps * side + place_beside_);
       bool is_open = true;
@@ -396,9 +396,9 @@ public:
         slot.cell[e * Memory::pitch + lane()] = last_;
         to_next.put_if(gives_, e * width, last_);
         if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
-        if (e + ahead == chunk_steps && !last && !is_open) full_[next.page].wait_watched(next.round);
+        if (e + ahead == chunk_steps && !last && !is_open) full_[next.panel].wait_watched(next.round);
         load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
-        if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.page].test_wait_parity(next.round);
+        if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.panel].test_wait_parity(next.round);
         if (in_group < looks)
           look(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
         prepare((e + 1) % chunk_steps);
@@ -407,7 +407,7 @@ public:
       tray_[0] += chunk_steps * width;
       if constexpr (Form::in_space) tray_[1] += chunk_steps * side;
       __syncwarp();
-      if (lane() == 0) done_[at.page].arrive();
+      if (lane() == 0) done_[at.panel].arrive();
     }
   }
 
@@ -417,7 +417,7 @@ private:
   /// Loads step `e` of a slot.
   __device__ void load(const Slot& slot, int e, int into)
   {
-    slot.page.read(e * pencils_per_group + lane(), number_[into]);
+    slot.panel.read(e * pencils_per_group + lane(), number_[into]);
     start_[into] = slot.cell[e * Memory::pitch + lane()];
   }
 
@@ -448,8 +448,8 @@ private:
   /// Computes a step's sum except for what comes from the last step of other pencils.
   __device__ void prepare(int e)
   {
-    const M(&entry)[Page::numbers] = number_[e % ahead];
-    sum_ = scaled ? product(start_[e % ahead], entry[Page::numbers - 1]) : start_[e % ahead];
+    const M(&entry)[Panel::numbers] = number_[e % ahead];
+    sum_ = scaled ? product(start_[e % ahead], entry[Panel::numbers - 1]) : start_[e % ahead];
     if constexpr (!Form::in_space && Form::entries > 2) sum_ -= product(entry[2], before_[0]);
     if constexpr (!Form::in_space && Form::entries > 3) sum_ -= product(entry[3], before_[1]);
     sum_ -= product(entry[0], last_);
@@ -463,7 +463,7 @@ private:
 
   __device__ void solve(int e)
   {
-    const M(&entry)[Page::numbers] = number_[e % ahead];
+    const M(&entry)[Panel::numbers] = number_[e % ahead];
     const N of_stack = received(0, e);
     if constexpr (Form::in_space) {
       sum_ -= product(entry[1], received(1, e));
@@ -486,7 +486,7 @@ private:
   bool reads_lane_[2], gives_, gives_beside_;  ///< in the stack's direction, and the side's
   unsigned place_, place_beside_;              ///< in a step's row of a ghost buffer
   const N* tray_[2];                           ///< this lane's ghosts, from the current chunk on
-  M number_[ahead][Page::numbers];
+  M number_[ahead][Panel::numbers];
   N start_[ahead], from_[trays][2][group];
   N sum_, last_ = N(0), before_[2] = {N(0), N(0)};
   ShflUp<N> of_lane_[2] = {ShflUp<N>(N(0)), ShflUp<N>(N(0))};

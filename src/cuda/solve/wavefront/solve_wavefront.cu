@@ -66,10 +66,10 @@ static_assert(filling_threads == chunk_steps * pencils_per_group);
 ///   begin  row offsets of the triangle
 template <class T, class V, class I, Stencil reads, bool scaled>
 __global__ void __launch_bounds__(filling_threads)
-fill_line_pages(PencilGrid grid, unsigned groups_x, unsigned chunks, const I* begin, const DeviceScalar<T>* value,
-                const DeviceScalar<T>* inverse_diagonal, PencilPanel<DeviceScalar<V>, reads, scaled>* page)
+fill_pencil_panels(PencilGrid grid, unsigned groups_x, unsigned chunks, const I* begin, const DeviceScalar<T>* value,
+                const DeviceScalar<T>* inverse_diagonal, PencilPanel<DeviceScalar<V>, reads, scaled>* panel)
 {
-  using Page = PencilPanel<DeviceScalar<V>, reads, scaled>;
+  using Panel = PencilPanel<DeviceScalar<V>, reads, scaled>;
   using N = DeviceScalar<T>;
   const int e = static_cast<int>(threadIdx.x) % chunk_steps, lane = static_cast<int>(threadIdx.x) / chunk_steps;
   const unsigned pencil_group = blockIdx.x / chunks, q = blockIdx.x % chunks;
@@ -80,14 +80,14 @@ fill_line_pages(PencilGrid grid, unsigned groups_x, unsigned chunks, const I* be
   const std::int64_t row = is_cell ? grid.row_of(line.serial(grid, step)) : 0;
   const N scale = scaled && is_cell ? inverse_diagonal[row] : N(1);
   I k = grid.lower ? begin[row + 1] - 1 : begin[row];
-  for (int j = 0; j < Page::entries; ++j) {
-    DeviceScalar<V>& entry = page[blockIdx.x].number[Page::place(j, e * pencils_per_group + lane)];
+  for (int j = 0; j < Panel::entries; ++j) {
+    DeviceScalar<V>& entry = panel[blockIdx.x].number[Panel::place(j, e * pencils_per_group + lane)];
     const bool has = is_cell && at.has<reads>(grid, j);
     entry = has ? DeviceScalar<V>(product(value[k], scale)) : DeviceScalar<V>(0);
     if (has) k += grid.lower ? -1 : 1;
   }
   if (scaled)
-    page[blockIdx.x].number[Page::place(Page::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
+    panel[blockIdx.x].number[Panel::place(Panel::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
 }
 
 /// Calls body(an integral constant) for the stencil; with_pencils(): body(stencil, scaled).
@@ -166,7 +166,7 @@ public:
     SYNCFREE_CUDA(cudaMemcpyAsync(begin_.data(), begin, begin_.bytes(), cudaMemcpyDeviceToDevice, nullptr));
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       counts_ = PencilGroupCounts::of<form.value>(grid_);
-      page_ = DeviceArray<unsigned char>(pages() * sizeof(PencilPanel<N, form.value, scaled.value>));
+      panel_ = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<N, form.value, scaled.value>));
       allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, false>, memory_of_block());
       if constexpr (can_invert_pencils(form.value, scaled.value))
         allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
@@ -199,11 +199,11 @@ public:
   void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      using Page = PencilPanel<N, form.value, scaled.value>;
-      launch(fill_line_pages<T, T, I, form.value, scaled.value>,
-             {static_cast<unsigned>(pages()), filling_threads, 0, stream}, grid_,
+      using Panel = PencilPanel<N, form.value, scaled.value>;
+      launch(fill_pencil_panels<T, T, I, form.value, scaled.value>,
+             {static_cast<unsigned>(panels()), filling_threads, 0, stream}, grid_,
              static_cast<unsigned>(counts_.groups_x), static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(),
-             as_device(value), as_device(inverse_diagonal), reinterpret_cast<Page*>(page_.data()));
+             as_device(value), as_device(inverse_diagonal), reinterpret_cast<Panel*>(panel_.data()));
     });
   }
   bool refreshes_by_waiting() const override { return false; }
@@ -232,7 +232,7 @@ public:
     return begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->bytes() + alone_.order.bytes() +
            (chunks_ ? chunks_->bytes() : 0) + (wide_chunks_ ? wide_chunks_->bytes() : 0);
   }
-  std::size_t value_bytes() const override { return page_.bytes(); }
+  std::size_t value_bytes() const override { return panel_.bytes(); }
 
 private:
   using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
@@ -261,7 +261,7 @@ private:
     return a;
   }
 
-  std::size_t pages() const
+  std::size_t panels() const
   {
     return static_cast<std::size_t>(counts_.pencil_groups()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
   }
@@ -311,7 +311,7 @@ private:
   {
     const PencilView view = {grid_,
                              a.order.empty() ? nullptr : a.order.data(),
-                             page_.data(),
+                             panel_.data(),
                              static_cast<unsigned>(counts_.groups_x),
                              static_cast<unsigned>(counts_.groups_z),
                              a.pencil_groups,
@@ -329,7 +329,7 @@ private:
   bool scaled_;
   PencilGroupCounts counts_ = {};
   DeviceArray<I> begin_;
-  DeviceArray<unsigned char> page_;
+  DeviceArray<unsigned char> panel_;
   Arrangement one_, several_, alone_;  ///< alone_: as one_ without clusters, once a launch with clusters is refused
   std::optional<ClusterLaunches<typename SingleReaderMailbox<N>::Memory>> launches_;
   std::unique_ptr<Chunks> chunks_;
