@@ -226,6 +226,19 @@ static PetscErrorCode PCSetFromOptions_SyncFreeILU(PC pc, OptionItems PetscOptio
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ViewRequests(const Extension *extension, PetscViewer viewer)
+{
+  const syncfree::SolverOptions &asked = extension->settings.solver;
+
+  PetscFunctionBegin;
+  const std::string others = ListSettings(OptionUser::factors, extension->settings);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s, factor precision: %s\n", asked.strategy.c_str(), PCSyncFreePrecisionTypes[asked.single_storage]));
+  if (!others.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree options:%s\n", others.c_str()));
+  if (extension->in_place) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: in-place factorization was asked for; the factor is out of place all the same\n"));
+  if (extension->solver_type[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: solver type %s was asked for, without effect in this PC type\n", extension->solver_type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCView_SyncFreeILU(PC pc, PetscViewer viewer)
 {
   Extension *extension;
@@ -235,13 +248,7 @@ static PetscErrorCode PCView_SyncFreeILU(PC pc, PetscViewer viewer)
   PetscCall(GetExtension(pc, &extension));
   PetscCall(extension->view(pc, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  const syncfree::SolverOptions &asked = extension->settings.solver;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s, factor precision: %s\n", asked.strategy.c_str(), PCSyncFreePrecisionTypes[asked.single_storage]));
-  const std::string others = ListSettings(OptionUser::factors, extension->settings);
-  if (!others.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree options:%s\n", others.c_str()));
-  if (extension->in_place) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: in-place factorization was asked for; the factor is out of place all the same\n"));
-  if (extension->solver_type[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: solver type %s was asked for, without effect in this PC type\n", extension->solver_type));
+  if (ascii) PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<ViewRequests>(extension, viewer)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
