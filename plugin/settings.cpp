@@ -108,7 +108,7 @@ struct Option {
   Field (*field)(Settings &);
   std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first */
   PetscErrorCode (*check)(OptionUser, const char name[]); /* rejects an unknown name; if NULL, PETSc does */
-  double least;                                           /* smallest value of a number */
+  double least;                                           /* smallest value of a number; below 0: a number of threads */
   bool   viewed;                                          /* printed on another line of a view */
 };
 
@@ -116,18 +116,18 @@ struct Option {
 #define FIELD(place) [](Settings &s) -> Field { return &s.place; }
 
 static const Option options[] = {
-  {"backend",          "PCSyncFreeSetBackend",         "Where the factorization and the solves run; auto: where the matrix is",                                            true,  false, FIELD(backend),                 BackendNames,  CheckBackendName,  0,  true },
-  {"strategy",         "PCSyncFreeSetStrategy",        "Algorithm of the triangular solves or sweeps",                                    true,  true,  FIELD(solver.strategy),         StrategyNames, CheckStrategyName, 0,  true },
-  {"threads",          "PCSyncFreeSetThreads",         "CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1",            true,  true,  FIELD(threads),                 nullptr,       nullptr,           -1, true },
-  {"factor_precision", "PCSyncFreeSetFactorPrecision", "Precision in which the factor is stored",                                         true,  false, FIELD(solver.single_storage),   LIST("scalar", "single"), nullptr, 0, true },
-  {"select",           "PCSYNCFREEILU",                "How auto selects: by a performance model, or by timing several strategies in set-up",           true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr, 0, false},
-  {"expected_applies", "PCSYNCFREEILU",                "Expected number of applications per set-up; 0: cheapest set-up",     true,  false, FIELD(solver.expected_applies), nullptr,       nullptr,           0,  false},
-  {"merge_fill",       "PCSYNCFREEILU",                "Maximum number of entries of merged, relative to the triangle with its diagonal", true,  false, FIELD(solver.merge_fill),       nullptr,       nullptr,           1,  false},
-  {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                       true,  false, FIELD(solver.blocks.table),     CutTableNames, nullptr,           0,  false},
-  {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,       nullptr,           0,  false},
-  {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                     true,  false, FIELD(solver.blocks.tile_rows), nullptr,       nullptr,           0,  false},
-  {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",              true,  true,  FIELD(solver.wait_limit),       nullptr,       nullptr,           0,  true },
-  {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                      false, true,  FIELD(use_inodes),              nullptr,       nullptr,           0,  false},
+  {"backend",          "PCSyncFreeSetBackend",         "Where the factorization and the solves run; auto: where the matrix is",                                   true,  false, FIELD(backend),                 BackendNames,             CheckBackendName,  0,  true },
+  {"strategy",         "PCSyncFreeSetStrategy",        "Algorithm of the triangular solves or sweeps",                                                            true,  true,  FIELD(solver.strategy),         StrategyNames,            CheckStrategyName, 0,  true },
+  {"threads",          "PCSyncFreeSetThreads",         "CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1",                                    true,  true,  FIELD(threads),                 nullptr,                  nullptr,           -1, true },
+  {"factor_precision", "PCSyncFreeSetFactorPrecision", "Precision in which the factor is stored",                                                                 true,  false, FIELD(solver.single_storage),   LIST("scalar", "single"), nullptr,           0,  true },
+  {"select",           "PCSYNCFREEILU",                "How auto selects: by a performance model, or by timing several strategies in set-up",                     true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr,           0,  false},
+  {"expected_applies", "PCSYNCFREEILU",                "Expected number of applications per set-up; 0: cheapest set-up",                                          true,  false, FIELD(solver.expected_applies), nullptr,                  nullptr,           0,  false},
+  {"merge_fill",       "PCSYNCFREEILU",                "Maximum number of entries of merged, relative to the triangle with its diagonal",                         true,  false, FIELD(solver.merge_fill),       nullptr,                  nullptr,           1,  false},
+  {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
+  {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
+  {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
+  {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",                             true,  true,  FIELD(solver.wait_limit),       nullptr,                  nullptr,           0,  true },
+  {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                                                           false, true,  FIELD(use_inodes),              nullptr,                  nullptr,           0,  false},
 };
 #undef FIELD
 #undef LIST

@@ -441,7 +441,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& tria
     }
     refuse("the rows are not the points of a grid of 5, 7 or 9 points in its natural order, or pencils have no room");
   }
-  refuse("pencils want real scalars, stored in full");
+  refuse("wavefront requires real scalars, stored in full precision");
   return nullptr;
 }
 
