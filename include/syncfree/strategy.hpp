@@ -33,6 +33,16 @@ std::string why_not_built(const std::string& name);
 /// Valid values of BlockOptions::table.
 const std::vector<const char*>& block_table_names();
 
+/// How a strategy that `auto` may take lays out a triangle on the device. `any`: the first form that has a plan.
+///   rows, inodes  `level_order` and `tiled`
+///   grid          `tiled`, for a star stencil
+///   pencils       `wavefront`
+///   groups        `merged`
+enum class PlanForm { any, rows, inodes, grid, pencils, groups };
+
+/// Returns the enumerator's name.
+const char* name_of(PlanForm form);
+
 /// Input of the choice.
 struct ChoiceInput {
   std::int64_t nnz = 0;  ///< of both triangles
@@ -43,9 +53,9 @@ struct ChoiceInput {
   std::int64_t rows = 0, levels = 0, longest = 0;
   int node_size = 0;             ///< rows of the inodes that `level_order` solves; 0: it solves rows
   std::int64_t node_levels = 0;  ///< levels of the inodes
-  bool tiled_inodes = false;  ///< `tiled` solves inodes by planes or lines of a grid
+  bool inodes_on_grid = false;  ///< the inodes are the points of a grid in its natural order
   bool regular = false;  ///< all rows have a similar bandwidth, as on a grid
-  bool may_have_tiles = true;  ///< rows, or inodes, are short enough for `tiled`, and no plan of it has failed
+  PlanForm tiled_form = PlanForm::rows;  ///< in which `tiled` has a plan; any: none
   /// Microseconds for the lower triangle with pencils of a grid, and with tiles of a star stencil's grid; 0: not
   /// applicable.
   double wavefront_time = 0, tiled_time = 0;
@@ -55,6 +65,7 @@ struct ChoiceInput {
   double merged_groups = 0, merged_entries = 0;
   std::int64_t merged_longest = 0;
   bool merged_is_known = false;
+  bool memory_is_short = false;  ///< the device had no memory for another strategy
   std::int64_t expected_applies = 50;
 };
 
@@ -64,6 +75,7 @@ bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {
   std::string strategy;
+  PlanForm form = PlanForm::any;
   std::string reason;  ///< one clause for the view: "one thread", "8 rows a level are too few for 4 threads"
 };
 

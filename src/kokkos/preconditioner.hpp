@@ -209,7 +209,7 @@ private:
     const bool tried = parts_ && parts_->spiluk && rule.shift == Shift::none;
     by_host_ = true;
     if (tried) {
-      parts_->spiluk->run(A, &parts_->L.matrix(), &parts_->U.matrix());
+      parts_->spiluk->factorize(A, &parts_->L.matrix(), &parts_->U.matrix());
       by_host_ = !beyond_doubt(rule);
     }
     const char* why = tried ? "a pivot in doubt" : parts_ && parts_->spiluk ? "shifts" : why_host_;

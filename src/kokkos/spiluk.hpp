@@ -29,7 +29,7 @@ public:
   }
 
   /// Computes the values of L and U; does not check the pivots.
-  void run(const CsrView<T, I>& A, Csr<T, I>* L, Csr<T, I>* U)
+  void factorize(const CsrView<T, I>& A, Csr<T, I>* L, Csr<T, I>* U)
   {
     take(A);
     auto a_begin = view(A_.begin), a_column = view(A_.column);

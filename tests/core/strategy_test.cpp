@@ -6,6 +6,8 @@
 
 #include <set>
 
+#include "core/choose/estimate.hpp"
+
 namespace syncfree {
 namespace {
 
@@ -125,7 +127,7 @@ TEST(Auto, takes_no_tiles_where_there_are_none)
   ChoiceInput input = on_device(100000, 1000, 5, 50);
   input.tiled_time = 1;
   ASSERT_EQ(choose_strategy(input).strategy, "tiled");
-  input.may_have_tiles = false;
+  input.tiled_form = PlanForm::any;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
   EXPECT_TRUE(could_pay_to_merge(input)) << "tiled is not what merging has to beat";
 }
@@ -181,7 +183,8 @@ TEST(Auto, knows_what_nodes_are_worth)
   input.node_size = 3;
   input.node_levels = 330;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
-  input.regular = input.tiled_inodes = true;
+  input.regular = input.inodes_on_grid = true;
+  input.tiled_form = PlanForm::inodes;
   EXPECT_EQ(choose_strategy(input).strategy, "tiled");
   input.expected_applies = 10;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order");
@@ -218,6 +221,45 @@ TEST(Auto, takes_a_wavefront_for_fewer_applies_than_tiles)
   EXPECT_EQ(choose_strategy(input).strategy, "wavefront");
   input.levels = 13;
   EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "few levels are done as fast without";
+}
+
+/// The form that an estimate names, for each kind of input, and the reason where a strategy does not apply.
+TEST(Estimates, name_form_and_reason)
+{
+  ChoiceInput input = on_device(100000, 1000, 5, 50);
+  EXPECT_EQ(estimate_level_order(input).form, PlanForm::rows);
+  EXPECT_EQ(estimate_tiled(input).form, PlanForm::rows);
+  EXPECT_TRUE(estimate_tiled(input).applies());
+  EXPECT_EQ(estimate_wavefront(input).why_not,
+            "the rows are not the points of a grid with pencils, or no plan could be made");
+  EXPECT_EQ(estimate_merged(input).why_not, "merging the levels cannot pay for its search");
+  input.node_size = 3;
+  input.node_levels = 334;
+  input.tiled_form = PlanForm::inodes;
+  EXPECT_EQ(estimate_level_order(input).form, PlanForm::inodes);
+  EXPECT_EQ(estimate_tiled(input).form, PlanForm::inodes);
+  input.tiled_time = 10;
+  input.tiled_form = PlanForm::grid;
+  EXPECT_EQ(estimate_tiled(input).form, PlanForm::grid);
+  EXPECT_DOUBLE_EQ(estimate_tiled(input).apply, 20) << "both triangles";
+  input.wavefront_time = 9;
+  EXPECT_EQ(estimate_wavefront(input).form, PlanForm::pencils);
+  EXPECT_EQ(estimate_tiled(input).why_not, "wavefront is faster");
+  input.levels = 13;
+  EXPECT_EQ(estimate_wavefront(input).why_not, "levels are so few that a solve by levels is as fast");
+}
+
+TEST(Auto, takes_level_order_where_memory_is_short)
+{
+  ChoiceInput input = on_device(2146689, 385, 3, 50);
+  input.wavefront_time = 100;
+  ASSERT_EQ(choose_strategy(input).strategy, "wavefront");
+  ASSERT_EQ(choose_strategy(input).form, PlanForm::pencils);
+  input.memory_is_short = true;
+  const Choice choice = choose_strategy(input);
+  EXPECT_EQ(choice.strategy, "level_order");
+  EXPECT_EQ(choice.form, PlanForm::rows);
+  EXPECT_EQ(choice.reason, "device memory is short");
 }
 
 ChoiceInput with_groups(std::int64_t levels, bool known)

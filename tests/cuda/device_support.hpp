@@ -204,4 +204,29 @@ inline void solve(Cuda& p, const DeviceVector& b, const DeviceVector& x, I n, cu
   ASSERT_EQ(p.solve(Operation::none, b.data(), x.data(), {1, n, n}).message(), "success");
 }
 
+inline OwnedCsr<double, I> dominant(const std::vector<std::vector<I>>& columns)
+{
+  OwnedCsr<double, I> A;
+  A.n = static_cast<I>(columns.size());
+  for (I row = 0; row < A.n; ++row) {
+    const auto& own = columns[row];
+    for (const I column : own) {
+      A.column.push_back(column);
+      A.value.push_back(column == row ? static_cast<double>(own.size()) : 0.5 + 0.25 * ((row + column) % 3));
+    }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
+inline void expect_solves(Cuda* p, const OwnedCsr<double, I>& A)
+{
+  p->use(Memory::host, nullptr);  // A's values are in host memory; solve() below selects device memory
+  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  const auto b = random_vector<double>(A.n, 5);
+  const DeviceVector from(b), to(A.n);
+  solve(*p, from, to, A.n);
+  expect_near(to.get(), solution(A, b));
+}
+
 }  // namespace syncfree

@@ -397,7 +397,7 @@ void expect_factor_of_host(const OwnedCsr<double, I>& A, const SymbolicOptions<I
 {
   const auto ours = make_cuda_preconditioner<double, I>();
   const auto host = make_host_preconditioner<double, I>();
-  ASSERT_TRUE(ours->analyse(A.pattern(), symbolic, options).ok());
+  ASSERT_EQ(ours->analyse(A.pattern(), symbolic, options).message(), "success");
   ASSERT_TRUE(host->analyse(A.pattern(), symbolic, {}).ok());
   const Status status = ours->refresh(A.view(), rule), theirs = host->refresh(A.view(), rule);
   ASSERT_EQ(status.code, theirs.code) << status.message() << " | " << theirs.message();
@@ -468,7 +468,7 @@ TEST(Device, factors_of_grids_are_those_of_the_host)
   };
   const Change changes[] = {{"none", 1, 1}, {"no pivot", 0, 1}, {"NaN", std::nan(""), 1}, {"tiny", 1, 1e-200},
                             {"huge", 1, 1e200}, {"infinite", 1 / 0.0, 1}};
-  for (const auto& [x, y, z] : {std::tuple<I, I, I>{25, 24, 23}, {70, 60, 1}, {9, 8, 7}})
+  for (const auto& [x, y, z] : {std::tuple<I, I, I>{25, 24, 23}, {70, 60, 1}, {25, 8, 4}})
     for (Kind kind : {Kind::ilu, Kind::icc})
       for (const Change& change : changes)
         for (Shift shift : {Shift::none, Shift::inblocks, Shift::positive_definite, Shift::nonzero}) {

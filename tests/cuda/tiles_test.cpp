@@ -292,47 +292,6 @@ TEST(Device, tiled_solves_chains_of_any_length)
     }
 }
 
-OwnedCsr<double, I> dominant(const std::vector<std::vector<I>>& columns)
-{
-  OwnedCsr<double, I> A;
-  A.n = static_cast<I>(columns.size());
-  for (I row = 0; row < A.n; ++row) {
-    const auto& own = columns[row];
-    for (const I column : own) {
-      A.column.push_back(column);
-      A.value.push_back(column == row ? static_cast<double>(own.size()) : 0.5 + 0.25 * ((row + column) % 3));
-    }
-    A.row_begin.push_back(static_cast<I>(A.column.size()));
-  }
-  return A;
-}
-
-/// Makes a plane grid whose cells are coupled with the previous cell of their line and two cells of the line before;
-/// some of the latter are missing.
-OwnedCsr<double, I> grid_with_holes(I x, I y)
-{
-  std::vector<std::vector<I>> columns(static_cast<std::size_t>(x) * y);
-  const auto read = [&](I row, I other) { columns[row].push_back(other), columns[other].push_back(row); };
-  for (I row = 0; row < x * y; ++row) {
-    columns[row].push_back(row);
-    if (row % x > 0) read(row, row - 1);
-    if (row >= x && row % 9973 != 5) read(row, row - x);
-    if (row >= x && row % x > 0) read(row, row - x - 1);
-  }
-  for (auto& own : columns) std::sort(own.begin(), own.end());
-  return dominant(columns);
-}
-
-void expect_solves(Cuda* p, const OwnedCsr<double, I>& A)
-{
-  p->use(Memory::host, nullptr);  // A's values are in host memory; solve() below selects device memory
-  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-  const auto b = random_vector<double>(A.n, 5);
-  const DeviceVector from(b), to(A.n);
-  solve(*p, from, to, A.n);
-  expect_near(to.get(), solution(A, b));
-}
-
 /// Rows that are too long, and ghosts that do not fit. The same object accepts the strategies that the message
 /// recommends.
 TEST(Device, tiled_says_why_there_are_no_tiles)
@@ -350,26 +309,6 @@ TEST(Device, tiled_says_why_there_are_no_tiles)
       if (short_run()) return;
     }
   }
-}
-
-/// Resembles a grid that pencils would solve fast. No whole number of tiles fits a line, and runs of half a line have
-/// no room for their ghosts.
-TEST(Device, auto_takes_another_strategy_where_there_is_no_plan)
-{
-  if (short_run()) return;
-  const auto A = grid_with_holes(25013, 80);
-  const auto p = make_cuda_preconditioner<double, I>();
-  SolverOptions options = {"auto", 2};
-  options.expected_applies = 1000;
-  ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
-  const Summary found = p->summarize();
-  EXPECT_TRUE(found.strategy == "level_order" || found.strategy == "merged") << found.strategy;
-  EXPECT_NE(found.reason.find("; wavefront has no plan"), std::string::npos) << found.reason;
-  expect_solves(p.get(), A);
-  options.trials = true;
-  ASSERT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
-  EXPECT_NE(p->summarize().strategy, "wavefront");
-  EXPECT_EQ(p->summarize().reason.find("wavefront"), std::string::npos) << p->summarize().reason;
 }
 
 /// Rows of L and U are short, but many read the first one, which is a long row of the transpose of L. Another strategy

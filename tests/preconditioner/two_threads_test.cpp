@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "../battery.hpp"
+#include "../no_plan.hpp"
 #include "../oracle.hpp"
 #include "../watchdog.hpp"
 #include "backend.hpp"
@@ -56,7 +57,9 @@ TEST(TwoThreads, get_the_right_answer_or_are_turned_away)
     if (std::string(info.backend) != tested().name || name.find("block") != std::string::npos) continue;
     SCOPED_TRACE(name);
     const auto p = make_tested<double, I>();
-    ASSERT_EQ(p->analyse(A.pattern(), {}, {name, 2}).message(), "success");
+    const Status analysed = p->analyse(A.pattern(), {}, {name, 2});
+    if (has_no_plan(name, analysed)) continue;
+    ASSERT_EQ(analysed.message(), "success");
     ASSERT_EQ(p->refresh(A.view(), {}).message(), "success");
     std::vector<double> truth(b.size());
     ASSERT_EQ(p->solve(Operation::none, b.data(), truth.data(), {}).message(), "success");

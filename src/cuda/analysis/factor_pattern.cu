@@ -12,7 +12,7 @@
 #include "cuda/base/scan.cuh"
 #include "cuda/base/search.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 namespace {

@@ -11,7 +11,7 @@
 #include "cuda/base/scan.cuh"
 #include "cuda/analysis/triangle.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 namespace {

@@ -11,7 +11,7 @@
 #include "cuda/base/flag.cuh"
 #include "cuda/base/sort.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include "cuda/base/flag.cuh"
 #include "cuda/sync/atomics.cuh"
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 

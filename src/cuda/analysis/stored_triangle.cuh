@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/base/granularity.hpp"
 #include "cuda/base/scalar.cuh"
-#include "cuda/analysis/triangle.hpp"
+#include "syncfree/array.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
 
 namespace syncfree::cuda {
@@ -41,12 +41,6 @@ void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t strea
          other, as_device(to.data()));
 }
 
-/// Returns the rows in level order.
-template <class I> DeviceArray<I> level_order(const DeviceTriangle<I>& triangle)
-{
-  return triangle.device_levels ? copy_of(triangle.device_levels->row) : DeviceArray<I>(triangle.levels().row);
-}
-
 /// The triangle's rows in a given order. The entry nearest the diagonal is last in each row, in an upper triangle,
 /// too: its value arrives last, and the others are processed before.
 template <class T, class V, class I> class StoredTriangle {
@@ -61,7 +55,7 @@ public:
   /// Stores the triangle in level order, with columns renumbered. Moves from triangle.by_level if the triangle has
   /// it.
   explicit StoredTriangle(const DeviceTriangle<I>& triangle)
-      : StoredTriangle(triangle, level_order(triangle), [&](const I* row) {
+      : StoredTriangle(triangle, triangle.rows_in_level_order(), [&](const I* row) {
           const bool are_there = triangle.by_level && !triangle.by_level->begin.empty();
           return are_there ? std::move(*triangle.by_level) : permute(triangle, row, true);
         })
@@ -71,7 +65,7 @@ public:
   /// Sets the indices of the stored rows in b and x, negative for parts of rows. Initially the rows of the triangle.
   void name_rows(const Array<I>& names) { row_ = DeviceArray<I>(names); }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     take(value_, rows_.source.data(), value, stream, -1);
     take(inverse_diagonal_, row_.data(), inverse_diagonal, stream, 1);
@@ -121,14 +115,9 @@ template <class I> DeviceArray<I> solve_order(const DeviceTriangle<I>& triangle)
   return DeviceArray<I>(order);
 }
 
-template <class I> I count_levels(const DeviceTriangle<I>& triangle)
-{
-  return triangle.device_levels ? triangle.device_levels->count : triangle.levels().count;
-}
-
 template <class I> Granularity granularity_of(const DeviceTriangle<I>& triangle)
 {
-  return granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle), triangle.longest());
+  return granularity_of(triangle.n(), triangle.nnz(), triangle.level_count(), triangle.longest());
 }
 
 }  // namespace syncfree::cuda

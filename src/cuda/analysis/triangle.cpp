@@ -5,31 +5,73 @@
 #include <algorithm>
 
 #include "core/support/instantiate.hpp"
+#include "cuda/analysis/levels.hpp"
+#include "syncfree/array.hpp"
+#include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
 
+template <class I> struct DeviceTriangle<I>::OnHost {
+  PatternView<I> pattern = {};
+  bool has_pattern = false;
+  Array<I> begin, column;
+  LevelSets<I> levels;
+};
+
+template <class I>
+DeviceTriangle<I>::DeviceTriangle(bool lower, const PatternView<I>& pattern, const I* source, bool unit)
+    : lower(lower), unit(unit), source(source), host_(std::make_shared<OnHost>()), n_(pattern.n), nnz_(pattern.nnz())
+{
+  show(pattern);
+}
+
+template <class I>
+DeviceTriangle<I>::DeviceTriangle(bool lower, const DevicePattern<I>& on_device, std::int64_t longest, bool unit)
+    : lower(lower), unit(unit), on_device(on_device), host_(std::make_shared<OnHost>()), n_(on_device.n),
+      nnz_(on_device.nnz), longest_(longest)
+{
+}
+
+template <class I> void DeviceTriangle<I>::show(const PatternView<I>& pattern)
+{
+  host_->pattern = pattern;
+  host_->has_pattern = true;
+}
+
 template <class I> const PatternView<I>& DeviceTriangle<I>::pattern() const
 {
-  if (fetched_) return pattern_;
-  begin_.resize(static_cast<std::size_t>(n_) + 1);
-  column_.resize(static_cast<std::size_t>(nnz_));
-  copy_to_host(begin_.data(), on_device.row_begin, begin_.size());
-  copy_to_host(column_.data(), on_device.column, column_.size());
-  pattern_ = {n_, begin_.data(), column_.data()};
-  fetched_ = true;
-  return pattern_;
+  OnHost& host = *host_;
+  if (host.has_pattern) return host.pattern;
+  host.begin.resize(static_cast<std::size_t>(n_) + 1);
+  host.column.resize(static_cast<std::size_t>(nnz_));
+  copy_to_host(host.begin.data(), on_device.row_begin, host.begin.size());
+  copy_to_host(host.column.data(), on_device.column, host.column.size());
+  host.pattern = {n_, host.begin.data(), host.column.data()};
+  host.has_pattern = true;
+  return host.pattern;
 }
 
 template <class I> const LevelSets<I>& DeviceTriangle<I>::levels() const
 {
-  if (levels_.count > 0 || n_ == 0) return levels_;
+  LevelSets<I>& levels = host_->levels;
+  if (levels.count > 0 || n_ == 0) return levels;
   if (device_levels) {
-    levels_ = download(*device_levels);
+    levels = download(*device_levels);
   } else {
-    const Status status = make_level_sets(pattern(), lower, &levels_);
+    const Status status = make_level_sets(pattern(), lower, &levels);
     if (!status.ok()) throw Failure{status};
   }
-  return levels_;
+  return levels;
+}
+
+template <class I> I DeviceTriangle<I>::level_count() const
+{
+  return device_levels ? device_levels->count : levels().count;
+}
+
+template <class I> DeviceArray<I> DeviceTriangle<I>::rows_in_level_order() const
+{
+  return device_levels ? copy_of(device_levels->row) : DeviceArray<I>(levels().row);
 }
 
 template <class I> std::int64_t DeviceTriangle<I>::longest() const

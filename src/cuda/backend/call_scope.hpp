@@ -119,13 +119,13 @@ public:
     });
   }
 
-  template <class Body> Status run(Body body)
+  template <class Body> Status execute(Body body)
   {
     return alone([&] { return in_order(body); });
   }
 
-  /// As run(), for a solve or a sweep, which may be captured; the body ends with end_solve().
-  template <class Body> Status run_solve(Body body)
+  /// As execute(), for a solve or a sweep, which may be captured; the body ends with end_solve().
+  template <class Body> Status execute_solve(Body body)
   {
     return alone([&] {
       return watched([&]() -> Status {

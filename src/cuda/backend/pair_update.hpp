@@ -11,30 +11,31 @@ template <class T, class I> class PairUpdate {
 public:
   /// lower, upper, inverse_pivot: of the factor, in the order to which `source` of the solvers' triangles refers
   PairUpdate(DeviceSolver<T, I>* L, DeviceSolver<T, I>* U, const T* lower, const T* upper, const T* inverse_pivot,
-                cudaStream_t stream)
+             cudaStream_t stream)
       : L_(L), U_(U), lower_(lower), upper_(upper), inverse_pivot_(inverse_pivot), stream_(stream)
   {
   }
 
-  /// As DeviceSolver::begin_refresh(), for both solvers.
-  void begin() const
+  /// UpdatePart::queued for both solvers.
+  void queue() const
   {
-    if (!L_->refreshes_slowly()) return begin_in(stream_);
+    if (!L_->traits().slow_update) return queue_in(stream_);
     ForkedStream beside(stream_);
-    begin_in(beside.get());
+    queue_in(beside.get());
     beside.join();
   }
-  void end() const
+  /// UpdatePart::rest for both solvers.
+  void finish() const
   {
-    L_->end_refresh(lower_, inverse_pivot_, stream_);
-    U_->end_refresh(upper_, inverse_pivot_, stream_);
+    L_->update_values(lower_, inverse_pivot_, UpdatePart::rest, stream_);
+    U_->update_values(upper_, inverse_pivot_, UpdatePart::rest, stream_);
   }
 
 private:
-  void begin_in(cudaStream_t stream_of_U) const
+  void queue_in(cudaStream_t stream_of_U) const
   {
-    L_->begin_refresh(lower_, inverse_pivot_, stream_);
-    U_->begin_refresh(upper_, inverse_pivot_, stream_of_U);
+    L_->update_values(lower_, inverse_pivot_, UpdatePart::queued, stream_);
+    U_->update_values(upper_, inverse_pivot_, UpdatePart::queued, stream_of_U);
   }
 
   DeviceSolver<T, I>*L_, *U_;

@@ -62,7 +62,7 @@ public:
   {
     *same = false;
     if (!analysis_) return {};
-    return calls_.run([&]() -> Status {
+    return calls_.execute([&]() -> Status {
       *same = is_made_of(*analysis_, A, on_device, stream());
       return {};
     });
@@ -85,14 +85,13 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   {
-    return calls_.run_solve([&]() -> Status {
+    return calls_.execute_solve([&]() -> Status {
       if (!factored_) return not_factored();
       const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
       const bool whole = kind() == Kind::icc || op == Operation::none || op == Operation::conjugate;
       if (!whole) prepare_transposes();
       const TriangleIndex first = whole ? lower : upper_transposed, second = whole ? upper : lower_transposed;
-      const bool together = columns.count > 1 && calls_.on_device() && n() > 0 &&
-                            analysis_->solver[first]->takes_columns();
+      const bool together = columns.count > 1 && calls_.on_device() && n() > 0 && takes_columns(first, second);
       if (together) prepare_columns(first, second);
       const auto b_leading = static_cast<std::size_t>(columns.b_leading);
       const auto x_leading = static_cast<std::size_t>(columns.x_leading);
@@ -109,12 +108,12 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   {
-    return calls_.run_solve([&]() -> Status {
+    return calls_.execute_solve([&]() -> Status {
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
         if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream());
-        run(lower, natural() ? from : to, to, false);
+        solve_one(lower, natural() ? from : to, to, {});
         if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream());
       });
       return calls_.end_solve(x, static_cast<std::size_t>(n()));
@@ -124,13 +123,13 @@ public:
   /// U is the stored one: PETSc's U for ILU, D U for IC, so that IC's half is (D U)^-1 D^(1/2) b.
   Status solve_backward_half(const T* b, T* x) override
   {
-    return calls_.run_solve([&]() -> Status {
+    return calls_.execute_solve([&]() -> Status {
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
         T* z = natural() ? to : analysis_->work.data();
         if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, from, z, stream());
-        run(upper, kind() == Kind::icc ? z : from, z, false);
+        solve_one(upper, kind() == Kind::icc ? z : from, z, {});
         if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream());
       });
       return calls_.end_solve(x, static_cast<std::size_t>(n()));
@@ -199,14 +198,16 @@ private:
     A.value = calls_.values(&a.copies, A.value, a.nnz);
     const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
-    const Status status = a.factorization->run(A, rule, stream(), &a.pivots, [&] { begin_refresh(&a, solvers); });
-    if (status.ok()) {
-      solvers.end();
-      pair_solvers();
-      refresh_in_turn({lower_transposed, upper_transposed});
-      if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
-    }
-    return status;
+    if (a.factorization->begin(A, rule, stream())) queue_update(&a, solvers);
+    bool made_again;
+    const Status status = a.factorization->end(&a.pivots, &made_again);
+    if (!status.ok()) return status;
+    if (made_again) queue_update(&a, solvers);
+    solvers.finish();
+    pair_solvers();
+    update_some({lower_transposed, upper_transposed});
+    if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
+    return {};
   }
 
   /// Releases the analysis; it is kept if captured graphs may use it.
@@ -242,7 +243,7 @@ private:
   void pair_solvers()
   {
     Analysis<T, I>& a = *analysis_;
-    if (!natural() || (a.pair && a.pair->refresh())) return;
+    if (!natural() || (a.pair && a.pair->accept_new_values())) return;
     const std::size_t bytes = a.pair ? a.pair->bytes() : 0;
     calls_.captures().keep(std::move(a.pair), bytes);
     a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
@@ -254,7 +255,7 @@ private:
     if (a.solver[lower_transposed]) return;
     make_transposes(&a);
     try {
-      refresh_in_turn({upper_transposed, lower_transposed});
+      update_some({upper_transposed, lower_transposed});
     } catch (...) {
       a.solver[upper_transposed].reset();
       a.solver[lower_transposed].reset();
@@ -262,15 +263,15 @@ private:
     }
   }
 
-  void refresh_in_turn(std::initializer_list<TriangleIndex> some)
+  void update_some(std::initializer_list<TriangleIndex> some)
   {
     for (const TriangleIndex which : some)
-      if (analysis_->solver[which]) refresh_solver(which);
+      if (analysis_->solver[which]) update_solver(which);
   }
 
-  void refresh_solver(TriangleIndex which)
+  void update_solver(TriangleIndex which)
   {
-    analysis_->solver[which]->refresh(numbers(which), inverse_pivot(), stream());
+    analysis_->solver[which]->update_values(numbers(which), inverse_pivot(), UpdatePart::whole, stream());
   }
 
   /// Values of the factor that this solver uses.
@@ -280,40 +281,40 @@ private:
     return (which == lower || which == lower_transposed ? f.lower() : f.upper()).data();
   }
 
-  void run(TriangleIndex which, const T* b, T* x, bool conjugate)
+  void solve_one(TriangleIndex which, const T* b, T* x, SolveMode mode)
   {
-    analysis_->solver[which]->solve(b, x, conjugate, stream());
-  }
-
-  void run_next(TriangleIndex which, const T* b, T* x, bool conjugate)
-  {
-    analysis_->solver[which]->solve_next(b, x, conjugate, stream());
+    solve_column(analysis_->solver[which].get(), b, x, mode, stream());
   }
 
   /// A complete solve of one column; transposed solves exchange the orders.
   void both(TriangleIndex first, TriangleIndex second, const T* b, T* x, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
-    if (first == lower && a.pair) return a.pair->solve(b, x, conjugate, stream());
+    if (first == lower && a.pair) return a.pair->solve_pair(b, x, conjugate, stream());
     if (natural()) {
-      T* y = a.solver[second]->solves_in_place() ? x : a.work.data();
-      run(first, b, y, conjugate);
-      return run_next(second, y, x, conjugate);
+      T* y = a.solver[second]->traits().in_place ? x : a.work.data();
+      solve_one(first, b, y, {conjugate});
+      return solve_one(second, y, x, {conjugate, a.overlaps});
     }
     const bool whole = first == lower;
     T* work = a.work.data();
     gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream());
-    run(first, work, work, conjugate);
-    run_next(second, work, work, conjugate);
+    solve_one(first, work, work, {conjugate});
+    solve_one(second, work, work, {conjugate, a.overlaps});
     scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream());
   }
 
   static constexpr int most_columns = 32;  ///< solved at once
 
+  bool takes_columns(TriangleIndex first, TriangleIndex second) const
+  {
+    return analysis_->solver[first]->traits().columns && analysis_->solver[second]->traits().columns;
+  }
+
   void prepare_columns(TriangleIndex first, TriangleIndex second)
   {
     for (const TriangleIndex which : {first, second})
-      if (analysis_->solver[which]->prepare_columns()) refresh_solver(which);
+      if (analysis_->solver[which]->prepare_columns()) update_solver(which);
   }
 
   /// The same for several columns: uses the work array if there are orders, or if solvers cannot work in place.
@@ -324,21 +325,22 @@ private:
     const std::size_t rows = static_cast<std::size_t>(n());
     T* x = v.x;
     if (natural() && both_interleaved(v, &before, &behind, conjugate)) return;
-    if (natural() && behind.solves_in_place()) {
-      before.solve_columns(v, conjugate, stream());
-      return behind.solve_columns_next({x, x, v.x_leading, v.x_leading, v.count}, conjugate, stream());
+    const SolveMode mode = {conjugate}, next = {conjugate, a.overlaps};
+    if (natural() && behind.traits().in_place) {
+      before.solve(v, mode, stream());
+      return behind.solve({x, x, v.x_leading, v.x_leading, v.count}, next, stream());
     }
     widen_work(rows * v.count);
     T* work = a.wide_work.data();
     if (natural()) {
-      before.solve_columns({v.b, work, v.b_leading, rows, v.count}, conjugate, stream());
-      return behind.solve_columns_next({work, x, rows, v.x_leading, v.count}, conjugate, stream());
+      before.solve({v.b, work, v.b_leading, rows, v.count}, mode, stream());
+      return behind.solve({work, x, rows, v.x_leading, v.count}, next, stream());
     }
     const bool whole = first == lower;
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream());
-    before.solve_columns({work, x, rows, v.x_leading, v.count}, conjugate, stream());
-    behind.solve_columns_next({x, work, v.x_leading, rows, v.count}, conjugate, stream());
+    before.solve({work, x, rows, v.x_leading, v.count}, mode, stream());
+    behind.solve({x, work, v.x_leading, rows, v.count}, next, stream());
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
   }
@@ -359,8 +361,8 @@ private:
                         bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
-    const Interleaving between = before->interleaving();
-    if (!a.interleaves || between.columns == 1 || !(between == behind->interleaving())) return false;
+    const Interleaving between = before->traits().interleaving;
+    if (!a.interleaves || between.columns == 1 || !(between == behind->traits().interleaving)) return false;
     const auto columns = static_cast<unsigned>((v.count + between.columns - 1) / between.columns * between.columns);
     const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
     const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
@@ -372,8 +374,8 @@ private:
       return false;
     }
     T* y = a.wide_work.data();
-    before->solve_columns({v.b, y, v.b_leading, leading, v.count, 1, step}, conjugate, stream());
-    behind->solve_columns_next({y, v.x, leading, v.x_leading, v.count, step, 1}, conjugate, stream());
+    before->solve({v.b, y, v.b_leading, leading, v.count, 1, step}, {conjugate}, stream());
+    behind->solve({y, v.x, leading, v.x_leading, v.count, step, 1}, {conjugate, a.overlaps}, stream());
     return true;
   }
 

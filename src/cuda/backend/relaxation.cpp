@@ -30,7 +30,7 @@ public:
 
   Status analyse_on_device(PatternView<I> A, PatternView<I> on_device, const SolverOptions& options) override
   {
-    return calls_.run([&] {
+    return calls_.execute([&] {
       give_up_analysis();
       calls_.limit_waits(options.wait_limit);
       auto made = std::make_unique<Analysis<T, I>>();
@@ -58,7 +58,7 @@ public:
   {
     *same = false;
     if (!analysis_) return {};
-    return calls_.run([&]() -> Status {
+    return calls_.execute([&]() -> Status {
       *same = is_made_of(*analysis_, A, on_device, calls_.stream());
       return {};
     });
@@ -66,7 +66,7 @@ public:
 
   Status refresh(CsrView<T, I> A, double omega, double shift, double least) override
   {
-    return calls_.run([&]() -> Status {
+    return calls_.execute([&]() -> Status {
       has_numbers_ = false;
       if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
       Analysis<T, I>& a = *analysis_;
@@ -75,10 +75,10 @@ public:
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());
       if (bad.not_finite >= 0) return not_finite_in_matrix(bad.not_finite);
-      const PairUpdate<T, I> refresh(a.solver[lower].get(), a.solver[upper].get(), values_->lower(),
-                                        values_->upper(), values_->inverse_pivot(), calls_.stream());
-      begin_refresh(&a, refresh);
-      refresh.end();
+      const PairUpdate<T, I> update(a.solver[lower].get(), a.solver[upper].get(), values_->lower(), values_->upper(),
+                                    values_->inverse_pivot(), calls_.stream());
+      queue_update(&a, update);
+      update.finish();
       has_numbers_ = true;
       calls_.captures().bring_numbers(calls_.stream());
       return bad.zero < 0 ? Status() : failed(Code::zero_pivot, bad.zero);
@@ -87,7 +87,7 @@ public:
 
   Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
-    return calls_.run_solve([&]() -> Status {
+    return calls_.execute_solve([&]() -> Status {
       if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
       const auto n = static_cast<std::size_t>(analysis_->pattern.n);
       if (n == 0) return {};
@@ -154,7 +154,7 @@ private:
   void symmetric_from_zero(const T* b, T* x)
   {
     solve(lower, b, work());
-    if (values_->turns_for_nothing()) return analysis_->solver[upper]->solve_next(work(), x, false, calls_.stream());
+    if (values_->turns_for_nothing()) return solve(upper, work(), x, analysis_->overlaps);
     values_->turn(work(), nullptr, work(), calls_.stream());
     solve(upper, work(), x);
   }
@@ -167,7 +167,10 @@ private:
     solve(upper, work(), x);
   }
 
-  void solve(TriangleIndex which, const T* b, T* x) { analysis_->solver[which]->solve(b, x, false, calls_.stream()); }
+  void solve(TriangleIndex which, const T* b, T* x, bool overlaps = false)
+  {
+    solve_column(analysis_->solver[which].get(), b, x, {false, overlaps}, calls_.stream());
+  }
   T* work() const { return analysis_->work.data(); }
 
   CallScope calls_;

@@ -12,6 +12,7 @@
 #include "cuda/analysis/pattern_copy.hpp"
 #include "cuda/backend/call_scope.hpp"
 #include "cuda/backend/pair_update.hpp"
+#include "cuda/base/launch.hpp"
 #include "cuda/factor/factorize.hpp"
 #include "cuda/solve/merged/plan.hpp"
 #include "cuda/solve/solver.hpp"
@@ -22,9 +23,9 @@ namespace syncfree::cuda {
 
 enum TriangleIndex { lower, upper, lower_transposed, upper_transposed };
 
-/// Results of the search for merged levels of L and U, for the first plans of their solvers; and their rows by level,
-/// until solvers take them.
-template <class I> struct MergePlannerPair {
+/// The pending plans of `merged` for L and U, which begin with the search for groups and end with the first update of
+/// the solvers' values; and the rows by level, until solvers take them.
+template <class I> struct PendingMergePlans {
   PermutedRows<I> lower_rows, upper_rows;
   DeviceLevels<I> upper_levels;  ///< set at the end of the analysis
   std::optional<MergePlanner<I>> lower, upper;
@@ -45,12 +46,13 @@ template <class T, class I> struct Analysis {
   Choice choice;
   LevelCounts levels;
   std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< if the task requests one
-  std::unique_ptr<MergePlannerPair<I>> merging;                  ///< until the solvers that need it have planned
+  std::unique_ptr<PendingMergePlans<I>> pending_merge;        ///< until the first update of the solvers' values
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
   std::unique_ptr<PairSolver<T>> pair;  ///< L and U in natural order, if one launch is faster
   DeviceArray<I> row_order, column_order;                     ///< empty in natural order
   DeviceArray<T> work;                                        ///< n values if orders or solvers require them
   DeviceArray<T> wide_work;                                   ///< n values for each of several right-hand sides
+  bool overlaps = launches_can_overlap();  ///< U's launch with L's
   bool interleaves = true;  ///< false: there was no memory for interleaved values between L and U
   Copies<T> copies;
   PivotReport pivots;
@@ -70,9 +72,8 @@ template <class I> struct Task {
 /// Reads a->options and fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a);
 
-/// Queues the first part of the update of L's and U's solvers with new values; before the first update it finishes
-/// their plans, while the device processes what is queued.
-template <class T, class I> void begin_refresh(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
+/// Queues new values for L's and U's solvers; ends pending plans first, while the device processes what is queued.
+template <class T, class I> void queue_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
 
 /// Makes the solvers of the transposed triangles, without values.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);

@@ -15,6 +15,7 @@ template <class T, class I> Summary describe(const Analysis<T, I>& a)
   Summary s;
   s.strategy = a.choice.strategy;
   s.reason = a.choice.reason;
+  s.estimated_form = name_of(a.choice.form);
   s.rows = a.pattern.n;
   s.operations = a.pattern.counts.operations;
   s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
@@ -23,13 +24,15 @@ template <class T, class I> Summary describe(const Analysis<T, I>& a)
   s.factor_bytes = a.pattern.bytes();
   s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
                  a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() + a.copies.bytes();
-  for (int which = 0; which < 4; ++which)
-    if (const auto& solver = a.solver[which])
-      (which < 2 ? s.plan_bytes : s.transpose_bytes) += solver->plan_bytes() + solver->value_bytes();
+  PlanSummary plan[4];
+  for (int which = 0; which < 4; ++which) {
+    if (a.solver[which]) plan[which] = a.solver[which]->summarize_plan();
+    (which < 2 ? s.plan_bytes : s.transpose_bytes) += plan[which].plan_bytes + plan[which].value_bytes;
+  }
   if (a.pair) s.plan_bytes += a.pair->bytes();
-  s.plan = a.solver[lower]->describe();
-  const std::string other = a.solver[upper]->describe();
-  if (other != s.plan) s.plan = "L " + s.plan + "; U " + other;
+  s.form = name_of(plan[lower].form == plan[upper].form ? plan[lower].form : PlanForm::any);
+  s.plan = plan[lower].text;
+  if (plan[upper].text != s.plan) s.plan = "L " + s.plan + "; U " + plan[upper].text;
   if (a.pair) s.plan += "; both in one launch";
   return s;
 }

@@ -3,7 +3,7 @@
 /// A flag that kernels set and the host reads after they have ended.
 
 #include "syncfree/cuda/detail/device.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 

@@ -62,7 +62,7 @@ public:
   }
 
   /// attempt(thread blocks per cluster, view of the mailbox, counter) returns CUDA's error.
-  template <class Attempt> void run(unsigned cluster, Attempt attempt)
+  template <class Attempt> void launch_cluster(unsigned cluster, Attempt attempt)
   {
     if (!alone_) {
       const cudaError_t error = attempt(cluster, planned_->mailbox.view(), planned_->counter.data());

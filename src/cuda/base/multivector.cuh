@@ -119,7 +119,7 @@ public:
   /// Calls launch(chunks, view of the mailbox, counter, b, x, whether it overlaps) until all columns are done. The
   /// first launch may overlap with the preceding one; the others do not, as they may use the mailbox of the one
   /// before.
-  template <class Launch> void run(const DeviceColumns<T>& v, bool overlaps, Launch launch)
+  template <class Launch> void launch_chunks(const DeviceColumns<T>& v, bool overlaps, Launch launch)
   {
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
       const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;

@@ -8,7 +8,7 @@
 #include <complex>
 #include <type_traits>
 
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
 
 namespace syncfree::cuda {
 

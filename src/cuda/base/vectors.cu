@@ -6,7 +6,7 @@
 #include "cuda/base/scalar.cuh"
 #include "cuda/base/thread_id.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 namespace {

@@ -33,7 +33,7 @@ public:
     else if (F.lu) sum_ = entry(A, F.lower_source[k_]);
   }
 
-  __device__ void run(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void factorize(const DevicePivotRule& rule, Outcome* outcome)
   {
     const auto look = [&] {
       if (!done_ && !is_long()) go_on();
@@ -156,7 +156,7 @@ factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, 
                   TicketCounter* counter, Outcome* outcome)
 {
   const BlockTicket turn = take_ticket(counter);
-  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).run(rule, outcome);
+  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).factorize(rule, outcome);
 }
 
 /// If the rule needs row sums: a warp tests the pivot of a row against the sum of its absolute values.

@@ -242,32 +242,34 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
 }
 
-template <class T, class I>
-Status DeviceFactorization<T, I>::attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream,
-                                          const OnFactored& early, int* repaired)
+template <class T, class I> void DeviceFactorization<T, I>::queue_rows(const Task& task)
 {
-  const DevicePivotRule device_rule(rule, shift);
+  const DevicePivotRule rule(task.rule, task.shifts.amount());
   if (slots_.made()) {
-    begin_attempt({&upper_, &inverse_pivot_}, stream);
-    factorize_staged(view(), slots_.view(), occupancy_limit_bytes_, as_device(value), device_rule, counter_.data(),
-                     outcome_.data(), stream);
+    begin_attempt({&upper_, &inverse_pivot_}, task.stream);
+    factorize_staged(view(), slots_.view(), occupancy_limit_bytes_, as_device(task.value), rule, counter_.data(),
+                     outcome_.data(), task.stream);
   } else {
-    begin_attempt({}, stream);
+    begin_attempt({}, task.stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-    launch(factorize<T, I>, {blocks, threads_a_block, 0, stream}, view(), as_device(value), device_rule, ready_.data(),
-                                                            ++attempts_, counter_.data(), outcome_.data());
+    launch(factorize<T, I>, {blocks, threads_a_block, 0, task.stream}, view(), as_device(task.value), rule,
+           ready_.data(), ++attempts_, counter_.data(), outcome_.data());
   }
-  const Outcome outcome = look(stream, early);
-  *repaired = outcome.repaired;
+}
+
+/// Returns the error of an attempt row by row, with the numbers of the row that failed.
+template <class T, class I>
+Status DeviceFactorization<T, I>::status_of_rows(const Task& task, const Outcome& outcome)
+{
   if (outcome.failure == Outcome::none) return {};
   const auto row = static_cast<I>(outcome.failure / 2);
   if (outcome.failure % 2) return failed(Code::not_finite, row);
   double described[2];
-  launch(describe_row<T, I>, {1, 32, 0, stream}, view(), row, described_.data());
-  described_.read(described, 0, 2, stream);
+  launch(describe_row<T, I>, {1, 32, 0, task.stream}, view(), row, described_.data());
+  described_.read(described, 0, 2, task.stream);
   Status status = failed(Code::zero_pivot, row);
   status.value = described[0];
-  status.tolerance = PivotTest<T>(rule).tolerance(described[1]);
+  status.tolerance = PivotTest<T>(task.rule).tolerance(described[1]);
   return status;
 }
 
@@ -304,57 +306,49 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
   launch(start_attempt<T>, {blocks_for(most, 256), 256, 0, stream}, numbers, outcome_.data());
 }
 
-template <class T, class I>
-Outcome DeviceFactorization<T, I>::look(cudaStream_t stream, const OnFactored& early) const
+template <class T, class I> Outcome DeviceFactorization<T, I>::read_outcome(cudaStream_t stream) const
 {
-  early();
   Outcome outcome;
   outcome_.read(&outcome, 0, 1, stream);
   if (watch_->has_failed()) throw Failure{watch_->take_failure(stream)};
   return outcome;
 }
 
-/// Factors entry by entry. Returns false if that is not possible, or if a failure requires the factorization row by
-/// row.
-template <class T, class I>
-bool DeviceFactorization<T, I>::factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream,
-                                                  const OnFactored& early)
+/// Returns false if the factor cannot be made entry by entry.
+template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const Task& task)
 {
-  const DevicePivotRule device_rule(rule, 0);
+  const DevicePivotRule device_rule(task.rule, 0);
   if (!lists_.made() || device_rule.repairs) return false;
   DevicePivotRule rule_of_entries = device_rule;  // sums are known only after all entries
   rule_of_entries.sums = false;
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
-  begin_attempt({&lower_, &upper_, &inverse_pivot_}, stream);
+  begin_attempt({&lower_, &upper_, &inverse_pivot_}, task.stream);
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
   const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
-  launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, stream}, view(), lists_.view(),
-         as_device(value), rule_of_entries, entry_counter_.data(), outcome_.data());
+  launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, view(), lists_.view(),
+         as_device(task.value), rule_of_entries, entry_counter_.data(), outcome_.data());
   if (device_rule.sums) {
-    launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, stream}, view(),
+    launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream}, view(),
            device_rule, outcome_.data());
   }
-  return look(stream, early).failure == Outcome::none;
+  return true;
 }
 
-/// Computes the factor from its pivots, which a solver of L computes. Returns false if that is not possible, or if a
-/// failure requires the factorization row by row.
-template <class T, class I>
-bool DeviceFactorization<T, I>::find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream,
-                                            const OnFactored& early)
+/// Returns false if no solver of L can compute the pivots.
+template <class T, class I> bool DeviceFactorization<T, I>::queue_pivots(const Task& task)
 {
   if (!solver_of_L_) return false;
-  begin_attempt({}, stream);
+  begin_attempt({}, task.stream);
   const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
-  launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, stream}, view(), slots_.view().partner,
-         lowers, as_device(value), outcome_.data());
+  launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, task.stream}, view(),
+         slots_.view().partner, lowers, as_device(task.value), outcome_.data());
   T* y = inverse_pivot_.data();
-  solver_of_L_->solve_inverse(lower_.data(), y, y, stream);
+  solver_of_L_->solve_inverse(lower_.data(), y, y, task.stream);
   const bool are_long = lowers > 8 * n;
   const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
-  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, stream}, view(), slots_.view().partner,
-         as_device(value), DevicePivotRule(rule, 0), outcome_.data());
-  return look(stream, early).failure == Outcome::none;
+  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, task.stream}, view(), slots_.view().partner,
+         as_device(task.value), DevicePivotRule(task.rule, 0), outcome_.data());
+  return true;
 }
 
 template <class T, class I>
@@ -374,40 +368,58 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
   return static_cast<real_t<T>>(1.1 * static_cast<real_t<T>>(top));
 }
 
+template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* task)
+{
+  if (task->method <= Method::pivots) {
+    task->method = Method::pivots;
+    if (queue_pivots(*task)) return;
+  }
+  if (task->method <= Method::entries) {
+    task->method = Method::entries;
+    if (queue_entries(*task)) return;
+  }
+  task->method = Method::rows;
+  queue_rows(*task);
+}
+
 template <class T, class I>
-Status DeviceFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream,
-                                      PivotReport* report, const OnFactored& on_factored)
+bool DeviceFactorization<T, I>::begin(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
-  ShiftLoop shifts(pattern_.kind, rule, top);
-  const bool by_loop = loop_ && !single_ && loop_->run(A.value, rule, lower_.data(), upper_.data(),
-                                                       inverse_pivot_.data(), stream);
-  bool hoped = false, begun = false;  // early() was called before; on_factored() was called in the current attempt
-  const OnFactored early = [&] {
-    begun = !hoped && !single_;
-    hoped = true;
-    if (begun) on_factored();
-  };
-  const auto succeed = [&](int repaired) {
-    if (single_)
-      for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, stream);
-    if (!begun) on_factored();
-    *report = shifts.report(repaired);
-    return Status();
-  };
-  if (by_loop || find_pivots(A.value, rule, stream, early) || factor_by_entries(A.value, rule, stream, early))
-    return succeed(0);
-  for (;;) {
-    int repaired = 0;
-    const Status status = attempt(A.value, rule, shifts.amount(), stream, early, &repaired);
-    if (status.code == Code::zero_pivot) {
-      if (!shifts.retry_after_failure(status.tolerance)) return status;
-    } else if (!status.ok()) {
-      return status;
-    } else if (!shifts.retry_to_refine()) {
-      return succeed(repaired);
+  task_.emplace(Task{A.value, rule, stream, ShiftLoop(pattern_.kind, rule, top), Method::loop});
+  const bool by_loop = loop_ && !single_ && loop_->factorize(A.value, rule, lower_.data(), upper_.data(),
+                                                             inverse_pivot_.data(), stream);
+  if (by_loop) return true;
+  task_->method = Method::pivots;
+  queue_attempt(&*task_);
+  return !single_;
+}
+
+template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* report, bool* made_again)
+{
+  Task task = *task_;
+  *made_again = single_;
+  int repaired = 0;
+  while (task.method != Method::loop) {
+    const Outcome outcome = read_outcome(task.stream);
+    if (task.method == Method::rows) {
+      const Status status = status_of_rows(task, outcome);
+      repaired = outcome.repaired;
+      if (status.ok() && !task.shifts.retry_to_refine()) break;
+      const bool retries = status.ok() || (status.code == Code::zero_pivot &&
+                                           task.shifts.retry_after_failure(status.tolerance));
+      if (!retries) return status;
+    } else {
+      if (outcome.failure == Outcome::none) break;
+      task.method = task.method == Method::pivots ? Method::entries : Method::rows;
     }
+    *made_again = true;
+    queue_attempt(&task);
   }
+  if (single_)
+    for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, task.stream);
+  *report = task.shifts.report(repaired);
+  return {};
 }
 
 #define INSTANTIATE(T, I) template class DeviceFactorization<T, I>;

@@ -3,11 +3,12 @@
 /// Numeric incomplete factorization on the device; the mathematics and the rules are those of core/symbolic/pivot.hpp
 /// and of the host's factorization (host/factorize.hpp), and so are the values up to rounding.
 
-#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "core/symbolic/pivot.hpp"
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/levels.hpp"
 #include "cuda/analysis/pattern_copy.hpp"
@@ -40,10 +41,10 @@ public:
 
   /// Lets a solver of L compute the pivots, if it can and no other entries are updated: with c_ip = a_ip a_pi they are
   /// 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). The solver must be for the same pattern, must outlive this object and
-  /// must be refreshed after each run().
+  /// must be given new values after each begin().
   void use(DeviceSolver<T, I>* solver_of_L)
   {
-    if (slots_.only_pivots() && !single_ && solver_of_L && solver_of_L->solves_inverse()) solver_of_L_ = solver_of_L;
+    if (slots_.only_pivots() && !single_ && solver_of_L && solver_of_L->traits().inverse) solver_of_L_ = solver_of_L;
   }
 
   /// Takes row offsets and columns of A; otherwise they are copied from the host when first needed.
@@ -55,20 +56,19 @@ public:
   /// Uses `loop` for factors that need no remedy of the pivot rule; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
 
-  /// Called when a factor is queued; queues what depends on it.
-  using OnFactored = std::function<void()>;
+  /// Queues the first attempt at factoring A. Factorizations are bitwise equal.
+  ///   A        the pattern that was analysed, values in device memory, which must stay until end()
+  ///   returns  true if work that needs the factor may be queued before end(); its results are unusable if end() fails
+  ///            or says that it has made the factor again
+  bool begin(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
-  /// Factors A. Reads back one Outcome per attempt. Runs are bitwise equal.
-  ///   A       the pattern that was analysed, values in device memory
-  ///   report  [out] what the pivot rule did
-  ///   on_factored  queues work that needs the factor in the stream. It is called before the outcome of the first
-  ///                attempt is known, unless values must be rounded first or a loop makes the factor; otherwise after
-  ///                the successful attempt. If the run fails, the results of that work are unusable
-  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
-  Status run(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream, PivotReport* report,
-             const OnFactored& on_factored);
+  /// Waits for the outcome, and factors again as long as the pivot rule demands. Reads back one Outcome per attempt.
+  ///   report      [out] what the pivot rule did
+  ///   made_again  [out] true if begin() returned false, or if the factor differs from the one begin() queued
+  ///   errors      zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
+  Status end(PivotReport* report, bool* made_again);
 
-  /// nnz(L), nnz(U) and n values in the pattern's order; valid after a successful run.
+  /// nnz(L), nnz(U) and n values in the pattern's order; valid after a successful end().
   const DeviceArray<T>& lower() const { return lower_; }
   const DeviceArray<T>& upper() const { return upper_; }
   const DeviceArray<T>& inverse_pivot() const { return inverse_pivot_; }
@@ -81,15 +81,29 @@ public:
   }
 
 private:
+  /// Ways to a factor, in the order in which they are tried: a traced loop; all but the pivots at once, and the pivots
+  /// by a solver of L; entry by entry; row by row, which alone applies the remedies of a pivot rule.
+  enum class Method { loop, pivots, entries, rows };
+
+  /// One factorization, between begin() and end().
+  struct Task {
+    const T* value;
+    PivotRule rule;
+    cudaStream_t stream;
+    ShiftLoop shifts;
+    Method method;
+  };
+
   FactorView<T, I> view() const;
+  /// Queues the task's method, or the next one that applies.
+  void queue_attempt(Task* task);
+  void queue_rows(const Task& task);
+  bool queue_entries(const Task& task);
+  bool queue_pivots(const Task& task);
   void begin_attempt(std::initializer_list<DeviceArray<T>*> sentinel, cudaStream_t stream);
-  /// Reads the outcome. Throws Failure if a wait was given up.
-  ///   early  called first, while the device is working
-  Outcome look(cudaStream_t stream, const OnFactored& early) const;
-  bool factor_by_entries(const T* value, const PivotRule& rule, cudaStream_t stream, const OnFactored& early);
-  bool find_pivots(const T* value, const PivotRule& rule, cudaStream_t stream, const OnFactored& early);
-  Status attempt(const T* value, const PivotRule& rule, double shift, cudaStream_t stream, const OnFactored& early,
-                 int* repaired);
+  /// Throws Failure if a wait was given up.
+  Outcome read_outcome(cudaStream_t stream) const;
+  Status status_of_rows(const Task& task, const Outcome& outcome);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
   const DeviceFactorPattern<I>& pattern_;
@@ -109,6 +123,7 @@ private:
   unsigned attempts_ = 0;
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
+  std::optional<Task> task_;
 };
 
 }  // namespace syncfree::cuda

@@ -54,7 +54,8 @@ public:
     body_.a_.data = as_device(a_.data());
   }
 
-  bool run(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot, cudaStream_t stream) override
+  bool factorize(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
+                 cudaStream_t stream) override
   {
     if (rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite) return false;
     SYNCFREE_CUDA(cudaMemcpyAsync(a_.data(), value, a_.bytes(), cudaMemcpyDeviceToDevice, stream));

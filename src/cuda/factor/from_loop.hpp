@@ -19,8 +19,8 @@ public:
   /// Synchronizes the stream.
   ///   value                        of A
   ///   lower, upper, inverse_pivot  [out] values in the factor's order
-  virtual bool run(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
-                   cudaStream_t stream) = 0;
+  virtual bool factorize(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
+                         cudaStream_t stream) = 0;
 
   virtual std::size_t bytes() const = 0;
 };

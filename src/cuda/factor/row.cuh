@@ -8,7 +8,8 @@
 #include "cuda/base/scalar.cuh"
 #include "cuda/base/search.cuh"
 #include "cuda/factor/factorize.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 #include "syncfree/scalar.hpp"
 
 namespace syncfree::cuda {

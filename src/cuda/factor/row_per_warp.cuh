@@ -30,7 +30,7 @@ public:
   using Base::Base;
 
   /// Eliminates, then publishes the row of U and the pivot.
-  __device__ void run(Outcome* outcome)
+  __device__ void factorize(Outcome* outcome)
   {
 #pragma unroll
     for (int e = 0; e < staged_window; ++e) take(&window_[e]);
@@ -132,7 +132,7 @@ factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>*
   if (place >= static_cast<std::size_t>(F.n)) return;
   StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[place], memory);
   row.load(A);
-  row.run(outcome);
+  row.factorize(outcome);
 }
 
 }  // namespace syncfree::cuda

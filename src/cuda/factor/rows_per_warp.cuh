@@ -49,7 +49,7 @@ public:
   }
 
   /// Eliminates, then publishes the row of U and the pivot.
-  __device__ void run(Outcome* outcome)
+  __device__ void factorize(Outcome* outcome)
   {
     take();
     advance();
@@ -179,7 +179,7 @@ factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>
   const std::size_t place = turn.place * (staged_threads / lanes) + threadIdx.x / lanes;
   StagedRowOfSeveral<T, I, lanes> row(F, S, rule, place, memory);
   row.load(A);
-  row.run(outcome);
+  row.factorize(outcome);
 }
 
 }  // namespace syncfree::cuda

@@ -13,7 +13,7 @@
 #include "cuda/base/search.cuh"
 #include "cuda/base/sort.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 namespace {

@@ -2,7 +2,9 @@
 
 /// What thread blocks of a cluster (launch.hpp) share; ready.cuh has how they wait for each other.
 
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 

@@ -7,7 +7,7 @@
 #include "cuda/base/multivector.cuh"
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/cuda/detail/wait_monitor.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
 
 namespace syncfree::cuda {
 

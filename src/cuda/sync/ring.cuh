@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
 
 namespace syncfree::cuda {
 

@@ -80,7 +80,7 @@ struct Problem {
     const DeviceTriangle<I> triangle(true, {L.n(), L.begin.data(), L.column.data()}, nullptr, true);
     const Status status = make_device_solver(options, triangle, &solver);
     if (!status.ok()) throw Failure{status};
-    solver->refresh(value.data(), nullptr, nullptr);
+    solver->update_values(value.data(), nullptr, UpdatePart::whole, nullptr);
     return solver;
   }
 
@@ -88,13 +88,13 @@ struct Problem {
   {
     const auto solver = make(options);
     x.fill(0xfe, nullptr);
-    solver->solve(b.data(), x.data(), false, nullptr);
+    solve_column(solver.get(), b.data(), x.data(), {}, nullptr);
     std::vector<double> found(L.n());
     x.read(found.data(), 0, found.size(), nullptr);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (!(std::abs(found[i] - truth[i]) <= 1e-10 * (1 + std::abs(truth[i]))))
         throw std::runtime_error(options.strategy + " is wrong at row " + std::to_string(i));
-    return time_of([&] { solver->solve(b.data(), x.data(), false, nullptr); });
+    return time_of([&] { solve_column(solver.get(), b.data(), x.data(), {}, nullptr); });
   }
 
   const Rows& L;

@@ -29,16 +29,16 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    triangle_.refresh(value, inverse_diagonal, stream);
+    if (part == UpdatePart::queued) return;
+    triangle_.update_values(value, inverse_diagonal, stream);
   }
 
-  std::size_t plan_bytes() const override
+  PlanSummary summarize_plan() const override
   {
-    return triangle_.plan_bytes() + degree_.bytes() + sum_.bytes() + count_.bytes();
+    return {"", triangle_.plan_bytes() + degree_.bytes() + sum_.bytes() + count_.bytes(), triangle_.value_bytes()};
   }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 protected:
   I n() const { return triangle_.n(); }

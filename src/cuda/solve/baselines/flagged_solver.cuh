@@ -6,7 +6,7 @@
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/wait_monitor.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 
@@ -66,19 +66,22 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
     launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.view(),
-           ready_.data(), counter_.data(), as_device(b), as_device(x), conjugate);
+           ready_.data(), counter_.data(), as_device(v.b), as_device(v.x), mode.conjugate);
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    triangle_.refresh(value, inverse_diagonal, stream);
+    if (part == UpdatePart::queued) return;
+    triangle_.update_values(value, inverse_diagonal, stream);
   }
 
-  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + ready_.bytes(); }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
+  PlanSummary summarize_plan() const override
+  {
+    return {"", triangle_.plan_bytes() + ready_.bytes(), triangle_.value_bytes()};
+  }
 
 private:
   Kernel kernel_;

@@ -52,47 +52,41 @@ public:
     value_ = DeviceArray<V>(rectangles.source.size());
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    const bool conjugated = conjugate && is_complex_v<T>;
-    gather(n(), row_.data(), b, work_.data(), stream);
+    const bool conjugated = mode.conjugate && is_complex_v<T>;
+    gather(n(), row_.data(), v.b, work_.data(), stream);
     recording_[conjugated].launch(stream, [&](cudaStream_t s) { walk(conjugated, s); });
-    scatter(n(), row_.data(), work_.data(), x, stream);
+    scatter(n(), row_.data(), work_.data(), v.x, stream);
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
+    if (part == UpdatePart::queued) return;
     take(value_, source_.data(), value, stream);
     take(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
     for (Step& step : steps_)
-      if (step.solver) step.solver->refresh(value, inverse_diagonal_.data() + step.first_row, stream);
+      if (step.solver)
+        step.solver->update_values(value, inverse_diagonal_.data() + step.first_row, UpdatePart::whole, stream);
     if (recording_[0].made()) return;
     recording_[0].make([&](cudaStream_t s) { walk(false, s); });
     if (is_complex_v<T>) recording_[1].make([&](cudaStream_t s) { walk(true, s); });
   }
 
-  std::string describe() const override
+  PlanSummary summarize_plan() const override
   {
-    std::string text;
+    PlanSummary all;
     for (const auto& [kernel, count] : count_)
-      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name_of(kernel);
-    return text;
-  }
-
-  std::size_t plan_bytes() const override
-  {
-    std::size_t bytes = row_.bytes() + work_.bytes() + begin_.bytes() + column_.bytes() + stored_row_.bytes() +
-                        source_.bytes();
-    for (const Step& step : steps_)
-      if (step.solver) bytes += step.solver->plan_bytes();
-    return bytes;
-  }
-  std::size_t value_bytes() const override
-  {
-    std::size_t bytes = value_.bytes() + inverse_diagonal_.bytes();
-    for (const Step& step : steps_)
-      if (step.solver) bytes += step.solver->value_bytes();
-    return bytes;
+      all.text += (all.text.empty() ? "" : ", ") + std::to_string(count) + " " + name_of(kernel);
+    all.plan_bytes = row_.bytes() + work_.bytes() + begin_.bytes() + column_.bytes() + stored_row_.bytes() +
+                     source_.bytes();
+    all.value_bytes = value_.bytes() + inverse_diagonal_.bytes();
+    for (const Step& step : steps_) {
+      const PlanSummary own = step.solver ? step.solver->summarize_plan() : PlanSummary();
+      all.plan_bytes += own.plan_bytes;
+      all.value_bytes += own.value_bytes;
+    }
+    return all;
   }
 
 private:
@@ -162,7 +156,7 @@ private:
         case BlockKernel::scalar_dcsr:
         case BlockKernel::vector_csr:
         case BlockKernel::vector_dcsr: multiply(step, rows, conjugate, stream); break;
-        default: step.solver->solve(rows, rows, conjugate, stream);
+        default: solve_column(step.solver.get(), rows, rows, {conjugate}, stream);
       }
     }
   }
@@ -206,17 +200,20 @@ public:
     if (!status.ok()) throw Failure{status};
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    solver_->solve(b, x, conjugate, stream);
+    solver_->solve(v, {mode.conjugate}, stream);
   }
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    solver_->refresh(value, inverse_diagonal, stream);
+    solver_->update_values(value, inverse_diagonal, part, stream);
   }
-  std::string describe() const override { return std::string("1 ") + name_of(kernel_); }
-  std::size_t plan_bytes() const override { return solver_->plan_bytes(); }
-  std::size_t value_bytes() const override { return solver_->value_bytes(); }
+  PlanSummary summarize_plan() const override
+  {
+    PlanSummary own = solver_->summarize_plan();
+    own.text = std::string("1 ") + name_of(kernel_);
+    return own;
+  }
 
 private:
   BlockKernel kernel_;

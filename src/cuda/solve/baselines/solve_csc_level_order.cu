@@ -11,7 +11,7 @@
 #include "core/support/instantiate.hpp"
 #include "cuda/base/granularity.hpp"
 #include "cuda/solve/baselines/csc_columns.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -105,27 +105,29 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
 template <class T, class V, class I> class CscLevelOrderSolver : public CscColumns<T, V, I> {
 public:
   CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
-      : CscColumns<T, V, I>(triangle, turned, level_order(triangle), true, "csc_level_order"),
-        lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.n(), triangle.nnz(), count_levels(triangle),
+      : CscColumns<T, V, I>(triangle, turned, triangle.rows_in_level_order(), true, "csc_level_order"),
+        lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.n(), triangle.nnz(), triangle.level_count(),
                                                          longest_of(turned.view(), 1))))
   {
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    with_lanes(lanes_, [&](auto lanes) { launch<lanes>(b, x, conjugate, stream); });
+    with_lanes(lanes_, [&](auto lanes) { launch_lanes<lanes>(v.b, v.x, mode.conjugate, stream); });
   }
 
-  std::string describe() const override
+  PlanSummary summarize_plan() const override
   {
-    return std::to_string(lanes_) + (lanes_ == 1 ? " lane a column" : " lanes a column");
+    PlanSummary summary = CscColumns<T, V, I>::summarize_plan();
+    summary.text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a column" : " lanes a column");
+    return summary;
   }
 
 private:
-  template <int lanes> void launch(const T* b, T* x, bool conjugate, cudaStream_t stream)
+  template <int lanes> void launch_lanes(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(this->n()) * lanes, threads_a_block);
-    cuda::launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
+    launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
                  this->degree(), this->sums(), this->counter(), as_device(b), as_device(x), conjugate);
   }
 

@@ -7,7 +7,7 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/solve/baselines/csc_columns.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -95,10 +95,11 @@ public:
   {
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
     launch(solve_csc_sync_free<T, V, I>, {blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream},
-        this->view(), this->degree(), this->sums(), this->counter(), as_device(b), as_device(x), lower_, conjugate);
+           this->view(), this->degree(), this->sums(), this->counter(), as_device(v.b), as_device(v.x), lower_,
+           mode.conjugate);
   }
 
 private:

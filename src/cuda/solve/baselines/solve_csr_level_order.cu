@@ -4,6 +4,7 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/solve/level_order/solver.cuh"
+#include "syncfree/options.hpp"
 
 namespace syncfree::cuda {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/support/instantiate.hpp"
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/base/captured_solves.hpp"
 #include "cuda/base/scalar.cuh"
 #include "cuda/base/vectors.hpp"
@@ -74,7 +75,36 @@ public:
     SYNCFREE_CUSPARSE(cusparseSpMatSetAttribute(matrix_, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  SolverTraits traits() const override
+  {
+    SolverTraits traits;
+    traits.columns = true;
+    return traits;
+  }
+
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    if (v.count == 1) solve_one(v.b, v.x, mode.conjugate, stream);
+    else solve_several(v, mode.conjugate, stream);
+  }
+
+void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part == UpdatePart::queued) return;
+    fill_values(value, inverse_diagonal, stream);
+  }
+
+  PlanSummary summarize_plan() const override
+  {
+    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + (solve_ ? solve_->bytes() : 0);
+    for (const auto& c : columns_) bytes += c->bytes();
+    return {text_, bytes, value_.bytes()};
+  }
+
+private:
+  static constexpr std::size_t most_analyses = 8;  ///< analyses that are kept
+
+  void solve_one(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
     const bool turn = conjugate && is_complex_v<T>;
     if (turn) conjugate_vector(n_, b, x, stream);
@@ -85,10 +115,8 @@ public:
     if (turn) conjugate_vector(n_, x, x, stream);
   }
 
-  bool takes_columns() const override { return true; }
-  void solve_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream) override
+  void solve_several(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream)
   {
-    if (v.count == 1) return solve(v.b, v.x, conjugate, stream);
     const bool turn = conjugate && is_complex_v<T>;
     const DeviceColumns<T> in_place = {v.x, v.x, v.x_leading, v.x_leading, v.count};
     if (turn) conjugate_columns(v, stream);
@@ -98,7 +126,7 @@ public:
     if (turn) conjugate_columns(in_place, stream);
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void fill_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     if (!value_.empty()) {
@@ -112,19 +140,6 @@ public:
       for (auto& c : columns_) c->update(value_.data());
     else give_up_columns();
   }
-
-  std::string describe() const override { return text_; }
-
-  std::size_t plan_bytes() const override
-  {
-    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + (solve_ ? solve_->bytes() : 0);
-    for (const auto& c : columns_) bytes += c->bytes();
-    return bytes;
-  }
-  std::size_t value_bytes() const override { return value_.bytes(); }
-
-private:
-  static constexpr std::size_t most_analyses = 8;  ///< analyses that are kept
 
   SpsvArguments arguments() const { return {handle_, matrix_, b_, x_}; }
 

@@ -84,33 +84,32 @@ solve_narrow_levels(StoredView<V, I> L, const Call<T>* call, const I* level_begi
 template <class T, class V, class I> class LevelSetSolver : public DeviceSolver<T, I> {
 public:
   LevelSetSolver(const DeviceTriangle<I>& triangle, const LevelSets<I>& levels)
-      : lanes_(choose_lanes_of_whole_rows(granularity_of(triangle))), triangle_(triangle, level_order(triangle), false),
-        level_begin_(levels.level_begin), call_(1)
+      : lanes_(choose_lanes_of_whole_rows(granularity_of(triangle))),
+        triangle_(triangle, triangle.rows_in_level_order(), false), level_begin_(levels.level_begin), call_(1)
   {
     find_stages(levels);
     recording_.make([&](cudaStream_t stream) { walk(stream); });
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    launch(set_call<T>, {1, 1, 0, stream}, Call<T>{as_device(b), as_device(x), conjugate}, call_.data());
+    launch(set_call<T>, {1, 1, 0, stream}, Call<T>{as_device(v.b), as_device(v.x), mode.conjugate}, call_.data());
     recording_.launch(stream, [&](cudaStream_t s) { walk(s); });
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    triangle_.refresh(value, inverse_diagonal, stream);
+    if (part == UpdatePart::queued) return;
+    triangle_.update_values(value, inverse_diagonal, stream);
   }
 
-  std::string describe() const override
+  PlanSummary summarize_plan() const override
   {
     const auto wide = std::count_if(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.wide; });
-    return std::to_string(level_begin_.size() - 1) + " levels: " + std::to_string(wide) + " kernels, " +
-           std::to_string(stages_.size() - wide) + " runs of narrow levels";
+    const std::string text = std::to_string(level_begin_.size() - 1) + " levels: " + std::to_string(wide) +
+                             " kernels, " + std::to_string(stages_.size() - wide) + " runs of narrow levels";
+    return {text, triangle_.plan_bytes() + level_begin_.bytes(), triangle_.value_bytes()};
   }
-
-  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + level_begin_.bytes(); }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
   /// Levels [first, end): a wide one, or a run of narrow ones. first_place, end_place: positions of a wide one.

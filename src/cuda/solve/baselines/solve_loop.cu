@@ -42,24 +42,23 @@ public:
     body_.L = {L.n, L.begin, L.column};
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (is_complex_v<T> && conjugate) solve_conjugated(b, x, stream);
-    else solve_plain(as_device(b), as_device(x), stream);
+    if (is_complex_v<T> && mode.conjugate) solve_conjugated(v.b, v.x, stream);
+    else solve_plain(as_device(v.b), as_device(v.x), stream);
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    triangle_.refresh(value, inverse_diagonal, stream);
+    if (part == UpdatePart::queued) return;
+    triangle_.update_values(value, inverse_diagonal, stream);
   }
 
-  std::string describe() const override
+  PlanSummary summarize_plan() const override
   {
-    return loop_.grain() == Grain::warp ? "a warp an iteration" : "a thread an iteration";
+    const char* text = loop_.grain() == Grain::warp ? "a warp an iteration" : "a thread an iteration";
+    return {text, triangle_.plan_bytes() + loop_.bytes(), triangle_.value_bytes()};
   }
-
-  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + loop_.bytes(); }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
   using Body = TriangularSolveCsr<N, I, lower, DeviceScalar<V>>;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/solve/solver.hpp"
 
 namespace syncfree::cuda {

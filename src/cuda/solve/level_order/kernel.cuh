@@ -16,7 +16,9 @@
 #include "cuda/base/granularity.hpp"
 #include "cuda/base/multivector.cuh"
 #include "cuda/sync/mailboxes.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 
@@ -315,7 +317,7 @@ void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, c
                                   ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream, bool overlaps)
 {
   using N = ColumnPackOf<T>;
-  launches->run(v, overlaps, [&](unsigned chunks, auto mailbox, TicketCounter* counter, const Input<N>& b,
+  launches->launch_chunks(v, overlaps, [&](unsigned chunks, auto mailbox, TicketCounter* counter, const Input<N>& b,
                                  const Output<N>& x, bool overlap) {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(L.n) * chunks * lanes, level_order_threads);
     launch(solve_in_level_order<N, V, I, DoubleBufferedMailbox, lanes, Side, true>,

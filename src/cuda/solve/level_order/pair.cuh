@@ -9,7 +9,7 @@
 
 #include "cuda/base/launch.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
-#include "cuda/solve/overlapping_solver.hpp"
+#include "cuda/solve/solver.hpp"
 
 namespace syncfree::cuda {
 
@@ -24,7 +24,7 @@ struct RowsShape {
 
 /// A solver with rows that may be solved in one launch with those of another solver of its type.
 template <class T, class V, class I, class Side, bool pairs = true>
-class PairableSolver : public OverlappingSolver<T, I> {
+class PairableSolver : public DeviceSolver<T, I> {
 public:
   virtual LevelOrderRows<V, I, Side> rows_by_level() const = 0;
   virtual RowsShape shape() const = 0;
@@ -46,13 +46,13 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  bool refresh() override
+  bool accept_new_values() override
   {
     numbers_are_new_ = true;
     return launch_ == launch_of(L_, U_);
   }
 
-  void solve(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  void solve_pair(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
     const bool overlaps = may_overlap(stream);
     const unsigned blocks = launch_.blocks_of_L + launch_.blocks_of_U;
@@ -93,7 +93,7 @@ private:
     return made;
   }
 
-  /// False for the first launch after a refresh: it reads the values before wait_for_primary_launch(), when the kernel
+  /// False for the first launch with new values: it reads the values before wait_for_primary_launch(), when the kernel
   /// that copies them may still be running.
   bool may_overlap(cudaStream_t stream)
   {

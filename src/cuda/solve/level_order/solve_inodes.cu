@@ -7,8 +7,8 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/inodes.hpp"
+#include "cuda/base/launch.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
-#include "cuda/solve/overlapping_solver.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -30,7 +30,7 @@ public:
   {
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     take(value_, rows_.source.data(), value, stream);
     take(inner_, rows_.inner.data(), value, stream);
@@ -244,7 +244,7 @@ template <class Body> void with_size(int size, Body body)
   body(std::integral_constant<int, 3>());
 }
 
-template <class T, class V, class I> class InodeSolver : public OverlappingSolver<T, I> {
+template <class T, class V, class I> class InodeSolver : public DeviceSolver<T, I> {
 public:
   explicit InodeSolver(const DeviceTriangle<I>& triangle)
       : nodes_(triangle), granularity_(granularity(nodes_, triangle.nodes->levels.count)),
@@ -259,23 +259,33 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  bool takes_columns() const override { return true; }
-  Interleaving interleaving() const override { return interleaving_of<T>(true); }
-
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  SolverTraits traits() const override
   {
-    nodes_.refresh(value, inverse_diagonal, stream);
-  }
-  bool refreshes_by_waiting() const override { return false; }
-
-  std::string describe() const override
-  {
-    return "nodes of " + std::to_string(nodes_.size()) + " rows, " + std::to_string(lanes_) + " lanes a node" +
-           blocks_.describe();
+    SolverTraits traits;
+    traits.columns = true;
+    traits.interleaving = interleaving_of<T>(true);
+    return traits;
   }
 
-  std::size_t plan_bytes() const override { return nodes_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
-  std::size_t value_bytes() const override { return nodes_.value_bytes(); }
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
+    else launch_columns(v, mode, stream);
+  }
+
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part == UpdatePart::rest) return;
+    nodes_.update_values(value, inverse_diagonal, stream);
+  }
+
+  PlanSummary summarize_plan() const override
+  {
+    const std::string text = "nodes of " + std::to_string(nodes_.size()) + " rows, " + std::to_string(lanes_) +
+                             " lanes a node" + blocks_.describe();
+    const std::size_t bytes = nodes_.plan_bytes() + memory_.bytes() + columns_.bytes();
+    return {text, bytes, nodes_.value_bytes(), PlanForm::inodes};
+  }
 
 private:
   static constexpr int lanes_of_columns = 8;
@@ -302,26 +312,26 @@ private:
     });
   }
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_kernel([&](auto kernel) {
       const LaunchParameters place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
-                                 blocks_.shared_bytes(), stream, overlaps};
+                                 blocks_.shared_bytes(), stream, mode.overlaps};
       launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
-             Output<DeviceScalar<T>>{as_device(x)}, 1u, conjugate);
+             Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
 
-  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     using N = ColumnPackOf<T>;
     with_size(nodes_.size(), [&](auto size) {
-      columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
-                                    const Output<N>& x, bool overlap) {
+      columns_.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
+                                                   const Output<N>& x, bool overlap) {
         constexpr unsigned threads = level_order_threads;
         launch(solve_nodes_in_level_order<N, V, I, size, lanes_of_columns, true>,
                {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, overlap}, nodes_.view(), mailbox,
-               counter, b, x, chunks, conjugate);
+               counter, b, x, chunks, mode.conjugate);
       });
     });
   }

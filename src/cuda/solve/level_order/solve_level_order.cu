@@ -4,13 +4,15 @@
 #include "core/support/instantiate.hpp"
 #include "cuda/solve/level_order/inode_solver.hpp"
 #include "cuda/solve/level_order/solver.cuh"
+#include "syncfree/options.hpp"
 
 namespace syncfree::cuda {
 
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
-  if (triangle.nodes && !triangle.source) return make_node_solver<T, V, I>(triangle);
+  const bool by_inodes = triangle.nodes && !triangle.source && triangle.form != PlanForm::rows;
+  if (by_inodes) return make_node_solver<T, V, I>(triangle);
   return std::make_unique<LevelOrderSolver<T, V, I, DoubleBufferedMailbox>>(triangle, options.threads);
 }
 

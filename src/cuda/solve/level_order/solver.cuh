@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/schedule/split_rows.hpp"
+#include "syncfree/schedule.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
 #include "cuda/solve/level_order/pair.cuh"
 
@@ -20,27 +21,43 @@ public:
   {
   }
 
-  bool takes_columns() const override { return has_chunks; }
-  Interleaving interleaving() const override { return has_chunks ? interleaving_of<T>(true) : Interleaving(); }
-
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  SolverTraits traits() const override
   {
-    triangle_.refresh(value, inverse_diagonal, stream);
+    SolverTraits traits;
+    traits.columns = has_chunks;
+    if (has_chunks) traits.interleaving = interleaving_of<T>(true);
+    traits.inverse = inverts && !triangle_.view().inverse_diagonal;
+    return traits;
   }
-  bool refreshes_by_waiting() const override { return false; }
 
-  bool solves_inverse() const override { return inverts && !triangle_.view().inverse_diagonal; }
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    if (v.count == 1) return launch_one<PlainRhs<V, I>>(v.b, v.x, mode, stream);
+    if constexpr (has_chunks)
+      with_lanes(lanes_, [&](auto lanes) {
+        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), PlainRhs<V, I>(), v, &columns_, mode.conjugate,
+                                                     stream, mode.overlaps);
+      });
+  }
+
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part == UpdatePart::rest) return;
+    triangle_.update_values(value, inverse_diagonal, stream);
+  }
+
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
-    refresh(c, nullptr, stream);
-    if constexpr (inverts) launch_one<InvertingRhs<V, I>>(b, y, false, stream, false);
+    triangle_.update_values(c, nullptr, stream);
+    if constexpr (inverts) launch_one<InvertingRhs<V, I>>(b, y, {}, stream);
   }
 
-  std::string describe() const override
+  PlanSummary summarize_plan() const override
   {
     std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
     if (partial_rows_ > 0) text += ", " + std::to_string(partial_rows_) + " partial rows";
-    return text + blocks_.describe();
+    const std::size_t bytes = triangle_.plan_bytes() + memory_.bytes() + columns_.bytes();
+    return {text + blocks_.describe(), bytes, triangle_.value_bytes(), PlanForm::rows};
   }
 
   LevelOrderRows<V, I, PlainRhs<V, I>> rows_by_level() const override
@@ -51,9 +68,6 @@ public:
   const char* name() const override { return own_name; }
   /// With many levels U's polling slows L's solve, so a pair is launched only for at most 32 levels.
   bool gains_by_pair() const override { return levels_ <= 32; }
-
-  std::size_t plan_bytes() const override { return triangle_.plan_bytes() + memory_.bytes() + columns_.bytes(); }
-  std::size_t value_bytes() const override { return triangle_.value_bytes(); }
 
 private:
   /// Flagged mailboxes serve one column at a time.
@@ -86,44 +100,27 @@ private:
       for (I& source : split.source)
         if (source >= 0) source = triangle.source[source];
     const DeviceTriangle<I> parts(triangle.lower, split.view(), split.source.data(), triangle.unit);
-    StoredTriangle<T, V, I> stored(parts, level_order(parts), true);
+    StoredTriangle<T, V, I> stored(parts, parts.rows_in_level_order(), true);
     Array<I> names = parts.levels().row;
     for (I& row : names) row = split.row[row];
     stored.name_rows(names);
     return stored;
   }
 
-  template <int lanes, class Side> static constexpr auto one_column()
+  template <int lanes, class Rhs> static constexpr auto one_column()
   {
-    return solve_in_level_order<DeviceScalar<T>, V, I, Box, lanes, Side, false>;
-  }
-
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
-  {
-    launch_one<PlainRhs<V, I>>(b, x, conjugate, stream, overlaps);
+    return solve_in_level_order<DeviceScalar<T>, V, I, Box, lanes, Rhs, false>;
   }
 
   /// All launches have the same number of thread blocks, by which they are counted.
-  template <class Side> void launch_one(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
+  template <class Rhs> void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-      launch(one_column<lanes, Side>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps},
-             triangle_.view(), Side(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
-             Output<DeviceScalar<T>>{as_device(x)}, 1u, conjugate);
+      launch(one_column<lanes, Rhs>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps},
+             triangle_.view(), Rhs(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
-  }
-
-  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
-  {
-    if constexpr (has_chunks) {
-      with_lanes(lanes_, [&](auto lanes) {
-        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), PlainRhs<V, I>(), v, &columns_, conjugate,
-                                                     stream, overlaps);
-      });
-    } else {
-      DeviceSolver<T, I>::solve_columns(v, conjugate, stream);
-    }
   }
 
   double levels_;

@@ -9,7 +9,9 @@
 #include <cstdint>
 
 #include "cuda/base/thread_id.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
+#include "syncfree/host_device.hpp"
 
 namespace syncfree::cuda {
 

@@ -9,7 +9,7 @@
 
 #include "cuda/solve/merged/plan.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 

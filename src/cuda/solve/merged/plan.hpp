@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/plan/merge_plan.hpp"
-#include "cuda/analysis/levels.hpp"
-#include "cuda/solve/solver.hpp"
+#include "cuda/analysis/triangle.hpp"
 
 namespace syncfree::cuda {
 
@@ -70,14 +69,7 @@ private:
 };
 
 /// Returns the offsets of the levels, in host memory.
-template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle)
-{
-  if (!triangle.device_levels) return triangle.levels().level_begin;
-  const DeviceArray<I>& there = triangle.device_levels->begin;
-  std::vector<I> begin(there.size());
-  there.read(begin.data(), 0, begin.size(), nullptr);
-  return begin;
-}
+template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle);
 
 template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin);
 

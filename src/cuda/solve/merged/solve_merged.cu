@@ -160,31 +160,63 @@ public:
       : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
         triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
-        counter_(name()), reports_(2), merging_(triangle.merging), captures_(triangle.captures)
+        counter_(name()), reports_(2), pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-    if (!merging_) plan();
+    if (!pending_plan_) plan();
   }
 
-  bool solves_in_place() const override { return false; }
-
-  bool takes_columns() const override { return true; }
-  Interleaving interleaving() const override { return interleaving_of<T>(true); }
-
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  SolverTraits traits() const override
   {
-    begin_refresh(value, inverse_diagonal, stream);
-    end_refresh(value, inverse_diagonal, stream);
+    SolverTraits traits;
+    traits.in_place = false;
+    traits.columns = true;
+    traits.slow_update = true;
+    traits.interleaving = interleaving_of<T>(true);
+    return traits;
   }
-  bool refreshes_slowly() const override { return true; }
-  void begin_refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    triangle_.refresh(value, inverse_diagonal, stream);
+    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
+    else launch_columns(v, mode, stream);
+  }
+
+  /// The first update ends the pending plan.
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part != UpdatePart::rest) queue_values(value, inverse_diagonal, stream);
+    if (part != UpdatePart::queued) check_values(stream);
+  }
+
+  PlanSummary summarize_plan() const override
+  {
+    const std::size_t bytes = triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + columns_.bytes() +
+                              work_.bytes() + test_.bytes();
+    return {text(), bytes, triangle_.value_bytes() + merged_.value_bytes(), PlanForm::groups};
+  }
+
+  LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const override
+  {
+    return {rest(), merged_.side(), triangle_.n()};
+  }
+  RowsShape shape() const override { return {lanes_, blocks_}; }
+  const char* name() const override { return "merged"; }
+  /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
+  /// wide.
+  bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
+
+private:
+  void queue_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  {
+    triangle_.update_values(value, inverse_diagonal, stream);
     failure_.reset();
-    if (merging_) plan_meanwhile();
+    if (pending_plan_) end_pending_plan();
     if (planned_) make_numbers(stream);
   }
-  void end_refresh(const T*, const T*, cudaStream_t stream) override
+
+  /// Measures the growth of the values; merges fewer levels until they are accurate.
+  void check_values(cudaStream_t stream)
   {
     if (failure_) throw *failure_;
     if (!planned_) {
@@ -200,7 +232,7 @@ public:
     }
   }
 
-  std::string describe() const override
+  std::string text() const
   {
     char text[160];
     const auto levels = static_cast<long long>(level_begin_.size() - 1);
@@ -214,24 +246,6 @@ public:
     return text + blocks_.describe();
   }
 
-  LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const override
-  {
-    return {rest(), merged_.side(), triangle_.n()};
-  }
-  RowsShape shape() const override { return {lanes_, blocks_}; }
-  const char* name() const override { return "merged"; }
-  /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
-  /// wide.
-  bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
-
-  std::size_t plan_bytes() const override
-  {
-    return triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + columns_.bytes() + work_.bytes() +
-           test_.bytes();
-  }
-  std::size_t value_bytes() const override { return triangle_.value_bytes() + merged_.value_bytes(); }
-
-private:
   void plan()
   {
     const StoredView<V, I> A = triangle_.view();
@@ -241,9 +255,9 @@ private:
   }
 
   /// Plans while the device factorizes. A failure is kept: the outcome of the factorization must be reported before it.
-  void plan_meanwhile()
+  void end_pending_plan()
   try {
-    plan(std::exchange(merging_, nullptr));
+    plan(std::exchange(pending_plan_, nullptr));
   } catch (const Failure& failure) {
     failure_ = failure;
   } catch (const std::bad_alloc&) {
@@ -353,7 +367,7 @@ private:
     if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
     const unsigned blocks = blocks_for(triangle_.n(), 128);
     launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), as_device(work_.data()));
-    this->solve(work_.data(), test_.data(), false, stream);
+    launch_one(work_.data(), test_.data(), {}, stream);
     launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), as_device(work_.data()),
                                                                 as_device(test_.data()), reports_.data() + 1);
     error_ = report(1, stream);
@@ -366,20 +380,21 @@ private:
     return work_.data();
   }
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
-    if (b == x) b = copy(b, stream), overlaps = false;
+    if (b == x) b = copy(b, stream), mode.overlaps = false;
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
-      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, overlaps}, rest(),
+      launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps}, rest(),
              merged_.side(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
-             Output<DeviceScalar<T>>{as_device(x)}, 1u, conjugate);
+             Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
-  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_lanes(lanes_, [&](auto lanes) {
-      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, conjugate, stream, overlaps);
+      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, mode.conjugate, stream,
+                                                   mode.overlaps);
     });
   }
   template <int lanes> static constexpr auto one_column()
@@ -401,7 +416,7 @@ private:
   DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
-  MergePlanner<I>* merging_;  ///< of the first plan, or nullptr
+  MergePlanner<I>* pending_plan_;  ///< the first plan, until the first update ends it; or nullptr
   CapturedSolves* captures_;   ///< or nullptr
   std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
   std::optional<Failure> failure_;

@@ -17,7 +17,8 @@
 
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/merged/doubling.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/flag.cuh"
+#include "syncfree/host_device.hpp"
 
 namespace syncfree::cuda {
 

@@ -201,9 +201,9 @@ solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMail
     auto* first = box.at(first_exported);
     if (hands_on) first = reinterpret_cast<decltype(first)>(place_in_cluster(ghost, rank + 1));
     using Hand = Publisher<N, !many>;
-    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).run(block.steps);
+    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).compute(block.steps);
   } else if (warp == computing) {
-    PanelCopyWarp<Memory>(A, block, memory).run();
+    PanelCopyWarp<Memory>(A, block, memory).copy_panels();
   } else if (warp == computing + 1) {
     if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
   } else if (rank == 0) {

@@ -95,9 +95,9 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
     if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
     using Row = TileRow<Memory, V, row_capacity, form == TileForm::inverted>;
     ComputeWarp<Memory, Row, Publisher<N, chain>>(A, block, memory, Publisher<N, chain>(outlet), conjugate)
-        .run(block.steps);
+        .compute(block.steps);
   } else if (warp == computing) {
-    PanelCopyWarp<Memory>(A, block, memory).run();
+    PanelCopyWarp<Memory>(A, block, memory).copy_panels();
   } else if (warp == computing + 1) {
     if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
   } else if (aliased && warp >= computing + 2 + pollers) {
@@ -188,7 +188,7 @@ public:
 
   /// Fills in the values.
   ///   inverse_diagonal  nullptr: 1
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     with_ghosts(near_, [&](auto row_capacity) {
       const std::size_t count = arrays_.source.size() / 2;

@@ -11,6 +11,7 @@
 
 #include "core/plan/tile_cut.hpp"
 #include "core/support/instantiate.hpp"
+#include "cuda/analysis/levels.hpp"
 #include "cuda/analysis/row_table.cuh"
 #include "cuda/base/sort.cuh"
 #include "cuda/sync/atomics.cuh"
@@ -357,7 +358,7 @@ public:
   {
   }
 
-  bool run(const PanelShape& shape, TilePlan<I>* frame, TileArrays<I>* arrays)
+  bool make_plan(const PanelShape& shape, TilePlan<I>* frame, TileArrays<I>* arrays)
   {
     find_depth();
     if (!cut_rows(frame)) return false;
@@ -584,7 +585,7 @@ template <class I>
 bool make_ghost_plan(const DeviceTriangle<I>& triangle, const TileRule& rule, const PanelShape& shape,
                      TilePlan<I>* frame, TileArrays<I>* arrays)
 {
-  return TilePlanner<I>(triangle, rule).run(shape, frame, arrays);
+  return TilePlanner<I>(triangle, rule).make_plan(shape, frame, arrays);
 }
 
 #define INSTANTIATE(I)                                                                                     \

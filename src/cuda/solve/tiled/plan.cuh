@@ -2,7 +2,7 @@
 
 /// Makes plans of core/plan/tile_plan.hpp on the device. They equal the host's, which is the oracle.
 
-#include "cuda/solve/solver.hpp"
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/solve/tiled/plan_arrays.cuh"
 
 namespace syncfree::cuda {

@@ -7,7 +7,9 @@
 #include "cuda/sync/async_copy.cuh"
 #include "cuda/sync/publisher.cuh"
 #include "cuda/sync/ring.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 
@@ -121,7 +123,7 @@ public:
   {
   }
 
-  __device__ void run()
+  __device__ void copy_panels()
   {
     const bool first = threadIdx.x % 32 == 0;
     if (panel_copies_itself && !first) return;
@@ -355,7 +357,7 @@ public:
     advance(begin_);
   }
 
-  __device__ void run(std::uint32_t steps)
+  __device__ void compute(std::uint32_t steps)
   {
     const unsigned ours = 1 + group_, next = group_ + 1 == compute_groups ? 1 : ours + 1;
     if (next == 1) named_barrier_arrive(next, threads_);  // no step precedes the first

@@ -17,10 +17,12 @@
 #include "core/plan/tile_cut.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
-#include "cuda/solve/overlapping_solver.hpp"
+#include "cuda/solve/solver.hpp"
 #include "cuda/solve/tiled/kernel.cuh"
 #include "cuda/solve/tiled/plan.cuh"
 #include "cuda/solve/tiled/tiled.hpp"
+#include "syncfree/options.hpp"
+#include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -63,7 +65,7 @@ TileRule make_rule(const DeviceTriangle<I>& triangle, const SolverOptions& optio
   TileRule rule = rule_of_device<T, V>();
   rule.rows = options.blocks.tile_rows;
   rule.threads = options.threads;
-  rule.shape = triangle.tile;
+  if (triangle.tile) rule.shape = *triangle.tile;
   return rule;
 }
 
@@ -81,15 +83,15 @@ template <class T, class V, int row_capacity>
 constexpr bool can_invert = row_capacity == star_row_capacity&& std::is_same_v<T, V>;
 
 /// Solver with tiles of a grid or runs of rows.
-template <class T, class V, class I> class TileSolver : public OverlappingSolver<T, I> {
+template <class T, class V, class I> class TileSolver : public DeviceSolver<T, I> {
   using N = DeviceScalar<T>;
   using Tiles = TileSet<T, N, V, I>;
   using WideTiles = TileSet<T, ColumnPackOf<T>, V, I>;
 
 public:
   ///   star  nullptr if the tiles are not a star stencil's
-  TileSolver(std::unique_ptr<Tiles> tiles, bool unit, const TileRule& rule, const StarTriangle<I>* star)
-      : tiles_(std::move(tiles)), scaled_(!unit), rule_(rule), launches_(tiles_->exports(), "tiled"),
+  TileSolver(std::unique_ptr<Tiles> tiles, bool unit, PlanForm form, const TileRule& rule, const StarTriangle<I>* star)
+      : tiles_(std::move(tiles)), scaled_(!unit), form_(form), rule_(rule), launches_(tiles_->exports(), "tiled"),
         chunks_(tiles_->exports(), "tiled"), wide_chunks_(0, "tiled")
   {
     if (star && columns_of<ColumnPackOf<T>> > 1) star_ = *star;
@@ -101,8 +103,22 @@ public:
     });
   }
 
-  bool takes_columns() const override { return true; }
-  Interleaving interleaving() const override { return wide_ ? interleaving_of<T>(false) : Interleaving(); }
+  SolverTraits traits() const override
+  {
+    SolverTraits traits;
+    traits.columns = true;
+    if (wide_) traits.interleaving = interleaving_of<T>(false);
+    with_ghosts(tiles_->row_capacity(),
+                [&](auto row_capacity) { traits.inverse = can_invert<T, V, row_capacity> && !scaled_; });
+    return traits;
+  }
+
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    if (v.count == 1) return launch_one(v.b, v.x, mode, stream);
+    if (wide_) return launch_chunks<ColumnPackOf<T>>(*wide_, wide_chunks_, v, mode, stream);
+    launch_chunks<N>(*tiles_, chunks_, v, mode, stream);
+  }
 
   /// Without memory for a second set of tiles, columns are solved one by one, as chunks of one launch.
   bool prepare_columns() override
@@ -119,72 +135,59 @@ public:
     return wide_ != nullptr;
   }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    tiles_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
-    if (wide_) wide_->refresh(value, scaled_ ? inverse_diagonal : nullptr, stream);
+    if (part == UpdatePart::rest) return;
+    tiles_->update_values(value, scaled_ ? inverse_diagonal : nullptr, stream);
+    if (wide_) wide_->update_values(value, scaled_ ? inverse_diagonal : nullptr, stream);
   }
-  bool refreshes_by_waiting() const override { return false; }
 
-  bool solves_inverse() const override
-  {
-    bool can = false;
-    with_ghosts(tiles_->row_capacity(), [&](auto row_capacity) { can = can_invert<T, V, row_capacity> && !scaled_; });
-    return can;
-  }
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
-    tiles_->refresh(c, nullptr, stream);
+    tiles_->update_values(c, nullptr, stream);
     with_ghosts(tiles_->row_capacity(), [&](auto row_capacity) {
       if constexpr (can_invert<T, V, row_capacity>)
-        launch_one(solve_tiles<N, V, row_capacity, TileForm::inverted, false>, b, y, false, stream, false);
+        launch_kernel(solve_tiles<N, V, row_capacity, TileForm::inverted, false>, b, y, {}, stream);
     });
   }
 
-  std::string describe() const override { return tiles_->describe(); }
-  std::size_t plan_bytes() const override
+  PlanSummary summarize_plan() const override
   {
-    return tiles_->plan_bytes() + launches_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
-           (wide_ ? wide_->plan_bytes() : 0);
+    const std::size_t bytes = tiles_->plan_bytes() + launches_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
+                              (wide_ ? wide_->plan_bytes() : 0);
+    return {tiles_->describe(), bytes, tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0), form_};
   }
-  std::size_t value_bytes() const override { return tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0); }
 
 private:
   using Chunks = ColumnLaunches<T, N, DoubleBufferedMailbox>;
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     tiles_->with_form([&](auto row_capacity, auto form) {
-      launch_one(solve_tiles<N, V, row_capacity, form, false>, b, x, conjugate, stream, overlaps);
+      launch_kernel(solve_tiles<N, V, row_capacity, form, false>, b, x, mode, stream);
     });
   }
 
-  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  template <class Kernel> void launch_kernel(Kernel kernel, const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
-    if (wide_) return run_chunks<ColumnPackOf<T>>(*wide_, wide_chunks_, v, conjugate, stream, overlaps);
-    run_chunks<N>(*tiles_, chunks_, v, conjugate, stream, overlaps);
-  }
-
-  template <class Kernel>
-  void launch_one(Kernel kernel, const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps)
-  {
-    launches_.run(tiles_->cluster(), [&](unsigned cluster, auto mailbox, auto* counter) {
+    launches_.launch_cluster(tiles_->cluster(), [&](unsigned cluster, auto mailbox, auto* counter) {
       return tiles_->try_launch(kernel, 1, cluster, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
-                                conjugate, stream, overlaps);
+                                mode.conjugate, stream, mode.overlaps);
     });
   }
 
   template <class Part, class Set, class Launches>
-  static void run_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, bool conjugate,
-                         cudaStream_t stream, bool overlaps)
+  static void launch_chunks(const Set& tiles, Launches& launches, const DeviceColumns<T>& v, SolveMode mode,
+                            cudaStream_t stream)
   {
     tiles.with_form([&](auto row_capacity, auto form) {
       if constexpr (columns_of<Part> == 1 || row_capacity == star_row_capacity) {
         const auto kernel = solve_tiles<Part, V, row_capacity, form, true>;
         allow_shared_memory(kernel, memory_of_block());
-        launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b, const auto& x,
-                                      bool overlap) {
-          check(tiles.try_launch(kernel, chunks, 1, mailbox, counter, b, x, conjugate, stream, overlap), "solve_tiles");
+        launches.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const auto& b,
+                                                     const auto& x, bool overlap) {
+          check(tiles.try_launch(kernel, chunks, 1, mailbox, counter, b, x, mode.conjugate, stream, overlap),
+                "solve_tiles");
         });
       }
     });
@@ -192,6 +195,7 @@ private:
 
   std::unique_ptr<Tiles> tiles_;
   bool scaled_;
+  PlanForm form_;
   TileRule rule_;
   ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
   Chunks chunks_;
@@ -208,7 +212,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_star(const DeviceTriangle<I>& triang
   const StarTriangle<I> star = {triangle.lower, triangle.on_device, triangle.grid};
   auto tiles = make_star_tiles<T, DeviceScalar<T>, V>(star, rule);
   if (!tiles) return nullptr;
-  return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), triangle.unit, rule, &star);
+  return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), triangle.unit, PlanForm::grid, rule, &star);
 }
 
 template <class T, class V, class I>
@@ -216,7 +220,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_with_ghosts(const TilePlan<I>& plan, Ti
                                                      const TileRule& rule)
 {
   auto tiles = std::make_unique<TileSet<T, DeviceScalar<T>, V, I>>(plan, std::move(arrays));
-  return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), unit, rule, nullptr);
+  return std::make_unique<TileSolver<T, V, I>>(std::move(tiles), unit, PlanForm::rows, rule, nullptr);
 }
 
 /// Returns nullptr if the device cannot make the plan. Throws Failure, also no_plan.
@@ -257,27 +261,33 @@ template <class T, class V, class I> bool may_plan_tiles_on_device(const DeviceT
   return may_plan_ghosts(triangle, rule_of_device<T, V>());
 }
 
-/// Tries the forms in turn, the fastest first. If one runs out of memory, the next is tried; if that ends with no_plan,
-/// the error is out_of_memory.
+/// Makes the triangle's form. If that is `any`, tries the forms in turn, the fastest first: if one runs out of memory,
+/// the next is tried; if that ends with no_plan, the error is out_of_memory.
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_tiled(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
   const TileRule rule = make_rule<T, V>(triangle, options);
+  const auto wants = [&](PlanForm form) { return triangle.form == PlanForm::any || triangle.form == form; };
   Status lack;
   const auto unless_memory_lacks = [&](auto make) -> std::unique_ptr<DeviceSolver<T, I>> {
     try {
       return make();
     } catch (const Failure& failure) {
-      if (failure.status.code != Code::out_of_memory) throw;
+      if (failure.status.code != Code::out_of_memory || triangle.form != PlanForm::any) throw;
       lack = failure.status;
       return nullptr;
     }
   };
   try {
-    if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
-    if (auto solver = unless_memory_lacks([&] { return make_tiled_inodes<T, V>(triangle, rule); })) return solver;
-    if (auto solver = unless_memory_lacks([&] { return make_on_device<T, V>(triangle, rule); })) return solver;
-    return make_on_host<T, V>(triangle, rule);
+    if (wants(PlanForm::grid))
+      if (auto solver = make_on_star<T, V>(triangle, rule)) return solver;
+    if (wants(PlanForm::inodes))
+      if (auto solver = unless_memory_lacks([&] { return make_tiled_inodes<T, V>(triangle, rule); })) return solver;
+    if (wants(PlanForm::rows)) {
+      if (auto solver = unless_memory_lacks([&] { return make_on_device<T, V>(triangle, rule); })) return solver;
+      return make_on_host<T, V>(triangle, rule);
+    }
+    throw Failure{failed(Code::no_plan, std::string("tiles have no plan of the form ") + name_of(triangle.form))};
   } catch (const Failure& failure) {
     if (failure.status.code == Code::no_plan && !lack.ok()) throw Failure{lack};
     throw;

@@ -8,7 +8,6 @@
 
 #include "core/plan/tile_cut.hpp"
 #include "core/support/instantiate.hpp"
-#include "cuda/solve/overlapping_solver.hpp"
 #include "cuda/solve/tiled/inode_kernel.cuh"
 #include "cuda/solve/tiled/plan.cuh"
 #include "cuda/solve/tiled/tiled.hpp"
@@ -102,7 +101,7 @@ __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I>
   if (column == row) panel[q].inner[cell][pairs_of(size) + row] = M(scale);
 }
 
-template <class T, class V, class I> class TilesOfNodes : public OverlappingSolver<T, I> {
+template <class T, class V, class I> class TilesOfNodes : public DeviceSolver<T, I> {
   using N = DeviceScalar<T>;
   using M = DeviceScalar<V>;
 
@@ -124,33 +123,41 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  bool takes_columns() const override { return true; }
-
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  SolverTraits traits() const override
   {
+    SolverTraits traits;
+    traits.columns = true;
+    return traits;
+  }
+
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
+    else launch_columns(v, mode, stream);
+  }
+
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part == UpdatePart::rest) return;
     with_size(size_, [&](auto size) {
       const std::size_t count = positions_ * lanes_of(size);
       launch(fill_nodes<T, I, M, size>, {blocks_for(count, 256), 256, 0, stream}, count, order_, sources(),
              node_.data(), as_device(value), scaled_ ? as_device(inverse_diagonal) : nullptr, panels_of<size>());
     });
   }
-  bool refreshes_by_waiting() const override { return false; }
 
-  std::string describe() const override
+  PlanSummary summarize_plan() const override
   {
-    return std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " nodes of " + std::to_string(size_) +
-           " rows and " + std::to_string(most_ghosts_) + " ghosts at most, " + std::to_string(warps_) +
-           (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
-  }
-
-  std::size_t plan_bytes() const override
-  {
-    return block_.bytes() + run_.bytes() + panel_.bytes() - value_bytes() + source_.bytes() + inner_.bytes() +
-           node_.bytes() + ghost_place_.bytes() + launches_.bytes() + columns_.bytes();
-  }
-  std::size_t value_bytes() const override
-  {
-    return (source_.size() + positions_ * static_cast<std::size_t>(inner_of(size_))) * sizeof(V);
+    const std::string text = std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " nodes of " +
+                             std::to_string(size_) + " rows and " + std::to_string(most_ghosts_) +
+                             " ghosts at most, " + std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") +
+                             " for a step" + in_clusters(cluster_);
+    const std::size_t values =
+        (source_.size() + positions_ * static_cast<std::size_t>(inner_of(size_))) * sizeof(V);
+    const std::size_t bytes = block_.bytes() + run_.bytes() + panel_.bytes() - values + source_.bytes() +
+                              inner_.bytes() + node_.bytes() + ghost_place_.bytes() + launches_.bytes() +
+                              columns_.bytes();
+    return {text, bytes, values, PlanForm::inodes};
   }
 
 private:
@@ -198,23 +205,24 @@ private:
     return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
   }
 
-  void run(const T* b, T* x, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_size(size_, [&](auto size) {
-      launches_.run(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
-        return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, overlaps), view(cluster),
-                          order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)}, conjugate);
+      launches_.launch_cluster(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
+        return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, mode.overlaps),
+                          view(cluster), order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
+                          mode.conjugate);
       });
     });
   }
 
-  void run_columns(const DeviceColumns<T>& v, bool conjugate, cudaStream_t stream, bool overlaps) override
+  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
-    columns_.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x,
-                                  bool overlap) {
+    columns_.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
+                                                 const Output<N>& x, bool overlap) {
       with_size(size_, [&](auto size) {
         launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, overlap), view(1), order_, mailbox,
-               counter, b, x, conjugate);
+               counter, b, x, mode.conjugate);
       });
     });
   }

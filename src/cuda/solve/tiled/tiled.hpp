@@ -6,6 +6,7 @@
 
 #include "core/plan/tile_plan.hpp"
 #include "core/plan/tiling.hpp"
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/solve/solver.hpp"
 
 namespace syncfree::cuda {

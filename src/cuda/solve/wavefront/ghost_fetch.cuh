@@ -3,7 +3,8 @@
 /// Strategy `wavefront`: how a polling warp copies ghosts from the mailbox to ghost buffers.
 
 #include "cuda/base/scalar.cuh"
-#include "syncfree/cuda/ready.cuh"
+#include "syncfree/cuda/ready/sentinel.cuh"
+#include "syncfree/cuda/ready/ticket.cuh"
 
 namespace syncfree::cuda {
 

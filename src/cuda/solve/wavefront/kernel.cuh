@@ -241,7 +241,7 @@ public:
   {
     for (unsigned q = own_; q < first(); q += movers) fetch_panel(q, q);
   }
-  __device__ void run(const Input<N> b, const Output<N> x) const
+  __device__ void copy(const Input<N> b, const Output<N> x) const
   {
     unsigned begun = own_;
     for (; begun < first(); begun += movers) fetch_cells(begun, begun, b);
@@ -372,7 +372,7 @@ public:
     if constexpr (Form::in_space) tray_[1] = memory.side(pencil_group) + Form::side_delay * side + place_beside_;
   }
 
-  __device__ void run()
+  __device__ void compute()
   {
     full_[0].wait_watched(0);
 #pragma unroll
@@ -508,7 +508,7 @@ __device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>
   if (hands_on && in_space) side = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
   PencilComputeWarp<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
                                           Publisher<N, true>(side), has_beside)
-    .run();
+    .compute();
 }
 
 /// Fetches ghosts from the mailbox, by one of the polling warps: a part of the first pencil group's stack and one
@@ -592,7 +592,7 @@ __global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
   if (threadIdx.x / 32 < block.pencil_groups) {
     solve_pencil_group<reads, inverts, N>(A, block, memory, box, hands_on, rank + 1);
     if (rank > 0) memory.await_unread(threadIdx.x / 32);
-  } else if (moves) moving.run(b, x);
+  } else if (moves) moving.copy(b, x);
   else if (polls) fetch_from_mailbox<reads, N>(A, block, memory, box, poller, rank == 0);
   linger_for_cluster(cluster);
 }

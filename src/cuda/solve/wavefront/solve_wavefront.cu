@@ -11,9 +11,10 @@
 
 #include "core/choose/device_model.hpp"
 #include "core/support/instantiate.hpp"
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/base/flag.cuh"
 #include "cuda/base/launch.hpp"
-#include "cuda/solve/overlapping_solver.hpp"
+#include "cuda/solve/solver.hpp"
 #include "cuda/solve/wavefront/kernel.cuh"
 #include "cuda/solve/wavefront/wavefront.hpp"
 
@@ -155,7 +156,7 @@ constexpr bool can_invert_pencils(Stencil reads, bool scaled)
 }
 
 /// Solver with pencils that have the values of the factor.
-template <class T, class I> class PencilSolver : public OverlappingSolver<T, I> {
+template <class T, class I> class PencilSolver : public DeviceSolver<T, I> {
   using N = DeviceScalar<T>;
 
 public:
@@ -179,7 +180,21 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  bool takes_columns() const override { return true; }
+  SolverTraits traits() const override
+  {
+    SolverTraits traits;
+    traits.columns = true;
+    traits.inverse = can_invert_pencils(reads_, scaled_);
+    if (wide_chunks_) traits.interleaving = interleaving_of<T>(false);
+    return traits;
+  }
+
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
+    else launch_columns(v, mode, stream);
+  }
+
   bool prepare_columns() override
   {
     if (chunks_ || wide_chunks_) return false;
@@ -194,9 +209,39 @@ public:
     });
     return false;
   }
-  Interleaving interleaving() const override { return wide_chunks_ ? interleaving_of<T>(false) : Interleaving(); }
 
-  void refresh(const T* value, const T* inverse_diagonal, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part != UpdatePart::rest) fill_panels(value, inverse_diagonal, stream);
+  }
+
+  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
+  {
+    fill_panels(c, nullptr, stream);
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      if constexpr (can_invert_pencils(form.value, scaled.value))
+        launch_kernel(solve_pencils<N, T, form.value, scaled.value, true, false>, b, y, {}, stream);
+    });
+  }
+
+  PlanSummary summarize_plan() const override
+  {
+    const std::string of = "groups of " + std::string(reads_ == Stencil::star7 ? "8 x 4" : "32") + " pencils";
+    const std::int64_t pencil_groups = one_.pencil_groups,
+                       rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
+    const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
+    const std::string text = std::to_string(counts_.groups_x * rows) + blocks + of + in_clusters(one_.cluster);
+    const std::size_t bytes = begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->bytes() +
+                              alone_.order.bytes() + (chunks_ ? chunks_->bytes() : 0) +
+                              (wide_chunks_ ? wide_chunks_->bytes() : 0);
+    return {text, bytes, panel_.bytes(), PlanForm::pencils};
+  }
+
+private:
+  using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
+  using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
+
+  void fill_panels(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       using Panel = PencilPanel<N, form.value, scaled.value>;
@@ -206,37 +251,6 @@ public:
              as_device(value), as_device(inverse_diagonal), reinterpret_cast<Panel*>(panel_.data()));
     });
   }
-  bool refreshes_by_waiting() const override { return false; }
-
-  bool solves_inverse() const override { return can_invert_pencils(reads_, scaled_); }
-  void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
-  {
-    refresh(c, nullptr, stream);
-    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      if constexpr (can_invert_pencils(form.value, scaled.value))
-        launch_one(solve_pencils<N, T, form.value, scaled.value, true, false>, b, y, stream, false);
-    });
-  }
-
-  std::string describe() const override
-  {
-    const std::string of = "groups of " + std::string(reads_ == Stencil::star7 ? "8 x 4" : "32") + " pencils";
-    const std::int64_t pencil_groups = one_.pencil_groups,
-                       rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
-    const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
-    return std::to_string(counts_.groups_x * rows) + blocks + of + in_clusters(one_.cluster);
-  }
-
-  std::size_t plan_bytes() const override
-  {
-    return begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->bytes() + alone_.order.bytes() +
-           (chunks_ ? chunks_->bytes() : 0) + (wide_chunks_ ? wide_chunks_->bytes() : 0);
-  }
-  std::size_t value_bytes() const override { return panel_.bytes(); }
-
-private:
-  using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
-  using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
   /// Assignment of the pencil groups to the thread blocks of a kernel.
   struct Arrangement {
@@ -266,27 +280,27 @@ private:
     return static_cast<std::size_t>(counts_.pencil_groups()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
   }
 
-  void run(const T* b, T* x, bool, cudaStream_t stream, bool overlaps) override
+  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      launch_one(solve_pencils<N, T, form.value, scaled.value, false, false>, b, x, stream, overlaps);
+      launch_kernel(solve_pencils<N, T, form.value, scaled.value, false, false>, b, x, mode, stream);
     });
   }
-  void run_columns(const DeviceColumns<T>& v, bool, cudaStream_t stream, bool overlaps) override
+  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       const auto wide = solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
       const auto narrow = solve_pencils<N, T, form.value, scaled.value, false, true>;
-      if (wide_chunks_) run_chunks<ColumnPackOf<T>>(wide, *wide_chunks_, v, stream, overlaps);
-      else run_chunks<N>(narrow, *chunks_, v, stream, overlaps);
+      if (wide_chunks_) launch_chunks<ColumnPackOf<T>>(wide, *wide_chunks_, v, mode, stream);
+      else launch_chunks<N>(narrow, *chunks_, v, mode, stream);
     });
   }
-  template <class Kernel> void launch_one(Kernel kernel, const T* b, T* x, cudaStream_t stream, bool overlaps)
+  template <class Kernel> void launch_kernel(Kernel kernel, const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
-    launches_->run(one_.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
+    launches_->launch_cluster(one_.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
       if (cluster < one_.cluster && alone_.blocks == 0) arrange_alone();
       return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, mailbox, counter, Input<N>{as_device(b)},
-                        Output<N>{as_device(x)}, stream, overlaps);
+                        Output<N>{as_device(x)}, stream, mode.overlaps);
     });
   }
   void arrange_alone()
@@ -296,10 +310,10 @@ private:
     });
   }
   template <class K, class Kernel, class Launches>
-  void run_chunks(Kernel kernel, Launches& launches, const DeviceColumns<T>& v, cudaStream_t stream, bool overlaps)
+  void launch_chunks(Kernel kernel, Launches& launches, const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
-    launches.run(v, overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b, const Output<K>& x,
-                                  bool overlap) {
+    launches.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b,
+                                                 const Output<K>& x, bool overlap) {
       check(try_launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap), "solve_pencils");
     });
   }

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "core/pattern/grid.hpp"
-#include "cuda/solve/solver.hpp"
 
 namespace syncfree::cuda {
 

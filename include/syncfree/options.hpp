@@ -1,0 +1,38 @@
+#pragma once
+
+/// The options of a preconditioner.
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+namespace syncfree {
+
+/// How the block algorithms partition the triangle and which kernels they use.
+struct BlockOptions {
+  std::string table = "h200";   ///< thresholds: "h200", or "paper" for those of Lu et al. 2020
+  std::int64_t cut_rows = 0;    ///< fewest rows of a sub-triangle; 0: from the table
+  std::int64_t tile_rows = 0;   ///< `tiled`: rows of a tile; 0: chosen
+};
+
+/// Options of a preconditioner, fixed from analyse() on.
+struct SolverOptions {
+  std::string strategy = "auto";
+  int threads = 1;
+  bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
+  BlockOptions blocks = {};     ///< for column_block, row_block, recursive_block and tiled
+  double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
+  std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
+  bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
+  double wait_limit = 60;  ///< seconds from a thread block's start on after which its waits are given up; 0: none
+
+  /// All of them, to compare: an analysis serves other options only if these are equal.
+  auto fields() const
+  {
+    return std::tie(strategy, threads, single_storage, blocks.table, blocks.cut_rows, blocks.tile_rows, merge_fill,
+                    expected_applies, trials, wait_limit);
+  }
+  bool operator==(const SolverOptions& other) const { return fields() == other.fields(); }
+};
+
+}  // namespace syncfree

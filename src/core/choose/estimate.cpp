@@ -1,0 +1,139 @@
+/// Estimates of the strategies, from features of the triangles and the constants of the device model.
+
+#include "estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device_model.hpp"
+
+namespace syncfree {
+
+/// With fewer levels a solve without tiles or pencils is as fast.
+static constexpr std::int64_t least_levels = 14;
+static constexpr const char* few_levels = "levels are so few that a solve by levels is as fast";
+
+static constexpr const DeviceModel& model = device_model;
+
+/// The rows of an inode share column indices and waits.
+Estimate estimate_level_order(const ChoiceInput& f)
+{
+  const auto entries = static_cast<double>(f.nnz) / 2;
+  const double bytes = 8 + 4.0 / std::max(f.node_size, 1);
+  const double rows = model.rows_begin + model.rows_level * static_cast<double>(f.levels) + model.rows_entry * entries;
+  const double nodes = model.nodes_begin + model.nodes_level * static_cast<double>(f.node_levels) +
+                       model.nodes_byte * bytes * entries;
+  const bool by_inodes = f.node_size > 0;
+  return {"level_order", by_inodes ? PlanForm::inodes : PlanForm::rows, 2 * (by_inodes ? nodes : rows), 0};
+}
+
+/// Inodes on the lines or planes of a grid.
+static Estimate tiled_times_of_inodes(const ChoiceInput& f)
+{
+  const double size = std::max(f.node_size, 1), nodes = static_cast<double>(f.rows) / size;
+  const double solve = model.node_blocks_begin + model.node_blocks_level * static_cast<double>(f.node_levels) +
+                       model.node_blocks_lane * size * size * nodes;
+  return {"tiled", PlanForm::inodes, 2 * solve,
+          model.nodes_plan_begin + model.nodes_plan_entry * static_cast<double>(f.nnz)};
+}
+
+/// Estimates the critical path: it crosses tiles at most as often as levels; tiles that cannot run concurrently follow
+/// each other closely.
+static double tiled_time_of_tiles(const ChoiceInput& f)
+{
+  const double n = static_cast<double>(f.rows), levels = static_cast<double>(f.levels);
+  const double entries = static_cast<double>(f.nnz) / 2 / n, busy = n / levels / (entries > 16 ? 1.5 : 16);
+  const double blocks = std::max({n / 16384, 1.0, busy}), hops = std::min({blocks, 132.0, levels});
+  const double later = model.blocks_later_hop * std::max(blocks - 132, 0.0);
+  const bool is_short = entries <= 5;
+  if (f.tiled_on_device) {
+    const double step = is_short ? model.ghosts_short_step : model.ghosts_step;
+    return model.ghosts_begin + step * levels + model.ghosts_hop * hops + later;
+  }
+  const double step = is_short ? model.blocks_short_step : model.blocks_long_step;
+  return model.blocks_begin + step * levels + model.blocks_hop * hops + later;
+}
+
+static Estimate tiled_times(const ChoiceInput& f)
+{
+  if (f.tiled_form == PlanForm::inodes && f.inodes_on_grid) return tiled_times_of_inodes(f);
+  const auto entries = static_cast<double>(f.nnz);
+  if (f.tiled_time > 0)
+    return {"tiled", PlanForm::grid, 2 * f.tiled_time, model.tiles_plan_begin + model.tiles_plan_entry * entries};
+  const double on_host = model.host_plan_entry * entries / std::clamp(f.threads, 1, 12) +
+                         model.host_plan_rest * std::min(entries, 8e5);
+  const double on_device = model.ghosts_plan_begin + model.ghosts_plan_entry * entries;
+  return {"tiled", f.tiled_form, 2 * tiled_time_of_tiles(f), f.tiled_on_device ? on_device : on_host};
+}
+
+Estimate estimate_wavefront(const ChoiceInput& f)
+{
+  Estimate e = {"wavefront", PlanForm::pencils, 2 * f.wavefront_time,
+                model.lines_plan_begin + model.lines_plan_entry * static_cast<double>(f.nnz)};
+  if (f.wavefront_time <= 0) e.why_not = "the rows are not the points of a grid with pencils, or no plan could be made";
+  else if (f.levels < least_levels) e.why_not = few_levels;
+  return e;
+}
+
+/// In a tile a long row is the work of one thread. Where `wavefront` applies, `tiled` is slower.
+Estimate estimate_tiled(const ChoiceInput& f)
+{
+  if (f.rows == 0) return {"tiled", PlanForm::any, 0, 0, "there are no rows"};
+  Estimate e = tiled_times(f);
+  const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
+  if (estimate_wavefront(f).applies()) e.why_not = "wavefront is faster";
+  else if (!f.regular) e.why_not = "dependences cross tiles, as rows differ in bandwidth";
+  else if (f.tiled_form == PlanForm::any) e.why_not = "rows are too long for tiles, or no plan could be made";
+  else if (f.levels < least_levels) e.why_not = few_levels;
+  else if (static_cast<double>(f.longest) > 8 * mean + 8) e.why_not = "some rows are much longer than the mean";
+  return e;
+}
+
+/// Runs of 64 levels are planned concurrently, the rows of one run sequentially, with bitsets over all rows of the run.
+static double merged_plan_time(const ChoiceInput& f, double entries, std::int64_t longest)
+{
+  const double rows_of_run = static_cast<double>(f.rows) * std::min(1.0, 64 / static_cast<double>(f.levels));
+  return model.merged_plan_begin + model.merged_plan_entry * entries +
+         model.merged_plan_level * static_cast<double>(longest) +
+         model.merged_plan_row_squared * rows_of_run * rows_of_run;
+}
+
+/// Time of both triangles without waits.
+static double merged_time_of_rows(const ChoiceInput& f, double entries)
+{
+  return model.merged_begin + model.merged_entry * entries +
+         2 * model.merged_longest_row * static_cast<double>(f.longest);
+}
+
+/// Estimate after the groups have been searched for, at least in a sample.
+Estimate estimate_merged(const ChoiceInput& f)
+{
+  if (f.merged_groups <= 0) return {"merged", PlanForm::groups, 0, 0, "merging the levels cannot pay for its search"};
+  const double groups = 2 * f.merged_groups, entries = 2 * f.merged_entries;
+  const double length = f.merged_entries / static_cast<double>(f.rows);
+  const double of_group = model.merged_group + model.merged_length * length;
+  const double left = f.merged_is_known ? model.merged_plan_rest : 1;
+  return {"merged", PlanForm::groups, merged_time_of_rows(f, entries) + of_group * groups,
+          left * merged_plan_time(f, entries, f.merged_longest)};
+}
+
+/// Estimate before the search, assuming groups as good as the better ones of those observed.
+static Estimate estimate_good_merged(const ChoiceInput& f)
+{
+  constexpr double fill = 3;
+  constexpr std::int64_t levels_of_group = 30;
+  const double entries = static_cast<double>(f.nnz) / 2;
+  const double groups = model.merged_good * std::sqrt(static_cast<double>(f.levels) * entries);
+  return {"merged", PlanForm::groups, merged_time_of_rows(f, 0) + groups,
+          merged_plan_time(f, fill * 2 * entries, levels_of_group)};
+}
+
+bool could_pay_to_merge(const ChoiceInput& f)
+{
+  double others = total_time(f, estimate_level_order(f));
+  for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f)})
+    if (other.applies()) others = std::min(others, total_time(f, other));
+  return total_time(f, estimate_good_merged(f)) < others;
+}
+
+}  // namespace syncfree

@@ -1,0 +1,33 @@
+#pragma once
+
+/// What the model expects of each strategy that `auto` may take on the device. The constants are in device_model.hpp.
+
+#include <string>
+
+#include "syncfree/strategy.hpp"
+
+namespace syncfree {
+
+/// Microseconds for both triangles.
+struct Estimate {
+  const char* strategy;
+  PlanForm form;
+  double apply;                ///< of one application
+  double plan;                 ///< of what is left to be done for the plan, with its share of one refresh
+  std::string why_not = {};    ///< why the strategy does not apply; empty if it does
+
+  bool applies() const { return why_not.empty(); }
+};
+
+/// The time of the plan and of all expected applies.
+inline double total_time(const ChoiceInput& f, const Estimate& e)
+{
+  return static_cast<double>(f.expected_applies) * e.apply + e.plan;
+}
+
+Estimate estimate_level_order(const ChoiceInput& f);  ///< applies to each triangle, and needs the least memory
+Estimate estimate_wavefront(const ChoiceInput& f);
+Estimate estimate_tiled(const ChoiceInput& f);
+Estimate estimate_merged(const ChoiceInput& f);
+
+}  // namespace syncfree

@@ -1,0 +1,366 @@
+/// Implements cuda/backend/choose.hpp.
+
+#include "cuda/backend/choose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "core/schedule/bandwidth.hpp"
+#include "core/support/instantiate.hpp"
+#include "cuda/backend/pair_update.hpp"
+#include "cuda/base/granularity.hpp"
+#include "cuda/base/parallel_invoke.hpp"
+#include "cuda/solve/make_solver.hpp"
+#include "cuda/solve/merged/rule.hpp"
+#include "cuda/solve/tiled/tiled.hpp"
+#include "cuda/solve/wavefront/wavefront.hpp"
+
+namespace syncfree::cuda {
+
+template <class T, class I>
+void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a, const char* strategy)
+{
+  SolverOptions chosen = a->options;
+  chosen.strategy = strategy ? strategy : a->choice.strategy;
+  const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
+  if (!status.ok()) throw Failure{status};
+}
+
+template <class T, class I> void StrategyChooser<T, I>::choose_and_make()
+{
+  confirm_tiles();
+  if (is_auto() && a_.options.trials && task_.A.n > 0) {
+    choose_by_trials();
+    make_factorization();
+  } else {
+    choose_by_model();
+    make_chosen();
+  }
+}
+
+// Pencils and tiles of grids
+
+template <class T, class I> bool StrategyChooser<T, I>::wants_wavefront() const
+{
+  if (has_failed(PlanForm::pencils)) return false;
+  return asks_for("wavefront") || (chooses() && a_.options.blocks.tile_rows == 0);
+}
+
+template <class T, class I>
+double StrategyChooser<T, I>::time_of_wavefront(const Grid<I>& grid, std::int64_t longest, std::int64_t levels) const
+{
+  return a_.options.single_storage ? time_of_pencils<T, single_t<T>>(grid, task_.A.n, longest, levels)
+                                   : time_of_pencils<T, T>(grid, task_.A.n, longest, levels);
+}
+
+template <class T, class I> TileChoice StrategyChooser<T, I>::find_tile(const Grid<I>& grid) const
+{
+  if (has_failed(PlanForm::grid)) return {};
+  return a_.options.single_storage ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
+}
+
+template <class I> static std::int64_t longest_of_star(const Grid<I>& grid) { return grid.planes > 1 ? 3 : 2; }
+
+template <class T, class I> void StrategyChooser<T, I>::guess_tiles(const Grid<I>& grid)
+{
+  if (!grid.star) return;
+  if (wants_wavefront()) wavefront_time_ = time_of_wavefront(grid, longest_of_star(grid), 0);
+  if (wavefront_time_ == 0 && wants_tiles()) tile_ = find_tile(grid);
+}
+
+/// Confirms the guess with the levels. Pencils require all neighbours of the grid, star tiles do not.
+template <class T, class I> void StrategyChooser<T, I>::confirm_tiles()
+{
+  const Grid<I>& grid = L().grid;
+  const I levels = a_.levels.lower;
+  const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels();
+  if (!may_be_star || has_failed(PlanForm::grid)) tile_ = {};
+  if (tile_.shape.cells == 0) {
+    const bool is_star = may_be_star && found_.longest() <= longest_of_star(grid);
+    const bool may_be_swept = wants_wavefront() && a_.levels.upper == levels;
+    wavefront_time_ = may_be_swept ? time_of_wavefront(grid, found_.longest(), levels) : 0;
+    if (wavefront_time_ == 0 && is_star && wants_tiles()) tile_ = find_tile(grid);
+  }
+  L().tile = U().tile = &tile_.shape;
+}
+
+template <class T, class I> bool StrategyChooser<T, I>::wants_inodes() const
+{
+  constexpr std::int64_t longest_row = 256;
+  const bool wanted = chooses() || asks_for("level_order") || asks_for("tiled");
+  return wanted && !found_.L->grid.star && found_.longest() <= longest_row;
+}
+
+// Features
+
+template <class T, class I> bool StrategyChooser<T, I>::is_regular()
+{
+  if (wavefront_time_ > 0 || tile_.time > 0) return true;
+  if (!found_.regular) found_.regular = reaches_regularly(found_.rows_of(L()), true);
+  return *found_.regular;
+}
+
+/// True if both triangles probably have tiles of inodes; computed once because it cuts the rows into tiles.
+template <class T, class I> bool StrategyChooser<T, I>::inodes_fit_tiles()
+{
+  const auto fit = [&](const DeviceTriangle<I>& triangle) {
+    return triangle.nodes && (a_.options.single_storage ? may_plan_tiles_of_inodes<T, single_t<T>>(triangle)
+                                                        : may_plan_tiles_of_inodes<T, T>(triangle));
+  };
+  if (!inodes_fit_) inodes_fit_ = fit(L()) && fit(U());
+  return *inodes_fit_;
+}
+
+/// True if the device can plan tiles of the rows of both triangles.
+template <class T, class I> bool StrategyChooser<T, I>::rows_fit_tiles() const
+{
+  const auto fit = [&](const DeviceTriangle<I>& triangle) {
+    return a_.options.single_storage ? may_plan_tiles_on_device<T, single_t<T>>(triangle)
+                                     : may_plan_tiles_on_device<T, T>(triangle);
+  };
+  return fit(*found_.L) && fit(*found_.U);
+}
+
+/// Returns the first form, in the order of speed, that has not failed and probably has a plan.
+template <class T, class I> PlanForm StrategyChooser<T, I>::form_of_tiles()
+{
+  if (tile_.time > 0) return PlanForm::grid;
+  if (!has_failed(PlanForm::inodes) && inodes_fit_tiles()) return PlanForm::inodes;
+  if (!has_failed(PlanForm::rows) && rows_fit_tiles()) return PlanForm::rows;
+  return PlanForm::any;
+}
+
+template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
+{
+  ChoiceInput f;
+  f.on_device = true;
+  f.threads = a_.options.threads;
+  f.expected_applies = a_.options.expected_applies;
+  f.rows = L().n();
+  f.nnz = static_cast<std::int64_t>(L().nnz()) + U().nnz();
+  f.levels = a_.levels.lower;
+  f.memory_is_short = memory_is_short_;
+  if (L().nodes && U().nodes) {
+    f.node_size = std::min(L().nodes->size, U().nodes->size);
+    f.node_levels = std::max(L().nodes->levels.count, U().nodes->levels.count);
+    f.inodes_on_grid = L().grid_of_nodes.lines > 1 && U().grid_of_nodes.lines > 1;
+  }
+  if (f.expected_applies == 0 || memory_is_short_) return f;  // the other features cost time and are not needed
+  f.longest = found_.longest();
+  f.wavefront_time = wavefront_time_;
+  f.tiled_time = tile_.time;
+  f.tiled_on_device = rows_fit_tiles() && !L().grid.star;
+  f.regular = is_regular();
+  f.tiled_form = f.regular ? form_of_tiles() : PlanForm::any;
+  if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
+  const MergeForecast merged = foresee_merging();
+  f.merged_groups = merged.groups;
+  f.merged_entries = merged.entries;
+  f.merged_is_known = merged.of_all;
+  f.merged_longest = merged.longest;
+  return f;
+}
+
+// Merged levels
+
+/// Searches for groups of merged levels; the plans reuse the result. The factorization is made meanwhile.
+template <class T, class I> MergeForecast StrategyChooser<T, I>::foresee_merging()
+{
+  a_.pending_merge = std::make_unique<PendingMergePlans<I>>();
+  begin_merging(&L(), &a_.pending_merge->lower_rows, &a_.pending_merge->lower);
+  begin_merging(&U(), &a_.pending_merge->upper_rows, &a_.pending_merge->upper);
+  make_factorization();
+  return a_.pending_merge->forecast();
+}
+
+/// Starts the search on rows sorted by level, or on the rows as they are if sorting would cost more than it saves.
+template <class T, class I>
+void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows,
+                                          std::optional<MergePlanner<I>>* planner)
+{
+  constexpr I many_rows = 1 << 19;
+  const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options) : rule_of<T, I>(a_.options);
+  const I* row = triangle->device_levels->row.data();
+  DevicePattern<I> pattern = triangle->on_device;
+  if (triangle->n() < many_rows) {
+    *rows = permute_rows<I>(pattern, nullptr, row, true, !triangle->lower);
+    triangle->by_level = rows;
+    pattern = {triangle->n(), triangle->nnz(), rows->begin.data(), rows->column.data()};
+    row = nullptr;
+  }
+  planner->emplace(pattern, row, level_begins(*triangle), rule, triangle->longest());
+  (*planner)->begin();
+  triangle->pending_plan = &**planner;
+}
+
+template <class T, class I> void StrategyChooser<T, I>::drop_merging()
+{
+  L().pending_plan = U().pending_plan = nullptr;
+  if (a_.pending_merge) a_.pending_merge->lower.reset(), a_.pending_merge->upper.reset();
+}
+
+// Choice by trials
+
+template <class T, class I> std::vector<std::string> StrategyChooser<T, I>::trial_strategies()
+{
+  std::vector<std::string> names = {"level_order", "cusparse"};
+  if (wavefront_time_ > 0) names.push_back("wavefront");
+  else if (is_regular() && form_of_tiles() != PlanForm::any) names.push_back("tiled");
+  if (may_merge(L().n(), a_.levels.lower, found_.longest())) names.push_back("merged");
+  return names;
+}
+
+/// Placeholder values for the timing runs: non-zero, and small enough that solutions do not overflow.
+template <class T, class I> struct StrategyChooser<T, I>::TrialVectors {
+  DeviceArray<T> lower, upper, inverse_pivot, b, y, x;
+
+  TrialVectors(I n, I below, I above) : lower(below), upper(above), inverse_pivot(n), b(n), y(n), x(n)
+  {
+    for (DeviceArray<T>* v : {&lower, &upper, &inverse_pivot, &b}) v->fill(0x3c, nullptr);
+  }
+};
+
+/// Keeps the solvers of the fastest candidate. Skips a candidate that fails; throws only if all do.
+template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
+{
+  TrialVectors vectors(L().n(), L().nnz(), U().nnz());
+  std::vector<Trial> trials;
+  std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> best;
+  Failure last;
+  for (const std::string& name : trial_strategies()) try {
+      trials.push_back(time_strategy(name, vectors));
+      if (best_trial(trials, a_.options.expected_applies) + 1 == trials.size()) std::swap(best, a_.solver);
+    } catch (const Failure& failure) {
+      last = failure;
+    }
+  if (trials.empty()) throw last;
+  a_.solver = std::move(best);
+  a_.choice = syncfree::choose_by_trials(trials, a_.options.expected_applies);
+}
+
+template <class T, class I>
+Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialVectors& v)
+{
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point begin) {
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  auto& solver = a_.solver;
+  a_.choice.strategy = name;
+  const auto begin = Clock::now();
+  find_bandwidths();
+  parallel_invoke(a_.options.threads,
+                  {[&] { make_solver(lower, L(), &a_); }, [&] { make_solver(upper, U(), &a_); }});
+  const PairUpdate<T, I> update(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
+                                v.inverse_pivot.data(), nullptr);
+  update.queue();
+  update.finish();
+  Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
+  for (int round = 0; round < 3; ++round) {
+    constexpr int applies = 4;
+    const auto start = Clock::now();
+    for (int k = 0; k < applies; ++k) {
+      solve_column(solver[lower].get(), v.b.data(), v.y.data(), {}, nullptr);
+      solve_column(solver[upper].get(), v.y.data(), v.x.data(), {false, a_.overlaps}, nullptr);
+    }
+    trial.apply = std::min(trial.apply, since(start) / applies);
+  }
+  return trial;
+}
+
+// Choice by the model
+
+template <class T, class I> void StrategyChooser<T, I>::choose_by_model()
+{
+  a_.choice = {a_.options.strategy, PlanForm::any, "forced"};
+  if (is_auto()) a_.choice = choose_strategy(features());
+  L().form = U().form = a_.choice.form;
+  if (asks_for("merged") && L().n() > 0) (void)foresee_merging();
+  if (a_.choice.strategy != "merged") drop_merging();
+}
+
+/// Makes the solvers. Whether the form has a plan and memory is known only then; if not, `auto` chooses again: among
+/// the other forms, or `level_order` if memory is short.
+template <class T, class I> void StrategyChooser<T, I>::make_chosen()
+{
+  for (std::string others;;) {
+    try {
+      make_solvers();
+      a_.choice.reason += others;
+      return;
+    } catch (const Failure& failure) {
+      others += rule_out(failure);
+    }
+    choose_by_model();
+  }
+}
+
+/// Excludes the chosen form, or rethrows if no other may be chosen. Returns the clause for the view.
+template <class T, class I> std::string StrategyChooser<T, I>::rule_out(const Failure& failure)
+{
+  const std::string name = a_.choice.strategy;
+  const Code code = failure.status.code;
+  const bool has_others = is_auto() && name != "level_order";
+  if (!has_others || (code != Code::no_plan && code != Code::out_of_memory)) throw;
+  a_.solver[lower].reset(), a_.solver[upper].reset();
+  memory_is_short_ = code == Code::out_of_memory;
+  failed_.push_back(a_.choice.form);
+  confirm_tiles();
+  return "; " + name + (memory_is_short_ ? " has no memory" : " has no plan");
+}
+
+/// One thread for plans that the device makes: several would wait for each other inside CUDA.
+template <class T, class I> int StrategyChooser<T, I>::threads_of_plans()
+{
+  const bool by_tiles = a_.choice.strategy == "tiled";
+  if (by_tiles && tile_.time > 0) return few_threads();
+  if (a_.choice.strategy == "wavefront") return 1;
+  if (a_.choice.strategy == "merged" && a_.pending_merge) return 1;
+  if (by_tiles && form_of_tiles() != PlanForm::any) return 1;
+  // long rows are split on the host
+  const auto splits = [](const DeviceTriangle<I>& triangle) {
+    if (triangle.nodes || !triangle.device_levels) return false;
+    const I levels = triangle.device_levels->count;
+    const Granularity g = granularity_of(triangle.n(), triangle.nnz(), levels, triangle.longest());
+    return splits_rows(g, choose_lanes(g));
+  };
+  return a_.choice.strategy == "level_order" && !splits(L()) && !splits(U()) ? 1 : a_.options.threads;
+}
+
+/// Computes the typical bandwidths from which a tile plan of a pattern that is not a star starts.
+template <class T, class I> void StrategyChooser<T, I>::find_bandwidths()
+{
+  if (a_.choice.strategy != "tiled") return;
+  for (DeviceTriangle<I>* triangle : {&L(), &U()})
+    if (tile_.time == 0 || !triangle->grid.star)
+      triangle->row_bandwidth = typical_row_bandwidth(found_.rows_of(*triangle), triangle->lower);
+}
+
+template <class T, class I> void StrategyChooser<T, I>::make_solvers()
+{
+  find_bandwidths();
+  parallel_invoke(threads_of_plans(), {[&] { make_solver(lower, L(), &a_); }, [&] { make_solver(upper, U(), &a_); },
+                                       [&] { make_factorization(); }});
+}
+
+template <class T, class I> void StrategyChooser<T, I>::make_factorization()
+{
+  if (!task_.factorizes || a_.factorization) return;
+  a_.factorization =
+      std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.options.single_storage);
+  a_.factorization->take_rows(std::move(found_.kept_rows));
+  const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && found_.were_split();
+  if (by_loop) a_.factorization->use(make_loop_factorization<T>(task_.A, a_.pattern));
+}
+
+#define INSTANTIATE(T, I)               \
+  template class StrategyChooser<T, I>; \
+  template void make_solver<T, I>(TriangleIndex, const DeviceTriangle<I>&, Analysis<T, I>*, const char*);
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree::cuda

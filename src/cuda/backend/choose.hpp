@@ -1,0 +1,112 @@
+#pragma once
+
+/// The choice of a strategy for L and U on the device, and the making of exactly the form that was chosen. The rules
+/// are in core/choose; this gathers what they need. Throws Failure and std::bad_alloc.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan/tiling.hpp"
+#include "core/support/parallel.hpp"
+#include "cuda/analysis/inodes.hpp"
+#include "cuda/analysis/triangle.hpp"
+#include "cuda/backend/setup.hpp"
+
+namespace syncfree::cuda {
+
+/// L and U and what the analysis has found out about them.
+template <class I> struct FactorTriangles {
+  std::optional<DeviceTriangle<I>> L, U;
+  DeviceLevels<I> upper_levels;  ///< those of L are in Analysis
+  DeviceInodes<I> lower_nodes, upper_nodes;
+  Grid<I> grid_of_L = {}, grid_of_U = {};  ///< guesses
+  std::optional<bool> regular;             ///< whether rows have similar bandwidths, if that was tested
+  PatternView<I> A;  ///< in host memory, if L and U were split from it on the device; otherwise empty
+  DevicePatternCopy<I> kept_rows;  ///< rows of A for the factorization, or empty
+
+  bool were_split() const { return A.row_begin != nullptr; }
+
+  /// Entries of the longest row of both triangles.
+  std::int64_t longest() const { return std::max(L->longest(), U->longest()); }
+  /// Returns rows in host memory: those of A if L and U were split from it, otherwise the triangle's.
+  const PatternView<I>& rows_of(const DeviceTriangle<I>& triangle) const
+  {
+    return were_split() ? A : triangle.pattern();
+  }
+};
+
+/// Makes the solver of one triangle.
+///   strategy  nullptr: the chosen one
+template <class T, class I>
+void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a,
+                 const char* strategy = nullptr);
+
+template <class T, class I> class StrategyChooser {
+public:
+  StrategyChooser(const Task<I>& task, Analysis<T, I>* a, FactorTriangles<I>* found)
+      : task_(task), a_(*a), found_(*found)
+  {
+  }
+
+  /// True if the choice depends on more than the levels.
+  bool chooses() const { return is_auto() && a_.options.expected_applies > 0; }
+  /// True if inodes are wanted: `level_order` or `tiled` may run, and rows are not so long that they are split.
+  bool wants_inodes() const;
+  /// Threads for host work that runs concurrently with the device.
+  int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
+  /// True if guess_tiles() does more than nothing for a star stencil.
+  bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0; }
+  /// Estimates pencils and tiles from the grid alone, which is still a guess. No tile is chosen if pencils apply.
+  void guess_tiles(const Grid<I>& grid);
+
+  /// Chooses a strategy and makes its solvers and the factorization. Call it when levels and inodes are known.
+  void choose_and_make();
+
+private:
+  bool is_auto() const { return asks_for("auto"); }
+  bool asks_for(const char* strategy) const { return a_.options.strategy == strategy; }
+  DeviceTriangle<I>& L() { return *found_.L; }
+  DeviceTriangle<I>& U() { return *found_.U; }
+
+  bool has_failed(PlanForm form) const { return std::find(failed_.begin(), failed_.end(), form) != failed_.end(); }
+
+  void confirm_tiles();
+  double time_of_wavefront(const Grid<I>& grid, std::int64_t longest, std::int64_t levels) const;
+  TileChoice find_tile(const Grid<I>& grid) const;
+  bool wants_wavefront() const;
+
+  void choose_by_trials();
+  std::vector<std::string> trial_strategies();
+  struct TrialVectors;
+  Trial time_strategy(const std::string& name, const TrialVectors& v);
+
+  void choose_by_model();
+  ChoiceInput features();
+  PlanForm form_of_tiles();
+  bool is_regular();
+  bool inodes_fit_tiles();
+  bool rows_fit_tiles() const;
+  MergeForecast foresee_merging();
+  void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<MergePlanner<I>>* planner);
+  void drop_merging();
+
+  void make_chosen();
+  void make_factorization();
+  void make_solvers();
+  std::string rule_out(const Failure& failure);
+  int threads_of_plans();
+  void find_bandwidths();
+
+  const Task<I>& task_;
+  Analysis<T, I>& a_;
+  FactorTriangles<I>& found_;
+  std::vector<PlanForm> failed_;  ///< forms of `tiled` and `wavefront` that have no plan
+  bool memory_is_short_ = false;
+  std::optional<bool> inodes_fit_;
+  double wavefront_time_ = 0;  ///< estimate, microseconds; 0: does not apply
+  TileChoice tile_;
+};
+
+}  // namespace syncfree::cuda
