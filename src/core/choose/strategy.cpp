@@ -48,7 +48,7 @@ std::string why_not_built(const std::string& name)
 {
   if (find_strategy(name)) return {};
   const auto without = [](const std::string& what, const std::string& option) {
-    return "it needs " + what + ", and this library was built without (CMake option " + option + ")";
+    return "it needs " + what + ", but this library was built without it (CMake option " + option + ")";
   };
   if (name == "kokkos") return without("Kokkos Kernels", "SYNCFREE_KOKKOS");
 #define IS_CUDA(candidate, reproducible, summary) \
@@ -187,7 +187,7 @@ bool could_pay_to_merge(const ChoiceInput& f)
 static Choice choose_on_device(const ChoiceInput& f)
 {
   const DeviceTimes plain = level_order_times(f);
-  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "the device"};
+  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "cheapest set-up"};
   DeviceTimes best = plain;
   const auto consider = [&](const DeviceTimes& other) {
     if (total(f, other) < total(f, best)) best = other;
@@ -197,7 +197,8 @@ static Choice choose_on_device(const ChoiceInput& f)
   if (f.merged_groups > 0) consider(merged_times(f));
   char reason[160];
   if (best.strategy == plain.strategy)
-    std::snprintf(reason, sizeof reason, "no plan pays for itself in %lld applies of %.0f us",
+    std::snprintf(reason, sizeof reason,
+                  "no other strategy is predicted to be faster within %lld applications (%.0f us each)",
                   static_cast<long long>(f.expected_applies), plain.apply);
   else
     std::snprintf(reason, sizeof reason, "predicted %.0f us per application, level_order %.0f us, plan %.1f ms",
@@ -212,7 +213,7 @@ Choice choose_strategy(const ChoiceInput& input)
   if (input.nnz < least_entries) return {"serial", std::to_string(input.nnz) + " entries are too few for threads"};
   char reason[80];
   const bool pays = input.blocks_speedup >= least_speedup;
-  std::snprintf(reason, sizeof reason, "row blocks promise %.1f times one thread", input.blocks_speedup);
+  std::snprintf(reason, sizeof reason, "row blocks: predicted %.1f times as fast as one thread", input.blocks_speedup);
   return {pays ? "blocks" : "serial", reason};
 }
 
