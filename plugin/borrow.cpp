@@ -16,25 +16,26 @@
 
 namespace syncfree_plugin {
 
-#define CONVERT "run with -mat_type aij where the program calls MatSetFromOptions(), or call MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)"
-#define ASSEMBLE "give KSPSetOperators() an assembled AIJ matrix beside it, or make a small one by products with MatComputeOperator(A,MATAIJ,&B)"
+#define PASS_AIJ "pass an assembled AIJ matrix as Pmat to KSPSetOperators()"
+#define CONVERT "run with -mat_type aij if the program calls MatSetFromOptions(), else call MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)"
+#define ASSEMBLE PASS_AIJ ", or, for small problems, assemble one with MatComputeOperator(A,MATAIJ,&B)"
 
 /* Refused matrix types, by the beginning of their names: description, advice for factorizations and for sweeps */
 static const struct {
   const char *types[3], *what, *factors, *sweeps;
 } other_types[] = {
-  {{MATSEQDENSE, MATMPIDENSE}, "a dense matrix, whose zeros are stored, too", "its incomplete factorization is the complete one of -pc_type lu; if most of it is zeros, " CONVERT, "its rows wait for each other one by one, as in -pc_type sor; if most of it is zeros, " CONVERT},
-  {{MATSHELL, MATPYTHON}, "known by its products only, it has no entries", ASSEMBLE, ASSEMBLE},
-  {{MATSEQSBAIJ, MATMPISBAIJ}, "one triangle of a symmetric matrix, in dense blocks", CONVERT "; the factor differs from PETSc's own of SBAIJ, which is one of blocks", CONVERT},
-  {{MATSEQBAIJ, MATMPIBAIJ}, "a matrix of dense blocks", CONVERT "; the factor differs from PETSc's own of BAIJ, which is one of blocks", CONVERT},
-  {{MATNEST}, "a nested matrix", CONVERT "; or use -pc_type fieldsplit and this type for its parts", CONVERT "; or use -pc_type fieldsplit and this type for its parts"},
-  {{"diagonal", MATCONSTANTDIAGONAL}, "a diagonal", "-pc_type jacobi solves with it", "-pc_type jacobi solves with it"},
-  {{""}, "which PETSc may be able to convert", CONVERT "; else give KSPSetOperators() an assembled AIJ matrix beside it", CONVERT "; else give KSPSetOperators() an assembled AIJ matrix beside it"}, /* all others */
+  {{MATSEQDENSE, MATMPIDENSE}, "a dense matrix, which stores its zeros", "its incomplete factorization is a complete one, so use -pc_type lu; if most entries are zero, " CONVERT, "its sweeps are sequential, so use -pc_type sor; if most entries are zero, " CONVERT},
+  {{MATSHELL, MATPYTHON}, "a matrix-free operator without entries", ASSEMBLE, ASSEMBLE},
+  {{MATSEQSBAIJ, MATMPISBAIJ}, "the upper triangle of a symmetric matrix, stored in blocks", CONVERT "; the factor then differs from PETSc's block factorization of SBAIJ", CONVERT},
+  {{MATSEQBAIJ, MATMPIBAIJ}, "a matrix stored in dense blocks", CONVERT "; the factor then differs from PETSc's block factorization of BAIJ", CONVERT},
+  {{MATNEST}, "a nested matrix", CONVERT "; or use -pc_type fieldsplit, and this PC type for its blocks", CONVERT "; or use -pc_type fieldsplit, and this PC type for its blocks"},
+  {{"diagonal", MATCONSTANTDIAGONAL}, "a diagonal matrix", "use -pc_type jacobi", "use -pc_type jacobi"},
+  {{""}, "which PETSc may be able to convert", CONVERT "; if PETSc cannot convert it, " PASS_AIJ, CONVERT "; if PETSc cannot convert it, " PASS_AIJ}, /* all others */
 };
 
 PetscErrorCode CheckMatrixType(PC pc)
 {
-  const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name ? ((PetscObject)pc->pmat)->type_name : "one without a type";
+  const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name ? ((PetscObject)pc->pmat)->type_name : "a matrix whose type is not set";
   PetscBool   is;
 
   PetscFunctionBegin;

@@ -24,7 +24,7 @@ PetscErrorCode FindDevice(PetscBool *found, std::string *why)
   *why                     = reason;
 #else
   *found = PETSC_FALSE;
-  *why   = PetscDefined(HAVE_CUDA) ? "this library was built without CUDA" : "this PETSc has no CUDA";
+  *why   = PetscDefined(HAVE_CUDA) ? "this library was built without CUDA" : "this PETSc was built without CUDA";
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

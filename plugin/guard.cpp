@@ -66,12 +66,12 @@ PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &status, std::s
   if (world == 1 || status.row < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)whole), &size));
   PetscCallMPI(MPI_Comm_rank(size > 1 ? PetscObjectComm((PetscObject)whole) : PETSC_COMM_WORLD, &rank));
-  if (size == 1) *place = " (in a matrix of process " + std::to_string(rank) + " alone, as a block of -pc_type bjacobi is)";
+  if (size == 1) *place = " (in a sequential matrix on process " + std::to_string(rank) + ", such as a block of -pc_type bjacobi)";
   else {
     PetscCall(GetRow(F, status, &row, &ordered));
-    *place = " (row " + std::to_string(whole->rmap->rstart + row);
+    *place = " (global row " + std::to_string(whole->rmap->rstart + row);
     if (status.column >= 0) *place += ", column " + std::to_string(whole->cmap->rstart + (PetscInt)status.column);
-    *place += " of the matrix; process " + std::to_string(rank) + " counts its own rows" + (ordered ? ", in the order of the factorization)" : ")");
+    *place += "; row " + std::to_string(status.row) + " is local to process " + std::to_string(rank) + (ordered ? ", in the order of the factorization)" : ")");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

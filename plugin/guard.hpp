@@ -53,7 +53,7 @@ template <class F> PetscErrorCode Guard(F &&f)
   } catch (const std::exception &e) {
     return Unexpected(frames, e.what());
   } catch (...) {
-    return Unexpected(frames, "of an unknown type");
+    return Unexpected(frames, "unknown type");
   }
 }
 

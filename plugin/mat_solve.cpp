@@ -26,7 +26,7 @@ static PetscErrorCode NoteFallback(Mat F)
   PetscFunctionBegin;
   if (!factor->fell_back && factor->analysis->preconditioner->fell_back()) {
     factor->fell_back = true;
-    PetscCall(PetscInfo(F, "Several threads took longer than one should: one thread solves and factors from now on\n"));
+    PetscCall(PetscInfo(F, "Several threads were slower than predicted for one thread: continuing with one thread\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -84,7 +84,7 @@ static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
   order->clear();
   if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ISGetLocalSize(is, &size));
-  PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries for %" PetscInt_FMT " rows", size, n);
+  PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries, but the matrix has %" PetscInt_FMT " local rows", size, n);
   order->reserve(n); /* may throw, so before ISGetIndices() */
   PetscCall(ISGetIndices(is, &index));
   if (!IsRun(index, n)) {
@@ -293,8 +293,8 @@ static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscR
   const AnalysisKey key    = Data(F)->analysis->key;
   const Orders      orders = Data(F)->analysis->preconditioner->orders();
   const auto        n      = (PetscInt)Data(F)->analysis->preconditioner->summarize().rows;
-  PetscCheck(key.levels >= 0 && key.natural == !orders.row, PETSC_COMM_SELF, PETSC_ERR_ORDER, "There is no symbolic factorization, or it has failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
-  PetscCheck(key.natural || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, and the ordering of the symbolic factorization is of %" PetscInt_FMT "; make that anew", matrix->n, n);
+  PetscCheck(key.levels >= 0 && key.natural == !orders.row, PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
+  PetscCheck(key.natural || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
   PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
   PetscCall(MakeOrTake(F, A, matrix, key, orders.row ? Orders{row.data(), column.data()} : Orders(), fill));

@@ -28,7 +28,7 @@ static PetscErrorCode CheckGiven(Mat F, std::size_t wanted, std::size_t given)
   const bool device = Data(F)->analysis->cuda;
 
   PetscFunctionBegin;
-  PetscCheck(given == wanted, PETSC_COMM_SELF, device ? PETSC_ERR_GPU : PETSC_ERR_ARG_WRONGSTATE, "%s has %zu of %zu entries; factor the matrix again", device ? "What the device gives of the factor" : "The factor", given, wanted);
+  PetscCheck(given == wanted, PETSC_COMM_SELF, device ? PETSC_ERR_GPU : PETSC_ERR_ARG_WRONGSTATE, "%s has %zu of %zu entries; factor the matrix again", device ? "The factor copied from the device" : "The factor", given, wanted);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -41,7 +41,7 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
   PetscFunctionBegin;
   const auto inverse = Data(F)->analysis->preconditioner->values().inverse_pivot;
   PetscCall(VecGetLocalSize(diagonal, &n));
-  PetscCheck(n == F->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT " for %" PetscInt_FMT " pivots", n, F->rmap->n);
+  PetscCheck(n == F->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT ", but the factor has %" PetscInt_FMT " pivots", n, F->rmap->n);
   PetscCall(CheckGiven(F, (std::size_t)n, inverse.size()));
   PetscCall(VecGetArrayWrite(diagonal, &pivot));
   for (PetscInt i = 0; i < n; i++) pivot[i] = PetscScalar(1.0) / inverse[i];
@@ -74,7 +74,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
-  if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? ", with copies from the host" : ""));
+  if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? " (data copied from the host)" : ""));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
   PetscFunctionReturn(PETSC_SUCCESS);

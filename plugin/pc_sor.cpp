@@ -113,7 +113,7 @@ static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
   PetscCall(IsOnDevice(block, &there));
   if (there) PetscCall(FindDevice(&found, &why));
   *device = there && found && (!known || syncfree::find_strategy(name, "cuda"));
-  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; -pc_syncfree_strategy takes one of %s there", name, there ? why.c_str() : "the matrix is in the host's memory (-mat_type aijcusparse)", ListStrategies("host").c_str());
+  PetscCheck(*device || !known || syncfree::find_strategy(name, "host"), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s runs on a CUDA device, but %s; on the CPU -pc_syncfree_strategy takes one of %s", name, there ? why.c_str() : "the matrix is in host memory (use -mat_type aijcusparse)", ListStrategies("host").c_str());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +172,7 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   }));
   if (!made) PetscCall(PetscInfo(rows->block, "Same nonzero pattern as the last matrix: reusing the analysis\n"));
   PetscCall(GetPlace(rows->block, sor->whole, status, &place));
-  PetscCheck(status.code != syncfree::Code::missing_diagonal, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix is missing diagonal entry in row %" PetscInt_FMT ", which SOR divides by; insert it, if its value is 0 with -pc_sor_diagonal_shift, or permute the rows (MatPermute()) so that each has one%s", (PetscInt)status.row, place.c_str());
+  PetscCheck(status.code != syncfree::Code::missing_diagonal, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix is missing diagonal entry in row %" PetscInt_FMT ", required by SOR; insert it (a zero also needs -pc_sor_diagonal_shift), or permute the rows (MatPermute()) so that every row has one%s", (PetscInt)status.row, place.c_str());
   PetscCall(Translate(rows->block, rows->block, status, sor->whole));
   const syncfree::Summary s = sor->relaxation->summarize();
   sor->flops                = 2.0 * (PetscLogDouble)(s.lower_nnz + s.upper_nnz);
@@ -277,7 +277,7 @@ static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool fr
   PetscCall(Translate(A, A, status, sor->whole));
   if (sor->relaxation->fell_back() && !sor->fell_back) {
     sor->fell_back = true;
-    PetscCall(PetscInfo(A, "Several threads took longer than one should: one thread relaxes from now on\n"));
+    PetscCall(PetscInfo(A, "Several threads were slower than predicted for one thread: continuing with one thread\n"));
   }
   if (sor->cuda) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
@@ -470,11 +470,11 @@ static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptio
 static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s\n", sor->settings.solver.strategy.c_str()));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree requested: strategy %s\n", sor->settings.solver.strategy.c_str()));
   if (!sor->state.pattern.matrix) PetscFunctionReturn(PETSC_SUCCESS);
   const syncfree::Summary s = sor->relaxation->summarize();
-  if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, rows one by one\n", s.strategy.c_str(), s.reason.c_str()));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), rows %s, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "by nodes" : "one by one", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_threads").c_str()));
+  if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, without inodes\n", s.strategy.c_str(), s.reason.c_str()));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), %s inodes, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "with" : "without", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_threads").c_str()));
   if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", sor->settings.solver.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));

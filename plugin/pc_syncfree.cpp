@@ -42,7 +42,7 @@ static PetscErrorCode RequireExtension(PC pc, Extension **extension)
 {
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, extension));
-  PetscCheck(*extension, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s and %s, not for %s", PCSYNCFREEILU, PCSYNCFREEICC, ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "one without a type");
+  PetscCheck(*extension, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s and %s, not for %s", PCSYNCFREEILU, PCSYNCFREEICC, ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "a PC whose type is not set");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +171,7 @@ PetscErrorCode RequireSettings(PC pc, bool of_sweeps, const Settings **settings)
 
   PetscFunctionBegin;
   PetscCall(QuerySettings(pc, settings, &user));
-  PetscCheck(*settings && (of_sweeps || user == OptionUser::factors), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s%s and %s, not for %s", of_sweeps ? PCSYNCFREESOR ", " : "", PCSYNCFREEILU, PCSYNCFREEICC, ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "one without a type");
+  PetscCheck(*settings && (of_sweeps || user == OptionUser::factors), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s%s and %s, not for %s", of_sweeps ? PCSYNCFREESOR ", " : "", PCSYNCFREEILU, PCSYNCFREEICC, ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "a PC whose type is not set");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,10 +232,10 @@ static PetscErrorCode ViewRequests(const Extension *extension, PetscViewer viewe
 
   PetscFunctionBegin;
   const std::string others = ListSettings(OptionUser::factors, extension->settings);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree strategy: %s, factor precision: %s\n", asked.strategy.c_str(), PCSyncFreePrecisionTypes[asked.single_storage]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree requested: strategy %s, factor precision %s\n", asked.strategy.c_str(), PCSyncFreePrecisionTypes[asked.single_storage]));
   if (!others.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree options:%s\n", others.c_str()));
-  if (extension->in_place) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: in-place factorization was asked for; the factor is out of place all the same\n"));
-  if (extension->solver_type[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: solver type %s was asked for, without effect in this PC type\n", extension->solver_type));
+  if (extension->in_place) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: in-place factorization was requested but is not supported; the factor is out of place\n"));
+  if (extension->solver_type[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree: solver type %s was requested, but this PC type ignores it\n", extension->solver_type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,7 +273,7 @@ static PetscErrorCode PCFactorSetUseInPlace_SyncFreeILU(PC pc, PetscBool flag)
   PetscFunctionBegin;
   PetscCall(RequireExtension(pc, &extension));
   extension->in_place = flag;
-  if (flag) PetscCall(PetscInfo(pc, "In-place factorization was asked for; the factor is made out of place\n"));
+  if (flag) PetscCall(PetscInfo(pc, "In-place factorization was requested but is not supported; the factor is out of place\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,7 +296,7 @@ static PetscErrorCode PCFactorSetMatSolverType_SyncFree(PC pc, MatSolverType typ
   PetscCall(RequireExtension(pc, &extension));
   PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
   PetscCall(PetscStrncpy(extension->solver_type, ours ? "" : type, sizeof(extension->solver_type)));
-  if (!ours) PetscCall(PetscInfo(pc, "Solver type %s was asked for, without effect in this PC type\n", type));
+  if (!ours) PetscCall(PetscInfo(pc, "Solver type %s was requested, but this PC type ignores it\n", type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -113,7 +113,7 @@ template <class Of> std::string AdviceOnThreads(const Of &of, const char option[
   if (cores == 1) return {};
   const syncfree::Choice choice = of.choice_with(cores);
   if (choice.strategy.empty() || choice.strategy == "serial") return {};
-  return std::string("; ") + option + " " + std::to_string(cores) + " would use " + choice.strategy + " (" + choice.reason + ")";
+  return std::string("; with ") + option + " " + std::to_string(cores) + ": " + choice.strategy + " (" + choice.reason + ")";
 }
 
 /* Compose a raw pointer with an object under a name and query it; NULL removes it, and is the result if there is none.

@@ -26,7 +26,7 @@ static PetscErrorCode CheckRelease()
   PetscFunctionBegin;
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "libsyncfree_ilu was built for PETSc %d.%d but this program runs PETSc %d.%d; build it again with the PETSC_DIR and PETSC_ARCH of this program", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
+             "libsyncfree_ilu was built for PETSc %d.%d, but this program runs PETSc %d.%d; rebuild it with the PETSC_DIR and PETSC_ARCH of this program", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +38,7 @@ static PetscErrorCode CheckDataType(const char name[], PetscDataType built)
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeFromString(name, &running, &found));
-  PetscCheck(found && running == built, PETSC_COMM_SELF, PETSC_ERR_SUP, "libsyncfree_ilu was built for a PETSc whose %s is %s but this program's is %s; build it again with the PETSC_DIR and PETSC_ARCH of this program", name, PetscDataTypes[built], found ? PetscDataTypes[running] : "unknown");
+  PetscCheck(found && running == built, PETSC_COMM_SELF, PETSC_ERR_SUP, "libsyncfree_ilu was built for a PETSc whose %s is %s, but this program's is %s; rebuild it with the PETSC_DIR and PETSC_ARCH of this program", name, PetscDataTypes[built], found ? PetscDataTypes[running] : "unknown");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,7 +48,7 @@ static PetscErrorCode CheckIndexSize()
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
-  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "libsyncfree_ilu was built for a PETSc with %d-bit indices but this program's has %d-bit indices; build it again with the PETSC_DIR and PETSC_ARCH of this program", (int)(8 * sizeof(PetscInt)), (int)(8 * size));
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "libsyncfree_ilu was built for a PETSc with %d-bit indices, but this program's has %d-bit indices; rebuild it with the PETSC_DIR and PETSC_ARCH of this program", (int)(8 * sizeof(PetscInt)), (int)(8 * size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +68,7 @@ PetscErrorCode CheckThreads(MPI_Comm comm, const char what[], PetscInt threads)
   const int most = syncfree::most_threads();
 
   PetscFunctionBegin;
-  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d here, or PETSC_DECIDE. This process may use %d cores; more threads than cores slow it down", what, threads, most, UsableCores());
+  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d, or PETSC_DECIDE; this process may use %d cores, and more threads than cores are slower", what, threads, most, UsableCores());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +88,7 @@ PetscErrorCode DefaultThreads(bool device, PetscInt *threads)
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-omp_num_threads", threads, &set));
   /* OMP_NUM_THREADS may be a list, one number per nesting level; the first one applies */
   if (!set && environment) *threads = (PetscInt)std::min(std::max(std::strtol(environment, nullptr, 10), 0L), (long)most);
-  if (*threads > most) PetscCall(PetscInfo(nullptr, "%" PetscInt_FMT " OpenMP threads are more than this process can use, taking %d\n", *threads, most));
+  if (*threads > most) PetscCall(PetscInfo(nullptr, "%" PetscInt_FMT " OpenMP threads exceed the limit of this process, using %d\n", *threads, most));
   if (*threads < 1) *threads = device ? std::min(1 + helpers, UsableCores()) : 1;
   *threads = std::min(*threads, (PetscInt)most);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,7 +159,7 @@ PetscErrorCode PCSyncFreeRegister(void)
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_ilu(void)
 {
   if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
-    std::fprintf(stderr, "libsyncfree_ilu: its PETSc (%d.%d) is not initialized: either PetscInitialize() was not called, or the program uses another PETSc; build it again with the PETSC_DIR and PETSC_ARCH of this program\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
+    std::fprintf(stderr, "libsyncfree_ilu: the PETSc (%d.%d) it was built for is not initialized: PetscInitialize() was not called, or the program uses another PETSc; in that case rebuild it with the PETSC_DIR and PETSC_ARCH of this program\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
     return (PetscErrorCode)PETSC_ERR_ORDER;
   }
   return PCSyncFreeRegister();

@@ -15,7 +15,7 @@ inline bool has_no_plan(const std::string& strategy, const Status& status)
   const bool may_lack = strategy == "tiled" || strategy == "wavefront";
   if (!may_lack || status.code != Code::no_plan) return false;
   EXPECT_FALSE(status.detail.empty());
-  EXPECT_EQ(status.message(), "no plan: " + status.detail + "; take level_order (on a GPU), merged or auto");
+  EXPECT_EQ(status.message(), "no plan: " + status.detail + "; use level_order (on a GPU), merged or auto");
   return true;
 }
 

@@ -24,8 +24,8 @@ inline Status wait_limit_in_force(double asked, double* limit)
     char* end = nullptr;
     seconds = std::strtod(text, &end);
     if (*end || !(seconds >= 0))
-      return failed(Code::invalid_argument, std::string("the environment's SYNCFREE_WAIT_LIMIT is '") + text +
-                                                "', which is not a number of seconds, or 0 for no limit");
+      return failed(Code::invalid_argument, std::string("the environment variable SYNCFREE_WAIT_LIMIT is '") + text +
+                                                "'; it must be a number of seconds, or 0 for no limit");
   }
   *limit = seconds > most_wait_limit ? most_wait_limit : seconds > 0 ? seconds : 0;
   return {};

@@ -55,7 +55,7 @@ def register():
     except (OSError, AttributeError) as problem:
         raise RuntimeError(f"{path} does not load: {problem}; {needed}") from problem
     if error:
-        raise RuntimeError(f"{path} refused to register (PETSc error {error}); {needed}")
+        raise RuntimeError(f"{path} could not be registered (PETSc error {error}); {needed}")
 
 
 register()

@@ -212,7 +212,7 @@ public:
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
     factored_ = false;
-    if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
+    if (!analysis_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
     Analysis<T, I>& a = *analysis_;
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
     a.values.lower.resize(a.pattern.lower_column.size());
@@ -328,7 +328,10 @@ public:
   FactorValues<T> values() const override { return factored_ ? analysis_->solves->values() : FactorValues<T>(); }
 
 private:
-  static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
+  static Status not_factored()
+  {
+    return failed(Code::invalid_argument, "solve() was called before a successful refresh()");
+  }
 
   Columns<I> one() const { return {1, analysis_->pattern.n, analysis_->pattern.n}; }
 

@@ -86,8 +86,8 @@ template <class I> Status check_nodes(const PatternView<I>& A, const std::vector
     for (I row = begin[k - 1]; row < begin[k]; ++row)
       if (A.row_begin[row + 1] - A.row_begin[row] != count ||
           !std::equal(A.column + first, A.column + first + count, A.column + A.row_begin[row]))
-        return failed(Code::invalid_argument, "row " + std::to_string(row) + " has other columns than row " +
-                                                  std::to_string(begin[k - 1]) + " of its node");
+        return failed(Code::invalid_argument, "the columns of row " + std::to_string(row) + " differ from those of " +
+                                                  "row " + std::to_string(begin[k - 1]) + " of its node");
   }
   return {};
 }
@@ -131,7 +131,7 @@ public:
   try {
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
-    if (!sweeps_) return failed(Code::invalid_argument, "refresh before analyse");
+    if (!sweeps_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
     has_numbers_ = false;
     if (A.pattern.n != sweeps_->pattern.n || A.pattern.nnz() != sweeps_->nnz) return failed(Code::another_pattern);
     const I other = find_row_of_other_length(A.pattern);
@@ -152,7 +152,7 @@ public:
   {
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
-    if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
+    if (!has_numbers_) return failed(Code::invalid_argument, "relax() was called before refresh()");
     TeamMonitor& watch = sweeps_->watch;
     if (!watch.watches() || times < 1) {
       relax_all(sweep, from_zero, times, b, x);

@@ -46,7 +46,8 @@ public:
   std::string reason() const
   {
     char words[128];
-    std::snprintf(words, sizeof words, ", but %d applications took longer, %.3g ms for %.3g ms, and one thread goes on",
+    std::snprintf(words, sizeof words,
+                  ", but %d applications took longer (%.3g ms, one thread %.3g ms): continuing with one thread",
                   slow_, 1e3 * team_, 1e3 * alone_);
     return words;
   }

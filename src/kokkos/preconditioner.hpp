@@ -83,7 +83,7 @@ public:
   {
     return alone([&] {
       factored_ = false;
-      if (!host_) return failed(Code::invalid_argument, "refresh before analyse");
+      if (!host_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
       if (A.pattern.n != pattern().n || A.pattern.nnz() != nnz_)
         return failed(Code::another_pattern);
       const Status status = factor(A, rule);
@@ -186,7 +186,10 @@ private:
     return call.alone() ? guarded(f) : failed(Code::busy);
   }
 
-  static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
+  static Status not_factored()
+  {
+    return failed(Code::invalid_argument, "solve() was called before a successful refresh()");
+  }
 
   T pivot(I i) const
   {

@@ -165,7 +165,7 @@ double Contender::bytes() const
   if (ours()) {
     const std::string text = view(pc_);
     return 1e6 * (std::stod(value_behind(text, "syncfree memory: factor ", " ")) +
-                  std::stod(value_behind(text, ", plan ", " ")));
+                  std::stod(value_behind(text, " MB, plan ", " ")));
   }
   Mat factor;
   MatInfo info;
@@ -185,7 +185,7 @@ std::string Contender::viewed(PC pc, const std::string& before, const std::strin
 
 double Contender::peak_bytes() const
 {
-  const std::string megabytes = viewed(pc_, ", set-up ", " ");
+  const std::string megabytes = viewed(pc_, ", peak during set-up ", " ");
   return megabytes.empty() ? 0 : 1e6 * std::stod(megabytes);
 }
 

@@ -487,8 +487,8 @@ TEST(TilePlans, are_refused_in_words_where_a_row_is_too_long)
     for (I k = 38 - entries + 1; k < 38; ++k) rows[39].insert(rows[39].end() - 1, k);
     const Status status = planned(pattern_of(rows), TileRule());
     EXPECT_EQ(status.message(), entries == 13 ? "success"
-                                              : "no plan: a row of a triangle has 14 entries, in a tile at most 13; "
-                                                "take level_order (on a GPU), merged or auto");
+                                              : "no plan: a row of a triangle has 14 entries, but a tile allows at "
+                                                "most 13; use level_order (on a GPU), merged or auto");
   }
   TileRule none;
   none.ghost_slots[2] = 0;
@@ -505,8 +505,7 @@ TEST(TilePlans, are_refused_in_words_where_ghosts_have_no_room)
   const OwnedPattern<I> box = stencil_triangle<I>(9, 7, 6, true, true);
   const Status status = planned(box, rule);
   EXPECT_EQ(status.code, Code::no_plan);
-  EXPECT_EQ(status.detail, "blocks of 60 rows read more numbers of other blocks than the 9 for which shared memory has "
-                           "room beside theirs");
+  EXPECT_EQ(status.detail, "blocks of 60 rows need more than the 9 values of other blocks that fit in shared memory");
   rule.rows_a_warp = 3;
   EXPECT_EQ(planned(box, rule).detail.rfind("blocks of 60 nodes ", 0), 0u);
   rule.ghost_slots[2] = 200;

@@ -15,7 +15,7 @@ namespace {
 
 const TestedBackend& tested()
 {
-  static const TestedBackend backend = {"cuda", "level_order", "no plan pays", false};
+  static const TestedBackend backend = {"cuda", "level_order", "no other strategy", false};
   return backend;
 }
 

@@ -108,7 +108,7 @@ TEST(LoopTrace, refuses_an_access_outside_an_array_by_name_index_and_iteration)
     EXPECT_EQ(status.code, Code::invalid_argument);
     EXPECT_EQ(status.row, 1);
     EXPECT_EQ(status.column, outside) << "the first";
-    EXPECT_EQ(status.message(), "invalid argument: iteration 1 of a loop touches x[" + std::to_string(outside) +
+    EXPECT_EQ(status.message(), "invalid argument: iteration 1 of a loop accesses x[" + std::to_string(outside) +
                                     "], but x has 6 entries");
   }
 }
@@ -140,7 +140,7 @@ TEST(LoopTrace, refuses_an_array_that_is_no_member_of_the_body)
   LoopTrace<int> trace;
   const Status status = trace_loop(Stranger{{nullptr, 1, "z"}}, &trace);
   EXPECT_EQ(status.code, Code::invalid_argument);
-  EXPECT_NE(status.detail.find("array z is no member"), std::string::npos) << status.detail;
+  EXPECT_NE(status.detail.find("array z is not a member"), std::string::npos) << status.detail;
 }
 
 /// Bodies whose type declares whether they compile. Each has x, which is traced, and a pattern.

@@ -245,8 +245,8 @@ TEST(WithoutTiles, tiled_is_refused_with_a_reason_and_another_strategy_is_taken)
     ok(PCSyncFreeSetStrategy(ours.pc, "tiled"));
     const Refusal refusal = refused([&] { return PCSetUp(ours.pc); });
     EXPECT_EQ((int)PETSC_ERR_SUP, refusal.code);
-    EXPECT_TRUE(refusal.says("no plan: a row of a triangle has 39 entries, in a tile at most 13; take level_order "
-                             "(on a GPU), merged or auto")) << refusal.text;
+    EXPECT_TRUE(refusal.says("no plan: a row of a triangle has 39 entries, but a tile allows at most 13; use "
+                             "level_order (on a GPU), merged or auto")) << refusal.text;
     ok(PCSyncFreeSetStrategy(ours.pc, "auto"));
     ok(PCSetUp(ours.pc));
     EXPECT_TRUE(agrees(expected, applied(ours, PCApply, b)));

@@ -160,8 +160,8 @@ static PetscErrorCode RefuseRow(MPI_Comm comm, PCType type, const char options[]
 
 static PetscErrorCode RefuseRows()
 {
-  const std::string place = "(row 28 of the matrix; process 1 counts its own rows)";
-  const std::string alone = "(in a matrix of process " + std::to_string(rank) + " alone, as a block of -pc_type bjacobi is)";
+  const std::string place = "(global row 28; row 3 is local to process 1)";
+  const std::string alone = "(in a sequential matrix on process " + std::to_string(rank) + ", such as a block of -pc_type bjacobi)";
   const char none[] = "-pc_factor_shift_type none", rcm[] = "-pc_factor_shift_type none -pc_factor_mat_ordering_type rcm";
 
   PetscFunctionBeginUser;
@@ -172,7 +172,8 @@ static PetscErrorCode RefuseRows()
       PetscCall(RefuseRow(PETSC_COMM_WORLD, type, sor ? "" : none, fault, 28, place));
       PetscCall(RefuseRow(PETSC_COMM_SELF, type, sor ? "" : none, fault, 3, alone));
       if (sor || fault == Fault::missing) continue;
-      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, rcm, fault, 28, place.substr(0, place.size() - 1) + ", in the order of the factorization)"));
+      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, rcm, fault, 28, "(global row 28; row "));
+      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, rcm, fault, 28, " is local to process 1, in the order of the factorization)"));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -446,7 +446,7 @@ void change_arrays_in_secret(PCType type, bool resets)
   count_a_change_of_numbers(A);
   const Refusal refusal = refused([&] { return PCApply(pc, b, x); });
   EXPECT_NE(0, refusal.code) << type;
-  EXPECT_TRUE(refusal.says("another pattern")) << refusal.text;
+  EXPECT_TRUE(refusal.says("nonzero pattern differs")) << refusal.text;
   EXPECT_TRUE(refusal.says("KSPReset() or PCReset(), then KSPSetOperators() or PCSetOperators()")) << refusal.text;
   if (resets) {
     ok(PCReset(pc));

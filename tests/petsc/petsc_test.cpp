@@ -40,7 +40,7 @@ bool has_no_plan(const std::string& strategy, const Refusal& refusal)
 {
   if ((strategy != "tiled" && strategy != "wavefront") || !refusal.says("no plan: ")) return false;
   EXPECT_EQ((int)PETSC_ERR_SUP, refusal.code);
-  EXPECT_TRUE(refusal.says("; take level_order (on a GPU), merged or auto")) << refusal.text;
+  EXPECT_TRUE(refusal.says("; use level_order (on a GPU), merged or auto")) << refusal.text;
   return true;
 }
 

@@ -290,7 +290,7 @@ def help_lists_types_and_options(petsc):
     result = petsc.plugin("-pc_type syncfree_ilu -help").ok()
     result.has("syncfree_ilu", "syncfree_icc", "-pc_factor_levels", *STRATEGIES)
     result.has("-pc_syncfree_strategy", "-pc_syncfree_threads", "-pc_syncfree_factor_precision")
-    result.has("CPU threads; -1: from -omp_num_threads, else OMP_NUM_THREADS, else 1")
+    result.has("Number of CPU threads; -1: value of -omp_num_threads, else OMP_NUM_THREADS, else 1")
     petsc.plugin("-pc_type syncfree_sor -help").ok().has("Algorithm of the triangular solves or sweeps (choose one of)", "(PCSYNCFREESOR)").lacks("(syncfree_sor)")
 
 

@@ -79,10 +79,10 @@ TEST_P(RefusedTypes, are_told_what_they_are_and_what_to_do)
     std::vector<std::string> words;
   } cases[] = {
     {MATSEQDENSE, {"dense matrix", sweeps() ? "-pc_type sor" : "-pc_type lu", option, call}},
-    {MATSEQBAIJ, {"dense blocks", sweeps() ? "relaxes" : "differs from PETSc's own of BAIJ", option, call}},
-    {MATSEQSBAIJ, {"one triangle", sweeps() ? "relaxes" : "differs from PETSc's own of SBAIJ", option, call}},
-    {MATSHELL, {"products only", "KSPSetOperators", assemble}},
-    {MATPYTHON, {"products only", "KSPSetOperators", assemble}},
+    {MATSEQBAIJ, {"dense blocks", sweeps() ? "relaxes" : "differs from PETSc's block factorization of BAIJ", option, call}},
+    {MATSEQSBAIJ, {"upper triangle", sweeps() ? "relaxes" : "differs from PETSc's block factorization of SBAIJ", option, call}},
+    {MATSHELL, {"matrix-free", "KSPSetOperators", assemble}},
+    {MATPYTHON, {"matrix-free", "KSPSetOperators", assemble}},
     {MATNEST, {"nested matrix", "-pc_type fieldsplit", option, call}},
     {MATCONSTANTDIAGONAL, {"diagonal", "-pc_type jacobi"}},
     {MATSEQSELL, {"may be able to convert", option, call, "KSPSetOperators"}},

@@ -184,20 +184,20 @@ TEST_F(Threads, are_recommended_in_the_view_where_more_would_promise_something)
   for (const std::string type : types) {
     const std::string option = option_of("threads");
     const auto is_told = [&](Mat of, const std::string& text) {
-      return contains(said(of, type, text), "threads: 1; " + option + " " + std::to_string(cores) + " would use blocks (row blocks promise");
+      return contains(said(of, type, text), "threads: 1; with " + option + " " + std::to_string(cores) + ": blocks (row blocks: predicted ");
     };
     if (cores > 1) {
       EXPECT_TRUE(is_told(A, "")) << said(A, type, "");
     }
     for (const std::string& text : {option_of("strategy serial"), option + " 2"})
-      EXPECT_FALSE(contains(said(A, type, text), " would use ")) << said(A, type, text);
-    EXPECT_FALSE(contains(said(small, type, ""), " would use ")) << said(small, type, "");
+      EXPECT_FALSE(contains(said(A, type, text), "; with ")) << said(A, type, text);
+    EXPECT_FALSE(contains(said(small, type, ""), "; with ")) << said(small, type, "");
     cpu_set_t one;
     CPU_ZERO(&one);
     for (int p = 0; p < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++p)
       if (CPU_ISSET(p, &all_)) CPU_SET(p, &one);
     ASSERT_EQ(0, sched_setaffinity(0, sizeof one, &one));
-    EXPECT_FALSE(contains(said(A, type, ""), " would use ")) << said(A, type, "");
+    EXPECT_FALSE(contains(said(A, type, ""), "; with ")) << said(A, type, "");
     ASSERT_EQ(0, sched_setaffinity(0, sizeof all_, &all_));
   }
 }
@@ -231,10 +231,10 @@ TEST_F(Threads, that_are_slower_give_way_to_one_and_say_so)
     apply(pc);
     PetscVFPrintf = print;
     ok(PetscInfoAllow(PETSC_FALSE));
-    const std::string text = view(pc), note = "Several threads took longer than one should";
+    const std::string text = view(pc), note = "Several threads were slower than predicted for one thread";
     EXPECT_TRUE(contains(text, "threads: 1")) << text;
     EXPECT_TRUE(contains(text, "but 3 applications took longer")) << text;
-    EXPECT_FALSE(contains(text, " would use ")) << text;
+    EXPECT_FALSE(contains(text, "; with ")) << text;
     EXPECT_TRUE(contains(infos, note)) << infos;
     EXPECT_EQ(infos.find(note), infos.rfind(note)) << "it is said once";
   }

@@ -132,7 +132,7 @@ private:
   {
     for (std::size_t k = 0; k < trace_->arrays.size(); ++k)
       if (trace_->arrays[k].place == place) return k;
-    if (place < 0) fail(0, std::string("array ") + a.name + " is no member of the loop body");
+    if (place < 0) fail(0, std::string("array ") + a.name + " is not a member of the loop body");
     ArrayTrace<I> array;
     array.name = a.name;
     array.length = a.length;
@@ -159,7 +159,7 @@ private:
 
   void fail_outside(const std::string& name, std::int64_t length, std::int64_t k)
   {
-    fail(k, "iteration " + std::to_string(iteration_) + " of a loop touches " + name + "[" + std::to_string(k) +
+    fail(k, "iteration " + std::to_string(iteration_) + " of a loop accesses " + name + "[" + std::to_string(k) +
                 "], but " + name + " has " + std::to_string(length) + " entries");
   }
 

@@ -59,7 +59,7 @@ std::string why_not_built(const std::string& name)
 {
   if (find_strategy(name)) return {};
   const auto without = [](const std::string& what, const std::string& option) {
-    return "it needs " + what + ", and this library was built without (CMake option " + option + ")";
+    return "it needs " + what + ", but this library was built without it (CMake option " + option + ")";
   };
   if (name == "kokkos") return without("Kokkos Kernels", "SYNCFREE_KOKKOS");
 #define IS_CUDA(candidate, reproducible, summary) \
@@ -73,14 +73,15 @@ std::string why_not_built(const std::string& name)
 static Choice choose_on_device(const ChoiceInput& f)
 {
   const Estimate plain = estimate_level_order(f);
-  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, plain.form, "the device"};
+  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, plain.form, "cheapest set-up"};
   if (f.memory_is_short) return {plain.strategy, plain.form, "device memory is short"};
   Estimate best = plain;
   for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f), estimate_merged(f)})
     if (other.applies() && total_time(f, other) < total_time(f, best)) best = other;
   char reason[160];
   if (best.strategy == plain.strategy)
-    std::snprintf(reason, sizeof reason, "no plan pays for itself in %lld applies of %.0f us",
+    std::snprintf(reason, sizeof reason,
+                  "no other strategy is predicted to be faster within %lld applications (%.0f us each)",
                   static_cast<long long>(f.expected_applies), plain.apply);
   else
     std::snprintf(reason, sizeof reason, "predicted %.0f us per application, level_order %.0f us, plan %.1f ms",
@@ -96,7 +97,7 @@ Choice choose_strategy(const ChoiceInput& input)
     return {"serial", PlanForm::any, std::to_string(input.nnz) + " entries are too few for threads"};
   char reason[80];
   const bool pays = input.blocks_speedup >= least_speedup;
-  std::snprintf(reason, sizeof reason, "row blocks promise %.1f times one thread", input.blocks_speedup);
+  std::snprintf(reason, sizeof reason, "row blocks: predicted %.1f times as fast as one thread", input.blocks_speedup);
   return {pays ? "blocks" : "serial", PlanForm::any, reason};
 }
 

@@ -70,8 +70,9 @@ BlockKernel choose_rectangle_kernel(const BlockTable& table, double entries_a_ro
 Status read_block_options(const BlockOptions& options, BlockTable* out)
 {
   const BlockTable* table = find_block_table(options.table);
-  if (!table) return failed(Code::invalid_argument, "no table of block kernels is called " + options.table);
-  if (options.cut_rows < 0) return failed(Code::invalid_argument, "rows of a block must be at least 1");
+  if (!table) return failed(Code::invalid_argument, "unknown table of block kernels: " + options.table);
+  if (options.cut_rows < 0)
+    return failed(Code::invalid_argument, "minimum number of rows of a block must not be negative");
   *out = *table;
   if (options.cut_rows > 0) {  // forced, whatever the levels are
     out->least_rows = options.cut_rows;

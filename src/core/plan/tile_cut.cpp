@@ -111,7 +111,7 @@ Status no_tiles_for_rows(std::int64_t longest, const TileRule& rule)
   constexpr int most = row_capacities[ghost_sizes - 1];
   const std::string rows = rule.of_nodes() ? "a node" : "a row", number = std::to_string(longest);
   if (longest <= most) return failed(Code::no_plan, "shared memory has no room for rows of " + number + " entries");
-  return failed(Code::no_plan, rows + " of a triangle has " + number + " entries, in a tile at most " +
+  return failed(Code::no_plan, rows + " of a triangle has " + number + " entries, but a tile allows at most " +
                                   std::to_string(most));
 }
 
@@ -119,8 +119,8 @@ Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const TileRule
 {
   const std::string beside = std::to_string(std::max<std::int64_t>(0, slots - 1 - rows));
   return failed(Code::no_plan, "blocks of " + std::to_string(rows) + (rule.of_nodes() ? " nodes" : " rows") +
-                                  " read more numbers of other blocks than the " + beside +
-                                  " for which shared memory has room beside theirs");
+                                  " need more than the " + beside +
+                                  " values of other blocks that fit in shared memory");
 }
 
 template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const TileRule& rule)

@@ -361,7 +361,7 @@ Status make_tile_plan(PatternView<I> T, bool lower, const LevelSets<I>& levels, 
                          TilePlan<I>* out)
 try {
   if (static_cast<std::uint64_t>(T.n) >= not_exported)
-    return failed(Code::no_plan, "2^32 rows and more");
+    return failed(Code::no_plan, "2^32 or more rows");
   /* in order of preference: tiles, planes with aliasing, parts of planes, runs */
   TileRule now = rule;
   now.threads = worthwhile_threads(T.nnz() + static_cast<std::int64_t>(T.n), rule.threads);

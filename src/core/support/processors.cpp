@@ -170,8 +170,8 @@ Status check_threads(int threads)
   if (threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
   const int most = threads == 1 ? 1 : most_threads();
   if (threads <= most) return {};
-  return failed(Code::invalid_argument, std::to_string(threads) + " threads are more than the " + std::to_string(most) +
-                                            " that this process may ask for");
+  return failed(Code::invalid_argument, std::to_string(threads) + " threads exceed the limit of this process, " +
+                                            std::to_string(most));
 }
 
 }  // namespace syncfree

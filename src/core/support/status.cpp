@@ -54,9 +54,9 @@ std::string Status::message() const
     case Code::ok: return "success";
     case Code::invalid_argument: return "invalid argument: " + detail;
     case Code::bad_row_offsets: return "row offsets do not ascend from 0" + at + "; assemble the matrix again";
-    case Code::column_out_of_range: return "column outside the matrix" + entry + "; the matrix must be square";
-    case Code::unsorted_columns: return "columns do not ascend" + entry + "; sort each row by column";
-    case Code::duplicate_column: return "an entry stands twice" + entry + "; add the two values up into one entry";
+    case Code::column_out_of_range: return "column index out of range" + entry + "; the matrix must be square";
+    case Code::unsorted_columns: return "column indices do not ascend" + entry + "; sort each row by column";
+    case Code::duplicate_column: return "duplicate entry" + entry + "; add the two values into one entry";
     case Code::missing_diagonal:
       return "Matrix is missing diagonal entry" + at +
              "; insert it even if its value is 0, or reorder with -pc_factor_nonzeros_along_diagonal";
@@ -65,29 +65,28 @@ std::string Status::message() const
              "; try -pc_factor_shift_type nonzero";
     case Code::not_finite:
       if (!detail.empty()) return "NaN or infinity in " + detail + at;
-      return "NaN or infinity in the factor" + at + "; the matrix holds one, or the factorization overflows";
+      return "NaN or infinity in the factor" + at + "; the matrix contains one, or the factorization overflows";
     case Code::negative_pivot:
-      return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " +
+      return "Diagonal must be real and nonnegative for symmetric application, but" + at + " it is " +
              number(value, imaginary) + "; use another -ksp_pc_side";
     case Code::another_pattern:
-      return "the matrix has another pattern than the one that was analysed" + (row < 0 ? "" : at) +
-             "; analyse it anew";
+      return "the nonzero pattern differs from the one that was analysed" + (row < 0 ? "" : at) +
+             "; analyse the matrix again";
     case Code::unknown_strategy: {
       const std::string why = why_not_built(detail);
       return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);
     }
-    case Code::no_plan: return "no plan: " + detail + "; take level_order (on a GPU), merged or auto";
+    case Code::no_plan: return "no plan: " + detail + "; use level_order (on a GPU), merged or auto";
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
-    case Code::device_failure: return "the device refuses a call: " + detail;
+    case Code::device_failure: return "a device call failed: " + detail;
     case Code::wait_expired:
-      return "a kernel of " + detail + " was given up after " + number(value) + " s, in which row " +
-             std::to_string(row) + " waited for a number that did not come, and what it computed is NaN; two threads "
-             "or two replays at once must not use one object, and where the device is just slow "
-             "-pc_syncfree_wait_limit can be raised";
-    case Code::busy: return "called from two threads at once; a solver is for one thread at a time";
+      return "a kernel of " + detail + " was stopped after " + number(value) + " s because row " + std::to_string(row) +
+             " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
+             "two graph replays at once; if the device is only slow, raise -pc_syncfree_wait_limit";
+    case Code::busy: return "called from two threads at once; use a solver in one thread at a time";
     case Code::stale_capture:
-      return "a captured solve was replayed that a later analysis or refresh has made void, or without numbers: its "
-             "result is NaN; capture it again";
+      return "an invalid captured solve was replayed: a later analysis or refresh replaced its data, or the factor had "
+             "no values; its result is NaN; capture it again";
   }
   return to_string(code);
 }

@@ -155,17 +155,17 @@ private:
   {
     if (options_.levels < 0) return failed(Code::invalid_argument, "levels of fill must not be negative");
     if (!options_.row_order != !options_.column_order)
-      return failed(Code::invalid_argument, "row and column order must be given both or not at all");
+      return failed(Code::invalid_argument, "row and column order must both be given, or neither");
     if (!options_.row_order) return {};
     out_.row_order.assign(options_.row_order, options_.row_order + A_.n);
     out_.column_order.assign(options_.column_order, options_.column_order + A_.n);
     one_order_ = out_.row_order == out_.column_order;
     if (options_.kind == Kind::icc && !one_order_)
-      return failed(Code::invalid_argument, "IC needs equal row and column orders");
+      return failed(Code::invalid_argument, "IC requires equal row and column orders");
     std::vector<I> row_place;
     if (!invert(out_.column_order, threads_, &out_.column_place) ||
         !(one_order_ || invert(out_.row_order, threads_, &row_place)))
-      return failed(Code::invalid_argument, "an order is no permutation");
+      return failed(Code::invalid_argument, "an order is not a permutation");
     return {};
   }
 

@@ -186,11 +186,14 @@ public:
   }
 
 private:
-  static Status not_factored() { return failed(Code::invalid_argument, "solve before a successful refresh"); }
+  static Status not_factored()
+  {
+    return failed(Code::invalid_argument, "solve() was called before a successful refresh()");
+  }
 
   Status refresh_in_order(CsrView<T, I> A, const PivotRule& rule)
   {
-    if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
+    if (!analysis_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
     Analysis<T, I>& a = *analysis_;
     calls_.captures().take_numbers_away(stream());
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);

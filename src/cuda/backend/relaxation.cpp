@@ -68,7 +68,7 @@ public:
   {
     return calls_.execute([&]() -> Status {
       has_numbers_ = false;
-      if (!analysis_) return failed(Code::invalid_argument, "refresh before analyse");
+      if (!analysis_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
       Analysis<T, I>& a = *analysis_;
       if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
       calls_.captures().take_numbers_away(calls_.stream());
@@ -88,7 +88,7 @@ public:
   Status relax(Sweep sweep, bool from_zero, I times, const T* b, T* x) override
   {
     return calls_.execute_solve([&]() -> Status {
-      if (!has_numbers_) return failed(Code::invalid_argument, "sweeps before a refresh");
+      if (!has_numbers_) return failed(Code::invalid_argument, "relax() was called before refresh()");
       const auto n = static_cast<std::size_t>(analysis_->pattern.n);
       if (n == 0) return {};
       calls_.with_vectors(&analysis_->copies, n, !from_zero, b, x, [&](const T* right, T* found) {
