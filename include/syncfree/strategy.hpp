@@ -75,8 +75,8 @@ bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {
   std::string strategy;
-  PlanForm form = PlanForm::any;
   std::string reason;  ///< one clause for the view: "one thread", "8 rows a level are too few for 4 threads"
+  PlanForm form = PlanForm::any;
 };
 
 /// The strategy that `auto` takes, with its reason.

@@ -73,8 +73,8 @@ std::string why_not_built(const std::string& name)
 static Choice choose_on_device(const ChoiceInput& f)
 {
   const Estimate plain = estimate_level_order(f);
-  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, plain.form, "cheapest set-up"};
-  if (f.memory_is_short) return {plain.strategy, plain.form, "device memory is short"};
+  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "cheapest set-up", plain.form};
+  if (f.memory_is_short) return {plain.strategy, "device memory is short", plain.form};
   Estimate best = plain;
   for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f), estimate_merged(f)})
     if (other.applies() && total_time(f, other) < total_time(f, best)) best = other;
@@ -86,19 +86,19 @@ static Choice choose_on_device(const ChoiceInput& f)
   else
     std::snprintf(reason, sizeof reason, "predicted %.0f us per application, level_order %.0f us, plan %.1f ms",
                   best.apply, plain.apply, best.plan / 1000);
-  return {best.strategy, best.form, reason};
+  return {best.strategy, reason, best.form};
 }
 
 Choice choose_strategy(const ChoiceInput& input)
 {
   if (input.on_device) return choose_on_device(input);
-  if (input.threads <= 1) return {"serial", PlanForm::any, "one thread"};
+  if (input.threads <= 1) return {"serial", "one thread"};
   if (input.nnz < least_entries)
-    return {"serial", PlanForm::any, std::to_string(input.nnz) + " entries are too few for threads"};
+    return {"serial", std::to_string(input.nnz) + " entries are too few for threads"};
   char reason[80];
   const bool pays = input.blocks_speedup >= least_speedup;
   std::snprintf(reason, sizeof reason, "row blocks: predicted %.1f times as fast as one thread", input.blocks_speedup);
-  return {pays ? "blocks" : "serial", PlanForm::any, reason};
+  return {pays ? "blocks" : "serial", reason};
 }
 
 std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies)
@@ -120,7 +120,7 @@ Choice choose_by_trials(const std::vector<Trial>& trials, std::int64_t expected_
                   t.strategy.c_str(), 1e6 * t.apply, 1e3 * t.plan);
     reason += words;
   }
-  return {trials[best].strategy, PlanForm::any, reason};
+  return {trials[best].strategy, reason};
 }
 
 }  // namespace syncfree

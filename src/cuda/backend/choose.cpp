@@ -277,7 +277,7 @@ Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialV
 
 template <class T, class I> void StrategyChooser<T, I>::choose_by_model()
 {
-  a_.choice = {a_.options.strategy, PlanForm::any, "forced"};
+  a_.choice = {a_.options.strategy, "forced"};
   if (is_auto()) a_.choice = choose_strategy(features());
   L().form = U().form = a_.choice.form;
   if (asks_for("merged") && L().n() > 0) (void)foresee_merging();
