@@ -116,7 +116,7 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   MergeRule rule;
   rule.most_fill = 1;
   const auto random = triangle(true, 5);
-  EXPECT_EQ(Merged(random, true, rule).plan.entries(), random.column.size() + 80);
+  EXPECT_EQ(Merged(random, true, rule).plan.column_entries(), random.column.size() + 80);
   const auto T = chain(1000);
   rule.most_levels = 10;
   rule.most_fill = 100;
@@ -127,7 +127,7 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   rule.most_levels = 1000;
   rule.most_fill = 3;
   const Merged limited(T, true, rule);
-  EXPECT_LE(limited.plan.entries(), 3u * (999 + 1000));
+  EXPECT_LE(limited.plan.column_entries(), 3u * (999 + 1000));
   EXPECT_LT(limited.plan.groups, 500);
 }
 
@@ -203,7 +203,8 @@ TEST(MergePlans, are_foreseen_from_some_of_their_levels)
     MergeForecast forecast;
     ASSERT_TRUE(forecast_merge<I>(T.view(), m.levels, MergeRule(), &forecast).ok());
     EXPECT_NEAR(forecast.groups, m.plan.groups, 0.25 * m.plan.groups) << width;
-    EXPECT_NEAR(forecast.entries, static_cast<double>(m.plan.entries()), 0.25 * static_cast<double>(m.plan.entries()));
+    const double entries = static_cast<double>(m.plan.column_entries());
+    EXPECT_NEAR(forecast.entries, entries, 0.25 * entries);
     EXPECT_GE(forecast.longest, 2);
   }
   const auto wide = random_deep_triangle<I>(1, 1, 0, true);
@@ -241,7 +242,7 @@ TEST(MergePlans, of_an_empty_triangle_are_empty)
   const OwnedPattern<I> none;
   const Merged m(none, true, MergeRule());
   EXPECT_EQ(m.plan.groups, 0);
-  EXPECT_EQ(m.plan.entries(), 0u);
+  EXPECT_EQ(m.plan.column_entries(), 0u);
 }
 
 }  // namespace

@@ -19,18 +19,18 @@ template <Stencil reads> class Triangle {
   using Form = PencilForm<reads>;
 
 public:
-  explicit Triangle(const PencilGrid& grid) : grid_(grid), entry(static_cast<std::size_t>(grid.rows()))
+  explicit Triangle(const PencilGrid& grid) : grid_(grid), entry(static_cast<std::size_t>(grid.count_cells()))
   {
     std::mt19937_64 random(5);
     std::uniform_real_distribution<double> number(-0.3, 0.3);
-    for (std::int64_t cell = 0; cell < grid.rows(); ++cell)
+    for (std::int64_t cell = 0; cell < grid.count_cells(); ++cell)
       for (int j = 0; j < Form::entries; ++j) entry[cell][j] = before(cell, j) < 0 ? 0.0 : number(random);
   }
 
   std::vector<double> solve(const std::vector<double>& b) const
   {
     std::vector<double> x(b.size());
-    for (std::int64_t cell = 0; cell < grid_.rows(); ++cell) {
+    for (std::int64_t cell = 0; cell < grid_.count_cells(); ++cell) {
       x[cell] = b[cell];
       for (int j = 0; j < Form::entries; ++j)
         if (before(cell, j) >= 0) x[cell] -= entry[cell][j] * x[before(cell, j)];
@@ -41,7 +41,7 @@ public:
   std::int64_t levels() const
   {
     std::vector<std::int64_t> level(entry.size(), 1);
-    for (std::int64_t cell = 0; cell < grid_.rows(); ++cell)
+    for (std::int64_t cell = 0; cell < grid_.count_cells(); ++cell)
       for (int j = 0; j < Form::entries; ++j)
         if (before(cell, j) >= 0) level[cell] = std::max(level[cell], level[before(cell, j)] + 1);
     return *std::max_element(level.begin(), level.end());
@@ -70,7 +70,7 @@ template <Stencil reads> class ByLines {
 
 public:
   ByLines(const PencilGrid& grid, const Triangle<reads>& T)
-      : grid_(grid), T_(T), counts_(PencilGroupCounts::of<reads>(grid)),
+      : grid_(grid), T_(T), counts_(PencilGroupCounts::count_groups<reads>(grid)),
         number_(static_cast<std::size_t>(counts_.pencil_groups() * counts_.steps * pencils_per_group))
   {
   }
@@ -142,7 +142,7 @@ template <Stencil reads> void expect_serial_solve(std::int64_t line, std::int64_
   const Triangle<reads> T(grid);
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> number(-1, 1);
-  std::vector<double> b(static_cast<std::size_t>(grid.rows()));
+  std::vector<double> b(static_cast<std::size_t>(grid.count_cells()));
   for (double& v : b) v = number(random);
   const std::vector<double> x = ByLines<reads>(grid, T).solve(b), truth = T.solve(b);
   for (std::size_t cell = 0; cell < x.size(); ++cell) ASSERT_NEAR(x[cell], truth[cell], 1e-12) << "cell " << cell;
@@ -165,7 +165,7 @@ TEST(PencilGrids, groups_in_space_give_a_serial_solve)
 
 template <Stencil reads> void expect_levels_of_triangle(const PencilGrid& grid)
 {
-  EXPECT_EQ(grid.levels<reads>(), Triangle<reads>(grid).levels())
+  EXPECT_EQ(grid.count_stencil_levels<reads>(), Triangle<reads>(grid).levels())
       << grid.line << " x " << grid.lines << " x " << grid.planes << ", entries " << PencilForm<reads>::entries;
 }
 
@@ -185,8 +185,8 @@ TEST(PencilGrids, know_their_levels)
 TEST(PencilGrids, rows_of_an_upper_triangle_count_from_the_end)
 {
   const PencilGrid lower = {5, 4, 3, true}, upper = {5, 4, 3, false};
-  EXPECT_EQ(lower.row_of(7), 7);
-  EXPECT_EQ(upper.row_of(7), 52);
+  EXPECT_EQ(lower.row_of_serial(7), 7);
+  EXPECT_EQ(upper.row_of_serial(7), 52);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ template <class T, class I> struct Made {
 
   Made& factor(const FactorTask<T, I>& task, const PivotRule& rule)
   {
-    if (status.ok()) status = factorization->run(task.A.view(), rule, &values, &report);
+    if (status.ok()) status = factorization->factorize_rows(task.A.view(), rule, &values, &report);
     return *this;
   }
 };

@@ -33,16 +33,16 @@ const char* to_string(Code code)
   return "unknown code";
 }
 
-static std::string number(double value)
+static std::string format_number(double value)
 {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
 
-static std::string number(double real, double imaginary)
+static std::string format_number(double real, double imaginary)
 {
-  return imaginary == 0 ? number(real) : "(" + number(real) + "," + number(imaginary) + ")";
+  return imaginary == 0 ? format_number(real) : "(" + format_number(real) + "," + format_number(imaginary) + ")";
 }
 
 std::string Status::message() const
@@ -61,14 +61,14 @@ std::string Status::message() const
       return "Matrix is missing diagonal entry" + at +
              "; insert it even if its value is 0, or reorder with -pc_factor_nonzeros_along_diagonal";
     case Code::zero_pivot:
-      return "Zero pivot row " + std::to_string(row) + " value " + number(value) + " tolerance " + number(tolerance) +
-             "; try -pc_factor_shift_type nonzero";
+      return "Zero pivot row " + std::to_string(row) + " value " + format_number(value) + " tolerance " +
+             format_number(tolerance) + "; try -pc_factor_shift_type nonzero";
     case Code::not_finite:
       if (!detail.empty()) return "NaN or infinity in " + detail + at;
       return "NaN or infinity in the factor" + at + "; the matrix holds one, or the factorization overflows";
     case Code::negative_pivot:
       return "Diagonal must be real and nonnegative for a symmetric half, but" + at + " it is " +
-             number(value, imaginary) + "; use another -ksp_pc_side";
+             format_number(value, imaginary) + "; use another -ksp_pc_side";
     case Code::another_pattern:
       return "the matrix has another pattern than the one that was analysed" + (row < 0 ? "" : at) +
              "; analyse it anew";
@@ -80,7 +80,7 @@ std::string Status::message() const
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
     case Code::device_failure: return "the device refuses a call: " + detail;
     case Code::wait_expired:
-      return "a kernel of " + detail + " was given up after " + number(value) + " s, in which row " +
+      return "a kernel of " + detail + " was given up after " + format_number(value) + " s, in which row " +
              std::to_string(row) + " waited for a number that did not come, and what it computed is NaN; two threads "
              "or two replays at once must not use one object, and where the device is just slow "
              "-pc_syncfree_wait_limit can be raised";

@@ -268,7 +268,7 @@ private:
   {
     const Grid<I>& grid = L_->grid;
     const I levels = a_.levels.lower;
-    const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels();
+    const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels_bound();
     if (!may_be_star) tile_ = {};
     if (tile_.shape.cells == 0) {
       const bool is_star = may_be_star && longest() <= longest_of_star(grid);
@@ -567,8 +567,8 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
     return Transposed<I>(DeviceTriangle<I>(true, triangle, -1, true).pattern());
   };
   const Transposed<I> Lt = transposed(a->pattern.lower()), Ut = transposed(a->pattern.upper());
-  DeviceTriangle<I> lower_one(true, Ut.view(), Ut.source.data(), false);
-  DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
+  DeviceTriangle<I> lower_one(true, Ut.pattern_view(), Ut.source.data(), false);
+  DeviceTriangle<I> upper_one(false, Lt.pattern_view(), Lt.source.data(), true);
   lower_one.captures = upper_one.captures = a->captures;
   try {
     parallel_invoke(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },
