@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/plan/merge_search.hpp"
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "../battery.hpp"
-#include "../oracle.hpp"
-#include "../watchdog.hpp"
+#include "battery.hpp"
+#include "oracle.hpp"
+#include "watchdog.hpp"
 
 namespace syncfree {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree {

@@ -9,7 +9,7 @@
 #include "core/plan/tile_cut.hpp"
 #include "core/plan/star_plan.hpp"
 #include "core/schedule/bandwidth.hpp"
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {

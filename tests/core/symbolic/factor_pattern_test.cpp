@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/symbolic/fill_elimination.hpp"
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/factor.hpp"
 #include "watchdog.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {
