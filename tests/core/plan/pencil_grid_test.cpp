@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <tuple>
 #include <vector>
 
 namespace syncfree {
@@ -180,6 +181,62 @@ TEST(PencilGrids, know_their_levels)
   }
   for (const auto& side : {std::array<std::int64_t, 3>{13, 12, 11}, {2, 8, 4}, {9, 1, 13}, {30, 9, 2}})
     expect_levels_of_triangle<Stencil::star7>({side[0], side[1], side[2], true});
+}
+
+/// Plane, index in the plane, step of the first cell, whether the pencil exists.
+using Lane = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool>;
+
+template <Stencil reads> Lane lane_of(const PencilGrid& grid, const PencilGroup& group, int lane)
+{
+  const PencilLane pencil = group.lane<reads>(grid, lane);
+  return {pencil.plane, pencil.line_of_plane, pencil.lag, pencil.is_there};
+}
+
+/// In a plane lane k has pencil k of the group, a step later than lane k - 1, or two if cells read the south-east.
+TEST(PencilGrids, lanes_of_a_plane_follow_each_other)
+{
+  const PencilGrid grid = {3, 34, 1, true};
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {0, 0}, 0), Lane(0, 0, 0, true));
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {0, 0}, 31), Lane(0, 31, 31, true));
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {1, 0}, 1), Lane(0, 33, 1, true));
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {1, 0}, 2), Lane(0, 34, 2, false));
+  EXPECT_EQ(lane_of<Stencil::box9>(grid, {0, 0}, 0), Lane(0, 0, 1, true));
+  EXPECT_EQ(lane_of<Stencil::box9>(grid, {0, 0}, 31), Lane(0, 31, 63, true));
+}
+
+/// In space eight lanes have pencils of a plane, and a group has four planes.
+TEST(PencilGrids, lanes_in_space_have_eight_pencils_of_four_planes)
+{
+  const PencilGrid grid = {3, 9, 5, true};
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 0}, 7), Lane(0, 7, 7, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 0}, 8), Lane(1, 0, 1, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {1, 0}, 8), Lane(1, 8, 1, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {1, 0}, 9), Lane(1, 9, 2, false));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 1}, 0), Lane(4, 0, 0, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 1}, 8), Lane(5, 0, 1, false));
+}
+
+TEST(PencilGrids, cells_of_a_pencil_begin_at_its_lag)
+{
+  const PencilGrid grid = {3, 34, 1, true};
+  const PencilLane pencil = PencilGroup{0, 0}.lane<Stencil::star5>(grid, 2);
+  EXPECT_FALSE(pencil.has_cell(grid, 1));
+  EXPECT_TRUE(pencil.has_cell(grid, 2));
+  EXPECT_EQ(pencil.serial(grid, 2), 6);
+  EXPECT_EQ(pencil.serial(grid, 4), 8);
+  EXPECT_FALSE(pencil.has_cell(grid, 5));
+}
+
+/// 32 lanes of 3 cells take 34 steps, or 66 two by two, in chunks of 8.
+TEST(PencilGrids, groups_have_whole_chunks_of_steps)
+{
+  const PencilGrid flat = {3, 34, 1, true}, solid = {3, 9, 5, true};
+  const auto counts = [](const PencilGroupCounts& c) {
+    return std::array<std::int64_t, 3>{c.groups_x, c.groups_z, c.steps};
+  };
+  EXPECT_EQ(counts(PencilGroupCounts::count_groups<Stencil::star5>(flat)), (std::array<std::int64_t, 3>{2, 1, 40}));
+  EXPECT_EQ(counts(PencilGroupCounts::count_groups<Stencil::box9>(flat)), (std::array<std::int64_t, 3>{2, 1, 72}));
+  EXPECT_EQ(counts(PencilGroupCounts::count_groups<Stencil::star7>(solid)), (std::array<std::int64_t, 3>{2, 2, 16}));
 }
 
 TEST(PencilGrids, rows_of_an_upper_triangle_count_from_the_end)
