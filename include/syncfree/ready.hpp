@@ -169,12 +169,12 @@ template <class T> class Contributions;
 
 template <class R> struct AtomicSum {
   std::atomic<R> value{0};
-  void add_part(R v) { add_atomically(value, v); }
+  void add_concurrently(R v) { add_atomically(value, v); }
   R take_sum() { return value.exchange(0, unordered); }
 };
 template <class R> struct AtomicSum<std::complex<R>> {
   std::atomic<R> real{0}, imaginary{0};
-  void add_part(std::complex<R> v)
+  void add_concurrently(std::complex<R> v)
   {
     add_atomically(real, v.real());
     add_atomically(imaginary, v.imag());
@@ -192,7 +192,7 @@ public:
 
   void contribute(T value)
   {
-    sum_.add_part(value);
+    sum_.add_concurrently(value);
     missing_.arrive();
   }
 
