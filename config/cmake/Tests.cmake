@@ -1,5 +1,5 @@
-# Test programs, one a folder of tests/ (core_tests, host_tests, petsc_tests), and a compile test of
-# every public header alone. Files that replace an allocator for their whole program end in
+# Test programs, one a folder of tests/ with the rooms in it (core_tests, host_tests, petsc_tests), and a compile test
+# of every public header alone. Files that replace an allocator for their whole program end in
 # allocation_test.cpp and become a program of their own (core_allocation_tests, ...).
 find_package(GTest)
 if(NOT GTest_FOUND)
@@ -20,7 +20,7 @@ endfunction()
 
 # syncfree_tests(FOLDER LIBRARIES...)
 function(syncfree_tests folder)
-  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp tests/${folder}/*_test.cu)
+  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp tests/${folder}/*/*_test.cpp tests/${folder}/*_test.cu)
   list(FILTER all EXCLUDE REGEX "/petsc_test\\.cpp$") # helpers of the tests with PETSc
   set(allocation ${all})
   list(FILTER all EXCLUDE REGEX "allocation_test\\.cpp$")

@@ -89,7 +89,7 @@ int main()
   const Smooth           body{m, {b.data(), points, "b"}, {x.data(), points, "x"}};
   syncfree::Loop<Smooth> loop;
   bool                   ran = loop.trace(body).ok();
-  for (int sweep = 0; sweep < sweeps; ++sweep) ran = ran && loop.run(body, 4).ok();
+  for (int sweep = 0; sweep < sweeps; ++sweep) ran = ran && loop.execute(body, 4).ok();
   bool same = ran && x == sequential;
   std::printf("%d points, %d sweeps on 4 threads: %s\n", m * m, sweeps, same ? "bit by bit the sequential loop" : "NOT the sequential loop");
 

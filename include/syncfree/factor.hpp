@@ -64,7 +64,7 @@ template <class I> struct FactorPattern {
   PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }
   PatternView<I> upper() const { return {n, upper_begin.data(), upper_column.data()}; }
   bool natural() const { return row_order.empty(); }
-  Orders<I> orders() const
+  Orders<I> order_arrays() const
   {
     return natural() ? Orders<I>() : Orders<I>{row_order.data(), column_order.data()};
   }

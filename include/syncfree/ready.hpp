@@ -65,7 +65,7 @@ public:
   void new_round() { base_ += steps_; }
 
   /// Publishes that `worker` has finished `steps` steps of this round; their data may then be read.
-  void finish(std::int32_t worker, std::int64_t steps) { counter_[worker].value.store(base_ + steps, publish); }
+  void publish_steps(std::int32_t worker, std::int64_t steps) { counter_[worker].value.store(base_ + steps, publish); }
 
   /// The last count that a waiting thread has read of a worker. A thread that lags can continue without reading the
   /// counter, which mostly is in the worker's cache.
@@ -75,7 +75,7 @@ public:
 
   /// Waits until `worker` has finished `steps` steps of this round.
   ///   seen  owned by the waiting thread, one per worker; kept across rounds
-  void wait(std::int32_t worker, std::int64_t steps, Seen* seen) const
+  void wait_for_steps(std::int32_t worker, std::int64_t steps, Seen* seen) const
   {
     const std::int64_t target = base_ + steps;
     if (seen->value >= target) return;
@@ -97,7 +97,7 @@ private:
 /// Barrier of `team` threads; what any thread wrote before it may be read by all after it.
 class Barrier {
 public:
-  void wait(int team)
+  void arrive_and_wait(int team)
   {
     const std::int64_t round = round_.load(unordered);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == team) {
@@ -117,14 +117,14 @@ private:
 class Tickets {
 public:
   void reset() { next_.store(0, unordered); }
-  std::int64_t take(std::int64_t count) { return next_.fetch_add(count, unordered); }
+  std::int64_t take_tickets(std::int64_t count) { return next_.fetch_add(count, unordered); }
 
 private:
   alignas(64) std::atomic<std::int64_t> next_{0};
 };
 
 /// Adds to a real number to which other threads add concurrently.
-template <class R> void add_to(std::atomic<R>& sum, R value)
+template <class R> void add_atomically(std::atomic<R>& sum, R value)
 {
   R seen = sum.load(unordered);
   while (!sum.compare_exchange_weak(seen, seen + value, unordered)) {}
@@ -132,18 +132,18 @@ template <class R> void add_to(std::atomic<R>& sum, R value)
 
 /// Adds to a plain array entry in the same way. A thread that reads it non-atomically must first wait for all threads
 /// that add.
-template <class R> void add_to(R* sum, R value)
+template <class R> void add_atomically(R* sum, R value)
 {
   R seen, grown;
   __atomic_load(sum, &seen, __ATOMIC_RELAXED);
   do grown = seen + value;
   while (!__atomic_compare_exchange(sum, &seen, &grown, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
-template <class R> void add_to(std::complex<R>* sum, std::complex<R> value)
+template <class R> void add_atomically(std::complex<R>* sum, std::complex<R> value)
 {
   R* part = reinterpret_cast<R*>(sum);
-  add_to(part, value.real());
-  add_to(part + 1, value.imag());
+  add_atomically(part, value.real());
+  add_atomically(part + 1, value.imag());
 }
 
 /// Number of events still outstanding; what was written before an event may be read after the wait.
@@ -169,17 +169,17 @@ template <class T> class Contributions;
 
 template <class R> struct AtomicSum {
   std::atomic<R> value{0};
-  void add(R v) { add_to(value, v); }
-  R take() { return value.exchange(0, unordered); }
+  void add_concurrently(R v) { add_atomically(value, v); }
+  R take_sum() { return value.exchange(0, unordered); }
 };
 template <class R> struct AtomicSum<std::complex<R>> {
   std::atomic<R> real{0}, imaginary{0};
-  void add(std::complex<R> v)
+  void add_concurrently(std::complex<R> v)
   {
-    add_to(real, v.real());
-    add_to(imaginary, v.imag());
+    add_atomically(real, v.real());
+    add_atomically(imaginary, v.imag());
   }
-  std::complex<R> take()
+  std::complex<R> take_sum()
   {
     const R re = real.exchange(0, unordered);
     return {re, imaginary.exchange(0, unordered)};
@@ -190,9 +190,9 @@ template <class T> class Contributions {
 public:
   void expect(std::int32_t count) { missing_.expect(count); }
 
-  void add(T value)
+  void contribute(T value)
   {
-    sum_.add(value);
+    sum_.add_concurrently(value);
     missing_.arrive();
   }
 
@@ -200,7 +200,7 @@ public:
   T wait_and_rearm(std::int32_t count)
   {
     missing_.wait_and_rearm(count);
-    return sum_.take();
+    return sum_.take_sum();
   }
 
 private:
@@ -212,8 +212,8 @@ private:
 class Minimum {
 public:
   void reset(std::int64_t value) { value_.store(value, unordered); }
-  std::int64_t get() const { return value_.load(unordered); }
-  void lower(std::int64_t value)
+  std::int64_t read_minimum() const { return value_.load(unordered); }
+  void lower_minimum(std::int64_t value)
   {
     std::int64_t seen = value_.load(unordered);
     while (value < seen && !value_.compare_exchange_weak(seen, value, unordered)) {}

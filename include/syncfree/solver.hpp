@@ -40,12 +40,12 @@ public:
   ///   b, x       n entries a column, in the triangle's row order; x == b (same leading) is allowed
   ///   conjugate  use the conjugated values
   /// Allocates nothing. Never hangs, whatever the values of b and of the triangle.
-  virtual void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
+  virtual void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
 
-  /// Sets new values on the same pattern; the arrays must stay alive until the next refresh.
-  virtual void refresh(const V* value, const V* inverse_diagonal) = 0;
+  /// Sets new values on the same pattern; the arrays must stay alive until the next update.
+  virtual void update_values(const V* value, const V* inverse_diagonal) = 0;
 
-  virtual Description describe() const = 0;
+  virtual Description describe_solver() const = 0;
 
   /// Restricts the following solves to one thread, or returns to all; the results are those of the strategy either
   /// way. Allocates nothing.

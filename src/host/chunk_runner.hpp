@@ -22,7 +22,7 @@ public:
   }
 
   /// Calls walk(begin, end, thread) for each chunk of positions, after the chunks it reads. Allocates nothing.
-  template <class Walk> void run(const Walk& walk)
+  template <class Walk> void run_chunks(const Walk& walk)
   {
     progress_.new_round();
     if (plan_.threads == 1) return walk_own(0, walk);
@@ -37,8 +37,8 @@ public:
   }
 
   /// Lets the caller's thread do all further runs alone, or all threads again.
-  void work_alone(bool alone) { alone_ = alone; }
-  int threads() const { return alone_ ? 1 : plan_.threads; }
+  void restrict_to_caller(bool alone) { alone_ = alone; }
+  int active_threads() const { return alone_ ? 1 : plan_.threads; }
 
 private:
   /// Padded by a cache line, so that no thread writes into a line that another one reads.
@@ -55,9 +55,10 @@ private:
   template <class Walk> void walk_step(std::int32_t planned, I step, int thread, const Walk& walk)
   {
     for (I w = plan_.wait_begin[step]; w < plan_.wait_begin[step + 1]; ++w)
-      progress_.wait(plan_.wait[w].thread, plan_.wait[w].steps, &seen_[thread * seen_stride() + plan_.wait[w].thread]);
+      progress_.wait_for_steps(plan_.wait[w].thread, plan_.wait[w].steps,
+                               &seen_[thread * seen_stride() + plan_.wait[w].thread]);
     walk(plan_.begin[step], plan_.end[step], thread);
-    progress_.finish(planned, step + 1 - plan_.thread_step[planned]);
+    progress_.publish_steps(planned, step + 1 - plan_.thread_step[planned]);
   }
 
   template <class Walk> void walk_own(int thread, const Walk& walk)

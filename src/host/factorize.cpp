@@ -111,7 +111,7 @@ private:
   }
 
   /// w -= factor * entries [begin, end) of U.
-  void subtract(const T& factor, I begin, I end, T* w) const
+  void subtract_row(const T& factor, I begin, I end, T* w) const
   {
     for (I k = begin; k < end; ++k) w[rows_.upper_column[k]] -= multiply(factor, upper_[k]);
   }
@@ -173,7 +173,7 @@ private:
       const T factor = multiply(upper_[source], inverse_pivot_[p]);
       lower_[k] = factor;
       sum += magnitude(factor);
-      subtract(factor, source, rows_.upper_begin[p + 1], w);
+      subtract_row(factor, source, rows_.upper_begin[p + 1], w);
     }
     return sum;
   }
@@ -313,12 +313,12 @@ Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rul
   /* rows before the first failure must still be factored; work on later rows is wasted */
   Minimum first_failure;
   first_failure.reset(pattern_.n);
-  runner_->run([&](I begin, I end, int thread) {
-    for (I i = begin; i < end && i < first_failure.get(); ++i)
-      if (!factorizer.factor_row(i, &work_[thread])) first_failure.lower(i);
+  runner_->run_chunks([&](I begin, I end, int thread) {
+    for (I i = begin; i < end && i < first_failure.read_minimum(); ++i)
+      if (!factorizer.factor_row(i, &work_[thread])) first_failure.lower_minimum(i);
   });
   for (const RowWorkspace<T>& work : work_)
-    if (!work.failure.ok() && work.failure.row == first_failure.get()) return work.failure;
+    if (!work.failure.ok() && work.failure.row == first_failure.read_minimum()) return work.failure;
   return {};
 }
 
@@ -330,7 +330,7 @@ template <class T, class I> int Factorization<T, I>::repaired() const
 }
 
 template <class T, class I>
-Status Factorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
+Status Factorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
                                 PivotReport* report)
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule) : 0;
@@ -348,9 +348,9 @@ Status Factorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, F
   }
 }
 
-template <class T, class I> std::size_t Factorization<T, I>::bytes() const
+template <class T, class I> std::size_t Factorization<T, I>::factorization_bytes() const
 {
-  return plan_.bytes() + together_.size() + (mirror_.size() + next_.size()) * sizeof(I) +
+  return plan_.row_chunk_bytes() + together_.size() + (mirror_.size() + next_.size()) * sizeof(I) +
          work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
 }
 

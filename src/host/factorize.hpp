@@ -40,18 +40,18 @@ public:
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row): the first such row of the last attempt, in the
   ///           factor's numbering, as in PETSc; another_pattern(row) if a row of A and the factor's row should have
   ///           equally many entries and do not
-  Status run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
+  Status factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
 
   /// True if each row of the factor has A's entries and no others, in the same order.
   bool rows_of_A() const { return rows_of_A_; }
 
   /// Number of threads that factor rows.
-  int threads() const { return runner_ ? runner_->threads() : 1; }
+  int factor_threads() const { return runner_ ? runner_->active_threads() : 1; }
 
   /// Lets one thread do all further factorizations.
-  void work_alone()
+  void factor_alone()
   {
-    if (runner_) runner_->work_alone(true);
+    if (runner_) runner_->restrict_to_caller(true);
   }
 
   /// Predicted speedup of the row chunks of the lower triangle over one thread; 0 for one thread.
@@ -60,7 +60,7 @@ public:
   /// Seconds of a solve with that triangle on one thread, by the same model.
   double serial_seconds() const { return serial_seconds_; }
 
-  std::size_t bytes() const;
+  std::size_t factorization_bytes() const;
 
 private:
   void find_mirror();

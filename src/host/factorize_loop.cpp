@@ -31,14 +31,15 @@ LoopFactorization<T, I>::LoopFactorization(PatternView<I> A, int threads)
 }
 
 template <class T, class I>
-bool LoopFactorization<T, I>::run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values)
+bool LoopFactorization<T, I>::factorize_by_loop(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values)
 {
   if (rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite) return false;
   std::copy_n(A.value, a_.size(), a_.begin());
-  return loop_.run(body(), threads_).ok() && split(rule, values);
+  return loop_.execute(body(), threads_).ok() && split_factors(rule, values);
 }
 
-template <class T, class I> bool LoopFactorization<T, I>::split(const PivotRule& rule, FactorValues<T>* values) const
+template <class T, class I>
+bool LoopFactorization<T, I>::split_factors(const PivotRule& rule, FactorValues<T>* values) const
 {
   const T* a = a_.data();
   T *lower = values->lower.data(), *upper = values->upper.data();
@@ -55,9 +56,10 @@ template <class T, class I> bool LoopFactorization<T, I>::split(const PivotRule&
   return true;
 }
 
-template <class T, class I> std::size_t LoopFactorization<T, I>::bytes() const
+template <class T, class I> std::size_t LoopFactorization<T, I>::factorization_bytes() const
 {
-  return (row_begin_.size() + column_.size() + diagonal_.size()) * sizeof(I) + a_.size() * sizeof(T) + loop_.bytes();
+  return (row_begin_.size() + column_.size() + diagonal_.size()) * sizeof(I) + a_.size() * sizeof(T) +
+         loop_.loop_bytes();
 }
 
 #define INSTANTIATE(T, I) template class LoopFactorization<T, I>;

@@ -22,13 +22,13 @@ public:
   /// Factors A. Returns false if a pivot must be repaired or reported, or a shift found, which the other factorization
   /// does; the values are then unusable.
   ///   values  [out] arrays of the factor's sizes
-  bool run(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values);
+  bool factorize_by_loop(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values);
 
-  int threads() const { return threads_; }
-  std::size_t bytes() const;
+  int factor_threads() const { return threads_; }
+  std::size_t factorization_bytes() const;
 
 private:
-  bool split(const PivotRule& rule, FactorValues<T>* values) const;
+  bool split_factors(const PivotRule& rule, FactorValues<T>* values) const;
   Ilu0Csr<T, I> body() { return {{n_, row_begin_.data(), column_.data()}, diagonal_.data(), a_.data()}; }
 
   I n_;

@@ -24,7 +24,7 @@
 namespace syncfree {
 namespace {
 
-template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
+template <class Vector> std::size_t array_bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
 /// Result of one analysis; it is never moved, because its parts refer to each other.
 template <class T, class I> struct Analysis {
@@ -45,7 +45,7 @@ template <class T, class I> struct Analysis {
 };
 
 /// The choice of `auto`, given the predicted speedup of the row chunks of the lower triangle.
-template <class I> Choice choose(const FactorPattern<I>& pattern, int threads, double speedup)
+template <class I> Choice choose_for_solves(const FactorPattern<I>& pattern, int threads, double speedup)
 {
   ChoiceInput input;
   input.nnz = static_cast<std::int64_t>(pattern.lower_column.size() + pattern.upper_column.size());
@@ -76,13 +76,13 @@ Status try_out(const FactorPattern<I>& p, const SolverOptions& options, const Fa
   std::vector<T> b(static_cast<std::size_t>(p.n), T(1)), x(b.size());
   const auto begin = Clock::now();
   Status status = make_factor_solves(p, options, solves);
-  if (status.ok()) status = (*solves)->refresh(values);
+  if (status.ok()) status = (*solves)->update_factor(values);
   if (!status.ok()) return status;
   *trial = {options.strategy, since(begin), std::numeric_limits<double>::max()};
   for (int round = 0; round < 3; ++round) {
     const auto start = Clock::now();
-    (*solves)->solve(Triangle::lower, b.data(), x.data(), {1, p.n, p.n}, false);
-    (*solves)->solve(Triangle::upper, x.data(), x.data(), {1, p.n, p.n}, false);
+    (*solves)->solve_factor(Triangle::lower, b.data(), x.data(), {1, p.n, p.n}, false);
+    (*solves)->solve_factor(Triangle::upper, x.data(), x.data(), {1, p.n, p.n}, false);
     trial->apply = std::min(trial->apply, since(start));
   }
   return status;
@@ -104,7 +104,7 @@ template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
     if (best_trial(trials, a->options.expected_applies) + 1 == trials.size()) a->solves = std::move(solves);
   }
   a->choice = syncfree::choose_by_trials(trials, a->options.expected_applies);
-  if (a->choice.strategy != "serial") a->watch.start(trials[0].apply);
+  if (a->choice.strategy != "serial") a->watch.start_watching(trials[0].apply);
   return {};
 }
 
@@ -118,14 +118,14 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analy
   a->nnz = A.nnz();
   a->operations = count_operations(a->pattern);
   a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
-  if (!a->factorization->rows_of_A()) a->rows.keep(A);
+  if (!a->factorization->rows_of_A()) a->rows.keep_pattern(A);
   if (!a->pattern.natural()) a->work.resize(A.n);
   const bool may_try = a->options.strategy == "auto" && a->options.trials && a->options.threads > 1;
   if (may_try && A.n > 0) return choose_by_trials(a);
   a->choice = {a->options.strategy, "forced"};
   if (a->options.strategy == "auto") {
-    a->choice = choose(a->pattern, a->options.threads, a->factorization->speedup());
-    if (a->choice.strategy != "serial") a->watch.start(2 * a->factorization->serial_seconds());
+    a->choice = choose_for_solves(a->pattern, a->options.threads, a->factorization->speedup());
+    if (a->choice.strategy != "serial") a->watch.start_watching(2 * a->factorization->serial_seconds());
   }
   if (a->choice.strategy == "loop" && LoopFactorization<T, I>::suits(a->pattern, A))
     a->loop_factorization = std::make_unique<LoopFactorization<T, I>>(A, a->options.threads);
@@ -148,24 +148,25 @@ template <class T, class I> bool is_made_of(const Analysis<T, I>& a, const Patte
 template <class T, class I> Status factor(const CsrView<T, I>& A, const PivotRule& rule, Analysis<T, I>* a)
 {
   a->pivots = {};
-  if (a->loop_factorization && a->loop_factorization->run(A, rule, &a->values)) return {};
-  return a->factorization->run(A, rule, &a->values, &a->pivots);
+  if (a->loop_factorization && a->loop_factorization->factorize_by_loop(A, rule, &a->values)) return {};
+  return a->factorization->factorize_rows(A, rule, &a->values, &a->pivots);
 }
 
 template <class I> std::size_t pattern_bytes(const FactorPattern<I>& p)
 {
-  return bytes(p.lower_begin) + bytes(p.lower_column) + bytes(p.upper_begin) + bytes(p.upper_column) +
-         bytes(p.row_order) + bytes(p.column_order) + bytes(p.column_place);
+  return array_bytes(p.lower_begin) + array_bytes(p.lower_column) + array_bytes(p.upper_begin) +
+         array_bytes(p.upper_column) + array_bytes(p.row_order) + array_bytes(p.column_order) +
+         array_bytes(p.column_place);
 }
 
 /// y_i = b_{order(i)}
-template <class T, class I> void gather(const std::vector<I>& order, const T* b, T* y)
+template <class T, class I> void gather_rows(const std::vector<I>& order, const T* b, T* y)
 {
   for (std::size_t i = 0; i < order.size(); ++i) y[i] = b[order[i]];
 }
 
 /// x_{order(i)} = z_i
-template <class T, class I> void scatter(const std::vector<I>& order, const T* z, T* x)
+template <class T, class I> void scatter_rows(const std::vector<I>& order, const T* z, T* x)
 {
   for (std::size_t i = 0; i < order.size(); ++i) x[order[i]] = z[i];
 }
@@ -205,7 +206,7 @@ public:
     return failed(Code::out_of_memory);
   }
 
-  Orders<I> orders() const override { return analysis_ ? analysis_->pattern.orders() : Orders<I>(); }
+  Orders<I> orders() const override { return analysis_ ? analysis_->pattern.order_arrays() : Orders<I>(); }
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   try {
@@ -219,7 +220,7 @@ public:
     a.values.upper.resize(a.pattern.upper_column.size());
     a.values.inverse_pivot.resize(a.pattern.n);
     Status status = factor(A, rule, &a);
-    if (status.ok()) status = a.solves->refresh(a.values);
+    if (status.ok()) status = a.solves->update_factor(a.values);
     if (a.options.single_storage && !std::is_same_v<T, single_t<T>>) a.values = FactorValues<T>();
     factored_ = status.ok();
     return status;
@@ -235,13 +236,13 @@ public:
     const FactorPattern<I>& p = analysis_->pattern;
     const bool conjugate = op == Operation::conjugate || op == Operation::adjoint;
     if (p.kind == Kind::icc || op == Operation::none || op == Operation::conjugate) {
-      solve({Triangle::lower, Triangle::upper, p.row_order, p.column_order, conjugate}, b, x, columns);
+      solve_monitored({Triangle::lower, Triangle::upper, p.row_order, p.column_order, conjugate}, b, x, columns);
       return {};
     }
     Status status = analysis_->solves->prepare_transposes();
     if (status.ok())
-      solve({Triangle::upper_transposed, Triangle::lower_transposed, p.column_order, p.row_order, conjugate}, b, x,
-            columns);
+      solve_monitored({Triangle::upper_transposed, Triangle::lower_transposed, p.column_order, p.row_order, conjugate},
+                      b, x, columns);
     return status;
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -254,8 +255,8 @@ public:
     Status status = check_half();
     if (!status.ok()) return status;
     const Analysis<T, I>& a = *analysis_;
-    if (!a.pattern.natural()) gather(a.pattern.row_order, b, x);
-    a.solves->solve(Triangle::lower, a.pattern.natural() ? b : x, x, one(), false);
+    if (!a.pattern.natural()) gather_rows(a.pattern.row_order, b, x);
+    a.solves->solve_factor(Triangle::lower, a.pattern.natural() ? b : x, x, one(), false);
     if (a.pattern.kind == Kind::icc) a.solves->scale_by_root(false, x, x);
     return {};
   } catch (const std::bad_alloc&) {
@@ -272,8 +273,8 @@ public:
     Analysis<T, I>& a = *analysis_;
     T* z = a.pattern.natural() ? x : a.work.data();
     if (a.pattern.kind == Kind::icc) a.solves->scale_by_root(true, b, z);
-    a.solves->solve(Triangle::upper, a.pattern.kind == Kind::icc ? z : b, z, one(), false);
-    if (z != x) scatter(a.pattern.column_order, z, x);
+    a.solves->solve_factor(Triangle::upper, a.pattern.kind == Kind::icc ? z : b, z, one(), false);
+    if (z != x) scatter_rows(a.pattern.column_order, z, x);
     return {};
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -284,18 +285,19 @@ public:
     Summary s;
     if (!analysis_) return s;
     const Analysis<T, I>& a = *analysis_;
-    const Description solves = a.solves->describe();
+    const Description solves = a.solves->describe_factor();
     s.strategy = solves.strategy;
-    s.reason = a.watch.fell_back() ? a.choice.reason + a.watch.reason() : a.choice.reason;
+    s.reason = a.watch.has_fallen_back() ? a.choice.reason + a.watch.reason() : a.choice.reason;
     s.rows = a.pattern.n;
     s.operations = a.operations;
     s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
     s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
-    s.threads = std::max(solves.threads, a.factorization->threads());
+    s.threads = std::max(solves.threads, a.factorization->factor_threads());
     s.single_storage = a.options.single_storage;
-    s.factor_bytes = pattern_bytes(a.pattern) + a.solves->value_bytes();
-    s.plan_bytes = solves.bytes + a.factorization->bytes() + bytes(a.work) + a.rows.bytes();
-    if (a.loop_factorization) s.plan_bytes += a.loop_factorization->bytes();
+    s.factor_bytes = pattern_bytes(a.pattern) + a.solves->bytes_of_values();
+    s.plan_bytes = solves.bytes + a.factorization->factorization_bytes() + array_bytes(a.work) +
+                   a.rows.pattern_copy_bytes();
+    if (a.loop_factorization) s.plan_bytes += a.loop_factorization->factorization_bytes();
     s.transpose_bytes = a.solves->transpose_bytes();
     s.pivots = a.pivots;
     return s;
@@ -306,12 +308,12 @@ public:
     if (!analysis_ || analysis_->options.strategy != "auto" || analysis_->options.threads > 1) return {};
     RowChunks<I> chunks;
     if (!make_row_chunks(analysis_->pattern.lower(), true, threads, &chunks).ok()) return {};
-    return choose(analysis_->pattern, threads, chunks.speedup);
+    return choose_for_solves(analysis_->pattern, threads, chunks.speedup);
   } catch (const std::bad_alloc&) {
     return {};
   }
 
-  bool fell_back() const override { return analysis_ && analysis_->watch.fell_back(); }
+  bool fell_back() const override { return analysis_ && analysis_->watch.has_fallen_back(); }
 
   LevelCounts levels() const override
   {
@@ -325,7 +327,7 @@ public:
     return analysis_ ? analysis_->pattern : none;
   }
 
-  FactorValues<T> values() const override { return factored_ ? analysis_->solves->values() : FactorValues<T>(); }
+  FactorValues<T> values() const override { return factored_ ? analysis_->solves->factor_values() : FactorValues<T>(); }
 
 private:
   static Status not_factored()
@@ -341,15 +343,15 @@ private:
     return analysis_->pattern.kind == Kind::icc ? analysis_->solves->check_roots() : Status();
   }
 
-  void solve(const Pass<I>& pass, const T* b, T* x, const Columns<I>& columns)
+  void solve_monitored(const Pass<I>& pass, const T* b, T* x, const Columns<I>& columns)
   {
     Analysis<T, I>& a = *analysis_;
     if (!a.watch.watches() || columns.count < 1) return solve_both(pass, b, x, columns);
     const auto begin = team_clock();
     solve_both(pass, b, x, columns);
-    if (a.watch.note((team_clock() - begin) / static_cast<double>(columns.count)))
-      a.solves->work_alone(a.watch.alone());
-    if (a.watch.fell_back()) a.factorization->work_alone();
+    if (a.watch.record_apply((team_clock() - begin) / static_cast<double>(columns.count)))
+      a.solves->solve_alone(a.watch.works_alone());
+    if (a.watch.has_fallen_back()) a.factorization->factor_alone();
   }
 
   /// In natural order the second solve works in place on x; permuted columns use the work vector.
@@ -357,16 +359,16 @@ private:
   {
     FactorSolves<T, I>& solves = *analysis_->solves;
     if (analysis_->pattern.natural()) {
-      solves.solve(pass.first, b, x, columns, pass.conjugate);
-      solves.solve(pass.second, x, x, {columns.count, columns.x_leading, columns.x_leading}, pass.conjugate);
+      solves.solve_factor(pass.first, b, x, columns, pass.conjugate);
+      solves.solve_factor(pass.second, x, x, {columns.count, columns.x_leading, columns.x_leading}, pass.conjugate);
       return;
     }
     T* work = analysis_->work.data();
     for (I c = 0; c < columns.count; ++c) {
-      gather(pass.from, b + static_cast<std::size_t>(c) * columns.b_leading, work);
-      solves.solve(pass.first, work, work, one(), pass.conjugate);
-      solves.solve(pass.second, work, work, one(), pass.conjugate);
-      scatter(pass.to, work, x + static_cast<std::size_t>(c) * columns.x_leading);
+      gather_rows(pass.from, b + static_cast<std::size_t>(c) * columns.b_leading, work);
+      solves.solve_factor(pass.first, work, work, one(), pass.conjugate);
+      solves.solve_factor(pass.second, work, work, one(), pass.conjugate);
+      scatter_rows(pass.to, work, x + static_cast<std::size_t>(c) * columns.x_leading);
     }
   }
 

@@ -55,7 +55,7 @@ template <class I> struct Node {
   I begin, end;
   std::size_t inverse;
 
-  std::size_t size() const { return static_cast<std::size_t>(end - begin); }
+  std::size_t row_count() const { return static_cast<std::size_t>(end - begin); }
 };
 
 /// Result of one analysis; it is never moved, because its parts refer to each other.
@@ -107,12 +107,12 @@ public:
     auto made = std::make_unique<Sweeps<T, I>>();
     made->nnz = A.nnz();
     make_nodes(A, node_begin, made.get());
-    status = split(A, made.get());
+    status = split_at_diagonal(A, made.get());
     if (!status.ok()) return status;
     made->right.resize(A.n), made->rest.resize(A.n);
     status = make_solves(options, made.get());
     if (!status.ok()) return status;
-    made->threads = made->solves->describe().threads;
+    made->threads = made->solves->describe_factor().threads;
     sweeps_ = std::move(made);
     return status;
   } catch (const std::bad_alloc&) {
@@ -141,7 +141,7 @@ public:
     if (row >= 0) return not_finite_in_matrix(row);
     s.omega = omega;
     const I bad = s.node.empty() ? scale_rows(A, shift, least) : scale_nodes(A, shift, least);
-    const Status status = s.solves->refresh(s.values);
+    const Status status = s.solves->update_factor(s.values);
     has_numbers_ = status.ok();
     return status.ok() && bad >= 0 ? failed(Code::zero_pivot, bad) : status;
   } catch (const std::bad_alloc&) {
@@ -161,9 +161,9 @@ public:
     const auto begin = team_clock();
     relax_all(sweep, from_zero, times, b, x);
     const double one = (team_clock() - begin) / static_cast<double>(times) / (sweep == Sweep::symmetric ? 2 : 1);
-    if (watch.note(one)) {
-      sweeps_->solves->work_alone(watch.alone());
-      sweeps_->threads = sweeps_->solves->describe().threads;
+    if (watch.record_apply(one)) {
+      sweeps_->solves->solve_alone(watch.works_alone());
+      sweeps_->threads = sweeps_->solves->describe_factor().threads;
     }
     return {};
   }
@@ -173,13 +173,13 @@ public:
     Summary made;
     if (!sweeps_) return made;
     const Sweeps<T, I>& s = *sweeps_;
-    const Description solves = s.solves->describe();
+    const Description solves = s.solves->describe_factor();
     made.strategy = solves.strategy;
-    made.reason = s.watch.fell_back() ? s.choice.reason + s.watch.reason() : s.choice.reason;
+    made.reason = s.watch.has_fallen_back() ? s.choice.reason + s.watch.reason() : s.choice.reason;
     made.threads = solves.threads;
     made.lower_nnz = static_cast<std::int64_t>(s.pattern.lower_column.size());
     made.upper_nnz = static_cast<std::int64_t>(s.pattern.upper_column.size());
-    made.factor_bytes = s.solves->value_bytes() + s.inverse.size() * sizeof(T) +
+    made.factor_bytes = s.solves->bytes_of_values() + s.inverse.size() * sizeof(T) +
                         (s.pattern.lower_begin.size() + s.pattern.upper_begin.size() + s.pattern.lower_column.size() +
                          s.pattern.upper_column.size()) * sizeof(I);
     made.plan_bytes = solves.bytes + (s.right.size() + s.rest.size()) * sizeof(T) + s.node.size() * sizeof(Node<I>);
@@ -190,13 +190,14 @@ public:
   try {
     Choice choice;
     double seconds;
-    if (sweeps_ && sweeps_->is_auto && !choose(sweeps_->pattern, threads, &choice, &seconds).ok()) choice = {};
+    if (!sweeps_ || !sweeps_->is_auto) return choice;
+    if (!choose_for_sweeps(sweeps_->pattern, threads, &choice, &seconds).ok()) choice = {};
     return choice;
   } catch (const std::bad_alloc&) {
     return {};
   }
 
-  bool fell_back() const override { return sweeps_ && sweeps_->watch.fell_back(); }
+  bool fell_back() const override { return sweeps_ && sweeps_->watch.has_fallen_back(); }
 
 private:
   static void make_nodes(const PatternView<I>& A, const std::vector<I>& begin, Sweeps<T, I>* s)
@@ -204,8 +205,8 @@ private:
     std::size_t inverse = 0, largest = 0;
     for (std::size_t k = 0; k + 1 < begin.size(); ++k) {
       s->node.push_back({begin[k], begin[k + 1], inverse});
-      inverse += s->node.back().size() * s->node.back().size();
-      largest = std::max(largest, s->node.back().size());
+      inverse += s->node.back().row_count() * s->node.back().row_count();
+      largest = std::max(largest, s->node.back().row_count());
     }
     s->place.resize(largest);
     s->inverse.resize(s->node.empty() ? static_cast<std::size_t>(A.n) : inverse);
@@ -248,7 +249,7 @@ private:
       for (I row = node.begin; row < node.end; ++row) body(row, node.begin, node.end);
   }
 
-  static Status split(const PatternView<I>& A, Sweeps<T, I>* s)
+  static Status split_at_diagonal(const PatternView<I>& A, Sweeps<T, I>* s)
   {
     FactorPattern<I>& p = s->pattern;
     p.n = A.n;
@@ -275,7 +276,7 @@ private:
   }
 
   /// The choice of `auto`, and the estimated time of a sweep on one thread: a solve and a product.
-  static Status choose(const FactorPattern<I>& pattern, int threads, Choice* choice, double* seconds)
+  static Status choose_for_sweeps(const FactorPattern<I>& pattern, int threads, Choice* choice, double* seconds)
   {
     ChoiceInput input;
     input.nnz = static_cast<std::int64_t>(pattern.lower_column.size() + pattern.upper_column.size());
@@ -296,10 +297,10 @@ private:
     s->choice = {options.strategy, "forced"};
     if (options.strategy == "auto") {
       double seconds = 0;
-      const Status status = choose(s->pattern, options.threads, &s->choice, &seconds);
+      const Status status = choose_for_sweeps(s->pattern, options.threads, &s->choice, &seconds);
       if (!status.ok()) return status;
       s->is_auto = options.threads == 1;
-      if (s->choice.strategy != "serial") s->watch.start(seconds);
+      if (s->choice.strategy != "serial") s->watch.start_watching(seconds);
     }
     options.strategy = s->choice.strategy;
     options.single_storage = false;
@@ -346,7 +347,7 @@ private:
     Sweeps<T, I>& s = *sweeps_;
     I bad = -1;
     for (const Node<I>& node : s.node) {
-      const std::size_t size = node.size();
+      const std::size_t size = node.row_count();
       const I lower = s.pattern.lower_begin[node.begin + 1] - s.pattern.lower_begin[node.begin];
       T* inverse = s.inverse.data() + node.inverse;
       for (std::size_t i = 0; i < size; ++i) {
@@ -367,7 +368,7 @@ private:
   /// Scales the triangle's entries of the inode's rows; in A they start at entry `first` of each row.
   void scale_node(const CsrView<T, I>& A, const Node<I>& node, I first, const Array<I>& begin, Array<T>* to) const
   {
-    const std::size_t size = node.size();
+    const std::size_t size = node.row_count();
     const T* inverse = sweeps_->inverse.data() + node.inverse;
     const I count = begin[node.begin + 1] - begin[node.begin];
     for (std::size_t i = 0; i < size; ++i)
@@ -387,10 +388,10 @@ private:
     Sweeps<T, I>& s = *sweeps_;
     if (s.node.empty()) return for_each([&](I row) { s.right[row] = multiply(s.inverse[row], b[row]); });
     for (const Node<I>& node : s.node)
-      for (std::size_t i = 0; i < node.size(); ++i) {
+      for (std::size_t i = 0; i < node.row_count(); ++i) {
         T sum(0);
-        for (std::size_t j = 0; j < node.size(); ++j)
-          sum += multiply(s.inverse[node.inverse + i * node.size() + j], b[node.begin + static_cast<I>(j)]);
+        for (std::size_t j = 0; j < node.row_count(); ++j)
+          sum += multiply(s.inverse[node.inverse + i * node.row_count() + j], b[node.begin + static_cast<I>(j)]);
         s.right[node.begin + static_cast<I>(i)] = sum;
       }
   }
@@ -399,9 +400,9 @@ private:
   void symmetric_from_zero(T* x)
   {
     Sweeps<T, I>& s = *sweeps_;
-    s.solves->solve(Triangle::lower, s.right.data(), x, one(), false);
+    s.solves->solve_factor(Triangle::lower, s.right.data(), x, one(), false);
     if (s.omega != 1) for_each([&](I row) { x[row] = multiply(T(1) + old_part(), x[row]); });
-    s.solves->solve(Triangle::upper, x, x, one(), false);
+    s.solves->solve_factor(Triangle::upper, x, x, one(), false);
   }
 
   /// Forward sweep; leaves r in `rest`.
@@ -409,13 +410,13 @@ private:
   {
     Sweeps<T, I>& s = *sweeps_;
     if (from_zero) {
-      s.solves->solve(Triangle::lower, s.right.data(), x, one(), false);
+      s.solves->solve_factor(Triangle::lower, s.right.data(), x, one(), false);
       return for_each([&](I row) { s.rest[row] = x[row]; });
     }
     const PatternView<I> U = s.pattern.upper();
     for_each([&](I row) { s.rest[row] = product_of(U, s.values.upper, row, x) - multiply(old_part(), x[row]); });
     for_each([&](I row) { x[row] = s.right[row] - s.rest[row]; });
-    s.solves->solve(Triangle::lower, x, x, one(), false);
+    s.solves->solve_factor(Triangle::lower, x, x, one(), false);
     for_each([&](I row) { s.rest[row] += x[row]; });
   }
 
@@ -431,7 +432,7 @@ private:
   {
     Sweeps<T, I>& s = *sweeps_;
     if (!from_zero) for_each([&](I row) { s.rest[row] += multiply(old_part(), x[row]); });
-    s.solves->solve(Triangle::upper, s.rest.data(), x, one(), false);
+    s.solves->solve_factor(Triangle::upper, s.rest.data(), x, one(), false);
   }
 
   T old_part() const { return T(static_cast<real_t<T>>(1 - sweeps_->omega)); }

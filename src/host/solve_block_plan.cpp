@@ -29,31 +29,34 @@ public:
   {
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading) {
       for (std::size_t p = 0; p < work_.size(); ++p) work_[p] = b[plan_.row[p]];
-      for (const Block<I>& block : plan_.blocks) conjugate ? run<true>(block) : run<false>(block);
+      for (const Block<I>& block : plan_.blocks) conjugate ? process_block<true>(block) : process_block<false>(block);
       for (std::size_t p = 0; p < work_.size(); ++p) x[plan_.row[p]] = work_[p];
     }
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override { return {name_, 1, plan_.bytes() + work_.size() * sizeof(T)}; }
+  Description describe_solver() const override
+  {
+    return {name_, 1, plan_.block_plan_bytes() + work_.size() * sizeof(T)};
+  }
 
 private:
-  template <bool conjugated> static T stored(const V& v)
+  template <bool conjugated> static T widen_value(const V& v)
   {
     if constexpr (conjugated) return conjugate(static_cast<T>(v));
     else return static_cast<T>(v);
   }
 
-  template <bool conjugated> void run(const Block<I>& block)
+  template <bool conjugated> void process_block(const Block<I>& block)
   {
     const PatternView<I> pattern = plan_.pattern_of(block);
     const I* source = plan_.source.data() + block.entry;
@@ -63,9 +66,9 @@ private:
       const std::size_t p = static_cast<std::size_t>(block.first_row) + row;
       T sum = work_[p];
       for (I k = pattern.row_begin[r]; k < pattern.row_begin[r + 1]; ++k)
-        sum -= multiply(stored<conjugated>(triangle_.value[source[k]]), from[pattern.column[k]]);
+        sum -= multiply(widen_value<conjugated>(triangle_.value[source[k]]), from[pattern.column[k]]);
       if (block.triangle() && triangle_.inverse_diagonal)
-        sum = multiply(sum, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[p]]));
+        sum = multiply(sum, widen_value<conjugated>(triangle_.inverse_diagonal[plan_.row[p]]));
       work_[p] = sum;
     }
   }

@@ -27,25 +27,25 @@ public:
   {
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     with_row<T>(triangle_, chained_, conjugate, [&](const auto& row) {
-      runner_.run([&row, &columns, b, x](I begin, I end, int) { row.walk(begin, end, b, x, columns); });
+      runner_.run_chunks([&row, &columns, b, x](I begin, I end, int) { row.solve_rows(begin, end, b, x, columns); });
     });
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override
+  Description describe_solver() const override
   {
-    return {"blocks", runner_.threads(), plan_.bytes()};
+    return {"blocks", runner_.active_threads(), plan_.row_chunk_bytes()};
   }
 
-  void work_alone(bool alone) override { runner_.work_alone(alone); }
+  void work_alone(bool alone) override { runner_.restrict_to_caller(alone); }
 
 private:
   TriangleView<V, I> triangle_;

@@ -35,7 +35,7 @@ public:
     find_stages();
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     with_row<T>(triangle_, false, conjugate, [&](const auto& row) {
       if (threads_ == 1) return walk_stages(0, 1, row, b, x, columns);
@@ -44,13 +44,13 @@ public:
     });
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override
+  Description describe_solver() const override
   {
     const std::size_t indices = sets_.row.size() + sets_.level_begin.size();
     return {"level_set", threads_, indices * sizeof(I) + stages_.size() * sizeof(Stage)};
@@ -82,7 +82,7 @@ private:
     for (const Stage& stage : stages_) {
       if (stage.wide) walk_share(stage, thread, team, row, b, x, columns);
       else if (thread == 0) walk_rows(stage.begin, stage.end, row, b, x, columns);
-      if (team > 1) barrier_.wait(team);
+      if (team > 1) barrier_.arrive_and_wait(team);
     }
   }
 

@@ -22,7 +22,7 @@ public:
     if (!loop_.trace(body(nullptr, nullptr)).ok()) throw std::bad_alloc();  // a checked pattern stays in range
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading) {
       if (is_complex_v<T> && conjugate) solve_conjugated(b, x);
@@ -30,13 +30,13 @@ public:
     }
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override { return {"loop", threads_, loop_.bytes()}; }
+  Description describe_solver() const override { return {"loop", threads_, loop_.loop_bytes()}; }
 
 private:
   using Body = TriangularSolveCsr<T, I, lower, V>;
@@ -46,7 +46,7 @@ private:
     return Body(triangle_.pattern, triangle_.value, triangle_.inverse_diagonal, b, x);
   }
 
-  void solve_column(const T* b, T* x) { (void)loop_.run(body(b, x), threads_); }
+  void solve_column(const T* b, T* x) { (void)loop_.execute(body(b, x), threads_); }
 
   /// conj(L)^-1 b = conj(L^-1 conj(b))
   void solve_conjugated(const T* b, T* x)

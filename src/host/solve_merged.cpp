@@ -32,7 +32,7 @@ public:
     if (triangle.value || triangle.pattern.nnz() == 0) merge_numbers();
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     const I n = triangle_.pattern.n;
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading) {
@@ -42,16 +42,16 @@ public:
     }
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
     merge_numbers();
   }
 
-  Description describe() const override
+  Description describe_solver() const override
   {
-    return {"merged", 1, plan_.bytes() + (place_.size() + slot_.size()) * sizeof(I) +
+    return {"merged", 1, plan_.merge_plan_bytes() + (place_.size() + slot_.size()) * sizeof(I) +
                              (p_.size() + r_.size() + b_.size() + x_.size()) * sizeof(T)};
   }
 

@@ -19,23 +19,23 @@ public:
   {
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     const I n = triangle_.pattern.n;
     with_row<T>(triangle_, chained_, conjugate, [&](const auto& row) {
-      if (columns.count == 1) return row.walk(0, n, b, x, columns);
+      if (columns.count == 1) return row.solve_rows(0, n, b, x, columns);
       for (I s = 0; s < n; s += std::min<I>(rows_at_a_time, n - s))
-        row.walk(s, s + std::min<I>(rows_at_a_time, n - s), b, x, columns);
+        row.solve_rows(s, s + std::min<I>(rows_at_a_time, n - s), b, x, columns);
     });
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override { return {"serial", 1, 0}; }
+  Description describe_solver() const override { return {"serial", 1, 0}; }
 
 private:
   TriangleView<V, I> triangle_;

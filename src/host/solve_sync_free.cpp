@@ -32,10 +32,10 @@ public:
     transpose(triangle.pattern);
     for (I i = 0; i < n_; ++i) left_[i].expect(in_degree_[i]);
     inverse_diagonal_ = triangle.inverse_diagonal;
-    if (triangle.value) refresh(triangle.value, triangle.inverse_diagonal);
+    if (triangle.value) update_values(triangle.value, triangle.inverse_diagonal);
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     for (I c = 0; c < columns.count; ++c) {
       const T* from = b + static_cast<std::size_t>(c) * columns.b_leading;
@@ -45,13 +45,13 @@ public:
     }
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     for (std::size_t k = 0; k < value_.size(); ++k) value_[k] = value[source_[k]];
     inverse_diagonal_ = inverse_diagonal;
   }
 
-  Description describe() const override
+  Description describe_solver() const override
   {
     const std::size_t indices = column_begin_.size() + row_.size() + source_.size();
     return {"sync_free", threads_,
@@ -92,7 +92,8 @@ private:
 
   template <bool conjugated> void solve_runs(const T* b, T* x)
   {
-    for (std::int64_t begin = tickets_.take(run_length); begin < n_; begin = tickets_.take(run_length)) {
+    const auto next_run = [&] { return tickets_.take_tickets(run_length); };
+    for (std::int64_t begin = next_run(); begin < n_; begin = next_run()) {
       const std::int64_t end = std::min<std::int64_t>(begin + run_length, n_);
       for (std::int64_t k = begin; k < end; ++k)
         solve_component<conjugated>(static_cast<I>(lower_ ? k : n_ - 1 - k), b, x);
@@ -103,10 +104,10 @@ private:
   {
     using Row = SolveRow<T, V, I, true, conjugated, true>;
     const T sum = b[j] - left_[j].wait_and_rearm(in_degree_[j]);
-    const T solved = inverse_diagonal_ ? multiply(sum, Row::stored(inverse_diagonal_[j])) : sum;
+    const T solved = inverse_diagonal_ ? multiply(sum, Row::widen_value(inverse_diagonal_[j])) : sum;
     x[j] = solved;
     for (I k = column_begin_[j]; k < column_begin_[j + 1]; ++k)
-      left_[row_[k]].add(multiply(Row::stored(value_[k]), solved));
+      left_[row_[k]].contribute(multiply(Row::widen_value(value_[k]), solved));
   }
 
   I n_;

@@ -41,26 +41,26 @@ public:
     if (plan_.slots > 0) x_.resize(plan_.numbers());
   }
 
-  void solve(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading)
       for (const Tile& block : plan_.block)
         conjugate ? solve_block<true>(block, b, x) : solve_block<false>(block, b, x);
   }
 
-  void refresh(const V* value, const V* inverse_diagonal) override
+  void update_values(const V* value, const V* inverse_diagonal) override
   {
     triangle_.value = value;
     triangle_.inverse_diagonal = inverse_diagonal;
   }
 
-  Description describe() const override
+  Description describe_solver() const override
   {
-    return {"tiled", 1, plan_.bytes() + (x_.size() + mailbox_.size()) * sizeof(T)};
+    return {"tiled", 1, plan_.tile_plan_bytes() + (x_.size() + mailbox_.size()) * sizeof(T)};
   }
 
 private:
-  template <bool conjugated> static T stored(const V& v)
+  template <bool conjugated> static T widen_value(const V& v)
   {
     return conjugated ? conjugate(static_cast<T>(v)) : static_cast<T>(v);
   }
@@ -98,10 +98,10 @@ private:
   {
     for (int j = 0; j < plan_.row_capacity; ++j) {
       const I k = plan_.source[plan_.near_place(position, j)];
-      if (k >= 0) x -= multiply(stored<conjugated>(triangle_.value[k]), x_[plan_.near_slot(position, j)]);
+      if (k >= 0) x -= multiply(widen_value<conjugated>(triangle_.value[k]), x_[plan_.near_slot(position, j)]);
     }
     if (triangle_.inverse_diagonal)
-      x = multiply(x, stored<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
+      x = multiply(x, widen_value<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
     const std::uint32_t exported = plan_.exported_of(block, position);
     if (exported != not_exported) mailbox_[exported] = x;
     return x;

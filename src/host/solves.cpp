@@ -10,7 +10,7 @@
 namespace syncfree {
 namespace {
 
-template <class Vector> std::size_t bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
+template <class Vector> std::size_t array_bytes(const Vector& v) { return v.size() * sizeof(v[0]); }
 
 /// A transposed triangle with its values.
 template <class V, class I> struct TransposedValues : Transposed<I> {
@@ -18,14 +18,14 @@ template <class V, class I> struct TransposedValues : Transposed<I> {
 
   explicit TransposedValues(const PatternView<I>& T) : Transposed<I>(T), value(T.nnz()) {}
 
-  void refresh(const V* from)
+  void copy_transposed(const V* from)
   {
     for (std::size_t k = 0; k < value.size(); ++k) value[k] = from[this->source[k]];
   }
 
-  std::size_t size() const
+  std::size_t transposed_bytes() const
   {
-    return bytes(this->row_begin) + bytes(this->column) + bytes(this->source) + bytes(value);
+    return array_bytes(this->row_begin) + array_bytes(this->column) + array_bytes(this->source) + array_bytes(value);
   }
 };
 
@@ -47,7 +47,7 @@ public:
 
   StoredSolves(const FactorPattern<I>& pattern, const SolverOptions& options) : pattern_(pattern), options_(options) {}
 
-  Status make()
+  Status make_solvers()
   {
     Status status = make_host_solver<T, V, I>(options_, {true, pattern_.lower(), nullptr, nullptr}, &lower_);
     if (status.ok())
@@ -55,17 +55,17 @@ public:
     return status;
   }
 
-  Status refresh(const FactorValues<T>& values) override
+  Status update_factor(const FactorValues<T>& values) override
   {
     if constexpr (std::is_same_v<T, V>) {
-      take(values);
+      point_to(values);
     } else {
-      Status status = round(values);
+      Status status = round_to_storage(values);
       if (!status.ok()) return status;
-      take(stored_);
+      point_to(stored_);
     }
-    lower_->refresh(lower_value_, nullptr);
-    upper_->refresh(upper_value_, inverse_pivot_);
+    lower_->update_values(lower_value_, nullptr);
+    upper_->update_values(upper_value_, inverse_pivot_);
     if (transposes_) refresh_transposes(transposes_.get());
     return {};
   }
@@ -79,15 +79,15 @@ public:
     if (!status.ok()) return status;
     refresh_transposes(made.get());
     transposes_ = std::move(made);
-    work_alone(alone_);
+    solve_alone(alone_);
     return {};
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
   }
 
-  void solve(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  void solve_factor(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
-    solver(triangle).solve(b, x, columns, conjugate);
+    solver(triangle).solve_triangle(b, x, columns, conjugate);
   }
 
   Status check_roots() const override
@@ -111,7 +111,7 @@ public:
     }
   }
 
-  FactorValues<T> values() const override
+  FactorValues<T> factor_values() const override
   {
     if (!inverse_pivot_) return {};
     return {{lower_value_, lower_value_ + pattern_.lower_column.size()},
@@ -119,21 +119,21 @@ public:
             {inverse_pivot_, inverse_pivot_ + pattern_.n}};
   }
 
-  std::size_t value_bytes() const override
+  std::size_t bytes_of_values() const override
   {
     return (pattern_.lower_column.size() + pattern_.upper_column.size() + pattern_.n) * sizeof(V);
   }
 
-  Description describe() const override
+  Description describe_factor() const override
   {
-    const Description upper = upper_->describe();
-    Description both = lower_->describe();
+    const Description upper = upper_->describe_solver();
+    Description both = lower_->describe_solver();
     both.threads = std::max(both.threads, upper.threads);
     both.bytes += upper.bytes;
     return both;
   }
 
-  void work_alone(bool alone) override
+  void solve_alone(bool alone) override
   {
     alone_ = alone;
     lower_->work_alone(alone);
@@ -146,8 +146,8 @@ public:
   std::size_t transpose_bytes() const override
   {
     if (!transposes_) return 0;
-    return transposes_->lower.size() + transposes_->upper.size() + transposes_->lower_solver->describe().bytes +
-           transposes_->upper_solver->describe().bytes;
+    return transposes_->lower.transposed_bytes() + transposes_->upper.transposed_bytes() +
+           transposes_->lower_solver->describe_solver().bytes + transposes_->upper_solver->describe_solver().bytes;
   }
 
 private:
@@ -159,31 +159,32 @@ private:
         : lower(pattern.lower()), upper(pattern.upper())
     {
     }
-    TriangleView<V, I> upper_view() const { return {true, upper.view(), nullptr, nullptr}; }
-    TriangleView<V, I> lower_view() const { return {false, lower.view(), nullptr, nullptr}; }
+    TriangleView<V, I> upper_view() const { return {true, upper.pattern_view(), nullptr, nullptr}; }
+    TriangleView<V, I> lower_view() const { return {false, lower.pattern_view(), nullptr, nullptr}; }
   };
 
-  void take(const FactorValues<V>& values)
+  void point_to(const FactorValues<V>& values)
   {
     lower_value_ = values.lower.data();
     upper_value_ = values.upper.data();
     inverse_pivot_ = values.inverse_pivot.data();
   }
 
-  Status round(const FactorValues<T>& values)
+  Status round_to_storage(const FactorValues<T>& values)
   {
     const std::size_t lower = round_all(values.lower, &stored_.lower);
     const std::size_t upper = round_all(values.upper, &stored_.upper);
     std::size_t pivot = round_all(values.inverse_pivot, &stored_.inverse_pivot);
     for (std::size_t i = 0; i < pivot; ++i)
       if (stored_.inverse_pivot[i] == V(0)) pivot = i;
-    const std::int64_t row = std::min({row_of(pattern_.lower_begin, lower), row_of(pattern_.upper_begin, upper),
-                                       static_cast<std::int64_t>(pivot)});
+    const std::int64_t row =
+      std::min({row_of_entry(pattern_.lower_begin, lower), row_of_entry(pattern_.upper_begin, upper),
+                static_cast<std::int64_t>(pivot)});
     return row < pattern_.n ? failed(Code::not_finite, row) : Status();
   }
 
   /// The row of entry k; n for the position after the last entry.
-  static std::int64_t row_of(const Array<I>& begin, std::size_t k)
+  static std::int64_t row_of_entry(const Array<I>& begin, std::size_t k)
   {
     return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
   }
@@ -201,10 +202,10 @@ private:
   void refresh_transposes(Transposes* transposes) const
   {
     if (!inverse_pivot_) return;
-    transposes->lower.refresh(lower_value_);
-    transposes->upper.refresh(upper_value_);
-    transposes->lower_solver->refresh(transposes->lower.value.data(), nullptr);
-    transposes->upper_solver->refresh(transposes->upper.value.data(), inverse_pivot_);
+    transposes->lower.copy_transposed(lower_value_);
+    transposes->upper.copy_transposed(upper_value_);
+    transposes->lower_solver->update_values(transposes->lower.value.data(), nullptr);
+    transposes->upper_solver->update_values(transposes->upper.value.data(), inverse_pivot_);
   }
 
   Solver& solver(Triangle triangle)
@@ -234,7 +235,7 @@ Status make_stored(const FactorPattern<I>& pattern, const SolverOptions& options
                    std::unique_ptr<FactorSolves<T, I>>* out)
 {
   auto solves = std::make_unique<StoredSolves<T, V, I>>(pattern, options);
-  Status status = solves->make();
+  Status status = solves->make_solvers();
   if (status.ok()) *out = std::move(solves);
   return status;
 }

@@ -22,12 +22,12 @@ public:
   /// Takes new values. If V is not T they are rounded to V and the caller may free `values`; otherwise they must stay
   /// valid. Throws std::bad_alloc.
   ///   errors  not_finite(row) for the first row with a value (or pivot) outside the range of V
-  virtual Status refresh(const FactorValues<T>& values) = 0;
+  virtual Status update_factor(const FactorValues<T>& values) = 0;
 
   /// Makes the transposed triangles if they do not exist yet. After out_of_memory the state is unchanged.
   virtual Status prepare_transposes() = 0;
 
-  virtual void solve(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
+  virtual void solve_factor(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
 
   /// Checks that D^(1/2) is real, with D the diagonal of U.
   ///   errors  negative_pivot(row, D)
@@ -37,14 +37,14 @@ public:
   ///   b, x  n entries; x == b is allowed
   virtual void scale_by_root(bool up, const T* b, T* x) const = 0;
 
-  virtual FactorValues<T> values() const = 0;
-  virtual std::size_t value_bytes() const = 0;
+  virtual FactorValues<T> factor_values() const = 0;
+  virtual std::size_t bytes_of_values() const = 0;
 
   /// Describes the solves with L and U together.
-  virtual Description describe() const = 0;
+  virtual Description describe_factor() const = 0;
 
   /// As TriangularSolver::work_alone(), for all triangles.
-  virtual void work_alone(bool alone) = 0;
+  virtual void solve_alone(bool alone) = 0;
 
   /// Bytes of the patterns, values and plans of the transposed triangles.
   virtual std::size_t transpose_bytes() const = 0;

@@ -20,7 +20,7 @@ struct NoPlan {
 };
 
 /// Make the solvers. Each throws std::bad_alloc, and `tiled` NoPlan. The triangle's values may still be missing
-/// (nullptr) and be set by refresh().
+/// (nullptr) and be set by update_values().
 #define SYNCFREE_DECLARE_MAKE(name, reproducible, summary) \
   template <class T, class V, class I>                     \
   std::unique_ptr<TriangularSolver<T, V, I>> make_##name(TriangleView<V, I> triangle, const SolverOptions& options);
@@ -100,7 +100,7 @@ template <class T, class V, class I, bool lower, bool conjugated, bool unit> str
   TriangleView<V, I> triangle;
   bool chained;  ///< as reads_predecessors()
 
-  static T stored(const V& v)
+  static T widen_value(const V& v)
   {
     if constexpr (conjugated) return conjugate(static_cast<T>(v));
     else return static_cast<T>(v);
@@ -109,9 +109,10 @@ template <class T, class V, class I, bool lower, bool conjugated, bool unit> str
   void operator()(I i, const T* b, T* x) const { x[i] = value(i, b, x, I(-1), T(0)); }
 
   /// Solves the rows at positions [begin, end) of the substitution, for each column.
-  void walk(I begin, I end, const T* b, T* x, const Columns<I>& columns) const
+  void solve_rows(I begin, I end, const T* b, T* x, const Columns<I>& columns) const
   {
-    for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading) walk(begin, end, b, x);
+    for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading)
+      solve_column_rows(begin, end, b, x);
   }
 
 private:
@@ -124,11 +125,11 @@ private:
     T sum = b[i];
     if (begin == end) return unit ? sum : multiply(sum, inverse_diagonal(i));
     if constexpr (lower)
-      for (I k = begin; k < end - 1; ++k) sum -= multiply(stored(entry[k]), x[column[k]]);
+      for (I k = begin; k < end - 1; ++k) sum -= multiply(widen_value(entry[k]), x[column[k]]);
     else
-      for (I k = end - 1; k > begin; --k) sum -= multiply(stored(entry[k]), x[column[k]]);
+      for (I k = end - 1; k > begin; --k) sum -= multiply(widen_value(entry[k]), x[column[k]]);
     const I last = lower ? end - 1 : begin;
-    T weight = stored(entry[last]);
+    T weight = widen_value(entry[last]);
     if constexpr (!unit) {
       sum = multiply(sum, inverse_diagonal(i));
       weight = multiply(weight, inverse_diagonal(i));
@@ -137,9 +138,9 @@ private:
     return sum - multiply(weight, x[column[last]]);
   }
 
-  T inverse_diagonal(I i) const { return stored(triangle.inverse_diagonal[i]); }
+  T inverse_diagonal(I i) const { return widen_value(triangle.inverse_diagonal[i]); }
 
-  void walk(I begin, I end, const T* b, T* x) const
+  void solve_column_rows(I begin, I end, const T* b, T* x) const
   {
     const Ahead<V, I> ahead(triangle, lower);
     const I last = triangle.pattern.n - 1;

@@ -20,7 +20,7 @@ class TeamMonitor {
 public:
   /// Starts monitoring; off before.
   ///   seconds  estimated time of an apply on one thread
-  void start(double seconds)
+  void start_watching(double seconds)
   {
     *this = TeamMonitor();
     state_ = State::team;
@@ -30,16 +30,16 @@ public:
   bool watches() const { return state_ == State::team || state_ == State::trial; }
 
   /// True if the next apply is to run on one thread.
-  bool alone() const { return state_ == State::trial || state_ == State::fallen_back; }
-  bool fell_back() const { return state_ == State::fallen_back; }
+  bool works_alone() const { return state_ == State::trial || state_ == State::fallen_back; }
+  bool has_fallen_back() const { return state_ == State::fallen_back; }
 
-  /// Records the time of an apply. Returns whether alone() has changed.
-  bool note(double seconds)
+  /// Records the time of an apply. Returns whether works_alone() has changed.
+  bool record_apply(double seconds)
   {
-    const bool before = alone();
+    const bool before = works_alone();
     if (state_ == State::team) note_team(seconds);
     else if (state_ == State::trial) note_trial(seconds);
-    return alone() != before;
+    return works_alone() != before;
   }
 
   /// A clause for the view, which follows the reason for choosing several threads.

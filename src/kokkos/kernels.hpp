@@ -42,7 +42,7 @@ template <class T> T from_kokkos(const Number<T>& v) { return static_cast<T>(v);
 template <class V>
 using View = Kokkos::View<V*, Kokkos::Device<Space, Memory>, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-template <class V> View<V> view(std::vector<V>& v) { return View<V>(v.data(), v.size()); }
+template <class V> View<V> unmanaged_view(std::vector<V>& v) { return View<V>(v.data(), v.size()); }
 
 template <class T, class I>
 using Handle = KokkosKernels::Experimental::KokkosKernelsHandle<I, I, Number<T>, Space, Memory, Memory>;

@@ -49,7 +49,7 @@ template <class T, class I> class KokkosPreconditioner : public Preconditioner<T
 public:
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   {
-    return alone([&] {
+    return call_alone([&] {
       factored_ = false;
       parts_.reset();
       host_.reset();
@@ -58,7 +58,7 @@ public:
       auto host = make_host_preconditioner<T, I>();
       /* one thread: the host rarely computes the values, so it needs no plan */
       Status status = host->analyse(A, symbolic, {"serial", std::min(options.threads, 1), options.single_storage});
-      if (status.ok()) status = start();
+      if (status.ok()) status = initialize_kokkos();
       if (status.ok() && A.n > 0) make_parts(A, host->pattern(), options.single_storage);
       if (!status.ok()) return status;
       host_ = std::move(host);
@@ -81,7 +81,7 @@ public:
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
-    return alone([&] {
+    return call_alone([&] {
       factored_ = false;
       if (!host_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
       if (A.pattern.n != pattern().n || A.pattern.nnz() != nnz_)
@@ -95,7 +95,7 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   {
-    return alone([&]() -> Status {
+    return call_alone([&]() -> Status {
       if (!factored_) return not_factored();
       if (!parts_) return {};
       const FactorPattern<I>& p = pattern();
@@ -105,10 +105,11 @@ public:
       Triangle<T, I>& first = whole ? parts_->L : *parts_->Ut;
       Triangle<T, I>& second = whole ? parts_->U : *parts_->Lt;
       for (I c = 0; c < columns.count; ++c) {
-        take(whole ? p.row_order : p.column_order, conjugated, b + static_cast<std::size_t>(c) * columns.b_leading);
-        first.solve(parts_->y, parts_->z);
-        second.solve(parts_->z, parts_->y);
-        give(whole ? p.column_order : p.row_order, conjugated, parts_->y,
+        gather_permuted(whole ? p.row_order : p.column_order, conjugated,
+                        b + static_cast<std::size_t>(c) * columns.b_leading);
+        first.solve_by_sptrsv(parts_->y, parts_->z);
+        second.solve_by_sptrsv(parts_->z, parts_->y);
+        scatter_permuted(whole ? p.column_order : p.row_order, conjugated, parts_->y,
              x + static_cast<std::size_t>(c) * columns.x_leading);
       }
       return {};
@@ -117,12 +118,12 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   {
-    return alone([&] {
+    return call_alone([&] {
       Status status = check_half();
       if (!status.ok() || !parts_) return status;
-      take(pattern().row_order, false, b);
-      parts_->L.solve(parts_->y, parts_->z);
-      give({}, false, parts_->z, x);
+      gather_permuted(pattern().row_order, false, b);
+      parts_->L.solve_by_sptrsv(parts_->y, parts_->z);
+      scatter_permuted({}, false, parts_->z, x);
       if (pattern().kind == Kind::icc)
         for (I i = 0; i < pattern().n; ++i) x[i] /= std::sqrt(real_part(pivot(i)));
       return status;
@@ -131,14 +132,14 @@ public:
 
   Status solve_backward_half(const T* b, T* x) override
   {
-    return alone([&] {
+    return call_alone([&] {
       Status status = check_half();
       if (!status.ok() || !parts_) return status;
-      take({}, false, b);
+      gather_permuted({}, false, b);
       if (pattern().kind == Kind::icc)
         for (I i = 0; i < pattern().n; ++i) parts_->y[i] *= std::sqrt(real_part(pivot(i)));
-      parts_->U.solve(parts_->y, parts_->z);
-      give(pattern().column_order, false, parts_->z, x);
+      parts_->U.solve_by_sptrsv(parts_->y, parts_->z);
+      scatter_permuted(pattern().column_order, false, parts_->z, x);
       return status;
     });
   }
@@ -148,18 +149,20 @@ public:
     if (!host_) return {};
     Summary s = host_->summarize();
     s.strategy = "kokkos";
-    s.reason = (forced_ ? "forced; " : "the only one of its backend; ") + name() + numbers_;
-    s.threads = threads();
+    s.reason = (forced_ ? "forced; " : "the only one of its backend; ") + space_name() + numbers_;
+    s.threads = space_threads();
     if (!by_host_) s.pivots = {};
     if (!parts_) return s;
     if (parts_->spiluk && !host_factored_)
       s.factor_bytes -= static_cast<std::size_t>(s.lower_nnz + s.upper_nnz + pattern().n) * sizeof(T);
-    s.factor_bytes += parts_->L.matrix().size() + parts_->U.matrix().size();
-    s.plan_bytes += parts_->L.plan_bytes() + parts_->U.plan_bytes() + bytes(parts_->y) + bytes(parts_->z);
-    if (parts_->spiluk) s.plan_bytes += parts_->spiluk->plan_bytes();
+    s.factor_bytes += parts_->L.matrix().csr_bytes() + parts_->U.matrix().csr_bytes();
+    s.plan_bytes += parts_->L.level_list_bytes() + parts_->U.level_list_bytes() + array_bytes(parts_->y) +
+                    array_bytes(parts_->z);
+    if (parts_->spiluk) s.plan_bytes += parts_->spiluk->spiluk_bytes();
     if (parts_->Lt)
-      s.transpose_bytes = parts_->Lt->matrix().size() + parts_->Ut->matrix().size() + parts_->Lt->plan_bytes() +
-                          parts_->Ut->plan_bytes() + bytes(parts_->Lt_source) + bytes(parts_->Ut_source);
+      s.transpose_bytes = parts_->Lt->matrix().csr_bytes() + parts_->Ut->matrix().csr_bytes() +
+                          parts_->Lt->level_list_bytes() + parts_->Ut->level_list_bytes() +
+                          array_bytes(parts_->Lt_source) + array_bytes(parts_->Ut_source);
     return s;
   }
 
@@ -180,7 +183,7 @@ public:
   }
 
 private:
-  template <class F> Status alone(F f)
+  template <class F> Status call_alone(F f)
   {
     const CallGuard::Call call(&busy_);
     return call.alone() ? guarded(f) : failed(Code::busy);
@@ -212,7 +215,7 @@ private:
     const bool tried = parts_ && parts_->spiluk && rule.shift == Shift::none;
     by_host_ = true;
     if (tried) {
-      parts_->spiluk->factorize(A, &parts_->L.matrix(), &parts_->U.matrix());
+      parts_->spiluk->compute_factors(A, &parts_->L.matrix(), &parts_->U.matrix());
       by_host_ = !beyond_doubt(rule);
     }
     const char* why = tried ? "a pivot in doubt" : parts_ && parts_->spiluk ? "shifts" : why_host_;
@@ -254,15 +257,15 @@ private:
 
   void refresh_transposes()
   {
-    const auto take = [](const Csr<T, I>& from, const std::vector<I>& source, Csr<T, I>* to) {
+    const auto copy_entries = [](const Csr<T, I>& from, const std::vector<I>& source, Csr<T, I>* to) {
       for (std::size_t k = 0; k < source.size(); ++k) to->value[k] = from.value[source[k]];
     };
-    take(parts_->L.matrix(), parts_->Lt_source, &parts_->Lt->matrix());
-    take(parts_->U.matrix(), parts_->Ut_source, &parts_->Ut->matrix());
+    copy_entries(parts_->L.matrix(), parts_->Lt_source, &parts_->Lt->matrix());
+    copy_entries(parts_->U.matrix(), parts_->Ut_source, &parts_->Ut->matrix());
   }
 
   /// y_i = b_{order(i)}, conjugated if requested; an empty order is the identity.
-  void take(const std::vector<I>& order, bool conjugated, const T* b)
+  void gather_permuted(const std::vector<I>& order, bool conjugated, const T* b)
   {
     for (I i = 0; i < pattern().n; ++i) {
       const T& v = b[order.empty() ? i : order[i]];
@@ -271,7 +274,7 @@ private:
   }
 
   /// x_{order(i)} = z_i
-  void give(const std::vector<I>& order, bool conjugated, const std::vector<Number<T>>& z, T* x) const
+  void scatter_permuted(const std::vector<I>& order, bool conjugated, const std::vector<Number<T>>& z, T* x) const
   {
     for (I i = 0; i < pattern().n; ++i) {
       const T v = from_kokkos<T>(z[i]);

@@ -29,7 +29,7 @@ bool finalized(bool started_here)
 
 }  // namespace
 
-Status start()
+Status initialize_kokkos()
 {
   static bool started_here = false;
   if (Kokkos::is_initialized()) return {};
@@ -43,13 +43,13 @@ Status start()
   return {};
 }
 
-std::string name()
+std::string space_name()
 {
   const int version = KOKKOS_VERSION;
   return "Kokkos " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100) + ", " + Kokkos::DefaultHostExecutionSpace::name();
 }
 
-int threads() { return Kokkos::DefaultHostExecutionSpace().concurrency(); }
+int space_threads() { return Kokkos::DefaultHostExecutionSpace().concurrency(); }
 
 }  // namespace syncfree::kokkos

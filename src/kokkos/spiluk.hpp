@@ -25,17 +25,17 @@ public:
       A_.begin.push_back(static_cast<I>(A_.column.size()));
     }
     A_.value.resize(A_.column.size());
-    plan();
+    plan_chain();
   }
 
   /// Computes the values of L and U; does not check the pivots.
-  void factorize(const CsrView<T, I>& A, Csr<T, I>* L, Csr<T, I>* U)
+  void compute_factors(const CsrView<T, I>& A, Csr<T, I>* L, Csr<T, I>* U)
   {
-    take(A);
-    auto a_begin = view(A_.begin), a_column = view(A_.column);
-    auto l_begin = view(L->begin), l_column = view(L->column);
-    auto u_begin = view(U->begin), u_column = view(U->column);
-    auto a_value = view(A_.value), l_value = view(L->value), u_value = view(U->value);
+    copy_values(A);
+    auto a_begin = unmanaged_view(A_.begin), a_column = unmanaged_view(A_.column);
+    auto l_begin = unmanaged_view(L->begin), l_column = unmanaged_view(L->column);
+    auto u_begin = unmanaged_view(U->begin), u_column = unmanaged_view(U->column);
+    auto a_value = unmanaged_view(A_.value), l_value = unmanaged_view(L->value), u_value = unmanaged_view(U->value);
     kernels::spiluk_numeric(&handle_, I(0), a_begin, a_column, a_value, l_begin, l_column, l_value, u_begin, u_column,
                             u_value);
   }
@@ -44,12 +44,12 @@ public:
   static bool is_replaced(const T& pivot) { return pivot == T(1e6); }
 
   /// Bytes of the matrix in the factor's order, the scattered row and the list of rows.
-  std::size_t plan_bytes() const { return A_.size() + bytes(row_order_) + 4 * bytes(A_.begin); }
+  std::size_t spiluk_bytes() const { return A_.csr_bytes() + array_bytes(row_order_) + 4 * array_bytes(A_.begin); }
 
 private:
-  void plan()
+  void plan_chain()
   {
-    const I n = A_.n();
+    const I n = A_.row_count();
     Csr<T, I> chain;
     std::vector<I> l_begin(n + 1), l_column(2 * n - 1), u_begin(n + 1), u_column(n);
     chain.begin.push_back(0);
@@ -60,15 +60,16 @@ private:
     }
     using KokkosSparse::Experimental::SPILUKAlgorithm;
     handle_.create_spiluk_handle(SPILUKAlgorithm::SEQLVLSCHD_TP1, n, 2 * n - 1, n);
-    auto a0 = view(chain.begin), a1 = view(chain.column);
-    auto l0 = view(l_begin), l1 = view(l_column), u0 = view(u_begin), u1 = view(u_column);
+    auto a0 = unmanaged_view(chain.begin), a1 = unmanaged_view(chain.column);
+    auto l0 = unmanaged_view(l_begin), l1 = unmanaged_view(l_column);
+    auto u0 = unmanaged_view(u_begin), u1 = unmanaged_view(u_column);
     kernels::spiluk_symbolic(&handle_, I(0), a0, a1, l0, l1, u0, u1);
   }
 
   /// Copies A's values in the factor's order of rows.
-  void take(const CsrView<T, I>& A)
+  void copy_values(const CsrView<T, I>& A)
   {
-    for (I i = 0; i < A_.n(); ++i) {
+    for (I i = 0; i < A_.row_count(); ++i) {
       const T* from = A.value + A.pattern.row_begin[row_order_.empty() ? i : row_order_[i]];
       for (I k = A_.begin[i]; k < A_.begin[i + 1]; ++k) A_.value[k] = to_kokkos<T>(*from++);
     }

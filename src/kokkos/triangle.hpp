@@ -11,14 +11,14 @@
 
 namespace syncfree::kokkos {
 
-template <class V> std::size_t bytes(const std::vector<V>& v) { return v.size() * sizeof(V); }
+template <class V> std::size_t array_bytes(const std::vector<V>& v) { return v.size() * sizeof(V); }
 
 template <class T, class I> struct Csr {
   std::vector<I> begin, column;
   std::vector<Number<T>> value;
 
-  I n() const { return static_cast<I>(begin.size()) - 1; }
-  std::size_t size() const { return bytes(begin) + bytes(column) + bytes(value); }
+  I row_count() const { return static_cast<I>(begin.size()) - 1; }
+  std::size_t csr_bytes() const { return array_bytes(begin) + array_bytes(column) + array_bytes(value); }
 };
 
 /// The pattern of a strict triangle with its diagonal inserted.
@@ -49,7 +49,7 @@ template <class T, class I, class Diagonal>
 void set_values(Csr<T, I>* R, bool lower, const Array<T>& strict, const Diagonal& diagonal)
 {
   std::size_t from = 0;
-  for (I i = 0; i < R->n(); ++i)
+  for (I i = 0; i < R->row_count(); ++i)
     for (I k = R->begin[i]; k < R->begin[i + 1]; ++k)
       R->value[k] = to_kokkos<T>(k == diagonal_place(*R, lower, i) ? diagonal(i) : strict[from++]);
 }
@@ -58,8 +58,8 @@ void set_values(Csr<T, I>* R, bool lower, const Array<T>& strict, const Diagonal
 template <class T, class I> Array<T> strict_values(const Csr<T, I>& R, bool lower)
 {
   Array<T> strict;
-  strict.reserve(R.value.size() - R.n());
-  for (I i = 0; i < R.n(); ++i)
+  strict.reserve(R.value.size() - R.row_count());
+  for (I i = 0; i < R.row_count(); ++i)
     for (I k = R.begin[i]; k < R.begin[i + 1]; ++k)
       if (k != diagonal_place(R, lower, i)) strict.push_back(from_kokkos<T>(R.value[k]));
   return strict;
@@ -75,9 +75,9 @@ template <class T, class I> Csr<T, I> transposed(const Csr<T, I>& R, std::vector
   S.value.resize(R.column.size());
   source->resize(R.column.size());
   for (I j : R.column) ++S.begin[j + 1];
-  for (I i = 0; i < R.n(); ++i) S.begin[i + 1] += S.begin[i];
+  for (I i = 0; i < R.row_count(); ++i) S.begin[i + 1] += S.begin[i];
   std::vector<I> next(S.begin.begin(), S.begin.end());
-  for (I i = 0; i < R.n(); ++i)
+  for (I i = 0; i < R.row_count(); ++i)
     for (I k = R.begin[i]; k < R.begin[i + 1]; ++k) {
       const I to = next[R.column[k]]++;
       S.column[to] = i;
@@ -92,21 +92,22 @@ public:
   Triangle(Csr<T, I> matrix, bool lower) : matrix_(std::move(matrix))
   {
     using kernels_algorithm = KokkosSparse::Experimental::SPTRSVAlgorithm;
-    handle_.create_sptrsv_handle(kernels_algorithm::SEQLVLSCHD_TP1, matrix_.n(), lower);
-    kernels::sptrsv_symbolic(&handle_, view(matrix_.begin), view(matrix_.column));
+    handle_.create_sptrsv_handle(kernels_algorithm::SEQLVLSCHD_TP1, matrix_.row_count(), lower);
+    kernels::sptrsv_symbolic(&handle_, unmanaged_view(matrix_.begin), unmanaged_view(matrix_.column));
   }
 
   Csr<T, I>& matrix() { return matrix_; }
   const Csr<T, I>& matrix() const { return matrix_; }
 
   /// x = Triangle^-1 b, for two different arrays of n values.
-  void solve(std::vector<Number<T>>& b, std::vector<Number<T>>& x)
+  void solve_by_sptrsv(std::vector<Number<T>>& b, std::vector<Number<T>>& x)
   {
-    kernels::sptrsv_solve(&handle_, view(matrix_.begin), view(matrix_.column), view(matrix_.value), view(b), view(x));
+    kernels::sptrsv_solve(&handle_, unmanaged_view(matrix_.begin), unmanaged_view(matrix_.column),
+                          unmanaged_view(matrix_.value), unmanaged_view(b), unmanaged_view(x));
   }
 
   /// Bytes of the lists of rows by level.
-  std::size_t plan_bytes()
+  std::size_t level_list_bytes()
   {
     const auto plan = handle_.get_sptrsv_handle();
     return (plan->get_level_list().extent(0) + plan->get_nodes_per_level().extent(0) +

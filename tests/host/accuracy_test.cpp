@@ -28,7 +28,7 @@ std::vector<double> solved(const std::string& strategy, const Triangle& T, const
   const Status status = make_host_solver<double, double, I>(options, T.view(), &solver);
   if (has_no_plan(strategy, status)) return {};
   EXPECT_EQ(status.message(), "success") << strategy;
-  solver->solve(b.data(), x.data(), {1, T.n, T.n}, false);
+  solver->solve_triangle(b.data(), x.data(), {1, T.n, T.n}, false);
   return x;
 }
 

@@ -195,9 +195,9 @@ TEST(Allocation, failing_anywhere_in_the_trace_of_a_loop_leaves_it_untraced)
                                         ASSERT_EQ(loop.plan().iterations, -1);
                                       });
       EXPECT_GT(failures, 10);
-      EXPECT_TRUE(loop.run(body, 2).ok());
+      EXPECT_TRUE(loop.execute(body, 2).ok());
       const long made_before = made;
-      EXPECT_TRUE(loop.run(body, 2).ok());
+      EXPECT_TRUE(loop.execute(body, 2).ok());
       EXPECT_EQ(made, made_before) << "a run allocates nothing";
     }
     EXPECT_EQ(live, before);

@@ -34,7 +34,7 @@ TYPED_TEST(LoopFactor, is_that_of_the_definition)
       values.lower.resize(pattern.lower_column.size()), values.upper.resize(pattern.upper_column.size());
       values.inverse_pivot.resize(pattern.n);
       for (int round = 0; round < 2; ++round) {
-        ASSERT_TRUE(loop.run(task.A.view(), PivotRule(), &values));
+        ASSERT_TRUE(loop.factorize_by_loop(task.A.view(), PivotRule(), &values));
         const double tolerance = 500 * std::numeric_limits<real_t<T>>::epsilon();
         EXPECT_EQ(difference(make_dense(pattern, values), oracle_factor(task, PivotRule()), tolerance), "");
       }

@@ -37,7 +37,7 @@ template <class T, class I> struct Made {
 
   Made& factor(const FactorTask<T, I>& task, const PivotRule& rule)
   {
-    if (status.ok()) status = factorization->run(task.A.view(), rule, &values, &report);
+    if (status.ok()) status = factorization->factorize_rows(task.A.view(), rule, &values, &report);
     return *this;
   }
 };
@@ -361,7 +361,7 @@ void expect_equal_teams(const FactorTask<T, I>& task, const PivotRule& rule, boo
   one.factor(task, rule);
   for (int threads : {2, 3, 8}) {
     Made<T, I> many(task, threads);
-    if (must_share) { EXPECT_EQ(many.factorization->threads(), threads); }
+    if (must_share) { EXPECT_EQ(many.factorization->factor_threads(), threads); }
     for (int again = 0; again < 2; ++again) {
       many.factor(task, rule);
       EXPECT_EQ(many.status.code, one.status.code);

@@ -46,7 +46,7 @@ protected:
     for (const P* problem : {&first, &second}) {
       run_in_sequence(make(*problem, expected));
       for (int threads : teams({1, 2, 4})) {
-        ASSERT_TRUE(loop.run(make(*problem, out), threads).ok());
+        ASSERT_TRUE(loop.execute(make(*problem, out), threads).ok());
         ASSERT_TRUE(agree(loop.reproducible() || threads == 1, out, expected)) << name << ", threads: " << threads;
       }
     }
@@ -102,7 +102,7 @@ TYPED_TEST(LoopKernels, end_with_nan_among_the_numbers)
       run_in_sequence(make(p, expected));
       Loop<decltype(make(p, out))> loop;
       ASSERT_TRUE(loop.trace(make(p, out)).ok());
-      ASSERT_TRUE(loop.run(make(p, out), 3).ok());
+      ASSERT_TRUE(loop.execute(make(p, out), 3).ok());
       for (std::size_t k = 0; k < out.x.size(); ++k)
         ASSERT_EQ(is_finite(out.x[k]), is_finite(expected.x[k])) << kernel << " of " << matrix << ", " << k;
     });
@@ -123,7 +123,7 @@ TYPED_TEST(LoopKernels, solve_as_the_oracle_does)
       typename TestFixture::Out out;
       Loop<decltype(make(p, out))> loop;
       ASSERT_TRUE(loop.trace(make(p, out)).ok());
-      ASSERT_TRUE(loop.run(make(p, out), 4).ok());
+      ASSERT_TRUE(loop.execute(make(p, out), 4).ok());
       const bool with_l = kernel.find("with L") != std::string::npos;
       EXPECT_EQ(difference(out.x.data(), with_l ? lower : upper), "") << kernel << " of " << entry.name;
     });
@@ -145,7 +145,7 @@ TYPED_TEST(LoopKernels, sweep_forward_and_then_backward_as_in_one_symmetric_swee
   run_in_sequence(body(Sweep::backward, twice));
   Loop<GaussSeidelCsr<T, I>> loop;
   ASSERT_TRUE(loop.trace(body(Sweep::symmetric, once)).ok());
-  ASSERT_TRUE(loop.run(body(Sweep::symmetric, once), 2).ok());
+  ASSERT_TRUE(loop.execute(body(Sweep::symmetric, once), 2).ok());
   EXPECT_TRUE(same_numbers(once, twice));
 }
 
@@ -170,7 +170,7 @@ TYPED_TEST(LoopKernels, factor_as_the_library_does)
     std::vector<T> a = p.A.value;
     Loop<Ilu0Csr<T, I>> loop;
     ASSERT_TRUE(loop.trace(Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), a.data())).ok());
-    ASSERT_TRUE(loop.run(Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), a.data()), 3).ok());
+    ASSERT_TRUE(loop.execute(Ilu0Csr<T, I>(p.A.pattern(), p.row_diagonal.data(), a.data()), 3).ok());
     const auto factor = factored(p.A, Kind::ilu);
     const FactorValues<T> F = factor->values();
     std::vector<T> theirs;
@@ -194,7 +194,7 @@ TYPED_TEST(LoopKernels, factor_a_symmetric_matrix_as_the_library_does)
   std::vector<T> a = p.low.value, theirs;
   Loop<Ic0Csr<T, I>> loop;
   ASSERT_TRUE(loop.trace(Ic0Csr<T, I>(p.low.pattern(), a.data())).ok());
-  ASSERT_TRUE(loop.run(Ic0Csr<T, I>(p.low.pattern(), a.data()), 3).ok());
+  ASSERT_TRUE(loop.execute(Ic0Csr<T, I>(p.low.pattern(), a.data()), 3).ok());
   const auto factor = factored(p.A, Kind::icc);
   const FactorValues<T> F = factor->values();
   for (I i = 0; i < p.A.n; ++i) {

@@ -32,7 +32,7 @@ Ints waits_of(const LoopGraph<int>& graph, int i)
 /// Computes after[i][j]: i waits for j, directly or through others.
 std::vector<std::vector<bool>> closure(const LoopGraph<int>& graph)
 {
-  const int n = graph.iterations();
+  const int n = graph.iteration_count();
   std::vector<std::vector<bool>> after(n, std::vector<bool>(n, false));
   for (int i = 0; i < n; ++i)
     for (int j : waits_of(graph, i)) {
@@ -281,7 +281,7 @@ TEST(LoopGraph, has_flow_anti_and_output_dependences)
   table.line({{reads, 1}, {adds, 1}});    // 6: reads what it adds to
   const auto graph = graph_of(table, 2);
   const std::vector<Ints> expected{{}, {0}, {0}, {1, 2}, {3}, {}, {5}};
-  for (int i = 0; i < graph.iterations(); ++i) EXPECT_EQ(waits_of(graph, i), expected[i]) << i;
+  for (int i = 0; i < graph.iteration_count(); ++i) EXPECT_EQ(waits_of(graph, i), expected[i]) << i;
 }
 
 TEST(LoopGraph, lets_additions_come_in_any_order_and_their_reader_wait_for_all)
@@ -295,7 +295,7 @@ TEST(LoopGraph, lets_additions_come_in_any_order_and_their_reader_wait_for_all)
   table.line({{adds, 0}, {reads, 1}});  // 5: after the reader
   const auto graph = graph_of(table, 2);
   const std::vector<Ints> expected{{}, {0}, {0}, {0}, {1, 2, 3}, {2, 4}};
-  for (int i = 0; i < graph.iterations(); ++i) EXPECT_EQ(waits_of(graph, i), expected[i]) << i;
+  for (int i = 0; i < graph.iteration_count(); ++i) EXPECT_EQ(waits_of(graph, i), expected[i]) << i;
 }
 
 /// Row i of Gauss-Seidel reads x_j, j > i, before row j overwrites it.
@@ -394,11 +394,11 @@ TEST(Loop, runs_random_loops_as_their_text_says)
     ASSERT_TRUE(loop.trace(script_of(table, entries)).ok());
     flags += loop.plan().signal == Signal::flags;
     shared += !loop.reproducible();
-    for (int threads : {1, 2, 4, 7})
+    for (int threads : {1, 2, 4, 7}) {
+      const auto run_loop = [&](const Script& body) { ASSERT_TRUE(loop.execute(body, threads).ok()); };
       for (int again = 0; again < 3; ++again)
-        ASSERT_EQ(numbers_of(table, entries, [&](const Script& body) { ASSERT_TRUE(loop.run(body, threads).ok()); }),
-                  expected)
-            << seed << " on " << threads << " threads";
+        ASSERT_EQ(numbers_of(table, entries, run_loop), expected) << seed << " on " << threads << " threads";
+    }
   }
   EXPECT_EQ(flags, 48);
   EXPECT_GT(shared, 20);
@@ -417,7 +417,7 @@ TEST(Loop, runs_random_loops_whose_reads_are_affine)
     ASSERT_TRUE(loop.trace(script_of(table, lines)).ok());
     ASSERT_EQ(loop.plan().signal, Signal::counts);
     for (int threads : {1, 2, 4, 7})
-      ASSERT_EQ(numbers_of(table, lines, [&](const Script& body) { ASSERT_TRUE(loop.run(body, threads).ok()); }),
+      ASSERT_EQ(numbers_of(table, lines, [&](const Script& body) { ASSERT_TRUE(loop.execute(body, threads).ok()); }),
                 expected)
           << seed << " on " << threads << " threads";
   }
@@ -465,7 +465,8 @@ TEST(Loop, waits_for_the_first_iteration_of_a_run_as_for_others)
   ASSERT_TRUE(loop.trace(script_of(table, entries)).ok());
   const auto expected = numbers_of(table, entries, in_sequence);
   for (int again = 0; again < 20; ++again)
-    ASSERT_EQ(numbers_of(table, entries, [&](const Script& body) { ASSERT_TRUE(loop.run(body, 2).ok()); }), expected);
+    ASSERT_EQ(numbers_of(table, entries, [&](const Script& body) { ASSERT_TRUE(loop.execute(body, 2).ok()); }),
+              expected);
 }
 
 TEST(Loop, refuses_to_run_untraced_or_with_another_number_of_iterations)
@@ -475,11 +476,12 @@ TEST(Loop, refuses_to_run_untraced_or_with_another_number_of_iterations)
   longer = table;
   longer.line({{writes, 0}});
   Loop<Script> loop;
-  EXPECT_EQ(loop.run(script_of(table, 1), 1).code, Code::invalid_argument);
+  EXPECT_EQ(loop.execute(script_of(table, 1), 1).code, Code::invalid_argument);
   ASSERT_TRUE(loop.trace(script_of(table, 1)).ok());
-  EXPECT_EQ(loop.run(script_of(longer, 1), 2).code, Code::invalid_argument);
+  EXPECT_EQ(loop.execute(script_of(longer, 1), 2).code, Code::invalid_argument);
   EXPECT_EQ(loop.trace(script_of(longer, 0)).code, Code::invalid_argument);
-  EXPECT_EQ(loop.run(script_of(table, 1), 1).code, Code::invalid_argument) << "a failed trace forgets the one before";
+  EXPECT_EQ(loop.execute(script_of(table, 1), 1).code, Code::invalid_argument)
+    << "a failed trace forgets the one before";
 }
 
 TEST(Loop, takes_another_pattern_when_it_is_traced_again)
@@ -488,7 +490,7 @@ TEST(Loop, takes_another_pattern_when_it_is_traced_again)
   for (unsigned seed : {1, 2, 3}) {
     const auto table = random_table(seed, 300 * static_cast<int>(seed), 50, 3);
     ASSERT_TRUE(loop.trace(script_of(table, 50)).ok());
-    EXPECT_EQ(numbers_of(table, 50, [&](const Script& body) { ASSERT_TRUE(loop.run(body, 3).ok()); }),
+    EXPECT_EQ(numbers_of(table, 50, [&](const Script& body) { ASSERT_TRUE(loop.execute(body, 3).ok()); }),
               numbers_of(table, 50, in_sequence));
   }
 }

@@ -48,11 +48,11 @@ TEST(StepCounters, shows_plain_data_written_before_finish)
     with_team(workers, [&](int t) {
       for (int s = 0; s < steps; ++s) {
         if (t > 0) {  // a wavefront: step s reads step s of the previous worker
-          progress.wait(t - 1, s + 1, &seen[t]);
+          progress.wait_for_steps(t - 1, s + 1, &seen[t]);
           if (data[t - 1][s] != round * 1000 + s) ++wrong_sum;
         }
         data[t][s] = round * 1000 + s;
-        progress.finish(t, s + 1);
+        progress.publish_steps(t, s + 1);
       }
     });
     wrong += wrong_sum.load();
@@ -72,9 +72,9 @@ TEST(StepCounters, does_not_take_an_earlier_round_for_this_one)
       if (t == 0) {
         if (round % 10 == 0) std::this_thread::yield();
         written = 1;
-        progress.finish(0, 1);  // a thread may have fewer steps than the longest
+        progress.publish_steps(0, 1);  // a thread may have fewer steps than the longest
       } else {
-        progress.wait(0, 1, &known);
+        progress.wait_for_steps(0, 1, &known);
         seen = written == 1;
       }
     });
@@ -91,10 +91,10 @@ TEST(Barrier, lets_nobody_pass_before_all_have_arrived)
     with_team(team, [&](int t) {
       for (int round = 1; round <= 200; ++round) {
         mine[t] = round;
-        barrier.wait(team);
+        barrier.arrive_and_wait(team);
         for (int other : mine)
           if (other != round) ++early;
-        barrier.wait(team);
+        barrier.arrive_and_wait(team);
       }
     });
     EXPECT_EQ(early.load(), 0) << team;
@@ -109,7 +109,7 @@ TEST(Tickets, hand_out_every_piece_of_work_once_and_in_order_to_each)
     tickets.reset();
     std::vector<std::vector<std::int64_t>> taken(threads);
     with_team(threads, [&](int t) {
-      for (std::int64_t k = tickets.take(run); k < total; k = tickets.take(run)) taken[t].push_back(k);
+      for (std::int64_t k = tickets.take_tickets(run); k < total; k = tickets.take_tickets(run)) taken[t].push_back(k);
     });
     std::vector<int> count(total / run, 0);
     for (const auto& list : taken)
@@ -133,9 +133,9 @@ template <class T> void contribute(const T& value, int threads, const std::funct
       if (t == 0) {
         if (!right(contributions.wait_and_rearm(3 * (threads - 1)))) ++wrong;
       } else {
-        for (int k = 0; k < 3; ++k) contributions.add(value);
+        for (int k = 0; k < 3; ++k) contributions.contribute(value);
       }
-      barrier.wait(threads);
+      barrier.arrive_and_wait(threads);
     }
   });
   EXPECT_EQ(wrong.load(), 0);
@@ -155,9 +155,9 @@ TEST(Contributions, of_nan_end_and_are_forgotten)
   contribute<double>(std::numeric_limits<double>::quiet_NaN(), 3, [](double sum) { return std::isnan(sum); });
   Contributions<double> contributions;
   contributions.expect(1);
-  contributions.add(std::numeric_limits<double>::infinity());
+  contributions.contribute(std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isinf(contributions.wait_and_rearm(1)));
-  contributions.add(2);
+  contributions.contribute(2);
   EXPECT_EQ(contributions.wait_and_rearm(0), 2);
   EXPECT_EQ(contributions.wait_and_rearm(0), 0);
 }
@@ -179,10 +179,10 @@ template <class T> void add_and_count_down(const T& value)
         sum = T(0);
       }
       for (int k = 0; t > 0 && k < 2; ++k) {
-        add_to(&sum, value);
+        add_atomically(&sum, value);
         missing.arrive();
       }
-      barrier.wait(threads);
+      barrier.arrive_and_wait(threads);
     }
   });
   EXPECT_EQ(wrong, 0);
@@ -199,7 +199,7 @@ TEST(Countdown, shows_what_was_added_to_a_plain_number_before_the_arrivals)
 TEST(AddTo, takes_nan_and_ends)
 {
   double sum = std::numeric_limits<double>::quiet_NaN();
-  add_to(&sum, 1.0);
+  add_atomically(&sum, 1.0);
   EXPECT_TRUE(std::isnan(sum));
 }
 
@@ -208,11 +208,11 @@ TEST(Minimum, is_the_least_of_what_all_threads_report)
   Minimum minimum;
   minimum.reset(1000000);
   with_team(4, [&](int t) {
-    for (int k = 5000; k-- > 0;) minimum.lower(4 * k + t + 17);
+    for (int k = 5000; k-- > 0;) minimum.lower_minimum(4 * k + t + 17);
   });
-  EXPECT_EQ(minimum.get(), 17);
-  minimum.lower(18);
-  EXPECT_EQ(minimum.get(), 17);
+  EXPECT_EQ(minimum.read_minimum(), 17);
+  minimum.lower_minimum(18);
+  EXPECT_EQ(minimum.read_minimum(), 17);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ protected:
   {
     std::vector<T> x(b.size(), not_a_number<T>());
     const I n = static_cast<I>(b.size());
-    solver->solve(b.data(), x.data(), {1, n, n}, conjugated);
+    solver->solve_triangle(b.data(), x.data(), {1, n, n}, conjugated);
     return x;
   }
 };
@@ -125,7 +125,7 @@ template <class T, class V, class I> struct Expectation {
   std::string check_single(TriangularSolver<T, V, I>* solver, bool conjugate) const
   {
     std::vector<T> x(n(), not_a_number<T>());
-    solver->solve(b.data(), x.data(), {1, n(), n()}, conjugate);
+    solver->solve_triangle(b.data(), x.data(), {1, n(), n()}, conjugate);
     return difference(x.data(), conjugate ? conjugated : solutions[0]);
   }
 
@@ -135,7 +135,7 @@ template <class T, class V, class I> struct Expectation {
     const T untouched = T(-77);
     std::vector<T> x(columns * (n() + x_gap), untouched);
     for (I c = 0; c < columns; ++c) std::fill_n(x.begin() + c * (n() + x_gap), n(), not_a_number<T>());
-    solver->solve(b.data(), x.data(), {columns, n() + b_gap, n() + x_gap}, false);
+    solver->solve_triangle(b.data(), x.data(), {columns, n() + b_gap, n() + x_gap}, false);
     for (I c = 0; c < columns; ++c) {
       const std::string wrong = difference(x.data() + c * (n() + x_gap), solutions[c]);
       if (!wrong.empty()) return "column " + std::to_string(c) + ": " + wrong;
@@ -148,7 +148,7 @@ template <class T, class V, class I> struct Expectation {
   std::string check_in_place(TriangularSolver<T, V, I>* solver) const
   {
     std::vector<T> x = b;
-    solver->solve(x.data(), x.data(), {columns, n() + b_gap, n() + b_gap}, false);
+    solver->solve_triangle(x.data(), x.data(), {columns, n() + b_gap, n() + b_gap}, false);
     for (I c = 0; c < columns; ++c) {
       const std::string wrong = difference(x.data() + c * (n() + b_gap), solutions[c]);
       if (!wrong.empty()) return "in place, column " + std::to_string(c) + ": " + wrong;
@@ -188,7 +188,7 @@ TYPED_TEST(HostSolver, agrees_with_oracle_on_every_battery_matrix_and_again_afte
           const auto solver = this->make(strategy, first[k].view(), threads);
           if (!solver) continue;
           ASSERT_EQ(before.check(solver.get()), "") << name;
-          solver->refresh(second[k].view().value, second[k].view().inverse_diagonal);
+          solver->update_values(second[k].view().value, second[k].view().inverse_diagonal);
           ASSERT_EQ(after.check(solver.get()), "") << name << " after refresh";
         }
     }
@@ -206,7 +206,7 @@ TYPED_TEST(HostSolver, takes_its_first_numbers_from_refresh)
     for (const std::string& strategy : host_strategies()) {
       const auto solver = this->make(strategy, empty, 2);
       if (!solver) continue;
-      solver->refresh(triangle.view().value, triangle.view().inverse_diagonal);
+      solver->update_values(triangle.view().value, triangle.view().inverse_diagonal);
       const auto x = this->solve(solver.get(), b, false);
       EXPECT_EQ(difference(x.data(), oracle_solve<T>(triangle.view(), b.data(), false)), "") << strategy;
     }
@@ -310,7 +310,7 @@ TYPED_TEST(HostSolver, says_which_strategy_runs_with_how_many_threads)
       for (const std::string& strategy : host_strategies()) {
         const auto solver = this->make(strategy, triangle.view(), 3);
         if (!solver) continue;
-        const Description description = solver->describe();
+        const Description description = solver->describe_solver();
         EXPECT_EQ(description.strategy, strategy);
         EXPECT_EQ(description.threads, on_one_thread(strategy) ? 1 : 3);
         const bool plans = on_one_thread(strategy) ? strategy != "serial" && triangle.n > 0 : true;

@@ -25,35 +25,35 @@ TEST(TeamMonitor, watches_nothing_before_it_is_started)
 {
   TeamMonitor watch;
   EXPECT_FALSE(watch.watches());
-  for (int k = 0; k < 10; ++k) EXPECT_FALSE(watch.note(1e9));
-  EXPECT_FALSE(watch.alone());
-  EXPECT_FALSE(watch.fell_back());
+  for (int k = 0; k < 10; ++k) EXPECT_FALSE(watch.record_apply(1e9));
+  EXPECT_FALSE(watch.works_alone());
+  EXPECT_FALSE(watch.has_fallen_back());
 }
 
 TEST(TeamMonitor, leaves_a_team_alone_that_is_slow_now_and_then)
 {
   TeamMonitor watch;
-  watch.start(1);
+  watch.start_watching(1);
   for (int k = 0; k < 30; ++k) {
-    EXPECT_FALSE(watch.note(k % 3 == 2 ? 0.9 : 50));
-    EXPECT_FALSE(watch.alone());
+    EXPECT_FALSE(watch.record_apply(k % 3 == 2 ? 0.9 : 50));
+    EXPECT_FALSE(watch.works_alone());
   }
 }
 
 TEST(TeamMonitor, falls_back_after_three_slow_applies_if_one_thread_is_faster)
 {
   TeamMonitor watch;
-  watch.start(1);
-  EXPECT_FALSE(watch.note(4));
-  EXPECT_FALSE(watch.note(3));
-  EXPECT_TRUE(watch.note(5)) << "one thread is tried";
-  EXPECT_TRUE(watch.alone());
-  EXPECT_FALSE(watch.fell_back());
-  EXPECT_FALSE(watch.note(2)) << "and goes on";
-  EXPECT_TRUE(watch.fell_back());
+  watch.start_watching(1);
+  EXPECT_FALSE(watch.record_apply(4));
+  EXPECT_FALSE(watch.record_apply(3));
+  EXPECT_TRUE(watch.record_apply(5)) << "one thread is tried";
+  EXPECT_TRUE(watch.works_alone());
+  EXPECT_FALSE(watch.has_fallen_back());
+  EXPECT_FALSE(watch.record_apply(2)) << "and goes on";
+  EXPECT_TRUE(watch.has_fallen_back());
   EXPECT_FALSE(watch.watches());
-  EXPECT_FALSE(watch.note(100));
-  EXPECT_TRUE(watch.alone());
+  EXPECT_FALSE(watch.record_apply(100));
+  EXPECT_TRUE(watch.works_alone());
   const std::string reason = watch.reason();
   for (const char* part : {"3 applications", "3e+03 ms", "2e+03 ms", "one thread"})
     EXPECT_NE(reason.find(part), std::string::npos) << reason;
@@ -62,14 +62,14 @@ TEST(TeamMonitor, falls_back_after_three_slow_applies_if_one_thread_is_faster)
 TEST(TeamMonitor, learns_what_one_thread_takes_where_it_is_slower_still)
 {
   TeamMonitor watch;
-  watch.start(1);
-  for (int k = 0; k < 3; ++k) watch.note(3);
-  EXPECT_TRUE(watch.note(6)) << "the team is back";
-  EXPECT_FALSE(watch.alone());
-  for (int k = 0; k < 10; ++k) EXPECT_FALSE(watch.note(5.5)) << "below what one thread took";
-  for (int k = 0; k < 3; ++k) EXPECT_EQ(watch.note(8), k == 2);
-  watch.note(7);
-  EXPECT_TRUE(watch.fell_back());
+  watch.start_watching(1);
+  for (int k = 0; k < 3; ++k) watch.record_apply(3);
+  EXPECT_TRUE(watch.record_apply(6)) << "the team is back";
+  EXPECT_FALSE(watch.works_alone());
+  for (int k = 0; k < 10; ++k) EXPECT_FALSE(watch.record_apply(5.5)) << "below what one thread took";
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(watch.record_apply(8), k == 2);
+  watch.record_apply(7);
+  EXPECT_TRUE(watch.has_fallen_back());
 }
 
 /// Each read of the clock advances it by `step` seconds.
@@ -184,21 +184,21 @@ TEST(Teams, solve_alone_with_the_same_numbers)
     std::unique_ptr<TriangularSolver<double, double, I>> solver;
     const TriangleView<double, I> upper = {false, pattern.upper(), values.upper.data(), values.inverse_pivot.data()};
     ASSERT_TRUE((make_host_solver<double, double, I>({name, 3}, upper, &solver).ok())) << name;
-    solver->refresh(values.upper.data(), values.inverse_pivot.data());
+    solver->update_values(values.upper.data(), values.inverse_pivot.data());
     std::vector<double> x(b.size()), y(b.size());
     const auto near = [&] {
       for (std::size_t i = 0; i < x.size(); ++i)
         if (!(std::abs(x[i] - y[i]) <= 1e-12 * (1 + std::abs(x[i])))) return false;
       return true;
     };
-    solver->solve(b.data(), x.data(), {1, A.n, A.n}, false);
+    solver->solve_triangle(b.data(), x.data(), {1, A.n, A.n}, false);
     for (const bool alone : {true, false, true}) {
       solver->work_alone(alone);
-      solver->solve(b.data(), y.data(), {1, A.n, A.n}, false);
+      solver->solve_triangle(b.data(), y.data(), {1, A.n, A.n}, false);
       EXPECT_TRUE(near()) << name;
     }
     const std::string words = name;
-    EXPECT_TRUE(words == "loop" || solver->describe().threads == 1) << name;
+    EXPECT_TRUE(words == "loop" || solver->describe_solver().threads == 1) << name;
   }
 }
 

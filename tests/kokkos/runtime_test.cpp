@@ -67,11 +67,11 @@ TEST_F(RuntimeDeathTest, is_silent)
 
 TEST(Runtime, has_a_name_with_version_and_space)
 {
-  ASSERT_TRUE(kokkos::start().ok());
-  const std::string name = kokkos::name();
+  ASSERT_TRUE(kokkos::initialize_kokkos().ok());
+  const std::string name = kokkos::space_name();
   EXPECT_EQ(name.rfind("Kokkos ", 0), 0u) << name;
   EXPECT_NE(name.find(Kokkos::DefaultHostExecutionSpace::name()), std::string::npos) << name;
-  EXPECT_GE(kokkos::threads(), 1);
+  EXPECT_GE(kokkos::space_threads(), 1);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ template <class Body, class Array> SYNCFREE_HD std::int64_t place_in(const Body*
 struct AddAmongThreads {
   template <class T> static SYNCFREE_HD void add([[maybe_unused]] T* entry, [[maybe_unused]] const T& v)
   {
-    SYNCFREE_ON_HOST(add_to(entry, v));
+    SYNCFREE_ON_HOST(add_atomically(entry, v));
   }
 };
 

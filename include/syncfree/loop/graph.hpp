@@ -23,7 +23,7 @@ template <class I> struct LoopGraph {
   std::vector<std::int64_t> begin{0};
   std::vector<I> on;
 
-  I iterations() const { return static_cast<I>(begin.size() - 1); }
+  I iteration_count() const { return static_cast<I>(begin.size() - 1); }
 };
 
 /// The accesses to an array by location: location x is accessed by iteration[k], begin[x] <= k < begin[x + 1],

@@ -4,7 +4,7 @@
 ///
 ///   Loop<LowerSolve> loop;
 ///   const Status traced = loop.trace(body);      // once for a pattern
-///   const Status ran = loop.run(body, threads);  // many times, with any values
+///   const Status ran = loop.execute(body, threads);  // many times, with any values
 ///
 /// Trace (syncfree/loop/trace.hpp) runs the body (syncfree/loop/body.hpp) to record what each iteration accesses,
 /// simplify (syncfree/loop/graph.hpp) derives which iterations wait for which, and generate, in this file, puts three
@@ -72,7 +72,7 @@ public:
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Traces and plans; keeps no pointer into the body's arrays. Afterwards run() accepts bodies with the same index
+  /// Traces and plans; keeps no pointer into the body's arrays. Afterwards execute() accepts bodies with the same index
   /// arrays and lengths.
   ///   errors  those of trace_loop; busy, with no effect; on failure the object is as after construction
   ///   cost    as trace_loop and make_plan
@@ -100,7 +100,7 @@ public:
   /// order. Never hangs, whatever the values. With OpenMP it allocates nothing.
   ///   errors  invalid_argument if the body has another number of iterations than the traced one; busy; out_of_memory
   ///           if there is no memory for the message
-  Status run(const Body& body, int threads)
+  Status execute(const Body& body, int threads)
   try {
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
@@ -117,10 +117,10 @@ public:
   /// True if every run gives bitwise equal results.
   bool reproducible() const { return plan_.shared == 0; }
   const Plan& plan() const { return plan_; }
-  std::size_t bytes() const
+  std::size_t loop_bytes() const
   {
     const bool flags = plan_.signal == Signal::flags;
-    return plan_.bytes() + plan_.count.size() * sizeof(Countdown) + (flags ? plan_.runs() * cache_line : 0);
+    return plan_.loop_plan_bytes() + plan_.count.size() * sizeof(Countdown) + (flags ? plan_.runs() * cache_line : 0);
   }
 
 private:
@@ -152,18 +152,21 @@ private:
     with_team(threads, [&] {
       Accessor at = accessor;
       switch (plan_.signal) {
-        case Signal::none: return walk(body, at, [](I) {}, [](I) {});
-        case Signal::flags: return walk(body, at, [this](I i) { check_flags(i); }, [this](I i) { set_flag(i); });
-        case Signal::counts: return walk(body, at, [this](I i) { check_count(i); }, [this](I i) { count_down(i); });
+        case Signal::none: return execute_runs(body, at, [](I) {}, [](I) {});
+        case Signal::flags:
+          return execute_runs(body, at, [this](I i) { check_flags(i); }, [this](I i) { set_flag(i); });
+        case Signal::counts:
+          return execute_runs(body, at, [this](I i) { check_count(i); }, [this](I i) { count_down(i); });
       }
     });
   }
 
-  template <class At, class Check, class Set> void walk(const Body& body, At& at, const Check& check, const Set& set)
+  template <class At, class Check, class Set>
+  void execute_runs(const Body& body, At& at, const Check& check, const Set& set)
   {
     constexpr std::int64_t length = Plan::run_length;
     const std::int64_t n = plan_.iterations;
-    for (std::int64_t begin = tickets_.take(length); begin < n; begin = tickets_.take(length)) {
+    for (std::int64_t begin = tickets_.take_tickets(length); begin < n; begin = tickets_.take_tickets(length)) {
       const I end = static_cast<I>(std::min(begin + length, n));
       for (I i = static_cast<I>(begin); i < end; ++i) {
         check(i);
@@ -179,10 +182,10 @@ private:
   {
     for (std::int64_t k = plan_.begin[i]; k < plan_.begin[i + 1]; ++k) {
       StepCounters::Seen seen;
-      done_->wait(static_cast<std::int32_t>(plan_.run_of(plan_.other[k])), steps_to(plan_.other[k]), &seen);
+      done_->wait_for_steps(static_cast<std::int32_t>(plan_.run_of(plan_.other[k])), steps_to(plan_.other[k]), &seen);
     }
   }
-  void set_flag(I i) { done_->finish(static_cast<std::int32_t>(plan_.run_of(i)), steps_to(i)); }
+  void set_flag(I i) { done_->publish_steps(static_cast<std::int32_t>(plan_.run_of(i)), steps_to(i)); }
 
   void check_count(I i)
   {

@@ -144,7 +144,7 @@ template <class I> struct SweepOrder {
   Sweep sweep;
   I n;
 
-  I iterations() const { return sweep == Sweep::symmetric ? 2 * n : n; }
+  I step_count() const { return sweep == Sweep::symmetric ? 2 * n : n; }
   SYNCFREE_HD I operator[](I s) const
   {
     if (sweep == Sweep::forward) return s;
@@ -167,7 +167,7 @@ template <class T, class I> struct GaussSeidelCsr {
       : A(pattern), diagonal(diagonal_places), row{sweep, A.n}, a_{a, A.nnz(), "a"}, b_{b, A.n, "b"}, x_{x, A.n, "x"}
   {
   }
-  I iterations() const { return row.iterations(); }
+  I iterations() const { return row.step_count(); }
 
   template <class At> SYNCFREE_HD void operator()(At& at, I s) const
   {
@@ -197,7 +197,7 @@ template <class T, class I> struct GaussSeidelCsc {
         x_{x, A.n, "x"}
   {
   }
-  I iterations() const { return column.iterations(); }
+  I iterations() const { return column.step_count(); }
 
   template <class At> SYNCFREE_HD void operator()(At& at, I s) const
   {

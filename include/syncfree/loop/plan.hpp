@@ -32,7 +32,7 @@ template <class I, std::int64_t length> struct LoopPlan {
 
   static I run_of(I i) { return static_cast<I>(i / run_length); }
   I runs() const { return iterations > 0 ? run_of(iterations - 1) + 1 : 0; }
-  std::size_t bytes() const
+  std::size_t loop_plan_bytes() const
   {
     return begin.size() * sizeof(std::int64_t) + other.size() * sizeof(I) + count.size() * sizeof(std::int32_t);
   }
@@ -48,7 +48,7 @@ void keep_waits_between_runs(const LoopGraph<I>& graph, LoopPlan<I, length>* pla
   std::vector<I> asked_by(plan->runs(), none), upto(plan->runs(), none);  // per run: which run waited last, up to where
   plan->begin.assign(1, 0);
   plan->begin.reserve(graph.begin.size());
-  for (I i = 0; i < graph.iterations(); ++i) {
+  for (I i = 0; i < graph.iteration_count(); ++i) {
     const I own = plan->run_of(i);
     for (std::int64_t k = graph.begin[i + 1]; k-- > graph.begin[i];) {
       const I j = graph.on[k], run = plan->run_of(j);

@@ -18,7 +18,7 @@ namespace syncfree {
 template <class I> struct Graph {
   Array<I> row_begin, column;
 
-  PatternView<I> view() const
+  PatternView<I> pattern_view() const
   {
     return {static_cast<I>(row_begin.empty() ? 0 : row_begin.size() - 1), row_begin.data(), column.data()};
   }
@@ -54,14 +54,15 @@ public:
   {
   }
 
-  void run(Array<I>* row_begin, Array<I>* column)
+  void transpose_pattern(Array<I>* row_begin, Array<I>* column)
   {
     row_begin->resize(static_cast<std::size_t>(G_.n) + 1);
     for_parts(threads_, parts_of(G_.n), [&](std::size_t part) { find_reach(part); });
-    for_parts(threads_, ranges_, [&](std::size_t r) { count(bound(r), bound(r + 1), row_begin->data() + 1); });
+    for_parts(threads_, ranges_, [&](std::size_t r) { count_columns(bound(r), bound(r + 1), row_begin->data() + 1); });
     make_offsets(threads_, row_begin);
     column->resize(static_cast<std::size_t>(G_.nnz()));
-    for_parts(threads_, ranges_, [&](std::size_t r) { fill(bound(r), bound(r + 1), *row_begin, column->data()); });
+    for_parts(threads_, ranges_,
+              [&](std::size_t r) { place_rows(bound(r), bound(r + 1), *row_begin, column->data()); });
   }
 
 private:
@@ -101,13 +102,13 @@ private:
     }
   }
 
-  void count(I a, I b, I* length) const
+  void count_columns(I a, I b, I* length) const
   {
     std::fill(length + a, length + b, I(0));
     for_entries(a, b, [=](I, I j) { ++length[j]; });
   }
 
-  void fill(I a, I b, const Array<I>& row_begin, I* column) const
+  void place_rows(I a, I b, const Array<I>& row_begin, I* column) const
   {
     Array<I> next(row_begin.begin() + a, row_begin.begin() + b);
     I* const place = next.data();
@@ -167,7 +168,7 @@ private:
     std::int64_t surplus = 0;
     bool mirrored = mirrored_;
     for (I i = first; i < end; ++i) {
-      const I diagonal = mirrored ? walk(i, first, cursor.data(), &mirrored) : first_not_below(G_, i);
+      const I diagonal = mirrored ? check_mirror_images(i, first, cursor.data(), &mirrored) : first_not_below(G_, i);
       const bool has_diagonal = diagonal < G_.row_begin[i + 1] && G_.column[diagonal] == i;
       if (!has_diagonal && missing_[part] < 0) missing_[part] = i;
       cursor[i - first] = diagonal + has_diagonal;
@@ -179,7 +180,7 @@ private:
 
   /// Checks the mirror images of row i's entries below the diagonal. Returns the position of the first entry after
   /// those.
-  I walk(I i, I first, I* cursor, bool* mirrored) const
+  I check_mirror_images(I i, I first, I* cursor, bool* mirrored) const
   {
     bool good = true;
     I k = G_.row_begin[i];

@@ -40,7 +40,7 @@ template <class I> struct Look {
 /// Order-dependent hash of a sequence of words. Collisions are possible: what is concluded from it is a guess.
 class Mixer {
 public:
-  void add(std::uint64_t word)
+  void mix_in(std::uint64_t word)
   {
     mixed_ = (mixed_ ^ word) * 0x9e3779b97f4a7c15u;
     mixed_ ^= mixed_ >> 32;
@@ -60,7 +60,7 @@ std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, s
   for (I looked_at = stride / 2; looked_at < A.n; looked_at += stride) {
     const I row = lower ? looked_at - looked_at % node : looked_at + (A.n - 1 - looked_at) % node;
     Mixer distances;
-    for_side(A, lower, row, [&](I k) { distances.add(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
+    for_side(A, lower, row, [&](I k) { distances.mix_in(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
     looks.push_back({distances.result(), row});
   }
   return looks;

@@ -18,13 +18,13 @@ template <class I> struct Grid {
   bool star = false;
 
   /// Upper bound of the number of levels, if rows come after their neighbours by the offsets above.
-  double levels() const
+  double levels_bound() const
   {
     return static_cast<double>(line) + static_cast<double>(lines) * next_line +
            static_cast<double>(planes) * next_plane;
   }
   /// True if it is worth testing whether the levels of the n = `rows` rows follow from their grid positions.
-  bool may_have_levels(I rows) const { return lines > 1 && levels() <= static_cast<double>(rows); }
+  bool may_have_levels(I rows) const { return lines > 1 && levels_bound() <= static_cast<double>(rows); }
 };
 
 /// Guesses the grid of one triangle of A; A may consist of that triangle only. Examines a few rows: the result is a

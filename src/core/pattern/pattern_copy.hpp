@@ -25,12 +25,12 @@ template <class I, class Word = std::uint32_t> constexpr bool are_copied_to_word
 ///   Word  types other than the default are for tests
 template <class I, class Word = std::uint32_t> class PatternCopy {
 public:
-  void keep(const PatternView<I>& A)
+  void keep_pattern(const PatternView<I>& A)
   {
     if (A.n == 0) return;
-    copy(A.row_begin, static_cast<std::size_t>(A.n) + 1, &row_begin_);
-    if (are_copied_to_words<I, Word>(A.n)) copy(A.column, static_cast<std::size_t>(A.nnz()), &word_);
-    else copy(A.column, static_cast<std::size_t>(A.nnz()), &column_);
+    copy_indices(A.row_begin, static_cast<std::size_t>(A.n) + 1, &row_begin_);
+    if (are_copied_to_words<I, Word>(A.n)) copy_indices(A.column, static_cast<std::size_t>(A.nnz()), &word_);
+    else copy_indices(A.column, static_cast<std::size_t>(A.nnz()), &column_);
   }
   /// True if A equals the copy.
   ///   A  has as many rows and entries as the copy
@@ -38,10 +38,13 @@ public:
   {
     return is_copy(row_begin_, A.row_begin) && is_copy(word_, A.column) && is_copy(column_, A.column);
   }
-  std::size_t bytes() const { return (row_begin_.size() + column_.size()) * sizeof(I) + word_.size() * sizeof(Word); }
+  std::size_t pattern_copy_bytes() const
+  {
+    return (row_begin_.size() + column_.size()) * sizeof(I) + word_.size() * sizeof(Word);
+  }
 
 private:
-  template <class V> static void copy(const I* from, std::size_t size, Array<V>* to)
+  template <class V> static void copy_indices(const I* from, std::size_t size, Array<V>* to)
   {
     to->resize(size);
     std::transform(from, from + size, to->begin(), [](I number) { return static_cast<V>(number); });

@@ -26,7 +26,10 @@ template <class I> struct Transposed {
       }
   }
 
-  PatternView<I> view() const { return {static_cast<I>(row_begin.size() - 1), row_begin.data(), column.data()}; }
+  PatternView<I> pattern_view() const
+  {
+    return {static_cast<I>(row_begin.size() - 1), row_begin.data(), column.data()};
+  }
 };
 
 }  // namespace syncfree

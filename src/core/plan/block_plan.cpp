@@ -94,7 +94,7 @@ public:
   Cutter(PatternView<I> T, bool lower, const BlockTable& table)
       : T_(T), table_(table), row_(T.n), position_(T.n), depth_(T.n), sorted_(T.n)
   {
-    for (I p = 0; p < T.n; ++p) place(lower ? p : T.n - 1 - p, p);
+    for (I p = 0; p < T.n; ++p) place_row(lower ? p : T.n - 1 - p, p);
   }
 
   void cut(BlockShape shape)
@@ -124,7 +124,7 @@ public:
 private:
   I least_rows() const { return static_cast<I>(std::min<std::int64_t>(table_.least_rows, std::max<I>(T_.n, 1))); }
 
-  void place(I row, I position)
+  void place_row(I row, I position)
   {
     row_[position] = row;
     position_[row] = position;
@@ -160,7 +160,7 @@ private:
     for (I p = first; p < first + count; ++p) ++level_begin_[depth_[p] + 1];
     std::partial_sum(level_begin_.begin(), level_begin_.end(), level_begin_.begin());
     for (I p = first; p < first + count; ++p) sorted_[level_begin_[depth_[p]]++] = row_[p];
-    for (I k = 0; k < count; ++k) place(sorted_[k], first + k);
+    for (I k = 0; k < count; ++k) place_row(sorted_[k], first + k);
     return levels;
   }
 

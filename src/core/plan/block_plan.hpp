@@ -70,7 +70,7 @@ template <class I> struct BlockPlan {
   {
     return {block.stored, begin_of(block), column.data() + block.entry};
   }
-  std::size_t bytes() const
+  std::size_t block_plan_bytes() const
   {
     return blocks.size() * sizeof(Block<I>) +
            (row.size() + row_begin.size() + stored_row.size() + column.size() + source.size()) * sizeof(I);

@@ -22,12 +22,12 @@ template <class I> struct Patterns {
   std::vector<std::size_t> p_end, r_end;
   std::vector<I> p, r;
 
-  void clear()
+  void clear_patterns()
   {
     p_end.clear(), r_end.clear();
     p.clear(), r.clear();
   }
-  std::size_t entries() const { return p.size() + r.size(); }
+  std::size_t pattern_entries() const { return p.size() + r.size(); }
   void append(const Patterns& other)
   {
     for (const std::size_t end : other.p_end) p_end.push_back(p.size() + end);
@@ -63,7 +63,7 @@ public:
   /// Finds the groups for one hop time; they may have more entries than the rule allows.
   void merge(double hop)
   {
-    made_.clear(), depth_.clear(), group_.clear();
+    made_.clear_patterns(), depth_.clear(), group_.clear();
     counts_ = {};
     stamp_.assign(task_->T.n, 0);
     row_at_hand_ = 0;
@@ -74,7 +74,7 @@ public:
       counts_.plain += plain;
       if (level > first_ && group_levels < task_->rule.most_levels) {
         merge_level(level);
-        if (times.join(static_cast<std::int64_t>(level_.entries()), plain)) {
+        if (times.join(static_cast<std::int64_t>(level_.pattern_entries()), plain)) {
           append(level, static_cast<I>(group_levels++));
           counts_.longest = std::max(counts_.longest, group_levels);
           continue;
@@ -86,9 +86,9 @@ public:
       append(level, 0);
       group_levels = 1;
       counts_.longest = std::max(counts_.longest, group_levels);
-      times.begin(plain);
+      times.start_group(plain);
     }
-    counts_.entries = static_cast<std::int64_t>(made_.entries());
+    counts_.entries = static_cast<std::int64_t>(made_.pattern_entries());
     std::vector<I>().swap(stamp_);
   }
 
@@ -114,7 +114,7 @@ private:
   void merge_level(I level)
   {
     const PatternView<I>& T = task_->T;
-    level_.clear();
+    level_.clear_patterns();
     for (I place = task_->levels.level_begin[level]; place < task_->levels.level_begin[level + 1]; ++place) {
       const std::size_t p_first = level_.p.size(), r_first = level_.r.size();
       const I row = task_->levels.row[place];
@@ -122,13 +122,13 @@ private:
       inside_.clear();
       for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) {
         const I other = task_->place[T.column[k]];
-        if (other < group_begin_) add(other, &level_.r);
+        if (other < group_begin_) add_column(other, &level_.r);
         else inside_.push_back(other);
       }
       /* the latest first: it already brings all that earlier rows which it reads would bring */
       std::sort(inside_.rbegin(), inside_.rend());
       for (const I other : inside_)
-        if (stamp_[other] != row_at_hand_) read(other);
+        if (stamp_[other] != row_at_hand_) add_pattern_of(other);
       std::sort(level_.p.begin() + static_cast<std::ptrdiff_t>(p_first), level_.p.end());
       std::sort(level_.r.begin() + static_cast<std::ptrdiff_t>(r_first), level_.r.end());
       level_.p.push_back(place);
@@ -148,14 +148,14 @@ private:
   }
 
   /// Adds the pattern of a row of the group that the current row reads.
-  void read(I place)
+  void add_pattern_of(I place)
   {
     const std::size_t at = static_cast<std::size_t>(place - first_place_);
-    for (std::size_t k = at ? made_.p_end[at - 1] : 0; k < made_.p_end[at]; ++k) add(made_.p[k], &level_.p);
-    for (std::size_t k = at ? made_.r_end[at - 1] : 0; k < made_.r_end[at]; ++k) add(made_.r[k], &level_.r);
+    for (std::size_t k = at ? made_.p_end[at - 1] : 0; k < made_.p_end[at]; ++k) add_column(made_.p[k], &level_.p);
+    for (std::size_t k = at ? made_.r_end[at - 1] : 0; k < made_.r_end[at]; ++k) add_column(made_.r[k], &level_.r);
   }
 
-  void add(I place, std::vector<I>* columns)
+  void add_column(I place, std::vector<I>* columns)
   {
     if (stamp_[place] == row_at_hand_) return;
     stamp_[place] = row_at_hand_;
@@ -182,7 +182,7 @@ private:
 };
 
 /// Concatenates the runs.
-template <class I> void gather(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
+template <class I> void concatenate_runs(const Task<I>& task, const std::vector<Run<I>>& runs, MergePlan<I>* plan)
 {
   std::vector<std::size_t> p(1, 0), r(1, 0);
   std::vector<I> groups(1, 0);
@@ -222,7 +222,7 @@ public:
   }
 
   /// Returns the group's span.
-  std::int64_t run(I group)
+  std::int64_t number_group(I group)
   {
     const I first = plan_.group_begin[group], last = plan_.group_begin[group + 1];
     const I begin = plan_.r_begin[first], end = plan_.r_begin[last];
@@ -256,7 +256,8 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
   std::vector<std::int64_t> span(parts, 0);
   for_parts(rule.threads, parts, [&](std::size_t t) {
     Numbering<I> numbering(plan);
-    for (std::size_t g = t; g < groups; g += parts) span[t] = std::max(span[t], numbering.run(static_cast<I>(g)));
+    for (std::size_t g = t; g < groups; g += parts)
+      span[t] = std::max(span[t], numbering.number_group(static_cast<I>(g)));
   });
   for (const std::int64_t s : span) plan->span = std::max(plan->span, s);
   if (plan->span > 0x10000) plan->r_local = Array<std::uint16_t>();
@@ -374,7 +375,7 @@ try {
     if (!sample.empty()) near.hop = merge_runs(task, &some).hop;
     std::vector<Run<I>> runs = make_runs(task, cut_into_runs(levels.level_begin, rule));
     merge_runs(task, &runs);
-    gather(task, runs, &plan);
+    concatenate_runs(task, runs, &plan);
     number_outside(rule, &plan);
   }
   *out = std::move(plan);

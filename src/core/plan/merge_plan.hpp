@@ -54,12 +54,12 @@ template <class I> struct MergePlan {
   Array<std::uint16_t> r_local;
   std::int64_t span = 0;
 
-  std::size_t entries() const { return p_column.size() + r_column.size(); }
-  std::size_t bytes() const
+  std::size_t column_entries() const { return p_column.size() + r_column.size(); }
+  std::size_t merge_plan_bytes() const
   {
     if (row.empty()) return 0;
     const std::size_t places = row.size() + group.size() + depth.size() + group_begin.size();
-    return (places + p_begin.size() + r_begin.size() + entries()) * sizeof(I) + r_local.size() * 2;
+    return (places + p_begin.size() + r_begin.size() + column_entries()) * sizeof(I) + r_local.size() * 2;
   }
 };
 

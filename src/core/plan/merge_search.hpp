@@ -43,7 +43,7 @@ struct GroupTimes {
   {
     return hop + rounded_product(entry, static_cast<double>(plain_entries));
   }
-  SYNCFREE_HD void begin(std::int64_t plain_entries) { merged = plain = plain_of(plain_entries); }
+  SYNCFREE_HD void start_group(std::int64_t plain_entries) { merged = plain = plain_of(plain_entries); }
   /// Adds a level if that reduces the ratio of the group's time to the time without merging. Returns whether it did.
   SYNCFREE_HD bool join(std::int64_t entries, std::int64_t plain_entries)
   {

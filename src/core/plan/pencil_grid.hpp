@@ -61,13 +61,13 @@ struct PencilGrid {
   bool lower;
   bool has_south_west = true;  ///< if cells read corners
 
-  std::int64_t rows() const { return line * lines * planes; }
+  std::int64_t count_cells() const { return line * lines * planes; }
   /// Number of levels of a triangle whose cells have all their neighbours; pencils have at least two cells.
-  template <Stencil reads> std::int64_t levels() const
+  template <Stencil reads> std::int64_t count_stencil_levels() const
   {
     return line + PencilForm<reads>::skew * (lines - 1) + planes - 1;
   }
-  SYNCFREE_HD std::int64_t row_of(std::int64_t serial) const
+  SYNCFREE_HD std::int64_t row_of_serial(std::int64_t serial) const
   {
     return lower ? serial : line * lines * planes - 1 - serial;
   }
@@ -105,7 +105,7 @@ struct PencilGroup {
 struct PencilGroupCounts {
   std::int64_t groups_x, groups_z, steps;
 
-  template <Stencil reads> static PencilGroupCounts of(const PencilGrid& grid)
+  template <Stencil reads> static PencilGroupCounts count_groups(const PencilGrid& grid)
   {
     using Form = PencilForm<reads>;
     const std::int64_t last = Form::lag_of(pencils_per_group - 1) + grid.line;

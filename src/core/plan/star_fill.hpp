@@ -77,16 +77,16 @@ public:
     part_[1] = tile / S.axis[0].count % S.axis[1].count;
     part_[2] = tile / (S.axis[0].count * S.axis[1].count);
     for (int a = 0; a < 3; ++a) {
-      begin_[a] = S.axis[a].begin(part_[a]);
+      begin_[a] = S.axis[a].begin_of_part(part_[a]);
       number_ = 2 * number_ + (extent(a) < S.axis[a].largest());
     }
   }
 
   /// The tile's kind, in [0, 8).
   SYNCFREE_HD int kind() const { return number_; }
-  SYNCFREE_HD std::int64_t extent(int a) const { return S_.axis[a].begin(part_[a] + 1) - begin_[a]; }
+  SYNCFREE_HD std::int64_t extent(int a) const { return S_.axis[a].begin_of_part(part_[a] + 1) - begin_[a]; }
 
-  SYNCFREE_HD std::int64_t row_of(const TileCell& place) const
+  SYNCFREE_HD std::int64_t row_of_cell(const TileCell& place) const
   {
     std::int64_t serial = 0;
     for (int a = 0; a < 3; ++a) serial += (begin_[a] + place.at[a]) * S_.stride(a);
@@ -108,12 +108,12 @@ public:
 
   /// Computes the data of position p. Returns false if the row reads others than its neighbours.
   ///   T  the triangle, in the memory of the caller (host or device)
-  SYNCFREE_HD bool fill(const PatternView<I>& T, std::uint32_t p, StarPosition<I>* out) const
+  SYNCFREE_HD bool fill_position(const PatternView<I>& T, std::uint32_t p, StarPosition<I>* out) const
   {
     const TileCell place = S_.place[S_.kind[number_].position + p];
     const StarFields of_kind = S_.field[S_.kind[number_].position + p];
-    const std::int64_t row = row_of(place);
-    start(of_kind, static_cast<I>(row), out);
+    const std::int64_t row = row_of_cell(place);
+    start_position(of_kind, static_cast<I>(row), out);
     int count = 0;
     for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k, ++count) {
       const int a = axis_of(S_.lower ? row - T.column[k] : T.column[k] - row);
@@ -130,12 +130,12 @@ public:
     StarFields none = {};
     none.of[0] = static_cast<std::uint16_t>(S_.slots);
     none.of[fields_per_unit - 1] = no_ghost;
-    start(none, I(-1), out);
+    start_position(none, I(-1), out);
   }
 
 private:
   /// Sets everything but the entries.
-  SYNCFREE_HD void start(const StarFields& field, I row, StarPosition<I>* out) const
+  SYNCFREE_HD void start_position(const StarFields& field, I row, StarPosition<I>* out) const
   {
     out->field = field;
     out->row = row;

@@ -23,7 +23,7 @@ struct KindTables {
   std::vector<std::uint32_t> step_end;
   std::uint32_t exports = 0;
 
-  std::uint32_t rows() const { return static_cast<std::uint32_t>(place.size()); }
+  std::uint32_t kind_rows() const { return static_cast<std::uint32_t>(place.size()); }
   /// Width of a step; 0 after the last.
   std::uint32_t width_of(std::size_t step) const
   {
@@ -43,7 +43,7 @@ public:
   }
 
   ///   slot_of  slot_of(place) in a tile of this kind
-  template <class SlotOf> KindTables run(SlotOf slot_of)
+  template <class SlotOf> KindTables make_kind(SlotOf slot_of)
   {
     for (int axis = 0; axis < 3; ++axis)
       if (is_cut_[axis]) kind_.face_exported[axis].resize(cells_of_face(axis));
@@ -51,7 +51,7 @@ public:
     find_slots(slot_of);
     kind_.field.resize(kind_.place.size());
     std::size_t step = 0;
-    for (std::uint32_t p = 0; p < kind_.rows(); ++p) {
+    for (std::uint32_t p = 0; p < kind_.kind_rows(); ++p) {
       step += p >= kind_.step_end[step];
       write(kind_.place[p], &kind_.field[p]);
       write_end(kind_.place[p], step, &kind_.field[p]);
@@ -79,13 +79,13 @@ private:
     const auto& e = extent_;
     kind_.place.reserve(static_cast<std::size_t>(e[0]) * e[1] * e[2]);
     for (int level = 0; level < e[0] + e[1] + e[2] - 2; ++level) {
-      const std::uint32_t begin = kind_.rows();
+      const std::uint32_t begin = kind_.kind_rows();
       for (int k = std::max(0, level - e[0] - e[1] + 2); k < e[2] && k <= level; ++k)
         for (int j = std::max(0, level - k - e[0] + 1); j < e[1] && j <= level - k; ++j)
           kind_.place.push_back({{static_cast<std::uint16_t>(level - k - j), static_cast<std::uint16_t>(j),
                                   static_cast<std::uint16_t>(k)}});
-      for (std::uint32_t end = begin + most_; end < kind_.rows(); end += most_) kind_.step_end.push_back(end);
-      kind_.step_end.push_back(kind_.rows());
+      for (std::uint32_t end = begin + most_; end < kind_.kind_rows(); end += most_) kind_.step_end.push_back(end);
+      kind_.step_end.push_back(kind_.kind_rows());
     }
   }
 
@@ -159,7 +159,7 @@ public:
     view_.axis[2] = AxisParts(grid.planes, shape.planes);
   }
 
-  bool run()
+  bool plan_tiles()
   {
     plan_.row_capacity = star_row_capacity;
     plan_.run = tiling_.runs();
@@ -189,7 +189,7 @@ private:
   {
     std::vector<StarTile<I>> first;
     std::array<bool, 8> seen = {};
-    for (std::size_t t = 0; t < tiling_.count(); ++t) {
+    for (std::size_t t = 0; t < tiling_.count_tiles(); ++t) {
       const StarTile<I> own = tile(t);
       if (!seen[own.kind()]) first.push_back(own);
       seen[own.kind()] = true;
@@ -203,21 +203,21 @@ private:
       std::array<int, 3> extent;
       for (int a = 0; a < 3; ++a) extent[a] = static_cast<int>(some.extent(a));
       KindMaker maker(extent, is_cut, view_.lower, plan_.slots, plan_.warps);
-      kind_[some.kind()] = maker.run([&](const TileCell& place) {
-        return tiling_.place_of(static_cast<I>(some.row_of(place))).slot;
+      kind_[some.kind()] = maker.make_kind([&](const TileCell& place) {
+        return tiling_.locate_row(static_cast<I>(some.row_of_cell(place))).slot;
       });
     });
   }
 
   void make_blocks()
   {
-    for (std::size_t t = 0; t < tiling_.count(); ++t) {
+    for (std::size_t t = 0; t < tiling_.count_tiles(); ++t) {
       const KindTables& kind = kind_[tile(t).kind()];
       Tile block;
       block.first_run = tiling_.runs_begin()[t];
       block.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - block.first_run);
       block.first_row = plan_.run[block.first_run].first_row;
-      block.rows = kind.rows();
+      block.rows = kind.kind_rows();
       block.first_panel = out_.panels;
       block.panels = (block.rows + panel_rows - 1) / panel_rows;
       block.first_step = static_cast<std::int64_t>(plan_.step_end.size());
@@ -278,7 +278,7 @@ template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S
   for (std::uint32_t p = 0; p < block.panels * panel_rows; ++p) {
     StarPosition<I> made;
     if (p >= block.rows) tile.fill_nothing(&made);
-    else if (!tile.fill(T, p, &made)) return false;
+    else if (!tile.fill_position(T, p, &made)) return false;
     const std::int64_t at = block.first_panel * panel_rows + p;
     std::copy_n(made.field.of, fields_per_unit, &plan->index[plan->field_place(at, 0)]);
     for (int j = 0; j <= star_row_capacity; j += 2)
@@ -298,7 +298,7 @@ bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const TileRule& r
   TileShape shape = rule.shape;
   if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[0] - 1, rule.multiprocessors).shape;
   *out = {};
-  if (shape.cells == 0 || !StarPlanner<I>(rows, lower, grid, shape, rule, out).run()) return false;
+  if (shape.cells == 0 || !StarPlanner<I>(rows, lower, grid, shape, rule, out).plan_tiles()) return false;
   out->order = tiles_by_begin(grid, shape);
   return true;
 }

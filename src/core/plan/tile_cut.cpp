@@ -134,7 +134,7 @@ template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const T
   TileCut<I> planes = cut_overlaid(triangle, size, rule);
   if (planes.aliased) return planes;
   Tiling<I> parts = cut_planes(triangle, size, rule);
-  if (parts.count() > 0) return {std::move(parts), false};
+  if (parts.count_tiles() > 0) return {std::move(parts), false};
   Tiling<I> runs = cut_into_runs(triangle, size, rule);
   const bool has_room = runs.most_slots() <= room_of_run(triangle.row_bandwidth, size, rule);
   return {std::move(runs), false, has_room};
@@ -145,7 +145,7 @@ template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>
   plan->run = tiling.runs();
   plan->slots = tiling.most_slots();
   std::int64_t panels = 0;
-  for (std::size_t t = 0; t < tiling.count(); ++t) {
+  for (std::size_t t = 0; t < tiling.count_tiles(); ++t) {
     Tile block;
     block.first_run = tiling.runs_begin()[t];
     block.runs = static_cast<std::uint32_t>(tiling.runs_begin()[t + 1] - block.first_run);

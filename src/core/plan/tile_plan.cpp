@@ -42,7 +42,7 @@ public:
   std::int64_t room() const { return rule_.ghost_slots[size_]; }  ///< slots of a tile
   bool is_overlaid() const { return overlaid_; }
 
-  void run()
+  void make_tiles()
   {
     find_depth();
     plan_.row_capacity = row_capacities[size_];
@@ -62,13 +62,13 @@ public:
     if (!suits()) return;
     number_mail();
     for_blocks([this](std::size_t t) { write(t); });
-    gather();
+    concatenate_parts();
   }
 
 private:
   template <class Body> void for_blocks(Body body) const { for_parts(rule_.threads, plan_.block.size(), body); }
 
-  std::int64_t first(const Tile& block) const { return block.first_panel * panel_rows; }
+  std::int64_t first_position(const Tile& block) const { return block.first_panel * panel_rows; }
 
   void find_depth()
   {
@@ -102,7 +102,7 @@ private:
     std::int64_t ghosts = 0;
     for (std::size_t t = 0; t < part_.size(); ++t) {
       plan_.block[t].first_ghost = ghosts;
-      plan_.block[t].ghosts = static_cast<std::uint32_t>(part_[t].ghosts.rows().size());
+      plan_.block[t].ghosts = static_cast<std::uint32_t>(part_[t].ghosts.ghost_rows().size());
       plan_.most_ghosts = std::max(plan_.most_ghosts, plan_.block[t].ghosts);
       ghosts += plan_.block[t].ghosts;
     }
@@ -119,7 +119,7 @@ private:
     for (const Tile& block : plan_.block) {
       most = std::max(most, block.rows);
       for (std::uint32_t p = 0; p < block.rows; ++p)
-        plan_.position[plan_.row[first(block) + p]] = static_cast<std::uint16_t>(p);
+        plan_.position[plan_.row[first_position(block) + p]] = static_cast<std::uint16_t>(p);
     }
     std::atomic<std::uint32_t> distance{1};
     for_blocks([&](std::size_t t) {
@@ -131,12 +131,12 @@ private:
   std::uint32_t distance_in(std::size_t t) const
   {
     const Tile& block = plan_.block[t];
-    const I* row = plan_.row.data() + first(block);
+    const I* row = plan_.row.data() + first_position(block);
     std::int64_t most = 1;
     for (std::uint32_t end = block.rows, p = end; p-- > 0;) {
       if (depth_[row[p]] != depth_[row[end - 1]]) end = p + 1;
       for (I k = T_.row_begin[row[p]]; k < T_.row_begin[row[p] + 1]; ++k)
-        if (tiling_.place_of(T_.column[k]).tile != t)
+        if (tiling_.locate_row(T_.column[k]).tile != t)
           most = std::max(most, std::int64_t{end} - plan_.position[T_.column[k]]);
     }
     return static_cast<std::uint32_t>(most);
@@ -157,7 +157,7 @@ private:
     std::vector<std::uint32_t> next(static_cast<std::size_t>(most - least) + 2, 0);
     for (const I r : own) ++next[depth_[r] - least + 1];
     for (std::size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];
-    I* row = plan_.row.data() + first(block);
+    I* row = plan_.row.data() + first_position(block);
     for (const I r : own) row[next[depth_[r] - least]++] = r;
     std::fill(row + block.rows, row + block.panels * panel_rows, I(-1));
   }
@@ -167,7 +167,7 @@ private:
     std::vector<std::uint32_t> levels(plan_.block.size(), 1), widest(plan_.block.size(), 0);
     for_blocks([&](std::size_t t) {
       const Tile& block = plan_.block[t];
-      const I* row = plan_.row.data() + first(block);
+      const I* row = plan_.row.data() + first_position(block);
       std::uint32_t begin = 0;
       for (std::uint32_t p = 1; p <= block.rows; ++p) {
         if (p < block.rows && depth_[row[p]] == depth_[row[begin]]) continue;
@@ -182,7 +182,7 @@ private:
 
   void make_steps(Tile& block, Part<I>* part)
   {
-    const I* row = plan_.row.data() + first(block);
+    const I* row = plan_.row.data() + first_position(block);
     const std::uint32_t most = static_cast<std::uint32_t>(rule_.rows_a_warp * plan_.warps);
     std::uint32_t begin = 0;
     for (std::uint32_t p = 1; p <= block.rows; ++p) {
@@ -207,17 +207,17 @@ private:
   {
     const Tile& block = plan_.block[t];
     bool in_order = true, next_only = true;
-    for (std::int64_t at = first(block); at < first(block) + block.panels * panel_rows; ++at) {
+    for (std::int64_t at = first_position(block); at < first_position(block) + block.panels * panel_rows; ++at) {
       const I row = plan_.row[at];
       NearEntries row_capacity;
       int count = 0;
       for (I k = row < 0 ? 0 : T_.row_begin[row]; k < (row < 0 ? 0 : T_.row_begin[row + 1]); ++k) {
         const I column = T_.column[k];
-        const RowLocation place = tiling_.place_of(column);
+        const RowLocation place = tiling_.locate_row(column);
         const bool is_own = place.tile == t;
         NearEntry entry = {k, depth_[column], overlaid_ ? plan_.position[column] : place.slot};
         if (!is_own) {
-          const std::uint32_t number = part_[t].ghosts.add(column);
+          const std::uint32_t number = part_[t].ghosts.insert_row(column);
           entry.slot = plan_.first_ghost_slot() + (overlaid_ ? plan_.position[column] : number);
           wanted_[column].store(1, unordered);
         }
@@ -242,7 +242,7 @@ private:
   std::uint32_t own_field(const Tile& block, I row) const
   {
     if (overlaid_) return row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row);
-    return row < 0 ? plan_.zero_slot() : tiling_.place_of(row).slot;
+    return row < 0 ? plan_.zero_slot() : tiling_.locate_row(row).slot;
   }
 
   void write_near(const Tile& block, std::int64_t at, const NearEntries& row_capacity, int count)
@@ -262,7 +262,7 @@ private:
   {
     for_blocks([this](std::size_t t) {
       Tile& block = plan_.block[t];
-      for (std::int64_t at = first(block); at < first(block) + block.rows; ++at)
+      for (std::int64_t at = first_position(block); at < first_position(block) + block.rows; ++at)
         block.exports += overlaid_ || wanted_[plan_.row[at]].load(unordered);
     });
     for (Tile& block : plan_.block) {
@@ -273,7 +273,7 @@ private:
     for_blocks([this](std::size_t t) {
       const Tile& block = plan_.block[t];
       std::uint32_t place = block.first_exported;
-      for (std::int64_t at = first(block); at < first(block) + block.rows; ++at) {
+      for (std::int64_t at = first_position(block); at < first_position(block) + block.rows; ++at) {
         const I row = plan_.row[at];
         const bool wanted = wanted_[row].load(unordered);
         mail_[row] = wanted ? place : not_exported;
@@ -281,7 +281,7 @@ private:
       }
       if (!plan_.is_chain || overlaid_ || t + 1 == plan_.block.size()) return;
       place = block.first_exported;
-      for (const I row : part_[t + 1].ghosts.rows()) mail_[row] = place++;
+      for (const I row : part_[t + 1].ghosts.ghost_rows()) mail_[row] = place++;
     });
   }
 
@@ -293,7 +293,7 @@ private:
     std::size_t step = 0;
     for (std::uint32_t p = 0; p < block.panels * panel_rows; ++p) {
       while (step + 1 < step_end.size() && p >= step_end[step]) ++step;
-      write_end(block, first(block) + p, step_end, step);
+      write_end(block, first_position(block) + p, step_end, step);
     }
   }
 
@@ -321,7 +321,7 @@ private:
   }
 
   /// Concatenates the tiles' parts.
-  void gather()
+  void concatenate_parts()
   {
     std::int64_t steps = 0;
     for (Tile& block : plan_.block) {
@@ -334,7 +334,7 @@ private:
       const Part<I>& part = part_[t];
       std::copy(part.step_end.begin(), part.step_end.end(), plan_.step_end.begin() + block.first_step);
       for (std::uint32_t k = 0; k < block.ghosts; ++k)
-        plan_.ghost_place[block.first_ghost + k] = mail_[part.ghosts.rows()[k]];
+        plan_.ghost_place[block.first_ghost + k] = mail_[part.ghosts.ghost_rows()[k]];
     });
   }
 
@@ -375,7 +375,7 @@ try {
   for (;;) {
     TilePlan<I> plan;
     Planner<I> planner(T, lower, levels, longest, now, &plan);
-    planner.run();
+    planner.make_tiles();
     if (planner.suits()) {
       *out = std::move(plan);
       return {};

@@ -144,7 +144,7 @@ template <class I> struct TilePlan {
   {
     return index[field_place(position, units() * fields_per_unit - 2)];
   }
-  std::size_t bytes() const
+  std::size_t tile_plan_bytes() const
   {
     const std::size_t words = step_end.size() + ghost_place.size();
     return block.size() * sizeof(Tile) + run.size() * sizeof(RowSegment) + words * 4 +

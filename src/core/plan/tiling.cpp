@@ -183,8 +183,8 @@ template <class I> Tiling<I>::Tiling(I rows, bool lower, const Grid<I>& grid, co
   stride_ = slots_of_line(cells.largest(), grid.next_line);
   cell_tile_.resize(grid.line);
   for (std::int64_t p = 0; p < cells.count; ++p) {
-    cell_begin_.push_back(static_cast<I>(cells.begin(p)));
-    std::fill(cell_tile_.begin() + cells.begin(p), cell_tile_.begin() + cells.begin(p + 1),
+    cell_begin_.push_back(static_cast<I>(cells.begin_of_part(p)));
+    std::fill(cell_tile_.begin() + cells.begin_of_part(p), cell_tile_.begin() + cells.begin_of_part(p + 1),
               static_cast<std::uint32_t>(p));
   }
   cell_begin_.push_back(grid.line);
@@ -193,14 +193,15 @@ template <class I> Tiling<I>::Tiling(I rows, bool lower, const Grid<I>& grid, co
   const AxisParts lines(grid.lines, shape.lines), planes(grid.planes, shape.planes);
   for (std::int64_t b = 0; b < planes.count; ++b)
     for (std::int64_t a = 0; a < lines.count; ++a)
-      add_tiles({lines.begin(a), lines.begin(a + 1)}, {planes.begin(b), planes.begin(b + 1)});
+      add_tiles({lines.begin_of_part(a), lines.begin_of_part(a + 1)},
+                {planes.begin_of_part(b), planes.begin_of_part(b + 1)});
 }
 
 template <class I> void Tiling<I>::add_tiles(Range lines, Range planes)
 {
   const std::int64_t height = lines.end - lines.begin;
   const std::int64_t plane = height * stride_ + gap_of_planes(height, grid_.next_line, grid_.next_plane, lower_);
-  const auto first = static_cast<std::uint32_t>(count());
+  const auto first = static_cast<std::uint32_t>(count_tiles());
   std::vector<std::int64_t> all;
   for (std::int64_t k = planes.begin; k < planes.end; ++k)
     for (std::int64_t j = lines.begin; j < lines.end; ++j) {
@@ -222,7 +223,7 @@ template <class I> void Tiling<I>::add_runs(std::int64_t line, std::size_t part)
   const std::int64_t first_row = lower_ ? begin : rows_ - end;
   for (std::int64_t k = 0; k < end - begin; k += longest_run) {
     const auto row = static_cast<I>(first_row + k);
-    runs_.push_back({row, static_cast<std::uint32_t>(std::min(longest_run, end - begin - k)), place_of(row).slot});
+    runs_.push_back({row, static_cast<std::uint32_t>(std::min(longest_run, end - begin - k)), locate_row(row).slot});
   }
 }
 

@@ -30,7 +30,7 @@ struct AxisParts {
   {
     if (most > 0 && most < all) count = (all + most - 1) / most;
   }
-  SYNCFREE_HD std::int64_t begin(std::int64_t part) const { return part * size / count; }
+  SYNCFREE_HD std::int64_t begin_of_part(std::int64_t part) const { return part * size / count; }
   SYNCFREE_HD std::int64_t largest() const { return (size + count - 1) / count; }
 };
 
@@ -67,13 +67,13 @@ template <class I> struct LineTiles {
   bool lower;
   const std::uint32_t *tile, *slot;
 
-  SYNCFREE_HD RowLocation place_of(I row) const
+  SYNCFREE_HD RowLocation locate_row(I row) const
   {
     const I serial = lower ? row : rows - 1 - row, own = serial / line, cell = serial - own * line;
     return {tile[own], slot[own] + static_cast<std::uint32_t>(lower ? cell : line - 1 - cell)};
   }
   /// Row k when lines are taken in the order of a serial solve and rows ascend within each line.
-  SYNCFREE_HD I row_of(I k) const
+  SYNCFREE_HD I row_in_lines(I k) const
   {
     const I begin = k / line * line, end = rows - begin < line ? rows : begin + line;
     return lower ? k : rows - end + (k - begin);
@@ -88,15 +88,15 @@ public:
   /// Makes tiles no larger than the shape.
   Tiling(I rows, bool lower, const Grid<I>& grid, const TileShape& shape);
 
-  std::size_t count() const { return runs_begin_.empty() ? 0 : runs_begin_.size() - 1; }
-  RowLocation place_of(I row) const
+  std::size_t count_tiles() const { return runs_begin_.empty() ? 0 : runs_begin_.size() - 1; }
+  RowLocation locate_row(I row) const
   {
     const I serial = lower_ ? row : rows_ - 1 - row, line = serial / grid_.line, cell = serial - line * grid_.line;
     const std::uint32_t part = cell_tile_[cell];
     const I slot = lower_ ? cell - cell_begin_[part] : cell_begin_[part + 1] - 1 - cell;
     return {line_tile_[line] + part, line_slot_[line] + static_cast<std::uint32_t>(slot)};
   }
-  /// Offsets of the tiles in runs(); count() + 1 elements.
+  /// Offsets of the tiles in runs(); count_tiles() + 1 elements.
   const std::vector<std::int64_t>& runs_begin() const { return runs_begin_; }
   const std::vector<RowSegment>& runs() const { return runs_; }
   std::uint32_t most_slots() const { return most_slots_; }

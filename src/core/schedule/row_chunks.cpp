@@ -22,7 +22,7 @@ constexpr int least_rows = 16;                      ///< of a piece, if more pie
 template <class I> struct Chunks {
   std::vector<I> begin, of_place;
 
-  I count() const { return static_cast<I>(begin.size()) - 1; }
+  I count_chunks() const { return static_cast<I>(begin.size()) - 1; }
 };
 
 /// A pattern whose rows and columns are numbered in the order of substitution.
@@ -71,7 +71,7 @@ template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32
   if (order.T.n > 0) cut_evenly(begin, order.T.n, cap, threads, &chunks.begin);
   chunks.begin.push_back(order.T.n);
   chunks.of_place.resize(order.T.n);
-  for (I c = 0; c < chunks.count(); ++c)
+  for (I c = 0; c < chunks.count_chunks(); ++c)
     std::fill(chunks.of_place.begin() + chunks.begin[c], chunks.of_place.begin() + chunks.begin[c + 1], c);
   return chunks;
 }
@@ -91,10 +91,10 @@ public:
         threads_(threads),
         placement_(placement),
         chunks_(cut(order, cap, threads)),
-        owner_(chunks_.count()),
-        step_(chunks_.count()),
+        owner_(chunks_.count_chunks()),
+        step_(chunks_.count_chunks()),
         line_seen_(order.T.n / numbers_a_line + 1),
-        finish_(chunks_.count()),
+        finish_(chunks_.count_chunks()),
         free_(threads),
         steps_(threads),
         latest_(threads),
@@ -105,10 +105,10 @@ public:
   {
   }
 
-  void run()
+  void simulate_chunks()
   {
     if (placement_ == Placement::beside_sources) fresh_ = count_fresh();
-    for (I c = 0; c < chunks_.count(); ++c) {
+    for (I c = 0; c < chunks_.count_chunks(); ++c) {
       find_sources(c);
       const std::int32_t t = placement_ == Placement::beside_sources ? beside_sources(c) : first_to_finish(c);
       serial_time_ += cost(c);
@@ -125,7 +125,7 @@ public:
     return time > 0 ? serial_time_ / time : 1;
   }
 
-  RowChunks<I> plan() const
+  RowChunks<I> planned_chunks() const
   {
     RowChunks<I> plan;
     plan.threads = threads_;
@@ -133,7 +133,7 @@ public:
     plan.serial_seconds = 1e-9 * serial_time_;
     plan.thread_step.assign(threads_ + 1, 0);
     for (std::int32_t t = 0; t < threads_; ++t) plan.thread_step[t + 1] = plan.thread_step[t] + steps_[t];
-    const I steps = chunks_.count();
+    const I steps = chunks_.count_chunks();
     std::vector<I> chunk_of_step(steps);
     for (I c = 0; c < steps; ++c) chunk_of_step[plan.thread_step[owner_[c]] + step_[c] - 1] = c;
     plan.wait_begin.push_back(0);
@@ -150,12 +150,12 @@ private:
   /// Cost of the chunk of the last find_sources(), on a core that has all its sources.
   double cost(I c) const
   {
-    const auto [first, last] = entries(c);
+    const auto [first, last] = entries_of_chunk(c);
     return row_cost * static_cast<double>(chunks_.begin[c + 1] - chunks_.begin[c]) +
            entry_cost * static_cast<double>(last - first) + line_cost * static_cast<double>(lines_read_);
   }
 
-  std::pair<I, I> entries(I c) const
+  std::pair<I, I> entries_of_chunk(I c) const
   {
     const I a = order_.turn(chunks_.begin[c]), z = order_.turn(chunks_.begin[c + 1] - 1);
     return {order_.T.row_begin[std::min(a, z)], order_.T.row_begin[std::max(a, z) + 1]};
@@ -164,12 +164,12 @@ private:
   /// Number of first chunks that read only themselves and the chunk before.
   I count_fresh() const
   {
-    for (I c = 0; c < chunks_.count(); ++c) {
-      const auto [first, last] = entries(c);
+    for (I c = 0; c < chunks_.count_chunks(); ++c) {
+      const auto [first, last] = entries_of_chunk(c);
       for (I k = first; k < last; ++k)
         if (chunks_.of_place[order_.turn(order_.T.column[k])] < c - 1) return c;
     }
-    return chunks_.count();
+    return chunks_.count_chunks();
   }
 
   /// Computes latest_[t] = 1 + the last chunk of thread t that chunk c reads, 0 if none (the steps of a thread finish
@@ -180,7 +180,7 @@ private:
     std::fill(lines_.begin(), lines_.end(), 0);
     std::fill(lines_beside_.begin(), lines_beside_.end(), 0);
     lines_read_ = 0;
-    const auto [first, last] = entries(c);
+    const auto [first, last] = entries_of_chunk(c);
     for (I k = first; k < last; ++k) {
       const I place = order_.turn(order_.T.column[k]), source = chunks_.of_place[place];
       if (source == c) continue;
@@ -271,8 +271,8 @@ try {
   RowChunks<I> best;
   const auto try_plan = [&](I cap, Placement placement) {
     Simulation<I> simulation({T, lower}, threads, cap, placement);
-    simulation.run();
-    if (best.threads == 0 || simulation.speedup() > 1.05 * best.speedup) best = simulation.plan();
+    simulation.simulate_chunks();
+    if (best.threads == 0 || simulation.speedup() > 1.05 * best.speedup) best = simulation.planned_chunks();
   };
   for (I cap : {I(512), I(128), I(32)}) {
     const double before = best.speedup;

@@ -39,7 +39,7 @@ template <class I> struct RowChunks {
   std::vector<I> wait_begin;
   std::vector<StepWait> wait;
 
-  std::size_t bytes() const
+  std::size_t row_chunk_bytes() const
   {
     return (thread_step.size() + begin.size() + end.size() + wait_begin.size()) * sizeof(I) +
            wait.size() * sizeof(StepWait);

@@ -29,7 +29,7 @@ public:
     }
   }
 
-  SplitRows<I> run()
+  SplitRows<I> split_all_rows()
   {
     const Sizes all = before_[T_.n];
     made_.row = Array<I>(static_cast<std::size_t>(all.rows));
@@ -39,7 +39,7 @@ public:
     made_.row_begin[all.rows] = static_cast<I>(all.entries);
     for_parts(threads_, parts_of(T_.n), [this](std::size_t part) {
       std::vector<Entry> entries;
-      for (I step = first_of_part<I>(part); step < end_of_part(part, T_.n); ++step) split(step, &entries);
+      for (I step = first_of_part<I>(part); step < end_of_part(part, T_.n); ++step) split_row(step, &entries);
     });
     return std::move(made_);
   }
@@ -73,7 +73,7 @@ private:
     return static_cast<I>(lower_ ? place : before_[T_.n].rows - 1 - place);
   }
 
-  void split(I step, std::vector<Entry>* entries)
+  void split_row(I step, std::vector<Entry>* entries)
   {
     const I i = row_at(step);
     Sizes at = before_[step];
@@ -83,7 +83,7 @@ private:
       entries->push_back({name_of(before_[row_at(column) + 1].rows - 1), k});
     }
     while (entries->size() > static_cast<std::size_t>(most_)) gather_in_partial_rows(entries, &at);
-    put(i, entries->data(), entries->size(), &at);
+    write_row(i, entries->data(), entries->size(), &at);
   }
 
   /// Moves the entries to as few partial rows as possible, of nearly equal length.
@@ -94,12 +94,12 @@ private:
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t from = count * part / parts, to = count * (part + 1) / parts;
       kept.push_back({name_of(at->rows), I(-1)});
-      put(I(-1), entries->data() + from, to - from, at);
+      write_row(I(-1), entries->data() + from, to - from, at);
     }
     *entries = std::move(kept);
   }
 
-  void put(I row, const Entry* entry, std::size_t count, Sizes* at)
+  void write_row(I row, const Entry* entry, std::size_t count, Sizes* at)
   {
     const I name = name_of(at->rows);
     const std::int64_t behind = at->entries + static_cast<std::int64_t>(count);
@@ -125,7 +125,7 @@ private:
 
 template <class I> Status split_long_rows(PatternView<I> T, bool lower, I most, SplitRows<I>* out, int threads)
 try {
-  *out = Splitter<I>(T, lower, most, threads).run();
+  *out = Splitter<I>(T, lower, most, threads).split_all_rows();
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);

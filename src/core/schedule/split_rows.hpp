@@ -18,7 +18,7 @@ namespace syncfree {
 ///   source  by entry: the triangle's entry, or -1 for the value -1
 template <class I> struct SplitRows {
   Array<I> row, row_begin, column, source;
-  PatternView<I> view() const { return {static_cast<I>(row.size()), row_begin.data(), column.data()}; }
+  PatternView<I> pattern_view() const { return {static_cast<I>(row.size()), row_begin.data(), column.data()}; }
 };
 
 /// Splits rows so that no row has more than `most` entries.

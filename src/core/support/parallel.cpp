@@ -73,7 +73,7 @@ private:
 /// Threads that sleep while there is no task. They never end.
 class Pool {
 public:
-  void run(Task* task, int helpers)
+  void execute_task(Task* task, int helpers)
   {
     post(task, helpers);
     for (int k = 0; k < helpers; ++k) posted_.notify_one();
@@ -121,7 +121,8 @@ private:
     const ProcessorSet processors = ProcessorSet::of_process();
     pthread_t thread;
     for (; threads_ < wanted && pthread_create(&thread, nullptr, serve, this) == 0; ++threads_) {
-      if (processors.count() > 0) pthread_setaffinity_np(thread, processors.bytes(), processors.words());
+      if (processors.count_processors() > 0)
+        pthread_setaffinity_np(thread, processors.mask_bytes(), processors.words());
       pthread_detach(thread);
     }
   }
@@ -181,7 +182,7 @@ void run_parts(int threads, std::size_t count, const Parts& parts)
 {
   Task task{count, parts};
   const int helpers = static_cast<int>(std::min(static_cast<std::size_t>(std::max(threads, 1)), count)) - 1;
-  if (helpers > 0) kept.pool.run(&task, helpers);
+  if (helpers > 0) kept.pool.execute_task(&task, helpers);
   else task.work();
   if (task.out_of_memory) throw std::bad_alloc();
 }

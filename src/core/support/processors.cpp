@@ -33,7 +33,7 @@ bool is_first_of(const std::string& siblings, std::size_t processor, const Proce
       list.ignore();
       list >> last;
     }
-    for (std::size_t p = first; p <= std::min(last, processors.end() - 1); ++p)
+    for (std::size_t p = first; p <= std::min(last, processors.capacity() - 1); ++p)
       if (processors.has(p)) return p >= processor;
     if (list.peek() != ',') break;
   }
@@ -97,8 +97,8 @@ double quota_of_line(const std::string& line, const std::string& cgroups)
 void ProcessorSet::add_those_of(int thread)
 {
   ProcessorSet set;
-  if (sched_getaffinity(thread, set.bytes(), set.words_.data()) != 0) return;
-  CPU_OR_S(bytes(), words_.data(), words_.data(), set.words_.data());
+  if (sched_getaffinity(thread, set.mask_bytes(), set.words_.data()) != 0) return;
+  CPU_OR_S(mask_bytes(), words_.data(), words_.data(), set.words_.data());
 }
 
 /// An OpenMP place with more processors than fit here is the whole machine; then the main thread may use all of them.
@@ -112,7 +112,7 @@ void ProcessorSet::add_places_of_openmp()
     if (count > most) continue;
     omp_get_place_proc_ids(place, processors.data());
     for (int k = 0; k < count; ++k)
-      if (static_cast<std::size_t>(processors[k]) < end()) add(static_cast<std::size_t>(processors[k]));
+      if (static_cast<std::size_t>(processors[k]) < capacity()) add_processor(static_cast<std::size_t>(processors[k]));
   }
 }
 
@@ -128,7 +128,7 @@ ProcessorSet ProcessorSet::of_process()
 int count_cores(const ProcessorSet& processors, const std::string& root)
 {
   int cores = 0;
-  for (std::size_t p = 0; p < processors.end(); ++p) {
+  for (std::size_t p = 0; p < processors.capacity(); ++p) {
     if (!processors.has(p)) continue;
     std::ifstream file(root + "/sys/devices/system/cpu/cpu" + std::to_string(p) + "/topology/thread_siblings_list");
     std::string siblings;
@@ -162,7 +162,7 @@ try {
 int most_threads()
 {
   constexpr int least = 64;
-  return std::max(least, 4 * ProcessorSet::of_process().count());
+  return std::max(least, 4 * ProcessorSet::of_process().count_processors());
 }
 
 Status check_threads(int threads)

@@ -18,12 +18,13 @@ public:
   /// pinned to one place, which is not meant to restrict other threads.
   static ProcessorSet of_process();
 
-  bool has(std::size_t processor) const { return CPU_ISSET_S(processor, bytes(), words()); }
-  void add(std::size_t processor) { CPU_SET_S(processor, bytes(), words_.data()); }  ///< below end()
-  int count() const { return CPU_COUNT_S(bytes(), words()); }
-  std::size_t end() const { return 8 * bytes(); }
+  bool has(std::size_t processor) const { return CPU_ISSET_S(processor, mask_bytes(), words()); }
+  ///   processor  below capacity()
+  void add_processor(std::size_t processor) { CPU_SET_S(processor, mask_bytes(), words_.data()); }
+  int count_processors() const { return CPU_COUNT_S(mask_bytes(), words()); }
+  std::size_t capacity() const { return 8 * mask_bytes(); }
 
-  std::size_t bytes() const { return sizeof words_; }
+  std::size_t mask_bytes() const { return sizeof words_; }
   const cpu_set_t* words() const { return words_.data(); }
 
 private:

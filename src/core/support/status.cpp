@@ -26,23 +26,27 @@ const char* to_string(Code code)
     case Code::no_plan: return "no_plan";
     case Code::out_of_memory: return "out_of_memory";
     case Code::device_failure: return "device_failure";
-    case Code::wait_expired: return "wait_expired";
+    case Code::wait_expired:
+      return "a kernel of " + detail + " was stopped after " + format_number(value) + " s because row " +
+             std::to_string(row) +
+             " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
+             "two graph replays at once; if the device is only slow, raise -pc_syncfree_wait_limit";
     case Code::busy: return "busy";
     case Code::stale_capture: return "stale_capture";
   }
   return "unknown code";
 }
 
-static std::string number(double value)
+static std::string format_number(double value)
 {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
 
-static std::string number(double real, double imaginary)
+static std::string format_number(double real, double imaginary)
 {
-  return imaginary == 0 ? number(real) : "(" + number(real) + "," + number(imaginary) + ")";
+  return imaginary == 0 ? format_number(real) : "(" + format_number(real) + "," + format_number(imaginary) + ")";
 }
 
 std::string Status::message() const
@@ -61,14 +65,14 @@ std::string Status::message() const
       return "Matrix is missing diagonal entry" + at +
              "; insert it even if its value is 0, or reorder with -pc_factor_nonzeros_along_diagonal";
     case Code::zero_pivot:
-      return "Zero pivot row " + std::to_string(row) + " value " + number(value) + " tolerance " + number(tolerance) +
-             "; try -pc_factor_shift_type nonzero";
+      return "Zero pivot row " + std::to_string(row) + " value " + format_number(value) + " tolerance " +
+             format_number(tolerance) + "; try -pc_factor_shift_type nonzero";
     case Code::not_finite:
       if (!detail.empty()) return "NaN or infinity in " + detail + at;
       return "NaN or infinity in the factor" + at + "; the matrix contains one, or the factorization overflows";
     case Code::negative_pivot:
       return "Diagonal must be real and nonnegative for symmetric application, but" + at + " it is " +
-             number(value, imaginary) + "; use another -ksp_pc_side";
+             format_number(value, imaginary) + "; use another -ksp_pc_side";
     case Code::another_pattern:
       return "the nonzero pattern differs from the one that was analysed" + (row < 0 ? "" : at) +
              "; analyse the matrix again";
@@ -80,8 +84,8 @@ std::string Status::message() const
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
     case Code::device_failure: return "a device call failed: " + detail;
     case Code::wait_expired:
-      return "a kernel of " + detail + " was stopped after " + number(value) + " s because row " + std::to_string(row) +
-             " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
+      return "a kernel of " + detail + " was stopped after " + format_number(value) + " s because row " +
+             std::to_string(row) + " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
              "two graph replays at once; if the device is only slow, raise -pc_syncfree_wait_limit";
     case Code::busy: return "called from two threads at once; use a solver in one thread at a time";
     case Code::stale_capture:

@@ -29,7 +29,7 @@ public:
 
   /// Inserts a column, or lowers its level.
   ///   from   a column of the list below `column`, or end()
-  void add(I column, int level, I from)
+  void insert_column(I column, int level, I from)
   {
     if (next_[column] != absent) {
       level_[column] = std::min(level_[column], level);
@@ -41,7 +41,7 @@ public:
     level_[column] = level;
   }
 
-  void clear()
+  void clear_row()
   {
     for (I j = first(); j < n_;) {
       const I following = next_[j];
@@ -69,13 +69,13 @@ public:
 
   /// Makes both triangles of *made. After a failure *made holds the rows finished so far.
   ///   errors  missing_diagonal(row of G), invalid_argument if I cannot count the entries; throws std::bad_alloc
-  Status run(FactorPattern<I>* made)
+  Status eliminate_rows(FactorPattern<I>* made)
   {
     made->lower_begin.assign(1, 0);
     made->upper_begin.assign(1, 0);
     I missing = -1;
     for (I i = 0; i < G_.n; ++i) {
-      load(i);
+      load_row(i);
       for (I p = list_.first(); p < i; p = list_.next(p)) merge(p, *made);
       if (!emit(i, made) && missing < 0) missing = i;
       if (!counts(made->lower_column) || !counts(made->upper_column)) return too_many_entries<I>();
@@ -87,11 +87,11 @@ public:
 
 private:
   /// Loads row i of G with level 0.
-  void load(I i)
+  void load_row(I i)
   {
     I from = list_.end();
     for (I k = G_.row_begin[i]; k < G_.row_begin[i + 1]; ++k) {
-      list_.add(G_.column[k], 0, from);
+      list_.insert_column(G_.column[k], 0, from);
       from = G_.column[k];
     }
   }
@@ -103,7 +103,7 @@ private:
     I from = p;
     for (I k = made.upper_begin[p]; left > 0 && k < made.upper_begin[p + 1]; ++k) {
       if (upper_level_[k] >= left) continue;
-      list_.add(made.upper_column[k], levels_ - left + upper_level_[k] + 1, from);
+      list_.insert_column(made.upper_column[k], levels_ - left + upper_level_[k] + 1, from);
       from = made.upper_column[k];
     }
   }
@@ -119,7 +119,7 @@ private:
       made->upper_column.push_back(j);
       upper_level_.push_back(list_.level(j));
     }
-    list_.clear();
+    list_.clear_row();
     return has_diagonal;
   }
 

@@ -48,7 +48,7 @@ public:
 
   /// Calls use(number) for all elements in ascending order and empties the set.
   ///   least   lower bound of the elements
-  template <class Use> void take(I least, const Use& use)
+  template <class Use> void drain_ascending(I least, const Use& use)
   {
     for (std::size_t top = static_cast<std::size_t>(least) >> 18; top < floor_[2].size(); ++top)
       take_bits(2, top, [&](std::size_t middle) {
@@ -130,7 +130,7 @@ public:
   }
 
   /// Appends row i of U to *columns.
-  void run(I i, Array<I>* columns)
+  void search_row(I i, Array<I>* columns)
   {
     source_ = i;
     mark_[i] = i;
@@ -142,10 +142,10 @@ public:
         if (length < levels_) expand(inner_[begin], levels_ - length);
         else collect(inner_[begin]);
       }
-    reached_.take(i, [&](I j) { columns->push_back(j); });
+    reached_.drain_ascending(i, [&](I j) { columns->push_back(j); });
   }
 
-  /// After run(i): true if (i, i) is an entry or is filled by a path that returns to i.
+  /// After search_row(i): true if (i, i) is an entry or is filled by a path that returns to i.
   bool closes() const
   {
     const auto leads_back = [&](I v) { return has_entry(G_, v, source_); };
@@ -210,7 +210,7 @@ public:
   }
 
   ///   errors  missing_diagonal(row of G), invalid_argument if I cannot count the entries; throws std::bad_alloc
-  Status run(Array<I>* row_begin, Array<I>* column)
+  Status search_rows(Array<I>* row_begin, Array<I>* column)
   {
     row_begin->resize(static_cast<std::size_t>(G_.n) + 1);
     for_parts(threads_, static_cast<std::size_t>(threads_), [&](std::size_t) { work(row_begin->data()); });
@@ -220,7 +220,7 @@ public:
     if (!make_offsets(threads_, row_begin)) return too_many_entries<I>();
     column->resize(static_cast<std::size_t>(row_begin->back()));
     for_parts(threads_, found_.size(), [&](std::size_t part) {
-      std::copy(found_[part].begin(), found_[part].end(), column->begin() + (*row_begin)[first(part)]);
+      std::copy(found_[part].begin(), found_[part].end(), column->begin() + (*row_begin)[first_row_of(part)]);
       Array<I>().swap(found_[part]);
     });
     return {};
@@ -230,7 +230,7 @@ private:
   static constexpr std::size_t rows = 512;  ///< in a part
   static constexpr std::size_t most = static_cast<std::size_t>(std::numeric_limits<I>::max());
 
-  static I first(std::size_t part) { return static_cast<I>(part * rows); }
+  static I first_row_of(std::size_t part) { return static_cast<I>(part * rows); }
 
   /// Work of one thread. A thread that gets no part allocates no arrays.
   void work(I* row_begin)
@@ -249,9 +249,9 @@ private:
   void search_part(std::size_t part, RowSearch<I>* search, I* row_begin, Array<I>* columns)
   {
     const std::size_t end = std::min((part + 1) * rows, static_cast<std::size_t>(G_.n));
-    for (I i = first(part); static_cast<std::size_t>(i) < end; ++i) {
+    for (I i = first_row_of(part); static_cast<std::size_t>(i) < end; ++i) {
       const std::size_t before = columns->size();
-      search->run(i, columns);
+      search->search_row(i, columns);
       row_begin[i + 1] = static_cast<I>(columns->size() - before);
       if (needs_diagonal_ && missing_[part] < 0 && !search->closes()) missing_[part] = i;
     }

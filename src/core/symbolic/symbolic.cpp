@@ -34,27 +34,27 @@ public:
 
   /// Makes both triangles of *made.
   ///   errors  missing_diagonal(row of A)
-  Status run(FactorPattern<I>* made)
+  Status split_pattern(FactorPattern<I>* made)
   {
     made->lower_begin.resize(static_cast<std::size_t>(A_.n) + 1);
     made->upper_begin.resize(static_cast<std::size_t>(A_.n) + 1);
     made->lower_begin[0] = made->upper_begin[0] = 0;
-    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) { count(part, made); });
+    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) { count_entries(part, made); });
     for (const I row : missing_)
       if (row >= 0) return failed(Code::missing_diagonal, row);
     std::partial_sum(lower_.begin(), lower_.end(), lower_.begin());
     std::partial_sum(upper_.begin(), upper_.end(), upper_.begin());
     if (kind_ == Kind::ilu) made->lower_column.resize(static_cast<std::size_t>(lower_.back()));
     made->upper_column.resize(static_cast<std::size_t>(upper_.back()));
-    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) { copy(part, made); });
+    for_parts(threads_, parts_of(A_.n), [&](std::size_t part) { copy_entries(part, made); });
     if (kind_ == Kind::icc)
-      Transposition<I>(made->upper(), threads_).run(&made->lower_begin, &made->lower_column);
+      Transposition<I>(made->upper(), threads_).transpose_pattern(&made->lower_begin, &made->lower_column);
     return {};
   }
 
 private:
   /// Computes the offsets as if the part were the first, and the part's numbers of entries.
-  void count(std::size_t part, FactorPattern<I>* made)
+  void count_entries(std::size_t part, FactorPattern<I>* made)
   {
     I lower = 0, upper = 0;
     for (I i = first_of_part<I>(part); i < end_of_part(part, A_.n); ++i) {
@@ -71,7 +71,7 @@ private:
     upper_[part + 1] = upper;
   }
 
-  void copy(std::size_t part, FactorPattern<I>* made) const
+  void copy_entries(std::size_t part, FactorPattern<I>* made) const
   {
     I lower_to = lower_[part], upper_to = upper_[part];
     for (I i = first_of_part<I>(part); i < end_of_part(part, A_.n); ++i) {
@@ -133,7 +133,7 @@ public:
     out_.levels = options.levels;
   }
 
-  Status run(FactorPattern<I>* out)
+  Status build_pattern(FactorPattern<I>* out)
   {
     const bool split_checks = options_.levels == 0 && !options_.row_order && !options_.column_order;
     Status status = split_checks ? Status() : check_diagonal();
@@ -172,11 +172,11 @@ private:
   Status build()
   {
     if (!out_.natural()) permute();
-    const PatternView<I> G = out_.natural() ? A_ : permuted_.view();
+    const PatternView<I> G = out_.natural() ? A_ : permuted_.pattern_view();
     Status status;
     const bool diagonal_fill = options_.diagonal_fill && !out_.natural();
-    if (options_.levels == 0) status = Split<I>(G, options_.kind, diagonal_fill, threads_).run(&out_);
-    else status = fill(G);
+    if (options_.levels == 0) status = Split<I>(G, options_.kind, diagonal_fill, threads_).split_pattern(&out_);
+    else status = find_fill(G);
     if (status.code == Code::missing_diagonal && !out_.natural()) status.row = out_.row_order[status.row];
     return status;
   }
@@ -200,7 +200,7 @@ private:
     });
   }
 
-  Status fill(const PatternView<I>& G)
+  Status find_fill(const PatternView<I>& G)
   {
     const bool symmetric = one_order_ ? symmetric_ : Survey<I>(G, threads_).symmetric();
     if (symmetric) return fill_symmetric(G);
@@ -212,7 +212,8 @@ private:
 
   Status find_upper(const PatternView<I>& G)
   {
-    return FillSearch<I>(G, options_.levels, needs_diagonal(), threads_).run(&out_.upper_begin, &out_.upper_column);
+    FillSearch<I> search(G, options_.levels, needs_diagonal(), threads_);
+    return search.search_rows(&out_.upper_begin, &out_.upper_column);
   }
 
   /// Makes both triangles of a symmetric pattern: L = U^T.
@@ -220,7 +221,7 @@ private:
   {
     if (!searched()) return merge_rows(G);
     Status status = find_upper(G);
-    if (status.ok()) Transposition<I>(out_.upper(), threads_).run(&out_.lower_begin, &out_.lower_column);
+    if (status.ok()) Transposition<I>(out_.upper(), threads_).transpose_pattern(&out_.lower_begin, &out_.lower_column);
     return status;
   }
 
@@ -230,16 +231,18 @@ private:
     Status status = find_upper(G);
     if (!status.ok()) return status;
     Graph<I> columns;  // of G, then of L
-    Transposition<I>(G, threads_).run(&columns.row_begin, &columns.column);
+    Transposition<I>(G, threads_).transpose_pattern(&columns.row_begin, &columns.column);
     Graph<I> lower;
-    status = FillSearch<I>(columns.view(), options_.levels, false, threads_).run(&lower.row_begin, &lower.column);
-    if (status.ok()) Transposition<I>(lower.view(), threads_).run(&out_.lower_begin, &out_.lower_column);
+    FillSearch<I> search(columns.pattern_view(), options_.levels, false, threads_);
+    status = search.search_rows(&lower.row_begin, &lower.column);
+    if (!status.ok()) return status;
+    Transposition<I>(lower.pattern_view(), threads_).transpose_pattern(&out_.lower_begin, &out_.lower_column);
     return status;
   }
 
   Status merge_rows(const PatternView<I>& G)
   {
-    return RowMerging<I>(G, options_.levels, needs_diagonal()).run(&out_);
+    return RowMerging<I>(G, options_.levels, needs_diagonal()).eliminate_rows(&out_);
   }
 
   /// Makes both triangles for the symmetric pattern of G's upper triangle and its mirror image.
@@ -247,7 +250,7 @@ private:
   {
     FactorPattern<I> triangles;
     triangles.n = G.n;
-    Status status = Split<I>(G, Kind::icc, true, threads_).run(&triangles);
+    Status status = Split<I>(G, Kind::icc, true, threads_).split_pattern(&triangles);
     if (!status.ok()) return status;
     const PatternView<I> L = triangles.lower(), U = triangles.upper();
     Graph<I> both;
@@ -263,7 +266,7 @@ private:
       std::copy(U.column + U.row_begin[i], U.column + U.row_begin[i + 1], end);
     });
     triangles = FactorPattern<I>();
-    return fill_symmetric(both.view());
+    return fill_symmetric(both.pattern_view());
   }
 
   /// Calls use(i) for all rows.
@@ -288,7 +291,7 @@ private:
 template <class I>
 Status make_factor_pattern(PatternView<I> A, const SymbolicOptions<I>& options, FactorPattern<I>* out, int threads)
 try {
-  return PatternBuilder<I>(A, options, std::max(threads, 1)).run(out);
+  return PatternBuilder<I>(A, options, std::max(threads, 1)).build_pattern(out);
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);
 }

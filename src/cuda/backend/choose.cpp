@@ -77,7 +77,7 @@ template <class T, class I> void StrategyChooser<T, I>::confirm_tiles()
 {
   const Grid<I>& grid = L().grid;
   const I levels = a_.levels.lower;
-  const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels();
+  const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels_bound();
   if (!may_be_star || has_failed(PlanForm::grid)) tile_ = {};
   if (tile_.shape.cells == 0) {
     const bool is_star = may_be_star && found_.longest() <= longest_of_star(grid);

@@ -68,7 +68,7 @@ public:
     });
   }
 
-  Orders<I> orders() const override { return analysis_ ? analysis_->made.orders() : Orders<I>(); }
+  Orders<I> orders() const override { return analysis_ ? analysis_->made.order_arrays() : Orders<I>(); }
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {

@@ -218,8 +218,8 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
     return Transposed<I>(DeviceTriangle<I>(true, triangle, -1, true).pattern());
   };
   const Transposed<I> Lt = transposed(a->pattern.lower()), Ut = transposed(a->pattern.upper());
-  DeviceTriangle<I> lower_one(true, Ut.view(), Ut.source.data(), false);
-  DeviceTriangle<I> upper_one(false, Lt.view(), Lt.source.data(), true);
+  DeviceTriangle<I> lower_one(true, Ut.pattern_view(), Ut.source.data(), false);
+  DeviceTriangle<I> upper_one(false, Lt.pattern_view(), Lt.source.data(), true);
   lower_one.captures = upper_one.captures = a->captures;
   try {
     parallel_invoke(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },

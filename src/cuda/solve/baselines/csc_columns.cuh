@@ -54,7 +54,7 @@ private:
     std::vector<I> source = turned.source;
     if (triangle.source)
       for (I& k : source) k = triangle.source[k];
-    return {{triangle.lower, turned.view(), source.data(), triangle.unit}, std::move(order), renumber};
+    return {{triangle.lower, turned.pattern_view(), source.data(), triangle.unit}, std::move(order), renumber};
   }
 
   static std::vector<unsigned> degrees(const DeviceTriangle<I>& triangle)

@@ -107,7 +107,7 @@ public:
   CscLevelOrderSolver(const DeviceTriangle<I>& triangle, const Transposed<I>& turned)
       : CscColumns<T, V, I>(triangle, turned, triangle.rows_in_level_order(), true, "csc_level_order"),
         lanes_(choose_lanes_of_whole_rows(granularity_of(triangle.n(), triangle.nnz(), triangle.level_count(),
-                                                         longest_of(turned.view(), 1))))
+                                                         longest_of(turned.pattern_view(), 1))))
   {
   }
 

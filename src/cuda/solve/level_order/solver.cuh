@@ -99,7 +99,7 @@ private:
     if (triangle.source)
       for (I& source : split.source)
         if (source >= 0) source = triangle.source[source];
-    const DeviceTriangle<I> parts(triangle.lower, split.view(), split.source.data(), triangle.unit);
+    const DeviceTriangle<I> parts(triangle.lower, split.pattern_view(), split.source.data(), triangle.unit);
     StoredTriangle<T, V, I> stored(parts, parts.rows_in_level_order(), true);
     Array<I> names = parts.levels().row;
     for (I& row : names) row = split.row[row];

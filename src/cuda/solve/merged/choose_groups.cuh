@@ -186,7 +186,7 @@ public:
     const unsigned of_level = step_.given;
     step_.given += numbers;
     if (step_.begins) return take_bits(step_.level);
-    if (fresh_) times_.begin(plain);
+    if (fresh_) times_.start_group(plain);
     if (!fresh_ && !times_.join(made, plain)) return begin_group(step_.level);
     take_level(of_level, plain, made);
     const std::int64_t next = step_.level + 1;

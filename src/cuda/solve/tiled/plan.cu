@@ -60,7 +60,7 @@ template <class I> __global__ void make_keys(LineTiles<I> tiles, const I* depth,
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k >= static_cast<std::size_t>(tiles.rows)) return;
-  const I own = tiles.row_of(static_cast<I>(k));
+  const I own = tiles.row_in_lines(static_cast<I>(k));
   row[k] = own;
   key[k] = static_cast<Key>(tiles.tile[k / static_cast<std::size_t>(tiles.line)]) << depth_bits |
            static_cast<Key>(depth[own]);
@@ -144,7 +144,7 @@ template <class I, class Look> __device__ void for_ghosts(const Planning<I>& pla
 {
   const I row = plan.row[plan.first[tile] + p], begin = plan.T.row_begin[row], end = plan.T.row_begin[row + 1];
   for (I k = begin; k < end; ++k)
-    if (plan.tiles.place_of(plan.T.column[k]).tile != tile)
+    if (plan.tiles.locate_row(plan.T.column[k]).tile != tile)
       look(plan.T.column[k], p * longest_row + static_cast<unsigned>(k - begin));
 }
 
@@ -160,7 +160,7 @@ collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
     for_ghosts(plan, tile, p, [&](I column, unsigned place) {
       set_flag_once(wanted + column);
-      const auto other = plan.tiles.place_of(column).tile;
+      const auto other = plan.tiles.locate_row(column).tile;
       if (other > tile) set_flag_once(later);
       if (other + 1 != tile) set_flag_once(far);
       ghosts.add(tile, column, place);
@@ -305,7 +305,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
     SortedEntries<I> entries;
     for (I k = row < 0 ? 0 : plan.T.row_begin[row]; k < (row < 0 ? 0 : plan.T.row_begin[row + 1]); ++k) {
       const I column = plan.T.column[k];
-      const RowLocation place = plan.tiles.place_of(column);
+      const RowLocation place = plan.tiles.locate_row(column);
       const bool own = place.tile == tile;
       const auto ghost = [&] {
         return to.position ? to.position[column] : ghosts.number[ghosts.place_of(tile, column)];
@@ -322,7 +322,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
     };
     const int last = units * fields_per_unit - 1;
     if (to.position) set(0, row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row));
-    else set(0, row < 0 ? to.zero : plan.tiles.place_of(row).slot);
+    else set(0, row < 0 ? to.zero : plan.tiles.locate_row(row).slot);
     for (int j = 0; j < last - 2; ++j)
       set(j + 1, j < entries.count ? entries.slot[j] : j < to.row_capacity ? to.zero : 0);
     const unsigned step = steps.of(p), next = steps.at(step + compute_groups);
@@ -347,7 +347,7 @@ find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* 
     const I row = ghosts.row[at];
     if (row < 0) continue;
     to.ghost_place[to.block[tile].first_ghost + ghosts.number[at]] =
-        to.block[plan.tiles.place_of(row).tile].first_exported + exported[row];
+        to.block[plan.tiles.locate_row(row).tile].first_exported + exported[row];
   }
 }
 

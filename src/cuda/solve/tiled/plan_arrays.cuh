@@ -70,7 +70,7 @@ fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Panel* pane
   for (std::uint32_t p = threadIdx.x; p < block.panels * panel_rows; p += star_threads) {
     StarPosition<I> made;
     if (p >= block.rows) tile.fill_nothing(&made);
-    else if (!tile.fill(rows, p, &made)) set_flag_once(other);
+    else if (!tile.fill_position(rows, p, &made)) set_flag_once(other);
     const std::size_t q = block.first_panel + p / panel_rows, cell = p % panel_rows;
     panel[q].unit[0][cell] = *reinterpret_cast<const uint4*>(&made.field);
     for (int j = 0; j <= star_row_capacity; ++j)

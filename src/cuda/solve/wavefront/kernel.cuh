@@ -57,7 +57,7 @@ template <Stencil reads> struct PencilBlock {
   __device__ long long first_row(const PencilView& A) const
   {
     const PencilLane first = PencilGroup{group_x, group_z}.lane<reads>(A.grid, 0);
-    return A.grid.row_of(first.serial(A.grid, first.lag));
+    return A.grid.row_of_serial(first.serial(A.grid, first.lag));
   }
   /// Returns where, after a thread block's first mailbox slot, pencil group w's values for the adjacent one begin.
   __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
@@ -231,7 +231,7 @@ public:
 #pragma unroll
     for (int r = 0; r < rounds; ++r) {
       const PencilLane lane = place.lane<reads>(A.grid, line(r));
-      row_[r] = static_cast<int>(A.grid.row_of(lane.serial(A.grid, 0)));
+      row_[r] = static_cast<int>(A.grid.row_of_serial(lane.serial(A.grid, 0)));
       cell_[r] = lane.is_there ? -static_cast<int>(lane.lag) : no_line;
     }
   }

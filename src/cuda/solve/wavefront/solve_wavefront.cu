@@ -46,7 +46,7 @@ __global__ void compare_with_pencils(PencilGrid grid, DevicePattern<I> T, unsign
   const auto serial = static_cast<std::int64_t>(blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x);
   if (serial >= T.n) return;
   const GridCell at = {serial % grid.line, serial / grid.line % grid.lines, serial / grid.line / grid.lines};
-  const std::int64_t row = grid.row_of(serial);
+  const std::int64_t row = grid.row_of_serial(serial);
   const I begin = T.row_begin[row], end = T.row_begin[row + 1];
   I k = 0;
   bool same = true;
@@ -78,7 +78,7 @@ fill_pencil_panels(PencilGrid grid, unsigned groups_x, unsigned chunks, const I*
   const std::int64_t step = std::int64_t{q} * chunk_steps + e;
   const bool is_cell = line.has_cell(grid, step);
   const GridCell at = {step - line.lag, line.line_of_plane, line.plane};
-  const std::int64_t row = is_cell ? grid.row_of(line.serial(grid, step)) : 0;
+  const std::int64_t row = is_cell ? grid.row_of_serial(line.serial(grid, step)) : 0;
   const N scale = scaled && is_cell ? inverse_diagonal[row] : N(1);
   I k = grid.lower ? begin[row + 1] - 1 : begin[row];
   for (int j = 0; j < Panel::entries; ++j) {
@@ -162,11 +162,11 @@ template <class T, class I> class PencilSolver : public DeviceSolver<T, I> {
 public:
   ///   begin  row offsets of the triangle, in device memory
   PencilSolver(const PencilGrid& grid, Stencil reads, bool unit, const I* begin)
-      : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.rows()) + 1)
+      : grid_(grid), reads_(reads), scaled_(!unit), begin_(static_cast<std::size_t>(grid.count_cells()) + 1)
   {
     SYNCFREE_CUDA(cudaMemcpyAsync(begin_.data(), begin, begin_.bytes(), cudaMemcpyDeviceToDevice, nullptr));
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      counts_ = PencilGroupCounts::of<form.value>(grid_);
+      counts_ = PencilGroupCounts::count_groups<form.value>(grid_);
       panel_ = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<N, form.value, scaled.value>));
       allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, false>, memory_of_block());
       if constexpr (can_invert_pencils(form.value, scaled.value))
@@ -358,8 +358,8 @@ template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool sc
   constexpr std::int64_t most_steps = 1 << 15, most_rows = 0x7fffffff;
   bool room = false;
   with_pencils(reads, scaled, [&](auto form, auto is_scaled) {
-    const PencilGroupCounts counts = PencilGroupCounts::of<form.value>(grid);
-    const std::int64_t rows = grid.rows();
+    const PencilGroupCounts counts = PencilGroupCounts::count_groups<form.value>(grid);
+    const std::int64_t rows = grid.count_cells();
     constexpr double most_padding = PencilForm<form.value>::in_space ? 2 : 3;
     if (counts.steps > most_steps || rows > most_rows) return;
     if (counts.cells() > most_padding * static_cast<double>(rows)) return;
@@ -375,12 +375,12 @@ double time_of(const PencilGrid& grid, Stencil reads)
   double time = 0;
   with_reads(reads, [&](auto form) {
     using Form = PencilForm<form.value>;
-    const PencilGroupCounts counts = PencilGroupCounts::of<form.value>(grid);
+    const PencilGroupCounts counts = PencilGroupCounts::count_groups<form.value>(grid);
     const auto groups_x = static_cast<double>(counts.groups_x - 1), groups_z = static_cast<double>(counts.groups_z - 1);
     const double steps =
         static_cast<double>(counts.steps) + groups_x * Form::skew * Form::height + groups_z * Form::depth;
     time = Form::in_space ? model.space_begin + model.space_step * steps + model.space_hop * (groups_x + groups_z) +
-                              model.space_row * static_cast<double>(grid.rows())
+                              model.space_row * static_cast<double>(grid.count_cells())
                           : model.plane_begin + model.plane_step * steps + model.plane_hop * groups_x;
   });
   return time;
@@ -408,7 +408,7 @@ std::vector<Stencil> forms_of(std::int64_t longest, bool in_space)
 std::int64_t levels_of(const PencilGrid& grid, Stencil reads)
 {
   std::int64_t levels = 0;
-  with_reads(reads, [&](auto form) { levels = grid.levels<form.value>(); });
+  with_reads(reads, [&](auto form) { levels = grid.count_stencil_levels<form.value>(); });
   return levels;
 }
 
@@ -424,7 +424,8 @@ std::vector<std::pair<PencilGrid, Stencil>> grids_like(const Grid<I>& guess, I r
     for (std::int64_t line = guess.line; line <= (in_space ? guess.line : guess.line + 1); ++line) {
       PencilGrid grid = {line, in_space ? std::int64_t{guess.lines} : rows / line, guess.planes, lower};
       grid.has_south_west = reads != Stencil::box9 || longest == 4;
-      if (rows % line == 0 && grid.rows() == rows && have_room<T>(grid, reads, scaled)) all.push_back({grid, reads});
+      if (rows % line == 0 && grid.count_cells() == rows && have_room<T>(grid, reads, scaled))
+        all.push_back({grid, reads});
     }
   return all;
 }

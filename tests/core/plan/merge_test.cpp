@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/plan/merge_search.hpp"
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {
@@ -43,6 +44,38 @@ OwnedPattern<I> chain(I n)
   return pattern_of(rows);
 }
 
+/// Two groups of two levels: rows 0 and 1, rows 2 and 3. Row 3 reads row 0 itself, and row 1 through row 2.
+TEST(MergePlans, of_four_rows)
+{
+  MergeRule rule;
+  rule.most_levels = 2;
+  const Merged m(pattern_of<I>({{}, {0}, {1}, {0, 2}}), true, rule);
+  EXPECT_EQ(m.plan.row, (std::vector<I>{0, 1, 2, 3}));
+  EXPECT_EQ(m.plan.groups, 2);
+  EXPECT_EQ(m.plan.group_begin, (std::vector<I>{0, 2, 4}));
+  EXPECT_EQ(m.plan.group, (std::vector<I>{0, 0, 1, 1}));
+  EXPECT_EQ(m.plan.depth, (std::vector<I>{0, 1, 0, 1}));
+  EXPECT_TRUE(m.plan.p_begin == (std::vector<I>{0, 1, 3, 4, 6}));
+  EXPECT_TRUE(m.plan.p_column == (std::vector<I>{0, 0, 1, 2, 2, 3}));
+  EXPECT_TRUE(m.plan.r_begin == (std::vector<I>{0, 0, 0, 1, 3}));
+  EXPECT_TRUE(m.plan.r_column == (std::vector<I>{1, 0, 1}));
+  EXPECT_TRUE(m.plan.r_local == (std::vector<std::uint16_t>{1, 0, 1}));
+  EXPECT_EQ(m.plan.span, 4) << "two rows and two that they read";
+}
+
+/// The same rows from the end: P and R refer to places, not to rows.
+TEST(MergePlans, of_four_rows_of_an_upper_triangle)
+{
+  MergeRule rule;
+  rule.most_levels = 2;
+  const Merged m(pattern_of<I>({{1, 3}, {2}, {3}, {}}), false, rule);
+  EXPECT_EQ(m.plan.row, (std::vector<I>{3, 2, 1, 0}));
+  EXPECT_EQ(m.plan.group, (std::vector<I>{0, 0, 1, 1}));
+  EXPECT_EQ(m.p(3), (std::vector<I>{2, 3}));
+  EXPECT_EQ(m.r(2), (std::vector<I>{1}));
+  EXPECT_EQ(m.r(3), (std::vector<I>{0, 1}));
+}
+
 TEST(MergePlans, hold_all_rows_once_and_groups_of_whole_levels)
 {
   for (const bool lower : {true, false}) {
@@ -60,30 +93,33 @@ TEST(MergePlans, hold_all_rows_once_and_groups_of_whole_levels)
   }
 }
 
-/// P: the rows of the group with a path inside the group to this row. R: the rows that these read outside the group.
+/// Returns the places of the rows of the group with a path inside the group to this one, and of the rows that these
+/// read outside the group.
+std::pair<std::vector<I>, std::vector<I>> find_paths(const OwnedPattern<I>& T, const Plan& plan, I p)
+{
+  std::vector<I> place(T.n);
+  for (I q = 0; q < T.n; ++q) place[plan.row[q]] = q;
+  std::set<I> inside = {p}, outside;
+  std::vector<I> open = {p};
+  while (!open.empty()) {
+    const I row = plan.row[open.back()];
+    open.pop_back();
+    for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) {
+      const I q = place[T.column[k]];
+      if (plan.group[q] != plan.group[p]) outside.insert(q);
+      else if (inside.insert(q).second) open.push_back(q);
+    }
+  }
+  return {{inside.begin(), inside.end()}, {outside.begin(), outside.end()}};
+}
+
 TEST(MergePlans, read_what_paths_inside_the_group_lead_to)
 {
   for (const bool lower : {true, false})
     for (const unsigned seed : {2u, 3u, 4u}) {
       const auto T = triangle(lower, seed);
       const Merged m(T, lower, MergeRule());
-      std::vector<I> place(T.n);
-      for (I p = 0; p < T.n; ++p) place[m.plan.row[p]] = p;
-      for (I p = 0; p < T.n; ++p) {
-        std::set<I> inside = {p}, outside;
-        std::vector<I> open = {p};
-        while (!open.empty()) {
-          const I row = m.plan.row[open.back()];
-          open.pop_back();
-          for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) {
-            const I q = place[T.column[k]];
-            if (m.plan.group[q] != m.plan.group[p]) outside.insert(q);
-            else if (inside.insert(q).second) open.push_back(q);
-          }
-        }
-        ASSERT_EQ(m.p(p), std::vector<I>(inside.begin(), inside.end())) << p;
-        ASSERT_EQ(m.r(p), std::vector<I>(outside.begin(), outside.end())) << p;
-      }
+      for (I p = 0; p < T.n; ++p) ASSERT_EQ(std::make_pair(m.p(p), m.r(p)), find_paths(T, m.plan, p)) << p;
     }
 }
 
@@ -116,7 +152,7 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   MergeRule rule;
   rule.most_fill = 1;
   const auto random = triangle(true, 5);
-  EXPECT_EQ(Merged(random, true, rule).plan.entries(), random.column.size() + 80);
+  EXPECT_EQ(Merged(random, true, rule).plan.column_entries(), random.column.size() + 80);
   const auto T = chain(1000);
   rule.most_levels = 10;
   rule.most_fill = 100;
@@ -127,7 +163,7 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   rule.most_levels = 1000;
   rule.most_fill = 3;
   const Merged limited(T, true, rule);
-  EXPECT_LE(limited.plan.entries(), 3u * (999 + 1000));
+  EXPECT_LE(limited.plan.column_entries(), 3u * (999 + 1000));
   EXPECT_LT(limited.plan.groups, 500);
 }
 
@@ -203,7 +239,8 @@ TEST(MergePlans, are_foreseen_from_some_of_their_levels)
     MergeForecast forecast;
     ASSERT_TRUE(forecast_merge<I>(T.view(), m.levels, MergeRule(), &forecast).ok());
     EXPECT_NEAR(forecast.groups, m.plan.groups, 0.25 * m.plan.groups) << width;
-    EXPECT_NEAR(forecast.entries, static_cast<double>(m.plan.entries()), 0.25 * static_cast<double>(m.plan.entries()));
+    const double entries = static_cast<double>(m.plan.column_entries());
+    EXPECT_NEAR(forecast.entries, entries, 0.25 * entries);
     EXPECT_GE(forecast.longest, 2);
   }
   const auto wide = random_deep_triangle<I>(1, 1, 0, true);
@@ -214,6 +251,15 @@ TEST(MergePlans, are_foreseen_from_some_of_their_levels)
   EXPECT_EQ(forecast.groups, 1);
 }
 
+/// Returns the index of each column that a group's rows read outside the group; a column has one.
+std::map<I, int> numbers_of_group(const Plan& plan, I group)
+{
+  std::map<I, int> number;
+  for (I k = plan.r_begin[plan.group_begin[group]]; k < plan.r_begin[plan.group_begin[group + 1]]; ++k)
+    EXPECT_EQ(number.insert({plan.r_column[k], plan.r_local[k]}).first->second, plan.r_local[k]);
+  return number;
+}
+
 /// The span of a group is its rows and the rows they read outside the group, each with an index of its own.
 TEST(MergePlans, number_what_stands_outside_a_group)
 {
@@ -221,17 +267,10 @@ TEST(MergePlans, number_what_stands_outside_a_group)
   const Merged m(T, true, MergeRule());
   std::int64_t span = 0;
   for (I g = 0; g < m.plan.groups; ++g) {
-    std::map<I, int> number;
-    for (I k = m.plan.r_begin[m.plan.group_begin[g]]; k < m.plan.r_begin[m.plan.group_begin[g + 1]]; ++k) {
-      const auto [at, is_new] = number.insert({m.plan.r_column[k], m.plan.r_local[k]});
-      EXPECT_EQ(at->second, m.plan.r_local[k]) << "one number for a column";
-    }
-    std::set<int> all;
-    for (const auto& [column, local] : number) all.insert(local);
-    EXPECT_EQ(all.size(), number.size());
-    EXPECT_TRUE(all.empty() || *all.rbegin() + 1 == static_cast<int>(all.size())) << "numbers from 0 on";
-    EXPECT_TRUE(std::is_sorted(number.begin(), number.end(), [](auto& a, auto& b) { return a.second < b.second; }));
-    span = std::max<std::int64_t>(span, m.plan.group_begin[g + 1] - m.plan.group_begin[g] + static_cast<I>(all.size()));
+    const std::map<I, int> number = numbers_of_group(m.plan, g);
+    int next = 0;
+    for (const auto& [column, local] : number) EXPECT_EQ(local, next++) << "ascending with the columns, from 0 on";
+    span = std::max<std::int64_t>(span, m.plan.group_begin[g + 1] - m.plan.group_begin[g] + next);
   }
   EXPECT_EQ(m.plan.span, span);
 }
@@ -241,7 +280,7 @@ TEST(MergePlans, of_an_empty_triangle_are_empty)
   const OwnedPattern<I> none;
   const Merged m(none, true, MergeRule());
   EXPECT_EQ(m.plan.groups, 0);
-  EXPECT_EQ(m.plan.entries(), 0u);
+  EXPECT_EQ(m.plan.column_entries(), 0u);
 }
 
 }  // namespace

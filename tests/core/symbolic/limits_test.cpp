@@ -7,7 +7,7 @@
 
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/factor.hpp"
 #include "watchdog.hpp"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "../battery.hpp"
-#include "../oracle.hpp"
-#include "../watchdog.hpp"
+#include "battery.hpp"
+#include "oracle.hpp"
+#include "watchdog.hpp"
 
 namespace syncfree {
 namespace {
@@ -60,42 +60,115 @@ std::int64_t items_loaded(const Plan& plan)
   return sum;
 }
 
-/// Expects every entry of the triangle in exactly one block, at its position, and every row after all rows it reads.
-void expect_whole(const PatternView<I>& T, const Plan& plan)
+/// Returns the position of each row; a row has exactly one.
+std::vector<I> positions_of(const Plan& plan)
 {
-  std::vector<I> position(T.n, -1);
-  for (I p = 0; p < T.n; ++p) {
-    ASSERT_GE(plan.row[p], 0);
-    ASSERT_LT(plan.row[p], T.n);
-    ASSERT_EQ(position[plan.row[p]], -1) << "twice";
+  const I n = static_cast<I>(plan.row.size());
+  std::vector<I> position(n, -1);
+  for (I p = 0; p < n; ++p) {
+    EXPECT_TRUE(plan.row[p] >= 0 && plan.row[p] < n && position[plan.row[p]] == -1) << plan.row[p];
     position[plan.row[p]] = p;
   }
-  std::vector<int> seen(T.nnz(), 0);
-  std::vector<bool> solved(T.n, false);
-  for (const auto& block : plan.blocks) {
+  return position;
+}
+
+/// Executes a plan: what is read has been solved, what is changed has not.
+struct Replay {
+  const PatternView<I> T;
+  const Plan& plan;
+  const std::vector<I> position;
+  std::vector<int> seen;     ///< by entry of the triangle
+  std::vector<bool> solved;  ///< by position
+
+  Replay(const PatternView<I>& triangle, const Plan& made)
+      : T(triangle), plan(made), position(positions_of(made)), seen(T.nnz(), 0), solved(T.n, false)
+  {
+  }
+
+  void expect_entry(const Block<I>& block, I p, I k)
+  {
+    const I entry = plan.source[block.entry + k], column = plan.column[block.entry + k];
+    const I q = block.first_column + column;
+    ++seen[entry];
+    ASSERT_LT(column, block.columns);
+    ASSERT_LT(q, p);
+    ASSERT_TRUE(block.triangle() || solved[q]) << "read before it is solved";
+    EXPECT_EQ(position[T.column[entry]], q);
+    EXPECT_TRUE(T.row_begin[plan.row[p]] <= entry && entry < T.row_begin[plan.row[p] + 1]);
+  }
+
+  void expect_block(const Block<I>& block)
+  {
     const PatternView<I> pattern = plan.pattern_of(block);
     for (I r = 0; r < block.stored; ++r) {
       const I row = block.only_filled() ? plan.stored_row[block.stored_row + r] : r;
       ASSERT_LT(row, block.rows);
-      const I p = block.first_row + row;
-      ASSERT_FALSE(solved[p]) << "changed after it was solved";
+      ASSERT_FALSE(solved[block.first_row + row]) << "changed after it was solved";
       const bool empty = pattern.row_begin[r] == pattern.row_begin[r + 1];
       EXPECT_FALSE(block.only_filled() && empty) << "an empty row is stored";
-      for (I k = pattern.row_begin[r]; k < pattern.row_begin[r + 1]; ++k) {
-        const I q = block.first_column + pattern.column[k], entry = plan.source[block.entry + k];
-        ASSERT_LT(pattern.column[k], block.columns);
-        ASSERT_LT(q, p);
-        ASSERT_TRUE(block.triangle() || solved[q]) << "read before it is solved";
-        ++seen[entry];
-        EXPECT_EQ(position[T.column[entry]], q);
-        EXPECT_TRUE(T.row_begin[plan.row[p]] <= entry && entry < T.row_begin[plan.row[p] + 1]);
-      }
+      for (I k = pattern.row_begin[r]; k < pattern.row_begin[r + 1]; ++k) expect_entry(block, block.first_row + row, k);
     }
-    if (block.triangle())
-      for (I r = 0; r < block.rows; ++r) solved[block.first_row + r] = true;
+    for (I r = 0; block.triangle() && r < block.rows; ++r) solved[block.first_row + r] = true;
   }
-  EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
-  EXPECT_TRUE(std::all_of(solved.begin(), solved.end(), [](bool b) { return b; }));
+};
+
+/// Expects every entry of the triangle in exactly one block, at its position, and every row after all rows it reads.
+void expect_whole(const PatternView<I>& T, const Plan& plan)
+{
+  ASSERT_EQ(plan.row.size(), static_cast<std::size_t>(T.n));
+  Replay replay(T, plan);
+  for (const Block<I>& block : plan.blocks) replay.expect_block(block);
+  EXPECT_EQ(replay.seen, std::vector<int>(replay.seen.size(), 1));
+  EXPECT_EQ(replay.solved, std::vector<bool>(replay.solved.size(), true));
+}
+
+/// First row, rows, first column, columns.
+using Extent = std::tuple<I, I, I, I>;
+
+std::vector<Extent> extents(const Plan& plan)
+{
+  std::vector<Extent> all;
+  for (const Block<I>& block : plan.blocks)
+    all.push_back({block.first_row, block.rows, block.first_column, block.columns});
+  return all;
+}
+
+std::vector<I> listed(const Array<I>& array) { return {array.begin(), array.end()}; }
+
+/// Four triangles of two rows each: the rectangles below, to the left, and the squares of both halves.
+TEST(BlockPlan, cuts_eight_rows_by_columns_by_rows_and_recursively)
+{
+  const auto T = dense(8);
+  const auto blocks = [&](BlockShape shape) { return extents(make_plan(T.pattern(), true, shape, 2)); };
+  EXPECT_EQ(blocks(BlockShape::column), (std::vector<Extent>{{0, 2, 0, 2}, {2, 6, 0, 2}, {2, 2, 2, 2}, {4, 4, 2, 2},
+                                                             {4, 2, 4, 2}, {6, 2, 4, 2}, {6, 2, 6, 2}}));
+  EXPECT_EQ(blocks(BlockShape::row), (std::vector<Extent>{{0, 2, 0, 2}, {2, 2, 0, 2}, {2, 2, 2, 2}, {4, 2, 0, 4},
+                                                          {4, 2, 4, 2}, {6, 2, 0, 6}, {6, 2, 6, 2}}));
+  EXPECT_EQ(blocks(BlockShape::recursive), (std::vector<Extent>{{0, 2, 0, 2}, {2, 2, 0, 2}, {2, 2, 2, 2}, {4, 4, 0, 4},
+                                                                {4, 2, 4, 2}, {6, 2, 4, 2}, {6, 2, 6, 2}}));
+}
+
+/// Offsets and columns are the block's own; sources are the triangle's entries.
+TEST(BlockPlan, stores_four_dense_rows_block_by_block)
+{
+  const auto T = dense(4);
+  const Plan plan = make_plan(T.pattern(), true, BlockShape::column, 2);
+  EXPECT_EQ(extents(plan), (std::vector<Extent>{{0, 2, 0, 2}, {2, 2, 0, 2}, {2, 2, 2, 2}}));
+  EXPECT_EQ(plan.row, (std::vector<I>{0, 1, 2, 3}));
+  EXPECT_EQ(listed(plan.row_begin), (std::vector<I>{0, 0, 1, 0, 2, 4, 0, 0, 1}));
+  EXPECT_EQ(listed(plan.column), (std::vector<I>{0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(listed(plan.source), (std::vector<I>{0, 1, 2, 3, 4, 5}));
+}
+
+/// The last row of an upper triangle has the first position.
+TEST(BlockPlan, numbers_an_upper_triangle_from_its_end)
+{
+  const std::vector<I> row_begin = {0, 3, 5, 6, 6}, column = {1, 2, 3, 2, 3, 3};
+  const Plan plan = make_plan({4, row_begin.data(), column.data()}, false, BlockShape::row, 2);
+  EXPECT_EQ(extents(plan), (std::vector<Extent>{{0, 2, 0, 2}, {2, 2, 0, 2}, {2, 2, 2, 2}}));
+  EXPECT_EQ(plan.row, (std::vector<I>{3, 2, 1, 0}));
+  EXPECT_EQ(listed(plan.column), (std::vector<I>{0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(listed(plan.source), (std::vector<I>{5, 4, 3, 2, 1, 0}));
 }
 
 /// Tables 1 and 2 of the paper, in multiples of n.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <tuple>
 #include <vector>
 
 namespace syncfree {
@@ -19,18 +20,18 @@ template <Stencil reads> class Triangle {
   using Form = PencilForm<reads>;
 
 public:
-  explicit Triangle(const PencilGrid& grid) : grid_(grid), entry(static_cast<std::size_t>(grid.rows()))
+  explicit Triangle(const PencilGrid& grid) : grid_(grid), entry(static_cast<std::size_t>(grid.count_cells()))
   {
     std::mt19937_64 random(5);
     std::uniform_real_distribution<double> number(-0.3, 0.3);
-    for (std::int64_t cell = 0; cell < grid.rows(); ++cell)
+    for (std::int64_t cell = 0; cell < grid.count_cells(); ++cell)
       for (int j = 0; j < Form::entries; ++j) entry[cell][j] = before(cell, j) < 0 ? 0.0 : number(random);
   }
 
   std::vector<double> solve(const std::vector<double>& b) const
   {
     std::vector<double> x(b.size());
-    for (std::int64_t cell = 0; cell < grid_.rows(); ++cell) {
+    for (std::int64_t cell = 0; cell < grid_.count_cells(); ++cell) {
       x[cell] = b[cell];
       for (int j = 0; j < Form::entries; ++j)
         if (before(cell, j) >= 0) x[cell] -= entry[cell][j] * x[before(cell, j)];
@@ -41,7 +42,7 @@ public:
   std::int64_t levels() const
   {
     std::vector<std::int64_t> level(entry.size(), 1);
-    for (std::int64_t cell = 0; cell < grid_.rows(); ++cell)
+    for (std::int64_t cell = 0; cell < grid_.count_cells(); ++cell)
       for (int j = 0; j < Form::entries; ++j)
         if (before(cell, j) >= 0) level[cell] = std::max(level[cell], level[before(cell, j)] + 1);
     return *std::max_element(level.begin(), level.end());
@@ -70,7 +71,7 @@ template <Stencil reads> class ByLines {
 
 public:
   ByLines(const PencilGrid& grid, const Triangle<reads>& T)
-      : grid_(grid), T_(T), counts_(PencilGroupCounts::of<reads>(grid)),
+      : grid_(grid), T_(T), counts_(PencilGroupCounts::count_groups<reads>(grid)),
         number_(static_cast<std::size_t>(counts_.pencil_groups() * counts_.steps * pencils_per_group))
   {
   }
@@ -142,7 +143,7 @@ template <Stencil reads> void expect_serial_solve(std::int64_t line, std::int64_
   const Triangle<reads> T(grid);
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> number(-1, 1);
-  std::vector<double> b(static_cast<std::size_t>(grid.rows()));
+  std::vector<double> b(static_cast<std::size_t>(grid.count_cells()));
   for (double& v : b) v = number(random);
   const std::vector<double> x = ByLines<reads>(grid, T).solve(b), truth = T.solve(b);
   for (std::size_t cell = 0; cell < x.size(); ++cell) ASSERT_NEAR(x[cell], truth[cell], 1e-12) << "cell " << cell;
@@ -165,7 +166,7 @@ TEST(PencilGrids, groups_in_space_give_a_serial_solve)
 
 template <Stencil reads> void expect_levels_of_triangle(const PencilGrid& grid)
 {
-  EXPECT_EQ(grid.levels<reads>(), Triangle<reads>(grid).levels())
+  EXPECT_EQ(grid.count_stencil_levels<reads>(), Triangle<reads>(grid).levels())
       << grid.line << " x " << grid.lines << " x " << grid.planes << ", entries " << PencilForm<reads>::entries;
 }
 
@@ -182,11 +183,67 @@ TEST(PencilGrids, know_their_levels)
     expect_levels_of_triangle<Stencil::star7>({side[0], side[1], side[2], true});
 }
 
+/// Plane, index in the plane, step of the first cell, whether the pencil exists.
+using Lane = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool>;
+
+template <Stencil reads> Lane lane_of(const PencilGrid& grid, const PencilGroup& group, int lane)
+{
+  const PencilLane pencil = group.lane<reads>(grid, lane);
+  return {pencil.plane, pencil.line_of_plane, pencil.lag, pencil.is_there};
+}
+
+/// In a plane lane k has pencil k of the group, a step later than lane k - 1, or two if cells read the south-east.
+TEST(PencilGrids, lanes_of_a_plane_follow_each_other)
+{
+  const PencilGrid grid = {3, 34, 1, true};
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {0, 0}, 0), Lane(0, 0, 0, true));
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {0, 0}, 31), Lane(0, 31, 31, true));
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {1, 0}, 1), Lane(0, 33, 1, true));
+  EXPECT_EQ(lane_of<Stencil::star5>(grid, {1, 0}, 2), Lane(0, 34, 2, false));
+  EXPECT_EQ(lane_of<Stencil::box9>(grid, {0, 0}, 0), Lane(0, 0, 1, true));
+  EXPECT_EQ(lane_of<Stencil::box9>(grid, {0, 0}, 31), Lane(0, 31, 63, true));
+}
+
+/// In space eight lanes have pencils of a plane, and a group has four planes.
+TEST(PencilGrids, lanes_in_space_have_eight_pencils_of_four_planes)
+{
+  const PencilGrid grid = {3, 9, 5, true};
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 0}, 7), Lane(0, 7, 7, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 0}, 8), Lane(1, 0, 1, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {1, 0}, 8), Lane(1, 8, 1, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {1, 0}, 9), Lane(1, 9, 2, false));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 1}, 0), Lane(4, 0, 0, true));
+  EXPECT_EQ(lane_of<Stencil::star7>(grid, {0, 1}, 8), Lane(5, 0, 1, false));
+}
+
+TEST(PencilGrids, cells_of_a_pencil_begin_at_its_lag)
+{
+  const PencilGrid grid = {3, 34, 1, true};
+  const PencilLane pencil = PencilGroup{0, 0}.lane<Stencil::star5>(grid, 2);
+  EXPECT_FALSE(pencil.has_cell(grid, 1));
+  EXPECT_TRUE(pencil.has_cell(grid, 2));
+  EXPECT_EQ(pencil.serial(grid, 2), 6);
+  EXPECT_EQ(pencil.serial(grid, 4), 8);
+  EXPECT_FALSE(pencil.has_cell(grid, 5));
+}
+
+/// 32 lanes of 3 cells take 34 steps, or 66 two by two, in chunks of 8.
+TEST(PencilGrids, groups_have_whole_chunks_of_steps)
+{
+  const PencilGrid flat = {3, 34, 1, true}, solid = {3, 9, 5, true};
+  const auto counts = [](const PencilGroupCounts& c) {
+    return std::array<std::int64_t, 3>{c.groups_x, c.groups_z, c.steps};
+  };
+  EXPECT_EQ(counts(PencilGroupCounts::count_groups<Stencil::star5>(flat)), (std::array<std::int64_t, 3>{2, 1, 40}));
+  EXPECT_EQ(counts(PencilGroupCounts::count_groups<Stencil::box9>(flat)), (std::array<std::int64_t, 3>{2, 1, 72}));
+  EXPECT_EQ(counts(PencilGroupCounts::count_groups<Stencil::star7>(solid)), (std::array<std::int64_t, 3>{2, 2, 16}));
+}
+
 TEST(PencilGrids, rows_of_an_upper_triangle_count_from_the_end)
 {
   const PencilGrid lower = {5, 4, 3, true}, upper = {5, 4, 3, false};
-  EXPECT_EQ(lower.row_of(7), 7);
-  EXPECT_EQ(upper.row_of(7), 52);
+  EXPECT_EQ(lower.row_of_serial(7), 7);
+  EXPECT_EQ(upper.row_of_serial(7), 52);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ int cores_of(const std::vector<std::size_t>& processors, const std::map<std::siz
   for (const auto& [p, list] : siblings)
     files["sys/devices/system/cpu/cpu" + std::to_string(p) + "/topology/thread_siblings_list"] = list + "\n";
   ProcessorSet set;
-  for (const std::size_t p : processors) set.add(p);
+  for (const std::size_t p : processors) set.add_processor(p);
   return count_cores(set, Root(files).path());
 }
 
@@ -144,7 +144,7 @@ TEST_F(Affinity, limits_the_cores_of_this_process)
   for (int p = 0; p < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++p)
     if (CPU_ISSET(p, &all_)) CPU_SET(p, &one);
   ASSERT_EQ(0, sched_setaffinity(0, sizeof one, &one));
-  EXPECT_EQ(ProcessorSet::of_process().count(), 1);
+  EXPECT_EQ(ProcessorSet::of_process().count_processors(), 1);
   EXPECT_EQ(usable_cores(1), 1);
 }
 
@@ -158,7 +158,7 @@ TEST_F(Affinity, is_that_of_the_main_thread_and_of_the_caller)
   int seen = 0;
   std::thread([&] {
     sched_setaffinity(0, sizeof one[1], &one[1]);
-    seen = ProcessorSet::of_process().count();
+    seen = ProcessorSet::of_process().count_processors();
   }).join();
   EXPECT_EQ(seen, 2);
 }

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/factor.hpp"
 
 namespace syncfree {

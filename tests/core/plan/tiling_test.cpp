@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree {
@@ -75,17 +75,17 @@ void expect_places(I rows, bool lower, const Grid<I>& grid, const TileShape& sha
   SCOPED_TRACE(testing::Message() << rows << " rows, tiles of " << shape.cells << " x " << shape.lines << " x "
                                   << shape.planes << (lower ? " lower" : " upper"));
   const Tiling<I> tiling(rows, lower, grid, shape);
-  ASSERT_EQ(tiling.runs_begin().size(), tiling.count() + 1);
+  ASSERT_EQ(tiling.runs_begin().size(), tiling.count_tiles() + 1);
   std::vector<int> seen(rows, 0);
-  for (std::size_t t = 0; t < tiling.count(); ++t) {
+  for (std::size_t t = 0; t < tiling.count_tiles(); ++t) {
     std::set<std::uint32_t> slots;
     for (std::int64_t r = tiling.runs_begin()[t]; r < tiling.runs_begin()[t + 1]; ++r) {
       const RowSegment& run = tiling.runs()[r];
       for (std::uint32_t k = 0; k < run.rows; ++k) {
         const I row = static_cast<I>(run.first_row + k);
         ++seen.at(row);
-        EXPECT_EQ(tiling.place_of(row).tile, t);
-        EXPECT_EQ(tiling.place_of(row).slot, run.slot + k);
+        EXPECT_EQ(tiling.locate_row(row).tile, t);
+        EXPECT_EQ(tiling.locate_row(row).slot, run.slot + k);
         EXPECT_LT(run.slot + k, tiling.most_slots());
         EXPECT_TRUE(slots.insert(run.slot + k).second) << "two rows in slot " << run.slot + k;
       }
@@ -110,7 +110,7 @@ TEST(Tilings, give_every_row_one_place)
     one.line = 2000;
     expect_places(2000, lower, one, {2000});
   }
-  EXPECT_EQ(Tiling<I>(0, true, Grid<I>(), TileShape()).count(), 0u);
+  EXPECT_EQ(Tiling<I>(0, true, Grid<I>(), TileShape()).count_tiles(), 0u);
 }
 
 /// Sixteen lanes of a warp read values of a level at once, from sixteen banks of eight bytes.
@@ -123,7 +123,7 @@ TEST(Tilings, put_rows_of_a_level_into_different_banks)
       std::vector<I> depth(T.n);
       const I levels = find_levels(T.view(), lower, depth.data());
       const Tiling<I> tiling(T.n, lower, grid_of(T, lower), {line, lines, planes});
-      ASSERT_EQ(tiling.count(), 1u);
+      ASSERT_EQ(tiling.count_tiles(), 1u);
       const I middle = levels / 2;  // the level has a row of every line
       std::vector<std::uint32_t> slots;
       for (std::int64_t r = 0; r < tiling.runs_begin()[1]; ++r)

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/symbolic/fill_elimination.hpp"
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 #include "syncfree/factor.hpp"
 #include "watchdog.hpp"
 
@@ -404,12 +404,12 @@ template <class I> void compare_both_ways(const Task<I>& task)
   const OwnedPattern<I> G = rows_of<I>(graph_of(task));
   const Expected<I> expected = merged_rows(task);
   FactorPattern<I> made;
-  expect_diagonals(RowMerging<I>(G.view(), task.levels, true).run(&made), expected.diagonal);
+  expect_diagonals(RowMerging<I>(G.view(), task.levels, true).eliminate_rows(&made), expected.diagonal);
   expect_equal(made, expected);
   if (task.levels == 0) return;
   Array<I> row_begin, column;
-  expect_diagonals(FillSearch<I>(G.view(), task.levels, true, 2).run(&row_begin, &column), expected.diagonal);
-  ASSERT_TRUE(FillSearch<I>(G.view(), task.levels, false, 2).run(&row_begin, &column).ok());
+  expect_diagonals(FillSearch<I>(G.view(), task.levels, true, 2).search_rows(&row_begin, &column), expected.diagonal);
+  ASSERT_TRUE(FillSearch<I>(G.view(), task.levels, false, 2).search_rows(&row_begin, &column).ok());
   EXPECT_EQ(row_begin, expected.upper.row_begin);
   EXPECT_EQ(column, expected.upper.column);
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {
@@ -21,9 +21,9 @@ TYPED_TEST(PatternCopies, take_four_bytes_an_entry)
   using I = TypeParam;
   const auto A = random_matrix<I>(1, 300, 5);
   PatternCopy<I> kept;
-  EXPECT_EQ(kept.bytes(), 0u);
-  kept.keep(A.view());
-  EXPECT_EQ(kept.bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
+  EXPECT_EQ(kept.pattern_copy_bytes(), 0u);
+  kept.keep_pattern(A.view());
+  EXPECT_EQ(kept.pattern_copy_bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
 }
 
 /// Compared by a word that is shorter than an index where all columns fit, else by the indices.
@@ -31,7 +31,7 @@ TYPED_TEST(PatternCopies, are_known_by_every_column_and_every_offset)
 {
   using I = TypeParam;
   const auto expect_known = [](const auto& A, auto kept) {
-    kept.keep(A.view());
+    kept.keep_pattern(A.view());
     EXPECT_TRUE(kept.are(A.view()));
     for (std::size_t k = 0; k < A.column.size(); ++k)
       for (const std::int64_t difference : {std::int64_t{1}, std::int64_t{256}, std::int64_t{1} << 32}) {
@@ -43,7 +43,7 @@ TYPED_TEST(PatternCopies, are_known_by_every_column_and_every_offset)
     auto other = A;
     ++other.row_begin[7];
     EXPECT_FALSE(kept.are(other.view()));
-    return kept.bytes() - sizeof(I) * A.row_begin.size();
+    return kept.pattern_copy_bytes() - sizeof(I) * A.row_begin.size();
   };
   const auto fits = random_matrix<I>(1, 256, 1), exceeds = random_matrix<I>(1, 257, 1);
   EXPECT_EQ(expect_known(fits, PatternCopy<I>()), 4 * fits.column.size());
@@ -62,9 +62,9 @@ TEST(PatternCopy, have_words_of_32_bits_for_2_to_the_32_columns)
 TEST(PatternCopy, of_no_row_are_those_of_no_row)
 {
   PatternCopy<std::int64_t> kept;
-  kept.keep({});
+  kept.keep_pattern({});
   EXPECT_TRUE(kept.are({}));
-  EXPECT_EQ(kept.bytes(), 0u);
+  EXPECT_EQ(kept.pattern_copy_bytes(), 0u);
 }
 
 }  // namespace

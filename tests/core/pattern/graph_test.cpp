@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {

@@ -6,10 +6,8 @@
 #include <set>
 #include <tuple>
 
-#include "core/plan/tile_cut.hpp"
+#include "core/patterns.hpp"
 #include "core/plan/star_plan.hpp"
-#include "core/schedule/bandwidth.hpp"
-#include "patterns.hpp"
 
 namespace syncfree {
 namespace {
@@ -53,6 +51,11 @@ struct Planned {
       for (std::uint32_t k = 0; k < plan.run[block.first_run + r].rows; ++k)
         all.insert(plan.run[block.first_run + r].slot + k);
     return all.size();
+  }
+  /// Returns the first position of a step; the number of rows for the step after the last.
+  std::uint32_t step_begin(const Tile& block, std::uint32_t step) const
+  {
+    return step ? plan.step_end[block.first_step + step - 1] : 0;
   }
   static std::int64_t position(const Tile& block, std::uint32_t p) { return block.first_panel * panel_rows + p; }
   /// Returns the tile of each row; a row is in exactly one tile.
@@ -171,6 +174,59 @@ template <class Look> void for_each_plan(Look look)
   }
 }
 
+/// Row, slot, slots of the values that it reads, index in the mailbox.
+using Position = std::tuple<I, std::uint32_t, std::vector<std::uint32_t>, std::uint32_t>;
+
+std::vector<Position> positions(const Planned& p, const Tile& block)
+{
+  std::vector<Position> all;
+  for (std::uint32_t at = 0; at < block.rows; ++at) {
+    std::vector<std::uint32_t> near;
+    for (int j = 0; j < p.plan.row_capacity; ++j) near.push_back(p.plan.near_slot(Planned::position(block, at), j));
+    all.push_back({p.rows(block)[at], p.own_slot(block, at), near, p.exported(block, at)});
+  }
+  return all;
+}
+
+TileRule three_rows_a_tile()
+{
+  TileRule rule;
+  rule.rows = rule.most_slots = 3;
+  return rule;
+}
+
+/// Rows 3 and 5 read rows 1 and 2 of the tile before: slots 4 and 5, after that of the zero.
+TEST(TilePlans, of_a_lower_triangle_of_six_rows)
+{
+  const Planned p(pattern_of<I>({{}, {0}, {0}, {1, 2}, {3}, {2, 4}}), true, three_rows_a_tile());
+  ASSERT_EQ(p.plan.block.size(), 2u);
+  EXPECT_EQ(p.plan.zero_slot(), 3u);
+  EXPECT_EQ(p.plan.step_end, (std::vector<std::uint32_t>{1, 3, 1, 2, 3}));
+  EXPECT_EQ(positions(p, p.plan.block[0]), (std::vector<Position>{{0, 0, {3, 3, 3}, not_exported},
+                                                                  {1, 1, {0, 3, 3}, 0},
+                                                                  {2, 2, {0, 3, 3}, 1}}));
+  EXPECT_EQ(positions(p, p.plan.block[1]), (std::vector<Position>{{3, 0, {4, 5, 3}, not_exported},
+                                                                  {4, 1, {0, 3, 3}, not_exported},
+                                                                  {5, 2, {5, 1, 3}, not_exported}}));
+  EXPECT_EQ(p.plan.ghost_place, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(p.near_entries(p.plan.block[1], 2), (std::vector<I>{5, 6})) << "the latest last";
+}
+
+/// The first tile has the last rows; slots ascend with the rows, positions with the levels.
+TEST(TilePlans, of_an_upper_triangle_of_six_rows)
+{
+  const Planned p(pattern_of<I>({{1, 2}, {3}, {3, 5}, {4}, {5}, {}}), false, three_rows_a_tile());
+  ASSERT_EQ(p.plan.block.size(), 2u);
+  EXPECT_EQ(p.plan.step_end, (std::vector<std::uint32_t>{1, 2, 3, 2, 3}));
+  EXPECT_EQ(positions(p, p.plan.block[0]), (std::vector<Position>{{5, 2, {3, 3, 3}, 1},
+                                                                  {4, 1, {2, 3, 3}, not_exported},
+                                                                  {3, 0, {1, 3, 3}, 0}}));
+  EXPECT_EQ(positions(p, p.plan.block[1]), (std::vector<Position>{{1, 1, {4, 3, 3}, not_exported},
+                                                                  {2, 2, {5, 4, 3}, not_exported},
+                                                                  {0, 0, {1, 2, 3}, not_exported}}));
+  EXPECT_EQ(p.plan.ghost_place, (std::vector<std::uint32_t>{0, 1}));
+}
+
 TEST(TilePlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
 {
   for_each_plan([](const Planned& p, bool, const TileRule& rule) {
@@ -189,37 +245,74 @@ TEST(TilePlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
   });
 }
 
+/// Expects positions of a step to name begin and width of the step that their group of warps solves next.
+void expect_next_step(const Planned& p, const Tile& block, std::uint32_t step)
+{
+  const std::uint32_t begin = p.step_begin(block, step), end = p.step_begin(block, step + 1);
+  if (step < compute_groups) {
+    EXPECT_EQ(block.width[step], end - begin);
+  }
+  const std::uint32_t next = step + compute_groups;
+  for (std::uint32_t at = begin; next < block.steps && at < end; ++at) {
+    const std::int64_t position = Planned::position(block, at);
+    EXPECT_EQ(p.plan.group_begin(position), p.step_begin(block, next) - begin);
+    EXPECT_EQ(p.plan.group_width(position), p.step_begin(block, next + 1) - p.step_begin(block, next));
+  }
+}
+
 TEST(TilePlans, take_rows_by_level_in_steps_that_the_warps_hold)
 {
   for_each_plan([](const Planned& p, bool, const TileRule& rule) {
     EXPECT_LE(p.plan.warps, rule.most_warps);
     for (const Tile& block : p.plan.block) {
+      EXPECT_EQ(p.step_begin(block, block.steps), block.rows);
       const std::vector<I> rows = p.rows(block);
-      std::uint32_t begin = 0;
-      for (std::uint32_t s = 0; s < block.steps; ++s) {
-        const std::uint32_t end = p.plan.step_end[block.first_step + s];
+      for (std::uint32_t at = 1; at < block.rows; ++at) EXPECT_GE(p.depth[rows[at]], p.depth[rows[at - 1]]);
+      for (std::uint32_t step = 0; step < block.steps; ++step) {
+        const std::uint32_t begin = p.step_begin(block, step), end = p.step_begin(block, step + 1);
         ASSERT_GT(end, begin);
         EXPECT_LE(end - begin, 32u * p.plan.warps);
-        for (std::uint32_t k = begin; k < end; ++k) {
-          EXPECT_EQ(p.depth[rows[k]], p.depth[rows[begin]]);
-          const std::int64_t at = Planned::position(block, k);
-          if (s + compute_groups < block.steps) {
-            const std::uint32_t* ends = p.plan.step_end.data() + block.first_step + s;
-            EXPECT_EQ(p.plan.group_begin(at), ends[compute_groups - 1] - begin);
-            EXPECT_EQ(p.plan.group_width(at), ends[compute_groups] - ends[compute_groups - 1]);
-          }
-        }
-        if (s < compute_groups) {
-          EXPECT_EQ(block.width[s], end - begin);
-        }
-        if (begin > 0) {
-          EXPECT_GE(p.depth[rows[begin]], p.depth[rows[begin - 1]]);
-        }
-        begin = end;
+        EXPECT_EQ(p.depth[rows[begin]], p.depth[rows[end - 1]]);
+        expect_next_step(p, block, step);
       }
-      EXPECT_EQ(begin, block.rows);
     }
   });
+}
+
+/// Returns the row of each index in the mailbox.
+std::vector<I> senders(const Planned& p)
+{
+  std::vector<I> sender(p.plan.exports, I(-1));
+  for (const Tile& block : p.plan.block)
+    for (std::uint32_t at = 0; at < block.rows; ++at) {
+      const std::uint32_t exported = p.exported(block, at);
+      if (exported == not_exported) continue;
+      EXPECT_GE(exported, block.first_exported);
+      EXPECT_LT(exported, block.first_exported + block.exports);
+      sender[exported] = p.rows(block)[at];
+    }
+  return sender;
+}
+
+/// Expects a position to read its row's entries, of earlier levels, from the slots with their columns' values.
+void expect_entries(const Planned& p, const Tile& block, std::uint32_t at, const std::vector<std::size_t>& owner,
+                    const std::vector<I>& sender)
+{
+  const I row = p.rows(block)[at];
+  const std::vector<I> near = p.near_entries(block, at);
+  for (int j = 0; j < p.plan.row_capacity; ++j) {
+    const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
+    if (j >= static_cast<int>(near.size())) {
+      EXPECT_EQ(slot, p.plan.zero_slot());
+      continue;
+    }
+    const I column = p.T.column[near[j]], before = p.T.column[near[std::max(j - 1, 0)]];
+    const bool is_ghost = owner[column] != owner[row];
+    EXPECT_EQ(is_ghost ? p.sender_of_ghost(block, slot, sender) : p.own_row_of_slot(block, slot), column);
+    EXPECT_EQ(p.row_of(near[j]), row);
+    EXPECT_LT(p.depth[column], p.depth[row]);
+    EXPECT_GE(p.depth[column], p.depth[before]) << "the latest last";
+  }
 }
 
 /// Each entry occurs once: from an earlier step of the same tile, or as a ghost that its row exports.
@@ -227,39 +320,15 @@ TEST(TilePlans, give_every_entry_a_way)
 {
   for_each_plan([](const Planned& p, bool, const TileRule&) {
     const std::vector<std::size_t> owner = p.owners();
-    std::vector<I> sender(p.plan.exports, I(-1));
-    for (const Tile& block : p.plan.block)
-      for (std::uint32_t at = 0; at < block.rows; ++at)
-        if (p.exported(block, at) != not_exported) {
-          EXPECT_GE(p.exported(block, at), block.first_exported);
-          EXPECT_LT(p.exported(block, at), block.first_exported + block.exports);
-          sender[p.exported(block, at)] = p.rows(block)[at];
-        }
+    const std::vector<I> sender = senders(p);
     std::vector<int> seen(p.T.view().nnz(), 0);
-    for (const Tile& block : p.plan.block) {
+    for (const Tile& block : p.plan.block)
       for (std::uint32_t at = 0; at < block.rows; ++at) {
-        const I row = p.rows(block)[at];
-        const std::int64_t position = Planned::position(block, at);
-        EXPECT_EQ(p.own_row_of_slot(block, p.own_slot(block, at)), row);
-        const std::vector<I> near = p.near_entries(block, at);
-        for (std::size_t j = 0; j < near.size(); ++j) {
-          ++seen[near[j]];
-          EXPECT_EQ(p.row_of(near[j]), row);
-          const std::uint32_t slot = p.plan.near_slot(position, static_cast<int>(j));
-          const I column = p.T.column[near[j]];
-          const bool is_ghost = owner[column] != owner[row];
-          EXPECT_EQ(is_ghost ? p.sender_of_ghost(block, slot, sender) : p.own_row_of_slot(block, slot), column);
-          EXPECT_LT(p.depth[p.T.column[near[j]]], p.depth[row]);
-          if (j > 0) {
-            EXPECT_GE(p.depth[p.T.column[near[j]]], p.depth[p.T.column[near[j - 1]]])
-                << "the latest last";
-          }
-        }
-        for (std::size_t j = near.size(); j < static_cast<std::size_t>(p.plan.row_capacity); ++j)
-          EXPECT_EQ(p.plan.near_slot(position, static_cast<int>(j)), p.plan.zero_slot());
+        EXPECT_EQ(p.own_row_of_slot(block, p.own_slot(block, at)), p.rows(block)[at]);
+        expect_entries(p, block, at, owner, sender);
+        for (const I entry : p.near_entries(block, at)) ++seen[entry];
       }
-    }
-    for (const int times : seen) EXPECT_EQ(times, 1);
+    EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
   });
 }
 
@@ -336,8 +405,43 @@ TEST(TilePlans, of_chains_number_mail_as_it_is_read)
   }
 }
 
-/// Simulates the slots step by step: a row finds all values it reads, and its value replaces only values that are no
-/// longer read.
+/// The rows whose values are in the slots of a tile with aliases, as it is solved.
+struct HeldRows {
+  const Planned& p;
+  const Tile& block;
+  std::vector<I> held;
+  std::set<std::uint32_t> unread;  ///< slots of ghosts
+
+  HeldRows(const Planned& planned, const Tile& tile, const std::vector<I>& sender)
+      : p(planned), block(tile), held(planned.plan.numbers(), I(-1))
+  {
+    for (std::uint32_t k = 0; k < block.ghosts; ++k) {
+      held[p.plan.ghost_slot(block, k)] = sender[p.plan.ghost_place[block.first_ghost + k]];
+      unread.insert(p.plan.ghost_slot(block, k));
+    }
+  }
+
+  /// Expects the slots to hold what a position of the step [begin, end) reads, whichever rows of the step have been
+  /// solved, and its own slot to hold no ghost that is still to be read.
+  void expect_read(std::uint32_t at, std::uint32_t begin, std::uint32_t end) const
+  {
+    EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
+    const std::vector<I> near = p.near_entries(block, at);
+    for (std::size_t j = 0; j < near.size(); ++j) {
+      const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), static_cast<int>(j));
+      EXPECT_EQ(held[slot], p.T.column[near[j]]);
+      EXPECT_TRUE(slot < begin || slot >= end) << "a row of the same step writes it";
+    }
+  }
+
+  void store(std::uint32_t at)
+  {
+    held[at] = p.rows(block)[at];
+    for (int j = 0; j < p.plan.row_capacity; ++j) unread.erase(p.plan.near_slot(Planned::position(block, at), j));
+  }
+};
+
+/// Solves step by step: a row finds all values it reads, and its value replaces only values that are no longer read.
 TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
 {
   for (const bool lower : {true, false})
@@ -348,37 +452,16 @@ TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
       ASSERT_GT(p.plan.alias_shift, 0u);
       ASSERT_TRUE(p.plan.is_chain);
       ASSERT_EQ(p.plan.block.size(), 6u);
-      if (whole) {
-        EXPECT_LE(p.plan.alias_shift, 4u * 5) << "levels of up to five rows";
-      }
-      std::vector<I> sender(p.plan.exports, I(-1));
+      EXPECT_TRUE(!whole || p.plan.alias_shift <= 4u * 5) << "levels of up to five rows";
+      const std::vector<I> sender = senders(p);
       for (const Tile& block : p.plan.block) {
-        std::vector<I> held(p.plan.numbers(), I(-1));
-        std::set<std::uint32_t> unread;
-        for (std::uint32_t k = 0; k < block.ghosts; ++k) {
-          held[p.plan.ghost_slot(block, k)] = sender[p.plan.ghost_place[block.first_ghost + k]];
-          unread.insert(p.plan.ghost_slot(block, k));
+        HeldRows tile(p, block, sender);
+        for (std::uint32_t step = 0; step < block.steps; ++step) {
+          const std::uint32_t begin = p.step_begin(block, step), end = p.step_begin(block, step + 1);
+          for (std::uint32_t at = begin; at < end; ++at) tile.expect_read(at, begin, end);
+          for (std::uint32_t at = begin; at < end; ++at) tile.store(at);
         }
-        std::uint32_t begin = 0;
-        for (std::uint32_t s = 0; s < block.steps; ++s) {
-          const std::uint32_t end = p.plan.step_end[block.first_step + s];
-          /* in any order of the rows of a step, the other rows still read the values they wait for */
-          for (std::uint32_t at = begin; at < end; ++at) {
-            const std::vector<I> near = p.near_entries(block, at);
-            EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
-            for (std::size_t j = 0; j < near.size(); ++j)
-              EXPECT_EQ(held[p.plan.near_slot(Planned::position(block, at), static_cast<int>(j))],
-                        p.T.column[near[j]]);
-          }
-          for (std::uint32_t at = begin; at < end; ++at) {
-            held[at] = p.rows(block)[at];
-            if (p.exported(block, at) != not_exported) sender[p.exported(block, at)] = p.rows(block)[at];
-            for (int j = 0; j < p.plan.row_capacity; ++j)
-              unread.erase(p.plan.near_slot(Planned::position(block, at), j));
-          }
-          begin = end;
-        }
-        EXPECT_TRUE(unread.empty());
+        EXPECT_TRUE(tile.unread.empty());
       }
     }
 }
@@ -407,14 +490,34 @@ TEST(TilePlans, have_no_aliases_where_ghosts_are_read_late)
   }
 }
 
+template <class Array> bool are_same(const Array& a, const Array& b, std::size_t from, std::size_t to)
+{
+  return std::equal(a.begin() + from, a.begin() + to, b.begin() + from);
+}
+
+std::vector<I> columns_at(const Planned& p, const Tile& block, std::uint32_t at)
+{
+  std::vector<I> columns;
+  for (const I entry : p.near_entries(block, at)) columns.push_back(p.T.column[entry]);
+  return columns;
+}
+
+void expect_same_tile(const Planned& a, const Tile& of_a, const Planned& b, const Tile& of_b)
+{
+  EXPECT_EQ(std::tie(of_a.ghosts, of_a.exports, of_a.panels), std::tie(of_b.ghosts, of_b.exports, of_b.panels));
+  const std::size_t first = of_a.first_panel * panel_rows;
+  EXPECT_TRUE(are_same(a.plan.index, b.plan.index, 8 * first, 8 * (first + of_a.rows)));
+  for (std::uint32_t at = 0; at < of_a.rows; ++at) EXPECT_EQ(columns_at(a, of_a, at), columns_at(b, of_b, at));
+}
+
 /// Interior tiles are made by arithmetic, and must equal those made by examining all rows.
 TEST(TilePlans, of_stars_are_those_of_other_triangles)
 {
   for (const bool lower : {true, false}) {
     TileRule rule = tile_rules()[2];
     rule.warps = 1;  // some levels take two steps
-    const OwnedPattern<I> T = stencil_triangle<I>(20, 24, 15, false, lower), odd = odd_star(20, 24, 15, lower);
     rule.shape = {4, 6, 7};
+    const OwnedPattern<I> T = stencil_triangle<I>(20, 24, 15, false, lower), odd = odd_star(20, 24, 15, lower);
     Plan unused;
     ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &unused));
     ASSERT_FALSE(make_star_plan(odd.view(), lower, rule, &unused));
@@ -423,27 +526,14 @@ TEST(TilePlans, of_stars_are_those_of_other_triangles)
     ASSERT_EQ(other.plan.block.size(), star.plan.block.size());
     EXPECT_EQ(star.plan.slots, other.plan.slots);
     EXPECT_EQ(star.plan.step_end, other.plan.step_end);
-    const auto same = [](const auto& a, const auto& b, std::size_t from, std::size_t to) {
-      return std::equal(a.begin() + from, a.begin() + to, b.begin() + from);
-    };
-    EXPECT_TRUE(same(star.plan.row, other.plan.row, 0, star.plan.row.size()));
+    EXPECT_TRUE(are_same(star.plan.row, other.plan.row, 0, star.plan.row.size()));
     std::vector<Tile> block = star.plan.block;  // in the order in which they begin
     const auto by_panel = [](const Tile& a, const Tile& b) { return a.first_panel < b.first_panel; };
     std::sort(block.begin(), block.end(), by_panel);
     for (std::size_t t = 0; t < block.size(); ++t) {
       if (t % 5 % 4 == 0 || t / 5 % 4 % 3 == 0 || t / 20 != 1) continue;  // at the border
       SCOPED_TRACE(t);
-      const Tile &own = block[t], &of_other = other.plan.block[t];
-      EXPECT_EQ(std::tie(own.ghosts, own.exports, own.panels),
-                std::tie(of_other.ghosts, of_other.exports, of_other.panels));
-      const std::size_t first = own.first_panel * panel_rows, last = first + own.rows;
-      EXPECT_TRUE(same(star.plan.index, other.plan.index, 8 * first, 8 * last));
-      for (std::uint32_t at = 0; at < own.rows; ++at) {
-        std::vector<I> columns[2];
-        for (const I k : star.near_entries(own, at)) columns[0].push_back(T.column[k]);
-        for (const I k : other.near_entries(own, at)) columns[1].push_back(odd.column[k]);
-        EXPECT_EQ(columns[0], columns[1]);
-      }
+      expect_same_tile(star, block[t], other, other.plan.block[t]);
     }
   }
 }
@@ -467,94 +557,6 @@ TEST(TilePlans, do_without_tiles_that_would_wait_for_each_other)
   const std::vector<std::size_t> owner = p.owners();
   for (I row = 0; row < p.T.n; ++row)
     for (const I column : rows[row]) EXPECT_LE(owner[column], owner[row]);
-}
-
-Status planned(const OwnedPattern<I>& T, const TileRule& rule)
-{
-  LevelSets<I> levels;
-  Plan plan;
-  EXPECT_TRUE(make_level_sets(T.view(), true, &levels).ok());
-  const Status status = make_tile_plan(T.view(), true, levels, rule, &plan);
-  EXPECT_EQ(status.ok(), !plan.block.empty()) << "nothing is left of a plan that failed";
-  return status;
-}
-
-TEST(TilePlans, are_refused_in_words_where_a_row_is_too_long)
-{
-  for (const I entries : {13, 14}) {
-    std::vector<std::vector<I>> rows(40);
-    for (I i = 1; i < 40; ++i) rows[i] = {i - 1};
-    for (I k = 38 - entries + 1; k < 38; ++k) rows[39].insert(rows[39].end() - 1, k);
-    const Status status = planned(pattern_of(rows), TileRule());
-    EXPECT_EQ(status.message(), entries == 13 ? "success"
-                                              : "no plan: a row of a triangle has 14 entries, but a tile allows at "
-                                                "most 13; use level_order (on a GPU), merged or auto");
-  }
-  TileRule none;
-  none.ghost_slots[2] = 0;
-  EXPECT_EQ(planned(stencil_triangle<I>(9, 7, 6, true, true), none).detail,
-            "shared memory has no room for rows of 13 entries");
-  EXPECT_TRUE(planned(stencil_triangle<I>(9, 7, 6, false, true), none).ok()) << "shorter rows have room";
-}
-
-TEST(TilePlans, are_refused_in_words_where_ghosts_have_no_room)
-{
-  TileRule rule;
-  rule.rows = 60;
-  rule.ghost_slots[2] = 70;
-  const OwnedPattern<I> box = stencil_triangle<I>(9, 7, 6, true, true);
-  const Status status = planned(box, rule);
-  EXPECT_EQ(status.code, Code::no_plan);
-  EXPECT_EQ(status.detail, "blocks of 60 rows need more than the 9 values of other blocks that fit in shared memory");
-  rule.rows_a_warp = 3;
-  EXPECT_EQ(planned(box, rule).detail.rfind("blocks of 60 nodes ", 0), 0u);
-  rule.ghost_slots[2] = 200;
-  EXPECT_EQ(planned(box, rule).message(), "success");
-}
-
-/// Square grids of nodes, with room for up to 6737 of their values next to the ring.
-TEST(TilePlans, know_before_whether_ghosts_of_runs_have_room)
-{
-  for (const I edge : {100, 300, 600, 700, 3000})
-    for (const std::int64_t room : {200, 1276, 6737}) {
-      SCOPED_TRACE(testing::Message() << edge << " x " << edge << " in " << room);
-      TileRule rule;
-      rule.ghost_slots[0] = rule.ghost_slots[1] = 0;
-      rule.ghost_slots[2] = rule.most_slots = room;
-      rule.rows_a_warp = 3;
-      CutInput<I> in = {edge * edge, 4 * edge * edge, true, 3 * edge, edge, 13, {}};
-      in.grid.line = in.grid.lines = edge;
-      const TileCut<I> made = cut(in, 2, rule);
-      const std::int64_t numbers = made.tiling.most_slots() + 1 + edge + 1;
-      const std::int64_t left = room - 1 - edge - edge / 32 - 64;
-      EXPECT_EQ(made.has_room, 2 * left >= room) << numbers << " numbers";
-      if (made.has_room) {
-        EXPECT_LE(numbers, room);
-      }
-    }
-}
-
-TEST(TilePlans, tell_grids_from_meshes)
-{
-  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view(), true));
-  EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, false).view(), false));
-  EXPECT_FALSE(reaches_regularly(random_deep_triangle<I>(8, 1200, 1, true).view(), true));
-}
-
-/// 64 % of the rows read the line before, and 10 % the line before that.
-TEST(TilePlans, take_grids_that_lack_neighbours_for_grids_unless_some_reach_further)
-{
-  constexpr I m = 80, n = 80 * m;
-  for (const bool further : {false, true}) {
-    std::vector<std::vector<I>> rows(n);
-    for (I p = 1; p < n; ++p) {
-      const I draw = p * 37 % 100;
-      if (further && draw >= 90 && p >= 2 * m) rows[p].push_back(p - 2 * m);
-      if (draw < 64 && p >= m) rows[p].push_back(p - m);
-      rows[p].push_back(p - 1);
-    }
-    EXPECT_EQ(reaches_regularly(pattern_of(rows).view(), true), !further);
-  }
 }
 
 TEST(TilePlans, are_the_same_on_several_threads)

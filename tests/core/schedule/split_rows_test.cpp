@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "patterns.hpp"
+#include "core/patterns.hpp"
 
 namespace syncfree {
 namespace {
@@ -65,7 +65,7 @@ TEST(SplitRows, keep_no_row_longer_than_asked_and_wait_for_earlier_rows_only)
     for (const I most : {2, 5, 16}) {
       SplitRows<I> split;
       ASSERT_TRUE(split_long_rows(p.T.view(), lower, most, &split).ok());
-      const auto view = split.view();
+      const auto view = split.pattern_view();
       std::vector<int> seen(p.T.column.size(), 0);
       for (I r = 0; r < view.n; ++r) {
         ASSERT_LE(view.row_begin[r + 1] - view.row_begin[r], most);
@@ -107,7 +107,7 @@ TEST(SplitRows, of_an_empty_triangle_are_none)
   SplitRows<I> split;
   const OwnedPattern<I> none;
   ASSERT_TRUE(split_long_rows(none.view(), true, I(2), &split).ok());
-  EXPECT_EQ(split.view().n, 0);
+  EXPECT_EQ(split.pattern_view().n, 0);
 }
 
 }  // namespace
