@@ -26,11 +26,7 @@ const char* to_string(Code code)
     case Code::no_plan: return "no_plan";
     case Code::out_of_memory: return "out_of_memory";
     case Code::device_failure: return "device_failure";
-    case Code::wait_expired:
-      return "a kernel of " + detail + " was stopped after " + format_number(value) + " s because row " +
-             std::to_string(row) +
-             " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
-             "two graph replays at once; if the device is only slow, raise -pc_syncfree_wait_limit";
+    case Code::wait_expired: return "wait_expired";
     case Code::busy: return "busy";
     case Code::stale_capture: return "stale_capture";
   }
@@ -85,7 +81,8 @@ std::string Status::message() const
     case Code::device_failure: return "a device call failed: " + detail;
     case Code::wait_expired:
       return "a kernel of " + detail + " was stopped after " + format_number(value) + " s because row " +
-             std::to_string(row) + " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
+             std::to_string(row) +
+             " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
              "two graph replays at once; if the device is only slow, raise -pc_syncfree_wait_limit";
     case Code::busy: return "called from two threads at once; use a solver in one thread at a time";
     case Code::stale_capture:
