@@ -238,4 +238,7 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   template void make_transposes<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
+#define INSTANTIATE_INDEX(I) template struct PendingMergePlans<I>;
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE_INDEX)
+
 }  // namespace syncfree::cuda
