@@ -25,7 +25,7 @@ public:
     beside.join();
   }
   /// UpdatePart::rest for both solvers.
-  void finish() const
+  void finish_update() const
   {
     L_->update_values(lower_, inverse_pivot_, UpdatePart::rest, stream_);
     U_->update_values(upper_, inverse_pivot_, UpdatePart::rest, stream_);

@@ -142,10 +142,10 @@ public:
   {
     if (!analysis_) return {};
     const Analysis<T, I>& a = *analysis_;
-    Summary s = describe(a);
-    s.factor_bytes += a.factorization->value_bytes();
-    s.plan_bytes += a.factorization->plan_bytes();
-    s.captured_bytes = calls_.captures().bytes();
+    Summary s = summarize_analysis(a);
+    s.factor_bytes += a.factorization->factor_value_bytes();
+    s.plan_bytes += a.factorization->factor_plan_bytes();
+    s.captured_bytes = calls_.captures().captured_bytes();
     s.pivots = a.pivots;
     s.peak_bytes = a.peak_bytes;
     return s;
@@ -176,9 +176,9 @@ public:
     if (!factored_) return v;
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
     try {
-      read(f.lower(), &v.lower);
-      read(f.upper(), &v.upper);
-      read(f.inverse_pivot(), &v.inverse_pivot);
+      read_values(f.lower_values(), &v.lower);
+      read_values(f.upper_values(), &v.upper);
+      read_values(f.inverse_pivot(), &v.inverse_pivot);
     } catch (const Failure&) {
       v = FactorValues<T>();
     }
@@ -201,12 +201,12 @@ private:
     A.value = calls_.values(&a.copies, A.value, a.nnz);
     const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
-    if (a.factorization->begin(A, rule, stream())) queue_update(&a, solvers);
+    if (a.factorization->begin_factorization(A, rule, stream())) queue_update(&a, solvers);
     bool made_again;
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
-    solvers.finish();
+    solvers.finish_update();
     pair_solvers();
     update_some({lower_transposed, upper_transposed});
     if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
@@ -247,7 +247,7 @@ private:
   {
     Analysis<T, I>& a = *analysis_;
     if (!natural() || (a.pair && a.pair->accept_new_values())) return;
-    const std::size_t bytes = a.pair ? a.pair->bytes() : 0;
+    const std::size_t bytes = a.pair ? a.pair->pair_bytes() : 0;
     calls_.captures().keep(std::move(a.pair), bytes);
     a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
   }
@@ -281,7 +281,7 @@ private:
   const T* numbers(TriangleIndex which) const
   {
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
-    return (which == lower || which == lower_transposed ? f.lower() : f.upper()).data();
+    return (which == lower || which == lower_transposed ? f.lower_values() : f.upper_values()).data();
   }
 
   void solve_one(TriangleIndex which, const T* b, T* x, SolveMode mode)
@@ -388,7 +388,7 @@ private:
     if (n() > 0) calls_.with_vectors(&analysis_->copies, static_cast<std::size_t>(n()), false, b, x, body);
   }
 
-  void read(const DeviceArray<T>& from, Array<T>* to) const
+  void read_values(const DeviceArray<T>& from, Array<T>* to) const
   {
     to->resize(from.size());
     from.read(to->data(), 0, from.size(), stream());

@@ -87,7 +87,7 @@ void CapturedSolves::end_captured(const CapturedOutput& output, cudaStream_t str
           output.columns);
 }
 
-Status CapturedSolves::look()
+Status CapturedSolves::check_captures()
 {
   if (!word_ || word_->told.get() == 0) return {};
   word_->told.set(0);

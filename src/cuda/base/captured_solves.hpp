@@ -49,7 +49,7 @@ public:
   {
     holds_.keep_behind(std::move(what));
   }
-  std::size_t bytes() const { return holds_.bytes(); }
+  std::size_t captured_bytes() const { return holds_.held_bytes(); }
 
   /// Makes replays find no values, or those of this generation, from this point of the stream on. No effect if nothing
   /// was captured.
@@ -60,7 +60,7 @@ public:
   void end_captured(const CapturedOutput& output, cudaStream_t stream);
 
   /// Reports, once, whether an invalid solve has been replayed, as far as the device has executed.
-  Status look();
+  Status check_captures();
 
 private:
   /// Lives as long as graphs that refer to it.

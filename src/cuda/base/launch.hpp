@@ -65,16 +65,19 @@ public:
   template <class Attempt> void launch_cluster(unsigned cluster, Attempt attempt)
   {
     if (!alone_) {
-      const cudaError_t error = attempt(cluster, planned_->mailbox.view(), planned_->counter.data());
+      const cudaError_t error = attempt(cluster, planned_->mailbox.mailbox_view(), planned_->counter.data());
       if (error == cudaSuccess) return;
       if (cluster == 1 || !may_be_of_cluster(error)) check(error, "launch in clusters");
       (void)cudaGetLastError();
       alone_ = std::make_unique<Place>(places_, name_);
     }
-    check(attempt(1u, alone_->mailbox.view(), alone_->counter.data()), "launch of blocks alone");
+    check(attempt(1u, alone_->mailbox.mailbox_view(), alone_->counter.data()), "launch of blocks alone");
   }
 
-  std::size_t bytes() const { return planned_->mailbox.bytes() + (alone_ ? alone_->mailbox.bytes() : 0); }
+  std::size_t launch_bytes() const
+  {
+    return planned_->mailbox.mailbox_bytes() + (alone_ ? alone_->mailbox.mailbox_bytes() : 0);
+  }
 
 private:
   struct Place {

@@ -29,7 +29,7 @@ template <class E> struct Vectors {
     return {at + static_cast<std::size_t>(first) * leading, leading, count - first, row_step};
   }
   __device__ bool interleaved() const { return row_step > 1; }
-  template <class I> __device__ E* row(I row) const { return at + static_cast<std::size_t>(row) * row_step; }
+  template <class I> __device__ E* row_address(I row) const { return at + static_cast<std::size_t>(row) * row_step; }
 };
 template <class N> using Input = Vectors<const Entry<N>>;
 template <class N> using Output = Vectors<Entry<N>>;
@@ -56,7 +56,7 @@ template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
   if constexpr (columns_of<N> == 1) {
     return b.at[row];
   } else {
-    if (b.interleaved()) return *reinterpret_cast<const N*>(b.row(row));
+    if (b.interleaved()) return *reinterpret_cast<const N*>(b.row_address(row));
     N v;
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c) v.part[c] = b.at[min(c, b.count - 1) * b.leading + row];
@@ -68,7 +68,7 @@ template <class N, class I> __device__ void store_row(const Output<N>& x, I row,
   if constexpr (columns_of<N> == 1) {
     x.at[row] = v;
   } else if (x.interleaved()) {
-    *reinterpret_cast<N*>(x.row(row)) = v;
+    *reinterpret_cast<N*>(x.row_address(row)) = v;
   } else {
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c)
@@ -124,20 +124,20 @@ public:
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
       const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
       for (size = largest(); 1 << size > left;) --size;
-      const Place& place = at(&size);
+      const Place& place = memory_of_launch(&size);
       const int count = std::min(v.count - first, columns_of<N> << size);
-      launch(1u << size, place.mailbox.view(), place.counter.data(),
+      launch(1u << size, place.mailbox.mailbox_view(), place.counter.data(),
              Input<N>{as_device(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
              Output<N>{as_device(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
              overlaps && first == 0);
     }
   }
 
-  std::size_t bytes() const
+  std::size_t launch_bytes() const
   {
     std::size_t all = 0;
     for (const auto& place : place_)
-      if (place) all += place->mailbox.bytes();
+      if (place) all += place->mailbox.mailbox_bytes();
     return all;
   }
 
@@ -167,7 +167,7 @@ private:
   }
   /// Allocates all smaller ones, too, so that fewer columns later allocate nothing; if memory is short, reduces *size
   /// to the largest that fits.
-  const Place& at(int* size)
+  const Place& memory_of_launch(int* size)
   {
     for (int s = 0; s <= *size; ++s) try {
         auto& place = place_[static_cast<std::size_t>(s)];

@@ -33,16 +33,16 @@ public:
     else if (F.lu) sum_ = entry(A, F.lower_source[k_]);
   }
 
-  __device__ void factorize(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void factorize_entry(const DevicePivotRule& rule, Outcome* outcome)
   {
     const auto look = [&] {
       if (!done_ && !is_long()) go_on();
       for (unsigned left = __ballot_sync(all, !done_ && is_long()); left; left &= left - 1)
         go_on_together(__ffs(static_cast<int>(left)) - 1);
-      if (!done_ && next_ == end_) finish(rule, outcome);
+      if (!done_ && next_ == end_) finish_entry(rule, outcome);
     };
     BoundedWait spin(row_);
-    if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
+    if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) give_up_entry();
   }
 
 private:
@@ -50,8 +50,8 @@ private:
   static constexpr int together = 4;  ///< terms that each lane takes at once, with the others of its warp
   static constexpr int alone = 8;     ///< the same, by itself
   static constexpr int many = 128;    ///< terms that are too many for one lane
-  static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
-  static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
+  static __device__ N poll_value(N* numbers, I k) { return Mail::poll(sentinel_at(numbers, k)); }
+  static __device__ void publish_value(N* numbers, I k, const N& v) { Mail::publish(sentinel_at(numbers, k), v); }
 
   __device__ bool is_long() const { return end_ - next_ > many; }
 
@@ -59,7 +59,7 @@ private:
   __device__ bool term(std::size_t t, N* v) const
   {
     const I k = S_.lower[t];
-    const N l = k < 0 ? N(-1) : look(F_.lower, k), u = look(F_.upper, S_.upper[t]);
+    const N l = k < 0 ? N(-1) : poll_value(F_.lower, k), u = poll_value(F_.upper, S_.upper[t]);
     *v = product(l, u);
     return (k < 0 || Mail::arrived(l)) && Mail::arrived(u);
   }
@@ -104,30 +104,30 @@ private:
     next_ = min(end_, begin + 32 * together);
   }
 
-  __device__ void finish(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void finish_entry(const DevicePivotRule& rule, Outcome* outcome)
   {
     if (is_upper_) {
       publish_entry(F_.upper, sum_, outcome);
     } else if (is_lower_) {
-      const N inverse = look(F_.inverse_pivot, pivot_);
+      const N inverse = poll_value(F_.inverse_pivot, pivot_);
       if (!Mail::arrived(inverse)) return;
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
-      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
+      publish_value(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
     }
     done_ = true;
   }
 
   /// Gives up: publishes a NaN if the entry is not finished.
-  __device__ void leave()
+  __device__ void give_up_entry()
   {
-    if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
+    if (!done_) publish_value(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
   }
 
   __device__ void publish_entry(N* numbers, const N& v, Outcome* outcome)
   {
     if (!fits(F_, v)) red_min_relaxed(&outcome->failure, 0);
-    publish(numbers, k_, v);
+    publish_value(numbers, k_, v);
   }
 
   const FactorView<T, I>& F_;
@@ -156,7 +156,7 @@ factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, 
                   TicketCounter* counter, Outcome* outcome)
 {
   const BlockTicket turn = take_ticket(counter);
-  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).factorize(rule, outcome);
+  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).factorize_entry(rule, outcome);
 }
 
 /// If the rule needs row sums: a warp tests the pivot of a row against the sum of its absolute values.

@@ -30,23 +30,23 @@ public:
   using Base::Base;
 
   /// Eliminates, then publishes the row of U and the pivot.
-  __device__ void factorize(Outcome* outcome)
+  __device__ void factorize_row(Outcome* outcome)
   {
 #pragma unroll
-    for (int e = 0; e < staged_window; ++e) take(&window_[e]);
+    for (int e = 0; e < staged_window; ++e) begin_piece(&window_[e]);
     for (;;) {
 #pragma unroll
       for (int e = 0; e < staged_window; ++e) {
-        if (window_[e].k < 0) return this->finish(true, outcome);
+        if (window_[e].k < 0) return this->finish_row(true, outcome);
         apply(e);
-        take(&window_[e]);
+        begin_piece(&window_[e]);
       }
     }
   }
 
 private:
   /// Loads the next piece. Polls the row of U at the same time as its slots are loaded.
-  __device__ void take(Piece<N, I>* piece)
+  __device__ void begin_piece(Piece<N, I>* piece)
   {
     piece->k = -1;
     if (!this->has_pieces_left()) return;
@@ -63,7 +63,7 @@ private:
   }
 
   /// Polls once the values of a piece that have not arrived.
-  __device__ void look(Piece<N, I>* piece)
+  __device__ void poll_piece(Piece<N, I>* piece)
   {
     if (piece->k < 0) return;
     if (piece->slot != no_slot && !Mail::arrived(piece->u)) piece->u = Mail::poll(this->upper_at(piece->place));
@@ -93,7 +93,7 @@ private:
     };
     (void)BoundedWait(i_).until_for_warp<4>([&] { return is_there(piece); }, look_again);
 #pragma unroll
-    for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
+    for (int d = 1; d < staged_window; ++d) poll_piece(&window_[(e + d) % staged_window]);
   }
 
   /// Applies a piece. Work that does not need the piece's values is done before they have arrived.
@@ -131,8 +131,8 @@ factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>*
   const std::size_t place = turn.place * (staged_threads / 32) + threadIdx.x / 32;
   if (place >= static_cast<std::size_t>(F.n)) return;
   StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[place], memory);
-  row.load(A);
-  row.factorize(outcome);
+  row.load_row_of_A(A);
+  row.factorize_row(outcome);
 }
 
 }  // namespace syncfree::cuda

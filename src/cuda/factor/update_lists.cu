@@ -69,7 +69,7 @@ public:
     launch(take_rows<I>, {blocks_for(nnz, threads_a_block), threads_a_block}, nnz, row_of.data(), entry_.data(),
            row_.data());
   }
-  ColumnsView<I> view() const { return {begin_.data(), row_.data(), entry_.data()}; }
+  ColumnsView<I> columns_view() const { return {begin_.data(), row_.data(), entry_.data()}; }
 
 private:
   DeviceArray<I> begin_, row_, entry_;
@@ -80,7 +80,7 @@ template <class I> struct List {
   const I* key;
   I begin, end;
 
-  __device__ I size() const { return end - begin; }
+  __device__ I length() const { return end - begin; }
 };
 
 /// Data from which the terms of entries are computed.
@@ -94,7 +94,7 @@ template <class I> struct Factor {
     return index < L.nnz ? L.column[index] : index < L.nnz + U.nnz ? U.column[index - L.nnz] : row;
   }
   __device__ bool is_lower_of_ic(I index) const { return !lu && index < L.nnz; }
-  __device__ List<I> row_of(I i) const { return {L.column, L.row_begin[i], L.row_begin[i + 1]}; }
+  __device__ List<I> lower_row(I i) const { return {L.column, L.row_begin[i], L.row_begin[i + 1]}; }
   __device__ List<I> rows_in(I q) const { return {columns.row, columns.begin[q], columns.begin[q + 1]}; }
 };
 
@@ -127,13 +127,13 @@ template <class I> __global__ void fill_places(Factor<I> F, const I* order, cons
 template <class I> class Meeting {
 public:
   __device__ Meeting(const Factor<I>& F, I row, I column)
-      : F_(F), L_(F.row_of(row)), U_(F.rows_in(column)), by_row_(L_.size() <= U_.size())
+      : F_(F), L_(F.lower_row(row)), U_(F.rows_in(column)), by_row_(L_.length() <= U_.length())
   {
   }
-  __device__ I size() const { return min(L_.size(), U_.size()); }
+  __device__ I candidates() const { return min(L_.length(), U_.length()); }
   /// Searches the k-th element of the shorter list in the other. Returns whether it was found, and its entries of L and
   /// of U.
-  __device__ bool look(I k, I* lower, I* upper) const
+  __device__ bool find_pair(I k, I* lower, I* upper) const
   {
     const List<I>& from = by_row_ ? L_ : U_;
     const List<I>& in = by_row_ ? U_ : L_;
@@ -156,7 +156,7 @@ __global__ void add_up_work(Factor<I> F, std::size_t places, const I* index, con
   unsigned long long own = 0;
   for (std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; at < places;
        at += static_cast<std::size_t>(gridDim.x) * blockDim.x)
-    own += static_cast<unsigned long long>(Meeting<I>(F, row[at], F.column_of(index[at], row[at])).size());
+    own += static_cast<unsigned long long>(Meeting<I>(F, row[at], F.column_of(index[at], row[at])).candidates());
   for (int offset = 16; offset; offset /= 2) own += __shfl_xor_sync(~0u, own, offset);
   if (threadIdx.x % 32 == 0) red_add_relaxed(work, own);
 }
@@ -183,21 +183,21 @@ __global__ void find_terms(Factor<I> F, std::size_t places, const I* index, cons
     const I p = own_column;
     put(to, I(-1), find(F.U.column, F.U.row_begin[p], F.U.row_begin[p + 1], own_row));
     count = 1;
-  } else if (mine && own.size() <= little) {
-    for (I k = 0; k < own.size(); ++k) {
+  } else if (mine && own.candidates() <= little) {
+    for (I k = 0; k < own.candidates(); ++k) {
       I l, u;
-      if (own.look(k, &l, &u)) put(to + count++, l, u);
+      if (own.find_pair(k, &l, &u)) put(to + count++, l, u);
     }
   }
-  const bool is_much = mine && !is_copy && own.size() > little;
+  const bool is_much = mine && !is_copy && own.candidates() > little;
   const int lane = threadIdx.x % 32;
   for (unsigned left = __ballot_sync(all, is_much); left; left &= left - 1) {
     const int owner = __ffs(static_cast<int>(left)) - 1;
     const Meeting<I> meeting(F, __shfl_sync(all, own_row, owner), __shfl_sync(all, own_column, owner));
     std::size_t place = __shfl_sync(all, static_cast<unsigned long long>(to), owner), found = 0;
-    for (I k = lane; k - lane < meeting.size(); k += 32) {
+    for (I k = lane; k - lane < meeting.candidates(); k += 32) {
       I l, u;
-      const bool meets = k < meeting.size() && meeting.look(k, &l, &u);
+      const bool meets = k < meeting.candidates() && meeting.find_pair(k, &l, &u);
       const unsigned who = __ballot_sync(all, meets);
       if (meets) put(place + found + static_cast<std::size_t>(__popc(who & ((1u << lane) - 1))), l, u);
       found += static_cast<std::size_t>(__popc(who));
@@ -221,7 +221,7 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   const std::size_t places = n + static_cast<std::size_t>(L.nnz) + static_cast<std::size_t>(U.nnz);
   if (n == 0 || U.nnz == 0 || places > static_cast<std::size_t>(std::numeric_limits<I>::max())) return;
   const Columns<I> columns(U);
-  const Factor<I> F = {L, U, pattern.kind == Kind::ilu, columns.view()};
+  const Factor<I> F = {L, U, pattern.kind == Kind::ilu, columns.columns_view()};
   const DeviceArray<I> place(n + 1);
   launch(measure_rows_in_order<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, F, levels.row.data(),
          place.data());

@@ -37,11 +37,11 @@ public:
   UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, std::size_t number_bytes);
 
   bool made() const { return !index_.empty(); }
-  ListsView<I> view() const
+  ListsView<I> lists_view() const
   {
     return {index_.size(), lowers_, uppers_, index_.data(), row_.data(), begin_.data(), lower_.data(), upper_.data()};
   }
-  std::size_t bytes() const
+  std::size_t list_bytes() const
   {
     return index_.bytes() + row_.bytes() + begin_.bytes() + lower_.bytes() + upper_.bytes();
   }

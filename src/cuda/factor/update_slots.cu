@@ -47,9 +47,9 @@ template <class I> struct SlotTable {
     while (size < 2 * static_cast<unsigned>(lowers + 1 + uppers)) size *= 2;
     for (unsigned at = threadIdx.x % 32; at < size; at += 32) column[at] = -1;
     __syncwarp();
-    for (I e = lane; lu && e < lowers; e += 32) put(L.column[first + e], e);
-    if (lane == 0) put(i, lowers);
-    for (I e = lane; e < uppers; e += 32) put(U.column[upper_first + e], lowers + 1 + e);
+    for (I e = lane; lu && e < lowers; e += 32) insert_column(L.column[first + e], e);
+    if (lane == 0) insert_column(i, lowers);
+    for (I e = lane; e < uppers; e += 32) insert_column(U.column[upper_first + e], lowers + 1 + e);
     __syncwarp();
   }
 
@@ -64,7 +64,7 @@ template <class I> struct SlotTable {
   }
 
 private:
-  __device__ void put(I q, I number)
+  __device__ void insert_column(I q, I number)
   {
     unsigned at = home_of(q, size);
     while (claim(column + at, q) != I(-1)) at = (at + 1) & (size - 1);

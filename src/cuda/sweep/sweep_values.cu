@@ -33,7 +33,7 @@ __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* 
 }
 
 /// Returns the row of entry k of a triangle; for failures only.
-template <class I> __device__ I row_of(const DevicePattern<I>& pattern, std::size_t k)
+template <class I> __device__ I row_with_entry(const DevicePattern<I>& pattern, std::size_t k)
 {
   I low = 0, high = pattern.n;
   while (high - low > 1) {
@@ -52,7 +52,7 @@ __global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const
   const std::size_t k = this_thread();
   if (k >= count) return;
   const N own = entry(A, source[k]);
-  if (!finite(own)) red_min_relaxed(bad.not_finite, row_of(pattern, k));
+  if (!finite(own)) red_min_relaxed(bad.not_finite, row_with_entry(pattern, k));
   to[k] = inverse_pivot ? product(own, inverse_pivot[pattern.column[k]]) : own;
 }
 

@@ -36,7 +36,7 @@ template <class N> __device__ void await_numbers(const N* tray, unsigned numbers
 {
   for (unsigned k = threadIdx.x % 32; k < numbers; k += 32)
     (void)BasicBoundedWait<OnGiveUp::leave_later>().until(
-        [=] { return SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(tray + k)); }, [] {});
+        [=] { return SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(tray + k)); }, [] {});
 }
 
 /// take_ticket() where a cluster of `blocks` thread blocks, which divides the grid, takes one ticket: the indices of
@@ -47,7 +47,7 @@ inline __device__ BlockTicket take_ticket(TicketCounter* counter, unsigned block
   BlockState& own = block_state();
   const unsigned rank = rank_in_cluster(), clusters = gridDim.x / blocks;
   if (threadIdx.x == 0) {
-    own.begin(counter, clusters);
+    own.begin_block(counter, clusters);
     own.ticket = rank == 0 ? fetch_increment_relaxed(&counter->next) : BlockState::unknown;
   }
   cluster_sync(blocks);

@@ -53,20 +53,20 @@ template <class R> struct Word;
 template <> struct Word<double> {
   using type = unsigned long long;
   static constexpr type sentinel = ~0ull;
-  static __device__ type of(double v) { return static_cast<type>(__double_as_longlong(v)); }
-  static __device__ double number(type w) { return __longlong_as_double(static_cast<long long>(w)); }
+  static __device__ type bits_of(double v) { return static_cast<type>(__double_as_longlong(v)); }
+  static __device__ double from_bits(type w) { return __longlong_as_double(static_cast<long long>(w)); }
   static __device__ type escape_sentinel(double v)
   {
-    return of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
+    return bits_of(__hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(v)), 0xfffffffeu)),
                                __double2loint(v)));
   }
 };
 template <> struct Word<float> {
   using type = unsigned;
   static constexpr type sentinel = ~0u;
-  static __device__ type of(float v) { return __float_as_uint(v); }
-  static __device__ float number(type w) { return __uint_as_float(w); }
-  static __device__ type escape_sentinel(float v) { return min(of(v), sentinel - 1); }
+  static __device__ type bits_of(float v) { return __float_as_uint(v); }
+  static __device__ float from_bits(type w) { return __uint_as_float(w); }
+  static __device__ type escape_sentinel(float v) { return min(bits_of(v), sentinel - 1); }
 };
 
 /// Slots of sentinel values.
@@ -74,12 +74,12 @@ template <class T> struct SentinelValue {
   using word = typename Word<T>::type;
   static constexpr int words = 1;
 
-  static __device__ T sentinel_value() { return Word<T>::number(Word<T>::sentinel); }
+  static __device__ T sentinel_value() { return Word<T>::from_bits(Word<T>::sentinel); }
   static __device__ T poll(word* place)
   {
-    return Word<T>::number(load_relaxed(place));
+    return Word<T>::from_bits(load_relaxed(place));
   }
-  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::sentinel; }
+  static __device__ bool arrived(const T& v) { return Word<T>::bits_of(v) != Word<T>::sentinel; }
   /// Publishes a value; a computed NaN with the bits of the sentinel becomes another NaN.
   static __device__ void publish(word* place, const T& v)
   {
@@ -151,10 +151,10 @@ template <class R> struct alignas(16) ColumnPack {
 struct alignas(16) Word64x2 {
   unsigned long long low, high;
 
-  template <class R> static __device__ Word64x2 of(ColumnPack<R> v)
+  template <class R> static __device__ Word64x2 packed(ColumnPack<R> v)
   {
 #pragma unroll
-    for (R& p : v.part) p = Word<R>::number(Word<R>::escape_sentinel(p));
+    for (R& p : v.part) p = Word<R>::from_bits(Word<R>::escape_sentinel(p));
     return of_ordinary(v);
   }
   /// For values of which no part is a NaN.
@@ -166,7 +166,7 @@ struct alignas(16) Word64x2 {
   }
   static __device__ Word64x2 sentinel() { return {~0ull, ~0ull}; }
 
-  template <class R> __device__ ColumnPack<R> number() const
+  template <class R> __device__ ColumnPack<R> unpacked() const
   {
     ColumnPack<R> v;
     std::memcpy(&v, this, sizeof v);
@@ -205,7 +205,7 @@ template <class R> __device__ bool all_arrived(const ColumnPack<R>& v)
 {
   bool all = true;
 #pragma unroll
-  for (const R& p : v.part) all = all && Word<R>::of(p) != Word<R>::sentinel;
+  for (const R& p : v.part) all = all && Word<R>::bits_of(p) != Word<R>::sentinel;
   return all;
 }
 
@@ -214,18 +214,18 @@ template <class R> struct SentinelValue<ColumnPack<R>> {
   using word = unsigned long long;
   static constexpr int words = 2;
 
-  static __device__ T sentinel_value() { return Word64x2::sentinel().number<R>(); }
-  static __device__ T poll(word* place) { return Word64x2::read(place).number<R>(); }
+  static __device__ T sentinel_value() { return Word64x2::sentinel().unpacked<R>(); }
+  static __device__ T poll(word* place) { return Word64x2::read(place).unpacked<R>(); }
   static __device__ bool arrived(const T& v) { return all_arrived(v); }
   static __device__ void publish(word* place, const T& v) { publish_if(true, place, v); }
   static __device__ void publish_if(bool wanted, word* place, const T& v)
   {
-    Word64x2::of(v).write_if(wanted && !drops_publication(), place);
+    Word64x2::packed(v).write_if(wanted && !drops_publication(), place);
   }
   static __device__ void publish_anywhere_if(bool wanted, word* place, const T& v)
   {
     wanted = wanted && !drops_publication();
-    Word64x2::of(v).write_anywhere_if(wanted, place);
+    Word64x2::packed(v).write_anywhere_if(wanted, place);
   }
   static __device__ void clear(word* place) { *reinterpret_cast<Word64x2*>(place) = Word64x2::sentinel(); }
 };
@@ -234,7 +234,7 @@ template <class R> struct SentinelValue<ColumnPack<R>> {
 /// or cleared by the thread that has read it; a thread that fills it again must know of that, for example by a
 /// SharedCounter.
 template <class T> struct SharedSentinelValue {
-  static __device__ T look(const T* place)
+  static __device__ T load_shared(const T* place)
   {
     const unsigned at = address_in_block(place);
     typename Word<T>::type word;
@@ -242,21 +242,21 @@ template <class T> struct SharedSentinelValue {
       asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u64 %0, [%1];" : "=l"(word) : "r"(at) : "memory");
     else
       asm volatile("ld.relaxed." SYNCFREE_NEAR_SCOPE ".shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
-    return Word<T>::number(word);
+    return Word<T>::from_bits(word);
   }
-  static __device__ bool arrived(const T& v) { return Word<T>::of(v) != Word<T>::sentinel; }
-  static __device__ void put(T* place, const T& v) { store(place, Word<T>::escape_sentinel(v)); }
+  static __device__ bool is_stored(const T& v) { return Word<T>::bits_of(v) != Word<T>::sentinel; }
+  static __device__ void store_shared(T* place, const T& v) { store_word(place, Word<T>::escape_sentinel(v)); }
   /// Stores a v without a NaN in any part if `wanted`, without a branch.
-  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  static __device__ void store_ordinary_if(bool wanted, T* place, const T& v)
   {
     const unsigned at = address_in_block(place);
-    if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::of(v));
-    else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::of(v));
+    if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::bits_of(v));
+    else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::bits_of(v));
   }
-  static __device__ void clear(T* place) { store(place, Word<T>::sentinel); }
+  static __device__ void clear_shared(T* place) { store_word(place, Word<T>::sentinel); }
 
 private:
-  static __device__ void store(T* place, typename Word<T>::type word)
+  static __device__ void store_word(T* place, typename Word<T>::type word)
   {
     if constexpr (sizeof(T) == 8)
       asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(word) : "memory");
@@ -267,45 +267,45 @@ private:
 
 template <class R> struct SharedSentinelValue<::cuda::std::complex<R>> {
   using T = ::cuda::std::complex<R>;
-  static __device__ T look(const T* place)
+  static __device__ T load_shared(const T* place)
   {
     const R* parts = reinterpret_cast<const R*>(place);
-    return {SharedSentinelValue<R>::look(parts), SharedSentinelValue<R>::look(parts + 1)};
+    return {SharedSentinelValue<R>::load_shared(parts), SharedSentinelValue<R>::load_shared(parts + 1)};
   }
-  static __device__ bool arrived(const T& v)
+  static __device__ bool is_stored(const T& v)
   {
-    return SharedSentinelValue<R>::arrived(v.real()) && SharedSentinelValue<R>::arrived(v.imag());
+    return SharedSentinelValue<R>::is_stored(v.real()) && SharedSentinelValue<R>::is_stored(v.imag());
   }
-  static __device__ void put(T* place, const T& v)
-  {
-    R* parts = reinterpret_cast<R*>(place);
-    SharedSentinelValue<R>::put(parts, v.real());
-    SharedSentinelValue<R>::put(parts + 1, v.imag());
-  }
-  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  static __device__ void store_shared(T* place, const T& v)
   {
     R* parts = reinterpret_cast<R*>(place);
-    SharedSentinelValue<R>::put_ordinary_if(wanted, parts, v.real());
-    SharedSentinelValue<R>::put_ordinary_if(wanted, parts + 1, v.imag());
+    SharedSentinelValue<R>::store_shared(parts, v.real());
+    SharedSentinelValue<R>::store_shared(parts + 1, v.imag());
   }
-  static __device__ void clear(T* place)
+  static __device__ void store_ordinary_if(bool wanted, T* place, const T& v)
   {
     R* parts = reinterpret_cast<R*>(place);
-    SharedSentinelValue<R>::clear(parts);
-    SharedSentinelValue<R>::clear(parts + 1);
+    SharedSentinelValue<R>::store_ordinary_if(wanted, parts, v.real());
+    SharedSentinelValue<R>::store_ordinary_if(wanted, parts + 1, v.imag());
+  }
+  static __device__ void clear_shared(T* place)
+  {
+    R* parts = reinterpret_cast<R*>(place);
+    SharedSentinelValue<R>::clear_shared(parts);
+    SharedSentinelValue<R>::clear_shared(parts + 1);
   }
 };
 
 template <class R> struct SharedSentinelValue<ColumnPack<R>> {
   using T = ColumnPack<R>;
-  static __device__ T look(const T* place) { return Word64x2::read_shared(place).number<R>(); }
-  static __device__ bool arrived(const T& v) { return all_arrived(v); }
-  static __device__ void put(T* place, const T& v) { Word64x2::of(v).write_shared_if(true, place); }
-  static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
+  static __device__ T load_shared(const T* place) { return Word64x2::read_shared(place).unpacked<R>(); }
+  static __device__ bool is_stored(const T& v) { return all_arrived(v); }
+  static __device__ void store_shared(T* place, const T& v) { Word64x2::packed(v).write_shared_if(true, place); }
+  static __device__ void store_ordinary_if(bool wanted, T* place, const T& v)
   {
     Word64x2::of_ordinary(v).write_shared_if(wanted, place);
   }
-  static __device__ void clear(T* place) { Word64x2::sentinel().write_shared_if(true, place); }
+  static __device__ void clear_shared(T* place) { Word64x2::sentinel().write_shared_if(true, place); }
 };
 
 }  // namespace syncfree::cuda

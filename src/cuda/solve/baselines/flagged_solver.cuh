@@ -68,19 +68,19 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.view(),
+    launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.stored_view(),
            ready_.data(), counter_.data(), as_device(v.b), as_device(v.x), mode.conjugate);
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
   {
-    return {"", triangle_.plan_bytes() + ready_.bytes(), triangle_.value_bytes()};
+    return {"", triangle_.triangle_plan_bytes() + ready_.bytes(), triangle_.triangle_value_bytes()};
   }
 
 private:

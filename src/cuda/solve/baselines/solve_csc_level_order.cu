@@ -25,7 +25,7 @@ template <class N, class M, class I, int lanes> struct Parts {
   N value[batch];
   bool live[batch];
 
-  __device__ void load(const I* places, const M* values, I k, I end)
+  __device__ void load_parts(const I* places, const M* values, I k, I end)
   {
 #pragma unroll
     for (int e = 0; e < batch; ++e) {
@@ -68,7 +68,7 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
   I k = live ? L.begin[place] + static_cast<I>(threadIdx.x % lanes) : 0;
   const I end = live ? L.begin[place + 1] : 0, row = live ? L.row[place] : 0;
   Parts<N, DeviceScalar<V>, I, lanes> parts;
-  parts.load(L.column, L.value, k, end);
+  parts.load_parts(L.column, L.value, k, end);
   N rhs(0), scale(1);
   unsigned wanted = 0;
   if (live && first) {
@@ -96,7 +96,7 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
     while (k < end) {
       parts.send(xj, conjugate, sums.sum, sums.count);
       k += batch * lanes;
-      parts.load(L.column, L.value, k, end);
+      parts.load_parts(L.column, L.value, k, end);
     }
     done = true;
   }
@@ -127,7 +127,7 @@ private:
   template <int lanes> void launch_lanes(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(this->n()) * lanes, threads_a_block);
-    launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
+    launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->stored_view(),
                  this->degree(), this->sums(), this->counter(), as_device(b), as_device(x), conjugate);
   }
 

@@ -98,7 +98,7 @@ public:
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
     launch(solve_csc_sync_free<T, V, I>, {blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream},
-           this->view(), this->degree(), this->sums(), this->counter(), as_device(v.b), as_device(v.x), lower_,
+           this->stored_view(), this->degree(), this->sums(), this->counter(), as_device(v.b), as_device(v.x), lower_,
            mode.conjugate);
   }
 

@@ -100,7 +100,7 @@ public:
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
@@ -108,7 +108,7 @@ public:
     const auto wide = std::count_if(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.wide; });
     const std::string text = std::to_string(level_begin_.size() - 1) + " levels: " + std::to_string(wide) +
                              " kernels, " + std::to_string(stages_.size() - wide) + " runs of narrow levels";
-    return {text, triangle_.plan_bytes() + level_begin_.bytes(), triangle_.value_bytes()};
+    return {text, triangle_.triangle_plan_bytes() + level_begin_.bytes(), triangle_.triangle_value_bytes()};
   }
 
 private:
@@ -141,9 +141,9 @@ private:
         launch(solve_wide_level<T, V, I, lanes>,
                {blocks_for(static_cast<std::size_t>(stage.end_place - stage.first_place) * lanes, wide_threads),
                 wide_threads, 0, stream},
-               triangle_.view(), call_.data(), stage.first_place, stage.end_place);
+               triangle_.stored_view(), call_.data(), stage.first_place, stage.end_place);
       else
-        launch(solve_narrow_levels<T, V, I, lanes>, {1, run_threads, 0, stream}, triangle_.view(), call_.data(),
+        launch(solve_narrow_levels<T, V, I, lanes>, {1, run_threads, 0, stream}, triangle_.stored_view(), call_.data(),
                level_begin_.data(), stage.first, stage.end);
     }
   }

@@ -24,11 +24,11 @@ namespace syncfree::cuda {
 
 /// Maps a row's position to the mailbox slot of its value; slots of a row's chunks of columns are adjacent.
 struct OneChunk {
-  template <class I> __device__ I place_of(I place) const { return place; }
+  template <class I> __device__ I slot_of(I place) const { return place; }
 };
 struct OneOfChunks {
   unsigned which, chunks;
-  template <class I> __device__ I place_of(I place) const
+  template <class I> __device__ I slot_of(I place) const
   {
     return static_cast<I>(place * static_cast<I>(chunks) + static_cast<I>(which));
   }
@@ -39,36 +39,36 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
   static constexpr int size = level_order_batch;
   I column[size];  ///< mailbox slot of its operand
   Entry<N> value[size];
-  typename Box::Look seen[size];
+  typename Box::Polled seen[size];
   bool live[size], waits[size];
 
-  __device__ void load(const I* columns, const M* values, I k, I end, Chunk chunk)
+  __device__ void load_entries(const I* columns, const M* values, I k, I end, Chunk chunk)
   {
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       live[e] = waits[e] = k + e * lanes < end;
-      column[e] = live[e] ? chunk.place_of(columns[k + e * lanes]) : 0;
+      column[e] = live[e] ? chunk.slot_of(columns[k + e * lanes]) : 0;
       value[e] = live[e] ? Entry<N>(values[k + e * lanes]) : Entry<N>(0);
     }
   }
 
   /// Polls once for each operand that is missing; returns true if none is.
-  __device__ bool poll(const Box& box)
+  __device__ bool poll_operands(const Box& box)
   {
     bool complete = true;
 #pragma unroll
     for (int e = 0; e < size; ++e)
-      if (waits[e]) seen[e] = box.look(column[e]);
+      if (waits[e]) seen[e] = box.poll_slot(column[e]);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      waits[e] = waits[e] && !box.arrived(seen[e]);
+      waits[e] = waits[e] && !box.has_arrived(seen[e]);
       complete = complete && !waits[e];
     }
     return complete;
   }
 
   /// Stops waiting: what is missing keeps the value that was polled last.
-  __device__ void leave()
+  __device__ void stop_waiting()
   {
 #pragma unroll
     for (int e = 0; e < size; ++e) waits[e] = false;
@@ -80,7 +80,7 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
     box.settle();
 #pragma unroll
     for (int e = 0; e < size; ++e)
-      if (live[e]) sum += product(conjugate ? conjugate_of(value[e]) : value[e], box.take(column[e], seen[e]));
+      if (live[e]) sum += product(conjugate ? conjugate_of(value[e]) : value[e], box.take_value(column[e], seen[e]));
     return sum;
   }
 };
@@ -88,17 +88,18 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
 /// The right-hand side of a row is its entry of b.
 template <class V, class I> struct PlainRhs {
   static constexpr bool in_parts = false, inverts = false;
-  template <class N> __device__ N load(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
+  template <class N> __device__ N load_rhs(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
-  /// As load(), for a b that arrives in a mailbox, by row.
-  template <class N, int lanes, class Box> __device__ N await(std::size_t, I row, int lane, const Box& b, bool) const
+  /// As load_rhs(), for a b that arrives in a mailbox, by row.
+  template <class N, int lanes, class Box>
+  __device__ N await_rhs(std::size_t, I row, int lane, const Box& b, bool) const
   {
     if (lane != 0 || row < 0) return N(0);
-    auto seen = b.look(row);
-    (void)BoundedWait(row).until<4>([&] { return b.arrived(seen); }, [&] { seen = b.look(row); });
-    return b.take(row, seen);
+    auto seen = b.poll_slot(row);
+    (void)BoundedWait(row).until<4>([&] { return b.has_arrived(seen); }, [&] { seen = b.poll_slot(row); });
+    return b.take_value(row, seen);
   }
 };
 
@@ -115,7 +116,7 @@ template <class V, class I> struct MergedRhs {
 
   /// Returns the part of one of the row's lanes.
   template <class N>
-  __device__ N load(std::size_t place, I, int lane, int lanes, const Input<N>& b, bool conjugate) const
+  __device__ N load_rhs(std::size_t place, I, int lane, int lanes, const Input<N>& b, bool conjugate) const
   {
     N sum(0);
     for (I k = begin[place] + lane; k < begin[place + 1]; k += lanes) {
@@ -124,25 +125,25 @@ template <class V, class I> struct MergedRhs {
     }
     return sum;
   }
-  /// As load(), for a b that arrives in a mailbox, by row.
+  /// As load_rhs(), for a b that arrives in a mailbox, by row.
   template <class N, int lanes, class Box>
-  __device__ N await(std::size_t place, I own, int lane, const Box& b, bool conjugate) const
+  __device__ N await_rhs(std::size_t place, I own, int lane, const Box& b, bool conjugate) const
   {
     constexpr int step = level_order_batch * lanes;
     N sum(0);
     Batch<N, DeviceScalar<V>, I, Box, lanes, OneChunk> now, ahead;
     const I end = begin[place + 1];
     I k = begin[place] + lane;
-    now.load(row, value, k, end, OneChunk());
+    now.load_entries(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
-      ahead.load(row, value, k + step, end, OneChunk());
+      ahead.load_entries(row, value, k + step, end, OneChunk());
       const auto look = [&] {
 #pragma unroll 8
         for (unsigned left = BoundedWait::polls_per_check; left > 0; --left)
-          if (now.poll(b)) return true;
+          if (now.poll_operands(b)) return true;
         return false;
       };
-      if (!BoundedWait(own).until_soon(look)) now.leave();
+      if (!BoundedWait(own).until_soon(look)) now.stop_waiting();
       sum += now.dot(b, conjugate);
       now = ahead;
     }
@@ -169,8 +170,8 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   N sum(0);
   E scale(1);
   Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk> now, ahead;
-  now.load(L.column, L.value, k, end, chunk);
-  ahead.load(L.column, L.value, k + step, end, chunk);
+  now.load_entries(L.column, L.value, k, end, chunk);
+  ahead.load_entries(L.column, L.value, k + step, end, chunk);
   if (live && first) {
     if (L.inverse_diagonal) scale = E(L.inverse_diagonal[place]);
     if (conjugate) scale = conjugate_of(scale);
@@ -180,12 +181,12 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live, came = false;
   const auto look = [&] {
-    came = !summed && now.poll(box);
+    came = !summed && now.poll_operands(box);
     return __any_sync(~0u, came) != 0;
   };
   while (!__all_sync(~0u, done)) {
     if (!BoundedWait(row).template until_for_warp<2>(look)) {
-      now.leave();
+      now.stop_waiting();
       sum = quiet_nan<N>();
       continue;
     }
@@ -195,7 +196,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       summed = k >= end;
       if (!summed) {
         now = ahead;
-        ahead.load(L.column, L.value, k + step, end, chunk);
+        ahead.load_entries(L.column, L.value, k + step, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
@@ -206,7 +207,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       N value = product(rhs - total, scale);
       if constexpr (Side::inverts)
         if (row >= 0) value = N(1) / value;
-      box.put(own, value);
+      box.publish_value(own, value);
       if (row >= 0) end_row(row, value);
     }
     done = done || complete;
@@ -246,10 +247,10 @@ solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory
     x = x.chunk(chunk.which, columns_of<N>);
   }
   const auto begin = [&](bool live, I row, int lane) {
-    if (live && lane == 0) box.prepare(own);
+    if (live && lane == 0) box.prepare_slot(own);
     wait_for_primary_launch();
     trigger_dependent_launch();
-    return live ? side.template load<N>(place, row, lane, lanes, b, conjugate) : N(0);
+    return live ? side.template load_rhs<N>(place, row, lane, lanes, b, conjugate) : N(0);
   };
   solve_row<N, V, I, Box<N>, lanes, Side>(L, box, place, own, chunk, conjugate, begin,
                                           [&](I row, const N& value) { store_row<N>(x, row, value); });
@@ -292,13 +293,13 @@ solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Sid
     wait_for_primary_launch();
     trigger_dependent_launch();
     if (!live) return N(0);
-    if (lane == 0) box.prepare(place);
-    if (!is_L) return U.side.template await<N, lanes>(place, row, lane, between, conjugate);
-    if (lane == 0 && row >= 0) between.prepare(row);
-    return L.side.template load<N>(place, row, lane, lanes, b, conjugate);
+    if (lane == 0) box.prepare_slot(place);
+    if (!is_L) return U.side.template await_rhs<N, lanes>(place, row, lane, between, conjugate);
+    if (lane == 0 && row >= 0) between.prepare_slot(row);
+    return L.side.template load_rhs<N>(place, row, lane, lanes, b, conjugate);
   };
   const auto end = [&](I row, const N& value) {
-    if (is_L) between.put(row, value);
+    if (is_L) between.publish_value(row, value);
     else store_row<N>(x, row, value);
   };
   solve_row<N, V, I, Box, lanes, Side>(A, box, place, place, OneChunk(), conjugate, begin, end);

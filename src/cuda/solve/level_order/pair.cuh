@@ -58,12 +58,12 @@ public:
     const unsigned blocks = launch_.blocks_of_L + launch_.blocks_of_U;
     with_lanes(launch_.lanes, [&](auto lanes) {
       launch(kernel<lanes>(), {blocks, launch_.blocks.threads, launch_.blocks.shared_bytes(), stream, overlaps},
-             L_.rows_by_level(), U_.rows_by_level(), launch_.blocks_of_L, memory_.view(), counter_.data(),
+             L_.rows_by_level(), U_.rows_by_level(), launch_.blocks_of_L, memory_.mailbox_view(), counter_.data(),
              Input<N>{as_device(b)}, Output<N>{as_device(x)}, conjugate);
     });
   }
 
-  std::size_t bytes() const override { return memory_.bytes(); }
+  std::size_t pair_bytes() const override { return memory_.mailbox_bytes(); }
 
 private:
   /// All launches have the same number of thread blocks, by which they are counted.

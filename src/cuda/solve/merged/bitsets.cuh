@@ -75,7 +75,7 @@ template <class I> struct KnownGroup {
   {
     return rank[place / 32] + __popc(marks[place / 32] & ((1u << place % 32) - 1));
   }
-  __device__ BitsetRow row_of(I place) const { return row[place]; }
+  __device__ BitsetRow bitset_of(I place) const { return row[place]; }
 };
 
 /// A warp computes a window of a row's words at once, with this number of words per lane. If there are more warps than
@@ -97,7 +97,7 @@ public:
   __device__ bool is_there() const { return row_ < rows_; }
   __device__ unsigned row() const { return row_; }
   __device__ unsigned first_word() const { return window_ * 32 * (is_narrow_ ? narrow_window : wide_window); }
-  __device__ void advance()
+  __device__ void next_window()
   {
     row_ += row_step_, window_ += window_step_;
     if (window_ >= of_row_) window_ -= of_row_, ++row_;
@@ -132,7 +132,7 @@ __device__ void union_row_bitsets(const RowReads<I>& row, const Group& group, I 
     const bool reads = is_entry && other >= group.first;
     if (reads) set(32u * shape.outside + static_cast<unsigned>(other - group.first));
     else if (is_entry && first < shape.outside) set(group.number_of(other));
-    const BitsetRow theirs = reads ? group.row_of(other) : BitsetRow();
+    const BitsetRow theirs = reads ? group.bitset_of(other) : BitsetRow();
     const unsigned counts = theirs.outside | static_cast<unsigned>(theirs.inside) << 16;
     for (unsigned rest = __ballot_sync(all, reads); rest;) {
       std::uint32_t word[rows][batch] = {};
@@ -178,7 +178,8 @@ __device__ void union_level_bitsets(const LevelledView<I>& T, const ClusterGroup
 {
   __shared__ std::uint32_t scratch[merging_threads / 32][32 * wide_window];
   std::uint32_t* const mine = scratch[threadIdx.x / 32];
-  for (Windows at(shape, static_cast<unsigned>(last - first), team.warp(), team.warps()); at.is_there(); at.advance()) {
+  for (Windows at(shape, static_cast<unsigned>(last - first), team.warp(), team.warps()); at.is_there();
+       at.next_window()) {
     const I own = first + static_cast<I>(at.row());
     const RowReads<I> row(T, own);
     const auto use_words = [&](unsigned w, std::uint32_t bits) { use(own, w, bits); };
@@ -248,7 +249,7 @@ template <class I>
 __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint32_t* outside,
                              const MergedColumns<I>& out)
 {
-  const BitsetRow row = group.row_of(own);
+  const BitsetRow row = group.bitset_of(own);
   const unsigned lane = threadIdx.x % 32;
   const I r_begin = out.r_begin[own], p_begin = out.p_begin[own];
   unsigned r = 0, p = 0;

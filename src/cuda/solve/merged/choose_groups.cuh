@@ -22,7 +22,7 @@ template <class I> struct GrowingGroup {
   std::uint32_t* bits;
 
   __device__ unsigned number_of(I place) const { return number[place] - base - 1; }
-  __device__ BitsetRow row_of(I place) const { return row[place]; }
+  __device__ BitsetRow bitset_of(I place) const { return row[place]; }
 };
 
 /// Counts of a level by all thread blocks of a run: numbers that its rows assign; its entries without and with merging.
@@ -180,7 +180,7 @@ public:
   /// Called after a step.
   ///   numbers      assigned in it
   ///   plain, made  entries of its level
-  __device__ void advance(unsigned numbers, std::int64_t plain, std::int64_t made)
+  __device__ void end_step(unsigned numbers, std::int64_t plain, std::int64_t made)
   {
     step_.known = -1;
     const unsigned of_level = step_.given;
@@ -308,7 +308,7 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
                      out, next);
     team.meet();
     if (threadIdx.x == 0)
-      choosing.advance(load_relaxed(&next->numbers), static_cast<std::int64_t>(load_relaxed(&own->plain)),
+      choosing.end_step(load_relaxed(&next->numbers), static_cast<std::int64_t>(load_relaxed(&own->plain)),
                        static_cast<std::int64_t>(load_relaxed(&own->made)));
     __syncthreads();
   }

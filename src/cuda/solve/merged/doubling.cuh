@@ -46,7 +46,7 @@ template <class I> struct GroupsView {
   const I *group, *group_level, *level_begin, *p_begin, *p_place, *r_begin;
 
   /// Returns the number of entries of P and R.
-  __device__ I entries(I place) const
+  __device__ I count_entries(I place) const
   {
     return p_begin[place + 1] - p_begin[place] + r_begin[place + 1] - r_begin[place];
   }
@@ -73,7 +73,7 @@ template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, S
   if (!list) {
     if (threadIdx.x == 0) most = 0;
     __syncthreads();
-    if (is_place) red_max_relaxed(&most, static_cast<unsigned long long>(groups.entries(place)));
+    if (is_place) red_max_relaxed(&most, static_cast<unsigned long long>(groups.count_entries(place)));
     __syncthreads();
     if (threadIdx.x == 0) red_max_relaxed(&counts->longest, most);
   }
@@ -125,18 +125,18 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
 
-  int count() const { return count_; }
-  std::size_t rows(int step) const { return begin_[step + 1] - begin_[step]; }
+  int step_count() const { return count_; }
+  std::size_t rows_of_step(int step) const { return begin_[step + 1] - begin_[step]; }
   const BlockReads<I>* reads(int step) const { return reads_.data() + begin_[step]; }
   std::int64_t longest_row() const { return longest_row_; }
-  std::size_t bytes() const { return reads_.bytes(); }
+  std::size_t step_bytes() const { return reads_.bytes(); }
 
   /// Returns the warps for each row of a step, such that all have work and there are no more than `all` of them.
   unsigned warps(int step, std::size_t all) const
   {
     constexpr unsigned most = 16, least_reads = 2;
     unsigned warps = 1;
-    while (warps < most && 2 * warps * rows(step) <= all && 2 * warps * least_reads <= most_[step]) warps *= 2;
+    while (warps < most && 2 * warps * rows_of_step(step) <= all && 2 * warps * least_reads <= most_[step]) warps *= 2;
     return warps;
   }
 

@@ -117,7 +117,7 @@ public:
   }
 
   /// Queues the first pass of choose().
-  void begin()
+  void begin_search()
   {
     begin_pass(rule_.hop);
     begun_ = true;
@@ -141,13 +141,13 @@ public:
     return found_.hop;
   }
 
-  MergeForecast forecast() const
+  MergeForecast make_forecast() const
   {
     const auto levels = static_cast<double>(triangle_.level_begin.size() - 1);
     return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
   }
 
-  /// Queues the work that plan() waits for, when groups have been chosen.
+  /// Queues the work that finish_plan() waits for, when groups have been chosen.
   void begin_columns()
   {
     DeviceMergePlan<I>& made = made_;
@@ -168,7 +168,7 @@ public:
   }
 
   /// Returns the plan. Called once, and only if the runs are all levels.
-  DeviceMergePlan<I> plan()
+  DeviceMergePlan<I> finish_plan()
   {
     if (!filled_) begin_columns();
     stream_.wait();
@@ -225,7 +225,7 @@ private:
   /// Returns the lanes that read a row: eight for short rows.
   unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(places()) ? 8 : 32; }
 
-  LevelledView<I> view() const
+  LevelledView<I> levelled_view() const
   {
     return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? place_.data() : nullptr,
             level_begin_.data()};
@@ -254,7 +254,7 @@ private:
     reports_.fill(0, stream_.get());
     const LaunchParameters place = {
         blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false, blocks_};
-    launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
+    launch(choose_groups<I>, place, levelled_view(), runs_there_.data(), search, grouped_rows(), reports_.data());
   }
 
   /// Returns false if a run lacks words.
@@ -338,7 +338,7 @@ private:
       to_fill.first = to_fill.last;
       for (std::size_t run = filling.first; run < filling.last; ++run)
         to_fill.last += static_cast<I>(found_.counts[run].groups);
-      launch(fill_groups<I>, place, view(), to_fill, memory, team, columns);
+      launch(fill_groups<I>, place, levelled_view(), to_fill, memory, team, columns);
     }
   }
 
@@ -382,36 +382,36 @@ public:
   Work(LevelledPattern<I> triangle, const MergeRule& rule) : triangle_(std::move(triangle)), rule_(rule) {}
 
   const LevelledPattern<I>& triangle() const { return triangle_; }
-  void begin()
+  void begin_search()
   {
     if (groups_ || looked_) return;
     std::vector<LevelRange> sample = sample_of_runs(triangle_.level_begin);
     sampled_ = !sample.empty();
     make_groups(sampled_ ? std::move(sample) : all_runs());
-    groups_->begin();
+    groups_->begin_search();
   }
   MergeForecast forecast()
   {
-    look();
+    examine_levels();
     return forecast_;
   }
   /// Begins the groups of all levels, if those of the forecast were a sample's.
   void begin_groups()
   {
-    look();
+    examine_levels();
     if (groups_) return;
     make_groups(all_runs());
-    groups_->begin();
+    groups_->begin_search();
   }
   void begin_columns()
   {
     end_groups();
     groups_->begin_columns();
   }
-  DeviceMergePlan<I> plan()
+  DeviceMergePlan<I> finish_plan()
   {
     end_groups();
-    DeviceMergePlan<I> made = groups_->plan();
+    DeviceMergePlan<I> made = groups_->finish_plan();
     groups_.reset();
     return made;
   }
@@ -430,13 +430,13 @@ private:
   }
 
   /// Examines all levels, or a sample if there are many, to bound the group size.
-  void look()
+  void examine_levels()
   {
     if (gave_up_) throw GaveUp();
     if (looked_) return;
-    begin();
+    begin_search();
     const double hop = choose();
-    forecast_ = groups_->forecast();
+    forecast_ = groups_->make_forecast();
     looked_ = true;
     if (!sampled_) return;
     groups_.reset();
@@ -486,10 +486,10 @@ MergePlanner<I>::MergePlanner(const DevicePattern<I>& T, const I* row, std::vect
 template <class I> MergePlanner<I>::MergePlanner(MergePlanner&&) noexcept = default;
 template <class I> MergePlanner<I>::~MergePlanner() = default;
 
-template <class I> void MergePlanner<I>::begin()
+template <class I> void MergePlanner<I>::begin_search()
 try {
   const LevelledPattern<I>& triangle = work_->triangle();
-  if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin();
+  if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin_search();
 } catch (const GaveUp&) {
 }
 
@@ -508,7 +508,7 @@ try {
 
 template <class I>
 template <class Body>
-void MergePlanner<I>::prepare(const Body& body)
+void MergePlanner<I>::prepare_part(const Body& body)
 try {
   if (!failure_ && !is_too_large(work_->triangle().T)) body();
 } catch (const GaveUp&) {
@@ -520,20 +520,20 @@ try {
 
 template <class I> void MergePlanner<I>::begin_groups()
 {
-  prepare([this] { work_->begin_groups(); });
+  prepare_part([this] { work_->begin_groups(); });
 }
 
 template <class I> void MergePlanner<I>::begin_columns()
 {
-  prepare([this] { work_->begin_columns(); });
+  prepare_part([this] { work_->begin_columns(); });
 }
 
 template <class I>
-bool MergePlanner<I>::plan(DeviceMergePlan<I>* out)
+bool MergePlanner<I>::finish_plan(DeviceMergePlan<I>* out)
 try {
   if (failure_) throw *failure_;
   if (work_->triangle().T.n == 0 || is_too_large(work_->triangle().T)) return false;
-  *out = work_->plan();
+  *out = work_->finish_plan();
   return true;
 } catch (const GaveUp&) {
   return false;
@@ -548,7 +548,7 @@ template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle
   return begin;
 }
 
-template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin)
+template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan, const std::vector<I>& level_begin)
 {
   std::vector<unsigned> depth(plan.depth.size());
   std::transform(plan.depth.begin(), plan.depth.end(), depth.begin(), [](I d) { return static_cast<unsigned>(d) + 1; });
@@ -576,7 +576,7 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
 #define INSTANTIATE(I)        \
   template class MergePlanner<I>; \
   template std::vector<I> level_begins<I>(const DeviceTriangle<I>&); \
-  template DeviceMergePlan<I> upload<I>(const MergePlan<I>&, const std::vector<I>&);
+  template DeviceMergePlan<I> upload_merge_plan<I>(const MergePlan<I>&, const std::vector<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

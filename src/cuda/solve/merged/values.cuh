@@ -36,7 +36,7 @@ template <class V, class I> struct MergedView {
 template <class I> struct MergedRow {
   I p, p_end, r, r_end;
 
-  template <class V> __device__ static MergedRow of(const MergedView<V, I>& M, I place)
+  template <class V> __device__ static MergedRow row_at(const MergedView<V, I>& M, I place)
   {
     return {M.p_begin[place], M.p_begin[place + 1], M.r_begin[place], M.r_begin[place + 1]};
   }
@@ -45,9 +45,9 @@ template <class I> struct MergedRow {
     return {__shfl_sync(~0u, p, lane), __shfl_sync(~0u, p_end, lane), __shfl_sync(~0u, r, lane),
             __shfl_sync(~0u, r_end, lane)};
   }
-  __device__ I size() const { return p_end - p + r_end - r; }
+  __device__ I entry_count() const { return p_end - p + r_end - r; }
   __device__ bool in_p(I e) const { return e < p_end - p; }
-  __device__ I entry(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
+  __device__ I entry_index(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
 };
 
 /// Layout of the shared memory of the warps that make a row, in bytes: columns, then accumulators for each warp.
@@ -55,7 +55,7 @@ struct AccumulatorMemory {
   unsigned warps;
   std::size_t columns, tray;
 
-  SYNCFREE_HD std::size_t bytes() const { return columns + warps * tray; }
+  SYNCFREE_HD std::size_t accumulator_bytes() const { return columns + warps * tray; }
   static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 
@@ -72,12 +72,12 @@ public:
     return {1, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
   }
 
-  __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
+  __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
   {
-    const I k = row.entry(e);
+    const I k = row.entry_index(e);
     return static_cast<std::uint32_t>(row.in_p(e) ? M_.p_place[k] - first_ : rows_ + M_.r_local[k]);
   }
-  __device__ std::uint32_t of_own(const MergedRow<I>& own, I e) const { return of(own, e); }
+  __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const { return slot_of(own, e); }
 
 private:
   const MergedView<V, I>& M_;
@@ -89,10 +89,10 @@ template <class V, class I> class FoundSlots {
 public:
   __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
                         unsigned threads)
-      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.size())
+      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
   {
     for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
-      column_[e] = own.in_p(e) ? M.p_place[own.entry(e)] : M.r_place[own.entry(e)];
+      column_[e] = own.in_p(e) ? M.p_place[own.entry_index(e)] : M.r_place[own.entry_index(e)];
   }
   ///   row  entries of the longest row
   template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
@@ -101,14 +101,14 @@ public:
     return {1, AccumulatorMemory::whole(entries * sizeof(I)), AccumulatorMemory::whole(entries * sizeof(N))};
   }
 
-  __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
+  __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
   {
-    const I k = row.entry(e);
+    const I k = row.entry_index(e);
     const I slot = row.in_p(e) ? find_place(column_, I(0), ps_, M_.p_place[k])
                                : find_place(column_, ps_, size_, M_.r_place[k]);
     return static_cast<std::uint32_t>(slot);
   }
-  __device__ std::uint32_t of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
+  __device__ std::uint32_t slot_of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
 
 private:
   const MergedView<V, I>& M_;
@@ -131,33 +131,33 @@ public:
   ///   thread  index among those that make the row
   __device__ RowAccumulators(const MergedView<V, I>& M, I place, const AccumulatorMemory& memory, unsigned char* at,
                         unsigned thread)
-      : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
+      : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::row_at(M, place)), tray_(at + memory.columns),
         slots_(M, place, own_, at, thread, threads())
   {
     for_own([&](I e, std::uint32_t slot) {
-      tray(0)[slot] = N(number(own_, e));
+      tray(0)[slot] = N(value_at(own_, e));
       for (unsigned w = 1; w < memory_.warps; ++w) tray(w)[slot] = N(0);
     });
     meet();
   }
 
   /// Sets entries begin..end - 1 of P to 0.
-  __device__ void clear(I begin, I end) const
+  __device__ void clear_entries(I begin, I end) const
   {
     for (I k = begin + static_cast<I>(thread_); k < end; k += threads())
-      tray(0)[slots_.of_own(own_, k - own_.p)] = N(0);
+      tray(0)[slots_.slot_of_own(own_, k - own_.p)] = N(0);
     meet();
   }
 
-  __device__ Part load(const MergedRow<I>& row, I from) const
+  __device__ Part load_part(const MergedRow<I>& row, I from) const
   {
     Part part;
 #pragma unroll
     for (int b = 0; b < batch; ++b) {
       const I e = from + lane() + b * 32;
-      const bool live = e < row.size();
-      part.slot[b] = live ? slots_.of(row, e) : ~0u;
-      if (live) part.value[b] = number(row, e);
+      const bool live = e < row.entry_count();
+      part.slot[b] = live ? slots_.slot_of(row, e) : ~0u;
+      if (live) part.value[b] = value_at(row, e);
     }
     return part;
   }
@@ -173,13 +173,13 @@ public:
   }
 
   /// Stores the values in the plan's arrays. Afterwards the memory is free.
-  __device__ void store() const
+  __device__ void store_row_values() const
   {
     meet();
     for_own([&](I e, std::uint32_t slot) {
       N sum = tray(0)[slot];
       for (unsigned w = 1; w < memory_.warps; ++w) sum += tray(w)[slot];
-      number(own_, e) = DeviceScalar<V>(sum);
+      value_at(own_, e) = DeviceScalar<V>(sum);
     });
     meet();
   }
@@ -196,11 +196,11 @@ private:
   }
   template <class Use> __device__ void for_own(Use use) const
   {
-    for (I e = static_cast<I>(thread_); e < own_.size(); e += threads()) use(e, slots_.of_own(own_, e));
+    for (I e = static_cast<I>(thread_); e < own_.entry_count(); e += threads()) use(e, slots_.slot_of_own(own_, e));
   }
-  __device__ DeviceScalar<V>& number(const MergedRow<I>& row, I e) const
+  __device__ DeviceScalar<V>& value_at(const MergedRow<I>& row, I e) const
   {
-    return row.in_p(e) ? M_.p[row.entry(e)] : M_.r[row.entry(e)];
+    return row.in_p(e) ? M_.p[row.entry_index(e)] : M_.r[row.entry_index(e)];
   }
 
   const MergedView<V, I>& M_;
@@ -220,7 +220,7 @@ __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* si
   if (at >= static_cast<std::size_t>(M.n)) return;
   const I place = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
   const I group_first = M.group_begin[M.group[place]];
-  const auto own = MergedRow<I>::of(M, place);
+  const auto own = MergedRow<I>::row_at(M, place);
   const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[place]) : N(1);
   for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = DeviceScalar<V>(k + 1 == own.p_end ? scale : N(0));
   for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = DeviceScalar<V>(0);
@@ -244,12 +244,12 @@ template <class N, class I> struct RowParts {
   N factor = N(0);
   I from = 0;            ///< where the current part begins
 
-  __device__ bool more(I trip) const { return rest || from + trip < row.size(); }
+  __device__ bool more(I trip) const { return rest || from + trip < row.entry_count(); }
   ///   theirs, own_factor  of this lane
-  __device__ void advance(I trip, const MergedRow<I>& theirs, const N& own_factor)
+  __device__ void advance_part(I trip, const MergedRow<I>& theirs, const N& own_factor)
   {
     from += trip;
-    if (from < row.size() || !rest) return;
+    if (from < row.entry_count() || !rest) return;
     const int lane = __ffs(rest) - 1;
     rest &= rest - 1;
     row = theirs.shfl(lane), factor = shfl(own_factor, lane), from = 0;
@@ -265,27 +265,27 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   using Row = RowAccumulators<T, V, I, Slots>;
   constexpr int flight = 4;  // parts that are loaded at once
   const Row row(M, reads.place, memory, at, thread);
-  row.clear(reads.begin, reads.end);
+  row.clear_entries(reads.begin, reads.end);
   const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
   for (I chunk = reads.begin + warp; chunk < reads.end; chunk += 32 * warps) {
     const I k = chunk + lane * warps;
     const bool inside = k < reads.end;
     const N value = inside ? N(M.p[k]) : N(0);
-    const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, M.p_place[k]) : MergedRow<I>();
+    const MergedRow<I> theirs = inside ? MergedRow<I>::row_at(M, M.p_place[k]) : MergedRow<I>();
     RowParts<N, I> parts{__ballot_sync(~0u, inside)};
     while (parts.more(Row::trip)) {
       typename Row::Part part[flight];
       N factor[flight];
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        parts.advance(Row::trip, theirs, value);
-        part[f] = row.load(parts.row, parts.from), factor[f] = parts.factor;
+        parts.advance_part(Row::trip, theirs, value);
+        part[f] = row.load_part(parts.row, parts.from), factor[f] = parts.factor;
       }
 #pragma unroll
       for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f]);
     }
   }
-  row.store();
+  row.store_row_values();
 }
 
 /// owns       `memory.warps` warps own the rows of P and R at one position after the other
@@ -304,7 +304,8 @@ __global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std
   const unsigned threads = 32 * memory.warps, own = threadIdx.x / threads;
   const std::size_t rows = blockDim.x / threads, stride = gridDim.x * rows;
   for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
-    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
+    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.accumulator_bytes(),
+                                     threadIdx.x % threads);
 }
 
 /// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; one warp per row.

@@ -81,8 +81,8 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
   if (threadIdx.x == 0) memory.x[zero] = N(0), set_block_row(block.first_row);
   N* ghost = memory.x + (aliased ? A.alias_shift : A.slots + 1);
   for (std::uint32_t k = threadIdx.x; k < (aliased ? A.slots : block.ghosts); k += blockDim.x)
-    SharedSentinelValue<N>::clear(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.exports; k += blockDim.x) box.prepare(block.first_exported + k);
+    SharedSentinelValue<N>::clear_shared(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < block.exports; k += blockDim.x) box.prepare_slot(block.first_exported + k);
   wait_for_primary_launch();
   trigger_dependent_launch();
   if (!aliased) for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
@@ -91,11 +91,11 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
   const unsigned warp = threadIdx.x / 32, computing = compute_groups * A.warps;
   if (warp < computing) {
     const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
-    auto* outlet = box.at(block.first_exported);
+    auto* outlet = box.slot_at(block.first_exported);
     if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
     using Row = TileRow<Memory, V, row_capacity, form == TileForm::inverted>;
     ComputeWarp<Memory, Row, Publisher<N, chain>>(A, block, memory, Publisher<N, chain>(outlet), conjugate)
-        .compute(block.steps);
+        .solve_steps(block.steps);
   } else if (warp == computing) {
     PanelCopyWarp<Memory>(A, block, memory).copy_panels();
   } else if (warp == computing + 1) {
@@ -138,7 +138,7 @@ constexpr int least_aliased_depth = 7;
 /// Returns the number of values that fit in shared memory next to a ring of `depth` panels.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 {
-  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // 16: the ring is aligned
+  const std::size_t others = Memory::shared_bytes(0, depth) + 16, all = memory_of_block();  // 16: the ring is aligned
   return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
 }
 
@@ -169,8 +169,8 @@ public:
       using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, row_capacity>, form == TileForm::aliased>;
       const std::size_t numbers = plan.numbers(), most = memory_of_block();
       depth_ = most_depth * (panel_rows / Memory::Panel::positions);
-      while (depth_ > least_depth_with_ghosts(row_capacity) && Memory::bytes(numbers, depth_) > most) --depth_;
-      memory_ = Memory::bytes(numbers, depth_);
+      while (depth_ > least_depth_with_ghosts(row_capacity) && Memory::shared_bytes(numbers, depth_) > most) --depth_;
+      memory_ = Memory::shared_bytes(numbers, depth_);
     });
   }
 
@@ -188,7 +188,7 @@ public:
 
   /// Fills in the values.
   ///   inverse_diagonal  nullptr: 1
-  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_panels(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     with_ghosts(near_, [&](auto row_capacity) {
       const std::size_t count = arrays_.source.size() / 2;
@@ -223,19 +223,19 @@ public:
     return cuda::try_launch(kernel, place, view, mailbox, counter, b, x, conjugate);
   }
 
-  std::string describe() const
+  std::string describe_tiles() const
   {
     return std::to_string(arrays_.block.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
            std::to_string(most_ghosts_) + " ghosts at most" + (alias_shift_ ? " in one place, " : ", ") +
            std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
   }
 
-  std::size_t plan_bytes() const
+  std::size_t tile_plan_bytes() const
   {
-    return arrays_.block.bytes() + run_.bytes() + arrays_.panel.bytes() - value_bytes() + arrays_.source.bytes() +
+    return arrays_.block.bytes() + run_.bytes() + arrays_.panel.bytes() - tile_value_bytes() + arrays_.source.bytes() +
            arrays_.row.bytes() + arrays_.ghost_place.bytes() + arrays_.position.bytes();
   }
-  std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
+  std::size_t tile_value_bytes() const { return arrays_.source.size() * sizeof(V); }
 
 private:
   static constexpr int most_depth = 16;  ///< in panels of the plan

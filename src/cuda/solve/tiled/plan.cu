@@ -163,7 +163,7 @@ collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned
       const auto other = plan.tiles.locate_row(column).tile;
       if (other > tile) set_flag_once(later);
       if (other + 1 != tile) set_flag_once(far);
-      ghosts.add(tile, column, place);
+      ghosts.insert_row(tile, column, place);
     });
 }
 
@@ -177,7 +177,7 @@ number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wa
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
   const auto for_firsts = [&](unsigned p, auto body) {
     for_ghosts(plan, tile, p, [&](I column, unsigned place) {
-      const std::size_t at = ghosts.place_of(tile, column);
+      const std::size_t at = ghosts.find_slot(tile, column);
       if (ghosts.first[at] == place) body(at);
     });
   };
@@ -259,9 +259,9 @@ struct Steps {
   const unsigned* begin;
   unsigned count, rows;
 
-  __device__ unsigned at(unsigned step) const { return step < count ? begin[step] : rows; }
+  __device__ unsigned begin_of(unsigned step) const { return step < count ? begin[step] : rows; }
   /// Returns the last step that begins at p or before.
-  __device__ unsigned of(unsigned p) const
+  __device__ unsigned step_of(unsigned p) const
   {
     unsigned low = 0, high = count;
     while (high - low > 1) {
@@ -279,7 +279,7 @@ template <class I> struct SortedEntries {
   std::uint32_t slot[longest_row];
   int count = 0;
 
-  __device__ void add(I k, I own_depth, std::uint32_t own_slot)
+  __device__ void insert_entry(I k, I own_depth, std::uint32_t own_slot)
   {
     int j = count++;
     for (; j > 0 && depth[j - 1] > own_depth; --j) {
@@ -308,10 +308,10 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
       const RowLocation place = plan.tiles.locate_row(column);
       const bool own = place.tile == tile;
       const auto ghost = [&] {
-        return to.position ? to.position[column] : ghosts.number[ghosts.place_of(tile, column)];
+        return to.position ? to.position[column] : ghosts.number[ghosts.find_slot(tile, column)];
       };
       const std::uint32_t own_slot = to.position ? to.position[column] : place.slot;
-      entries.add(k, depth[column], own ? own_slot : to.first_ghost + ghost());
+      entries.insert_entry(k, depth[column], own ? own_slot : to.first_ghost + ghost());
     }
     const std::size_t panel = block.first_panel + p / panel_rows, cell = p % panel_rows;
     const std::size_t positions = to.shape.positions, at = panel * panel_rows + cell;
@@ -325,9 +325,9 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
     else set(0, row < 0 ? to.zero : plan.tiles.locate_row(row).slot);
     for (int j = 0; j < last - 2; ++j)
       set(j + 1, j < entries.count ? entries.slot[j] : j < to.row_capacity ? to.zero : 0);
-    const unsigned step = steps.of(p), next = steps.at(step + compute_groups);
-    const unsigned width = steps.at(step + compute_groups + 1) - next;
-    set(last - 1, next - steps.at(step) | (width ? width - 1 : 0) << 9);
+    const unsigned step = steps.step_of(p), next = steps.begin_of(step + compute_groups);
+    const unsigned width = steps.begin_of(step + compute_groups + 1) - next;
+    set(last - 1, next - steps.begin_of(step) | (width ? width - 1 : 0) << 9);
     set(last, row < 0 || exported[row] == not_exported ? no_ghost : exported[row]);
     for (int j = 0; j < 2 * pairs; ++j)
       to.source[((panel * pairs + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] =

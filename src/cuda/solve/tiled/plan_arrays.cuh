@@ -15,7 +15,7 @@ struct PanelShape {
   std::size_t bytes;
   int positions;
 
-  template <class Panel> static PanelShape of() { return {sizeof(Panel), Panel::positions}; }
+  template <class Panel> static PanelShape shape_of() { return {sizeof(Panel), Panel::positions}; }
   std::size_t parts() const { return static_cast<std::size_t>(panel_rows / positions); }
 };
 
@@ -35,9 +35,9 @@ template <class I> struct TileArrays {
   {
   }
 
-  template <class Panel> static TileArrays upload(const TilePlan<I>& plan)
+  template <class Panel> static TileArrays upload_tiles(const TilePlan<I>& plan)
   {
-    const std::size_t panels = plan.row.size() / panel_rows, parts = PanelShape::of<Panel>().parts();
+    const std::size_t panels = plan.row.size() / panel_rows, parts = PanelShape::shape_of<Panel>().parts();
     TileArrays arrays;
     arrays.block = DeviceArray<Tile>(plan.block);
     arrays.panel = DeviceArray<unsigned char>(panels * parts * sizeof(Panel));
@@ -83,8 +83,8 @@ fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Panel* pane
 template <class Panel, class I>
 bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, TileArrays<I>* out)
 {
-  TileArrays<I> arrays(static_cast<std::size_t>(star.panels), PanelShape::of<Panel>(), (star_row_capacity + 1) / 2,
-                        static_cast<std::size_t>(star.ghosts));
+  TileArrays<I> arrays(static_cast<std::size_t>(star.panels), PanelShape::shape_of<Panel>(),
+                       (star_row_capacity + 1) / 2, static_cast<std::size_t>(star.ghosts));
   const DeviceArray<Tile> block(star.frame.block);
   const DeviceArray<TileCell> place(star.tables.place);
   const DeviceArray<StarFields> field(star.tables.field);

@@ -79,7 +79,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
 
   static constexpr std::size_t ring_begin(std::size_t numbers) { return (numbers * sizeof(N) + 15) / 16 * 16; }
   ///   numbers  of slots and ghosts
-  static std::size_t bytes(std::size_t numbers, int depth)
+  static std::size_t shared_bytes(std::size_t numbers, int depth)
   {
     return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Mbarrier)) + sizeof(SharedCounter);
   }
@@ -97,8 +97,8 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
   __device__ void fill_missing() const
   {
     for (N* place = x; place < reinterpret_cast<N*>(ring); ++place)
-      if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(place)))
-        SharedSentinelValue<N>::put(place, quiet_nan<N>());
+      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(place)))
+        SharedSentinelValue<N>::store_shared(place, quiet_nan<N>());
   }
 
   /// Called by all threads; a __syncthreads() must follow.
@@ -198,29 +198,29 @@ template <class Memory> __device__ void announce_panels(const Memory& memory, co
 }
 
 /// Runs one of `pollers` warps that fetch ghosts in the order in which they are read, each warp 32 at a time.
-///   place_of(k)          mailbox slot of ghost k
+///   slot_of(k)          mailbox slot of ghost k
 ///   ghost_of(k, place)   address to store it at
 template <int pollers, class N, class Box, class PlaceOf, class GhostOf>
-__device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
+__device__ void fetch_ghosts(const PlaceOf& slot_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
                              unsigned poller)
 {
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
-  std::uint32_t next = k < count ? place_of(k) : 0;
+  std::uint32_t next = k < count ? slot_of(k) : 0;
   for (std::uint32_t first = poller * 32; first < count; first += pollers * 32) {
     const std::uint32_t at = next, own = k;
     bool missing = own < count;
     k += pollers * 32;
-    if (k < count) next = place_of(k);
+    if (k < count) next = slot_of(k);
     const auto look = [&] {
       if (!missing) return;
-      const auto seen = box.look(at);
-      if (!box.arrived(seen)) return;
-      if (!drops_publication()) SharedSentinelValue<N>::put(ghost_of(own, at), box.take(at, seen));
+      const auto seen = box.poll_slot(at);
+      if (!box.has_arrived(seen)) return;
+      if (!drops_publication()) SharedSentinelValue<N>::store_shared(ghost_of(own, at), box.take_value(at, seen));
       missing = false;
     };
     const auto done = [&] { return !__any_sync(~0u, missing); };
     if (BasicBoundedWait<OnGiveUp::leave, DeadlineCheck::delegated>().until_for_warp<2>(done, look)) continue;
-    if (missing) SharedSentinelValue<N>::put(ghost_of(own, at), quiet_nan<N>());
+    if (missing) SharedSentinelValue<N>::store_shared(ghost_of(own, at), quiet_nan<N>());
   }
 }
 
@@ -238,8 +238,9 @@ __device__ __forceinline__ void read_fields(const Panel& panel, std::uint32_t ce
 
 /// A row, or the rows of one inode, and the lanes of a warp that solve it. ComputeWarp requires these members:
 ///   position_of(thread)  index, within a step, of the position that a thread of a group works on
-///   read(panel, cell, position)  reads the plan's data of the position, and all that does not depend on earlier steps
-///   compute(mine)  returns the lane's value; stores it in its slot if `mine`
+///   read_position(panel, cell, position)  reads the plan's data of the position, and all that does not depend on
+///                     earlier steps
+///   compute_row(mine)  returns the lane's value; stores it in its slot if `mine`
 ///   put_if(...)    exports the value
 ///   last()         the plan's word on steps and exports
 ///
@@ -256,7 +257,7 @@ public:
   static __device__ unsigned position_of(unsigned thread) { return thread; }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ void read(const Slot& panel, std::uint32_t cell, std::uint32_t position)
+  __device__ void read_position(const Slot& panel, std::uint32_t cell, std::uint32_t position)
   {
     std::uint32_t word[4 * Panel::units];
     read_fields<Panel>(panel, cell, word);
@@ -274,14 +275,14 @@ public:
     if (is_scaled_before<N, M>) start_ = scaled(start_);
   }
 
-  __device__ N compute(bool mine)
+  __device__ N compute_row(bool mine)
   {
     N number[row_capacity];
 #pragma unroll
-    for (int j = 0; j < row_capacity; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
-    N result = finish(number);
+    for (int j = 0; j < row_capacity; ++j) number[j] = SharedSentinelValue<N>::load_shared(number_at(slot_[j]));
+    N result = finish_sum(number);
     const bool ordinary = is_ordinary(result);
-    SharedSentinelValue<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
+    SharedSentinelValue<N>::store_ordinary_if(mine && ordinary, number_at(own_), result);
     if (mine && !ordinary) result = compute_again();
     return result;
   }
@@ -304,7 +305,7 @@ private:
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Panel::pairs - 1].second)); }
 
   /// Adds the entry of the latest level last.
-  __device__ N finish(const N (&number)[row_capacity]) const
+  __device__ N finish_sum(const N (&number)[row_capacity]) const
   {
     N sum = start_;
 #pragma unroll
@@ -322,12 +323,12 @@ private:
       complete = true;
 #pragma unroll
       for (int j = 0; j < row_capacity; ++j) {
-        number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
-        complete = complete && SharedSentinelValue<N>::arrived(number[j]);
+        number[j] = SharedSentinelValue<N>::load_shared(number_at(slot_[j]));
+        complete = complete && SharedSentinelValue<N>::is_stored(number[j]);
       }
     }
-    const N result = finish(number);
-    SharedSentinelValue<N>::put(number_at(own_), result);
+    const N result = finish_sum(number);
+    SharedSentinelValue<N>::store_shared(number_at(own_), result);
     return result;
   }
 
@@ -354,31 +355,31 @@ public:
     begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
     width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
     static_assert(compute_groups == 3);
-    advance(begin_);
+    advance_cell(begin_);
   }
 
-  __device__ void compute(std::uint32_t steps)
+  __device__ void solve_steps(std::uint32_t steps)
   {
     const unsigned ours = 1 + group_, next = group_ + 1 == compute_groups ? 1 : ours + 1;
     if (next == 1) named_barrier_arrive(next, threads_);  // no step precedes the first
     for (std::uint32_t s = group_; s < steps; s += compute_groups) {
-      prepare();
+      prepare_step();
       named_barrier_sync(ours, threads_);
-      const N result = row_.compute(me_ < width_);
+      const N result = row_.compute_row(me_ < width_);
       if (s + 1 < steps) named_barrier_arrive(next, threads_);
       const std::uint32_t last = row_.last(), exported = last >> 16;
       row_.put_if(me_ < width_ && exported != no_ghost, outlet_, exported, result);
       if (threadIdx.x == 0) leave_panels();
       const std::uint32_t on = last & 511;
       begin_ += on;
-      advance(on);
+      advance_cell(on);
       width_ = 1 + (last >> 9 & 127);
     }
     if (me_ == 0 && group_ == (steps - 1) % compute_groups) store_relaxed_block(&block_state().ended, 1);
   }
 
 private:
-  __device__ void advance(std::uint32_t positions)
+  __device__ void advance_cell(std::uint32_t positions)
   {
     for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
   }
@@ -390,14 +391,14 @@ private:
       memory_.empty[leaving_.panel].arrive();
   }
 
-  __device__ void prepare()
+  __device__ void prepare_step()
   {
     while (arrived_ < begin_ + width_)
-      arrived_ = memory_.arrived->count() * positions_a_panel;  // see announce_panels()
+      arrived_ = memory_.arrived->read_count() * positions_a_panel;  // see announce_panels()
     const std::uint32_t own = min(me_, width_ - 1);
     std::uint32_t cell = cell_ + own;
     if (cell >= cells_) cell -= cells_;
-    row_.read(memory_.ring[cell / positions_a_panel], cell % positions_a_panel, begin_ + own);
+    row_.read_position(memory_.ring[cell / positions_a_panel], cell % positions_a_panel, begin_ + own);
   }
 
   const Memory& memory_;

@@ -86,7 +86,7 @@ __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I>
   if (k >= count) return;
   const std::size_t p = k / lanes, q = p / Panel::positions, cell = p % Panel::positions;
   const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
-  const std::int64_t own = order.row(static_cast<std::int64_t>(node[p]) * size + row);
+  const std::int64_t own = order.row_at(static_cast<std::int64_t>(node[p]) * size + row);
   const N scale = inverse_diagonal && node[p] >= 0 ? inverse_diagonal[own] : N(1);
   const auto number = [&](I entry) {
     return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
@@ -132,8 +132,8 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
-    else launch_columns(v, mode, stream);
+    if (v.count == 1) launch_inode_tiles(v.b, v.x, mode, stream);
+    else launch_tile_columns(v, mode, stream);
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
@@ -155,8 +155,8 @@ public:
     const std::size_t values =
         (source_.size() + positions_ * static_cast<std::size_t>(inner_of(size_))) * sizeof(V);
     const std::size_t bytes = block_.bytes() + run_.bytes() + panel_.bytes() - values + source_.bytes() +
-                              inner_.bytes() + node_.bytes() + ghost_place_.bytes() + launches_.bytes() +
-                              columns_.bytes();
+                              inner_.bytes() + node_.bytes() + ghost_place_.bytes() + launches_.launch_bytes() +
+                              columns_.launch_bytes();
     return {text, bytes, values, PlanForm::inodes};
   }
 
@@ -184,15 +184,16 @@ private:
   {
     using Memory = TileSharedMemory<N, InodePanel<M, size>>;
     const std::size_t numbers = (std::size_t{slots_} + 1 + most_ghosts_) * size, most = memory_of_block();
-    for (depth_ = most_depth; depth_ > least_node_depth<size> && Memory::bytes(numbers, depth_) > most;) --depth_;
-    memory_ = Memory::bytes(numbers, depth_);
+    for (depth_ = most_depth; depth_ > least_node_depth<size> && Memory::shared_bytes(numbers, depth_) > most;)
+      --depth_;
+    memory_ = Memory::shared_bytes(numbers, depth_);
     const auto kernel = solve_tiles_of_nodes<N, V, size, false>;
     allow_shared_memory(kernel, memory_of_block());
     allow_shared_memory(solve_tiles_of_nodes<N, V, size, true>, memory_of_block());
     if (is_chain) cluster_ = most_blocks_of_cluster(kernel, place(1, 1, nullptr, false));
   }
 
-  TileView view(unsigned cluster) const
+  TileView tile_view(unsigned cluster) const
   {
     return {block_.data(), run_.data(), panel_.data(), ghost_place_.data(), exports_, slots_, most_ghosts_,
             depth_,        warps_,      blocks_,      cluster};
@@ -205,23 +206,23 @@ private:
     return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
   }
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_inode_tiles(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_size(size_, [&](auto size) {
       launches_.launch_cluster(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
         return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, mode.overlaps),
-                          view(cluster), order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
+                          tile_view(cluster), order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
                           mode.conjugate);
       });
     });
   }
 
-  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
+  void launch_tile_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     columns_.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
                                                  const Output<N>& x, bool overlap) {
       with_size(size_, [&](auto size) {
-        launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, overlap), view(1), order_, mailbox,
+        launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, overlap), tile_view(1), order_, mailbox,
                counter, b, x, mode.conjugate);
       });
     });

@@ -18,22 +18,22 @@ public:
   }
 
   __device__ bool is_done() const { return next_ >= end_; }
-  template <class Box> __device__ void look(const Box& box)
+  template <class Box> __device__ void poll_next(const Box& box)
   {
-    if (!is_done()) seen_ = box.look(first_ + next_);
+    if (!is_done()) seen_ = box.poll_slot(first_ + next_);
   }
-  template <class Box> __device__ void take(const Box& box)
+  template <class Box> __device__ void take_next(const Box& box)
   {
-    if (is_done() || !box.arrived(seen_)) return;
-    const N v = box.take(first_ + next_, seen_);
-    if (!drops_publication()) SharedSentinelValue<N>::put(tray_ + next_, v);
+    if (is_done() || !box.has_arrived(seen_)) return;
+    const N v = box.take_value(first_ + next_, seen_);
+    if (!drops_publication()) SharedSentinelValue<N>::store_shared(tray_ + next_, v);
     next_ += stride_;
   }
   /// Stores NaN for the value that it waits for, which will not arrive.
-  __device__ void leave()
+  __device__ void give_up_next()
   {
     if (is_done()) return;
-    SharedSentinelValue<N>::put(tray_ + next_, quiet_nan<N>());
+    SharedSentinelValue<N>::store_shared(tray_ + next_, quiet_nan<N>());
     next_ += stride_;
   }
 
@@ -56,12 +56,12 @@ __device__ void fetch_ghost_values(GhostFetch<N> (&fetch)[count], const Box& box
   };
   const auto look = [&] {
 #pragma unroll
-    for (auto& f : fetch) f.look(box);
+    for (auto& f : fetch) f.poll_next(box);
 #pragma unroll
-    for (auto& f : fetch) f.take(box);
+    for (auto& f : fetch) f.take_next(box);
   };
   for (BoundedWait spin; !spin.until<2>(done, look);)
-    for (auto& f : fetch) f.leave();
+    for (auto& f : fetch) f.give_up_next();
 }
 
 }  // namespace syncfree::cuda

@@ -60,7 +60,7 @@ template <Stencil reads> struct PencilBlock {
     return A.grid.row_of_serial(first.serial(A.grid, first.lag));
   }
   /// Returns where, after a thread block's first mailbox slot, pencil group w's values for the adjacent one begin.
-  __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
+  __device__ std::size_t side_offset(unsigned w) const { return Form::numbers_sent(steps, w); }
 };
 
 /// Data of a chunk of a pencil group: entries, followed by the scale (if any), in pairs.
@@ -74,7 +74,7 @@ template <class M, Stencil reads, bool scaled> struct PencilPanel {
   {
     return j < numbers / 2 * 2 ? (j / 2 * cells + cell) * 2 + j % 2 : numbers / 2 * 2 * cells + cell;
   }
-  __device__ void read(int cell, M (&of)[numbers]) const
+  __device__ void read_cell(int cell, M (&of)[numbers]) const
   {
 #pragma unroll
     for (int p = 0; p < numbers / 2; ++p) {
@@ -90,8 +90,7 @@ template <class M, Stencil reads, bool scaled> struct PencilPanel {
 template <class N, class P, Stencil reads> struct PencilSharedMemory {
   using Panel = P;
   using Form = PencilForm<reads>;
-  static constexpr int pitch =
-      pencils_per_group + 2;  ///< avoids bank conflicts for lanes along pencils and along steps
+  static constexpr int pitch = pencils_per_group + 2;  ///< avoids bank conflicts along pencils and along steps
   struct alignas(16) Slot {
     Panel panel;
     N cell[chunk_steps * pitch];  ///< right-hand sides, then results
@@ -112,7 +111,7 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
   {
     return (sizeof(N) * std::size_t{pencil_groups} * tray_numbers(steps) + 15) / 16 * 16;
   }
-  static std::size_t bytes(unsigned pencil_groups, unsigned steps, unsigned depth)
+  static std::size_t shared_bytes(unsigned pencil_groups, unsigned steps, unsigned depth)
   {
     return ring_begin(pencil_groups, steps) +
            std::size_t{pencil_groups} * depth * (sizeof(Slot) + 2 * sizeof(Mbarrier));
@@ -145,8 +144,8 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
   {
     N* const first = stack(pencil_group);
     for (unsigned k = threadIdx.x % 32; k < tray_numbers(steps); k += 32)
-      if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(first + k)))
-        SharedSentinelValue<N>::put(first + k, quiet_nan<N>());
+      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(first + k)))
+        SharedSentinelValue<N>::store_shared(first + k, quiet_nan<N>());
   }
 
   /// Called by all threads; a barrier must follow.
@@ -159,17 +158,17 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
     }
     for (unsigned w = 0; w < block.pencil_groups; ++w) {
       const bool has_stack = w > 0 || block.has_before;
-      clear(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
-      clear(side(w), side_rows(steps) * Form::side_width, block.has_beside ? steps * Form::side_width : 0);
+      clear_numbers(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
+      clear_numbers(side(w), side_rows(steps) * Form::side_width, block.has_beside ? steps * Form::side_width : 0);
     }
   }
 
 private:
   /// Clears the first `awaited` values, which are still to arrive, and sets the others to zero.
-  static __device__ void clear(N* numbers, unsigned count, unsigned awaited)
+  static __device__ void clear_numbers(N* numbers, unsigned count, unsigned awaited)
   {
     for (unsigned k = threadIdx.x; k < count; k += blockDim.x) {
-      if (k < awaited) SharedSentinelValue<N>::clear(numbers + k);
+      if (k < awaited) SharedSentinelValue<N>::clear_shared(numbers + k);
       else numbers[k] = N(0);
     }
   }
@@ -237,7 +236,7 @@ public:
   }
 
   /// Fetches the first panels, which do not depend on the kernel that writes b.
-  __device__ void begin() const
+  __device__ void fetch_first_panels() const
   {
     for (unsigned q = own_; q < first(); q += movers) fetch_panel(q, q);
   }
@@ -372,14 +371,14 @@ public:
     if constexpr (Form::in_space) tray_[1] = memory.side(pencil_group) + Form::side_delay * side + place_beside_;
   }
 
-  __device__ void compute()
+  __device__ void solve_steps()
   {
     full_[0].wait_watched(0);
 #pragma unroll
-    for (int e = 0; e < ahead; ++e) load(slot_[0], e, e);
-    look(0, 0, 0, group);
-    await(0, 0);
-    prepare(0);
+    for (int e = 0; e < ahead; ++e) load_step(slot_[0], e, e);
+    load_ghosts(0, 0, 0, group);
+    await_ghosts(0, 0);
+    prepare_step(0);
     RingCursor at, next;
     next.advance(depth_);
     for (unsigned q = 0; q < chunks_; ++q, at = next, next.advance(depth_)) {
@@ -392,17 +391,17 @@ public:
 #pragma unroll
       for (int e = 0; e < chunk_steps; ++e) {
         const int in_group = e % group, other = 1 - e / group % 2;
-        solve(e);
+        solve_step(e);
         slot.cell[e * Memory::pitch + lane()] = last_;
         to_next.put_if(gives_, e * width, last_);
         if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
         if (e + ahead == chunk_steps && !last && !is_open) full_[next.panel].wait_watched(next.round);
-        load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
+        load_step(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
         if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.panel].test_wait_parity(next.round);
         if (in_group < looks)
-          look(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
-        prepare((e + 1) % chunk_steps);
-        if (in_group == group - 1) await(other, e + 1);
+          load_ghosts(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
+        prepare_step((e + 1) % chunk_steps);
+        if (in_group == group - 1) await_ghosts(other, e + 1);
       }
       tray_[0] += chunk_steps * width;
       if constexpr (Form::in_space) tray_[1] += chunk_steps * side;
@@ -415,38 +414,39 @@ private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
 
   /// Loads step `e` of a slot.
-  __device__ void load(const Slot& slot, int e, int into)
+  __device__ void load_step(const Slot& slot, int e, int into)
   {
-    slot.panel.read(e * pencils_per_group + lane(), number_[into]);
+    slot.panel.read_cell(e * pencils_per_group + lane(), number_[into]);
     start_[into] = slot.cell[e * Memory::pitch + lane()];
   }
 
   /// Loads the ghosts for steps [begin, end) of the group that begins at step `first` of the chunk.
-  __device__ void look(int which, int first, int begin, int end)
+  __device__ void load_ghosts(int which, int first, int begin, int end)
   {
 #pragma unroll
     for (int s = begin; s < end; ++s) {
-      from_[0][which][s] = SharedSentinelValue<N>::look(tray_[0] + (first + s) * width);
-      if constexpr (Form::in_space) from_[1][which][s] = SharedSentinelValue<N>::look(tray_[1] + (first + s) * side);
+      from_[0][which][s] = SharedSentinelValue<N>::load_shared(tray_[0] + (first + s) * width);
+      if constexpr (Form::in_space)
+        from_[1][which][s] = SharedSentinelValue<N>::load_shared(tray_[1] + (first + s) * side);
     }
   }
 
   /// Polls until all of them have arrived.
-  __device__ void await(int which, int first)
+  __device__ void await_ghosts(int which, int first)
   {
     for (;;) {
       bool missing = false;
 #pragma unroll
       for (int t = 0; t < trays; ++t)
 #pragma unroll
-        for (int s = 0; s < group; ++s) missing |= !SharedSentinelValue<N>::arrived(from_[t][which][s]);
+        for (int s = 0; s < group; ++s) missing |= !SharedSentinelValue<N>::is_stored(from_[t][which][s]);
       if (!__any_sync(~0u, missing)) return;
-      look(which, first, 0, group);
+      load_ghosts(which, first, 0, group);
     }
   }
 
   /// Computes a step's sum except for what comes from the last step of other pencils.
-  __device__ void prepare(int e)
+  __device__ void prepare_step(int e)
   {
     const M(&entry)[Panel::numbers] = number_[e % ahead];
     sum_ = scaled ? product(start_[e % ahead], entry[Panel::numbers - 1]) : start_[e % ahead];
@@ -458,10 +458,10 @@ private:
   /// Returns the last step's value of the pencil before in that direction, from its lane or a ghost buffer.
   __device__ N received(int which, int e) const
   {
-    return reads_lane_[which] ? of_lane_[which].number() : from_[which][e / group % 2][e % group];
+    return reads_lane_[which] ? of_lane_[which].shuffled() : from_[which][e / group % 2][e % group];
   }
 
-  __device__ void solve(int e)
+  __device__ void solve_step(int e)
   {
     const M(&entry)[Panel::numbers] = number_[e % ahead];
     const N of_stack = received(0, e);
@@ -502,13 +502,13 @@ __device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>
   using word = typename SentinelValue<N>::word;
   const unsigned w = threadIdx.x / 32;
   const bool is_last = w + 1 == block.pencil_groups, has_beside = in_space && block.group_x + 1 < A.groups_x;
-  word *next = box.at(block.first_exported), *side = box.at(block.first_exported + block.side(w));
+  word *next = box.slot_at(block.first_exported), *side = box.slot_at(block.first_exported + block.side_offset(w));
   if (!is_last) next = reinterpret_cast<word*>(memory.stack(w + 1));
   else if (hands_on && !in_space) next = reinterpret_cast<word*>(place_in_cluster(memory.stack(0), next_rank));
   if (hands_on && in_space) side = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
   PencilComputeWarp<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
                                           Publisher<N, true>(side), has_beside)
-    .compute();
+    .solve_steps();
 }
 
 /// Fetches ghosts from the mailbox, by one of the polling warps: a part of the first pencil group's stack and one
@@ -529,7 +529,7 @@ __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>
     const bool polls_side = block.has_beside && is_first && poller < block.pencil_groups;
     const auto of_side = [&](unsigned part) {
       return GhostFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
-                          block.from_beside + block.side(poller), part, parts);
+                          block.from_beside + block.side_offset(poller), part, parts);
     };
     GhostFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
     fetch_ghost_values(fetch, box);
@@ -585,7 +585,7 @@ __global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
   const unsigned moved = moves ? helper_warp_index / movers : 0;
   const PencilTransferWarp<N, Memory, reads> moving(A, memory, moved, {group_x, block.group_z + moved},
                                                     helper_warp_index % movers, N(inverts ? 1 : 0));
-  if (moves) moving.begin();
+  if (moves) moving.fetch_first_panels();
   wait_for_primary_launch();
   trigger_dependent_launch();
   const bool hands_on = rank + 1 < cluster, polls = helper_warp_index != Warps::none && poller < Warps::pollers;

@@ -123,12 +123,12 @@ template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
     const std::size_t most = memory_of_block();
     const auto steps = static_cast<unsigned>(counts.steps);
     for (unsigned b = Warps::pencil_groups; b > 0 && pencil_groups == 0; --b)
-      if (Memory::bytes(b, steps, least_slots) <= most) pencil_groups = b;
+      if (Memory::shared_bytes(b, steps, least_slots) <= most) pencil_groups = b;
     if (pencil_groups == 0) return;
     const auto parts = static_cast<unsigned>((counts.groups_z + pencil_groups - 1) / pencil_groups);
     pencil_groups = (static_cast<unsigned>(counts.groups_z) + parts - 1) / parts;
-    for (slots = most_slots; Memory::bytes(pencil_groups, steps, slots) > most;) --slots;
-    memory = Memory::bytes(pencil_groups, steps, slots);
+    for (slots = most_slots; Memory::shared_bytes(pencil_groups, steps, slots) > most;) --slots;
+    memory = Memory::shared_bytes(pencil_groups, steps, slots);
   }
 };
 
@@ -191,8 +191,8 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
-    else launch_columns(v, mode, stream);
+    if (v.count == 1) launch_pencils(v.b, v.x, mode, stream);
+    else launch_pencil_columns(v, mode, stream);
   }
 
   bool prepare_columns() override
@@ -231,9 +231,9 @@ public:
                        rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
     const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
     const std::string text = std::to_string(counts_.groups_x * rows) + blocks + of + in_clusters(one_.cluster);
-    const std::size_t bytes = begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->bytes() +
-                              alone_.order.bytes() + (chunks_ ? chunks_->bytes() : 0) +
-                              (wide_chunks_ ? wide_chunks_->bytes() : 0);
+    const std::size_t bytes = begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->launch_bytes() +
+                              alone_.order.bytes() + (chunks_ ? chunks_->launch_bytes() : 0) +
+                              (wide_chunks_ ? wide_chunks_->launch_bytes() : 0);
     return {text, bytes, panel_.bytes(), PlanForm::pencils};
   }
 
@@ -280,13 +280,13 @@ private:
     return static_cast<std::size_t>(counts_.pencil_groups()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
   }
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_pencils(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       launch_kernel(solve_pencils<N, T, form.value, scaled.value, false, false>, b, x, mode, stream);
     });
   }
-  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
+  void launch_pencil_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       const auto wide = solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
