@@ -271,11 +271,11 @@ template <class Body, bool adds_together, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop)
 {
-  const BlockTicket turn = take_ticket(loop.counter);
-  const auto launch = static_cast<unsigned>(turn.launch + 1);
-  const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
-  const bool live = place < static_cast<std::size_t>(loop.iterations);
-  const I i = live ? static_cast<I>(place) : 0;
+  const BlockTicket ticket = take_ticket(loop.counter);
+  const auto launch = static_cast<unsigned>(ticket.launch + 1);
+  const std::size_t index = ticket.index * (loop_threads / lanes) + threadIdx.x / lanes;
+  const bool live = index < static_cast<std::size_t>(loop.iterations);
+  const I i = live ? static_cast<I>(index) : 0;
   const int lane = threadIdx.x % lanes;
   auto at = accessor_of<adds_together>(body, loop.shared);
   Waits<I, lanes> waits(loop, i, lane, launch);
@@ -311,11 +311,11 @@ __global__ void __launch_bounds__(loop_threads)
 run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop,
                   const __grid_constant__ SentinelHandoff hand_over)
 {
-  const BlockTicket turn = take_ticket(loop.counter);
-  const auto launch = static_cast<unsigned>(turn.launch + 1);
-  const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
-  if (threadIdx.x % lanes != 0 || place >= static_cast<std::size_t>(loop.iterations)) return;
-  const auto i = static_cast<I>(place);
+  const BlockTicket ticket = take_ticket(loop.counter);
+  const auto launch = static_cast<unsigned>(ticket.launch + 1);
+  const std::size_t index = ticket.index * (loop_threads / lanes) + threadIdx.x / lanes;
+  if (threadIdx.x % lanes != 0 || index >= static_cast<std::size_t>(loop.iterations)) return;
+  const auto i = static_cast<I>(index);
   AwaitingAccessor<Body, I> at(&body, hand_over, loop.word, i, launch);
   body(at, i);
   store_release(loop.word + i, launch);
@@ -369,7 +369,7 @@ public:
   DeviceLoop() = default;
   DeviceLoop(DeviceLoop&&) = default;
   DeviceLoop& operator=(DeviceLoop&&) = default;
-  ~DeviceLoop() { holds_.keep_behind(std::move(on_device_)); }
+  ~DeviceLoop() { holds_.keep_for_graphs(std::move(on_device_)); }
 
   /// Traces, plans and copies the plan to the device; keeps no pointer into the body's arrays. Afterwards execute()
   /// accepts bodies with the same index arrays and lengths.

@@ -74,7 +74,7 @@ template <class I> __global__ void list_begins(std::size_t n, const I* before, I
 }
 
 /// Returns a step's position in its run.
-template <class I> __device__ I place_in_run(const I* runs_before, const I* run, std::size_t s)
+template <class I> __device__ I position_in_run(const I* runs_before, const I* run, std::size_t s)
 {
   return static_cast<I>(s) - run[runs_before[s + 1] - 1];
 }
@@ -84,9 +84,9 @@ template <class I>
 __global__ void count_nodes(std::size_t n, const I* runs_before, const I* run, unsigned* nodes)
 {
   const std::size_t s = this_step<I>();
-  const I place = s < n ? place_in_run(runs_before, run, s) : 1;
+  const I position = s < n ? position_in_run(runs_before, run, s) : 1;
   for (int size = 2; size <= largest_node; ++size) {
-    const int begun = __syncthreads_count(s < n && place % size == 0);
+    const int begun = __syncthreads_count(s < n && position % size == 0);
     if (threadIdx.x == 0 && begun > 0) red_add_part_relaxed(nodes + (size - 2), static_cast<unsigned>(begun));
   }
 }
@@ -96,7 +96,7 @@ template <class I>
 __global__ void cut_runs(std::size_t n, const I* runs_before, const I* run, int size, I* begins)
 {
   const std::size_t s = this_step<I>();
-  if (s <= n) begins[s] = s < n && place_in_run(runs_before, run, s) % size == 0 ? 1 : 0;
+  if (s <= n) begins[s] = s < n && position_in_run(runs_before, run, s) % size == 0 ? 1 : 0;
 }
 
 /// Inodes in device memory.
@@ -144,9 +144,9 @@ template <class I> struct NodeRowsView {
 };
 
 /// Fills NodeRows, one warp per inode.
-///   order, place  inodes in level order, and the position of each in it
+///   order, position  inodes in level order, and the position of each in it
 template <class I>
-__global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, const I* place, NodeRowsView<I> to)
+__global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, const I* position, NodeRowsView<I> to)
 {
   const std::size_t r = this_step<I>() / 32;
   if (r >= static_cast<std::size_t>(nodes.count)) return;
@@ -155,7 +155,7 @@ __global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, con
   for (I e = lane; e < to.begin[r + 1] - to.begin[r]; e += 32) {
     const std::size_t k = to.begin[r] + e;
     const I read = steps.reads(step, e), of = nodes.node(read);
-    to.column[k] = place[of] * size + read - nodes.first[of];
+    to.column[k] = position[of] * size + read - nodes.first[of];
     for (int p = 0; p < size; ++p) to.source[k * size + p] = p < rows ? steps.entry_at(step + p, e) : -1;
   }
   if (lane < size) to.row[r * size + lane] = lane < rows ? steps.row_at(step + lane) : -1;
@@ -244,20 +244,20 @@ template <class I> bool InodeSearch<I>::find(DeviceInodes<I>* out, std::uint64_t
 template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceInodes<I>& nodes)
 {
   const Steps<I> steps = {T, lower};
-  const std::size_t count = nodes.count, places = count * nodes.size;
+  const std::size_t count = nodes.count, row_slots = count * nodes.size;
   const I* order = nodes.levels.row.data();
   NodeRows<I> rows;
   rows.begin = DeviceArray<I>(count + 1);
   launch(measure_nodes<I>, {blocks_of(count + 1), threads_a_block}, steps, nodes_view(nodes), order, rows.begin.data());
   const auto entries = static_cast<std::size_t>(add_up_and_read(rows.begin));
-  rows.row = DeviceArray<I>(places);
+  rows.row = DeviceArray<I>(row_slots);
   rows.column = DeviceArray<I>(entries);
   rows.source = DeviceArray<I>(entries * nodes.size);
   rows.inner = DeviceArray<I>(count * pairs_of(nodes.size));
-  const DeviceArray<I> place = places_in(nodes.count, order);
+  const DeviceArray<I> position = inverse_permutation(nodes.count, order);
   const NodeRowsView<I> to = {rows.begin.data(), rows.row.data(), rows.column.data(), rows.source.data(),
                               rows.inner.data()};
-  launch(fill_nodes<I>, {blocks_of(32 * count), threads_a_block}, steps, nodes_view(nodes), order, place.data(), to);
+  launch(fill_nodes<I>, {blocks_of(32 * count), threads_a_block}, steps, nodes_view(nodes), order, position.data(), to);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
 }

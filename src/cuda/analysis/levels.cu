@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(threads_a_block)
 find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCounter* counter,
                        std::uint64_t patience, unsigned* late)
 {
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t step = turn.place * threads_a_block + threadIdx.x;
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t step = ticket.index * threads_a_block + threadIdx.x;
   bool done = step >= static_cast<std::size_t>(T.n);
   const I i = done ? 0 : static_cast<I>(lower ? step : T.n - 1 - step);
   I left = done ? 0 : T.row_begin[i + 1] - T.row_begin[i];

@@ -26,14 +26,14 @@ template <class I> struct RowTables {
   unsigned* full;   ///< set if there are more
 
   /// Inserts a row; called by any thread. Does nothing once a table is full.
-  __device__ void insert_row(std::size_t tile, I wanted, unsigned place) const
+  __device__ void insert_row(std::size_t tile, I wanted, unsigned position) const
   {
     const std::size_t begin = tile * size;
     unsigned at = home_of(wanted, size);
     for (unsigned turn = 0; turn < size && load_relaxed(full) == 0; ++turn, at = (at + 1) & (size - 1)) {
       const I seen = claim(row + begin + at, wanted);
       if (seen != I(-1) && seen != wanted) continue;
-      atomic_min(first + begin + at, place);
+      atomic_min(first + begin + at, position);
       if (seen == I(-1) && atomic_add(count + tile, 1u) >= most) set_flag_once(full);
       return;
     }

@@ -56,8 +56,8 @@ public:
   /// it.
   explicit StoredTriangle(const DeviceTriangle<I>& triangle)
       : StoredTriangle(triangle, triangle.rows_in_level_order(), [&](const I* row) {
-          const bool are_there = triangle.by_level && !triangle.by_level->begin.empty();
-          return are_there ? std::move(*triangle.by_level) : permute(triangle, row, true);
+          const bool has_rows = triangle.by_level && !triangle.by_level->begin.empty();
+          return has_rows ? std::move(*triangle.by_level) : permute(triangle, row, true);
         })
   {
   }

@@ -20,9 +20,9 @@ public:
   void queue() const
   {
     if (!L_->traits().slow_update) return queue_in(stream_);
-    ForkedStream beside(stream_);
-    queue_in(beside.get());
-    beside.join();
+    ForkedStream fork(stream_);
+    queue_in(fork.get());
+    fork.join();
   }
   /// UpdatePart::rest for both solvers.
   void finish_update() const

@@ -18,7 +18,7 @@ namespace {
 template <class T, class I> class DeviceRelaxation : public CudaRelaxation<T, I> {
 public:
   /// Keeps the analysis alive for graphs that have captured sweeps.
-  ~DeviceRelaxation() override { calls_.captures().keep_behind(take_made()); }
+  ~DeviceRelaxation() override { calls_.captures().keep_for_graphs(take_made()); }
 
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 

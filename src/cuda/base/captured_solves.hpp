@@ -45,9 +45,9 @@ public:
   {
     holds_.keep(std::move(what), bytes);
   }
-  template <class P> void keep_behind(P what) noexcept
+  template <class P> void keep_for_graphs(P what) noexcept
   {
-    holds_.keep_behind(std::move(what));
+    holds_.keep_for_graphs(std::move(what));
   }
   std::size_t captured_bytes() const { return holds_.held_bytes(); }
 

@@ -39,12 +39,12 @@ struct ChunkOfBlock {
   unsigned chunks = 1, which = 0;
 };
 /// Assigns the chunk in a launch of `blocks` tickets per chunk, with consecutive tickets for the chunks of a tile:
-/// *place becomes the ticket within its chunk, *b and *x the chunk's columns.
+/// *ticket becomes the ticket within its chunk, *b and *x the chunk's columns.
 template <class N>
-__device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* place, Input<N>* b, Output<N>* x)
+__device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* ticket, Input<N>* b, Output<N>* x)
 {
-  const unsigned chunks = gridDim.x / blocks, which = *place % chunks;
-  *place /= chunks;
+  const unsigned chunks = gridDim.x / blocks, which = *ticket % chunks;
+  *ticket /= chunks;
   *b = b->chunk(which, columns_of<N>);
   *x = x->chunk(which, columns_of<N>);
   return {chunks, which};
@@ -108,11 +108,11 @@ template <class T> Interleaving interleaving_of(bool whole_rows) { return {colum
 /// mailbox and a counter (ready.cuh, take_ticket()) of its own, so a launch has 1, 2, 4, 8 or 16 chunks.
 template <class T, class N, template <class> class Box> class ColumnLaunches {
 public:
-  ///   places        slots of a mailbox for one chunk
+  ///   slots         of a mailbox, for one chunk
   ///   name          as in TicketCounterMemory
   ///   most_columns  of a launch
-  ColumnLaunches(std::size_t places, const char* name, double most_columns = 32)
-      : places_(places), name_(name), most_columns_(most_columns)
+  ColumnLaunches(std::size_t slots, const char* name, double most_columns = 32)
+      : slots_(slots), name_(name), most_columns_(most_columns)
   {
   }
 
@@ -124,9 +124,9 @@ public:
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
       const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
       for (size = largest(); 1 << size > left;) --size;
-      const Place& place = memory_of_launch(&size);
+      const LaunchMemory& memory = memory_of_launch(&size);
       const int count = std::min(v.count - first, columns_of<N> << size);
-      launch(1u << size, place.mailbox.mailbox_view(), place.counter.data(),
+      launch(1u << size, memory.mailbox.mailbox_view(), memory.counter.data(),
              Input<N>{as_device(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
              Output<N>{as_device(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
              overlaps && first == 0);
@@ -136,17 +136,17 @@ public:
   std::size_t launch_bytes() const
   {
     std::size_t all = 0;
-    for (const auto& place : place_)
-      if (place) all += place->mailbox.mailbox_bytes();
+    for (const auto& memory : memory_)
+      if (memory) all += memory->mailbox.mailbox_bytes();
     return all;
   }
 
 private:
-  struct Place {
+  struct LaunchMemory {
     typename Box<N>::Memory mailbox;
     TicketCounterMemory counter;
 
-    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
+    LaunchMemory(std::size_t slots, const char* name) : mailbox(slots), counter(name)
     {
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
@@ -160,30 +160,30 @@ private:
     SYNCFREE_CUDA(cudaMemGetInfo(&free, &all));
     const std::size_t most = std::min<std::size_t>(all / 32 / (2 * sizeof(N)), 0x7fffffff);
     const auto fits = [&](int size) {
-      return places_ << size <= most && (columns_of<N> << size) <= most_columns_;
+      return slots_ << size <= most && (columns_of<N> << size) <= most_columns_;
     };
-    for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
+    for (largest_ = static_cast<int>(memory_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
     return largest_;
   }
   /// Allocates all smaller ones, too, so that fewer columns later allocate nothing; if memory is short, reduces *size
   /// to the largest that fits.
-  const Place& memory_of_launch(int* size)
+  const LaunchMemory& memory_of_launch(int* size)
   {
     for (int s = 0; s <= *size; ++s) try {
-        auto& place = place_[static_cast<std::size_t>(s)];
-        if (!place) place = std::make_unique<Place>(places_ << s, name_);
+        auto& memory = memory_[static_cast<std::size_t>(s)];
+        if (!memory) memory = std::make_unique<LaunchMemory>(slots_ << s, name_);
       } catch (const Failure& failure) {
         if (s == 0 || failure.status.code != Code::out_of_memory) throw;
         *size = largest_ = s - 1;
       }
-    return *place_[static_cast<std::size_t>(*size)];
+    return *memory_[static_cast<std::size_t>(*size)];
   }
 
-  std::size_t places_;
+  std::size_t slots_;
   const char* name_;
   double most_columns_;
   int largest_ = -1;
-  std::array<std::unique_ptr<Place>, 5> place_;
+  std::array<std::unique_ptr<LaunchMemory>, 5> memory_;
 };
 
 }  // namespace syncfree::cuda

@@ -16,14 +16,14 @@ public:
   using N = DeviceScalar<T>;
   using Mail = SentinelValue<N>;
 
-  /// place: at or beyond S.places there is no entry
-  __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t place, const N* A)
-      : F_(F), S_(S), done_(place >= S.places)
+  /// position: at or beyond S.positions there is no entry
+  __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t position, const N* A)
+      : F_(F), S_(S), done_(position >= S.positions)
   {
     if (done_) return;
-    const I lowers = S.lowers, uppers = S.uppers, index = S.index[place];
-    row_ = S.row[place];
-    next_ = S.begin[place], end_ = S.begin[place + 1];
+    const I lowers = S.lowers, uppers = S.uppers, index = S.index[position];
+    row_ = S.row[position];
+    next_ = S.begin[position], end_ = S.begin[position + 1];
     is_lower_ = index < lowers;
     is_upper_ = !is_lower_ && index < lowers + uppers;
     k_ = is_lower_ ? index : is_upper_ ? index - lowers : row_;
@@ -67,15 +67,15 @@ private:
   /// Subtracts the next terms, in order, as far as they have arrived.
   __device__ void go_on()
   {
-    for (bool there = true; there && next_ < end_;) {
+    for (bool complete = true; complete && next_ < end_;) {
       N v[alone];
       bool arrived[alone];
 #pragma unroll
       for (int e = 0; e < alone; ++e) arrived[e] = next_ + e < end_ && term(next_ + e, &v[e]);
 #pragma unroll
       for (int e = 0; e < alone; ++e) {
-        there = there && arrived[e];
-        if (!there) continue;
+        complete = complete && arrived[e];
+        if (!complete) continue;
         sum_ -= v[e];
         ++next_;
       }
@@ -89,14 +89,14 @@ private:
     const std::size_t begin = __shfl_sync(all, static_cast<unsigned long long>(next_), owner);
     const std::size_t end = __shfl_sync(all, static_cast<unsigned long long>(end_), owner);
     N v[together];
-    bool there = true;
+    bool complete = true;
 #pragma unroll
     for (int e = 0; e < together; ++e) {
       const std::size_t t = begin + static_cast<std::size_t>(32 * e + lane);
       v[e] = N(0);
-      if (t < end) there = term(t, &v[e]) && there;
+      if (t < end) complete = term(t, &v[e]) && complete;
     }
-    if (!__all_sync(all, there)) return;
+    if (!__all_sync(all, complete)) return;
     for (int e = 1; e < together; ++e) v[0] += v[e];
     for (int offset = 16; offset; offset /= 2) v[0] += shfl_xor(v[0], offset);
     if (lane != owner) return;
@@ -155,8 +155,8 @@ __global__ void __launch_bounds__(entry_threads)
 factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, DevicePivotRule rule,
                   TicketCounter* counter, Outcome* outcome)
 {
-  const BlockTicket turn = take_ticket(counter);
-  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).factorize_entry(rule, outcome);
+  const BlockTicket ticket = take_ticket(counter);
+  FactorEntry<T, I>(F, S, ticket.index * entry_threads + threadIdx.x, A).factorize_entry(rule, outcome);
 }
 
 /// If the rule needs row sums: a warp tests the pivot of a row against the sum of its absolute values.

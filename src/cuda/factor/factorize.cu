@@ -99,11 +99,11 @@ private:
     if (q == i_) {
       F_.inverse_pivot[i_] -= v;
     } else if (q > i_) {
-      const I place = find(F_.upper_column, upper_begin_, upper_end_, q);
-      if (place >= 0) F_.upper[place] -= v;
+      const I found = find(F_.upper_column, upper_begin_, upper_end_, q);
+      if (found >= 0) F_.upper[found] -= v;
     } else if (F_.lu) {
-      const I place = find(F_.lower_column, from, lower_end_, q);
-      if (place >= 0) F_.lower[place] -= v;
+      const I found = find(F_.lower_column, from, lower_end_, q);
+      if (found >= 0) F_.lower[found] -= v;
     }
   }
 
@@ -126,10 +126,10 @@ __global__ void __launch_bounds__(threads_a_block)
 factorize(FactorView<T, I> F, const DeviceScalar<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
           TicketCounter* counter, Outcome* outcome)
 {
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t place = turn.place * (threads_a_block / 32) + threadIdx.x / 32;
-  if (place >= static_cast<std::size_t>(F.n)) return;
-  const I i = F.order[place];
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t position = ticket.index * (threads_a_block / 32) + threadIdx.x / 32;
+  if (position >= static_cast<std::size_t>(F.n)) return;
+  const I i = F.order[position];
   RowOfWarp<T, I> row(F, i);
   row.copy(A, rule.shift);
   row.eliminate(ready, attempt);
@@ -324,7 +324,7 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
   begin_attempt({&lower_, &upper_, &inverse_pivot_}, task.stream);
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
-  const unsigned blocks = blocks_for(lists_.lists_view().places, entry_threads);
+  const unsigned blocks = blocks_for(lists_.lists_view().positions, entry_threads);
   launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, factor_view(),
          lists_.lists_view(), as_device(task.value), rule_of_entries, entry_counter_.data(), outcome_.data());
   if (device_rule.sums) {

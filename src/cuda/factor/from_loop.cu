@@ -97,10 +97,11 @@ private:
 /// Position of the diagonal among the entries, by row.
 template <class I> std::vector<I> find_diagonal(const PatternView<I>& A)
 {
-  std::vector<I> place(static_cast<std::size_t>(A.n));
+  std::vector<I> position(static_cast<std::size_t>(A.n));
   for (I i = 0; i < A.n; ++i)
-    place[i] = static_cast<I>(std::lower_bound(A.column + A.row_begin[i], A.column + A.row_begin[i + 1], i) - A.column);
-  return place;
+    position[i] =
+        static_cast<I>(std::lower_bound(A.column + A.row_begin[i], A.column + A.row_begin[i + 1], i) - A.column);
+  return position;
 }
 
 /// Number of accesses to entries by all rows.

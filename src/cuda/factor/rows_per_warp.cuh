@@ -41,10 +41,10 @@ template <class T, class I, int lanes> class StagedRowOfSeveral : public StagedR
   using Base::k_, Base::chunk_, Base::slots_, Base::factor_, Base::all;
 
 public:
-  ///   place   of the row in level order; at or beyond n: no row
+  ///   position   of the row in level order; at or beyond n: no row
   __device__ StagedRowOfSeveral(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule,
-                                std::size_t place, unsigned char* memory)
-      : Base(F, S, rule, F.order[is_place(F, place) ? place : 0], memory), done_(!is_place(F, place))
+                                std::size_t position, unsigned char* memory)
+      : Base(F, S, rule, F.order[has_row(F, position) ? position : 0], memory), done_(!has_row(F, position))
   {
   }
 
@@ -75,9 +75,9 @@ public:
 private:
   static constexpr unsigned char none = Pieces<I>::none;
 
-  static __device__ bool is_place(const FactorView<T, I>& F, std::size_t place)
+  static __device__ bool has_row(const FactorView<T, I>& F, std::size_t position)
   {
-    return place < static_cast<std::size_t>(F.n);
+    return position < static_cast<std::size_t>(F.n);
   }
 
   /// Loads the next batch, so that its slots are loaded long before the row waits for its values.
@@ -120,12 +120,12 @@ private:
       if (!Mail::arrived(number.inverse)) number.inverse = Mail::poll(this->inverse_at(k));
       if (!Mail::arrived(number.partner)) number.partner = Mail::poll(this->partner_at(k));
     }
-    bool there = true;
+    bool complete = true;
 #pragma unroll
     for (int e = 0; e < staged_batch; ++e)
-      there = there && Mail::arrived(number_[e].u) && Mail::arrived(number_[e].inverse) &&
+      complete = complete && Mail::arrived(number_[e].u) && Mail::arrived(number_[e].inverse) &&
               Mail::arrived(number_[e].partner);
-    return there;
+    return complete;
   }
 
   /// Gives up the batch: values that have not arrived become NaN.
@@ -175,9 +175,9 @@ factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>
                        TicketCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t place = turn.place * (staged_threads / lanes) + threadIdx.x / lanes;
-  StagedRowOfSeveral<T, I, lanes> row(F, S, rule, place, memory);
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t position = ticket.index * (staged_threads / lanes) + threadIdx.x / lanes;
+  StagedRowOfSeveral<T, I, lanes> row(F, S, rule, position, memory);
   row.load_row_of_A(A);
   row.factorize_rows(outcome);
 }

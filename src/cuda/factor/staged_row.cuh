@@ -71,7 +71,7 @@ protected:
     ++k_;
   }
 
-  __device__ Word* upper_at(I place) const { return sentinel_at(F_.upper, static_cast<std::size_t>(place)); }
+  __device__ Word* upper_at(I k) const { return sentinel_at(F_.upper, static_cast<std::size_t>(k)); }
   /// Location of the inverse pivot of the row to which entry k of L belongs.
   __device__ Word* inverse_at(I k) const { return inverse_of(pivot_row_[k]); }
   __device__ Word* partner_at(I k) const { return upper_at(S_.partner[lower_ + k]); }

@@ -17,11 +17,11 @@ namespace syncfree::cuda {
 ///   lowers, uppers  numbers of entries of L and of U
 ///   index   entry k of L is k, entry k of U is nnz(L) + k, the diagonal of row i nnz(L) + nnz(U) + i
 ///   row     of the entry
-///   begin   offsets of its terms; places + 1 elements
+///   begin   offsets of its terms; positions + 1 elements
 ///   lower, upper  by term: the entries of L and of U; lower = -1: the factor -1. An entry of IC's L has one such term,
 ///                 with the entry of U that it is made from
 template <class I> struct ListsView {
-  std::size_t places;
+  std::size_t positions;
   I lowers, uppers;
   const I *index, *row;
   const std::size_t* begin;

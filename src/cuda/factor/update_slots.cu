@@ -77,9 +77,9 @@ template <class I> struct UpdatingRows {
   I from = 0, count = 0;
   unsigned before = 0;
 
-  __device__ UpdatingRows(const DevicePattern<I>& U, bool is_there, I p)
+  __device__ UpdatingRows(const DevicePattern<I>& U, bool is_live, I p)
   {
-    if (is_there) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
+    if (is_live) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
     before = warp_inclusive_sum(static_cast<unsigned>(count)) - static_cast<unsigned>(count);
   }
   __device__ unsigned sum() const { return __shfl_sync(~0u, before + static_cast<unsigned>(count), 31); }

@@ -37,13 +37,13 @@ public:
         next_(memory + ((~launch & 1) * n + first) * Mail::words)
   {
   }
-  __device__ Polled poll_slot(std::size_t place) const { return Mail::poll(mail_ + Mail::words * place); }
+  __device__ Polled poll_slot(std::size_t slot) const { return Mail::poll(mail_ + Mail::words * slot); }
   __device__ bool has_arrived(const Polled& seen) const { return Mail::arrived(seen); }
   __device__ void settle() const {}
   __device__ N take_value(std::size_t, const Polled& seen) const { return seen; }
-  __device__ void prepare_slot(std::size_t place) const { Mail::clear(next_ + Mail::words * place); }
-  __device__ void publish_value(std::size_t place, const N& v) const { Mail::publish(mail_ + Mail::words * place, v); }
-  __device__ typename Mail::word* slot_at(std::size_t place) const { return mail_ + Mail::words * place; }
+  __device__ void prepare_slot(std::size_t slot) const { Mail::clear(next_ + Mail::words * slot); }
+  __device__ void publish_value(std::size_t slot, const N& v) const { Mail::publish(mail_ + Mail::words * slot, v); }
+  __device__ typename Mail::word* slot_at(std::size_t slot) const { return mail_ + Mail::words * slot; }
 
 private:
   View mail_, next_;
@@ -58,14 +58,14 @@ public:
 
   /// Slot 0 is value `first` of all.
   __device__ SingleReaderMailbox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
-  __device__ N poll_slot(std::size_t place) const { return Mail::poll(slot_at(place)); }
+  __device__ N poll_slot(std::size_t slot) const { return Mail::poll(slot_at(slot)); }
   __device__ bool has_arrived(const N& seen) const { return Mail::arrived(seen); }
-  __device__ N take_value(std::size_t place, const N& seen) const
+  __device__ N take_value(std::size_t slot, const N& seen) const
   {
-    Mail::clear(slot_at(place));
+    Mail::clear(slot_at(slot));
     return seen;
   }
-  __device__ typename Mail::word* slot_at(std::size_t place) const { return mail_ + Mail::words * place; }
+  __device__ typename Mail::word* slot_at(std::size_t slot) const { return mail_ + Mail::words * slot; }
 
 private:
   View mail_;
@@ -95,15 +95,15 @@ public:
       : memory_(memory), launch_(static_cast<unsigned>(launch + 1))
   {
   }
-  __device__ Polled poll_slot(std::size_t place) const { return load_relaxed(memory_.ready + place); }
+  __device__ Polled poll_slot(std::size_t slot) const { return load_relaxed(memory_.ready + slot); }
   __device__ bool has_arrived(Polled seen) const { return seen == launch_; }
   __device__ void settle() const { fence_acquire(); }
-  __device__ N take_value(std::size_t place, Polled) const { return memory_.number[place]; }
+  __device__ N take_value(std::size_t slot, Polled) const { return memory_.number[slot]; }
   __device__ void prepare_slot(std::size_t) const {}
-  __device__ void publish_value(std::size_t place, const N& v) const
+  __device__ void publish_value(std::size_t slot, const N& v) const
   {
-    memory_.number[place] = v;
-    store_release(memory_.ready + place, launch_);
+    memory_.number[slot] = v;
+    store_release(memory_.ready + slot, launch_);
   }
 
 private:

@@ -45,8 +45,8 @@ inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream
 {
   const Landing landing(bytes);
   if (!landing.slot()) SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-  void* const place = landing.slot() ? landing.slot() : to;
-  SYNCFREE_CUDA(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream));
+  void* const landed = landing.slot() ? landing.slot() : to;
+  SYNCFREE_CUDA(cudaMemcpyAsync(landed, from, bytes, cudaMemcpyDeviceToHost, stream));
   SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   if (landing.slot()) std::memcpy(to, landing.slot(), bytes);
 }

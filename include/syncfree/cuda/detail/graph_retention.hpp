@@ -115,7 +115,7 @@ public:
   }
 
   /// Keeps what an object still has when it ends, in the same way.
-  template <class P> void keep_behind(P what) noexcept
+  template <class P> void keep_for_graphs(P what) noexcept
   try {
     LeftToGraphs::all_left().sweep();
     if (any()) LeftToGraphs::all_left().add_held({graphs_, std::make_shared<P>(std::move(what))});

@@ -77,7 +77,7 @@ public:
   MappedWord& operator=(const MappedWord&) = delete;
   ~MappedWord() { MappedLinePool::of_process().return_line(word_); }
 
-  unsigned* there() const { return word_; }  ///< device pointer, for kernels
+  unsigned* device_pointer() const { return word_; }  ///< for kernels
   unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }
   void set(unsigned v) { *static_cast<volatile unsigned*>(word_) = v; }
 

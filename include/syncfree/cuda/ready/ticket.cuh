@@ -72,8 +72,8 @@ struct BlockState {
 
 inline __device__ BlockState& block_state()
 {
-  __shared__ BlockState place;
-  return place;
+  __shared__ BlockState state;
+  return state;
 }
 
 /// Sets the row of waits without one. Called by one thread; a barrier must follow.
@@ -81,7 +81,7 @@ inline __device__ void set_block_row(long long row) { block_state().row = row; }
 
 /// A thread block's ticket (order of start) and the launch's number.
 struct BlockTicket {
-  unsigned long long place;   ///< in [0, blocks): thread blocks with lower ones have started
+  unsigned long long index;   ///< in [0, blocks): thread blocks with lower ones have started
   unsigned long long launch;  ///< from 0
 };
 

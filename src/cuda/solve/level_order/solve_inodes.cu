@@ -160,9 +160,9 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   static_assert(size <= lanes);
   using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
   constexpr int step = level_order_batch * lanes;
-  const BlockTicket turn = take_ticket(counter);
-  const DoubleBufferedMailbox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), turn.launch);
-  std::size_t node = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
+  const BlockTicket ticket = take_ticket(counter);
+  const DoubleBufferedMailbox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), ticket.launch);
+  std::size_t node = ticket.index * (blockDim.x / lanes) + threadIdx.x / lanes;
   Chunk chunk;
   if constexpr (many) {
     chunk = {static_cast<unsigned>(node % chunks), chunks};
@@ -315,9 +315,9 @@ private:
   void launch_inodes(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_kernel([&](auto kernel) {
-      const LaunchParameters place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
+      const LaunchParameters parameters = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
                                  blocks_.shared_bytes(), stream, mode.overlaps};
-      launch(kernel, place, nodes_.nodes_view(), memory_.mailbox_view(), counter_.data(),
+      launch(kernel, parameters, nodes_.nodes_view(), memory_.mailbox_view(), counter_.data(),
              Input<DeviceScalar<T>>{as_device(b)}, Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }

@@ -74,8 +74,8 @@ template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters..
   const unsigned long long context = context_at_hand();
   const std::lock_guard<std::mutex> lock(mutex);
   const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, context), false);
-  const LaunchParameters place = {blocks, merging_threads, 0, nullptr, false};
-  if (is_new) at->second = most_blocks_of_cluster(kernel, place, blocks) == blocks;
+  const LaunchParameters parameters = {blocks, merging_threads, 0, nullptr, false};
+  if (is_new) at->second = most_blocks_of_cluster(kernel, parameters, blocks) == blocks;
   return at->second;
 }
 
@@ -103,11 +103,11 @@ template <class I> struct SearchMemory {
 template <class I> class ChosenGroups {
 public:
   ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRange> runs, const MergeRule& rule)
-      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_, stream_.get()),
-        place_(triangle.row ? places_in(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
-        level_begin_(triangle.level_begin, stream_.get()), group_(places()), depth_(places()), p_(places() + 1),
-        r_(places() + 1), words_before_(triangle.level_begin.size()), bit_row_(places()), reports_(runs_.size()),
-        blocks_(choose_blocks())
+      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), device_runs_(runs_, stream_.get()),
+        position_(triangle.row ? inverse_permutation(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
+        level_begin_(triangle.level_begin, stream_.get()), group_(row_total()), depth_(row_total()),
+        p_(row_total() + 1), r_(row_total() + 1), words_before_(triangle.level_begin.size()), bit_row_(row_total()),
+        reports_(runs_.size()), blocks_(choose_blocks())
   {
     search_.number = DeviceArray<unsigned>(numbers());
     search_.state = DeviceArray<RangeCounters>(runs_.size());
@@ -182,13 +182,13 @@ public:
   }
 
 private:
-  std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
+  std::size_t row_total() const { return static_cast<std::size_t>(triangle_.T.n); }
 
   /// Allocates the words of bitsets. Twelve for each entry suffice except for small triangles, and if a few rows are
   /// much longer than others.
   void make_bits()
   {
-    const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
+    const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(row_total());
     const bool has_hubs = static_cast<double>(triangle_.longest) > 8 * mean;
     const double by_entries = (has_hubs ? 64 : 12) * entries;
     const double all = std::min<double>(most_words, much_ * std::max<double>(wanted_words, by_entries));
@@ -211,23 +211,23 @@ private:
   std::size_t numbers() const
   {
     if (runs_.size() > runs_with_room(triangle_)) throw GaveUp();
-    return runs_.size() * places();
+    return runs_.size() * row_total();
   }
 
   /// Returns the thread blocks of a run: one if levels have, on average, at most two rows for each of its warps.
   unsigned choose_blocks() const
   {
     const std::size_t levels = triangle_.level_begin.size() - 1;
-    const bool is_wide = places() > 2 * merging_threads / 32 * levels;
+    const bool is_wide = row_total() > 2 * merging_threads / 32 * levels;
     return is_wide ? blocks_of_team(choose_groups<I>, runs_.size()) : 1;
   }
 
   /// Returns the lanes that read a row: eight for short rows.
-  unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(places()) ? 8 : 32; }
+  unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(row_total()) ? 8 : 32; }
 
   LevelledView<I> levelled_view() const
   {
-    return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? place_.data() : nullptr,
+    return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? position_.data() : nullptr,
             level_begin_.data()};
   }
 
@@ -252,9 +252,9 @@ private:
     search_.number.fill(0, stream_.get());
     search_.state.fill(0, stream_.get());
     reports_.fill(0, stream_.get());
-    const LaunchParameters place = {
+    const LaunchParameters parameters = {
         blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false, blocks_};
-    launch(choose_groups<I>, place, levelled_view(), runs_there_.data(), search, grouped_rows(), reports_.data());
+    launch(choose_groups<I>, parameters, levelled_view(), device_runs_.data(), search, grouped_rows(), reports_.data());
   }
 
   /// Returns false if a run lacks words.
@@ -306,12 +306,12 @@ private:
         words += words_[run];
       }
     }
-    const DeviceArray<RunsBefore<I>> before_there(before, stream_.get());
+    const DeviceArray<RunsBefore<I>> device_before(before, stream_.get());
     DeviceArray<std::uint32_t> bits_begin(static_cast<std::size_t>(groups));
     made->group_begin = DeviceArray<I>(static_cast<std::size_t>(groups) + 1);
     made->group_level = DeviceArray<I>(static_cast<std::size_t>(groups));
     launch(number_groups<I>, {static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get()},
-        runs_there_.data(), before_there.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
+        device_runs_.data(), device_before.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
         made->group_level.data(), bits_begin.data(), groups, triangle_.T.n);
     return bits_begin;
   }
@@ -323,13 +323,13 @@ private:
     const auto groups = static_cast<std::uint64_t>(made_.groups);
     const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-    FillingMemory<I> memory = {places() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
+    FillingMemory<I> memory = {row_total() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
                                bits_begin.data(), bit_row_.data()};
     const std::uint64_t useful = std::min(groups, std::max<std::uint64_t>(multiprocessors / team, 1));
-    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.beside_bits(team), 1, useful);
-    const DeviceArray<std::uint32_t> beside(teams * memory.beside_bits(team)), bits(words);
-    memory.beside = beside.data(), memory.bits = bits.data();
-    const LaunchParameters place = {
+    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.team_words(team), 1, useful);
+    const DeviceArray<std::uint32_t> marks(teams * memory.team_words(team)), bits(words);
+    memory.team_marks = marks.data(), memory.bits = bits.data();
+    const LaunchParameters parameters = {
         static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
     const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
                                       made_.r_local.data()};
@@ -338,7 +338,7 @@ private:
       to_fill.first = to_fill.last;
       for (std::size_t run = filling.first; run < filling.last; ++run)
         to_fill.last += static_cast<I>(found_.counts[run].groups);
-      launch(fill_groups<I>, place, levelled_view(), to_fill, memory, team, columns);
+      launch(fill_groups<I>, parameters, levelled_view(), to_fill, memory, team, columns);
     }
   }
 
@@ -349,8 +349,8 @@ private:
   FoundGroups found_;
   std::int64_t span_ = 0;
   std::vector<std::uint64_t> words_;  ///< by run: of its groups' bitsets
-  DeviceArray<LevelRange> runs_there_;
-  DeviceArray<I> place_, level_begin_, group_;
+  DeviceArray<LevelRange> device_runs_;
+  DeviceArray<I> position_, level_begin_, group_;
   DeviceArray<unsigned> depth_;
   DeviceArray<I> p_, r_;  ///< counts by position, then offsets
   DeviceArray<std::uint32_t> words_before_;  ///< by level

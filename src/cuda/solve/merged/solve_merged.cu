@@ -76,7 +76,7 @@ public:
     launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, merged_view(), size, growth);
   }
 
-  MergedRhs<V, I> merged_rhs() const { return {plan_.p_begin.data(), p_row_.data(), as_device(p_.data())}; }
+  MergedRhs<V, I> rhs() const { return {plan_.p_begin.data(), p_row_.data(), as_device(p_.data())}; }
   StoredView<V, I> rest(I n, const I* row) const
   {
     return {n, plan_.r_begin.data(), plan_.r_column.data(), row, as_device(r_.data()), nullptr};
@@ -93,7 +93,8 @@ public:
   std::size_t merged_value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  static constexpr std::size_t tray_bytes = 12 << 10;  ///< most for a warp: sixteen fit in a thread block's memory
+  /// Most for the accumulators of a warp: sixteen of them fit in a thread block's memory.
+  static constexpr std::size_t most_accumulator_bytes = 12 << 10;
 
   /// Returns the bytes of shared memory that a thread block may use.
   static std::size_t block_bytes()
@@ -107,7 +108,7 @@ private:
   }
   bool has_local_slots() const
   {
-    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().tray <= tray_bytes;
+    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().per_warp <= most_accumulator_bytes;
   }
 
   std::size_t rows() const { return plan_.group.size(); }
@@ -199,7 +200,7 @@ public:
 
   LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const override
   {
-    return {rest(), merged_.merged_rhs(), triangle_.n()};
+    return {rest(), merged_.rhs(), triangle_.n()};
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
   const char* name() const override { return "merged"; }
@@ -353,11 +354,11 @@ private:
     error_ = -1;
   }
 
-  double report(std::size_t place, cudaStream_t stream) const
+  double report(std::size_t index, cudaStream_t stream) const
   {
     unsigned long long bits;
     double v;
-    reports_.read(&bits, place, 1, stream);
+    reports_.read(&bits, index, 1, stream);
     std::memcpy(&v, &bits, sizeof v);
     return v;
   }
@@ -388,14 +389,14 @@ private:
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
       launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps}, rest(),
-             merged_.merged_rhs(), memory_.mailbox_view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             merged_.rhs(), memory_.mailbox_view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
              Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
   void launch_merged_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_lanes(lanes_, [&](auto lanes) {
-      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.merged_rhs(), v, &columns_, mode.conjugate, stream,
+      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.rhs(), v, &columns_, mode.conjugate, stream,
                                                    mode.overlaps);
     });
   }

@@ -85,9 +85,9 @@ public:
   }
 
   template <class Publisher>
-  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t exported, const N& result) const
+  __device__ void put_if(bool wanted, const Publisher& publisher, std::uint32_t exported, const N& result) const
   {
-    outlet.put_if(wanted && column_in_node() == 0, exported * size + row_in_node(), result);
+    publisher.put_if(wanted && column_in_node() == 0, exported * size + row_in_node(), result);
   }
 
 private:
@@ -97,9 +97,9 @@ private:
 
   __device__ unsigned row_in_node() const { return lane_ / size; }
   __device__ unsigned column_in_node() const { return lane_ % size; }
-  __device__ N* number_at(std::uint32_t place) const
+  __device__ N* number_at(std::uint32_t offset) const
   {
-    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + offset);
   }
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
 
@@ -170,47 +170,47 @@ solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMail
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const BlockTicket turn = take_ticket(counter, cluster);
-  auto tile = static_cast<unsigned>(turn.place);
+  const BlockTicket ticket = take_ticket(counter, cluster);
+  auto tile_index = static_cast<unsigned>(ticket.index);
   ChunkOfBlock chunk;
-  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
-  if (!many && tile >= A.blocks) return cluster_sync(cluster);
-  const Tile block = A.block[tile];
-  const std::size_t exports = std::size_t{A.exports} * size, first_exported = std::size_t{block.first_exported} * size;
-  const DoubleBufferedMailbox<N> box(mailbox, exports * chunk.chunks, turn.launch, exports * chunk.which);
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile_index, &b, &x);
+  if (!many && tile_index >= A.blocks) return cluster_sync(cluster);
+  const Tile tile = A.tile[tile_index];
+  const std::size_t exports = std::size_t{A.exports} * size, first_exported = std::size_t{tile.first_exported} * size;
+  const DoubleBufferedMailbox<N> box(mailbox, exports * chunk.chunks, ticket.launch, exports * chunk.which);
   using Memory = TileSharedMemory<N, InodePanel<DeviceScalar<V>, size>>;
   const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) set_block_row(order.row_at(block.first_row * size));
+  if (threadIdx.x == 0) set_block_row(order.row_at(tile.first_row * size));
   if (threadIdx.x < size) memory.x[A.slots * size + threadIdx.x] = N(0);
   N* ghost = memory.x + (A.slots + 1) * size;
-  for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x)
+  for (std::uint32_t k = threadIdx.x; k < tile.ghosts * size; k += blockDim.x)
     SharedSentinelValue<N>::clear_shared(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.exports * size; k += blockDim.x) box.prepare_slot(first_exported + k);
+  for (std::uint32_t k = threadIdx.x; k < tile.exports * size; k += blockDim.x) box.prepare_slot(first_exported + k);
   wait_for_primary_launch();
   trigger_dependent_launch();
   const auto for_numbers = [&](auto copy) {
-    for_rows<size>(A, block, [&](std::uint32_t slot, std::int64_t step) { copy(slot, order.row_at(step)); });
+    for_rows<size>(A, tile, [&](std::uint32_t slot, std::int64_t step) { copy(slot, order.row_at(step)); });
   };
   for_numbers([&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
   cluster_sync(cluster);
   const unsigned warp = threadIdx.x / 32, computing = compute_groups * A.warps;
   if (warp < computing) {
-    const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
+    const bool hands_on = rank + 1 < cluster && tile_index + 1 < A.blocks;
     auto* first = box.slot_at(first_exported);
-    if (hands_on) first = reinterpret_cast<decltype(first)>(place_in_cluster(ghost, rank + 1));
+    if (hands_on) first = reinterpret_cast<decltype(first)>(map_shared_rank(ghost, rank + 1));
     using Hand = Publisher<N, !many>;
-    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate)
-        .solve_steps(block.steps);
+    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, tile, memory, Hand(first), conjugate)
+        .solve_steps(tile.steps);
   } else if (warp == computing) {
-    PanelCopyWarp<Memory>(A, block, memory).copy_panels();
+    PanelCopyWarp<Memory>(A, tile, memory).copy_panels();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
+    if (threadIdx.x % 32 == 0) announce_panels(memory, tile, A.depth);
   } else if (rank == 0) {
-    const std::uint32_t* place = A.ghost_place + block.first_ghost;
-    fetch_ghosts<node_pollers, N>([place](std::uint32_t k) { return place[k / size] * size + k % size; },
-                                  block.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
+    const std::uint32_t* source = A.ghost_sources + tile.first_ghost;
+    fetch_ghosts<node_pollers, N>([source](std::uint32_t k) { return source[k / size] * size + k % size; },
+                                  tile.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
                                   box, warp - computing - 2);
   }
   __syncwarp();

@@ -12,8 +12,8 @@ namespace syncfree::cuda {
 template <class N> class GhostFetch {
 public:
   /// Covers every 32nd value in one of `parts` interleaved parts of the values [begin, end) of the buffer.
-  __device__ GhostFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
-      : tray_(tray), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
+  __device__ GhostFetch(N* buffer, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
+      : buffer_(buffer), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
   {
   }
 
@@ -26,19 +26,19 @@ public:
   {
     if (is_done() || !box.has_arrived(seen_)) return;
     const N v = box.take_value(first_ + next_, seen_);
-    if (!drops_publication()) SharedSentinelValue<N>::store_shared(tray_ + next_, v);
+    if (!drops_publication()) SharedSentinelValue<N>::store_shared(buffer_ + next_, v);
     next_ += stride_;
   }
   /// Stores NaN for the value that it waits for, which will not arrive.
   __device__ void give_up_next()
   {
     if (is_done()) return;
-    SharedSentinelValue<N>::store_shared(tray_ + next_, quiet_nan<N>());
+    SharedSentinelValue<N>::store_shared(buffer_ + next_, quiet_nan<N>());
     next_ += stride_;
   }
 
 private:
-  N* const tray_;
+  N* const buffer_;
   const std::size_t first_;
   unsigned next_;
   const unsigned end_, stride_;

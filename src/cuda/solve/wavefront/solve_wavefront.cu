@@ -82,13 +82,13 @@ fill_pencil_panels(PencilGrid grid, unsigned groups_x, unsigned chunks, const I*
   const N scale = scaled && is_cell ? inverse_diagonal[row] : N(1);
   I k = grid.lower ? begin[row + 1] - 1 : begin[row];
   for (int j = 0; j < Panel::entries; ++j) {
-    DeviceScalar<V>& entry = panel[blockIdx.x].number[Panel::place(j, e * pencils_per_group + lane)];
+    DeviceScalar<V>& entry = panel[blockIdx.x].number[Panel::index_of(j, e * pencils_per_group + lane)];
     const bool has = is_cell && at.has<reads>(grid, j);
     entry = has ? DeviceScalar<V>(product(value[k], scale)) : DeviceScalar<V>(0);
     if (has) k += grid.lower ? -1 : 1;
   }
   if (scaled)
-    panel[blockIdx.x].number[Panel::place(Panel::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
+    panel[blockIdx.x].number[Panel::index_of(Panel::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
 }
 
 /// Calls body(an integral constant) for the stencil; with_pencils(): body(stencil, scaled).
@@ -140,11 +140,11 @@ std::vector<std::uint32_t> clusters_by_begin(unsigned groups_x, unsigned group_z
 {
   using Form = PencilForm<Stencil::star7>;
   constexpr unsigned hop = 20, hop_inside = 8;
-  const unsigned to_beside = cluster * (Form::height + hop_inside) + hop;
+  const unsigned to_adjacent = cluster * (Form::height + hop_inside) + hop;
   const unsigned to_next = pencil_groups * (Form::depth + hop_inside) + hop;
   std::vector<std::uint32_t> order(std::size_t{groups_x} * group_z);
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::uint32_t>(k);
-  const auto begin = [&](std::uint32_t k) { return k % groups_x * to_beside + k / groups_x * to_next; };
+  const auto begin = [&](std::uint32_t k) { return k % groups_x * to_adjacent + k / groups_x * to_next; };
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return begin(a) < begin(b); });
   return order;
 }
@@ -172,8 +172,9 @@ public:
       if constexpr (can_invert_pencils(form.value, scaled.value))
         allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
       const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
-      const LaunchParameters place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
-      const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>, place);
+      const LaunchParameters parameters = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
+      const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>,
+                                                   parameters);
       one_ = arrange<form.value>(made, most);
     });
     launches_.emplace(one_.exports, "wavefront");
@@ -334,8 +335,8 @@ private:
                              a.slots,
                              a.cluster,
                              a.exports};
-    const LaunchParameters place = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
-    return cuda::try_launch(kernel, place, view, mailbox, counter, b, x);
+    const LaunchParameters parameters = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
+    return cuda::try_launch(kernel, parameters, view, mailbox, counter, b, x);
   }
 
   PencilGrid grid_;
