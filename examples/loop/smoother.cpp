@@ -64,7 +64,7 @@ static bool smooth_on_device(const Smooth &body, int sweeps)
   on_device.x_.data = x;
   syncfree::cuda::DeviceLoop<Smooth> loop;
   ran = ran && loop.trace(body).ok();
-  for (int sweep = 0; sweep < sweeps; ++sweep) ran = ran && loop.run(on_device, nullptr).ok();
+  for (int sweep = 0; sweep < sweeps; ++sweep) ran = ran && loop.execute(on_device, nullptr).ok();
 
   ran = ran && cudaMemcpy(body.x_.data, x, bytes, cudaMemcpyDeviceToHost) == cudaSuccess; // waits for the runs
   cudaFree(b);

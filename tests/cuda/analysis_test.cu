@@ -103,7 +103,7 @@ TYPED_TEST(Analyses, cut_rows_as_the_host_does)
     ASSERT_TRUE(make_factor_pattern(A.view(), {}, &made).ok());
     DeviceFactorPattern<I> p;
     ASSERT_TRUE(split(Kind::ilu, OnDevice<I>(A).view(), &p));
-    const DeviceFactorPattern<I> brought = upload(made, A.view());
+    const DeviceFactorPattern<I> brought = upload_pattern(made, A.view());
     EXPECT_EQ(host(p.lower_begin), plain(made.lower_begin));
     EXPECT_EQ(host(p.lower_column), plain(made.lower_column));
     EXPECT_EQ(host(p.upper_begin), plain(made.upper_begin));
@@ -130,9 +130,9 @@ TYPED_TEST(Analyses, keep_rows_in_four_bytes_an_entry)
       PatternView<I> on_device;
       if (is_there) on_device = {A.n, there.row_begin.data(), there.column.data()};
       const DevicePatternCopy<I> kept(PatternOnDevice<I>(A.view(), on_device));
-      EXPECT_EQ(kept.bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
+      EXPECT_EQ(kept.pattern_copy_bytes(), 4 * A.column.size() + sizeof(I) * A.row_begin.size());
       const auto are_rows_of = [&](const OwnedPattern<I>& other) {
-        return has_same_rows<I>({}, kept.view(), other.view(), {}, nullptr);
+        return has_same_rows<I>({}, kept.pattern_copy_view(), other.view(), {}, nullptr);
       };
       EXPECT_TRUE(are_rows_of(A));
       for (const std::int64_t difference : {std::int64_t{1}, std::int64_t{1} << 32}) {
@@ -361,13 +361,13 @@ TYPED_TEST(Analyses, fill_the_tiles_of_a_star_as_the_host_does)
       ASSERT_TRUE(make_star_tables(T.n, lower, find_grid(T.view(), lower), rule, &star));
       TileArrays<I> made;
       ASSERT_TRUE(fill_star_arrays<Panel>(star, OnDevice<I>(T).view(), &made));
-      const auto brought = TileArrays<I>::template upload<Panel>(truth);
-      const auto blocks = host(made.block), same_blocks = host(brought.block);
+      const auto brought = TileArrays<I>::template upload_tiles<Panel>(truth);
+      const auto blocks = host(made.tile), same_blocks = host(brought.tile);
       ASSERT_EQ(blocks.size(), same_blocks.size());
       for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(blocks[t].first_panel, same_blocks[t].first_panel) << t;
       EXPECT_EQ(host(made.source), host(brought.source));
       EXPECT_EQ(host(made.row), host(brought.row));
-      EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
+      EXPECT_EQ(host(made.ghost_sources), host(brought.ghost_sources));
       EXPECT_EQ(fields<Panel>(made.panel), fields<Panel>(brought.panel));
       OwnedPattern<I> other = T;
       const I last = lower ? T.n - 1 : 0;
@@ -394,7 +394,7 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
   const Status status = make_tile_plan(T.view(), lower, levels, rule, &truth);
   ASSERT_TRUE(status.ok() || status.code == Code::no_plan) << status.message();
   const OnDevice<I> there(T);
-  const DeviceLevels<I> device_levels = upload(levels);
+  const DeviceLevels<I> device_levels = upload_levels(levels);
   DeviceTriangle<I> triangle(lower, there.view(), longest_of(T.view(), 1), true);
   triangle.device_levels = &device_levels;
   triangle.grid = find_grid(T.view(), lower);
@@ -406,25 +406,25 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
     using Panel = TilePanel<double, size>;
     Status own;
     try {
-      ASSERT_TRUE(make_ghost_plan(triangle, rule, PanelShape::of<Panel>(), &frame, &made));
+      ASSERT_TRUE(make_ghost_plan(triangle, rule, PanelShape::shape_of<Panel>(), &frame, &made));
     } catch (const Failure& failure) {
       own = failure.status;
     }
     ASSERT_EQ(own.message(), status.message());
     if (!own.ok()) return;
-    const auto brought = TileArrays<I>::template upload<Panel>(truth);
+    const auto brought = TileArrays<I>::template upload_tiles<Panel>(truth);
     EXPECT_EQ(frame.warps, truth.warps);
     EXPECT_EQ(frame.slots, truth.slots);
     EXPECT_EQ(frame.alias_shift, truth.alias_shift);
     EXPECT_EQ(frame.exports, truth.exports);
     EXPECT_EQ(frame.most_ghosts, truth.most_ghosts);
     EXPECT_EQ(frame.is_chain, truth.is_chain);
-    const auto blocks = host(made.block);
+    const auto blocks = host(made.tile);
     ASSERT_EQ(blocks.size(), truth.block.size());
     for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(members(blocks[t]), members(truth.block[t])) << t;
     EXPECT_EQ(host(made.source), host(brought.source));
     EXPECT_EQ(host(made.row), host(brought.row));
-    EXPECT_EQ(host(made.ghost_place), host(brought.ghost_place));
+    EXPECT_EQ(host(made.ghost_sources), host(brought.ghost_sources));
     EXPECT_EQ(host(made.position), host(brought.position));
     EXPECT_EQ(fields<Panel>(made.panel), fields<Panel>(brought.panel));
   };
@@ -497,8 +497,8 @@ void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const Mer
   MergePlanner<I> merging(there.view(), row.data(), levels.level_begin, rule);
   MergeForecast foreseen, expected;
   if (looks_first) ASSERT_TRUE(merging.forecast(&foreseen));
-  ASSERT_TRUE(merging.plan(&made));
-  const DeviceMergePlan<I> brought = upload(truth, levels.level_begin);
+  ASSERT_TRUE(merging.finish_plan(&made));
+  const DeviceMergePlan<I> brought = upload_merge_plan(truth, levels.level_begin);
   EXPECT_EQ(made.groups, truth.groups);
   EXPECT_EQ(made.span, truth.span);
   EXPECT_EQ(made.longest, brought.longest);

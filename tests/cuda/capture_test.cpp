@@ -167,7 +167,7 @@ TEST_F(CapturedSolves, that_know_an_old_plan_are_void)
 }
 
 /// Memory for more columns is allocated anew, and the old memory is kept for the graph.
-TEST_F(CapturedSolves, of_few_columns_stay_valid_behind_solves_of_many)
+TEST_F(CapturedSolves, of_few_columns_stay_valid_after_solves_of_many)
 {
   const Watchdog watchdog("captures of few columns", patience);
   const auto A = random_band(1000, 3, 200, 0, 3), B = random_band(1000, 3, 200, 0, 4);

@@ -50,7 +50,7 @@ void compare(Cuda& p, Operation operation, I n, I count)
     for (I c = 0; c < count; ++c) {
       const double* column = found.data() + static_cast<std::size_t>(c) * (n + 2 * gap);
       EXPECT_LE(distance(column, truth.data() + static_cast<std::size_t>(c) * n, n), 1e-12) << "column " << c;
-      EXPECT_EQ(std::count(column + n, column + n + 2 * gap, 77.0), 2 * gap) << "wrote behind column " << c;
+      EXPECT_EQ(std::count(column + n, column + n + 2 * gap, 77.0), 2 * gap) << "wrote after the end of column " << c;
     }
   }
 }

@@ -23,7 +23,7 @@ public:
   ~Wanted() { cuda::wanted_spsv_algorithms().clear(); }
 };
 
-std::vector<int> of_library() { return cuda::spsv_algorithms(cuda::CusparseVersion::of_library().number()); }
+std::vector<int> of_library() { return cuda::spsv_algorithms(cuda::CusparseVersion::of_library().encoded()); }
 
 /// Lists each algorithm alone, then all of them.
 std::vector<std::vector<int>> choices()
@@ -46,10 +46,10 @@ TEST(CusparseAlgorithms, of_new_libraries_are_two)
 TEST(CusparseAlgorithms, are_those_of_the_library_that_is_loaded)
 {
   const auto version = cuda::CusparseVersion::of_library();
-  EXPECT_GE(version.number(), 12000);
+  EXPECT_GE(version.encoded(), 12000);
   EXPECT_EQ(version.text(), std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
                                 std::to_string(version.patch));
-  EXPECT_EQ((cuda::CusparseVersion{12, 9, 4}.number()), 12904);
+  EXPECT_EQ((cuda::CusparseVersion{12, 9, 4}.encoded()), 12904);
 }
 
 TEST(CusparseAlgorithms, are_refused_by_what_is_no_failure)

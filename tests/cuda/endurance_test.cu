@@ -101,7 +101,7 @@ __global__ void hold(long long ticks)
   }
 }
 
-TEST(Endurance, solves_finish_beside_work_that_holds_the_device)
+TEST(Endurance, solves_finish_while_other_work_holds_the_device)
 {
   const auto A = random_band(100000, 3, 30000, 0, 3);
   const auto b = random_vector<double>(A.n, 5);
@@ -111,14 +111,14 @@ TEST(Endurance, solves_finish_beside_work_that_holds_the_device)
   for (const std::string& strategy : device_strategies()) {
     const auto p = analysed(A, strategy);
     if (!p) continue;
-    const DeviceVector from(b), alone(A.n), beside(A.n);
+    const DeviceVector from(b), alone(A.n), meanwhile(A.n);
     solve(*p, from, alone, A.n, ours);
     const auto truth = alone.get();
     for (const unsigned blocks : {100u, 2000u}) {
       hold<<<blocks, 1024, 0, others>>>(2000000);
-      solve(*p, from, beside, A.n, ours);
+      solve(*p, from, meanwhile, A.n, ours);
       hold<<<blocks, 1024, 0, others>>>(2000000);
-      const auto found = beside.get();
+      const auto found = meanwhile.get();
       for (std::size_t i = 0; i < found.size(); ++i)
         ASSERT_NEAR(found[i], truth[i], 1e-12 * (1 + std::abs(truth[i]))) << strategy << ", row " << i;
     }

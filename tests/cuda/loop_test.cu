@@ -135,8 +135,8 @@ template <class Body> Status run_on_device(DeviceLoop<Body>& loop, Body body, in
 {
   Mirror mirror;
   move_to(&mirror, &body);
-  for (int k = 1; k < times; ++k) EXPECT_TRUE(loop.run(body, nullptr).ok());
-  Status last = loop.run(body, nullptr);
+  for (int k = 1; k < times; ++k) EXPECT_TRUE(loop.execute(body, nullptr).ok());
+  Status last = loop.execute(body, nullptr);
   mirror.fetch();
   return last;
 }
@@ -423,12 +423,12 @@ TEST(DeviceLoop, can_be_captured_and_replayed)
     cudaGraphExec_t executable;
     ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
     ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    EXPECT_TRUE(loop.run(body, stream).ok());
+    EXPECT_TRUE(loop.execute(body, stream).ok());
     ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
     for (int k = 0; k < replays; ++k) {
       EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
-      EXPECT_TRUE(loop.run(body, stream).ok());
+      EXPECT_TRUE(loop.execute(body, stream).ok());
     }
     ASSERT_TRUE(loop.trace(script_of(other, entries)).ok());
     for (int k = 0; k < replays; ++k) EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
@@ -474,11 +474,11 @@ TEST(DeviceLoop, refuses_what_the_host_refuses_in_its_words)
   longer = table;
   longer.line({{writes, 0}, {reads, 7}});
   DeviceLoop<Script> loop;
-  const Status untraced = loop.run(script_of(table, 1), nullptr);
+  const Status untraced = loop.execute(script_of(table, 1), nullptr);
   EXPECT_EQ(untraced.code, Code::invalid_argument);
   EXPECT_EQ(untraced.detail, "a loop runs with the body it was traced with");
   ASSERT_TRUE(loop.trace(script_of(table, 1)).ok());
-  EXPECT_EQ(loop.run(script_of(longer, 8), nullptr).code, Code::invalid_argument);
+  EXPECT_EQ(loop.execute(script_of(longer, 8), nullptr).code, Code::invalid_argument);
   expect_as_text_says(loop, table, 1);
   LoopTrace<int> trace;
   const Status theirs = trace_loop(script_of(longer, 7), &trace), ours = loop.trace(script_of(longer, 7));
@@ -486,7 +486,8 @@ TEST(DeviceLoop, refuses_what_the_host_refuses_in_its_words)
   EXPECT_EQ(ours.row, 1);
   EXPECT_EQ(ours.column, 7);
   EXPECT_EQ(ours.message(), theirs.message());
-  EXPECT_EQ(loop.run(script_of(table, 1), nullptr).code, Code::invalid_argument) << "a failed trace forgets the last";
+  EXPECT_EQ(loop.execute(script_of(table, 1), nullptr).code, Code::invalid_argument)
+      << "a failed trace forgets the last";
 }
 
 TEST(DeviceLoop, takes_another_pattern_when_it_is_traced_again)

@@ -37,7 +37,7 @@ std::vector<Case> small_factors()
 }
 
 /// Many solves in a row, with new values between them.
-TEST(DevicePair, is_its_halves_one_behind_the_other)
+TEST(DevicePair, is_its_halves_one_after_the_other)
 {
   const int rounds = short_run() ? 2 : 20;
   for (const auto& [A, other, strategy] : small_factors()) {
@@ -86,7 +86,7 @@ TEST(DevicePair, passes_on_what_is_not_a_number_and_forgets_it)
 }
 
 /// A capture after a refresh; in the graph a copy precedes the solve.
-TEST(DevicePair, can_be_captured_behind_a_copy)
+TEST(DevicePair, can_be_captured_after_a_copy)
 {
   const I n = short_run() ? 100 : 1000;
   const auto A = random_band(n, 1, n, 0, 3), B = random_band(n, 1, n, 0, 4);

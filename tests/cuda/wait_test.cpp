@@ -368,7 +368,7 @@ TYPED_TEST(DeviceSentinelOf, right_sides_are_data)
           for (const I c : {0, 2})
             EXPECT_TRUE(std::all_of(&v[c * A.n], &v[c * A.n] + A.n, is_finite)) << "column " << c;
           const auto after = solved(of_clean);
-          EXPECT_TRUE(std::all_of(after.begin(), after.end(), is_finite)) << "a solve behind it";
+          EXPECT_TRUE(std::all_of(after.begin(), after.end(), is_finite)) << "a solve after it";
         }
   }
 }

@@ -7,7 +7,7 @@
 ///   cuda::DeviceLoop<SpmvCsr<double, int>> loop;
 ///   const Status traced = loop.trace(body);        // once for a pattern; reads the pattern, not the values
 ///   body.A = pattern_on_device;
-///   const Status ran = loop.run(body, stream);     // many times, with any values
+///   const Status ran = loop.execute(body, stream);  // many times, with any values
 ///
 /// The kernel is three steps around the body: a flag checker, the iteration, a flag setter (Somo and Cheshmi). A
 /// thread runs an iteration, or a warp does if there are too few to fill the device and each is long: then the lanes
@@ -86,7 +86,7 @@ public:
 
   /// Polls once; true when all that this lane waits for has arrived. settle() is required between that and the
   /// iteration.
-  __device__ bool arrived()
+  __device__ bool poll_flags()
   {
     if (!waits_) return true;
     if (loop_.signal == Signal::counts) return load_relaxed(loop_.word + i_) == wanted_;
@@ -271,17 +271,17 @@ template <class Body, bool adds_together, int lanes, class I>
 __global__ void __launch_bounds__(loop_threads)
 run_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop)
 {
-  const BlockTicket turn = take_ticket(loop.counter);
-  const auto launch = static_cast<unsigned>(turn.launch + 1);
-  const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
-  const bool live = place < static_cast<std::size_t>(loop.iterations);
-  const I i = live ? static_cast<I>(place) : 0;
+  const BlockTicket ticket = take_ticket(loop.counter);
+  const auto launch = static_cast<unsigned>(ticket.launch + 1);
+  const std::size_t index = ticket.index * (loop_threads / lanes) + threadIdx.x / lanes;
+  const bool live = index < static_cast<std::size_t>(loop.iterations);
+  const I i = live ? static_cast<I>(index) : 0;
   const int lane = threadIdx.x % lanes;
   auto at = accessor_of<adds_together>(body, loop.shared);
   Waits<I, lanes> waits(loop, i, lane, launch);
   bool done = !live, ready = false;
   const auto look = [&] {
-    ready = !done && waits.arrived();
+    ready = !done && waits.poll_flags();
     if (lanes > 1) ready = __all_sync(~0u, ready);
     return __any_sync(~0u, ready) != 0;
   };
@@ -311,11 +311,11 @@ __global__ void __launch_bounds__(loop_threads)
 run_awaiting_loop(const __grid_constant__ Body body, const __grid_constant__ LoopView<I> loop,
                   const __grid_constant__ SentinelHandoff hand_over)
 {
-  const BlockTicket turn = take_ticket(loop.counter);
-  const auto launch = static_cast<unsigned>(turn.launch + 1);
-  const std::size_t place = turn.place * (loop_threads / lanes) + threadIdx.x / lanes;
-  if (threadIdx.x % lanes != 0 || place >= static_cast<std::size_t>(loop.iterations)) return;
-  const auto i = static_cast<I>(place);
+  const BlockTicket ticket = take_ticket(loop.counter);
+  const auto launch = static_cast<unsigned>(ticket.launch + 1);
+  const std::size_t index = ticket.index * (loop_threads / lanes) + threadIdx.x / lanes;
+  if (threadIdx.x % lanes != 0 || index >= static_cast<std::size_t>(loop.iterations)) return;
+  const auto i = static_cast<I>(index);
   AwaitingAccessor<Body, I> at(&body, hand_over, loop.word, i, launch);
   body(at, i);
   store_release(loop.word + i, launch);
@@ -369,9 +369,9 @@ public:
   DeviceLoop() = default;
   DeviceLoop(DeviceLoop&&) = default;
   DeviceLoop& operator=(DeviceLoop&&) = default;
-  ~DeviceLoop() { holds_.keep_behind(std::move(on_device_)); }
+  ~DeviceLoop() { holds_.keep_for_graphs(std::move(on_device_)); }
 
-  /// Traces, plans and copies the plan to the device; keeps no pointer into the body's arrays. Afterwards run()
+  /// Traces, plans and copies the plan to the device; keeps no pointer into the body's arrays. Afterwards execute()
   /// accepts bodies with the same index arrays and lengths.
   ///   body    its index arrays in memory that the host can read; its other arrays may be anywhere
   ///   grain   what runs an iteration; always a thread if no iteration waits
@@ -383,7 +383,7 @@ public:
   try {
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
-    const std::size_t bytes = on_device_.bytes();
+    const std::size_t bytes = on_device_.plan_bytes();
     holds_.keep(std::exchange(on_device_, OnDevice()), bytes);
     watch_ = WaitMonitor::at_hand();
     const WaitMonitor::Use use(watch_);
@@ -409,7 +409,7 @@ public:
   ///           is called on the host
   ///   errors  invalid_argument if the body has another number of iterations than the traced one; device_failure;
   ///           busy
-  Status run(const Body& body, cudaStream_t stream)
+  Status execute(const Body& body, cudaStream_t stream)
   try {
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
@@ -418,8 +418,8 @@ public:
     if (on_device_.iterations == 0) return {};
     if (watch_->has_failed()) return watch_->take_failure(stream);
     (void)holds_.hold(stream);
-    if (on_device_.grain == Grain::warp) launch<32>(body, stream);
-    else launch<1>(body, stream);
+    if (on_device_.grain == Grain::warp) launch_loop<32>(body, stream);
+    else launch_loop<1>(body, stream);
     return {};
   } catch (const Failure& failure) {
     return failure.status;
@@ -434,7 +434,7 @@ public:
   bool awaits() const { return on_device_.hand_over.holds; }
   Grain grain() const { return on_device_.grain; }
   /// Device memory.
-  std::size_t bytes() const { return on_device_.bytes(); }
+  std::size_t bytes() const { return on_device_.plan_bytes(); }
 
 private:
   struct OnDevice {
@@ -464,17 +464,17 @@ private:
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
 
-    LoopView<I> view() const
+    LoopView<I> loop_view() const
     {
       return {iterations, signal, shared, begin.data(), other.data(), count.data(), word.data(), counter->data()};
     }
-    std::size_t bytes() const
+    std::size_t plan_bytes() const
     {
-      return begin.bytes() + other.bytes() + count.bytes() + word.bytes() + (counter ? counter->bytes() : 0);
+      return begin.bytes() + other.bytes() + count.bytes() + word.bytes() + (counter ? counter->counter_bytes() : 0);
     }
   };
 
-  template <int lanes> void launch(const Body& body, cudaStream_t stream) const
+  template <int lanes> void launch_loop(const Body& body, cudaStream_t stream) const
   {
     if (on_device_.hand_over.holds) launch_awaiting<lanes>(body, stream);
     else if (on_device_.shared != 0) launch_checking<true, lanes>(body, stream);
@@ -484,13 +484,14 @@ private:
   template <bool adds_together, int lanes> void launch_checking(const Body& body, cudaStream_t stream) const
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
-    cuda::launch(run_loop<Body, adds_together, lanes, I>, {blocks, loop_threads, 0, stream}, body, on_device_.view());
+    cuda::launch(run_loop<Body, adds_together, lanes, I>, {blocks, loop_threads, 0, stream}, body,
+                 on_device_.loop_view());
   }
 
   template <int lanes> void launch_awaiting(const Body& body, cudaStream_t stream) const
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(on_device_.iterations) * lanes, loop_threads);
-    cuda::launch(run_awaiting_loop<Body, lanes, I>, {blocks, loop_threads, 0, stream}, body, on_device_.view(),
+    cuda::launch(run_awaiting_loop<Body, lanes, I>, {blocks, loop_threads, 0, stream}, body, on_device_.loop_view(),
                  on_device_.hand_over);
   }
 

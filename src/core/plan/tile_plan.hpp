@@ -39,7 +39,7 @@ constexpr int compute_groups = 3;
 constexpr int ghost_sizes = 3;
 constexpr int row_capacities[ghost_sizes] = {3, 5, 13};
 /// Most warps of a group.
-constexpr int ghost_warps(int row_capacity) { return row_capacity > row_capacities[1] ? 2 : 4; }
+constexpr int warps_per_group(int row_capacity) { return row_capacity > row_capacities[1] ? 2 : 4; }
 /// True if values of rows of that length may take slots of ghosts. Tiles of shorter rows fit without.
 constexpr bool may_be_aliased(int row_capacity) { return row_capacity == row_capacities[ghost_sizes - 1]; }
 
@@ -47,7 +47,7 @@ struct TileRule {
   std::int64_t most_slots = 0x7fff;  ///< for the rows of a tile, if they fit
   std::int64_t rows = 0;           ///< of a tile; 0: chosen by the triangle
   int warps = 0;                   ///< a step has at most rows_a_warp rows per warp; 0: chosen by the triangle
-  int most_warps = 4;              ///< for inodes; for rows ghost_warps() limits it further
+  int most_warps = 4;              ///< for inodes; for rows warps_per_group() limits it further
   int threads = 1;                 ///< that make the plan; it does not depend on their number
   int multiprocessors = 132;       ///< each has one tile at a time
   std::int64_t ghost_slots[ghost_sizes] = {0xfff0, 0xfff0, 0xfff0};  ///< by size, slots of all kinds; 0: none
@@ -60,7 +60,7 @@ struct TileRule {
   bool of_nodes() const { return rows_a_warp < 32; }
   int most_warps_of(int row_capacity) const
   {
-    return of_nodes() ? most_warps : std::min(most_warps, ghost_warps(row_capacity));
+    return of_nodes() ? most_warps : std::min(most_warps, warps_per_group(row_capacity));
   }
 };
 

@@ -126,7 +126,7 @@ __global__ void count_rows(I n, const I* lower_begin, const I* upper_begin, Patt
 
 /// Reads the report, including faults set by earlier launches; waits.
 template <class I>
-PatternReport count(DeviceFactorPattern<I>* p, const DeviceArray<PatternReport>& report,
+PatternReport count_pattern(DeviceFactorPattern<I>* p, const DeviceArray<PatternReport>& report,
                     const std::function<void()>& meanwhile = {})
 {
   constexpr unsigned blocks = 1024;
@@ -199,7 +199,7 @@ template <class I> bool is_symmetric(const DeviceFactorPattern<I>& p)
 
 }  // namespace
 
-template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, const PatternView<I>& A)
+template <class I> DeviceFactorPattern<I> upload_pattern(const FactorPattern<I>& made, const PatternView<I>& A)
 {
   DeviceFactorPattern<I> p;
   p.kind = made.kind;
@@ -216,7 +216,7 @@ template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, c
   } else {
     look_up_sources(made, A, &p);
   }
-  count(&p, empty_report());
+  count_pattern(&p, empty_report());
   return p;
 }
 
@@ -236,7 +236,7 @@ bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out, co
                                                             &report.data()->flawed);
   exclusive_sum_in_place(p.lower_begin);
   exclusive_sum_in_place(p.upper_begin);
-  const PatternReport found = count(&p, report, meanwhile);
+  const PatternReport found = count_pattern(&p, report, meanwhile);
   if (found.flawed) return false;
   p.lower_column = DeviceArray<I>(static_cast<std::size_t>(found.lower));
   p.upper_column = DeviceArray<I>(static_cast<std::size_t>(found.upper));
@@ -250,7 +250,7 @@ bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out, co
 }
 
 #define INSTANTIATE(I)                                                                                \
-  template DeviceFactorPattern<I> upload<I>(const FactorPattern<I>&, const PatternView<I>&); \
+  template DeviceFactorPattern<I> upload_pattern<I>(const FactorPattern<I>&, const PatternView<I>&); \
   template bool split<I>(Kind, const DevicePattern<I>&, DeviceFactorPattern<I>*, const std::function<void()>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

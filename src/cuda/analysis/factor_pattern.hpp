@@ -27,23 +27,23 @@ template <class I> struct DeviceFactorPattern {
   DeviceArray<I> lower_source, upper_source, diagonal_source;
   RowCounts counts;
 
-  DevicePattern<I> lower() const { return side(lower_begin, lower_column); }
-  DevicePattern<I> upper() const { return side(upper_begin, upper_column); }
-  std::size_t bytes() const
+  DevicePattern<I> lower() const { return triangle_of(lower_begin, lower_column); }
+  DevicePattern<I> upper() const { return triangle_of(upper_begin, upper_column); }
+  std::size_t pattern_bytes() const
   {
     return lower_begin.bytes() + lower_column.bytes() + upper_begin.bytes() + upper_column.bytes();
   }
   std::size_t source_bytes() const { return lower_source.bytes() + upper_source.bytes() + diagonal_source.bytes(); }
 
 private:
-  DevicePattern<I> side(const DeviceArray<I>& begin, const DeviceArray<I>& column) const
+  DevicePattern<I> triangle_of(const DeviceArray<I>& begin, const DeviceArray<I>& column) const
   {
     return {n, static_cast<I>(column.size()), begin.data(), column.data()};
   }
 };
 
 /// Copies a pattern that was made on the host from A, which also is in host memory.
-template <class I> DeviceFactorPattern<I> upload(const FactorPattern<I>& made, const PatternView<I>& A);
+template <class I> DeviceFactorPattern<I> upload_pattern(const FactorPattern<I>& made, const PatternView<I>& A);
 
 /// ILU(0) or IC(0) in natural order: splits the rows of A in two. Returns false if A's pattern has a fault, which
 /// check_pattern() and make_factor_pattern() report, or, for IC, is not symmetric.

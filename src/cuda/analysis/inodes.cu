@@ -29,14 +29,14 @@ template <class I> struct Steps {
   DevicePattern<I> T;
   bool lower;
 
-  __device__ I row(I step) const { return lower ? step : T.n - 1 - step; }
+  __device__ I row_at(I step) const { return lower ? step : T.n - 1 - step; }
   __device__ I step(I row) const { return lower ? row : T.n - 1 - row; }
-  __device__ I begin(I step) const { return T.row_begin[row(step)]; }
-  __device__ I entries(I step) const { return T.row_begin[row(step) + 1] - begin(step); }
+  __device__ I first_entry(I step) const { return T.row_begin[row_at(step)]; }
+  __device__ I entry_count(I step) const { return T.row_begin[row_at(step) + 1] - first_entry(step); }
   /// Returns entry e of the row at that step, the farthest first.
-  __device__ I entry(I step, I e) const { return begin(step) + (lower ? e : entries(step) - 1 - e); }
+  __device__ I entry_at(I step, I e) const { return first_entry(step) + (lower ? e : entry_count(step) - 1 - e); }
   /// Returns the step that entry e reads.
-  __device__ I reads(I step, I e) const { return this->step(T.column[entry(step, e)]); }
+  __device__ I reads(I step, I e) const { return this->step(T.column[entry_at(step, e)]); }
 };
 
 /// begins[s] = 0 if step s reads step s - 1 and all that it reads, else 1; begins[n] = 0. A lane compares the length
@@ -47,12 +47,12 @@ template <class I> __global__ void find_runs(Steps<I> steps, I* begins)
   const I own = static_cast<I>(s < n ? s : 0);
   bool follows = own > 0;
   if (follows) {
-    const I before = steps.entries(own - 1);
-    follows = steps.entries(own) == before + 1 && steps.reads(own, before) == own - 1;
+    const I before = steps.entry_count(own - 1);
+    follows = steps.entry_count(own) == before + 1 && steps.reads(own, before) == own - 1;
   }
   for (unsigned left = __ballot_sync(~0u, follows); left; left &= left - 1) {
     const int who = __ffs(static_cast<int>(left)) - 1;
-    const I looked_at = __shfl_sync(~0u, own, who), entries = steps.entries(looked_at) - 1;
+    const I looked_at = __shfl_sync(~0u, own, who), entries = steps.entry_count(looked_at) - 1;
     bool same = true;
     for (I e = threadIdx.x % 32; same && e < entries; e += 32)
       same = steps.reads(looked_at, e) == steps.reads(looked_at - 1, e);
@@ -74,7 +74,7 @@ template <class I> __global__ void list_begins(std::size_t n, const I* before, I
 }
 
 /// Returns a step's position in its run.
-template <class I> __device__ I place_in_run(const I* runs_before, const I* run, std::size_t s)
+template <class I> __device__ I position_in_run(const I* runs_before, const I* run, std::size_t s)
 {
   return static_cast<I>(s) - run[runs_before[s + 1] - 1];
 }
@@ -84,9 +84,9 @@ template <class I>
 __global__ void count_nodes(std::size_t n, const I* runs_before, const I* run, unsigned* nodes)
 {
   const std::size_t s = this_step<I>();
-  const I place = s < n ? place_in_run(runs_before, run, s) : 1;
+  const I position = s < n ? position_in_run(runs_before, run, s) : 1;
   for (int size = 2; size <= largest_node; ++size) {
-    const int begun = __syncthreads_count(s < n && place % size == 0);
+    const int begun = __syncthreads_count(s < n && position % size == 0);
     if (threadIdx.x == 0 && begun > 0) red_add_part_relaxed(nodes + (size - 2), static_cast<unsigned>(begun));
   }
 }
@@ -96,7 +96,7 @@ template <class I>
 __global__ void cut_runs(std::size_t n, const I* runs_before, const I* run, int size, I* begins)
 {
   const std::size_t s = this_step<I>();
-  if (s <= n) begins[s] = s < n && place_in_run(runs_before, run, s) % size == 0 ? 1 : 0;
+  if (s <= n) begins[s] = s < n && position_in_run(runs_before, run, s) % size == 0 ? 1 : 0;
 }
 
 /// Inodes in device memory.
@@ -106,7 +106,7 @@ template <class I> struct NodesOf {
   const I *first, *before;
 
   __device__ I node(I step) const { return before[step + 1] - 1; }
-  __device__ I rows(I node) const { return first[node + 1] - first[node]; }
+  __device__ I row_count(I node) const { return first[node + 1] - first[node]; }
 };
 
 /// lengths[r] = entries of the inode at position r; lengths[count] = 0
@@ -114,7 +114,7 @@ template <class I> __global__ void measure_nodes(Steps<I> steps, NodesOf<I> node
 {
   const std::size_t r = this_step<I>();
   if (r > static_cast<std::size_t>(nodes.count)) return;
-  lengths[r] = r < static_cast<std::size_t>(nodes.count) ? steps.entries(nodes.first[order[r]]) : 0;
+  lengths[r] = r < static_cast<std::size_t>(nodes.count) ? steps.entry_count(nodes.first[order[r]]) : 0;
 }
 
 /// Lists the inodes that each inode reads, the nearest last; one warp per inode. Without `column` only counts them:
@@ -124,7 +124,7 @@ template <class I> __global__ void read_nodes(Steps<I> steps, NodesOf<I> nodes, 
   const std::size_t v = this_step<I>() / 32;
   if (v > static_cast<std::size_t>(nodes.count)) return;
   const bool is_node = v < static_cast<std::size_t>(nodes.count);
-  const I step = is_node ? nodes.first[v] : 0, entries = is_node ? steps.entries(step) : 0;
+  const I step = is_node ? nodes.first[v] : 0, entries = is_node ? steps.entry_count(step) : 0;
   const int lane = threadIdx.x % 32;
   I found = 0;
   for (I first = 0; first < entries; first += 32) {
@@ -144,26 +144,26 @@ template <class I> struct NodeRowsView {
 };
 
 /// Fills NodeRows, one warp per inode.
-///   order, place  inodes in level order, and the position of each in it
+///   order, position  inodes in level order, and the position of each in it
 template <class I>
-__global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, const I* place, NodeRowsView<I> to)
+__global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, const I* position, NodeRowsView<I> to)
 {
   const std::size_t r = this_step<I>() / 32;
   if (r >= static_cast<std::size_t>(nodes.count)) return;
   const int lane = threadIdx.x % 32, size = nodes.size;
-  const I node = order[r], step = nodes.first[node], rows = nodes.rows(node);
+  const I node = order[r], step = nodes.first[node], rows = nodes.row_count(node);
   for (I e = lane; e < to.begin[r + 1] - to.begin[r]; e += 32) {
     const std::size_t k = to.begin[r] + e;
     const I read = steps.reads(step, e), of = nodes.node(read);
-    to.column[k] = place[of] * size + read - nodes.first[of];
-    for (int p = 0; p < size; ++p) to.source[k * size + p] = p < rows ? steps.entry(step + p, e) : -1;
+    to.column[k] = position[of] * size + read - nodes.first[of];
+    for (int p = 0; p < size; ++p) to.source[k * size + p] = p < rows ? steps.entry_at(step + p, e) : -1;
   }
-  if (lane < size) to.row[r * size + lane] = lane < rows ? steps.row(step + lane) : -1;
+  if (lane < size) to.row[r * size + lane] = lane < rows ? steps.row_at(step + lane) : -1;
   if (lane != 0) return;
-  const I entries = steps.entries(step);
+  const I entries = steps.entry_count(step);
   I* inner = to.inner + r * pairs_of(size);
   for (int p = 1; p < size; ++p)
-    for (int q = 0; q < p; ++q) *inner++ = p < rows ? steps.entry(step + p, entries + q) : -1;
+    for (int q = 0; q < p; ++q) *inner++ = p < rows ? steps.entry_at(step + p, entries + q) : -1;
 }
 
 unsigned blocks_of(std::size_t threads) { return blocks_for(threads, threads_a_block); }
@@ -182,7 +182,7 @@ int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceAr
   return 0;
 }
 
-template <class I> NodesOf<I> view(const DeviceInodes<I>& nodes)
+template <class I> NodesOf<I> nodes_view(const DeviceInodes<I>& nodes)
 {
   return {nodes.size, nodes.count, nodes.first.data(), nodes.before.data()};
 }
@@ -194,14 +194,14 @@ void find_levels_of_nodes(const Steps<I>& steps, cudaStream_t stream, std::uint6
   const std::size_t count = nodes->count;
   const unsigned blocks = blocks_of(32 * (count + 1));
   nodes->begin = DeviceArray<I>(count + 1);
-  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, view(*nodes), nodes->begin.data(), nullptr);
+  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, nodes_view(*nodes), nodes->begin.data(), nullptr);
   nodes->entries = add_up_and_read(nodes->begin, stream);
   nodes->column = DeviceArray<I>(static_cast<std::size_t>(nodes->entries));
-  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, view(*nodes), nodes->begin.data(),
+  launch(read_nodes<I>, {blocks, threads_a_block, 0, stream}, steps, nodes_view(*nodes), nodes->begin.data(),
                                                         nodes->column.data());
   const DevicePattern<I> read = nodes->pattern();
   if (find_levels<I>(read, true, {}, &nodes->levels, stream, patience)) return;
-  nodes->levels = upload(DeviceTriangle<I>(true, read, -1, true).levels());
+  nodes->levels = upload_levels(DeviceTriangle<I>(true, read, -1, true).levels());
 }
 
 }  // namespace
@@ -244,20 +244,20 @@ template <class I> bool InodeSearch<I>::find(DeviceInodes<I>* out, std::uint64_t
 template <class I> NodeRows<I> order_nodes(const DevicePattern<I>& T, bool lower, const DeviceInodes<I>& nodes)
 {
   const Steps<I> steps = {T, lower};
-  const std::size_t count = nodes.count, places = count * nodes.size;
+  const std::size_t count = nodes.count, row_slots = count * nodes.size;
   const I* order = nodes.levels.row.data();
   NodeRows<I> rows;
   rows.begin = DeviceArray<I>(count + 1);
-  launch(measure_nodes<I>, {blocks_of(count + 1), threads_a_block}, steps, view(nodes), order, rows.begin.data());
+  launch(measure_nodes<I>, {blocks_of(count + 1), threads_a_block}, steps, nodes_view(nodes), order, rows.begin.data());
   const auto entries = static_cast<std::size_t>(add_up_and_read(rows.begin));
-  rows.row = DeviceArray<I>(places);
+  rows.row = DeviceArray<I>(row_slots);
   rows.column = DeviceArray<I>(entries);
   rows.source = DeviceArray<I>(entries * nodes.size);
   rows.inner = DeviceArray<I>(count * pairs_of(nodes.size));
-  const DeviceArray<I> place = places_in(nodes.count, order);
+  const DeviceArray<I> position = inverse_permutation(nodes.count, order);
   const NodeRowsView<I> to = {rows.begin.data(), rows.row.data(), rows.column.data(), rows.source.data(),
                               rows.inner.data()};
-  launch(fill_nodes<I>, {blocks_of(32 * count), threads_a_block}, steps, view(nodes), order, place.data(), to);
+  launch(fill_nodes<I>, {blocks_of(32 * count), threads_a_block}, steps, nodes_view(nodes), order, position.data(), to);
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
 }

@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(threads_a_block)
 find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCounter* counter,
                        std::uint64_t patience, unsigned* late)
 {
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t step = turn.place * threads_a_block + threadIdx.x;
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t step = ticket.index * threads_a_block + threadIdx.x;
   bool done = step >= static_cast<std::size_t>(T.n);
   const I i = done ? 0 : static_cast<I>(lower ? step : T.n - 1 - step);
   I left = done ? 0 : T.row_begin[i + 1] - T.row_begin[i];
@@ -128,7 +128,7 @@ public:
     return true;
   }
 
-  void count()
+  void count_levels()
   {
     const std::size_t n = level_.size();
     unsigned count;
@@ -138,7 +138,7 @@ public:
     launch(find_begins<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, sorted_.data(), levels_.begin.data());
   }
 
-  DeviceLevels<I> take()
+  DeviceLevels<I> take_levels()
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(stream_));
     return std::move(levels_);
@@ -192,8 +192,8 @@ LevelSearch<I>::LevelSearch(const DevicePattern<I>& T, bool lower, const Grid<I>
 template <class I> LevelSearch<I>::LevelSearch(LevelSearch&&) noexcept = default;
 template <class I> LevelSearch<I>::~LevelSearch() = default;
 template <class I> bool LevelSearch<I>::sort() { return work_->sort(); }
-template <class I> void LevelSearch<I>::count() { work_->count(); }
-template <class I> DeviceLevels<I> LevelSearch<I>::take() { return work_->take(); }
+template <class I> void LevelSearch<I>::count_levels() { work_->count_levels(); }
+template <class I> DeviceLevels<I> LevelSearch<I>::take_levels() { return work_->take_levels(); }
 
 template <class I>
 bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
@@ -201,12 +201,12 @@ bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, Dev
 {
   LevelSearch<I> search(T, lower, grid, stream, patience);
   if (!search.sort()) return false;
-  search.count();
-  *out = search.take();
+  search.count_levels();
+  *out = search.take_levels();
   return true;
 }
 
-template <class I> DeviceLevels<I> upload(const LevelSets<I>& levels)
+template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels)
 {
   return {levels.count, DeviceArray<I>(levels.row), DeviceArray<I>(levels.level_begin)};
 }
@@ -226,7 +226,7 @@ template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
   template class LevelSearch<I>;                                                                            \
   template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, cudaStream_t, \
                                std::uint64_t);                                                             \
-  template DeviceLevels<I> upload<I>(const LevelSets<I>&);                                                  \
+  template DeviceLevels<I> upload_levels<I>(const LevelSets<I>&);                                                  \
   template LevelSets<I> download<I>(const DeviceLevels<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

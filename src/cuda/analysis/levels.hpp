@@ -18,7 +18,7 @@ template <class I> struct DeviceLevels {
 };
 
 /// A search for the levels of a triangle. The constructor queues it, sort() waits for the levels and queues the next
-/// part, count() waits for that, and take() for everything: so two searches can run concurrently.
+/// part, count_levels() waits for that, and take_levels() for everything: so two searches can run concurrently.
 template <class I> class LevelSearch {
 public:
   /// Parameters as for find_levels().
@@ -29,8 +29,8 @@ public:
 
   /// Returns false if the device gives up; the search then ends.
   bool sort();
-  void count();
-  DeviceLevels<I> take();
+  void count_levels();
+  DeviceLevels<I> take_levels();
 
 private:
   class Work;
@@ -46,7 +46,7 @@ template <class I>
 bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
                  cudaStream_t stream = nullptr, std::uint64_t patience = 0);
 
-template <class I> DeviceLevels<I> upload(const LevelSets<I>& levels);
+template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels);
 /// Copies the levels to the host.
 template <class I> LevelSets<I> download(const DeviceLevels<I>& levels);
 

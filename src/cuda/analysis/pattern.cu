@@ -21,15 +21,15 @@ template <class I> __global__ void measure_rows(I n, const I* row_begin, const I
   lengths[r] = r < static_cast<std::size_t>(n) ? row_begin[order[r] + 1] - row_begin[order[r]] : 0;
 }
 
-template <class I> __global__ void invert(I n, const I* order, I* place)
+template <class I> __global__ void invert(I n, const I* order, I* inverse)
 {
   const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (r < static_cast<std::size_t>(n)) place[order[r]] = static_cast<I>(r);
+  if (r < static_cast<std::size_t>(n)) inverse[order[r]] = static_cast<I>(r);
 }
 
-/// Permutes rows. place: new index of a column, or nullptr; turn: the last entry of a row becomes the first.
+/// Permutes rows. new_index: new index of a column, or nullptr; turn: the last entry of a row becomes the first.
 template <class I>
-__global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* order, const I* place, bool turn,
+__global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* order, const I* new_index, bool turn,
                           const I* begin, I* column, I* source)
 {
   const std::size_t r = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
@@ -37,7 +37,7 @@ __global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* 
   const I first = from.row_begin[order[r]], count = from.row_begin[order[r] + 1] - first;
   for (I e = threadIdx.x % 32; e < count; e += 32) {
     const I j = from.column[first + e], to = begin[r] + (turn ? count - 1 - e : e);
-    column[to] = place ? place[j] : j;
+    column[to] = new_index ? new_index[j] : j;
     source[to] = from_source ? from_source[first + e] : first + e;
   }
 }
@@ -63,12 +63,12 @@ template <class I> unsigned warps_for(I rows)
 
 }  // namespace
 
-template <class I> DeviceArray<I> places_in(I n, const I* order, cudaStream_t stream)
+template <class I> DeviceArray<I> inverse_permutation(I n, const I* order, cudaStream_t stream)
 {
-  DeviceArray<I> place(n);
-  if (n == 0) return place;
-  launch(invert<I>, {blocks_for(n, threads_a_block), threads_a_block, 0, stream}, n, order, place.data());
-  return place;
+  DeviceArray<I> inverse(n);
+  if (n == 0) return inverse;
+  launch(invert<I>, {blocks_for(n, threads_a_block), threads_a_block, 0, stream}, n, order, inverse.data());
+  return inverse;
 }
 
 template <class I>
@@ -81,8 +81,8 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
                                                                            rows.begin.data());
   exclusive_sum_in_place(rows.begin);
   if (n == 0) return rows;
-  const DeviceArray<I> place = renumber ? places_in(pattern.n, order) : DeviceArray<I>();
-  launch(move_rows<I>, {warps_for(pattern.n), threads_a_block}, pattern, source, order, place.data(), turn,
+  const DeviceArray<I> new_index = renumber ? inverse_permutation(pattern.n, order) : DeviceArray<I>();
+  launch(move_rows<I>, {warps_for(pattern.n), threads_a_block}, pattern, source, order, new_index.data(), turn,
                                                           rows.begin.data(), rows.column.data(), rows.source.data());
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
@@ -97,9 +97,9 @@ void find_sources_in_order(I n, const I* A_begin, const I* lower_begin, const I*
          diagonal);
 }
 
-#define INSTANTIATE(I)                                                                                            \
-  template DeviceArray<I> places_in<I>(I, const I*, cudaStream_t);                                                \
-  template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool, bool);              \
+#define INSTANTIATE(I)                                                                               \
+  template DeviceArray<I> inverse_permutation<I>(I, const I*, cudaStream_t);                         \
+  template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool, bool); \
   template void find_sources_in_order<I>(I, const I*, const I*, const I*, I*, I*, I*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

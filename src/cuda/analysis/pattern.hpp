@@ -26,8 +26,8 @@ template <class I>
 PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber,
                              bool turn);
 
-/// Returns the inverse permutation: place[order[r]] = r.
-template <class I> DeviceArray<I> places_in(I n, const I* order, cudaStream_t stream = nullptr);
+/// Returns the inverse permutation: inverse[order[r]] = r.
+template <class I> DeviceArray<I> inverse_permutation(I n, const I* order, cudaStream_t stream = nullptr);
 
 /// Finds the values of L, U and the diagonal in a matrix whose rows are L, diagonal and U in sequence, on the null
 /// stream.

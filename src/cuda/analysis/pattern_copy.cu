@@ -29,10 +29,10 @@ __global__ void compare_with_factor(DevicePattern<I> L, DevicePattern<I> U, Devi
   const I end = begin + lower + 1 + upper;
   bool same = A.row_begin[i] == begin && A.row_begin[i + 1] == end;
   for (I k = begin + static_cast<I>(threadIdx.x % lanes); same && k < end; k += lanes) {
-    const I place = k - begin;
+    const I offset = k - begin;
     I wanted = i;
-    if (place < lower) wanted = L.column[L.row_begin[i] + place];
-    if (place > lower) wanted = U.column[U.row_begin[i] + place - lower - 1];
+    if (offset < lower) wanted = L.column[L.row_begin[i] + offset];
+    if (offset > lower) wanted = U.column[U.row_begin[i] + offset - lower - 1];
     same = A.column[k] == wanted;
   }
   if (!same) set_flag_once(differs);

@@ -44,8 +44,8 @@ public:
   explicit DevicePatternCopy(PatternOnDevice<I> rows);
 
   bool empty() const { return begin_.empty(); }
-  PatternCopyView<I> view() const { return {begin_.data(), index_.data(), word_.data()}; }
-  std::size_t bytes() const { return begin_.bytes() + index_.bytes() + word_.bytes(); }
+  PatternCopyView<I> pattern_copy_view() const { return {begin_.data(), index_.data(), word_.data()}; }
+  std::size_t pattern_copy_bytes() const { return begin_.bytes() + index_.bytes() + word_.bytes(); }
 
 private:
   DeviceArray<I> begin_, index_;

@@ -26,21 +26,21 @@ template <class I> struct RowTables {
   unsigned* full;   ///< set if there are more
 
   /// Inserts a row; called by any thread. Does nothing once a table is full.
-  __device__ void add(std::size_t tile, I wanted, unsigned place) const
+  __device__ void insert_row(std::size_t tile, I wanted, unsigned position) const
   {
     const std::size_t begin = tile * size;
     unsigned at = home_of(wanted, size);
     for (unsigned turn = 0; turn < size && load_relaxed(full) == 0; ++turn, at = (at + 1) & (size - 1)) {
       const I seen = claim(row + begin + at, wanted);
       if (seen != I(-1) && seen != wanted) continue;
-      atomic_min(first + begin + at, place);
+      atomic_min(first + begin + at, position);
       if (seen == I(-1) && atomic_add(count + tile, 1u) >= most) set_flag_once(full);
       return;
     }
   }
 
   /// Returns the slot of a row in the table, which must be present.
-  __device__ std::size_t place_of(std::size_t tile, I wanted) const
+  __device__ std::size_t find_slot(std::size_t tile, I wanted) const
   {
     unsigned at = home_of(wanted, size);
     while (row[tile * size + at] != wanted) at = (at + 1) & (size - 1);

@@ -34,7 +34,7 @@ __global__ void gather_values(std::size_t count, const I* source, const DeviceSc
 
 /// Fills all of `to` by gather_values.
 template <class T, class V, class I>
-void take(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
+void gather_rounded(DeviceArray<V>& to, const I* source, const T* from, cudaStream_t stream, int other = 0)
 {
   if (to.empty()) return;
   launch(gather_values<T, V, I>, {blocks_for(to.size(), 256), 256, 0, stream}, to.size(), source, as_device(from),
@@ -56,8 +56,8 @@ public:
   /// it.
   explicit StoredTriangle(const DeviceTriangle<I>& triangle)
       : StoredTriangle(triangle, triangle.rows_in_level_order(), [&](const I* row) {
-          const bool are_there = triangle.by_level && !triangle.by_level->begin.empty();
-          return are_there ? std::move(*triangle.by_level) : permute(triangle, row, true);
+          const bool has_rows = triangle.by_level && !triangle.by_level->begin.empty();
+          return has_rows ? std::move(*triangle.by_level) : permute(triangle, row, true);
         })
   {
   }
@@ -65,23 +65,23 @@ public:
   /// Sets the indices of the stored rows in b and x, negative for parts of rows. Initially the rows of the triangle.
   void name_rows(const Array<I>& names) { row_ = DeviceArray<I>(names); }
 
-  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_triangle(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    take(value_, rows_.source.data(), value, stream, -1);
-    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream, 1);
+    gather_rounded(value_, rows_.source.data(), value, stream, -1);
+    gather_rounded(inverse_diagonal_, row_.data(), inverse_diagonal, stream, 1);
   }
 
   I n() const { return static_cast<I>(row_.size()); }
-  StoredView<V, I> view() const
+  StoredView<V, I> stored_view() const
   {
     return {n(),         rows_.begin.data(), rows_.column.data(), row_.data(), as_device(value_.data()),
             inverse_diagonal_.empty() ? nullptr : as_device(inverse_diagonal_.data())};
   }
-  std::size_t plan_bytes() const
+  std::size_t triangle_plan_bytes() const
   {
     return rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes() + row_.bytes();
   }
-  std::size_t value_bytes() const { return value_.bytes() + inverse_diagonal_.bytes(); }
+  std::size_t triangle_value_bytes() const { return value_.bytes() + inverse_diagonal_.bytes(); }
 
 private:
   template <class Rows>

@@ -27,7 +27,7 @@ public:
   StreamOrder& operator=(const StreamOrder&) = delete;
   ~StreamOrder() { forget(); }
 
-  void begin(cudaStream_t stream)
+  void begin_call(cudaStream_t stream)
   {
     captured_ = false;
     cudaStreamCaptureStatus status;
@@ -37,7 +37,7 @@ public:
     SYNCFREE_CUDA(cudaStreamGetId(stream, &now_));
     if (event_ && now_ != last_) SYNCFREE_CUDA(cudaStreamWaitEvent(stream, event_, 0));
   }
-  void end(cudaStream_t stream)
+  void end_call(cudaStream_t stream)
   {
     if (captured_) return;
     if (!event_) SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
@@ -47,11 +47,11 @@ public:
     forget();
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
-  /// Calls end() after a call that failed; its own errors are dropped, as the first one is the cause.
+  /// Calls end_call() after a call that failed; its own errors are dropped, as the first one is the cause.
   void end_failed(cudaStream_t stream)
   {
     try {
-      end(stream);
+      end_call(stream);
     } catch (const Failure&) {
     }
   }
@@ -74,7 +74,7 @@ private:
 template <class T> struct Copies {
   DeviceArray<T> A_value, b, x;
 
-  std::size_t bytes() const { return A_value.bytes() + b.bytes() + x.bytes(); }
+  std::size_t copied_bytes() const { return A_value.bytes() + b.bytes() + x.bytes(); }
 };
 
 /// Memory type and stream of the following calls, and the checks before and after each call.
@@ -106,7 +106,7 @@ public:
   {
     const CallGuard::Call call(&busy_);
     if (!call.alone() || disturbed_.exchange(false)) return failed(Code::busy);
-    const Status stale = captures_.look();
+    const Status stale = captures_.check_captures();
     return stale.ok() ? body() : stale;
   }
 
@@ -187,9 +187,9 @@ private:
 
   template <class Body> Status in_order_or_captured(Body body)
   try {
-    order_.begin(stream_);
+    order_.begin_call(stream_);
     Status status = body();
-    order_.end(stream_);
+    order_.end_call(stream_);
     return status;
   } catch (const Failure& failure) {
     order_.end_failed(stream_);

@@ -174,7 +174,7 @@ template <class T, class I> MergeForecast StrategyChooser<T, I>::foresee_merging
   begin_merging(&L(), &a_.pending_merge->lower_rows, &a_.pending_merge->lower);
   begin_merging(&U(), &a_.pending_merge->upper_rows, &a_.pending_merge->upper);
   make_factorization();
-  return a_.pending_merge->forecast();
+  return a_.pending_merge->forecast_lower();
 }
 
 /// Starts the search on rows sorted by level, or on the rows as they are if sorting would cost more than it saves.
@@ -193,7 +193,7 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
     row = nullptr;
   }
   planner->emplace(pattern, row, level_begins(*triangle), rule, triangle->longest());
-  (*planner)->begin();
+  (*planner)->begin_search();
   triangle->pending_plan = &**planner;
 }
 
@@ -259,7 +259,7 @@ Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialV
   const PairUpdate<T, I> update(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
                                 v.inverse_pivot.data(), nullptr);
   update.queue();
-  update.finish();
+  update.finish_update();
   Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
   for (int round = 0; round < 3; ++round) {
     constexpr int applies = 4;

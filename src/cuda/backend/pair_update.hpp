@@ -20,12 +20,12 @@ public:
   void queue() const
   {
     if (!L_->traits().slow_update) return queue_in(stream_);
-    ForkedStream beside(stream_);
-    queue_in(beside.get());
-    beside.join();
+    ForkedStream fork(stream_);
+    queue_in(fork.get());
+    fork.join();
   }
   /// UpdatePart::rest for both solvers.
-  void finish() const
+  void finish_update() const
   {
     L_->update_values(lower_, inverse_pivot_, UpdatePart::rest, stream_);
     U_->update_values(upper_, inverse_pivot_, UpdatePart::rest, stream_);

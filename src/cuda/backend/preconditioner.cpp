@@ -26,7 +26,7 @@ namespace {
 template <class T, class I> class DevicePreconditioner : public CudaPreconditioner<T, I> {
 public:
   /// Keeps the analysis alive for graphs that have captured solves.
-  ~DevicePreconditioner() override { calls_.captures().keep_behind(std::move(analysis_)); }
+  ~DevicePreconditioner() override { calls_.captures().keep_for_graphs(std::move(analysis_)); }
 
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 
@@ -142,10 +142,10 @@ public:
   {
     if (!analysis_) return {};
     const Analysis<T, I>& a = *analysis_;
-    Summary s = describe(a);
-    s.factor_bytes += a.factorization->value_bytes();
-    s.plan_bytes += a.factorization->plan_bytes();
-    s.captured_bytes = calls_.captures().bytes();
+    Summary s = summarize_analysis(a);
+    s.factor_bytes += a.factorization->factor_value_bytes();
+    s.plan_bytes += a.factorization->factor_plan_bytes();
+    s.captured_bytes = calls_.captures().captured_bytes();
     s.pivots = a.pivots;
     s.peak_bytes = a.peak_bytes;
     return s;
@@ -176,9 +176,9 @@ public:
     if (!factored_) return v;
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
     try {
-      read(f.lower(), &v.lower);
-      read(f.upper(), &v.upper);
-      read(f.inverse_pivot(), &v.inverse_pivot);
+      read_values(f.lower_values(), &v.lower);
+      read_values(f.upper_values(), &v.upper);
+      read_values(f.inverse_pivot(), &v.inverse_pivot);
     } catch (const Failure&) {
       v = FactorValues<T>();
     }
@@ -201,12 +201,12 @@ private:
     A.value = calls_.values(&a.copies, A.value, a.nnz);
     const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
-    if (a.factorization->begin(A, rule, stream())) queue_update(&a, solvers);
+    if (a.factorization->begin_factorization(A, rule, stream())) queue_update(&a, solvers);
     bool made_again;
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
-    solvers.finish();
+    solvers.finish_update();
     pair_solvers();
     update_some({lower_transposed, upper_transposed});
     if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
@@ -247,7 +247,7 @@ private:
   {
     Analysis<T, I>& a = *analysis_;
     if (!natural() || (a.pair && a.pair->accept_new_values())) return;
-    const std::size_t bytes = a.pair ? a.pair->bytes() : 0;
+    const std::size_t bytes = a.pair ? a.pair->pair_bytes() : 0;
     calls_.captures().keep(std::move(a.pair), bytes);
     a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
   }
@@ -281,7 +281,7 @@ private:
   const T* numbers(TriangleIndex which) const
   {
     const DeviceFactorization<T, I>& f = *analysis_->factorization;
-    return (which == lower || which == lower_transposed ? f.lower() : f.upper()).data();
+    return (which == lower || which == lower_transposed ? f.lower_values() : f.upper_values()).data();
   }
 
   void solve_one(TriangleIndex which, const T* b, T* x, SolveMode mode)
@@ -324,26 +324,26 @@ private:
   void both(const DeviceColumns<T>& v, TriangleIndex first, TriangleIndex second, bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
-    auto &before = *a.solver[first], &behind = *a.solver[second];
+    auto &first_solver = *a.solver[first], &second_solver = *a.solver[second];
     const std::size_t rows = static_cast<std::size_t>(n());
     T* x = v.x;
-    if (natural() && both_interleaved(v, &before, &behind, conjugate)) return;
+    if (natural() && both_interleaved(v, &first_solver, &second_solver, conjugate)) return;
     const SolveMode mode = {conjugate}, next = {conjugate, a.overlaps};
-    if (natural() && behind.traits().in_place) {
-      before.solve(v, mode, stream());
-      return behind.solve({x, x, v.x_leading, v.x_leading, v.count}, next, stream());
+    if (natural() && second_solver.traits().in_place) {
+      first_solver.solve(v, mode, stream());
+      return second_solver.solve({x, x, v.x_leading, v.x_leading, v.count}, next, stream());
     }
     widen_work(rows * v.count);
     T* work = a.wide_work.data();
     if (natural()) {
-      before.solve({v.b, work, v.b_leading, rows, v.count}, mode, stream());
-      return behind.solve({work, x, rows, v.x_leading, v.count}, next, stream());
+      first_solver.solve({v.b, work, v.b_leading, rows, v.count}, mode, stream());
+      return second_solver.solve({work, x, rows, v.x_leading, v.count}, next, stream());
     }
     const bool whole = first == lower;
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream());
-    before.solve({work, x, rows, v.x_leading, v.count}, mode, stream());
-    behind.solve({x, work, v.x_leading, rows, v.count}, next, stream());
+    first_solver.solve({work, x, rows, v.x_leading, v.count}, mode, stream());
+    second_solver.solve({x, work, v.x_leading, rows, v.count}, next, stream());
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
       scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
   }
@@ -360,12 +360,12 @@ private:
 
   /// Stores the values between L and U interleaved, if both solvers prefer that and there is memory. Returns false
   /// otherwise.
-  bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* before, DeviceSolver<T, I>* behind,
+  bool both_interleaved(const DeviceColumns<T>& v, DeviceSolver<T, I>* first_solver, DeviceSolver<T, I>* second_solver,
                         bool conjugate)
   {
     Analysis<T, I>& a = *analysis_;
-    const Interleaving between = before->traits().interleaving;
-    if (!a.interleaves || between.columns == 1 || !(between == behind->traits().interleaving)) return false;
+    const Interleaving between = first_solver->traits().interleaving;
+    if (!a.interleaves || between.columns == 1 || !(between == second_solver->traits().interleaving)) return false;
     const auto columns = static_cast<unsigned>((v.count + between.columns - 1) / between.columns * between.columns);
     const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
     const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
@@ -377,8 +377,8 @@ private:
       return false;
     }
     T* y = a.wide_work.data();
-    before->solve({v.b, y, v.b_leading, leading, v.count, 1, step}, {conjugate}, stream());
-    behind->solve({y, v.x, leading, v.x_leading, v.count, step, 1}, {conjugate, a.overlaps}, stream());
+    first_solver->solve({v.b, y, v.b_leading, leading, v.count, 1, step}, {conjugate}, stream());
+    second_solver->solve({y, v.x, leading, v.x_leading, v.count, step, 1}, {conjugate, a.overlaps}, stream());
     return true;
   }
 
@@ -388,7 +388,7 @@ private:
     if (n() > 0) calls_.with_vectors(&analysis_->copies, static_cast<std::size_t>(n()), false, b, x, body);
   }
 
-  void read(const DeviceArray<T>& from, Array<T>* to) const
+  void read_values(const DeviceArray<T>& from, Array<T>* to) const
   {
     to->resize(from.size());
     from.read(to->data(), 0, from.size(), stream());

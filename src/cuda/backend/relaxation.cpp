@@ -18,7 +18,7 @@ namespace {
 template <class T, class I> class DeviceRelaxation : public CudaRelaxation<T, I> {
 public:
   /// Keeps the analysis alive for graphs that have captured sweeps.
-  ~DeviceRelaxation() override { calls_.captures().keep_behind(take_made()); }
+  ~DeviceRelaxation() override { calls_.captures().keep_for_graphs(take_made()); }
 
   void use(Memory memory, void* stream) override { calls_.use(memory, stream); }
 
@@ -75,10 +75,10 @@ public:
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());
       if (bad.not_finite >= 0) return not_finite_in_matrix(bad.not_finite);
-      const PairUpdate<T, I> update(a.solver[lower].get(), a.solver[upper].get(), values_->lower(), values_->upper(),
-                                    values_->inverse_pivot(), calls_.stream());
+      const PairUpdate<T, I> update(a.solver[lower].get(), a.solver[upper].get(), values_->lower_values(),
+                                    values_->upper_values(), values_->inverse_pivot(), calls_.stream());
       queue_update(&a, update);
-      update.finish();
+      update.finish_update();
       has_numbers_ = true;
       calls_.captures().bring_numbers(calls_.stream());
       return bad.zero < 0 ? Status() : failed(Code::zero_pivot, bad.zero);
@@ -103,10 +103,10 @@ public:
   Summary summarize() const override
   {
     if (!analysis_) return {};
-    Summary s = describe(*analysis_);
-    s.factor_bytes += values_->bytes();
+    Summary s = summarize_analysis(*analysis_);
+    s.factor_bytes += values_->sweep_bytes();
     s.plan_bytes += rest_.bytes();
-    s.captured_bytes = calls_.captures().bytes();
+    s.captured_bytes = calls_.captures().captured_bytes();
     return s;
   }
 
@@ -141,33 +141,33 @@ private:
   void forward(bool from_zero, const T* b, T* x)
   {
     if (!from_zero) values_->begin_forward(b, x, work(), rest_.data(), calls_.stream());
-    solve(lower, from_zero ? b : work(), x);
+    solve_triangle(lower, from_zero ? b : work(), x);
     values_->divide_by_pivots(x, calls_.stream());
   }
 
   void backward(bool from_zero, const T* b, T* x)
   {
     if (!from_zero) values_->begin_backward(b, x, work(), rest_.data(), calls_.stream());
-    solve(upper, from_zero ? b : work(), x);
+    solve_triangle(upper, from_zero ? b : work(), x);
   }
 
   void symmetric_from_zero(const T* b, T* x)
   {
-    solve(lower, b, work());
-    if (values_->turns_for_nothing()) return solve(upper, work(), x, analysis_->overlaps);
+    solve_triangle(lower, b, work());
+    if (values_->turns_for_nothing()) return solve_triangle(upper, work(), x, analysis_->overlaps);
     values_->turn(work(), nullptr, work(), calls_.stream());
-    solve(upper, work(), x);
+    solve_triangle(upper, work(), x);
   }
 
   void symmetric(const T* b, T* x)
   {
     values_->begin_forward(b, x, work(), rest_.data(), calls_.stream());
-    solve(lower, work(), x);
+    solve_triangle(lower, work(), x);
     values_->turn(x, rest_.data(), work(), calls_.stream());
-    solve(upper, work(), x);
+    solve_triangle(upper, work(), x);
   }
 
-  void solve(TriangleIndex which, const T* b, T* x, bool overlaps = false)
+  void solve_triangle(TriangleIndex which, const T* b, T* x, bool overlaps = false)
   {
     solve_column(analysis_->solver[which].get(), b, x, {false, overlaps}, calls_.stream());
   }

@@ -27,7 +27,7 @@ template <class T, class I> class Analyser {
 public:
   Analyser(const Task<I>& task, Analysis<T, I>* a) : task_(task), a_(*a) {}
 
-  Status analyse()
+  Status make_analysis()
   {
     Status status = check_row_offsets(task_.A, a_.options.threads);
     if (!status.ok()) return status;
@@ -78,7 +78,7 @@ private:
     PatternOnDevice<I> rows(task_.A, task_.on_device);
     if (!split(a_.made.kind, rows.pattern, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
     found_.A = task_.A;
-    if (a_.made.kind == Kind::icc) keep(std::move(rows));
+    if (a_.made.kind == Kind::icc) keep_rows(std::move(rows));
     make_triangles();
     find_levels_and_nodes();
     return true;
@@ -86,15 +86,15 @@ private:
 
   /// Keeps a copy of the rows of A if L and U do not hold them (to recognise the pattern again), and for the
   /// positive-definite shift, which sums whole rows and is IC's default.
-  void keep(PatternOnDevice<I> rows) { found_.kept_rows = DevicePatternCopy<I>(std::move(rows)); }
+  void keep_rows(PatternOnDevice<I> rows) { found_.kept_rows = DevicePatternCopy<I>(std::move(rows)); }
 
   Status make_on_host()
   {
     Status status = check_pattern(task_.A, a_.options.threads);
     if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, a_.options.threads);
     if (!status.ok()) return status;
-    if (task_.A.n > 0) keep(PatternOnDevice<I>(task_.A, task_.on_device));
-    a_.pattern = upload(a_.made, task_.A);
+    if (task_.A.n > 0) keep_rows(PatternOnDevice<I>(task_.A, task_.on_device));
+    a_.pattern = upload_pattern(a_.made, task_.A);
     make_triangles();
     found_.L->show(a_.made.lower());
     found_.U->show(a_.made.upper());
@@ -142,10 +142,10 @@ private:
   void take_levels(LevelSearch<I>* of_L, LevelSearch<I>* of_U)
   {
     const bool has_L = of_L->sort(), has_U = of_U->sort();
-    if (has_L) of_L->count();
-    if (has_U) of_U->count();
+    if (has_L) of_L->count_levels();
+    if (has_U) of_U->count_levels();
     const auto take = [](bool has, LevelSearch<I>* search, const DeviceTriangle<I>& triangle) {
-      return has ? search->take() : upload(triangle.levels());
+      return has ? search->take_levels() : upload_levels(triangle.levels());
     };
     parallel_invoke(has_L || has_U ? 1 : a_.options.threads,
                     {[&] { a_.lower_levels = take(has_L, of_L, *found_.L); },
@@ -172,10 +172,10 @@ private:
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a)
 {
   const Status status = check_threads(a->options.threads);
-  return status.ok() ? Analyser<T, I>(task, a).analyse() : status;
+  return status.ok() ? Analyser<T, I>(task, a).make_analysis() : status;
 }
 
-template <class I> MergeForecast PendingMergePlans<I>::forecast()
+template <class I> MergeForecast PendingMergePlans<I>::forecast_lower()
 {
   MergeForecast of_L, of_U;
   const bool known = lower->forecast(&of_L);

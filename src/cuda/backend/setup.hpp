@@ -32,7 +32,7 @@ template <class I> struct PendingMergePlans {
 
   bool begun = false;
 
-  MergeForecast forecast();  ///< of L; all zeros if the device gives up
+  MergeForecast forecast_lower();  ///< of L; all zeros if the device gives up
   void begin_plans();        ///< concurrently; only once
 };
 
@@ -84,12 +84,12 @@ template <class T, class I>
 bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternView<I>& on_device,
                 cudaStream_t stream)
 {
-  const PatternCopyView<I> kept = a.factorization ? a.factorization->rows() : PatternCopyView<I>();
+  const PatternCopyView<I> kept = a.factorization ? a.factorization->kept_rows() : PatternCopyView<I>();
   return A.n == a.pattern.n && A.nnz() == a.nnz && has_same_rows(a.pattern, kept, A, on_device, stream);
 }
 
 /// Summarizes all but the factorization's data.
-template <class T, class I> Summary describe(const Analysis<T, I>& a);
+template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a);
 
 /// Copies the triangles to a->made, unless that has been done.
 template <class T, class I> void fetch_pattern(Analysis<T, I>* a);

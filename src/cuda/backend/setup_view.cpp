@@ -10,7 +10,7 @@
 
 namespace syncfree::cuda {
 
-template <class T, class I> Summary describe(const Analysis<T, I>& a)
+template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
 {
   Summary s;
   s.strategy = a.choice.strategy;
@@ -21,15 +21,16 @@ template <class T, class I> Summary describe(const Analysis<T, I>& a)
   s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
   s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
   s.single_storage = a.options.single_storage;
-  s.factor_bytes = a.pattern.bytes();
+  s.factor_bytes = a.pattern.pattern_bytes();
   s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
-                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() + a.copies.bytes();
+                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() +
+                 a.copies.copied_bytes();
   PlanSummary plan[4];
   for (int which = 0; which < 4; ++which) {
     if (a.solver[which]) plan[which] = a.solver[which]->summarize_plan();
     (which < 2 ? s.plan_bytes : s.transpose_bytes) += plan[which].plan_bytes + plan[which].value_bytes;
   }
-  if (a.pair) s.plan_bytes += a.pair->bytes();
+  if (a.pair) s.plan_bytes += a.pair->pair_bytes();
   s.form = name_of(plan[lower].form == plan[upper].form ? plan[lower].form : PlanForm::any);
   s.plan = plan[lower].text;
   if (plan[upper].text != s.plan) s.plan = "L " + s.plan + "; U " + plan[upper].text;
@@ -54,7 +55,7 @@ template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
 }
 
 #define INSTANTIATE(T, I)                                 \
-  template Summary describe<T, I>(const Analysis<T, I>&); \
+  template Summary summarize_analysis<T, I>(const Analysis<T, I>&); \
   template void fetch_pattern<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

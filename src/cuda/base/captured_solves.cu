@@ -53,7 +53,7 @@ CapturedSolves::~CapturedSolves()
     } catch (const Failure&) {
     }
   }
-  holds_.keep_behind(std::move(word_));
+  holds_.keep_for_graphs(std::move(word_));
 }
 
 void CapturedSolves::make_word()
@@ -82,12 +82,12 @@ void CapturedSolves::end_captured(const CapturedOutput& output, cudaStream_t str
   last_captured_ = generation_;
   const std::size_t words_of_entry = output.bytes_of_entry / sizeof(unsigned);
   const unsigned blocks = std::min(blocks_for(output.rows, rows_of_block), 128u);
-  launch(end_replay, {blocks, threads, 0, stream}, word_->valid.data(), valid(), word_->told.there(),
+  launch(end_replay, {blocks, threads, 0, stream}, word_->valid.data(), valid(), word_->told.device_pointer(),
           static_cast<unsigned*>(output.x), output.rows * words_of_entry, output.leading * words_of_entry,
           output.columns);
 }
 
-Status CapturedSolves::look()
+Status CapturedSolves::check_captures()
 {
   if (!word_ || word_->told.get() == 0) return {};
   word_->told.set(0);

@@ -45,11 +45,11 @@ public:
   {
     holds_.keep(std::move(what), bytes);
   }
-  template <class P> void keep_behind(P what) noexcept
+  template <class P> void keep_for_graphs(P what) noexcept
   {
-    holds_.keep_behind(std::move(what));
+    holds_.keep_for_graphs(std::move(what));
   }
-  std::size_t bytes() const { return holds_.bytes(); }
+  std::size_t captured_bytes() const { return holds_.held_bytes(); }
 
   /// Makes replays find no values, or those of this generation, from this point of the stream on. No effect if nothing
   /// was captured.
@@ -60,7 +60,7 @@ public:
   void end_captured(const CapturedOutput& output, cudaStream_t stream);
 
   /// Reports, once, whether an invalid solve has been replayed, as far as the device has executed.
-  Status look();
+  Status check_captures();
 
 private:
   /// Lives as long as graphs that refer to it.

@@ -104,7 +104,7 @@ struct LevelOrderBlocks {
   unsigned most = 0;  ///< on a multiprocessor; 0: as many as fit
 
   std::size_t shared_bytes() const { return most > 0 ? memory_of_blocks(most) : 0; }
-  std::string describe() const
+  std::string describe_blocks() const
   {
     if (most == 0) return "";
     const std::string count = most == 1 ? "one block" : std::to_string(most) + " blocks";

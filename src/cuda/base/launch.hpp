@@ -33,20 +33,20 @@ inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 :
 /// Returns it for a kernel with these parameters, at most `most`: more than 8 are not supported everywhere. A kernel
 /// may only be launched with cluster sizes queried here for it.
 template <class... Parameters>
-unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters place,
+unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters parameters,
                                 unsigned most = most_blocks_of_cluster())
 {
   if (!launches_have_clusters()) return 1;
   if (most > most_blocks_of_cluster())
     SYNCFREE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  for (place.cluster = most; place.cluster > 1; place.cluster /= 2) {
-    place.blocks = place.cluster;
+  for (parameters.cluster = most; parameters.cluster > 1; parameters.cluster /= 2) {
+    parameters.blocks = parameters.cluster;
     int clusters = 0;
-    const LaunchConfig tried(place);
+    const LaunchConfig tried(parameters);
     if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &tried.config) == cudaSuccess && clusters > 0) break;
     (void)cudaGetLastError();
   }
-  return place.cluster;
+  return parameters.cluster;
 }
 
 /// Mailbox and counter of launches in clusters. A context with a part of the device may reject a cluster size that
@@ -56,8 +56,8 @@ unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters 
 template <class Mail> class ClusterLaunches {
 public:
   ///   name  as in TicketCounterMemory
-  ClusterLaunches(std::size_t places, const char* name)
-      : places_(places), name_(name), planned_(std::make_unique<Place>(places, name))
+  ClusterLaunches(std::size_t slots, const char* name)
+      : slots_(slots), name_(name), planned_(std::make_unique<LaunchMemory>(slots, name))
   {
   }
 
@@ -65,23 +65,26 @@ public:
   template <class Attempt> void launch_cluster(unsigned cluster, Attempt attempt)
   {
     if (!alone_) {
-      const cudaError_t error = attempt(cluster, planned_->mailbox.view(), planned_->counter.data());
+      const cudaError_t error = attempt(cluster, planned_->mailbox.mailbox_view(), planned_->counter.data());
       if (error == cudaSuccess) return;
       if (cluster == 1 || !may_be_of_cluster(error)) check(error, "launch in clusters");
       (void)cudaGetLastError();
-      alone_ = std::make_unique<Place>(places_, name_);
+      alone_ = std::make_unique<LaunchMemory>(slots_, name_);
     }
-    check(attempt(1u, alone_->mailbox.view(), alone_->counter.data()), "launch of blocks alone");
+    check(attempt(1u, alone_->mailbox.mailbox_view(), alone_->counter.data()), "launch of blocks alone");
   }
 
-  std::size_t bytes() const { return planned_->mailbox.bytes() + (alone_ ? alone_->mailbox.bytes() : 0); }
+  std::size_t launch_bytes() const
+  {
+    return planned_->mailbox.mailbox_bytes() + (alone_ ? alone_->mailbox.mailbox_bytes() : 0);
+  }
 
 private:
-  struct Place {
+  struct LaunchMemory {
     Mail mailbox;
     TicketCounterMemory counter;
 
-    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
+    LaunchMemory(std::size_t slots, const char* name) : mailbox(slots), counter(name)
     {
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
@@ -93,9 +96,9 @@ private:
            error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue;
   }
 
-  std::size_t places_;
+  std::size_t slots_;
   const char* name_;
-  std::unique_ptr<Place> planned_, alone_;
+  std::unique_ptr<LaunchMemory> planned_, alone_;
 };
 
 /// Allows launches of a kernel in the current context `bytes` of shared memory. The limit belongs to the kernel, not

@@ -29,7 +29,7 @@ template <class E> struct Vectors {
     return {at + static_cast<std::size_t>(first) * leading, leading, count - first, row_step};
   }
   __device__ bool interleaved() const { return row_step > 1; }
-  template <class I> __device__ E* row(I row) const { return at + static_cast<std::size_t>(row) * row_step; }
+  template <class I> __device__ E* row_address(I row) const { return at + static_cast<std::size_t>(row) * row_step; }
 };
 template <class N> using Input = Vectors<const Entry<N>>;
 template <class N> using Output = Vectors<Entry<N>>;
@@ -39,12 +39,12 @@ struct ChunkOfBlock {
   unsigned chunks = 1, which = 0;
 };
 /// Assigns the chunk in a launch of `blocks` tickets per chunk, with consecutive tickets for the chunks of a tile:
-/// *place becomes the ticket within its chunk, *b and *x the chunk's columns.
+/// *ticket becomes the ticket within its chunk, *b and *x the chunk's columns.
 template <class N>
-__device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* place, Input<N>* b, Output<N>* x)
+__device__ ChunkOfBlock take_chunk(unsigned blocks, unsigned* ticket, Input<N>* b, Output<N>* x)
 {
-  const unsigned chunks = gridDim.x / blocks, which = *place % chunks;
-  *place /= chunks;
+  const unsigned chunks = gridDim.x / blocks, which = *ticket % chunks;
+  *ticket /= chunks;
   *b = b->chunk(which, columns_of<N>);
   *x = x->chunk(which, columns_of<N>);
   return {chunks, which};
@@ -56,7 +56,7 @@ template <class N, class I> __device__ N load_row(const Input<N>& b, I row)
   if constexpr (columns_of<N> == 1) {
     return b.at[row];
   } else {
-    if (b.interleaved()) return *reinterpret_cast<const N*>(b.row(row));
+    if (b.interleaved()) return *reinterpret_cast<const N*>(b.row_address(row));
     N v;
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c) v.part[c] = b.at[min(c, b.count - 1) * b.leading + row];
@@ -68,7 +68,7 @@ template <class N, class I> __device__ void store_row(const Output<N>& x, I row,
   if constexpr (columns_of<N> == 1) {
     x.at[row] = v;
   } else if (x.interleaved()) {
-    *reinterpret_cast<N*>(x.row(row)) = v;
+    *reinterpret_cast<N*>(x.row_address(row)) = v;
   } else {
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c)
@@ -108,11 +108,11 @@ template <class T> Interleaving interleaving_of(bool whole_rows) { return {colum
 /// mailbox and a counter (ready.cuh, take_ticket()) of its own, so a launch has 1, 2, 4, 8 or 16 chunks.
 template <class T, class N, template <class> class Box> class ColumnLaunches {
 public:
-  ///   places        slots of a mailbox for one chunk
+  ///   slots         of a mailbox, for one chunk
   ///   name          as in TicketCounterMemory
   ///   most_columns  of a launch
-  ColumnLaunches(std::size_t places, const char* name, double most_columns = 32)
-      : places_(places), name_(name), most_columns_(most_columns)
+  ColumnLaunches(std::size_t slots, const char* name, double most_columns = 32)
+      : slots_(slots), name_(name), most_columns_(most_columns)
   {
   }
 
@@ -124,29 +124,29 @@ public:
     for (int first = 0, size; first < v.count; first += columns_of<N> << size) {
       const int left = (v.count - first + columns_of<N> - 1) / columns_of<N>;
       for (size = largest(); 1 << size > left;) --size;
-      const Place& place = at(&size);
+      const LaunchMemory& memory = memory_of_launch(&size);
       const int count = std::min(v.count - first, columns_of<N> << size);
-      launch(1u << size, place.mailbox.view(), place.counter.data(),
+      launch(1u << size, memory.mailbox.mailbox_view(), memory.counter.data(),
              Input<N>{as_device(v.b) + first * v.b_leading, v.b_leading, count, v.b_row_step},
              Output<N>{as_device(v.x) + first * v.x_leading, v.x_leading, count, v.x_row_step},
              overlaps && first == 0);
     }
   }
 
-  std::size_t bytes() const
+  std::size_t launch_bytes() const
   {
     std::size_t all = 0;
-    for (const auto& place : place_)
-      if (place) all += place->mailbox.bytes();
+    for (const auto& memory : memory_)
+      if (memory) all += memory->mailbox.mailbox_bytes();
     return all;
   }
 
 private:
-  struct Place {
+  struct LaunchMemory {
     typename Box<N>::Memory mailbox;
     TicketCounterMemory counter;
 
-    Place(std::size_t places, const char* name) : mailbox(places), counter(name)
+    LaunchMemory(std::size_t slots, const char* name) : mailbox(slots), counter(name)
     {
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
@@ -160,30 +160,30 @@ private:
     SYNCFREE_CUDA(cudaMemGetInfo(&free, &all));
     const std::size_t most = std::min<std::size_t>(all / 32 / (2 * sizeof(N)), 0x7fffffff);
     const auto fits = [&](int size) {
-      return places_ << size <= most && (columns_of<N> << size) <= most_columns_;
+      return slots_ << size <= most && (columns_of<N> << size) <= most_columns_;
     };
-    for (largest_ = static_cast<int>(place_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
+    for (largest_ = static_cast<int>(memory_.size()) - 1; largest_ > 0 && !fits(largest_);) --largest_;
     return largest_;
   }
   /// Allocates all smaller ones, too, so that fewer columns later allocate nothing; if memory is short, reduces *size
   /// to the largest that fits.
-  const Place& at(int* size)
+  const LaunchMemory& memory_of_launch(int* size)
   {
     for (int s = 0; s <= *size; ++s) try {
-        auto& place = place_[static_cast<std::size_t>(s)];
-        if (!place) place = std::make_unique<Place>(places_ << s, name_);
+        auto& memory = memory_[static_cast<std::size_t>(s)];
+        if (!memory) memory = std::make_unique<LaunchMemory>(slots_ << s, name_);
       } catch (const Failure& failure) {
         if (s == 0 || failure.status.code != Code::out_of_memory) throw;
         *size = largest_ = s - 1;
       }
-    return *place_[static_cast<std::size_t>(*size)];
+    return *memory_[static_cast<std::size_t>(*size)];
   }
 
-  std::size_t places_;
+  std::size_t slots_;
   const char* name_;
   double most_columns_;
   int largest_ = -1;
-  std::array<std::unique_ptr<Place>, 5> place_;
+  std::array<std::unique_ptr<LaunchMemory>, 5> memory_;
 };
 
 }  // namespace syncfree::cuda

@@ -134,7 +134,7 @@ template <class R> __device__ ::cuda::std::complex<R> shfl(const ::cuda::std::co
   return {__shfl_sync(~0u, v.real(), lane), __shfl_sync(~0u, v.imag(), lane)};
 }
 
-/// A value from another lane, kept as its words: number() combines them, and only there a thread waits for the
+/// A value from another lane, kept as its words: shuffled() combines them, and only there a thread waits for the
 /// shuffles.
 template <class R> class ShflUp {
 public:
@@ -143,7 +143,7 @@ public:
   /// Reads from the lane `before` positions lower, within groups of `width` lanes; the first ones keep their own
   /// value.
   __device__ ShflUp(R v, int before, int width) { word_ = __shfl_up_sync(~0u, v, before, width); }
-  __device__ R number() const { return word_; }
+  __device__ R shuffled() const { return word_; }
 
 private:
   R word_;
@@ -161,7 +161,7 @@ public:
     low_ = __shfl_up_sync(~0u, __double2loint(v), before, width);
     high_ = __shfl_up_sync(~0u, __double2hiint(v), before, width);
   }
-  __device__ double number() const { return __hiloint2double(high_, low_); }
+  __device__ double shuffled() const { return __hiloint2double(high_, low_); }
 
 private:
   int low_, high_;
@@ -179,11 +179,11 @@ public:
 #pragma unroll
     for (int p = 0; p < v.count; ++p) part_[p] = ShflUp<R>(v.part[p], before, width);
   }
-  __device__ ColumnPack<R> number() const
+  __device__ ColumnPack<R> shuffled() const
   {
     ColumnPack<R> v;
 #pragma unroll
-    for (int p = 0; p < v.count; ++p) v.part[p] = part_[p].number();
+    for (int p = 0; p < v.count; ++p) v.part[p] = part_[p].shuffled();
     return v;
   }
 

@@ -20,13 +20,13 @@ enum class StreamPriority { ordinary, first };
 /// Unused streams by context and priority, for the lifetime of the process.
 class IdleStreams {
 public:
-  static IdleStreams& all()
+  static IdleStreams& of_process()
   {
     static IdleStreams& streams = *new IdleStreams;
     return streams;
   }
 
-  cudaStream_t take(unsigned long long context, StreamPriority urgency)
+  cudaStream_t take_stream(unsigned long long context, StreamPriority urgency)
   {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -45,7 +45,7 @@ public:
     return stream;
   }
 
-  void put(unsigned long long context, StreamPriority urgency, cudaStream_t stream) noexcept
+  void return_stream(unsigned long long context, StreamPriority urgency, cudaStream_t stream) noexcept
   try {
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_[{context, urgency}].push_back(stream);
@@ -63,12 +63,13 @@ private:
 class Stream {
 public:
   explicit Stream(StreamPriority urgency = StreamPriority::ordinary)
-      : context_(context_at_hand()), urgency_(urgency), stream_(IdleStreams::all().take(context_, urgency_))
+      : context_(context_at_hand()), urgency_(urgency),
+        stream_(IdleStreams::of_process().take_stream(context_, urgency_))
   {
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() { IdleStreams::all().put(context_, urgency_, stream_); }
+  ~Stream() { IdleStreams::of_process().return_stream(context_, urgency_, stream_); }
   cudaStream_t get() const { return stream_; }
   void wait() const { SYNCFREE_CUDA(cudaStreamSynchronize(stream_)); }
 

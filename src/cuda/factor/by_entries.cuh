@@ -16,14 +16,14 @@ public:
   using N = DeviceScalar<T>;
   using Mail = SentinelValue<N>;
 
-  /// place: at or beyond S.places there is no entry
-  __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t place, const N* A)
-      : F_(F), S_(S), done_(place >= S.places)
+  /// position: at or beyond S.positions there is no entry
+  __device__ FactorEntry(const FactorView<T, I>& F, const ListsView<I>& S, std::size_t position, const N* A)
+      : F_(F), S_(S), done_(position >= S.positions)
   {
     if (done_) return;
-    const I lowers = S.lowers, uppers = S.uppers, index = S.index[place];
-    row_ = S.row[place];
-    next_ = S.begin[place], end_ = S.begin[place + 1];
+    const I lowers = S.lowers, uppers = S.uppers, index = S.index[position];
+    row_ = S.row[position];
+    next_ = S.begin[position], end_ = S.begin[position + 1];
     is_lower_ = index < lowers;
     is_upper_ = !is_lower_ && index < lowers + uppers;
     k_ = is_lower_ ? index : is_upper_ ? index - lowers : row_;
@@ -33,16 +33,16 @@ public:
     else if (F.lu) sum_ = entry(A, F.lower_source[k_]);
   }
 
-  __device__ void factorize(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void factorize_entry(const DevicePivotRule& rule, Outcome* outcome)
   {
     const auto look = [&] {
       if (!done_ && !is_long()) go_on();
       for (unsigned left = __ballot_sync(all, !done_ && is_long()); left; left &= left - 1)
         go_on_together(__ffs(static_cast<int>(left)) - 1);
-      if (!done_ && next_ == end_) finish(rule, outcome);
+      if (!done_ && next_ == end_) finish_entry(rule, outcome);
     };
     BoundedWait spin(row_);
-    if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) leave();
+    if (!spin.until_for_warp([&] { return __all_sync(all, done_); }, look)) give_up_entry();
   }
 
 private:
@@ -50,8 +50,8 @@ private:
   static constexpr int together = 4;  ///< terms that each lane takes at once, with the others of its warp
   static constexpr int alone = 8;     ///< the same, by itself
   static constexpr int many = 128;    ///< terms that are too many for one lane
-  static __device__ N look(N* numbers, I k) { return Mail::poll(place_of(numbers, k)); }
-  static __device__ void publish(N* numbers, I k, const N& v) { Mail::publish(place_of(numbers, k), v); }
+  static __device__ N poll_value(N* numbers, I k) { return Mail::poll(sentinel_at(numbers, k)); }
+  static __device__ void publish_value(N* numbers, I k, const N& v) { Mail::publish(sentinel_at(numbers, k), v); }
 
   __device__ bool is_long() const { return end_ - next_ > many; }
 
@@ -59,7 +59,7 @@ private:
   __device__ bool term(std::size_t t, N* v) const
   {
     const I k = S_.lower[t];
-    const N l = k < 0 ? N(-1) : look(F_.lower, k), u = look(F_.upper, S_.upper[t]);
+    const N l = k < 0 ? N(-1) : poll_value(F_.lower, k), u = poll_value(F_.upper, S_.upper[t]);
     *v = product(l, u);
     return (k < 0 || Mail::arrived(l)) && Mail::arrived(u);
   }
@@ -67,15 +67,15 @@ private:
   /// Subtracts the next terms, in order, as far as they have arrived.
   __device__ void go_on()
   {
-    for (bool there = true; there && next_ < end_;) {
+    for (bool complete = true; complete && next_ < end_;) {
       N v[alone];
       bool arrived[alone];
 #pragma unroll
       for (int e = 0; e < alone; ++e) arrived[e] = next_ + e < end_ && term(next_ + e, &v[e]);
 #pragma unroll
       for (int e = 0; e < alone; ++e) {
-        there = there && arrived[e];
-        if (!there) continue;
+        complete = complete && arrived[e];
+        if (!complete) continue;
         sum_ -= v[e];
         ++next_;
       }
@@ -89,14 +89,14 @@ private:
     const std::size_t begin = __shfl_sync(all, static_cast<unsigned long long>(next_), owner);
     const std::size_t end = __shfl_sync(all, static_cast<unsigned long long>(end_), owner);
     N v[together];
-    bool there = true;
+    bool complete = true;
 #pragma unroll
     for (int e = 0; e < together; ++e) {
       const std::size_t t = begin + static_cast<std::size_t>(32 * e + lane);
       v[e] = N(0);
-      if (t < end) there = term(t, &v[e]) && there;
+      if (t < end) complete = term(t, &v[e]) && complete;
     }
-    if (!__all_sync(all, there)) return;
+    if (!__all_sync(all, complete)) return;
     for (int e = 1; e < together; ++e) v[0] += v[e];
     for (int offset = 16; offset; offset /= 2) v[0] += shfl_xor(v[0], offset);
     if (lane != owner) return;
@@ -104,30 +104,30 @@ private:
     next_ = min(end_, begin + 32 * together);
   }
 
-  __device__ void finish(const DevicePivotRule& rule, Outcome* outcome)
+  __device__ void finish_entry(const DevicePivotRule& rule, Outcome* outcome)
   {
     if (is_upper_) {
       publish_entry(F_.upper, sum_, outcome);
     } else if (is_lower_) {
-      const N inverse = look(F_.inverse_pivot, pivot_);
+      const N inverse = poll_value(F_.inverse_pivot, pivot_);
       if (!Mail::arrived(inverse)) return;
       publish_entry(F_.lower, product(sum_, inverse), outcome);
     } else {
-      publish(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
+      publish_value(F_.inverse_pivot, k_, finish_pivot(F_, row_, sum_, N(1) / sum_, rule, 0, true, outcome));
     }
     done_ = true;
   }
 
   /// Gives up: publishes a NaN if the entry is not finished.
-  __device__ void leave()
+  __device__ void give_up_entry()
   {
-    if (!done_) publish(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
+    if (!done_) publish_value(is_upper_ ? F_.upper : is_lower_ ? F_.lower : F_.inverse_pivot, k_, quiet_nan<N>());
   }
 
   __device__ void publish_entry(N* numbers, const N& v, Outcome* outcome)
   {
     if (!fits(F_, v)) red_min_relaxed(&outcome->failure, 0);
-    publish(numbers, k_, v);
+    publish_value(numbers, k_, v);
   }
 
   const FactorView<T, I>& F_;
@@ -155,8 +155,8 @@ __global__ void __launch_bounds__(entry_threads)
 factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, DevicePivotRule rule,
                   TicketCounter* counter, Outcome* outcome)
 {
-  const BlockTicket turn = take_ticket(counter);
-  FactorEntry<T, I>(F, S, turn.place * entry_threads + threadIdx.x, A).factorize(rule, outcome);
+  const BlockTicket ticket = take_ticket(counter);
+  FactorEntry<T, I>(F, S, ticket.index * entry_threads + threadIdx.x, A).factorize_entry(rule, outcome);
 }
 
 /// If the rule needs row sums: a warp tests the pivot of a row against the sum of its absolute values.

@@ -86,7 +86,7 @@ public:
   }
 
   /// Tests and inverts the pivot. Called by lane 0.
-  __device__ void finish(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
+  __device__ void finish_row(const DevicePivotRule& rule, double row_sum, bool all_finite, Outcome* outcome)
   {
     const N pivot = F_.inverse_pivot[i_];
     F_.inverse_pivot[i_] = finish_pivot(F_, i_, pivot, N(1) / pivot, rule, row_sum, all_finite, outcome);
@@ -99,11 +99,11 @@ private:
     if (q == i_) {
       F_.inverse_pivot[i_] -= v;
     } else if (q > i_) {
-      const I place = find(F_.upper_column, upper_begin_, upper_end_, q);
-      if (place >= 0) F_.upper[place] -= v;
+      const I found = find(F_.upper_column, upper_begin_, upper_end_, q);
+      if (found >= 0) F_.upper[found] -= v;
     } else if (F_.lu) {
-      const I place = find(F_.lower_column, from, lower_end_, q);
-      if (place >= 0) F_.lower[place] -= v;
+      const I found = find(F_.lower_column, from, lower_end_, q);
+      if (found >= 0) F_.lower[found] -= v;
     }
   }
 
@@ -126,16 +126,16 @@ __global__ void __launch_bounds__(threads_a_block)
 factorize(FactorView<T, I> F, const DeviceScalar<T>* A, DevicePivotRule rule, unsigned* ready, unsigned attempt,
           TicketCounter* counter, Outcome* outcome)
 {
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t place = turn.place * (threads_a_block / 32) + threadIdx.x / 32;
-  if (place >= static_cast<std::size_t>(F.n)) return;
-  const I i = F.order[place];
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t position = ticket.index * (threads_a_block / 32) + threadIdx.x / 32;
+  if (position >= static_cast<std::size_t>(F.n)) return;
+  const I i = F.order[position];
   RowOfWarp<T, I> row(F, i);
   row.copy(A, rule.shift);
   row.eliminate(ready, attempt);
   bool all_finite;
   const double sum = row.sum(&all_finite);
-  if (threadIdx.x % 32 == 0) row.finish(rule, sum, all_finite, outcome);
+  if (threadIdx.x % 32 == 0) row.finish_row(rule, sum, all_finite, outcome);
   __syncwarp();
   if (threadIdx.x % 32 == 0) store_release(ready + i, attempt);
 }
@@ -178,7 +178,7 @@ template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome*
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k == 0) *outcome = {Outcome::none, 0};
   for (int i = 0; i < unset.count; ++i)
-    if (k < unset.size[i]) SentinelValue<DeviceScalar<T>>::clear(place_of(unset.v[i], k));
+    if (k < unset.size[i]) SentinelValue<DeviceScalar<T>>::clear(sentinel_at(unset.v[i], k));
 }
 
 template <class T> __global__ void round_to_single(std::size_t count, DeviceScalar<T>* v)
@@ -229,7 +229,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
 {
   const Granularity granularity = granularity_of_L(pattern, levels.count);
   if (slots_.made()) {
-    occupancy_limit_bytes_ = occupancy_limit_bytes(granularity, slots_.view().lanes, staged_threads);
+    occupancy_limit_bytes_ = occupancy_limit_bytes(granularity, slots_.slots_view().lanes, staged_threads);
   } else {
     try {
       lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
@@ -247,12 +247,12 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_rows(const Tas
   const DevicePivotRule rule(task.rule, task.shifts.amount());
   if (slots_.made()) {
     begin_attempt({&upper_, &inverse_pivot_}, task.stream);
-    factorize_staged(view(), slots_.view(), occupancy_limit_bytes_, as_device(task.value), rule, counter_.data(),
-                     outcome_.data(), task.stream);
+    factorize_staged(factor_view(), slots_.slots_view(), occupancy_limit_bytes_, as_device(task.value), rule,
+                     counter_.data(), outcome_.data(), task.stream);
   } else {
     begin_attempt({}, task.stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-    launch(factorize<T, I>, {blocks, threads_a_block, 0, task.stream}, view(), as_device(task.value), rule,
+    launch(factorize<T, I>, {blocks, threads_a_block, 0, task.stream}, factor_view(), as_device(task.value), rule,
            ready_.data(), ++attempts_, counter_.data(), outcome_.data());
   }
 }
@@ -265,7 +265,7 @@ Status DeviceFactorization<T, I>::status_of_rows(const Task& task, const Outcome
   const auto row = static_cast<I>(outcome.failure / 2);
   if (outcome.failure % 2) return failed(Code::not_finite, row);
   double described[2];
-  launch(describe_row<T, I>, {1, 32, 0, task.stream}, view(), row, described_.data());
+  launch(describe_row<T, I>, {1, 32, 0, task.stream}, factor_view(), row, described_.data());
   described_.read(described, 0, 2, task.stream);
   Status status = failed(Code::zero_pivot, row);
   status.value = described[0];
@@ -273,7 +273,7 @@ Status DeviceFactorization<T, I>::status_of_rows(const Task& task, const Outcome
   return status;
 }
 
-template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::view() const
+template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::factor_view() const
 {
   return {
       pattern_.n,
@@ -324,12 +324,12 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   if (device_rule.sums) rule_of_entries.zero_pivot = 0;
   begin_attempt({&lower_, &upper_, &inverse_pivot_}, task.stream);
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
-  const unsigned blocks = blocks_for(lists_.view().places, entry_threads);
-  launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, view(), lists_.view(),
-         as_device(task.value), rule_of_entries, entry_counter_.data(), outcome_.data());
+  const unsigned blocks = blocks_for(lists_.lists_view().positions, entry_threads);
+  launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, factor_view(),
+         lists_.lists_view(), as_device(task.value), rule_of_entries, entry_counter_.data(), outcome_.data());
   if (device_rule.sums) {
-    launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream}, view(),
-           device_rule, outcome_.data());
+    launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream},
+           factor_view(), device_rule, outcome_.data());
   }
   return true;
 }
@@ -340,14 +340,14 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_pivots(const T
   if (!solver_of_L_) return false;
   begin_attempt({}, task.stream);
   const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
-  launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, task.stream}, view(),
-         slots_.view().partner, lowers, as_device(task.value), outcome_.data());
+  launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, task.stream}, factor_view(),
+         slots_.slots_view().partner, lowers, as_device(task.value), outcome_.data());
   T* y = inverse_pivot_.data();
   solver_of_L_->solve_inverse(lower_.data(), y, y, task.stream);
   const bool are_long = lowers > 8 * n;
   const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
-  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, task.stream}, view(), slots_.view().partner,
-         as_device(task.value), DevicePivotRule(task.rule, 0), outcome_.data());
+  launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, task.stream}, factor_view(),
+         slots_.slots_view().partner, as_device(task.value), DevicePivotRule(task.rule, 0), outcome_.data());
   return true;
 }
 
@@ -360,7 +360,7 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
   }
   unsigned long long word = bits(static_cast<real_t<T>>(rule.zero_pivot));
   SYNCFREE_CUDA(cudaMemcpyAsync(top_.data(), &word, sizeof word, cudaMemcpyHostToDevice, stream));
-  launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, rows_.view(),
+  launch(find_dominance<T, I>, {blocks_for(A.pattern.n, 256), 256, 0, stream}, A.pattern.n, rows_.pattern_copy_view(),
          as_device(A.value), top_.data());
   top_.read(&word, 0, 1, stream);
   double top;
@@ -383,11 +383,11 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* 
 }
 
 template <class T, class I>
-bool DeviceFactorization<T, I>::begin(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
+bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   task_.emplace(Task{A.value, rule, stream, ShiftLoop(pattern_.kind, rule, top), Method::loop});
-  const bool by_loop = loop_ && !single_ && loop_->factorize(A.value, rule, lower_.data(), upper_.data(),
+  const bool by_loop = loop_ && !single_ && loop_->factorize_by_loop(A.value, rule, lower_.data(), upper_.data(),
                                                              inverse_pivot_.data(), stream);
   if (by_loop) return true;
   task_->method = Method::pivots;

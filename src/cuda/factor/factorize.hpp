@@ -41,7 +41,7 @@ public:
 
   /// Lets a solver of L compute the pivots, if it can and no other entries are updated: with c_ip = a_ip a_pi they are
   /// 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). The solver must be for the same pattern, must outlive this object and
-  /// must be given new values after each begin().
+  /// must be given new values after each begin_factorization().
   void use(DeviceSolver<T, I>* solver_of_L)
   {
     if (slots_.only_pivots() && !single_ && solver_of_L && solver_of_L->traits().inverse) solver_of_L_ = solver_of_L;
@@ -51,7 +51,7 @@ public:
   void take_rows(DevicePatternCopy<I> rows) { rows_ = std::move(rows); }
 
   /// Returns the rows taken, or copied since.
-  PatternCopyView<I> rows() const { return rows_.view(); }
+  PatternCopyView<I> kept_rows() const { return rows_.pattern_copy_view(); }
 
   /// Uses `loop` for factors that need no remedy of the pivot rule; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
@@ -60,24 +60,25 @@ public:
   ///   A        the pattern that was analysed, values in device memory, which must stay until end()
   ///   returns  true if work that needs the factor may be queued before end(); its results are unusable if end() fails
   ///            or says that it has made the factor again
-  bool begin(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
+  bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
   /// Waits for the outcome, and factors again as long as the pivot rule demands. Reads back one Outcome per attempt.
   ///   report      [out] what the pivot rule did
-  ///   made_again  [out] true if begin() returned false, or if the factor differs from the one begin() queued
+  ///   made_again  [out] true if begin_factorization() returned false, or if the factor differs from the one that it
+  ///               queued
   ///   errors      zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
   Status end(PivotReport* report, bool* made_again);
 
   /// nnz(L), nnz(U) and n values in the pattern's order; valid after a successful end().
-  const DeviceArray<T>& lower() const { return lower_; }
-  const DeviceArray<T>& upper() const { return upper_; }
+  const DeviceArray<T>& lower_values() const { return lower_; }
+  const DeviceArray<T>& upper_values() const { return upper_; }
   const DeviceArray<T>& inverse_pivot() const { return inverse_pivot_; }
 
-  std::size_t value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
-  std::size_t plan_bytes() const
+  std::size_t factor_value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
+  std::size_t factor_plan_bytes() const
   {
-    return rows_.bytes() + ready_.bytes() + slots_.bytes() + lists_.bytes() +
-           (loop_ ? loop_->bytes() : 0);
+    return rows_.pattern_copy_bytes() + ready_.bytes() + slots_.slot_bytes() + lists_.list_bytes() +
+           (loop_ ? loop_->factor_loop_bytes() : 0);
   }
 
 private:
@@ -85,7 +86,7 @@ private:
   /// by a solver of L; entry by entry; row by row, which alone applies the remedies of a pivot rule.
   enum class Method { loop, pivots, entries, rows };
 
-  /// One factorization, between begin() and end().
+  /// One factorization, between begin_factorization() and end().
   struct Task {
     const T* value;
     PivotRule rule;
@@ -94,7 +95,7 @@ private:
     Method method;
   };
 
-  FactorView<T, I> view() const;
+  FactorView<T, I> factor_view() const;
   /// Queues the task's method, or the next one that applies.
   void queue_attempt(Task* task);
   void queue_rows(const Task& task);

@@ -54,18 +54,18 @@ public:
     body_.a_.data = as_device(a_.data());
   }
 
-  bool factorize(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
+  bool factorize_by_loop(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
                  cudaStream_t stream) override
   {
     if (rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite) return false;
     SYNCFREE_CUDA(cudaMemcpyAsync(a_.data(), value, a_.bytes(), cudaMemcpyDeviceToDevice, stream));
     N* a = as_device(a_.data());
     const auto n = static_cast<std::size_t>(pattern_.n);
-    const Status status = loop_.run(body_, stream);
+    const Status status = loop_.execute(body_, stream);
     if (!status.ok()) throw Failure{status};
     bad_.fill(0, stream);
-    take(pattern_.lower_source, lower, stream);
-    take(pattern_.upper_source, upper, stream);
+    gather_checked(pattern_.lower_source, lower, stream);
+    gather_checked(pattern_.upper_source, upper, stream);
     launch(invert_checked<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
            pattern_.diagonal_source.data(), a, rule.zero_pivot, as_device(inverse_pivot), bad_.data());
     unsigned bad;
@@ -73,10 +73,13 @@ public:
     return bad == 0;
   }
 
-  std::size_t bytes() const override { return begin_.bytes() + column_.bytes() + a_.bytes() + loop_.bytes(); }
+  std::size_t factor_loop_bytes() const override
+  {
+    return begin_.bytes() + column_.bytes() + a_.bytes() + loop_.bytes();
+  }
 
 private:
-  void take(const DeviceArray<I>& source, T* to, cudaStream_t stream)
+  void gather_checked(const DeviceArray<I>& source, T* to, cudaStream_t stream)
   {
     if (source.empty()) return;
     launch(take_checked<DeviceScalar<T>, I>, {blocks_for(source.size(), threads), threads, 0, stream}, source.size(),
@@ -94,10 +97,11 @@ private:
 /// Position of the diagonal among the entries, by row.
 template <class I> std::vector<I> find_diagonal(const PatternView<I>& A)
 {
-  std::vector<I> place(static_cast<std::size_t>(A.n));
+  std::vector<I> position(static_cast<std::size_t>(A.n));
   for (I i = 0; i < A.n; ++i)
-    place[i] = static_cast<I>(std::lower_bound(A.column + A.row_begin[i], A.column + A.row_begin[i + 1], i) - A.column);
-  return place;
+    position[i] =
+        static_cast<I>(std::lower_bound(A.column + A.row_begin[i], A.column + A.row_begin[i + 1], i) - A.column);
+  return position;
 }
 
 /// Number of accesses to entries by all rows.

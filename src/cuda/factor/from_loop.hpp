@@ -19,10 +19,10 @@ public:
   /// Synchronizes the stream.
   ///   value                        of A
   ///   lower, upper, inverse_pivot  [out] values in the factor's order
-  virtual bool factorize(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
+  virtual bool factorize_by_loop(const T* value, const PivotRule& rule, T* lower, T* upper, T* inverse_pivot,
                          cudaStream_t stream) = 0;
 
-  virtual std::size_t bytes() const = 0;
+  virtual std::size_t factor_loop_bytes() const = 0;
 };
 
 /// Returns nullptr if the trace would be too large to store.

@@ -37,7 +37,7 @@ struct DevicePivotRule {
 };
 
 /// Location of value k as a sentinel value.
-template <class N> __device__ typename SentinelValue<N>::word* place_of(N* numbers, std::size_t k)
+template <class N> __device__ typename SentinelValue<N>::word* sentinel_at(N* numbers, std::size_t k)
 {
   return reinterpret_cast<typename SentinelValue<N>::word*>(numbers + k);
 }

@@ -14,7 +14,7 @@ template <class N, class I> struct Piece {
   I k = -1;
   bool first;  ///< the row of U starts with this piece
   unsigned slot;
-  I place;
+  I upper_entry;
   N u, inverse, partner;
 };
 
@@ -30,23 +30,23 @@ public:
   using Base::Base;
 
   /// Eliminates, then publishes the row of U and the pivot.
-  __device__ void factorize(Outcome* outcome)
+  __device__ void factorize_row(Outcome* outcome)
   {
 #pragma unroll
-    for (int e = 0; e < staged_window; ++e) take(&window_[e]);
+    for (int e = 0; e < staged_window; ++e) begin_piece(&window_[e]);
     for (;;) {
 #pragma unroll
       for (int e = 0; e < staged_window; ++e) {
-        if (window_[e].k < 0) return this->finish(true, outcome);
+        if (window_[e].k < 0) return this->finish_row(true, outcome);
         apply(e);
-        take(&window_[e]);
+        begin_piece(&window_[e]);
       }
     }
   }
 
 private:
   /// Loads the next piece. Polls the row of U at the same time as its slots are loaded.
-  __device__ void take(Piece<N, I>* piece)
+  __device__ void begin_piece(Piece<N, I>* piece)
   {
     piece->k = -1;
     if (!this->has_pieces_left()) return;
@@ -54,24 +54,24 @@ private:
     const bool has_entry = j < upper_count_[k_];
     piece->k = k_;
     piece->first = chunk_ == 0;
-    piece->place = upper_begin_[k_] + j;
+    piece->upper_entry = upper_begin_[k_] + j;
     piece->slot = has_entry ? S_.slot[slots_ + static_cast<std::size_t>(j)] : no_slot;
-    piece->u = has_entry ? Mail::poll(this->upper_at(piece->place)) : N(0);
+    piece->u = has_entry ? Mail::poll(this->upper_at(piece->upper_entry)) : N(0);
     piece->inverse = Mail::poll(this->inverse_at(k_));
     if (!lu) piece->partner = Mail::poll(this->partner_at(k_));
     this->pass_piece();
   }
 
   /// Polls once the values of a piece that have not arrived.
-  __device__ void look(Piece<N, I>* piece)
+  __device__ void poll_piece(Piece<N, I>* piece)
   {
     if (piece->k < 0) return;
-    if (piece->slot != no_slot && !Mail::arrived(piece->u)) piece->u = Mail::poll(this->upper_at(piece->place));
+    if (piece->slot != no_slot && !Mail::arrived(piece->u)) piece->u = Mail::poll(this->upper_at(piece->upper_entry));
     if (!Mail::arrived(piece->inverse)) piece->inverse = Mail::poll(this->inverse_at(piece->k));
     if (!lu && !Mail::arrived(piece->partner)) piece->partner = Mail::poll(this->partner_at(piece->k));
   }
 
-  __device__ bool is_there(const Piece<N, I>& piece) const
+  __device__ bool is_complete(const Piece<N, I>& piece) const
   {
     return __all_sync(all, (piece.slot == no_slot || Mail::arrived(piece.u)) && Mail::arrived(piece.inverse) &&
                              (lu || Mail::arrived(piece.partner)));
@@ -82,18 +82,18 @@ private:
   __device__ void wait_for(int e)
   {
     Piece<N, I>& piece = window_[e];
-    if (is_there(piece)) return;
+    if (is_complete(piece)) return;
     auto* const inverse = this->inverse_at(piece.k);
-    auto* const u = piece.slot != no_slot ? this->upper_at(piece.place) : inverse;
+    auto* const u = piece.slot != no_slot ? this->upper_at(piece.upper_entry) : inverse;
     auto* const partner = lu ? inverse : this->partner_at(piece.k);
     const auto look_again = [&] {
       piece.u = Mail::poll(u);
       piece.inverse = Mail::poll(inverse);
       if (!lu) piece.partner = Mail::poll(partner);
     };
-    (void)BoundedWait(i_).until_for_warp<4>([&] { return is_there(piece); }, look_again);
+    (void)BoundedWait(i_).until_for_warp<4>([&] { return is_complete(piece); }, look_again);
 #pragma unroll
-    for (int d = 1; d < staged_window; ++d) look(&window_[(e + d) % staged_window]);
+    for (int d = 1; d < staged_window; ++d) poll_piece(&window_[(e + d) % staged_window]);
   }
 
   /// Applies a piece. Work that does not need the piece's values is done before they have arrived.
@@ -127,12 +127,12 @@ factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>*
                       TicketCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t place = turn.place * (staged_threads / 32) + threadIdx.x / 32;
-  if (place >= static_cast<std::size_t>(F.n)) return;
-  StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[place], memory);
-  row.load(A);
-  row.factorize(outcome);
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t position = ticket.index * (staged_threads / 32) + threadIdx.x / 32;
+  if (position >= static_cast<std::size_t>(F.n)) return;
+  StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[position], memory);
+  row.load_row_of_A(A);
+  row.factorize_row(outcome);
 }
 
 }  // namespace syncfree::cuda

@@ -41,47 +41,47 @@ template <class T, class I, int lanes> class StagedRowOfSeveral : public StagedR
   using Base::k_, Base::chunk_, Base::slots_, Base::factor_, Base::all;
 
 public:
-  ///   place   of the row in level order; at or beyond n: no row
+  ///   position   of the row in level order; at or beyond n: no row
   __device__ StagedRowOfSeveral(const FactorView<T, I>& F, const SlotsView<I>& S, const DevicePivotRule& rule,
-                                std::size_t place, unsigned char* memory)
-      : Base(F, S, rule, F.order[is_place(F, place) ? place : 0], memory), done_(!is_place(F, place))
+                                std::size_t position, unsigned char* memory)
+      : Base(F, S, rule, F.order[has_row(F, position) ? position : 0], memory), done_(!has_row(F, position))
   {
   }
 
   /// Eliminates, then publishes the row of U and the pivot.
-  __device__ void factorize(Outcome* outcome)
+  __device__ void factorize_rows(Outcome* outcome)
   {
-    take();
-    advance();
+    load_batch();
+    advance_batch();
     bool complete = false;
     const auto look = [&] {
-      const unsigned missing = __ballot_sync(all, !done_ && !poll());
+      const unsigned missing = __ballot_sync(all, !done_ && !poll_batch());
       complete = !done_ && (missing & group_) == 0;
       return __any_sync(all, complete) != 0;
     };
     while (!__all_sync(all, done_)) {
       if (!BoundedWait(i_).template until_for_warp<1>(look)) {
-        leave();
+        give_up_batch();
         continue;
       }
       update(complete);
       const bool finishes = complete && next_.k[0] == none;
-      if (__any_sync(all, finishes)) this->finish(finishes, outcome);
+      if (__any_sync(all, finishes)) this->finish_row(finishes, outcome);
       done_ = done_ || finishes;
-      if (complete && !finishes) advance();
+      if (complete && !finishes) advance_batch();
     }
   }
 
 private:
   static constexpr unsigned char none = Pieces<I>::none;
 
-  static __device__ bool is_place(const FactorView<T, I>& F, std::size_t place)
+  static __device__ bool has_row(const FactorView<T, I>& F, std::size_t position)
   {
-    return place < static_cast<std::size_t>(F.n);
+    return position < static_cast<std::size_t>(F.n);
   }
 
   /// Loads the next batch, so that its slots are loaded long before the row waits for its values.
-  __device__ void take()
+  __device__ void load_batch()
   {
     next_ = Pieces<I>();
 #pragma unroll
@@ -97,7 +97,7 @@ private:
   }
 
   /// Makes the loaded batch the current one.
-  __device__ void advance()
+  __device__ void advance_batch()
   {
     now_ = next_;
 #pragma unroll
@@ -106,11 +106,11 @@ private:
       number_[e].inverse = now_.first[e] ? Mail::sentinel_value() : N(0);
       number_[e].partner = now_.first[e] && !F_.lu ? Mail::sentinel_value() : N(0);
     }
-    take();
+    load_batch();
   }
 
   /// Polls once the values of the batch that have not arrived. Returns true if all have.
-  __device__ bool poll()
+  __device__ bool poll_batch()
   {
 #pragma unroll
     for (int e = 0; e < staged_batch; ++e) {
@@ -120,16 +120,16 @@ private:
       if (!Mail::arrived(number.inverse)) number.inverse = Mail::poll(this->inverse_at(k));
       if (!Mail::arrived(number.partner)) number.partner = Mail::poll(this->partner_at(k));
     }
-    bool there = true;
+    bool complete = true;
 #pragma unroll
     for (int e = 0; e < staged_batch; ++e)
-      there = there && Mail::arrived(number_[e].u) && Mail::arrived(number_[e].inverse) &&
+      complete = complete && Mail::arrived(number_[e].u) && Mail::arrived(number_[e].inverse) &&
               Mail::arrived(number_[e].partner);
-    return there;
+    return complete;
   }
 
   /// Gives up the batch: values that have not arrived become NaN.
-  __device__ void leave()
+  __device__ void give_up_batch()
   {
     const auto end = [](N* number) {
       if (!Mail::arrived(*number)) *number = quiet_nan<N>();
@@ -175,11 +175,11 @@ factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>
                        TicketCounter* counter, Outcome* outcome)
 {
   extern __shared__ __align__(16) unsigned char memory[];
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t place = turn.place * (staged_threads / lanes) + threadIdx.x / lanes;
-  StagedRowOfSeveral<T, I, lanes> row(F, S, rule, place, memory);
-  row.load(A);
-  row.factorize(outcome);
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t position = ticket.index * (staged_threads / lanes) + threadIdx.x / lanes;
+  StagedRowOfSeveral<T, I, lanes> row(F, S, rule, position, memory);
+  row.load_row_of_A(A);
+  row.factorize_rows(outcome);
 }
 
 }  // namespace syncfree::cuda

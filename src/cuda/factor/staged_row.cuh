@@ -38,7 +38,7 @@ public:
   }
 
   /// Loads the values of A, and offsets and lengths of the rows of U.
-  __device__ void load(const N* A)
+  __device__ void load_row_of_A(const N* A)
   {
     for (I k = lane_; k < lowers_; k += lanes) {
       const I p = F_.lower_column[lower_ + k];
@@ -71,7 +71,7 @@ protected:
     ++k_;
   }
 
-  __device__ Word* upper_at(I place) const { return place_of(F_.upper, static_cast<std::size_t>(place)); }
+  __device__ Word* upper_at(I k) const { return sentinel_at(F_.upper, static_cast<std::size_t>(k)); }
   /// Location of the inverse pivot of the row to which entry k of L belongs.
   __device__ Word* inverse_at(I k) const { return inverse_of(pivot_row_[k]); }
   __device__ Word* partner_at(I k) const { return upper_at(S_.partner[lower_ + k]); }
@@ -87,7 +87,7 @@ protected:
 
   /// Publishes the row of U and the inverse pivot, whatever their values are. Called by all lanes; `mine`: this lane's
   /// row is finished.
-  __device__ void finish(bool mine, Outcome* outcome)
+  __device__ void finish_row(bool mine, Outcome* outcome)
   {
     const N pivot = w_[lowers_];
     publish_upper(mine);
@@ -127,7 +127,7 @@ private:
     }
   }
 
-  __device__ Word* inverse_of(I row) const { return place_of(F_.inverse_pivot, static_cast<std::size_t>(row)); }
+  __device__ Word* inverse_of(I row) const { return sentinel_at(F_.inverse_pivot, static_cast<std::size_t>(row)); }
 };
 
 }  // namespace syncfree::cuda

@@ -69,7 +69,7 @@ public:
     launch(take_rows<I>, {blocks_for(nnz, threads_a_block), threads_a_block}, nnz, row_of.data(), entry_.data(),
            row_.data());
   }
-  ColumnsView<I> view() const { return {begin_.data(), row_.data(), entry_.data()}; }
+  ColumnsView<I> columns_view() const { return {begin_.data(), row_.data(), entry_.data()}; }
 
 private:
   DeviceArray<I> begin_, row_, entry_;
@@ -80,7 +80,7 @@ template <class I> struct List {
   const I* key;
   I begin, end;
 
-  __device__ I size() const { return end - begin; }
+  __device__ I length() const { return end - begin; }
 };
 
 /// Data from which the terms of entries are computed.
@@ -94,7 +94,7 @@ template <class I> struct Factor {
     return index < L.nnz ? L.column[index] : index < L.nnz + U.nnz ? U.column[index - L.nnz] : row;
   }
   __device__ bool is_lower_of_ic(I index) const { return !lu && index < L.nnz; }
-  __device__ List<I> row_of(I i) const { return {L.column, L.row_begin[i], L.row_begin[i + 1]}; }
+  __device__ List<I> lower_row(I i) const { return {L.column, L.row_begin[i], L.row_begin[i + 1]}; }
   __device__ List<I> rows_in(I q) const { return {columns.row, columns.begin[q], columns.begin[q + 1]}; }
 };
 
@@ -111,13 +111,13 @@ template <class I> __global__ void measure_rows_in_order(Factor<I> F, const I* o
   length[r] = entries;
 }
 
-template <class I> __global__ void fill_places(Factor<I> F, const I* order, const I* place, I* index, I* row)
+template <class I> __global__ void fill_places(Factor<I> F, const I* order, const I* position, I* index, I* row)
 {
   const std::size_t r = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (r >= static_cast<std::size_t>(F.L.n)) return;
   const I i = order[r], lower = F.L.row_begin[i], lowers = F.L.row_begin[i + 1] - lower, upper = F.U.row_begin[i];
-  for (I k = threadIdx.x % 32; k < place[r + 1] - place[r]; k += 32) {
-    const I at = place[r] + k;
+  for (I k = threadIdx.x % 32; k < position[r + 1] - position[r]; k += 32) {
+    const I at = position[r] + k;
     row[at] = i;
     index[at] = k < lowers ? lower + k : k == lowers ? F.L.nnz + F.U.nnz + i : F.L.nnz + upper + (k - lowers - 1);
   }
@@ -127,13 +127,13 @@ template <class I> __global__ void fill_places(Factor<I> F, const I* order, cons
 template <class I> class Meeting {
 public:
   __device__ Meeting(const Factor<I>& F, I row, I column)
-      : F_(F), L_(F.row_of(row)), U_(F.rows_in(column)), by_row_(L_.size() <= U_.size())
+      : F_(F), L_(F.lower_row(row)), U_(F.rows_in(column)), by_row_(L_.length() <= U_.length())
   {
   }
-  __device__ I size() const { return min(L_.size(), U_.size()); }
+  __device__ I candidates() const { return min(L_.length(), U_.length()); }
   /// Searches the k-th element of the shorter list in the other. Returns whether it was found, and its entries of L and
   /// of U.
-  __device__ bool look(I k, I* lower, I* upper) const
+  __device__ bool find_pair(I k, I* lower, I* upper) const
   {
     const List<I>& from = by_row_ ? L_ : U_;
     const List<I>& in = by_row_ ? U_ : L_;
@@ -151,12 +151,12 @@ private:
 
 /// Counts the searches for the terms of all entries.
 template <class I>
-__global__ void add_up_work(Factor<I> F, std::size_t places, const I* index, const I* row, unsigned long long* work)
+__global__ void add_up_work(Factor<I> F, std::size_t positions, const I* index, const I* row, unsigned long long* work)
 {
   unsigned long long own = 0;
-  for (std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; at < places;
+  for (std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; at < positions;
        at += static_cast<std::size_t>(gridDim.x) * blockDim.x)
-    own += static_cast<unsigned long long>(Meeting<I>(F, row[at], F.column_of(index[at], row[at])).size());
+    own += static_cast<unsigned long long>(Meeting<I>(F, row[at], F.column_of(index[at], row[at])).candidates());
   for (int offset = 16; offset; offset /= 2) own += __shfl_xor_sync(~0u, own, offset);
   if (threadIdx.x % 32 == 0) red_add_relaxed(work, own);
 }
@@ -164,48 +164,48 @@ __global__ void add_up_work(Factor<I> F, std::size_t places, const I* index, con
 /// Finds the terms, by a thread per entry or, if there are many searches, by its warp. fills: writes the terms, else
 /// counts them.
 template <class I, bool fills>
-__global__ void find_terms(Factor<I> F, std::size_t places, const I* index, const I* row, std::size_t* begin, I* lower,
-                           I* upper)
+__global__ void find_terms(Factor<I> F, std::size_t positions, const I* index, const I* row, std::size_t* begin,
+                           I* lower, I* upper)
 {
   constexpr I little = 32;
   constexpr unsigned all = ~0u;
   const std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  const bool mine = at < places;
+  const bool mine = at < positions;
   const I own_row = mine ? row[at] : 0, own_index = mine ? index[at] : 0;
   const I own_column = F.column_of(own_index, own_row);
   const bool is_copy = mine && F.is_lower_of_ic(own_index);
   const Meeting<I> own(F, own_row, own_column);
   std::size_t to = fills && mine ? begin[at] : 0, count = 0;
-  const auto put = [&](std::size_t place, I l, I u) {
-    if constexpr (fills) lower[place] = l, upper[place] = u;
+  const auto put = [&](std::size_t position, I l, I u) {
+    if constexpr (fills) lower[position] = l, upper[position] = u;
   };
   if (is_copy) {  // (p, i) of U
     const I p = own_column;
     put(to, I(-1), find(F.U.column, F.U.row_begin[p], F.U.row_begin[p + 1], own_row));
     count = 1;
-  } else if (mine && own.size() <= little) {
-    for (I k = 0; k < own.size(); ++k) {
+  } else if (mine && own.candidates() <= little) {
+    for (I k = 0; k < own.candidates(); ++k) {
       I l, u;
-      if (own.look(k, &l, &u)) put(to + count++, l, u);
+      if (own.find_pair(k, &l, &u)) put(to + count++, l, u);
     }
   }
-  const bool is_much = mine && !is_copy && own.size() > little;
+  const bool is_much = mine && !is_copy && own.candidates() > little;
   const int lane = threadIdx.x % 32;
   for (unsigned left = __ballot_sync(all, is_much); left; left &= left - 1) {
     const int owner = __ffs(static_cast<int>(left)) - 1;
     const Meeting<I> meeting(F, __shfl_sync(all, own_row, owner), __shfl_sync(all, own_column, owner));
-    std::size_t place = __shfl_sync(all, static_cast<unsigned long long>(to), owner), found = 0;
-    for (I k = lane; k - lane < meeting.size(); k += 32) {
+    std::size_t position = __shfl_sync(all, static_cast<unsigned long long>(to), owner), found = 0;
+    for (I k = lane; k - lane < meeting.candidates(); k += 32) {
       I l, u;
-      const bool meets = k < meeting.size() && meeting.look(k, &l, &u);
+      const bool meets = k < meeting.candidates() && meeting.find_pair(k, &l, &u);
       const unsigned who = __ballot_sync(all, meets);
-      if (meets) put(place + found + static_cast<std::size_t>(__popc(who & ((1u << lane) - 1))), l, u);
+      if (meets) put(position + found + static_cast<std::size_t>(__popc(who & ((1u << lane) - 1))), l, u);
       found += static_cast<std::size_t>(__popc(who));
     }
     if (lane == owner) count = found;
   }
   if (!fills && mine) begin[at] = count;
-  if (!fills && at == places) begin[at] = 0;
+  if (!fills && at == positions) begin[at] = 0;
 }
 
 }  // namespace
@@ -218,32 +218,33 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   constexpr std::size_t enough_memory = 256 << 20;
   const DevicePattern<I> L = pattern.lower(), U = pattern.upper();
   const std::size_t n = static_cast<std::size_t>(pattern.n);
-  const std::size_t places = n + static_cast<std::size_t>(L.nnz) + static_cast<std::size_t>(U.nnz);
-  if (n == 0 || U.nnz == 0 || places > static_cast<std::size_t>(std::numeric_limits<I>::max())) return;
+  const std::size_t positions = n + static_cast<std::size_t>(L.nnz) + static_cast<std::size_t>(U.nnz);
+  if (n == 0 || U.nnz == 0 || positions > static_cast<std::size_t>(std::numeric_limits<I>::max())) return;
   const Columns<I> columns(U);
-  const Factor<I> F = {L, U, pattern.kind == Kind::ilu, columns.view()};
-  const DeviceArray<I> place(n + 1);
+  const Factor<I> F = {L, U, pattern.kind == Kind::ilu, columns.columns_view()};
+  const DeviceArray<I> position(n + 1);
   launch(measure_rows_in_order<I>, {blocks_for(n + 1, threads_a_block), threads_a_block}, F, levels.row.data(),
-         place.data());
-  exclusive_sum_in_place(place);
-  DeviceArray<I> index(places), row(places);
-  launch(fill_places<I>, {blocks_for(32 * n, threads_a_block), threads_a_block}, F, levels.row.data(), place.data(),
+         position.data());
+  exclusive_sum_in_place(position);
+  DeviceArray<I> index(positions), row(positions);
+  launch(fill_places<I>, {blocks_for(32 * n, threads_a_block), threads_a_block}, F, levels.row.data(), position.data(),
                                                                            index.data(), row.data());
   DeviceArray<unsigned long long> work(1);
   work.fill(0, nullptr);
-  const unsigned blocks = blocks_for(places + 1, threads_a_block);
-  launch(add_up_work<I>, {std::min(blocks, 4096u), threads_a_block}, F, places, index.data(), row.data(), work.data());
+  const unsigned blocks = blocks_for(positions + 1, threads_a_block);
+  launch(add_up_work<I>, {std::min(blocks, 4096u), threads_a_block}, F, positions, index.data(), row.data(),
+         work.data());
   unsigned long long looks;
   work.read(&looks, 0, 1, nullptr);
-  if (looks > much_work + work_of_entry * places) return;
-  DeviceArray<std::size_t> begin(places + 1);
-  launch(find_terms<I, false>, {blocks, threads_a_block}, F, places, index.data(), row.data(), begin.data(), nullptr,
+  if (looks > much_work + work_of_entry * positions) return;
+  DeviceArray<std::size_t> begin(positions + 1);
+  launch(find_terms<I, false>, {blocks, threads_a_block}, F, positions, index.data(), row.data(), begin.data(), nullptr,
                                                     nullptr);
-  const std::size_t terms = add_up_and_read(begin), factor = places * (number_bytes + sizeof(I));
-  const std::size_t of_places = places * (2 * sizeof(I) + sizeof(std::size_t));
-  if (of_places + terms * 2 * sizeof(I) > std::max(enough_memory, 4 * factor)) return;
+  const std::size_t terms = add_up_and_read(begin), factor = positions * (number_bytes + sizeof(I));
+  const std::size_t of_positions = positions * (2 * sizeof(I) + sizeof(std::size_t));
+  if (of_positions + terms * 2 * sizeof(I) > std::max(enough_memory, 4 * factor)) return;
   lower_ = DeviceArray<I>(terms), upper_ = DeviceArray<I>(terms);
-  launch(find_terms<I, true>, {blocks, threads_a_block}, F, places, index.data(), row.data(), begin.data(),
+  launch(find_terms<I, true>, {blocks, threads_a_block}, F, positions, index.data(), row.data(), begin.data(),
          lower_.data(), upper_.data());
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   lowers_ = L.nnz, uppers_ = U.nnz;

@@ -17,11 +17,11 @@ namespace syncfree::cuda {
 ///   lowers, uppers  numbers of entries of L and of U
 ///   index   entry k of L is k, entry k of U is nnz(L) + k, the diagonal of row i nnz(L) + nnz(U) + i
 ///   row     of the entry
-///   begin   offsets of its terms; places + 1 elements
+///   begin   offsets of its terms; positions + 1 elements
 ///   lower, upper  by term: the entries of L and of U; lower = -1: the factor -1. An entry of IC's L has one such term,
 ///                 with the entry of U that it is made from
 template <class I> struct ListsView {
-  std::size_t places;
+  std::size_t positions;
   I lowers, uppers;
   const I *index, *row;
   const std::size_t* begin;
@@ -37,11 +37,11 @@ public:
   UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, std::size_t number_bytes);
 
   bool made() const { return !index_.empty(); }
-  ListsView<I> view() const
+  ListsView<I> lists_view() const
   {
     return {index_.size(), lowers_, uppers_, index_.data(), row_.data(), begin_.data(), lower_.data(), upper_.data()};
   }
-  std::size_t bytes() const
+  std::size_t list_bytes() const
   {
     return index_.bytes() + row_.bytes() + begin_.bytes() + lower_.bytes() + upper_.bytes();
   }

@@ -47,9 +47,9 @@ template <class I> struct SlotTable {
     while (size < 2 * static_cast<unsigned>(lowers + 1 + uppers)) size *= 2;
     for (unsigned at = threadIdx.x % 32; at < size; at += 32) column[at] = -1;
     __syncwarp();
-    for (I e = lane; lu && e < lowers; e += 32) put(L.column[first + e], e);
-    if (lane == 0) put(i, lowers);
-    for (I e = lane; e < uppers; e += 32) put(U.column[upper_first + e], lowers + 1 + e);
+    for (I e = lane; lu && e < lowers; e += 32) insert_column(L.column[first + e], e);
+    if (lane == 0) insert_column(i, lowers);
+    for (I e = lane; e < uppers; e += 32) insert_column(U.column[upper_first + e], lowers + 1 + e);
     __syncwarp();
   }
 
@@ -64,7 +64,7 @@ template <class I> struct SlotTable {
   }
 
 private:
-  __device__ void put(I q, I number)
+  __device__ void insert_column(I q, I number)
   {
     unsigned at = home_of(q, size);
     while (claim(column + at, q) != I(-1)) at = (at + 1) & (size - 1);
@@ -77,9 +77,9 @@ template <class I> struct UpdatingRows {
   I from = 0, count = 0;
   unsigned before = 0;
 
-  __device__ UpdatingRows(const DevicePattern<I>& U, bool is_there, I p)
+  __device__ UpdatingRows(const DevicePattern<I>& U, bool is_live, I p)
   {
-    if (is_there) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
+    if (is_live) from = U.row_begin[p], count = U.row_begin[p + 1] - from;
     before = warp_inclusive_sum(static_cast<unsigned>(count)) - static_cast<unsigned>(count);
   }
   __device__ unsigned sum() const { return __shfl_sync(~0u, before + static_cast<unsigned>(count), 31); }

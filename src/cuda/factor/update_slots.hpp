@@ -39,8 +39,8 @@ public:
   /// True if no entry but the diagonal is ever updated: then no three rows are all neighbours, as on a grid with a star
   /// stencil.
   bool only_pivots() const { return made() && only_pivots_; }
-  SlotsView<I> view() const { return {slot_.data(), begin_.data(), partner_.data(), lanes_, lowers_, entries_}; }
-  std::size_t bytes() const { return slot_.bytes() + begin_.bytes() + partner_.bytes(); }
+  SlotsView<I> slots_view() const { return {slot_.data(), begin_.data(), partner_.data(), lanes_, lowers_, entries_}; }
+  std::size_t slot_bytes() const { return slot_.bytes() + begin_.bytes() + partner_.bytes(); }
 
 private:
   bool only_pivots_ = false;

@@ -28,7 +28,7 @@ public:
   /// Computes x = U^-1 L^-1 b, n > 0; x and b must not overlap. Allocates nothing, does not synchronize.
   virtual void solve_pair(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
 
-  virtual std::size_t bytes() const = 0;
+  virtual std::size_t pair_bytes() const = 0;
 };
 
 /// What a solver can do; `interleaving` may change with prepare_columns().

@@ -33,7 +33,7 @@ __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* 
 }
 
 /// Returns the row of entry k of a triangle; for failures only.
-template <class I> __device__ I row_of(const DevicePattern<I>& pattern, std::size_t k)
+template <class I> __device__ I row_with_entry(const DevicePattern<I>& pattern, std::size_t k)
 {
   I low = 0, high = pattern.n;
   while (high - low > 1) {
@@ -52,7 +52,7 @@ __global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const
   const std::size_t k = this_thread();
   if (k >= count) return;
   const N own = entry(A, source[k]);
-  if (!finite(own)) red_min_relaxed(bad.not_finite, row_of(pattern, k));
+  if (!finite(own)) red_min_relaxed(bad.not_finite, row_with_entry(pattern, k));
   to[k] = inverse_pivot ? product(own, inverse_pivot[pattern.column[k]]) : own;
 }
 
@@ -162,17 +162,17 @@ BadRows<I> SweepValues<T, I>::refresh(const T* value, double omega, double shift
   const auto n = static_cast<std::size_t>(pattern_.n);
   bad_.fill(0xff, stream);
   auto* inverse_pivot = as_device(inverse_pivot_.data());
-  const BadPlaces places{bad_.data(), bad_.data() + 1};
+  const BadPlaces bad_rows{bad_.data(), bad_.data() + 1};
   launch(invert_pivots<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
-         pattern_.diagonal_source.data(), as_device(value), omega, shift, least, inverse_pivot, places);
+         pattern_.diagonal_source.data(), as_device(value), omega, shift, least, inverse_pivot, bad_rows);
   launch(take_triangle<DeviceScalar<T>, I>, {blocks_for(lower_.size(), threads), threads, 0, stream}, pattern_.lower(),
          lower_.size(), pattern_.lower_source.data(), as_device(value), inverse_pivot, as_device(lower_.data()),
-         places);
+         bad_rows);
   launch(take_triangle<DeviceScalar<T>, I>, {blocks_for(upper_.size(), threads), threads, 0, stream}, pattern_.upper(),
-         upper_.size(), pattern_.upper_source.data(), as_device(value), nullptr, as_device(upper_.data()), places);
+         upper_.size(), pattern_.upper_source.data(), as_device(value), nullptr, as_device(upper_.data()), bad_rows);
   unsigned long long bad[2];
   bad_.read(bad, 0, 2, stream);
-  const auto row = [](unsigned long long place) { return place == ~0ull ? I(-1) : static_cast<I>(place); };
+  const auto row = [](unsigned long long found) { return found == ~0ull ? I(-1) : static_cast<I>(found); };
   return {row(bad[0]), row(bad[1])};
 }
 

@@ -22,8 +22,8 @@ public:
   /// Takes the values of A; waits.
   BadRows<I> refresh(const T* value, double omega, double shift, double least, cudaStream_t stream);
 
-  const T* lower() const { return lower_.data(); }
-  const T* upper() const { return upper_.data(); }
+  const T* lower_values() const { return lower_.data(); }
+  const T* upper_values() const { return upper_.data(); }
   /// 1 / p
   const T* inverse_pivot() const { return inverse_pivot_.data(); }
 
@@ -41,7 +41,7 @@ public:
   void divide_by_pivots(T* x, cudaStream_t stream) const;
 
   bool turns_for_nothing() const { return omega_ == 1; }  ///< turn() after a sweep from zero leaves y unchanged
-  std::size_t bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
+  std::size_t sweep_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
 
 private:
   const DeviceFactorPattern<I>& pattern_;

@@ -27,7 +27,7 @@ template <class N, class I> __device__ void fetch_row(N* to, const Input<N>& b, 
   if constexpr (columns_of<N> == 1) {
     fetch_number(to, b.at + row);
   } else if (b.interleaved()) {
-    __pipeline_memcpy_async(to, b.row(row), sizeof(N));
+    __pipeline_memcpy_async(to, b.row_address(row), sizeof(N));
   } else {
 #pragma unroll
     for (int c = 0; c < columns_of<N>; ++c) fetch_number(to->part + c, b.at + min(c, b.count - 1) * b.leading + row);

@@ -13,11 +13,11 @@ inline __device__ unsigned atomic_min(unsigned* word, unsigned v) { return atomi
 inline __device__ unsigned atomic_max(unsigned* word, unsigned v) { return atomicMax(word, v); }
 
 /// Stores `wanted` in an empty slot (-1). Returns the previous value: -1 if stored, otherwise the row in the slot.
-template <class I> __device__ I claim(I* place, I wanted)
+template <class I> __device__ I claim(I* slot, I wanted)
 {
   using Word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;
   const Word nothing = ~Word(0);
-  return static_cast<I>(atomicCAS(reinterpret_cast<Word*>(place), nothing, static_cast<Word>(wanted)));
+  return static_cast<I>(atomicCAS(reinterpret_cast<Word*>(slot), nothing, static_cast<Word>(wanted)));
 }
 
 }  // namespace syncfree::cuda

@@ -15,8 +15,8 @@ namespace syncfree::cuda {
 template <class N, int boxes> class MailboxMemory {
 public:
   explicit MailboxMemory(std::size_t n) : words_(boxes * SentinelValue<N>::words * n, 0xff) {}
-  typename SentinelValue<N>::word* view() const { return words_.data(); }
-  std::size_t bytes() const { return words_.bytes(); }
+  typename SentinelValue<N>::word* mailbox_view() const { return words_.data(); }
+  std::size_t mailbox_bytes() const { return words_.bytes(); }
 
 private:
   ResettableArray<typename SentinelValue<N>::word> words_;
@@ -27,7 +27,7 @@ private:
 template <class N> class DoubleBufferedMailbox {
 public:
   using Mail = SentinelValue<N>;
-  using Look = N;
+  using Polled = N;
   using Memory = MailboxMemory<N, 2>;
   using View = typename Mail::word*;
 
@@ -37,13 +37,13 @@ public:
         next_(memory + ((~launch & 1) * n + first) * Mail::words)
   {
   }
-  __device__ Look look(std::size_t place) const { return Mail::poll(mail_ + Mail::words * place); }
-  __device__ bool arrived(const Look& seen) const { return Mail::arrived(seen); }
+  __device__ Polled poll_slot(std::size_t slot) const { return Mail::poll(mail_ + Mail::words * slot); }
+  __device__ bool has_arrived(const Polled& seen) const { return Mail::arrived(seen); }
   __device__ void settle() const {}
-  __device__ N take(std::size_t, const Look& seen) const { return seen; }
-  __device__ void prepare(std::size_t place) const { Mail::clear(next_ + Mail::words * place); }
-  __device__ void put(std::size_t place, const N& v) const { Mail::publish(mail_ + Mail::words * place, v); }
-  __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
+  __device__ N take_value(std::size_t, const Polled& seen) const { return seen; }
+  __device__ void prepare_slot(std::size_t slot) const { Mail::clear(next_ + Mail::words * slot); }
+  __device__ void publish_value(std::size_t slot, const N& v) const { Mail::publish(mail_ + Mail::words * slot, v); }
+  __device__ typename Mail::word* slot_at(std::size_t slot) const { return mail_ + Mail::words * slot; }
 
 private:
   View mail_, next_;
@@ -58,14 +58,14 @@ public:
 
   /// Slot 0 is value `first` of all.
   __device__ SingleReaderMailbox(View memory, std::size_t first) : mail_(memory + first * Mail::words) {}
-  __device__ N look(std::size_t place) const { return Mail::poll(at(place)); }
-  __device__ bool arrived(const N& seen) const { return Mail::arrived(seen); }
-  __device__ N take(std::size_t place, const N& seen) const
+  __device__ N poll_slot(std::size_t slot) const { return Mail::poll(slot_at(slot)); }
+  __device__ bool has_arrived(const N& seen) const { return Mail::arrived(seen); }
+  __device__ N take_value(std::size_t slot, const N& seen) const
   {
-    Mail::clear(at(place));
+    Mail::clear(slot_at(slot));
     return seen;
   }
-  __device__ typename Mail::word* at(std::size_t place) const { return mail_ + Mail::words * place; }
+  __device__ typename Mail::word* slot_at(std::size_t slot) const { return mail_ + Mail::words * slot; }
 
 private:
   View mail_;
@@ -74,7 +74,7 @@ private:
 /// Passes values with a flag next to each, which then holds the launch's number, from 1.
 template <class N> class FlaggedMailbox {
 public:
-  using Look = unsigned;
+  using Polled = unsigned;
   struct View {
     unsigned* ready;
     N* number;
@@ -83,8 +83,8 @@ public:
   class Memory {
   public:
     explicit Memory(std::size_t n) : ready_(n, 0), number_(n) {}
-    View view() const { return {ready_.data(), number_.data()}; }
-    std::size_t bytes() const { return ready_.bytes() + number_.bytes(); }
+    View mailbox_view() const { return {ready_.data(), number_.data()}; }
+    std::size_t mailbox_bytes() const { return ready_.bytes() + number_.bytes(); }
 
   private:
     ResettableArray<unsigned> ready_;
@@ -95,15 +95,15 @@ public:
       : memory_(memory), launch_(static_cast<unsigned>(launch + 1))
   {
   }
-  __device__ Look look(std::size_t place) const { return load_relaxed(memory_.ready + place); }
-  __device__ bool arrived(Look seen) const { return seen == launch_; }
+  __device__ Polled poll_slot(std::size_t slot) const { return load_relaxed(memory_.ready + slot); }
+  __device__ bool has_arrived(Polled seen) const { return seen == launch_; }
   __device__ void settle() const { fence_acquire(); }
-  __device__ N take(std::size_t place, Look) const { return memory_.number[place]; }
-  __device__ void prepare(std::size_t) const {}
-  __device__ void put(std::size_t place, const N& v) const
+  __device__ N take_value(std::size_t slot, Polled) const { return memory_.number[slot]; }
+  __device__ void prepare_slot(std::size_t) const {}
+  __device__ void publish_value(std::size_t slot, const N& v) const
   {
-    memory_.number[place] = v;
-    store_release(memory_.ready + place, launch_);
+    memory_.number[slot] = v;
+    store_release(memory_.ready + slot, launch_);
   }
 
 private:

@@ -23,9 +23,9 @@ public:
 
   __device__ void put_if(bool wanted, std::uint32_t exported, const N& v) const
   {
-    auto* place = first_ + static_cast<std::size_t>(Mail::words) * exported;
-    if constexpr (chain) Mail::publish_anywhere_if(wanted, place, v);
-    else Mail::publish_if(wanted, place, v);
+    auto* slot = first_ + static_cast<std::size_t>(Mail::words) * exported;
+    if constexpr (chain) Mail::publish_anywhere_if(wanted, slot, v);
+    else Mail::publish_if(wanted, slot, v);
   }
 
 private:

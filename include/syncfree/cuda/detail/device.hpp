@@ -44,11 +44,11 @@ inline int device_attribute(cudaDeviceAttr attribute)
 inline void read_bytes(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
 {
   const Landing landing(bytes);
-  if (!landing.place()) SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-  void* const place = landing.place() ? landing.place() : to;
-  SYNCFREE_CUDA(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream));
+  if (!landing.slot()) SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  void* const landed = landing.slot() ? landing.slot() : to;
+  SYNCFREE_CUDA(cudaMemcpyAsync(landed, from, bytes, cudaMemcpyDeviceToHost, stream));
   SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-  if (landing.place()) std::memcpy(to, landing.place(), bytes);
+  if (landing.slot()) std::memcpy(to, landing.slot(), bytes);
 }
 
 /// An array in device memory, initially without values. Throws Failure(out_of_memory), which states the bytes.

@@ -32,13 +32,13 @@ struct HeldByGraphs {
 /// What is kept for graphs of objects that have ended.
 class LeftToGraphs {
 public:
-  static LeftToGraphs& all()
+  static LeftToGraphs& all_left()
   {
     static LeftToGraphs& left = *new LeftToGraphs;
     return left;
   }
 
-  void add(HeldByGraphs one)
+  void add_held(HeldByGraphs one)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     left_.push_back(std::move(one));
@@ -76,7 +76,7 @@ public:
   {
     try {
       for (Kept& kept : kept_)
-        if (any()) LeftToGraphs::all().add({graphs_, kept.what});
+        if (any()) LeftToGraphs::all_left().add_held({graphs_, kept.what});
     } catch (const std::bad_alloc&) {
       for (Kept& kept : kept_) (void)new (std::nothrow) std::shared_ptr<void>(kept.what);  // leaked
     }
@@ -115,10 +115,10 @@ public:
   }
 
   /// Keeps what an object still has when it ends, in the same way.
-  template <class P> void keep_behind(P what) noexcept
+  template <class P> void keep_for_graphs(P what) noexcept
   try {
-    LeftToGraphs::all().sweep();
-    if (any()) LeftToGraphs::all().add({graphs_, std::make_shared<P>(std::move(what))});
+    LeftToGraphs::all_left().sweep();
+    if (any()) LeftToGraphs::all_left().add_held({graphs_, std::make_shared<P>(std::move(what))});
   } catch (const std::bad_alloc&) {
     (void)new (std::nothrow) P(std::move(what));  // leaked
   }
@@ -129,7 +129,7 @@ public:
     if (!any()) kept_.clear();
   }
 
-  std::size_t bytes() const
+  std::size_t held_bytes() const
   {
     std::size_t all = 0;
     for (const Kept& kept : kept_) all += kept.bytes;

@@ -28,22 +28,22 @@ struct LaunchConfig {
   cudaLaunchAttribute attribute[2] = {};
   cudaLaunchConfig_t config = {};
 
-  explicit LaunchConfig(const LaunchParameters& place)
+  explicit LaunchConfig(const LaunchParameters& parameters)
   {
-    config.gridDim = place.blocks;
-    config.blockDim = dim3(place.threads);
-    config.dynamicSmemBytes = place.shared_bytes;
-    config.stream = place.stream;
+    config.gridDim = parameters.blocks;
+    config.blockDim = dim3(parameters.threads);
+    config.dynamicSmemBytes = parameters.shared_bytes;
+    config.stream = parameters.stream;
     config.attrs = attribute;
-    if (place.overlaps) {
+    if (parameters.overlaps) {
       cudaLaunchAttribute& overlap = attribute[config.numAttrs++];
       overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
       overlap.val.programmaticStreamSerializationAllowed = 1;
     }
-    if (place.cluster > 1) {
+    if (parameters.cluster > 1) {
       cudaLaunchAttribute& cluster = attribute[config.numAttrs++];
       cluster.id = cudaLaunchAttributeClusterDimension;
-      cluster.val.clusterDim.x = place.cluster;
+      cluster.val.clusterDim.x = parameters.cluster;
       cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
     }
   }
@@ -66,26 +66,26 @@ constexpr std::size_t shared_bytes_of_all = 48 << 10;  ///< available to every k
 /// Returns CUDA's error. A plan allows its kernels more shared memory in its context; if the launch runs in another
 /// one, the attribute is set there, too.
 template <class... Parameters, class... Arguments>
-cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchParameters& place, Arguments... arguments)
+cudaError_t try_launch(void (*kernel)(Parameters...), const LaunchParameters& parameters, Arguments... arguments)
 {
-  const LaunchConfig made(place);
+  const LaunchConfig made(parameters);
   const void* const function = reinterpret_cast<const void*>(kernel);
   return [&](Parameters... as) {
     void* pointers[] = {&as..., nullptr};
     const cudaError_t error = cudaLaunchKernelExC(&made.config, function, pointers);
-    if (error == cudaSuccess || place.shared_bytes <= shared_bytes_of_all) return error;
+    if (error == cudaSuccess || parameters.shared_bytes <= shared_bytes_of_all) return error;
     (void)cudaGetLastError();
     (void)cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(place.shared_bytes));
+                               static_cast<int>(parameters.shared_bytes));
     return cudaLaunchKernelExC(&made.config, function, pointers);
   }(static_cast<Parameters>(arguments)...);
 }
 
 /// Throws Failure if CUDA rejects the launch.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), const LaunchParameters& place, Arguments... arguments)
+void launch(void (*kernel)(Parameters...), const LaunchParameters& parameters, Arguments... arguments)
 {
-  const cudaError_t error = try_launch(kernel, place, arguments...);
+  const cudaError_t error = try_launch(kernel, parameters, arguments...);
   if (error != cudaSuccess) check(error, launch_of(reinterpret_cast<const void*>(kernel)).c_str());
 }
 

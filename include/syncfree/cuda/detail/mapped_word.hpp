@@ -18,14 +18,14 @@ class MappedLinePool {
 public:
   static constexpr std::size_t bytes_of_line = 64;
 
-  static MappedLinePool& all()
+  static MappedLinePool& of_process()
   {
     static MappedLinePool& lines = *new MappedLinePool;
     return lines;
   }
 
   /// Takes a line with uninitialized bytes. Returns CUDA's error if there is no such memory.
-  cudaError_t take(void** line)
+  cudaError_t take_line(void** line)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const cudaError_t error = idle_.empty() ? make() : cudaSuccess;
@@ -35,7 +35,7 @@ public:
     return error;
   }
 
-  void put(void* line)
+  void return_line(void* line)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(line);  // does not allocate: make() has reserved the memory
@@ -69,15 +69,15 @@ public:
   MappedWord()
   {
     void* line;
-    check(MappedLinePool::all().take(&line), "cudaHostAlloc");
+    check(MappedLinePool::of_process().take_line(&line), "cudaHostAlloc");
     word_ = static_cast<unsigned*>(line);
     set(0);
   }
   MappedWord(const MappedWord&) = delete;
   MappedWord& operator=(const MappedWord&) = delete;
-  ~MappedWord() { MappedLinePool::all().put(word_); }
+  ~MappedWord() { MappedLinePool::of_process().return_line(word_); }
 
-  unsigned* there() const { return word_; }  ///< device pointer, for kernels
+  unsigned* device_pointer() const { return word_; }  ///< for kernels
   unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }
   void set(unsigned v) { *static_cast<volatile unsigned*>(word_) = v; }
 

@@ -90,7 +90,7 @@ public:
       const std::lock_guard<std::mutex> lock(mutex_);
       held_ -= static_cast<std::int64_t>(bytes);
     }
-    if (pool_) return leave(memory, bytes);
+    if (pool_) return defer_free(memory, bytes);
     (void)cudaFree(memory);
   }
 
@@ -115,7 +115,7 @@ public:
       const std::lock_guard<std::mutex> lock(mutex_);
       bytes = kept_.empty([&](void* piece) { (void)cudaFreeAsync(piece, stream_); });
     }
-    count(-static_cast<std::int64_t>(bytes));
+    add_used_bytes(-static_cast<std::int64_t>(bytes));
     (void)cudaStreamSynchronize(stream_);  // after it all memory has been freed
     (void)cudaMemPoolTrimTo(pool_, 0);
     return error;
@@ -144,18 +144,18 @@ private:
       error = cudaMallocFromPoolAsync(memory, capacity, pool_, stream_);
     }
     if (error != cudaSuccess) return error;
-    count(static_cast<std::int64_t>(capacity));
+    add_used_bytes(static_cast<std::int64_t>(capacity));
     error = cudaStreamSynchronize(stream_);
-    if (error != cudaSuccess) leave(*memory, bytes);
+    if (error != cudaSuccess) defer_free(*memory, bytes);
     return error;
   }
 
-  void leave(void* memory, std::size_t bytes)
+  void defer_free(void* memory, std::size_t bytes)
   {
     Batch full;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      left_.add({memory, SizeClassFreeList::capacity_for(bytes)});
+      left_.add_piece({memory, SizeClassFreeList::capacity_for(bytes)});
       if (left_.is_full(most_left_)) full = std::exchange(left_, Batch());
     }
     if (full.count > 0 && free(full) != cudaSuccess) (void)cudaGetLastError();
@@ -172,7 +172,7 @@ private:
     std::array<Piece, most> piece;
     std::size_t count = 0, bytes = 0;
 
-    void add(const Piece& freed)
+    void add_piece(const Piece& freed)
     {
       piece[count++] = freed;
       bytes += freed.bytes;
@@ -206,7 +206,7 @@ private:
       return;
     }
     spare_ = static_cast<std::int64_t>(total / 32);
-    count(0);
+    add_used_bytes(0);
   }
 
   /// Frees a batch; returns the error of cudaDeviceSynchronize().
@@ -218,13 +218,13 @@ private:
     const cudaError_t error = wait_for_device();
     std::size_t bytes = 0;
     for (std::size_t k = 0; k < batch.count; ++k)
-      if (!keep(batch.piece[k])) {
+      if (!keep_idle(batch.piece[k])) {
         (void)cudaFreeAsync(batch.piece[k].memory, stream_);
         bytes += batch.piece[k].bytes;
       }
     if (bytes > 0) {
       (void)cudaStreamSynchronize(stream_);  // otherwise the memory is not yet available to other allocations
-      count(-static_cast<std::int64_t>(bytes));
+      add_used_bytes(-static_cast<std::int64_t>(bytes));
     }
     if (current != device_) (void)cudaSetDevice(current);
     return error;
@@ -233,17 +233,17 @@ private:
   void* take_kept(std::size_t capacity)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return kept_.take(capacity);
+    return kept_.take_piece(capacity);
   }
 
-  bool keep(const Piece& idle)
+  bool keep_idle(const Piece& idle)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return kept_.put(idle.memory, idle.bytes);
+    return kept_.keep_piece(idle.memory, idle.bytes);
   }
 
   /// Sets the release threshold of CUDA's pool to the used bytes plus spare, when it has moved too far from that.
-  void count(std::int64_t bytes)
+  void add_used_bytes(std::int64_t bytes)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     used_ += bytes;

@@ -14,26 +14,26 @@ namespace syncfree::cuda {
 /// Lives as long as the process, for all devices.
 class PinnedStaging {
 public:
-  static constexpr std::size_t bytes_of_place = 4096;
+  static constexpr std::size_t bytes_of_slot = 4096;
 
-  static PinnedStaging& all()
+  static PinnedStaging& of_process()
   {
-    static PinnedStaging& places = *new PinnedStaging;
-    return places;
+    static PinnedStaging& staging = *new PinnedStaging;
+    return staging;
   }
 
   /// Returns nullptr if all are in use, or none could be allocated.
-  void* take()
+  void* take_slot()
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!tried_) make();
     return count_ > 0 ? free_[--count_] : nullptr;
   }
 
-  void put(void* place)
+  void return_slot(void* slot)
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    free_[count_++] = place;
+    free_[count_++] = slot;
   }
 
 private:
@@ -43,11 +43,11 @@ private:
   {
     tried_ = true;
     void* memory = nullptr;
-    if (cudaHostAlloc(&memory, free_.size() * bytes_of_place, cudaHostAllocPortable) != cudaSuccess) {
+    if (cudaHostAlloc(&memory, free_.size() * bytes_of_slot, cudaHostAllocPortable) != cudaSuccess) {
       (void)cudaGetLastError();
       return;
     }
-    for (; count_ < free_.size(); ++count_) free_[count_] = static_cast<char*>(memory) + count_ * bytes_of_place;
+    for (; count_ < free_.size(); ++count_) free_[count_] = static_cast<char*>(memory) + count_ * bytes_of_slot;
   }
 
   std::mutex mutex_;
@@ -60,18 +60,18 @@ private:
 class Landing {
 public:
   explicit Landing(std::size_t bytes)
-      : place_(bytes <= PinnedStaging::bytes_of_place ? PinnedStaging::all().take() : nullptr)
+      : slot_(bytes <= PinnedStaging::bytes_of_slot ? PinnedStaging::of_process().take_slot() : nullptr)
   {
   }
   Landing(const Landing&) = delete;
   ~Landing()
   {
-    if (place_) PinnedStaging::all().put(place_);
+    if (slot_) PinnedStaging::of_process().return_slot(slot_);
   }
-  void* place() const { return place_; }
+  void* slot() const { return slot_; }
 
 private:
-  void* place_;
+  void* slot_;
 };
 
 }  // namespace syncfree::cuda

@@ -24,11 +24,11 @@ public:
 
   explicit SizeClassFreeList(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// Sets the limit that following put() calls obey.
+  /// Sets the limit that following keep_piece() calls obey.
   void keep_at_most(std::size_t bytes) { most_bytes_ = bytes; }
 
   /// Takes a piece of that capacity; nullptr if there is none.
-  void* take(std::size_t capacity)
+  void* take_piece(std::size_t capacity)
   {
     if (capacity > largest) return nullptr;
     Shelf& shelf = shelf_[index_of(capacity)];
@@ -38,7 +38,7 @@ public:
   }
 
   /// Returns false if the piece is too large or the list is full.
-  bool put(void* piece, std::size_t capacity)
+  bool keep_piece(void* piece, std::size_t capacity)
   {
     if (capacity > largest || bytes_ + capacity > most_bytes_) return false;
     Shelf& shelf = shelf_[index_of(capacity)];

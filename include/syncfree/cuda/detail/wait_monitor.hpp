@@ -26,17 +26,17 @@ class WaitMonitor {
 public:
   WaitMonitor() : record_(take_record())
   {
-    const std::lock_guard<std::mutex> lock(all().mutex);
-    at_ = all().watches.insert(all().watches.end(), this);
+    const std::lock_guard<std::mutex> lock(all_monitors().mutex);
+    at_ = all_monitors().watches.insert(all_monitors().watches.end(), this);
   }
   WaitMonitor(const WaitMonitor&) = delete;
   ~WaitMonitor()
   {
     {
-      const std::lock_guard<std::mutex> lock(all().mutex);
-      all().watches.erase(at_);
+      const std::lock_guard<std::mutex> lock(all_monitors().mutex);
+      all_monitors().watches.erase(at_);
     }
-    if (record_) MappedLinePool::all().put(record_);
+    if (record_) MappedLinePool::of_process().return_line(record_);
   }
 
   /// Returns the monitor of this thread's current call, otherwise a new one.
@@ -136,9 +136,9 @@ public:
   /// kernels compiled with SYNCFREE_TEST_HOOKS. Returns the number of counters.
   static int drop_publication(const char* name, unsigned n)
   {
-    const std::lock_guard<std::mutex> lock(all().mutex);
+    const std::lock_guard<std::mutex> lock(all_monitors().mutex);
     int found = 0;
-    for (WaitMonitor* watch : all().watches) {
+    for (WaitMonitor* watch : all_monitors().watches) {
       const std::lock_guard<std::mutex> its_lock(watch->mutex_);
       for (const Kept& kept : watch->kept_) {
         if (!kept.counter || std::strcmp(kept.counter, name) != 0) continue;
@@ -154,7 +154,7 @@ private:
     std::mutex mutex;
     std::list<WaitMonitor*> watches;
   };
-  static All& all()
+  static All& all_monitors()
   {
     static All& all = *new All;
     return all;
@@ -171,7 +171,7 @@ private:
   {
     static_assert(sizeof(WaitRecord) <= MappedLinePool::bytes_of_line);
     void* line = nullptr;
-    if (MappedLinePool::all().take(&line) == cudaSuccess) return new (line) WaitRecord();
+    if (MappedLinePool::of_process().take_line(&line) == cudaSuccess) return new (line) WaitRecord();
     (void)cudaGetLastError();
     return nullptr;
   }
@@ -234,7 +234,7 @@ public:
     restart();
   }
   TicketCounter* data() const { return array_.data(); }
-  std::size_t bytes() const { return array_.bytes(); }
+  std::size_t counter_bytes() const { return array_.bytes(); }
   /// Resets it to its state before the first launch.
   void restart() const { note_.restart(); }
 

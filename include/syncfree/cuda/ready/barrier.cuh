@@ -34,7 +34,7 @@ public:
   {
     asm volatile("st.release.cta.shared.u32 [%0], %1;" ::"r"(address_in_block(&count_)), "r"(count) : "memory");
   }
-  __device__ unsigned count() const
+  __device__ unsigned read_count() const
   {
     unsigned count;
     asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(count) : "r"(address_in_block(&count_)) : "memory");

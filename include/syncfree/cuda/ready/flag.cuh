@@ -123,53 +123,54 @@ template <class W> __device__ W fetch_add_relaxed(W* next, W count)
 template <class W> __device__ W fetch_increment_relaxed(W* next) { return fetch_add_relaxed(next, W(1)); }
 template <class W> __device__ W fetch_decrement_relaxed(W* next) { return fetch_add_relaxed(next, W(-1)); }
 
-/// *place = min(*place, v), *place = max(*place, v), *place += v, by any thread at any time; read after the launch.
-inline __device__ void red_min_relaxed(unsigned long long* place, unsigned long long v)
+/// *address = min(*address, v), *address = max(*address, v), *address += v, by any thread at any time; read after the
+/// launch.
+inline __device__ void red_min_relaxed(unsigned long long* address, unsigned long long v)
 {
-  DeviceAtomicRef<unsigned long long>(*place).fetch_min(v, ::cuda::memory_order_relaxed);
+  DeviceAtomicRef<unsigned long long>(*address).fetch_min(v, ::cuda::memory_order_relaxed);
 }
-inline __device__ void red_max_relaxed(unsigned long long* place, unsigned long long v)
+inline __device__ void red_max_relaxed(unsigned long long* address, unsigned long long v)
 {
-  DeviceAtomicRef<unsigned long long>(*place).fetch_max(v, ::cuda::memory_order_relaxed);
+  DeviceAtomicRef<unsigned long long>(*address).fetch_max(v, ::cuda::memory_order_relaxed);
 }
-template <class N> __device__ void red_add_relaxed(N* place, N v)
+template <class N> __device__ void red_add_relaxed(N* address, N v)
 {
-  DeviceAtomicRef<N>(*place).fetch_add(v, ::cuda::memory_order_relaxed);
+  DeviceAtomicRef<N>(*address).fetch_add(v, ::cuda::memory_order_relaxed);
 }
 inline __device__ void red_or_relaxed(unsigned* word, unsigned bits)
 {
   DeviceAtomicRef<unsigned>(*word).fetch_or(bits, ::cuda::memory_order_relaxed);
 }
 
-/// Sets *place to `v` if it still is `seen`; of concurrent attempts one returns true.
-inline __device__ bool compare_exchange_relaxed(unsigned* place, unsigned seen, unsigned v)
+/// Sets *address to `v` if it still is `seen`; of concurrent attempts one returns true.
+inline __device__ bool compare_exchange_relaxed(unsigned* address, unsigned seen, unsigned v)
 {
-  return DeviceAtomicRef<unsigned>(*place).compare_exchange_strong(seen, v, ::cuda::memory_order_relaxed,
+  return DeviceAtomicRef<unsigned>(*address).compare_exchange_strong(seen, v, ::cuda::memory_order_relaxed,
                                                           ::cuda::memory_order_relaxed);
 }
 
-/// Sets *place to v; returns the previous value.
-inline __device__ unsigned long long exchange_relaxed(unsigned long long* place, unsigned long long v)
+/// Sets *address to v; returns the previous value.
+inline __device__ unsigned long long exchange_relaxed(unsigned long long* address, unsigned long long v)
 {
-  return DeviceAtomicRef<unsigned long long>(*place).exchange(v, ::cuda::memory_order_relaxed);
+  return DeviceAtomicRef<unsigned long long>(*address).exchange(v, ::cuda::memory_order_relaxed);
 }
 
 /// A word in shared memory whose value is the whole message.
-inline __device__ void store_relaxed_block(unsigned long long* place, unsigned long long v)
+inline __device__ void store_relaxed_block(unsigned long long* address, unsigned long long v)
 {
-  asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(place)), "l"(v) : "memory");
+  asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(address)), "l"(v) : "memory");
 }
-inline __device__ unsigned long long load_relaxed_block(const unsigned long long* place)
+inline __device__ unsigned long long load_relaxed_block(const unsigned long long* address)
 {
   unsigned long long v;
-  asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(v) : "r"(address_in_block(place)) : "memory");
+  asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(v) : "r"(address_in_block(address)) : "memory");
   return v;
 }
 
 /// Stores to host memory.
-inline __device__ void store_relaxed_system(unsigned long long* place, unsigned long long v)
+inline __device__ void store_relaxed_system(unsigned long long* address, unsigned long long v)
 {
-  ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_system>(*place).store(v, ::cuda::memory_order_relaxed);
+  ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_system>(*address).store(v, ::cuda::memory_order_relaxed);
 }
 
 }  // namespace syncfree::cuda

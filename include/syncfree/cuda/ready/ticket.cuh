@@ -56,7 +56,7 @@ struct BlockState {
   static constexpr unsigned long long unknown = ~0ull;
 
   /// Initializes the state. Called by one thread; a barrier must follow.
-  __device__ void begin(TicketCounter* of, unsigned tickets_a_launch)
+  __device__ void begin_block(TicketCounter* of, unsigned tickets_a_launch)
   {
     counter = of;
     tickets = tickets_a_launch;
@@ -67,13 +67,13 @@ struct BlockState {
 #endif
   }
   /// Returns the number of the launch, from 1.
-  __device__ unsigned long long launch() const { return load_relaxed_block(&ticket) / tickets + 1; }
+  __device__ unsigned long long launch_number() const { return load_relaxed_block(&ticket) / tickets + 1; }
 };
 
 inline __device__ BlockState& block_state()
 {
-  __shared__ BlockState place;
-  return place;
+  __shared__ BlockState state;
+  return state;
 }
 
 /// Sets the row of waits without one. Called by one thread; a barrier must follow.
@@ -81,7 +81,7 @@ inline __device__ void set_block_row(long long row) { block_state().row = row; }
 
 /// A thread block's ticket (order of start) and the launch's number.
 struct BlockTicket {
-  unsigned long long place;   ///< in [0, blocks): thread blocks with lower ones have started
+  unsigned long long index;   ///< in [0, blocks): thread blocks with lower ones have started
   unsigned long long launch;  ///< from 0
 };
 
@@ -93,7 +93,7 @@ inline __device__ BlockTicket take_ticket(TicketCounter* counter)
   BlockState& own = block_state();
   if (threadIdx.x == 0) {
     const unsigned long long ticket = fetch_increment_relaxed(&counter->next);
-    own.begin(counter, gridDim.x);  // overlaps the latency of the ticket
+    own.begin_block(counter, gridDim.x);  // overlaps the latency of the ticket
     own.ticket = ticket;
   }
   __syncthreads();
@@ -112,7 +112,7 @@ inline __device__ bool drops_publication()
 inline __device__ void give_up_launch(long long row)
 {
   BlockState& own = block_state();
-  const unsigned long long launch = own.launch();
+  const unsigned long long launch = own.launch_number();
   TicketCounter& counter = *own.counter;
   WaitRecord* const record = counter.record;
   if (exchange_relaxed(&counter.given_up, launch) == launch || !record) return;
@@ -149,7 +149,7 @@ __device__ __forceinline__ void look_at_clock(long long row)
   BlockState& own = block_state();
   const unsigned long long now = nanoseconds();
   if ((now >> part) % parts != 0 || load_relaxed_block(&own.ticket) == BlockState::unknown) return;
-  if (load_relaxed(&own.counter->given_up) != own.launch()) {
+  if (load_relaxed(&own.counter->given_up) != own.launch_number()) {
     if (!has_waited_too_long(now)) return;
     give_up_launch(row < 0 ? own.row : row);
   }

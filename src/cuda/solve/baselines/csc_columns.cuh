@@ -32,17 +32,18 @@ public:
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
   {
-    return {"", triangle_.plan_bytes() + degree_.bytes() + sum_.bytes() + count_.bytes(), triangle_.value_bytes()};
+    return {"", triangle_.triangle_plan_bytes() + degree_.bytes() + sum_.bytes() + count_.bytes(),
+            triangle_.triangle_value_bytes()};
   }
 
 protected:
   I n() const { return triangle_.n(); }
-  StoredView<V, I> view() const { return triangle_.view(); }
+  StoredView<V, I> stored_view() const { return triangle_.stored_view(); }
   const unsigned* degree() const { return degree_.data(); }  ///< by row
   Sums<T> sums() const { return {as_device(sum_.data()), count_.data()}; }
   TicketCounter* counter() const { return counter_.data(); }

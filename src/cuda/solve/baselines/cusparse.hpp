@@ -75,7 +75,7 @@ public:
   }
 
   /// Solves in the stream of the handle. Requires fits(v).
-  void solve(const DeviceColumns<T>& v)
+  void solve_columns(const DeviceColumns<T>& v)
   {
     SYNCFREE_CUSPARSE(cusparseDnMatSetValues(b_, const_cast<T*>(v.b)));
     SYNCFREE_CUSPARSE(cusparseDnMatSetValues(x_, v.x));
@@ -93,7 +93,7 @@ public:
   static constexpr bool takes_new_numbers = false;
 #endif
 
-  std::size_t bytes() const { return buffer_.bytes(); }
+  std::size_t buffer_bytes() const { return buffer_.bytes(); }
 
 private:
   static constexpr cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;

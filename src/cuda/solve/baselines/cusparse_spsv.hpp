@@ -20,7 +20,7 @@ struct CusparseVersion {
   int major = 0, minor = 0, patch = 0;
 
   /// Returns it in the format of CUSPARSE_VERSION.
-  int number() const { return major * 1000 + minor * 100 + patch; }
+  int encoded() const { return major * 1000 + minor * 100 + patch; }
   std::string text() const
   {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
@@ -74,7 +74,7 @@ public:
   }
 
   /// Called once, when the matrix has values. Throws if there is no memory for the buffer.
-  cusparseStatus_t analyse(const SpsvArguments& a)
+  cusparseStatus_t analyse_matrix(const SpsvArguments& a)
   {
     std::size_t size = 0;
     const cusparseStatus_t status = cusparseSpSV_bufferSize(a.handle, as_is, &one, a.matrix, a.b, a.x, data_type<T>,
@@ -85,7 +85,7 @@ public:
                                  buffer_.data());
   }
 
-  cusparseStatus_t solve(const SpsvArguments& a) const
+  cusparseStatus_t solve_vector(const SpsvArguments& a) const
   {
     return cusparseSpSV_solve(a.handle, as_is, &one, a.matrix, a.b, a.x, data_type<T>, by_number(), descriptor_);
   }
@@ -96,7 +96,7 @@ public:
   }
 
   int algorithm() const { return algorithm_; }
-  std::size_t bytes() const { return buffer_.bytes(); }
+  std::size_t buffer_bytes() const { return buffer_.bytes(); }
 
 private:
   static constexpr cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -117,7 +117,7 @@ public:
   {
     const CusparseVersion version = CusparseVersion::of_library();
     const std::vector<int>& wanted = wanted_spsv_algorithms();
-    const std::vector<int> algorithms = wanted.empty() ? spsv_algorithms(version.number()) : wanted;
+    const std::vector<int> algorithms = wanted.empty() ? spsv_algorithms(version.encoded()) : wanted;
     std::unique_ptr<Spsv<T>> best;
     Trial of_best;
     const double begin = now(stream);
@@ -132,7 +132,7 @@ public:
       of_best = trial;
     }
     if (!best) throw Failure{failed(Code::device_failure, "SpSV of cuSPARSE " + version.text() + ": " + trials_)};
-    describe(version, *best, of_best.analysis, now(stream) - begin - of_best.analysis, algorithms.size());
+    describe_choice(version, *best, of_best.analysis, now(stream) - begin - of_best.analysis, algorithms.size());
     return best;
   }
 
@@ -166,12 +166,12 @@ private:
       return true;
     };
     const double begin = now(stream);
-    if (refused("cusparseSpSV_analysis", made->analyse(a))) return trial;
+    if (refused("cusparseSpSV_analysis", made->analyse_matrix(a))) return trial;
     trial.analysis = now(stream) - begin;
     if (!timed) return trial;
     /* without values it rejects an update */
     if (value && refused("cusparseSpSV_updateMatrix", made->update(a.handle, value))) return trial;
-    if (refused("cusparseSpSV_solve", made->solve(a))) return trial;
+    if (refused("cusparseSpSV_solve", made->solve_vector(a))) return trial;
     trial.solve = time_of_solve(*made, a, stream);
     return trial;
   }
@@ -192,7 +192,7 @@ private:
   {
     const auto burst = [&](int solves) {
       const double begin = now(stream);
-      for (int k = 0; k < solves; ++k) SYNCFREE_CUSPARSE(made.solve(a));
+      for (int k = 0; k < solves; ++k) SYNCFREE_CUSPARSE(made.solve_vector(a));
       return (now(stream) - begin) / solves;
     };
     const double first = burst(1);
@@ -212,7 +212,8 @@ private:
                (trial.refusal.empty() ? took : " is refused (" + trial.refusal + ")");
   }
 
-  void describe(const CusparseVersion& version, const Spsv<T>& best, double analysis, double rest, std::size_t tried)
+  void describe_choice(const CusparseVersion& version, const Spsv<T>& best, double analysis, double rest,
+                       std::size_t tried)
   {
     char times[96];
     std::snprintf(times, sizeof times, ", analysis %.3g ms, choice %.3g ms", analysis, std::max(rest, 0.0));

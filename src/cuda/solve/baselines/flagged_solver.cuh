@@ -16,19 +16,19 @@ constexpr int flagged_threads = 256;
 template <class I> struct FlaggedRow {
   bool live;
   unsigned launch;    ///< value of a flag when its row is done, from 1 on
-  std::size_t place;  ///< in the order of a serial solve
+  std::size_t position;  ///< in the order of a serial solve
   I i = 0, begin = 0, end = 0;
 
   template <class V> __device__ FlaggedRow(const StoredView<V, I>& L, TicketCounter* counter)
   {
-    const BlockTicket turn = take_ticket(counter);
-    launch = static_cast<unsigned>(turn.launch + 1);
-    place = turn.place * flagged_threads + threadIdx.x;
-    live = place < static_cast<std::size_t>(L.n);
+    const BlockTicket ticket = take_ticket(counter);
+    launch = static_cast<unsigned>(ticket.launch + 1);
+    position = ticket.index * flagged_threads + threadIdx.x;
+    live = position < static_cast<std::size_t>(L.n);
     if (!live) return;
-    i = L.row[place];
-    begin = L.begin[place];
-    end = L.begin[place + 1];
+    i = L.row[position];
+    begin = L.begin[position];
+    end = L.begin[position + 1];
   }
 };
 
@@ -38,7 +38,7 @@ __device__ void finish_row(const StoredView<V, I>& L, const FlaggedRow<I>& row, 
 {
   DeviceScalar<T> value = b[row.i] - sum;
   if (L.inverse_diagonal) {
-    const DeviceScalar<T> scale(L.inverse_diagonal[row.place]);
+    const DeviceScalar<T> scale(L.inverse_diagonal[row.position]);
     value = product(value, conjugate ? conjugate_of(scale) : scale);
   }
   x[row.i] = value;
@@ -68,19 +68,19 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.view(),
+    launch(kernel_, {blocks_for(triangle_.n(), flagged_threads), flagged_threads, 0, stream}, triangle_.stored_view(),
            ready_.data(), counter_.data(), as_device(v.b), as_device(v.x), mode.conjugate);
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
   {
-    return {"", triangle_.plan_bytes() + ready_.bytes(), triangle_.value_bytes()};
+    return {"", triangle_.triangle_plan_bytes() + ready_.bytes(), triangle_.triangle_value_bytes()};
   }
 
 private:

@@ -63,8 +63,8 @@ public:
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    take(value_, source_.data(), value, stream);
-    take(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
+    gather_rounded(value_, source_.data(), value, stream);
+    gather_rounded(inverse_diagonal_, row_.data(), inverse_diagonal, stream);
     for (Step& step : steps_)
       if (step.solver)
         step.solver->update_values(value, inverse_diagonal_.data() + step.first_row, UpdatePart::whole, stream);

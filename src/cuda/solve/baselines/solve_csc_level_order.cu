@@ -21,16 +21,16 @@ constexpr int batch = 4;  ///< entries that a lane has in flight
 
 /// Entries k, k + lanes, ... of a column, as far as they are less than `end`.
 template <class N, class M, class I, int lanes> struct Parts {
-  I place[batch];
+  I position[batch];
   N value[batch];
   bool live[batch];
 
-  __device__ void load(const I* places, const M* values, I k, I end)
+  __device__ void load_parts(const I* positions, const M* values, I k, I end)
   {
 #pragma unroll
     for (int e = 0; e < batch; ++e) {
       live[e] = k + e * lanes < end;
-      place[e] = live[e] ? places[k + e * lanes] : 0;
+      position[e] = live[e] ? positions[k + e * lanes] : 0;
       value[e] = live[e] ? N(values[k + e * lanes]) : N(0);
     }
   }
@@ -39,11 +39,11 @@ template <class N, class M, class I, int lanes> struct Parts {
   {
 #pragma unroll
     for (int e = 0; e < batch; ++e)
-      if (live[e]) red_add_part_relaxed(sum + place[e], product(conjugate ? conjugate_of(value[e]) : value[e], xj));
+      if (live[e]) red_add_part_relaxed(sum + position[e], product(conjugate ? conjugate_of(value[e]) : value[e], xj));
     fence_release();
 #pragma unroll
     for (int e = 0; e < batch; ++e)
-      if (live[e]) increment_relaxed(count + place[e]);
+      if (live[e]) increment_relaxed(count + position[e]);
   }
 };
 
@@ -62,32 +62,32 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
                       const DeviceScalar<T>* b, DeviceScalar<T>* x, bool conjugate)
 {
   using N = DeviceScalar<T>;
-  const BlockTicket turn = take_ticket(counter);
-  const std::size_t place = turn.place * (threads_a_block / lanes) + threadIdx.x / lanes;
-  const bool live = place < static_cast<std::size_t>(L.n), first = threadIdx.x % lanes == 0;
-  I k = live ? L.begin[place] + static_cast<I>(threadIdx.x % lanes) : 0;
-  const I end = live ? L.begin[place + 1] : 0, row = live ? L.row[place] : 0;
+  const BlockTicket ticket = take_ticket(counter);
+  const std::size_t position = ticket.index * (threads_a_block / lanes) + threadIdx.x / lanes;
+  const bool live = position < static_cast<std::size_t>(L.n), first = threadIdx.x % lanes == 0;
+  I k = live ? L.begin[position] + static_cast<I>(threadIdx.x % lanes) : 0;
+  const I end = live ? L.begin[position + 1] : 0, row = live ? L.row[position] : 0;
   Parts<N, DeviceScalar<V>, I, lanes> parts;
-  parts.load(L.column, L.value, k, end);
+  parts.load_parts(L.column, L.value, k, end);
   N rhs(0), scale(1);
   unsigned wanted = 0;
   if (live && first) {
     rhs = b[row];
-    if (L.inverse_diagonal) scale = N(L.inverse_diagonal[place]);
+    if (L.inverse_diagonal) scale = N(L.inverse_diagonal[position]);
     if (conjugate) scale = conjugate_of(scale);
-    wanted = degree[row] * static_cast<unsigned>(turn.launch + 1);
+    wanted = degree[row] * static_cast<unsigned>(ticket.launch + 1);
   }
   bool done = !live, complete = false;
   const auto look = [&] {
-    complete = !done && first && load_acquire(sums.count + place) == wanted;
+    complete = !done && first && load_acquire(sums.count + position) == wanted;
     return __any_sync(~0u, complete) != 0;
   };
   while (!__all_sync(~0u, done)) {
     if (!BoundedWait(row).template until_for_warp<4>(look)) complete = !done && first, rhs = quiet_nan<N>();
     N xj(0);
     if (complete) {
-      xj = product(rhs - sums.sum[place], scale);
-      sums.sum[place] = N(0);
+      xj = product(rhs - sums.sum[position], scale);
+      sums.sum[position] = N(0);
       x[row] = xj;
     }
     const bool sends = __shfl_sync(~0u, complete, 0, lanes);
@@ -96,7 +96,7 @@ solve_csc_level_order(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, 
     while (k < end) {
       parts.send(xj, conjugate, sums.sum, sums.count);
       k += batch * lanes;
-      parts.load(L.column, L.value, k, end);
+      parts.load_parts(L.column, L.value, k, end);
     }
     done = true;
   }
@@ -127,7 +127,7 @@ private:
   template <int lanes> void launch_lanes(const T* b, T* x, bool conjugate, cudaStream_t stream)
   {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(this->n()) * lanes, threads_a_block);
-    launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->view(),
+    launch(solve_csc_level_order<T, V, I, lanes>, {blocks, threads_a_block, 0, stream}, this->stored_view(),
                  this->degree(), this->sums(), this->counter(), as_device(b), as_device(x), conjugate);
   }
 

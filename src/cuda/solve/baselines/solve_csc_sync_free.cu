@@ -51,18 +51,18 @@ solve_csc_sync_free(StoredView<V, I> L, const unsigned* degree, Sums<T> sums, Ti
     own_sum[threadIdx.x] = N(0);
     own_count[threadIdx.x] = 0;
   }
-  const BlockTicket turn = take_ticket(counter);
+  const BlockTicket ticket = take_ticket(counter);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const std::size_t first = turn.place * warps_a_block, place = first + warp;
-  if (place >= static_cast<std::size_t>(L.n)) return;
-  const I j = L.row[place];
-  const I end = L.begin[place + 1];
-  I k = L.begin[place] + lane;
+  const std::size_t first = ticket.index * warps_a_block, position = first + warp;
+  if (position >= static_cast<std::size_t>(L.n)) return;
+  const I j = L.row[position];
+  const I end = L.begin[position + 1];
+  I k = L.begin[position] + lane;
   N xj(0);
   if (lane == 0) {
-    const unsigned wanted = degree[j] * static_cast<unsigned>(turn.launch + 1);
+    const unsigned wanted = degree[j] * static_cast<unsigned>(ticket.launch + 1);
     const N right_side = b[j];
-    const N scale = L.inverse_diagonal ? N(L.inverse_diagonal[place]) : N(1);
+    const N scale = L.inverse_diagonal ? N(L.inverse_diagonal[position]) : N(1);
     const bool complete = wait_for_parts(sums.count + j, own_count + warp, wanted, BoundedWait(j));
     xj = product(right_side - (sums.sum[j] + own_sum[warp]), conjugate ? conjugate_of(scale) : scale);
     if (!complete) xj = quiet_nan<N>();
@@ -98,7 +98,7 @@ public:
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
     launch(solve_csc_sync_free<T, V, I>, {blocks_for(this->n(), warps_a_block), 32 * warps_a_block, 0, stream},
-           this->view(), this->degree(), this->sums(), this->counter(), as_device(v.b), as_device(v.x), lower_,
+           this->stored_view(), this->degree(), this->sums(), this->counter(), as_device(v.b), as_device(v.x), lower_,
            mode.conjugate);
   }
 

@@ -96,8 +96,8 @@ void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, c
 
   PlanSummary summarize_plan() const override
   {
-    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + (solve_ ? solve_->bytes() : 0);
-    for (const auto& c : columns_) bytes += c->bytes();
+    std::size_t bytes = begin_.bytes() + column_.bytes() + source_.bytes() + (solve_ ? solve_->buffer_bytes() : 0);
+    for (const auto& c : columns_) bytes += c->buffer_bytes();
     return {text_, bytes, value_.bytes()};
   }
 
@@ -111,7 +111,7 @@ private:
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     SYNCFREE_CUSPARSE(cusparseDnVecSetValues(b_, const_cast<T*>(turn ? x : b)));
     SYNCFREE_CUSPARSE(cusparseDnVecSetValues(x_, x));
-    SYNCFREE_CUSPARSE(solve_->solve(arguments()));
+    SYNCFREE_CUSPARSE(solve_->solve_vector(arguments()));
     if (turn) conjugate_vector(n_, x, x, stream);
   }
 
@@ -122,7 +122,7 @@ private:
     if (turn) conjugate_columns(v, stream);
     SYNCFREE_CUSPARSE(cusparseSetStream(handle_, stream));
     const DeviceColumns<T>& from = turn ? in_place : v;
-    analysed_for(from).solve(from);
+    analysed_for(from).solve_columns(from);
     if (turn) conjugate_columns(in_place, stream);
   }
 
@@ -133,7 +133,7 @@ private:
       launch(fill_matrix<T, V, I>, {blocks_for(value_.size(), 256), 256, 0, stream}, value_.size(), source_.data(),
              as_device(value), as_device(inverse_diagonal), as_device(value_.data()));
     }
-    if (!solve_) return analyse(stream);
+    if (!solve_) return analyse_values(stream);
     if (value_.empty()) return;  // cuSPARSE rejects an update without values
     SYNCFREE_CUSPARSE(solve_->update(handle_, value_.data()));
     if constexpr (CusparseColumns<T>::takes_new_numbers)
@@ -144,7 +144,7 @@ private:
   SpsvArguments arguments() const { return {handle_, matrix_, b_, x_}; }
 
   /// Chooses the algorithm, with vectors that are not read afterwards: the analysis requires some.
-  void analyse(cudaStream_t stream)
+  void analyse_values(cudaStream_t stream)
   {
     if (n_ == 0) return;
     DeviceArray<T> b(n_), x(n_);

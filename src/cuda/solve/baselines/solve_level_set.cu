@@ -24,25 +24,25 @@ template <class T> struct Call {
   bool conjugate;
 };
 
-template <class T> __global__ void set_call(Call<T> call, Call<T>* place) { *place = call; }
+template <class T> __global__ void set_call(Call<T> call, Call<T>* to) { *to = call; }
 
-/// Solves the row at position `place` with `lanes` lanes. Called by whole warps; does nothing if it is not live.
+/// Solves the row at `position` with `lanes` lanes. Called by whole warps; does nothing if it is not live.
 template <class T, class V, class I, int lanes>
-__device__ void solve_row(const StoredView<V, I>& L, const Call<T>& call, std::size_t place, bool live)
+__device__ void solve_row(const StoredView<V, I>& L, const Call<T>& call, std::size_t position, bool live)
 {
   using N = DeviceScalar<T>;
   N sum(0);
   if (live)
-    for (I k = L.begin[place] + threadIdx.x % lanes; k < L.begin[place + 1]; k += lanes) {
+    for (I k = L.begin[position] + threadIdx.x % lanes; k < L.begin[position + 1]; k += lanes) {
       const N value(L.value[k]);
       sum += product(call.conjugate ? conjugate_of(value) : value, call.x[L.column[k]]);
     }
   for (int offset = lanes / 2; offset; offset /= 2) sum += shfl_xor(sum, offset);
   if (!live || threadIdx.x % lanes != 0) return;
-  const I row = L.row[place];
+  const I row = L.row[position];
   N value = call.b[row] - sum;
   if (L.inverse_diagonal) {
-    const N scale(L.inverse_diagonal[place]);
+    const N scale(L.inverse_diagonal[position]);
     value = product(value, call.conjugate ? conjugate_of(scale) : scale);
   }
   call.x[row] = value;
@@ -59,8 +59,8 @@ template <class T, class V, class I, int lanes>
 __global__ void __launch_bounds__(wide_threads)
 solve_wide_level(StoredView<V, I> L, const Call<T>* call, I first, I end)
 {
-  const std::size_t place = first + (blockIdx.x * static_cast<std::size_t>(wide_threads) + threadIdx.x) / lanes;
-  solve_row<T, V, I, lanes>(L, *call, place, place < static_cast<std::size_t>(end));
+  const std::size_t position = first + (blockIdx.x * static_cast<std::size_t>(wide_threads) + threadIdx.x) / lanes;
+  solve_row<T, V, I, lanes>(L, *call, position, position < static_cast<std::size_t>(end));
 }
 
 /// owns       one thread block owns all rows of the levels [first, end); `lanes` lanes per row
@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(run_threads)
 solve_narrow_levels(StoredView<V, I> L, const Call<T>* call, const I* level_begin, I first, I end)
 {
   for (I level = first; level < end; ++level) {
-    const std::size_t place = level_begin[level] + threadIdx.x / lanes;
-    solve_row<T, V, I, lanes>(L, *call, place, place < static_cast<std::size_t>(level_begin[level + 1]));
+    const std::size_t position = level_begin[level] + threadIdx.x / lanes;
+    solve_row<T, V, I, lanes>(L, *call, position, position < static_cast<std::size_t>(level_begin[level + 1]));
     __syncthreads();
   }
 }
@@ -100,7 +100,7 @@ public:
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
@@ -108,15 +108,15 @@ public:
     const auto wide = std::count_if(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.wide; });
     const std::string text = std::to_string(level_begin_.size() - 1) + " levels: " + std::to_string(wide) +
                              " kernels, " + std::to_string(stages_.size() - wide) + " runs of narrow levels";
-    return {text, triangle_.plan_bytes() + level_begin_.bytes(), triangle_.value_bytes()};
+    return {text, triangle_.triangle_plan_bytes() + level_begin_.bytes(), triangle_.triangle_value_bytes()};
   }
 
 private:
-  /// Levels [first, end): a wide one, or a run of narrow ones. first_place, end_place: positions of a wide one.
+  /// Levels [first, end): a wide one, or a run of narrow ones. first_position, end_position: positions of a wide one.
   struct Stage {
     I first, end;
     bool wide;
-    I first_place, end_place;
+    I first_position, end_position;
   };
 
   void find_stages(const LevelSets<I>& levels)
@@ -139,11 +139,11 @@ private:
     for (const Stage& stage : stages_) {
       if (stage.wide)
         launch(solve_wide_level<T, V, I, lanes>,
-               {blocks_for(static_cast<std::size_t>(stage.end_place - stage.first_place) * lanes, wide_threads),
+               {blocks_for(static_cast<std::size_t>(stage.end_position - stage.first_position) * lanes, wide_threads),
                 wide_threads, 0, stream},
-               triangle_.view(), call_.data(), stage.first_place, stage.end_place);
+               triangle_.stored_view(), call_.data(), stage.first_position, stage.end_position);
       else
-        launch(solve_narrow_levels<T, V, I, lanes>, {1, run_threads, 0, stream}, triangle_.view(), call_.data(),
+        launch(solve_narrow_levels<T, V, I, lanes>, {1, run_threads, 0, stream}, triangle_.stored_view(), call_.data(),
                level_begin_.data(), stage.first, stage.end);
     }
   }

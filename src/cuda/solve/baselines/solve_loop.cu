@@ -38,7 +38,7 @@ public:
       : triangle_(triangle, natural_order(triangle.n()), false), body_(make_body(triangle.pattern()))
   {
     throw_failure(loop_.trace(body_));
-    const StoredView<V, I> L = triangle_.view();
+    const StoredView<V, I> L = triangle_.stored_view();
     body_.L = {L.n, L.begin, L.column};
   }
 
@@ -51,13 +51,13 @@ public:
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
   {
     const char* text = loop_.grain() == Grain::warp ? "a warp an iteration" : "a thread an iteration";
-    return {text, triangle_.plan_bytes() + loop_.bytes(), triangle_.value_bytes()};
+    return {text, triangle_.triangle_plan_bytes() + loop_.bytes(), triangle_.triangle_value_bytes()};
   }
 
 private:
@@ -65,7 +65,7 @@ private:
 
   Body make_body(const PatternView<I>& pattern) const
   {
-    const StoredView<V, I> L = triangle_.view();
+    const StoredView<V, I> L = triangle_.stored_view();
     return Body(pattern, L.value, L.inverse_diagonal, nullptr, nullptr);
   }
 
@@ -74,7 +74,7 @@ private:
     Body body = body_;
     body.b_.data = b;
     body.x_.data = x;
-    throw_failure(loop_.run(body, stream));
+    throw_failure(loop_.execute(body, stream));
   }
 
   /// conj(L)^-1 b = conj(L^-1 conj(b))

@@ -24,13 +24,13 @@ namespace syncfree::cuda {
 
 /// Maps a row's position to the mailbox slot of its value; slots of a row's chunks of columns are adjacent.
 struct OneChunk {
-  template <class I> __device__ I place_of(I place) const { return place; }
+  template <class I> __device__ I slot_of(I position) const { return position; }
 };
 struct OneOfChunks {
   unsigned which, chunks;
-  template <class I> __device__ I place_of(I place) const
+  template <class I> __device__ I slot_of(I position) const
   {
-    return static_cast<I>(place * static_cast<I>(chunks) + static_cast<I>(which));
+    return static_cast<I>(position * static_cast<I>(chunks) + static_cast<I>(which));
   }
 };
 
@@ -39,36 +39,36 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
   static constexpr int size = level_order_batch;
   I column[size];  ///< mailbox slot of its operand
   Entry<N> value[size];
-  typename Box::Look seen[size];
+  typename Box::Polled seen[size];
   bool live[size], waits[size];
 
-  __device__ void load(const I* columns, const M* values, I k, I end, Chunk chunk)
+  __device__ void load_entries(const I* columns, const M* values, I k, I end, Chunk chunk)
   {
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       live[e] = waits[e] = k + e * lanes < end;
-      column[e] = live[e] ? chunk.place_of(columns[k + e * lanes]) : 0;
+      column[e] = live[e] ? chunk.slot_of(columns[k + e * lanes]) : 0;
       value[e] = live[e] ? Entry<N>(values[k + e * lanes]) : Entry<N>(0);
     }
   }
 
   /// Polls once for each operand that is missing; returns true if none is.
-  __device__ bool poll(const Box& box)
+  __device__ bool poll_operands(const Box& box)
   {
     bool complete = true;
 #pragma unroll
     for (int e = 0; e < size; ++e)
-      if (waits[e]) seen[e] = box.look(column[e]);
+      if (waits[e]) seen[e] = box.poll_slot(column[e]);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      waits[e] = waits[e] && !box.arrived(seen[e]);
+      waits[e] = waits[e] && !box.has_arrived(seen[e]);
       complete = complete && !waits[e];
     }
     return complete;
   }
 
   /// Stops waiting: what is missing keeps the value that was polled last.
-  __device__ void leave()
+  __device__ void stop_waiting()
   {
 #pragma unroll
     for (int e = 0; e < size; ++e) waits[e] = false;
@@ -80,7 +80,7 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
     box.settle();
 #pragma unroll
     for (int e = 0; e < size; ++e)
-      if (live[e]) sum += product(conjugate ? conjugate_of(value[e]) : value[e], box.take(column[e], seen[e]));
+      if (live[e]) sum += product(conjugate ? conjugate_of(value[e]) : value[e], box.take_value(column[e], seen[e]));
     return sum;
   }
 };
@@ -88,17 +88,18 @@ template <class N, class M, class I, class Box, int lanes, class Chunk> struct B
 /// The right-hand side of a row is its entry of b.
 template <class V, class I> struct PlainRhs {
   static constexpr bool in_parts = false, inverts = false;
-  template <class N> __device__ N load(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
+  template <class N> __device__ N load_rhs(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
-  /// As load(), for a b that arrives in a mailbox, by row.
-  template <class N, int lanes, class Box> __device__ N await(std::size_t, I row, int lane, const Box& b, bool) const
+  /// As load_rhs(), for a b that arrives in a mailbox, by row.
+  template <class N, int lanes, class Box>
+  __device__ N await_rhs(std::size_t, I row, int lane, const Box& b, bool) const
   {
     if (lane != 0 || row < 0) return N(0);
-    auto seen = b.look(row);
-    (void)BoundedWait(row).until<4>([&] { return b.arrived(seen); }, [&] { seen = b.look(row); });
-    return b.take(row, seen);
+    auto seen = b.poll_slot(row);
+    (void)BoundedWait(row).until<4>([&] { return b.has_arrived(seen); }, [&] { seen = b.poll_slot(row); });
+    return b.take_value(row, seen);
   }
 };
 
@@ -107,7 +108,7 @@ template <class V, class I> struct InvertingRhs : PlainRhs<V, I> {
   static constexpr bool inverts = true;
 };
 
-/// The right-hand side of a row is sum_k value_k b_{row_k}, of entries begin[place] to begin[place + 1] - 1.
+/// The right-hand side of a row is sum_k value_k b_{row_k}, of entries begin[position] to begin[position + 1] - 1.
 template <class V, class I> struct MergedRhs {
   static constexpr bool in_parts = true, inverts = false;
   const I *begin, *row;
@@ -115,34 +116,34 @@ template <class V, class I> struct MergedRhs {
 
   /// Returns the part of one of the row's lanes.
   template <class N>
-  __device__ N load(std::size_t place, I, int lane, int lanes, const Input<N>& b, bool conjugate) const
+  __device__ N load_rhs(std::size_t position, I, int lane, int lanes, const Input<N>& b, bool conjugate) const
   {
     N sum(0);
-    for (I k = begin[place] + lane; k < begin[place + 1]; k += lanes) {
+    for (I k = begin[position] + lane; k < begin[position + 1]; k += lanes) {
       const Entry<N> v(value[k]);
       sum += product(conjugate ? conjugate_of(v) : v, load_row<N>(b, row[k]));
     }
     return sum;
   }
-  /// As load(), for a b that arrives in a mailbox, by row.
+  /// As load_rhs(), for a b that arrives in a mailbox, by row.
   template <class N, int lanes, class Box>
-  __device__ N await(std::size_t place, I own, int lane, const Box& b, bool conjugate) const
+  __device__ N await_rhs(std::size_t position, I own, int lane, const Box& b, bool conjugate) const
   {
     constexpr int step = level_order_batch * lanes;
     N sum(0);
     Batch<N, DeviceScalar<V>, I, Box, lanes, OneChunk> now, ahead;
-    const I end = begin[place + 1];
-    I k = begin[place] + lane;
-    now.load(row, value, k, end, OneChunk());
+    const I end = begin[position + 1];
+    I k = begin[position] + lane;
+    now.load_entries(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
-      ahead.load(row, value, k + step, end, OneChunk());
+      ahead.load_entries(row, value, k + step, end, OneChunk());
       const auto look = [&] {
 #pragma unroll 8
         for (unsigned left = BoundedWait::polls_per_check; left > 0; --left)
-          if (now.poll(b)) return true;
+          if (now.poll_operands(b)) return true;
         return false;
       };
-      if (!BoundedWait(own).until_soon(look)) now.leave();
+      if (!BoundedWait(own).until_soon(look)) now.stop_waiting();
       sum += now.dot(b, conjugate);
       now = ahead;
     }
@@ -151,41 +152,41 @@ template <class V, class I> struct MergedRhs {
 };
 
 /// Solves a row with its lanes; called by a whole warp.
-///   place, own  position of the row; mailbox slot of its value
+///   position, own  position of the row; mailbox slot of its value
 ///   begin       begin(live, row, lane) returns the lane's part of the right-hand side; b may be read from then on
 ///   end_row     end_row(row, value), called by the first lane
-template <class N, class V, class I, class Box, int lanes, class Side, class Chunk, class Begin, class End>
-__device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t place, std::size_t own, Chunk chunk,
+template <class N, class V, class I, class Box, int lanes, class Rhs, class Chunk, class Begin, class End>
+__device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t position, std::size_t own, Chunk chunk,
                           bool conjugate, Begin begin, End end_row)
 {
   using E = Entry<N>;
   constexpr int step = level_order_batch * lanes;
   const int lane = threadIdx.x % lanes;
   const bool first = lane == 0;
-  const bool live = place < static_cast<std::size_t>(L.n);
-  I k = live ? L.begin[place] + lane : 0;
-  const I end = live ? L.begin[place + 1] : 0;
-  const I row = live ? L.row[place] : 0;
+  const bool live = position < static_cast<std::size_t>(L.n);
+  I k = live ? L.begin[position] + lane : 0;
+  const I end = live ? L.begin[position + 1] : 0;
+  const I row = live ? L.row[position] : 0;
   N sum(0);
   E scale(1);
   Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk> now, ahead;
-  now.load(L.column, L.value, k, end, chunk);
-  ahead.load(L.column, L.value, k + step, end, chunk);
+  now.load_entries(L.column, L.value, k, end, chunk);
+  ahead.load_entries(L.column, L.value, k + step, end, chunk);
   if (live && first) {
-    if (L.inverse_diagonal) scale = E(L.inverse_diagonal[place]);
+    if (L.inverse_diagonal) scale = E(L.inverse_diagonal[position]);
     if (conjugate) scale = conjugate_of(scale);
   }
   N rhs = begin(live, row, lane);
-  if (Side::in_parts) sum = N(0) - rhs, rhs = N(0);
+  if (Rhs::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live, came = false;
   const auto look = [&] {
-    came = !summed && now.poll(box);
+    came = !summed && now.poll_operands(box);
     return __any_sync(~0u, came) != 0;
   };
   while (!__all_sync(~0u, done)) {
     if (!BoundedWait(row).template until_for_warp<2>(look)) {
-      now.leave();
+      now.stop_waiting();
       sum = quiet_nan<N>();
       continue;
     }
@@ -195,7 +196,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       summed = k >= end;
       if (!summed) {
         now = ahead;
-        ahead.load(L.column, L.value, k + step, end, chunk);
+        ahead.load_entries(L.column, L.value, k + step, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
@@ -204,9 +205,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
     for (int offset = lanes / 2; offset; offset /= 2) total += shfl_xor(total, offset);
     if (complete && first) {
       N value = product(rhs - total, scale);
-      if constexpr (Side::inverts)
+      if constexpr (Rhs::inverts)
         if (row >= 0) value = N(1) / value;
-      box.put(own, value);
+      box.publish_value(own, value);
       if (row >= 0) end_row(row, value);
     }
     done = done || complete;
@@ -228,37 +229,37 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
 /// source     Liu et al. 2016 for waiting without barriers between levels, Su et al. 2020 for several rows in a warp;
 ///            here rows are sorted, entries are loaded before their wait, and with DoubleBufferedMailbox the value is
 ///            the flag
-template <class N, class V, class I, template <class> class Box, int lanes, class Side, bool many>
+template <class N, class V, class I, template <class> class Box, int lanes, class Rhs, bool many>
 __global__ void __launch_bounds__(level_order_threads)
-solve_in_level_order(StoredView<V, I> L, Side side, typename Box<N>::View memory, TicketCounter* counter,
+solve_in_level_order(StoredView<V, I> L, Rhs rhs, typename Box<N>::View memory, TicketCounter* counter,
                      Input<N> b, Output<N> x, unsigned chunks, bool conjugate)
 {
   using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
-  const BlockTicket turn = take_ticket(counter);
-  const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), turn.launch);
-  const std::size_t own = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
-  std::size_t place = own;
+  const BlockTicket ticket = take_ticket(counter);
+  const Box<N> box(memory, static_cast<std::size_t>(L.n) * (many ? chunks : 1), ticket.launch);
+  const std::size_t own = ticket.index * (blockDim.x / lanes) + threadIdx.x / lanes;
+  std::size_t position = own;
   Chunk chunk;
   if constexpr (many) {
-    place = own / chunks;
-    chunk = {static_cast<unsigned>(own - place * chunks), chunks};
+    position = own / chunks;
+    chunk = {static_cast<unsigned>(own - position * chunks), chunks};
     b = b.chunk(chunk.which, columns_of<N>);
     x = x.chunk(chunk.which, columns_of<N>);
   }
   const auto begin = [&](bool live, I row, int lane) {
-    if (live && lane == 0) box.prepare(own);
+    if (live && lane == 0) box.prepare_slot(own);
     wait_for_primary_launch();
     trigger_dependent_launch();
-    return live ? side.template load<N>(place, row, lane, lanes, b, conjugate) : N(0);
+    return live ? rhs.template load_rhs<N>(position, row, lane, lanes, b, conjugate) : N(0);
   };
-  solve_row<N, V, I, Box<N>, lanes, Side>(L, box, place, own, chunk, conjugate, begin,
+  solve_row<N, V, I, Box<N>, lanes, Rhs>(L, box, position, own, chunk, conjugate, begin,
                                           [&](I row, const N& value) { store_row<N>(x, row, value); });
 }
 
 /// What a launch reads of a triangle, and the length of b and x.
-template <class V, class I, class Side> struct LevelOrderRows {
+template <class V, class I, class Rhs> struct LevelOrderRows {
   StoredView<V, I> rows;
-  Side side;
+  Rhs rhs;
   I n;
 };
 
@@ -273,35 +274,35 @@ template <class V, class I, class Side> struct LevelOrderRows {
 /// result     as above; each value equals that of separate launches for L and U with the same number of lanes
 /// source     this library
 ///   memory  n values between L and U, and one for each row of both
-template <class N, class V, class I, int lanes, class Side>
+template <class N, class V, class I, int lanes, class Rhs>
 __global__ void __launch_bounds__(level_order_threads)
-solve_pair_in_level_order(LevelOrderRows<V, I, Side> L, LevelOrderRows<V, I, Side> U, unsigned blocks_of_L,
+solve_pair_in_level_order(LevelOrderRows<V, I, Rhs> L, LevelOrderRows<V, I, Rhs> U, unsigned blocks_of_L,
                           typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, Input<N> b,
                           Output<N> x, bool conjugate)
 {
   using Box = DoubleBufferedMailbox<N>;
-  const BlockTicket turn = take_ticket(counter);
-  const bool is_L = turn.place < blocks_of_L;
+  const BlockTicket ticket = take_ticket(counter);
+  const bool is_L = ticket.index < blocks_of_L;
   const auto n = static_cast<std::size_t>(L.n), rows_of_L = static_cast<std::size_t>(L.rows.n);
   const std::size_t all = n + rows_of_L + static_cast<std::size_t>(U.rows.n);
-  const Box between(memory, all, turn.launch), box(memory, all, turn.launch, is_L ? n : n + rows_of_L);
-  const std::size_t block = turn.place - (is_L ? 0 : blocks_of_L);
-  const std::size_t place = block * (blockDim.x / lanes) + threadIdx.x / lanes;
+  const Box between(memory, all, ticket.launch), box(memory, all, ticket.launch, is_L ? n : n + rows_of_L);
+  const std::size_t block = ticket.index - (is_L ? 0 : blocks_of_L);
+  const std::size_t position = block * (blockDim.x / lanes) + threadIdx.x / lanes;
   const StoredView<V, I> A = is_L ? L.rows : U.rows;
   const auto begin = [&](bool live, I row, int lane) {
     wait_for_primary_launch();
     trigger_dependent_launch();
     if (!live) return N(0);
-    if (lane == 0) box.prepare(place);
-    if (!is_L) return U.side.template await<N, lanes>(place, row, lane, between, conjugate);
-    if (lane == 0 && row >= 0) between.prepare(row);
-    return L.side.template load<N>(place, row, lane, lanes, b, conjugate);
+    if (lane == 0) box.prepare_slot(position);
+    if (!is_L) return U.rhs.template await_rhs<N, lanes>(position, row, lane, between, conjugate);
+    if (lane == 0 && row >= 0) between.prepare_slot(row);
+    return L.rhs.template load_rhs<N>(position, row, lane, lanes, b, conjugate);
   };
   const auto end = [&](I row, const N& value) {
-    if (is_L) between.put(row, value);
+    if (is_L) between.publish_value(row, value);
     else store_row<N>(x, row, value);
   };
-  solve_row<N, V, I, Box, lanes, Side>(A, box, place, place, OneChunk(), conjugate, begin, end);
+  solve_row<N, V, I, Box, lanes, Rhs>(A, box, position, position, OneChunk(), conjugate, begin, end);
 }
 
 /// Returns the number of columns for which b and x of sixteen levels stay in the L2 cache: in each column a row touches
@@ -312,16 +313,16 @@ inline double columns_in_cache(double rows_a_level)
   return device_attribute(cudaDevAttrL2CacheSize) / (rows_a_level * levels * sectors);
 }
 
-template <class T, class V, class I, int lanes, class Side>
-void solve_columns_in_level_order(const StoredView<V, I>& L, const Side& side, const DeviceColumns<T>& v,
+template <class T, class V, class I, int lanes, class Rhs>
+void solve_columns_in_level_order(const StoredView<V, I>& L, const Rhs& rhs, const DeviceColumns<T>& v,
                                   ValueLaunches<T>* launches, bool conjugate, cudaStream_t stream, bool overlaps)
 {
   using N = ColumnPackOf<T>;
   launches->launch_chunks(v, overlaps, [&](unsigned chunks, auto mailbox, TicketCounter* counter, const Input<N>& b,
                                  const Output<N>& x, bool overlap) {
     const unsigned blocks = blocks_for(static_cast<std::size_t>(L.n) * chunks * lanes, level_order_threads);
-    launch(solve_in_level_order<N, V, I, DoubleBufferedMailbox, lanes, Side, true>,
-           {blocks, level_order_threads, 0, stream, overlap}, L, side, mailbox, counter, b, x, chunks, conjugate);
+    launch(solve_in_level_order<N, V, I, DoubleBufferedMailbox, lanes, Rhs, true>,
+           {blocks, level_order_threads, 0, stream, overlap}, L, rhs, mailbox, counter, b, x, chunks, conjugate);
   });
 }
 

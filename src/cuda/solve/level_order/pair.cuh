@@ -23,10 +23,10 @@ struct RowsShape {
 };
 
 /// A solver with rows that may be solved in one launch with those of another solver of its type.
-template <class T, class V, class I, class Side, bool pairs = true>
+template <class T, class V, class I, class Rhs, bool pairs = true>
 class PairableSolver : public DeviceSolver<T, I> {
 public:
-  virtual LevelOrderRows<V, I, Side> rows_by_level() const = 0;
+  virtual LevelOrderRows<V, I, Rhs> rows_by_level() const = 0;
   virtual RowsShape shape() const = 0;
   virtual bool gains_by_pair() const = 0;
   virtual const char* name() const = 0;  ///< of the strategy
@@ -34,13 +34,13 @@ public:
   std::unique_ptr<PairSolver<T>> pair_behind(const DeviceSolver<T, I>& first) const override;
 };
 
-template <class T, class V, class I, class Side> class LevelOrderPair : public PairSolver<T> {
+template <class T, class V, class I, class Rhs> class LevelOrderPair : public PairSolver<T> {
   using N = DeviceScalar<T>;
-  using Solver = PairableSolver<T, V, I, Side>;
+  using Solver = PairableSolver<T, V, I, Rhs>;
 
 public:
   LevelOrderPair(const Solver& L, const Solver& U)
-      : L_(L), U_(U), launch_(launch_of(L, U)), memory_(places()), counter_(U.name())
+      : L_(L), U_(U), launch_(launch_of(L, U)), memory_(mailbox_slots()), counter_(U.name())
   {
     with_lanes(launch_.lanes, [&](auto lanes) { allow_shared_memory(kernel<lanes>(), launch_.blocks.shared_bytes()); });
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -58,12 +58,12 @@ public:
     const unsigned blocks = launch_.blocks_of_L + launch_.blocks_of_U;
     with_lanes(launch_.lanes, [&](auto lanes) {
       launch(kernel<lanes>(), {blocks, launch_.blocks.threads, launch_.blocks.shared_bytes(), stream, overlaps},
-             L_.rows_by_level(), U_.rows_by_level(), launch_.blocks_of_L, memory_.view(), counter_.data(),
+             L_.rows_by_level(), U_.rows_by_level(), launch_.blocks_of_L, memory_.mailbox_view(), counter_.data(),
              Input<N>{as_device(b)}, Output<N>{as_device(x)}, conjugate);
     });
   }
 
-  std::size_t bytes() const override { return memory_.bytes(); }
+  std::size_t pair_bytes() const override { return memory_.mailbox_bytes(); }
 
 private:
   /// All launches have the same number of thread blocks, by which they are counted.
@@ -104,13 +104,13 @@ private:
     return false;
   }
 
-  std::size_t places() const
+  std::size_t mailbox_slots() const
   {
     const auto L = L_.rows_by_level(), U = U_.rows_by_level();
     return static_cast<std::size_t>(L.n) + static_cast<std::size_t>(L.rows.n) + static_cast<std::size_t>(U.rows.n);
   }
 
-  template <int lanes> static constexpr auto kernel() { return solve_pair_in_level_order<N, V, I, lanes, Side>; }
+  template <int lanes> static constexpr auto kernel() { return solve_pair_in_level_order<N, V, I, lanes, Rhs>; }
 
   const Solver &L_, &U_;
   const Launch launch_;
@@ -120,11 +120,11 @@ private:
   bool numbers_are_new_ = true;  ///< no launch since they were copied
 };
 
-template <class T, class V, class I, class Side, bool pairs>
-std::unique_ptr<PairSolver<T>> PairableSolver<T, V, I, Side, pairs>::pair_behind(const DeviceSolver<T, I>& first) const
+template <class T, class V, class I, class Rhs, bool pairs>
+std::unique_ptr<PairSolver<T>> PairableSolver<T, V, I, Rhs, pairs>::pair_behind(const DeviceSolver<T, I>& first) const
 {
   if constexpr (pairs) {
-    using Pair = LevelOrderPair<T, V, I, Side>;
+    using Pair = LevelOrderPair<T, V, I, Rhs>;
     const auto* const L = dynamic_cast<const PairableSolver*>(&first);
     if (L && L->gains_by_pair() && gains_by_pair()) return std::make_unique<Pair>(*L, *this);
   }

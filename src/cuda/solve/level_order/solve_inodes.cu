@@ -30,26 +30,26 @@ public:
   {
   }
 
-  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_nodes(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    take(value_, rows_.source.data(), value, stream);
-    take(inner_, rows_.inner.data(), value, stream);
-    take(inverse_diagonal_, rows_.row.data(), inverse_diagonal, stream, 1);
+    gather_rounded(value_, rows_.source.data(), value, stream);
+    gather_rounded(inner_, rows_.inner.data(), value, stream);
+    gather_rounded(inverse_diagonal_, rows_.row.data(), inverse_diagonal, stream, 1);
   }
 
   I nodes() const { return nodes_; }
-  int size() const { return size_; }  ///< rows of an inode
-  std::size_t entries() const { return rows_.column.size(); }
-  NodesView<V, I> view() const
+  int node_size() const { return size_; }  ///< rows of an inode
+  std::size_t operands() const { return rows_.column.size(); }
+  NodesView<V, I> nodes_view() const
   {
     return {nodes_, rows_.begin.data(), rows_.column.data(), rows_.row.data(), as_device(value_.data()),
             as_device(inner_.data()), inverse_diagonal_.empty() ? nullptr : as_device(inverse_diagonal_.data())};
   }
-  std::size_t plan_bytes() const
+  std::size_t node_plan_bytes() const
   {
     return rows_.row.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes() + rows_.inner.bytes();
   }
-  std::size_t value_bytes() const { return value_.bytes() + inner_.bytes() + inverse_diagonal_.bytes(); }
+  std::size_t node_value_bytes() const { return value_.bytes() + inner_.bytes() + inverse_diagonal_.bytes(); }
 
 private:
   I nodes_;
@@ -66,35 +66,35 @@ template <class N, class M, class I, int size, int lanes, class Chunk> struct No
   N seen[entries];
   bool live[entries], waits[entries];
 
-  __device__ void load(const I* columns, const M* values, I k, I end, Chunk chunk)
+  __device__ void load_entries(const I* columns, const M* values, I k, I end, Chunk chunk)
   {
 #pragma unroll
     for (int e = 0; e < entries; ++e) {
       const std::size_t entry = static_cast<std::size_t>(k) + e * lanes;
       live[e] = waits[e] = k + e * lanes < end;
-      column[e] = live[e] ? chunk.place_of(columns[entry]) : 0;
+      column[e] = live[e] ? chunk.slot_of(columns[entry]) : 0;
 #pragma unroll
       for (int p = 0; p < size; ++p) value[e][p] = live[e] ? Entry<N>(values[entry * size + p]) : Entry<N>(0);
     }
   }
 
   /// Polls once for each operand that is missing; returns true if none is.
-  __device__ bool poll(const DoubleBufferedMailbox<N>& box)
+  __device__ bool poll_operands(const DoubleBufferedMailbox<N>& box)
   {
     bool complete = true;
 #pragma unroll
     for (int e = 0; e < entries; ++e)
-      if (waits[e]) seen[e] = box.look(column[e]);
+      if (waits[e]) seen[e] = box.poll_slot(column[e]);
 #pragma unroll
     for (int e = 0; e < entries; ++e) {
-      waits[e] = waits[e] && !box.arrived(seen[e]);
+      waits[e] = waits[e] && !box.has_arrived(seen[e]);
       complete = complete && !waits[e];
     }
     return complete;
   }
 
-  /// As Batch::leave().
-  __device__ void leave()
+  /// As Batch::stop_waiting().
+  __device__ void stop_waiting()
   {
 #pragma unroll
     for (int e = 0; e < entries; ++e) waits[e] = false;
@@ -115,7 +115,7 @@ template <class N, class V, class I, int size> struct NodeTriangle {
   static constexpr int pairs = pairs_of(size);
   Entry<N> inner[pairs], inverse[size];
 
-  __device__ void load(const NodesView<V, I>& L, std::size_t node, bool conjugate)
+  __device__ void load_node(const NodesView<V, I>& L, std::size_t node, bool conjugate)
   {
     using E = Entry<N>;
 #pragma unroll
@@ -130,7 +130,7 @@ template <class N, class V, class I, int size> struct NodeTriangle {
   }
 
   /// Replaces right-hand sides by solutions.
-  __device__ void solve(N (&v)[size]) const
+  __device__ void solve_node(N (&v)[size]) const
   {
 #pragma unroll
     for (int p = 0; p < size; ++p) {
@@ -160,9 +160,9 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   static_assert(size <= lanes);
   using Chunk = std::conditional_t<many, OneOfChunks, OneChunk>;
   constexpr int step = level_order_batch * lanes;
-  const BlockTicket turn = take_ticket(counter);
-  const DoubleBufferedMailbox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), turn.launch);
-  std::size_t node = turn.place * (blockDim.x / lanes) + threadIdx.x / lanes;
+  const BlockTicket ticket = take_ticket(counter);
+  const DoubleBufferedMailbox<N> box(memory, static_cast<std::size_t>(L.n) * size * (many ? chunks : 1), ticket.launch);
+  std::size_t node = ticket.index * (blockDim.x / lanes) + threadIdx.x / lanes;
   Chunk chunk;
   if constexpr (many) {
     chunk = {static_cast<unsigned>(node % chunks), chunks};
@@ -176,14 +176,14 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   I k = live ? L.begin[node] + lane : 0;
   const I end = live ? L.begin[node + 1] : 0;
   NodeBatch<N, DeviceScalar<V>, I, size, lanes, Chunk> now, ahead;
-  now.load(L.column, L.value, k, end, chunk);
-  ahead.load(L.column, L.value, k + step, end, chunk);
+  now.load_entries(L.column, L.value, k, end, chunk);
+  ahead.load_entries(L.column, L.value, k + step, end, chunk);
   NodeTriangle<N, V, I, size> triangle;
-  triangle.load(L, node, conjugate);
+  triangle.load_node(L, node, conjugate);
   const bool owns = live && lane < size;  // row `lane` of the inode
   const I own_row = owns ? L.row[node * size + lane] : -1;
-  const std::size_t own = owns ? chunk.place_of(node * size + lane) : 0;
-  if (owns) box.prepare(own);
+  const std::size_t own = owns ? chunk.slot_of(node * size + lane) : 0;
+  if (owns) box.prepare_slot(own);
   wait_for_primary_launch();
   trigger_dependent_launch();
   N rhs[size], sum[size];
@@ -197,12 +197,12 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live, came = false;
   const auto look = [&] {
-    came = !summed && now.poll(box);
+    came = !summed && now.poll_operands(box);
     return __any_sync(~0u, came) != 0;
   };
   while (!__all_sync(~0u, done)) {
     if (!BoundedWait(own_row).template until_for_warp<2>(look)) {
-      now.leave();
+      now.stop_waiting();
       continue;
     }
     if (came) {
@@ -211,7 +211,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
       summed = k >= end;
       if (!summed) {
         now = ahead;
-        ahead.load(L.column, L.value, k + step, end, chunk);
+        ahead.load_entries(L.column, L.value, k + step, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
@@ -223,13 +223,13 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
       for (int offset = lanes / 2; offset; offset /= 2) total += shfl_xor(total, offset);
       value[p] = rhs[p] - total;
     }
-    triangle.solve(value);
+    triangle.solve_node(value);
     if (complete && owns) {
       N mine = value[0];
 #pragma unroll
       for (int p = 1; p < size; ++p)
         if (lane == p) mine = value[p];
-      box.put(own, mine);
+      box.publish_value(own, mine);
       if (own_row >= 0) store_row<N>(x, own_row, mine);
     }
     done = done || complete;
@@ -250,9 +250,9 @@ public:
       : nodes_(triangle), granularity_(granularity(nodes_, triangle.nodes->levels.count)),
         lanes_(granularity_.entries_a_row <= 20 ? 8 : 16),
         blocks_(choose_blocks(granularity_, lanes_, enough_levels)),
-        memory_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size()),
-        columns_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.size(), "level_order",
-                 columns_in_cache(granularity_.rows_a_level * nodes_.size())),
+        memory_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.node_size()),
+        columns_(static_cast<std::size_t>(nodes_.nodes()) * nodes_.node_size(), "level_order",
+                 columns_in_cache(granularity_.rows_a_level * nodes_.node_size())),
         counter_("level_order")
   {
     with_kernel([&](auto kernel) { allow_shared_memory(kernel, blocks_.shared_bytes()); });
@@ -269,22 +269,22 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
-    else launch_columns(v, mode, stream);
+    if (v.count == 1) launch_inodes(v.b, v.x, mode, stream);
+    else launch_inode_columns(v, mode, stream);
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::rest) return;
-    nodes_.update_values(value, inverse_diagonal, stream);
+    nodes_.update_nodes(value, inverse_diagonal, stream);
   }
 
   PlanSummary summarize_plan() const override
   {
-    const std::string text = "nodes of " + std::to_string(nodes_.size()) + " rows, " + std::to_string(lanes_) +
-                             " lanes a node" + blocks_.describe();
-    const std::size_t bytes = nodes_.plan_bytes() + memory_.bytes() + columns_.bytes();
-    return {text, bytes, nodes_.value_bytes(), PlanForm::inodes};
+    const std::string text = "nodes of " + std::to_string(nodes_.node_size()) + " rows, " + std::to_string(lanes_) +
+                             " lanes a node" + blocks_.describe_blocks();
+    const std::size_t bytes = nodes_.node_plan_bytes() + memory_.mailbox_bytes() + columns_.launch_bytes();
+    return {text, bytes, nodes_.node_value_bytes(), PlanForm::inodes};
   }
 
 private:
@@ -294,7 +294,7 @@ private:
   {
     Granularity g;
     g.rows_a_level = static_cast<double>(nodes.nodes()) / static_cast<double>(levels);
-    g.entries_a_row = static_cast<double>(nodes.entries()) / static_cast<double>(nodes.nodes());
+    g.entries_a_row = static_cast<double>(nodes.operands()) / static_cast<double>(nodes.nodes());
     return g;
   }
 
@@ -306,31 +306,31 @@ private:
   /// Calls body(the kernel for one column).
   template <class Body> void with_kernel(Body body) const
   {
-    with_size(nodes_.size(), [&](auto size) {
+    with_size(nodes_.node_size(), [&](auto size) {
       if (lanes_ == 8) body(solve_nodes_in_level_order<DeviceScalar<T>, V, I, size, 8, false>);
       else body(solve_nodes_in_level_order<DeviceScalar<T>, V, I, size, 16, false>);
     });
   }
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_inodes(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_kernel([&](auto kernel) {
-      const LaunchParameters place = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
+      const LaunchParameters parameters = {blocks(static_cast<unsigned>(lanes_), blocks_.threads), blocks_.threads,
                                  blocks_.shared_bytes(), stream, mode.overlaps};
-      launch(kernel, place, nodes_.view(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
-             Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
+      launch(kernel, parameters, nodes_.nodes_view(), memory_.mailbox_view(), counter_.data(),
+             Input<DeviceScalar<T>>{as_device(b)}, Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
 
-  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
+  void launch_inode_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     using N = ColumnPackOf<T>;
-    with_size(nodes_.size(), [&](auto size) {
+    with_size(nodes_.node_size(), [&](auto size) {
       columns_.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
                                                    const Output<N>& x, bool overlap) {
         constexpr unsigned threads = level_order_threads;
         launch(solve_nodes_in_level_order<N, V, I, size, lanes_of_columns, true>,
-               {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, overlap}, nodes_.view(), mailbox,
+               {blocks(lanes_of_columns * chunks, threads), threads, 0, stream, overlap}, nodes_.nodes_view(), mailbox,
                counter, b, x, chunks, mode.conjugate);
       });
     });

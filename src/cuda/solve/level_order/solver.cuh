@@ -26,43 +26,43 @@ public:
     SolverTraits traits;
     traits.columns = has_chunks;
     if (has_chunks) traits.interleaving = interleaving_of<T>(true);
-    traits.inverse = inverts && !triangle_.view().inverse_diagonal;
+    traits.inverse = inverts && !triangle_.stored_view().inverse_diagonal;
     return traits;
   }
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) return launch_one<PlainRhs<V, I>>(v.b, v.x, mode, stream);
+    if (v.count == 1) return launch_level_order<PlainRhs<V, I>>(v.b, v.x, mode, stream);
     if constexpr (has_chunks)
       with_lanes(lanes_, [&](auto lanes) {
-        solve_columns_in_level_order<T, V, I, lanes>(triangle_.view(), PlainRhs<V, I>(), v, &columns_, mode.conjugate,
-                                                     stream, mode.overlaps);
+        solve_columns_in_level_order<T, V, I, lanes>(triangle_.stored_view(), PlainRhs<V, I>(), v, &columns_,
+                                                     mode.conjugate, stream, mode.overlaps);
       });
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::rest) return;
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
   }
 
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
-    triangle_.update_values(c, nullptr, stream);
-    if constexpr (inverts) launch_one<InvertingRhs<V, I>>(b, y, {}, stream);
+    triangle_.update_triangle(c, nullptr, stream);
+    if constexpr (inverts) launch_level_order<InvertingRhs<V, I>>(b, y, {}, stream);
   }
 
   PlanSummary summarize_plan() const override
   {
     std::string text = std::to_string(lanes_) + (lanes_ == 1 ? " lane a row" : " lanes a row");
     if (partial_rows_ > 0) text += ", " + std::to_string(partial_rows_) + " partial rows";
-    const std::size_t bytes = triangle_.plan_bytes() + memory_.bytes() + columns_.bytes();
-    return {text + blocks_.describe(), bytes, triangle_.value_bytes(), PlanForm::rows};
+    const std::size_t bytes = triangle_.triangle_plan_bytes() + memory_.mailbox_bytes() + columns_.launch_bytes();
+    return {text + blocks_.describe_blocks(), bytes, triangle_.triangle_value_bytes(), PlanForm::rows};
   }
 
   LevelOrderRows<V, I, PlainRhs<V, I>> rows_by_level() const override
   {
-    return {triangle_.view(), {}, triangle_.n() - partial_rows_};
+    return {triangle_.stored_view(), {}, triangle_.n() - partial_rows_};
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
   const char* name() const override { return own_name; }
@@ -78,7 +78,7 @@ private:
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
       : levels_(static_cast<double>(triangle.n()) / granularity.rows_a_level), lanes_(choose_lanes(granularity)),
         blocks_(choose_blocks_of_levels(granularity, lanes_)),
-        triangle_(store(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
+        triangle_(store_triangle(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), columns_(triangle_.n(), own_name, columns_in_cache(granularity.rows_a_level)),
         counter_(own_name)
   {
@@ -89,7 +89,8 @@ private:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  StoredTriangle<T, V, I> store(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads) const
+  StoredTriangle<T, V, I> store_triangle(const DeviceTriangle<I>& triangle, const Granularity& granularity,
+                                         int threads) const
   {
     if (!splits_rows(granularity, lanes_)) return StoredTriangle<T, V, I>(triangle);
     SplitRows<I> split;
@@ -113,13 +114,13 @@ private:
   }
 
   /// All launches have the same number of thread blocks, by which they are counted.
-  template <class Rhs> void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  template <class Rhs> void launch_level_order(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
       launch(one_column<lanes, Rhs>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps},
-             triangle_.view(), Rhs(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
-             Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
+             triangle_.stored_view(), Rhs(), memory_.mailbox_view(), counter_.data(),
+             Input<DeviceScalar<T>>{as_device(b)}, Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
 

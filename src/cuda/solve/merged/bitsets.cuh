@@ -31,23 +31,23 @@ struct ClusterGroup {
 };
 
 /// A triangle by positions of its rows in the order of levels.
-///   row, place  row of a position, position of a row; nullptr: the identity
+///   row, position  row of a position, position of a row; nullptr: the identity
 template <class I> struct LevelledView {
-  const I *begin, *column, *row, *place, *level_begin;
+  const I *begin, *column, *row, *position, *level_begin;
 };
 
 /// The entries of a row, as positions.
 template <class I> struct RowReads {
   I begin, end;
-  const I *column, *place;
+  const I *column, *position;
 
-  __device__ RowReads(const LevelledView<I>& T, I own) : column(T.column), place(T.place)
+  __device__ RowReads(const LevelledView<I>& T, I own) : column(T.column), position(T.position)
   {
     const I row = T.row ? T.row[own] : own;
     begin = T.begin[row];
     end = T.begin[row + 1];
   }
-  __device__ I operator[](I k) const { return place ? place[column[k]] : column[k]; }
+  __device__ I operator[](I k) const { return position ? position[column[k]] : column[k]; }
 };
 
 /// Location of a row's bitset: its first word, and its words for what it reads outside its group, then inside (without
@@ -71,11 +71,11 @@ template <class I> struct KnownGroup {
   BitsetRow* row;
   std::uint32_t* bits;
 
-  __device__ unsigned number_of(I place) const
+  __device__ unsigned number_of(I position) const
   {
-    return rank[place / 32] + __popc(marks[place / 32] & ((1u << place % 32) - 1));
+    return rank[position / 32] + __popc(marks[position / 32] & ((1u << position % 32) - 1));
   }
-  __device__ BitsetRow row_of(I place) const { return row[place]; }
+  __device__ BitsetRow bitset_of(I position) const { return row[position]; }
 };
 
 /// A warp computes a window of a row's words at once, with this number of words per lane. If there are more warps than
@@ -94,10 +94,10 @@ public:
     row_step_ = warps / of_row_, window_step_ = warps % of_row_;
   }
   __device__ bool is_narrow() const { return is_narrow_; }
-  __device__ bool is_there() const { return row_ < rows_; }
+  __device__ bool is_valid() const { return row_ < rows_; }
   __device__ unsigned row() const { return row_; }
   __device__ unsigned first_word() const { return window_ * 32 * (is_narrow_ ? narrow_window : wide_window); }
-  __device__ void advance()
+  __device__ void next_window()
   {
     row_ += row_step_, window_ += window_step_;
     if (window_ >= of_row_) window_ -= of_row_, ++row_;
@@ -132,7 +132,7 @@ __device__ void union_row_bitsets(const RowReads<I>& row, const Group& group, I 
     const bool reads = is_entry && other >= group.first;
     if (reads) set(32u * shape.outside + static_cast<unsigned>(other - group.first));
     else if (is_entry && first < shape.outside) set(group.number_of(other));
-    const BitsetRow theirs = reads ? group.row_of(other) : BitsetRow();
+    const BitsetRow theirs = reads ? group.bitset_of(other) : BitsetRow();
     const unsigned counts = theirs.outside | static_cast<unsigned>(theirs.inside) << 16;
     for (unsigned rest = __ballot_sync(all, reads); rest;) {
       std::uint32_t word[rows][batch] = {};
@@ -178,7 +178,8 @@ __device__ void union_level_bitsets(const LevelledView<I>& T, const ClusterGroup
 {
   __shared__ std::uint32_t scratch[merging_threads / 32][32 * wide_window];
   std::uint32_t* const mine = scratch[threadIdx.x / 32];
-  for (Windows at(shape, static_cast<unsigned>(last - first), team.warp(), team.warps()); at.is_there(); at.advance()) {
+  for (Windows at(shape, static_cast<unsigned>(last - first), team.warp(), team.warps()); at.is_valid();
+       at.next_window()) {
     const I own = first + static_cast<I>(at.row());
     const RowReads<I> row(T, own);
     const auto use_words = [&](unsigned w, std::uint32_t bits) { use(own, w, bits); };
@@ -192,11 +193,11 @@ __device__ void union_level_bitsets(const LevelledView<I>& T, const ClusterGroup
 ///   bits_begin  by group
 template <class I> struct FillingMemory {
   std::uint64_t marks, outside;
-  std::uint32_t *beside, *bits;
+  std::uint32_t *team_marks, *bits;
   const std::uint32_t* bits_begin;
   BitsetRow* row;
 
-  SYNCFREE_HD std::uint64_t beside_bits(unsigned blocks) const { return marks + blocks * (marks + outside); }
+  SYNCFREE_HD std::uint64_t team_words(unsigned blocks) const { return marks + blocks * (marks + outside); }
 };
 
 /// Groups first..last - 1; by group, its first position and its first level.
@@ -248,7 +249,7 @@ template <class I>
 __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint32_t* outside,
                              const MergedColumns<I>& out)
 {
-  const BitsetRow row = group.row_of(own);
+  const BitsetRow row = group.bitset_of(own);
   const unsigned lane = threadIdx.x % 32;
   const I r_begin = out.r_begin[own], p_begin = out.p_begin[own];
   unsigned r = 0, p = 0;
@@ -280,7 +281,7 @@ fill_groups(LevelledView<I> T, GroupsToFill<I> groups, FillingMemory<I> memory, 
 {
   const ClusterGroup team(blocks);
   const unsigned lane = threadIdx.x % 32;
-  std::uint32_t* const marks = memory.beside + team.number * memory.beside_bits(blocks);
+  std::uint32_t* const marks = memory.team_marks + team.number * memory.team_words(blocks);
   std::uint32_t* const rank = marks + memory.marks + team.rank * (memory.marks + memory.outside);
   std::uint32_t* const outside = rank + memory.marks;
   const I step = static_cast<I>(gridDim.x / blocks);

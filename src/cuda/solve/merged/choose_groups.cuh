@@ -21,8 +21,8 @@ template <class I> struct GrowingGroup {
   BitsetRow* row;
   std::uint32_t* bits;
 
-  __device__ unsigned number_of(I place) const { return number[place] - base - 1; }
-  __device__ BitsetRow row_of(I place) const { return row[place]; }
+  __device__ unsigned number_of(I position) const { return number[position] - base - 1; }
+  __device__ BitsetRow bitset_of(I position) const { return row[position]; }
 };
 
 /// Counts of a level by all thread blocks of a run: numbers that its rows assign; its entries without and with merging.
@@ -33,8 +33,8 @@ struct LevelCount {
 
 /// Counters of consecutive levels, used cyclically.
 struct RangeCounters {
-  static constexpr unsigned places = 4;
-  LevelCount count[places];
+  static constexpr unsigned counts = 4;
+  LevelCount count[counts];
 };
 
 /// Parameters and work space of the group search: by run, n numbers and words of bitsets.
@@ -180,7 +180,7 @@ public:
   /// Called after a step.
   ///   numbers      assigned in it
   ///   plain, made  entries of its level
-  __device__ void advance(unsigned numbers, std::int64_t plain, std::int64_t made)
+  __device__ void end_step(unsigned numbers, std::int64_t plain, std::int64_t made)
   {
     step_.known = -1;
     const unsigned of_level = step_.given;
@@ -289,17 +289,17 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
       const I last = level_begin[step.known + 1];
       if (team.thread() == 0 && step.depth == 1)
         out.words_before[step.known] = static_cast<std::uint32_t>(step.words_before);
-      for (I place = level_begin[step.known] + static_cast<I>(team.thread()); place < last;
-           place += static_cast<I>(team.threads()))
-        out.group[place] = step.group, out.depth[place] = step.depth;
+      for (I position = level_begin[step.known] + static_cast<I>(team.thread()); position < last;
+           position += static_cast<I>(team.threads()))
+        out.group[position] = step.group, out.depth[position] = step.depth;
     }
     if (step.level < 0) break;
     const std::size_t number = team.number, n = static_cast<std::size_t>(search.n);
     const GrowingGroup<I> group = {step.first, step.base, search.number + number * n, search.row,
                                    search.bits + bits_begin};
-    LevelCount *own = state.count + turn % RangeCounters::places,
-               *next = state.count + (turn + 1) % RangeCounters::places;
-    if (team.thread() == 0) state.count[(turn + 2) % RangeCounters::places] = LevelCount();
+    LevelCount *own = state.count + turn % RangeCounters::counts,
+               *next = state.count + (turn + 1) % RangeCounters::counts;
+    if (team.thread() == 0) state.count[(turn + 2) % RangeCounters::counts] = LevelCount();
     const std::int64_t numbered = step.begins ? step.level : step.level + 1;
     const I first = level_begin[step.level], last = level_begin[step.level + 1];
     if (!step.begins) make_bits(T, team, group, first, last, step.at, step.shape, out, own);
@@ -308,7 +308,7 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
                      out, next);
     team.meet();
     if (threadIdx.x == 0)
-      choosing.advance(load_relaxed(&next->numbers), static_cast<std::int64_t>(load_relaxed(&own->plain)),
+      choosing.end_step(load_relaxed(&next->numbers), static_cast<std::int64_t>(load_relaxed(&own->plain)),
                        static_cast<std::int64_t>(load_relaxed(&own->made)));
     __syncthreads();
   }
@@ -340,8 +340,8 @@ __global__ void number_groups(const LevelRange* runs, const RunsBefore<I>* befor
   __syncthreads();
   const I end = level_begin[run.last];
   const I step = static_cast<I>(blockDim.x);
-  for (I place = level_begin[run.first] + static_cast<I>(threadIdx.x); place < end; place += step)
-    rows.group[place] += before[blockIdx.x].groups;
+  for (I position = level_begin[run.first] + static_cast<I>(threadIdx.x); position < end; position += step)
+    rows.group[position] += before[blockIdx.x].groups;
 }
 
 }  // namespace syncfree::cuda

@@ -13,20 +13,20 @@
 
 namespace syncfree::cuda {
 
-/// Returns the first of the ascending entries begin..end - 1 that is not less than `place`.
-template <class I> __device__ I find_place(const I* column, I begin, I end, I place)
+/// Returns the first of the ascending entries begin..end - 1 that is not less than `position`.
+template <class I> __device__ I find_position(const I* column, I begin, I end, I position)
 {
   while (begin < end) {
     const I middle = begin + (end - begin) / 2;
-    if (column[middle] < place) begin = middle + 1;
+    if (column[middle] < position) begin = middle + 1;
     else end = middle;
   }
   return begin;
 }
 
-/// What the row at position `place` reads of the block before its own: entries begin..end - 1 of P, at least one.
+/// What the row at `position` reads of the block before its own: entries begin..end - 1 of P, at least one.
 template <class I> struct BlockReads {
-  I place, begin, end;
+  I position, begin, end;
 };
 
 constexpr int most_steps = 32, listing_threads = 256;
@@ -43,21 +43,21 @@ struct StepCounts {
 template <class I> struct GroupsView {
   I n;
   const unsigned* depth;
-  const I *group, *group_level, *level_begin, *p_begin, *p_place, *r_begin;
+  const I *group, *group_level, *level_begin, *p_begin, *p_position, *r_begin;
 
   /// Returns the number of entries of P and R.
-  __device__ I entries(I place) const
+  __device__ I count_entries(I position) const
   {
-    return p_begin[place + 1] - p_begin[place] + r_begin[place + 1] - r_begin[place];
+    return p_begin[position + 1] - p_begin[position] + r_begin[position + 1] - r_begin[position];
   }
-  __device__ BlockReads<I> reads(I place, int step) const
+  __device__ BlockReads<I> reads(I position, int step) const
   {
-    const unsigned block = (depth[place] - 1) >> step;
-    if (block % 2 == 0) return {place, 0, 0};
-    const I level = group_level[group[place]] + static_cast<I>((block - 1) << step);
-    const I first = p_begin[place], last = p_begin[place + 1];
-    const I begin = find_place(p_place, first, last, level_begin[level]);
-    return {place, begin, find_place(p_place, begin, last, level_begin[level + (I(1) << step)])};
+    const unsigned block = (depth[position] - 1) >> step;
+    if (block % 2 == 0) return {position, 0, 0};
+    const I level = group_level[group[position]] + static_cast<I>((block - 1) << step);
+    const I first = p_begin[position], last = p_begin[position + 1];
+    const I begin = find_position(p_position, first, last, level_begin[level]);
+    return {position, begin, find_position(p_position, begin, last, level_begin[level + (I(1) << step)])};
   }
 };
 
@@ -68,19 +68,19 @@ template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, S
   __shared__ unsigned ours, first;
   __shared__ unsigned long long most;
   const std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  const bool is_place = at < static_cast<std::size_t>(groups.n);
-  const I place = static_cast<I>(at);
+  const bool has_row = at < static_cast<std::size_t>(groups.n);
+  const I position = static_cast<I>(at);
   if (!list) {
     if (threadIdx.x == 0) most = 0;
     __syncthreads();
-    if (is_place) red_max_relaxed(&most, static_cast<unsigned long long>(groups.entries(place)));
+    if (has_row) red_max_relaxed(&most, static_cast<unsigned long long>(groups.count_entries(position)));
     __syncthreads();
     if (threadIdx.x == 0) red_max_relaxed(&counts->longest, most);
   }
   for (int step = 0; step < steps; ++step) {
     if (threadIdx.x == 0) ours = 0, most = 0;
     __syncthreads();
-    const BlockReads<I> reads = is_place ? groups.reads(place, step) : BlockReads<I>();
+    const BlockReads<I> reads = has_row ? groups.reads(position, step) : BlockReads<I>();
     const auto size = static_cast<unsigned long long>(reads.end - reads.begin);
     const unsigned own = size ? fetch_increment_relaxed(&ours) : 0;
     if (size && !list) red_max_relaxed(&most, size);
@@ -106,12 +106,12 @@ public:
     const GroupsView<I> groups = {static_cast<I>(n),       plan.depth.data(),   plan.group.data(),
                                   plan.group_level.data(), plan.level_begin.data(), plan.p_begin.data(),
                                   plan.p_column.data(),    plan.r_begin.data()};
-    DeviceArray<StepCounts> there(1);
-    there.fill(0, stream);
+    DeviceArray<StepCounts> device_counts(1);
+    device_counts.fill(0, stream);
     const unsigned blocks = blocks_for(n, listing_threads);
-    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, there.data(), nullptr);
+    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, device_counts.data(), nullptr);
     StepCounts counts;
-    there.read(&counts, 0, 1, stream);
+    device_counts.read(&counts, 0, 1, stream);
     longest_row_ = static_cast<std::int64_t>(counts.longest);
     for (int step = 0; step < count_; ++step) {
       begin_[step + 1] = begin_[step] + counts.next[step];
@@ -120,23 +120,23 @@ public:
     }
     if (begin_[count_] == 0) return;
     reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
-    there = DeviceArray<StepCounts>(std::vector<StepCounts>{counts}, stream);
-    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, there.data(), reads_.data());
+    device_counts = DeviceArray<StepCounts>(std::vector<StepCounts>{counts}, stream);
+    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, device_counts.data(), reads_.data());
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
 
-  int count() const { return count_; }
-  std::size_t rows(int step) const { return begin_[step + 1] - begin_[step]; }
+  int step_count() const { return count_; }
+  std::size_t rows_of_step(int step) const { return begin_[step + 1] - begin_[step]; }
   const BlockReads<I>* reads(int step) const { return reads_.data() + begin_[step]; }
   std::int64_t longest_row() const { return longest_row_; }
-  std::size_t bytes() const { return reads_.bytes(); }
+  std::size_t step_bytes() const { return reads_.bytes(); }
 
   /// Returns the warps for each row of a step, such that all have work and there are no more than `all` of them.
   unsigned warps(int step, std::size_t all) const
   {
     constexpr unsigned most = 16, least_reads = 2;
     unsigned warps = 1;
-    while (warps < most && 2 * warps * rows(step) <= all && 2 * warps * least_reads <= most_[step]) warps *= 2;
+    while (warps < most && 2 * warps * rows_of_step(step) <= all && 2 * warps * least_reads <= most_[step]) warps *= 2;
     return warps;
   }
 

@@ -74,8 +74,8 @@ template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters..
   const unsigned long long context = context_at_hand();
   const std::lock_guard<std::mutex> lock(mutex);
   const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, context), false);
-  const LaunchParameters place = {blocks, merging_threads, 0, nullptr, false};
-  if (is_new) at->second = most_blocks_of_cluster(kernel, place, blocks) == blocks;
+  const LaunchParameters parameters = {blocks, merging_threads, 0, nullptr, false};
+  if (is_new) at->second = most_blocks_of_cluster(kernel, parameters, blocks) == blocks;
   return at->second;
 }
 
@@ -103,11 +103,11 @@ template <class I> struct SearchMemory {
 template <class I> class ChosenGroups {
 public:
   ChosenGroups(const LevelledPattern<I>& triangle, std::vector<LevelRange> runs, const MergeRule& rule)
-      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), runs_there_(runs_, stream_.get()),
-        place_(triangle.row ? places_in(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
-        level_begin_(triangle.level_begin, stream_.get()), group_(places()), depth_(places()), p_(places() + 1),
-        r_(places() + 1), words_before_(triangle.level_begin.size()), bit_row_(places()), reports_(runs_.size()),
-        blocks_(choose_blocks())
+      : triangle_(triangle), rule_(rule), runs_(std::move(runs)), device_runs_(runs_, stream_.get()),
+        position_(triangle.row ? inverse_permutation(triangle.T.n, triangle.row, stream_.get()) : DeviceArray<I>()),
+        level_begin_(triangle.level_begin, stream_.get()), group_(row_total()), depth_(row_total()),
+        p_(row_total() + 1), r_(row_total() + 1), words_before_(triangle.level_begin.size()), bit_row_(row_total()),
+        reports_(runs_.size()), blocks_(choose_blocks())
   {
     search_.number = DeviceArray<unsigned>(numbers());
     search_.state = DeviceArray<RangeCounters>(runs_.size());
@@ -117,7 +117,7 @@ public:
   }
 
   /// Queues the first pass of choose().
-  void begin()
+  void begin_search()
   {
     begin_pass(rule_.hop);
     begun_ = true;
@@ -141,13 +141,13 @@ public:
     return found_.hop;
   }
 
-  MergeForecast forecast() const
+  MergeForecast make_forecast() const
   {
     const auto levels = static_cast<double>(triangle_.level_begin.size() - 1);
     return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
   }
 
-  /// Queues the work that plan() waits for, when groups have been chosen.
+  /// Queues the work that finish_plan() waits for, when groups have been chosen.
   void begin_columns()
   {
     DeviceMergePlan<I>& made = made_;
@@ -168,7 +168,7 @@ public:
   }
 
   /// Returns the plan. Called once, and only if the runs are all levels.
-  DeviceMergePlan<I> plan()
+  DeviceMergePlan<I> finish_plan()
   {
     if (!filled_) begin_columns();
     stream_.wait();
@@ -182,13 +182,13 @@ public:
   }
 
 private:
-  std::size_t places() const { return static_cast<std::size_t>(triangle_.T.n); }
+  std::size_t row_total() const { return static_cast<std::size_t>(triangle_.T.n); }
 
   /// Allocates the words of bitsets. Twelve for each entry suffice except for small triangles, and if a few rows are
   /// much longer than others.
   void make_bits()
   {
-    const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(places());
+    const double entries = triangle_.plain_entries(), mean = entries / static_cast<double>(row_total());
     const bool has_hubs = static_cast<double>(triangle_.longest) > 8 * mean;
     const double by_entries = (has_hubs ? 64 : 12) * entries;
     const double all = std::min<double>(most_words, much_ * std::max<double>(wanted_words, by_entries));
@@ -211,23 +211,23 @@ private:
   std::size_t numbers() const
   {
     if (runs_.size() > runs_with_room(triangle_)) throw GaveUp();
-    return runs_.size() * places();
+    return runs_.size() * row_total();
   }
 
   /// Returns the thread blocks of a run: one if levels have, on average, at most two rows for each of its warps.
   unsigned choose_blocks() const
   {
     const std::size_t levels = triangle_.level_begin.size() - 1;
-    const bool is_wide = places() > 2 * merging_threads / 32 * levels;
+    const bool is_wide = row_total() > 2 * merging_threads / 32 * levels;
     return is_wide ? blocks_of_team(choose_groups<I>, runs_.size()) : 1;
   }
 
   /// Returns the lanes that read a row: eight for short rows.
-  unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(places()) ? 8 : 32; }
+  unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(row_total()) ? 8 : 32; }
 
-  LevelledView<I> view() const
+  LevelledView<I> levelled_view() const
   {
-    return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? place_.data() : nullptr,
+    return {triangle_.T.row_begin, triangle_.T.column, triangle_.row, triangle_.row ? position_.data() : nullptr,
             level_begin_.data()};
   }
 
@@ -252,9 +252,9 @@ private:
     search_.number.fill(0, stream_.get());
     search_.state.fill(0, stream_.get());
     reports_.fill(0, stream_.get());
-    const LaunchParameters place = {
+    const LaunchParameters parameters = {
         blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false, blocks_};
-    launch(choose_groups<I>, place, view(), runs_there_.data(), search, grouped_rows(), reports_.data());
+    launch(choose_groups<I>, parameters, levelled_view(), device_runs_.data(), search, grouped_rows(), reports_.data());
   }
 
   /// Returns false if a run lacks words.
@@ -306,12 +306,12 @@ private:
         words += words_[run];
       }
     }
-    const DeviceArray<RunsBefore<I>> before_there(before, stream_.get());
+    const DeviceArray<RunsBefore<I>> device_before(before, stream_.get());
     DeviceArray<std::uint32_t> bits_begin(static_cast<std::size_t>(groups));
     made->group_begin = DeviceArray<I>(static_cast<std::size_t>(groups) + 1);
     made->group_level = DeviceArray<I>(static_cast<std::size_t>(groups));
     launch(number_groups<I>, {static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get()},
-        runs_there_.data(), before_there.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
+        device_runs_.data(), device_before.data(), level_begin_.data(), grouped_rows(), made->group_begin.data(),
         made->group_level.data(), bits_begin.data(), groups, triangle_.T.n);
     return bits_begin;
   }
@@ -323,13 +323,13 @@ private:
     const auto groups = static_cast<std::uint64_t>(made_.groups);
     const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-    FillingMemory<I> memory = {places() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
+    FillingMemory<I> memory = {row_total() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
                                bits_begin.data(), bit_row_.data()};
     const std::uint64_t useful = std::min(groups, std::max<std::uint64_t>(multiprocessors / team, 1));
-    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.beside_bits(team), 1, useful);
-    const DeviceArray<std::uint32_t> beside(teams * memory.beside_bits(team)), bits(words);
-    memory.beside = beside.data(), memory.bits = bits.data();
-    const LaunchParameters place = {
+    const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.team_words(team), 1, useful);
+    const DeviceArray<std::uint32_t> marks(teams * memory.team_words(team)), bits(words);
+    memory.team_marks = marks.data(), memory.bits = bits.data();
+    const LaunchParameters parameters = {
         static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
     const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
                                       made_.r_local.data()};
@@ -338,7 +338,7 @@ private:
       to_fill.first = to_fill.last;
       for (std::size_t run = filling.first; run < filling.last; ++run)
         to_fill.last += static_cast<I>(found_.counts[run].groups);
-      launch(fill_groups<I>, place, view(), to_fill, memory, team, columns);
+      launch(fill_groups<I>, parameters, levelled_view(), to_fill, memory, team, columns);
     }
   }
 
@@ -349,8 +349,8 @@ private:
   FoundGroups found_;
   std::int64_t span_ = 0;
   std::vector<std::uint64_t> words_;  ///< by run: of its groups' bitsets
-  DeviceArray<LevelRange> runs_there_;
-  DeviceArray<I> place_, level_begin_, group_;
+  DeviceArray<LevelRange> device_runs_;
+  DeviceArray<I> position_, level_begin_, group_;
   DeviceArray<unsigned> depth_;
   DeviceArray<I> p_, r_;  ///< counts by position, then offsets
   DeviceArray<std::uint32_t> words_before_;  ///< by level
@@ -382,36 +382,36 @@ public:
   Work(LevelledPattern<I> triangle, const MergeRule& rule) : triangle_(std::move(triangle)), rule_(rule) {}
 
   const LevelledPattern<I>& triangle() const { return triangle_; }
-  void begin()
+  void begin_search()
   {
     if (groups_ || looked_) return;
     std::vector<LevelRange> sample = sample_of_runs(triangle_.level_begin);
     sampled_ = !sample.empty();
     make_groups(sampled_ ? std::move(sample) : all_runs());
-    groups_->begin();
+    groups_->begin_search();
   }
   MergeForecast forecast()
   {
-    look();
+    examine_levels();
     return forecast_;
   }
   /// Begins the groups of all levels, if those of the forecast were a sample's.
   void begin_groups()
   {
-    look();
+    examine_levels();
     if (groups_) return;
     make_groups(all_runs());
-    groups_->begin();
+    groups_->begin_search();
   }
   void begin_columns()
   {
     end_groups();
     groups_->begin_columns();
   }
-  DeviceMergePlan<I> plan()
+  DeviceMergePlan<I> finish_plan()
   {
     end_groups();
-    DeviceMergePlan<I> made = groups_->plan();
+    DeviceMergePlan<I> made = groups_->finish_plan();
     groups_.reset();
     return made;
   }
@@ -430,13 +430,13 @@ private:
   }
 
   /// Examines all levels, or a sample if there are many, to bound the group size.
-  void look()
+  void examine_levels()
   {
     if (gave_up_) throw GaveUp();
     if (looked_) return;
-    begin();
+    begin_search();
     const double hop = choose();
-    forecast_ = groups_->forecast();
+    forecast_ = groups_->make_forecast();
     looked_ = true;
     if (!sampled_) return;
     groups_.reset();
@@ -486,10 +486,10 @@ MergePlanner<I>::MergePlanner(const DevicePattern<I>& T, const I* row, std::vect
 template <class I> MergePlanner<I>::MergePlanner(MergePlanner&&) noexcept = default;
 template <class I> MergePlanner<I>::~MergePlanner() = default;
 
-template <class I> void MergePlanner<I>::begin()
+template <class I> void MergePlanner<I>::begin_search()
 try {
   const LevelledPattern<I>& triangle = work_->triangle();
-  if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin();
+  if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin_search();
 } catch (const GaveUp&) {
 }
 
@@ -508,7 +508,7 @@ try {
 
 template <class I>
 template <class Body>
-void MergePlanner<I>::prepare(const Body& body)
+void MergePlanner<I>::prepare_part(const Body& body)
 try {
   if (!failure_ && !is_too_large(work_->triangle().T)) body();
 } catch (const GaveUp&) {
@@ -520,20 +520,20 @@ try {
 
 template <class I> void MergePlanner<I>::begin_groups()
 {
-  prepare([this] { work_->begin_groups(); });
+  prepare_part([this] { work_->begin_groups(); });
 }
 
 template <class I> void MergePlanner<I>::begin_columns()
 {
-  prepare([this] { work_->begin_columns(); });
+  prepare_part([this] { work_->begin_columns(); });
 }
 
 template <class I>
-bool MergePlanner<I>::plan(DeviceMergePlan<I>* out)
+bool MergePlanner<I>::finish_plan(DeviceMergePlan<I>* out)
 try {
   if (failure_) throw *failure_;
   if (work_->triangle().T.n == 0 || is_too_large(work_->triangle().T)) return false;
-  *out = work_->plan();
+  *out = work_->finish_plan();
   return true;
 } catch (const GaveUp&) {
   return false;
@@ -548,7 +548,7 @@ template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle
   return begin;
 }
 
-template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin)
+template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan, const std::vector<I>& level_begin)
 {
   std::vector<unsigned> depth(plan.depth.size());
   std::transform(plan.depth.begin(), plan.depth.end(), depth.begin(), [](I d) { return static_cast<unsigned>(d) + 1; });
@@ -576,7 +576,7 @@ template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std
 #define INSTANTIATE(I)        \
   template class MergePlanner<I>; \
   template std::vector<I> level_begins<I>(const DeviceTriangle<I>&); \
-  template DeviceMergePlan<I> upload<I>(const MergePlan<I>&, const std::vector<I>&);
+  template DeviceMergePlan<I> upload_merge_plan<I>(const MergePlan<I>&, const std::vector<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -49,20 +49,20 @@ public:
   ~MergePlanner();
 
   /// Queues the first work that forecast() waits for.
-  void begin();
-  /// Returns false, as plan() does, if the device gives up, because the plan takes more memory than it is worth.
+  void begin_search();
+  /// Returns false, as finish_plan() does, if the device gives up, because the plan takes more memory than it is worth.
   ///   out  all zeros if merging is not worth examining
   bool forecast(MergeForecast* out);
-  /// Each queues a part of the work that plan() waits for, after earlier parts that are not done yet. Their failures
-  /// are thrown by plan().
+  /// Each queues a part of the work that finish_plan() waits for, after earlier parts that are not done yet. Their
+  /// failures are thrown by finish_plan().
   void begin_groups();
   void begin_columns();
   /// May be called once.
-  bool plan(DeviceMergePlan<I>* out);
+  bool finish_plan(DeviceMergePlan<I>* out);
 
 private:
   class Work;
-  template <class Body> void prepare(const Body& body);
+  template <class Body> void prepare_part(const Body& body);
 
   std::unique_ptr<Work> work_;
   std::unique_ptr<Failure> failure_;
@@ -71,6 +71,6 @@ private:
 /// Returns the offsets of the levels, in host memory.
 template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle);
 
-template <class I> DeviceMergePlan<I> upload(const MergePlan<I>& plan, const std::vector<I>& level_begin);
+template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan, const std::vector<I>& level_begin);
 
 }  // namespace syncfree::cuda

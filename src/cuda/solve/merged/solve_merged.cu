@@ -52,7 +52,7 @@ public:
   }
 
   /// True if the longest row fits in the shared memory in which it is made.
-  bool fit() const { return steps_.count() == 0 || found_slots().bytes() <= block_bytes(); }
+  bool fit() const { return steps_.step_count() == 0 || found_slots().accumulator_bytes() <= block_bytes(); }
 
   /// Finds P's columns as rows of the triangle, which are `row` by position.
   void find_rows(const I* row, cudaStream_t stream)
@@ -68,32 +68,33 @@ public:
   void make_numbers(const StoredView<V, I>& A, real_t<T>* size, unsigned long long* growth, cudaStream_t stream) const
   {
     const unsigned warps = blocks_for(rows() * 32, 128);
-    launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, view(), size);
-    for (int step = 0; step < steps_.count(); ++step) {
+    launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, merged_view(), size);
+    for (int step = 0; step < steps_.step_count(); ++step) {
       if (has_local_slots()) substitute_block<LocalSlots>(step, local_slots(), stream);
       else substitute_block<FoundSlots>(step, found_slots(), stream);
     }
-    launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, view(), size, growth);
+    launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, merged_view(), size, growth);
   }
 
-  MergedRhs<V, I> side() const { return {plan_.p_begin.data(), p_row_.data(), as_device(p_.data())}; }
+  MergedRhs<V, I> rhs() const { return {plan_.p_begin.data(), p_row_.data(), as_device(p_.data())}; }
   StoredView<V, I> rest(I n, const I* row) const
   {
     return {n, plan_.r_begin.data(), plan_.r_column.data(), row, as_device(r_.data()), nullptr};
   }
   I groups() const { return plan_.groups; }
   std::int64_t levels() const { return plan_.longest; }
-  double entries() const { return static_cast<double>(p_.size() + r_.size()); }
-  std::size_t plan_bytes() const
+  double merged_entries() const { return static_cast<double>(p_.size() + r_.size()); }
+  std::size_t merged_plan_bytes() const
   {
-    return plan_.group.bytes() + plan_.group_begin.bytes() + steps_.bytes() + plan_.p_begin.bytes() +
+    return plan_.group.bytes() + plan_.group_begin.bytes() + steps_.step_bytes() + plan_.p_begin.bytes() +
            plan_.p_column.bytes() + p_row_.bytes() + plan_.r_begin.bytes() + plan_.r_column.bytes() +
            plan_.r_local.bytes();
   }
-  std::size_t value_bytes() const { return p_.bytes() + r_.bytes(); }
+  std::size_t merged_value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  static constexpr std::size_t tray_bytes = 12 << 10;  ///< most for a warp: sixteen fit in a thread block's memory
+  /// Most for the accumulators of a warp: sixteen of them fit in a thread block's memory.
+  static constexpr std::size_t most_accumulator_bytes = 12 << 10;
 
   /// Returns the bytes of shared memory that a thread block may use.
   static std::size_t block_bytes()
@@ -107,11 +108,11 @@ private:
   }
   bool has_local_slots() const
   {
-    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().tray <= tray_bytes;
+    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().per_warp <= most_accumulator_bytes;
   }
 
   std::size_t rows() const { return plan_.group.size(); }
-  MergedView<V, I> view() const
+  MergedView<V, I> merged_view() const
   {
     return {static_cast<I>(rows()), plan_.group.data(),    plan_.group_begin.data(), plan_.p_begin.data(),
             plan_.p_column.data(),  p_row_.data(),         plan_.r_begin.data(),     plan_.r_column.data(),
@@ -122,16 +123,17 @@ private:
   template <template <class, class> class Slots>
   void substitute_block(int step, AccumulatorMemory memory, cudaStream_t stream) const
   {
-    const std::size_t count = steps_.rows(step);
+    const std::size_t count = steps_.rows_of_step(step);
     if (count == 0) return;
     const std::size_t most = 32 * static_cast<std::size_t>(device_attribute(cudaDevAttrMultiProcessorCount));
     memory.warps = steps_.warps(step, most);
-    while (memory.warps > 1 && memory.bytes() > block_bytes()) memory.warps /= 2;
-    const std::size_t rows = memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.bytes(), 1, 4);
+    while (memory.warps > 1 && memory.accumulator_bytes() > block_bytes()) memory.warps /= 2;
+    const std::size_t rows =
+        memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.accumulator_bytes(), 1, 4);
     const auto blocks = static_cast<unsigned>(std::min((count + rows - 1) / rows, most));
     const auto threads = static_cast<unsigned>(32 * rows * memory.warps);
-    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.bytes(), stream}, view(), steps_.reads(step),
-           count, memory);
+    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.accumulator_bytes(), stream}, merged_view(),
+           steps_.reads(step), count, memory);
   }
 
   DeviceMergePlan<I> plan_;
@@ -163,7 +165,7 @@ public:
         counter_(name()), reports_(2), pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-    if (!pending_plan_) plan();
+    if (!pending_plan_) plan_groups();
   }
 
   SolverTraits traits() const override
@@ -178,8 +180,8 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
-    else launch_columns(v, mode, stream);
+    if (v.count == 1) launch_merged(v.b, v.x, mode, stream);
+    else launch_merged_columns(v, mode, stream);
   }
 
   /// The first update ends the pending plan.
@@ -191,14 +193,14 @@ public:
 
   PlanSummary summarize_plan() const override
   {
-    const std::size_t bytes = triangle_.plan_bytes() + merged_.plan_bytes() + memory_.bytes() + columns_.bytes() +
-                              work_.bytes() + test_.bytes();
-    return {text(), bytes, triangle_.value_bytes() + merged_.value_bytes(), PlanForm::groups};
+    const std::size_t bytes = triangle_.triangle_plan_bytes() + merged_.merged_plan_bytes() + memory_.mailbox_bytes() +
+                              columns_.launch_bytes() + work_.bytes() + test_.bytes();
+    return {text(), bytes, triangle_.triangle_value_bytes() + merged_.merged_value_bytes(), PlanForm::groups};
   }
 
   LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const override
   {
-    return {rest(), merged_.side(), triangle_.n()};
+    return {rest(), merged_.rhs(), triangle_.n()};
   }
   RowsShape shape() const override { return {lanes_, blocks_}; }
   const char* name() const override { return "merged"; }
@@ -209,7 +211,7 @@ public:
 private:
   void queue_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    triangle_.update_values(value, inverse_diagonal, stream);
+    triangle_.update_triangle(value, inverse_diagonal, stream);
     failure_.reset();
     if (pending_plan_) end_pending_plan();
     if (planned_) make_numbers(stream);
@@ -220,13 +222,13 @@ private:
   {
     if (failure_) throw *failure_;
     if (!planned_) {
-      plan();
+      plan_groups();
       make_numbers(stream);
     }
     growth_ = report(0, stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
-      plan();
+      plan_groups();
       make_numbers(stream);
       growth_ = report(0, stream);
     }
@@ -240,24 +242,24 @@ private:
     int length = std::snprintf(text, sizeof text, "%lld levels in %lld groups of %lld at most, %.1f times the entries",
                                levels, static_cast<long long>(merged_.groups()),
                                static_cast<long long>(merged_.levels()),
-                               merged_.entries() / static_cast<double>(entries_));
+                               merged_.merged_entries() / static_cast<double>(entries_));
     length += std::snprintf(text + length, sizeof text - length, ", norm-wise growth %.1e", growth_);
     if (error_ >= 0) std::snprintf(text + length, sizeof text - length, ", backward error %.1e", error_);
-    return text + blocks_.describe();
+    return text + blocks_.describe_blocks();
   }
 
-  void plan()
+  void plan_groups()
   {
-    const StoredView<V, I> A = triangle_.view();
+    const StoredView<V, I> A = triangle_.stored_view();
     const auto entries = static_cast<I>(entries_ - static_cast<std::size_t>(A.n));
     MergePlanner<I> merging({A.n, entries, A.begin, A.column}, nullptr, level_begin_, rule_);
-    plan(&merging);
+    plan_groups(&merging);
   }
 
   /// Plans while the device factorizes. A failure is kept: the outcome of the factorization must be reported before it.
   void end_pending_plan()
   try {
-    plan(std::exchange(pending_plan_, nullptr));
+    plan_groups(std::exchange(pending_plan_, nullptr));
   } catch (const Failure& failure) {
     failure_ = failure;
   } catch (const std::bad_alloc&) {
@@ -265,24 +267,24 @@ private:
   }
 
   /// Makes the plan, in a stream of its own. If it fails half-way, the next refresh plans again.
-  void plan(MergePlanner<I>* merging)
+  void plan_groups(MergePlanner<I>* merging)
   {
     planned_ = false;
     const Stream own(StreamPriority::first);
     DeviceMergePlan<I> made;
-    if (!merging->plan(&made)) made = plan_on_host();
+    if (!merging->finish_plan(&made)) made = plan_on_host();
     auto before = std::exchange(merged_, MergedRows<T, V, I>(std::move(made), own.get()));
     if (!merged_.fit()) {
       merged_ = std::move(before);
       rule_.most_levels = 1;
-      return plan();
+      return plan_groups();
     }
     if (!uncounted_) give_up(std::move(before));
-    merged_.find_rows(triangle_.view().row, own.get());
+    merged_.find_rows(triangle_.stored_view().row, own.get());
     const auto n = static_cast<double>(triangle_.n());
     Granularity g;
     g.rows_a_level = n / static_cast<double>(merged_.groups());
-    g.entries_a_row = merged_.entries() / n;
+    g.entries_a_row = merged_.merged_entries() / n;
     g.longest = longest_;
     lanes_ = choose_lanes_of_merged(g);
     blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
@@ -308,7 +310,8 @@ private:
     const bool held = captures_->any_since(planned_in_);
     planned_in_ = captures_->generation();
     if (!held) return;
-    const std::size_t bytes = before.plan_bytes() + before.value_bytes() + memory_.bytes() + columns_.bytes();
+    const std::size_t bytes =
+        before.merged_plan_bytes() + before.merged_value_bytes() + memory_.mailbox_bytes() + columns_.launch_bytes();
     TicketCounterMemory counter(name());
     captures_->keep(Launched{std::move(before), std::move(memory_), std::move(columns_), std::move(counter_)}, bytes);
     counter_ = std::move(counter);
@@ -328,7 +331,7 @@ private:
   /// Makes the plan on the host. The stored triangle is its own pattern, with rows in the order of their levels.
   DeviceMergePlan<I> plan_on_host() const
   {
-    const StoredView<V, I> A = triangle_.view();
+    const StoredView<V, I> A = triangle_.stored_view();
     std::vector<I> begin(static_cast<std::size_t>(A.n) + 1), column(entries_ - static_cast<std::size_t>(A.n));
     copy_to_host(begin.data(), A.begin, begin.size());
     copy_to_host(column.data(), A.column, column.size());
@@ -340,22 +343,22 @@ private:
     MergePlan<I> made;
     const Status status = make_merge_plan<I>({A.n, begin.data(), column.data()}, levels, rule_, &made);
     if (!status.ok()) throw Failure{status};
-    return upload(made, level_begin_);
+    return upload_merge_plan(made, level_begin_);
   }
 
   void make_numbers(cudaStream_t stream)
   {
     reports_.fill(0, stream);
     /* the work space is free while values are made */
-    merged_.make_numbers(triangle_.view(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
+    merged_.make_numbers(triangle_.stored_view(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
     error_ = -1;
   }
 
-  double report(std::size_t place, cudaStream_t stream) const
+  double report(std::size_t index, cudaStream_t stream) const
   {
     unsigned long long bits;
     double v;
-    reports_.read(&bits, place, 1, stream);
+    reports_.read(&bits, index, 1, stream);
     std::memcpy(&v, &bits, sizeof v);
     return v;
   }
@@ -366,9 +369,9 @@ private:
     if (!std::isfinite(growth_)) return false;
     if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
     const unsigned blocks = blocks_for(triangle_.n(), 128);
-    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), as_device(work_.data()));
-    launch_one(work_.data(), test_.data(), {}, stream);
-    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.view(), as_device(work_.data()),
+    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.stored_view(), as_device(work_.data()));
+    launch_merged(work_.data(), test_.data(), {}, stream);
+    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.stored_view(), as_device(work_.data()),
                                                                 as_device(test_.data()), reports_.data() + 1);
     error_ = report(1, stream);
     return error_ <= most_error<real_t<V>>;
@@ -380,20 +383,20 @@ private:
     return work_.data();
   }
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_merged(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     if (b == x) b = copy(b, stream), mode.overlaps = false;
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
       launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps}, rest(),
-             merged_.side(), memory_.view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             merged_.rhs(), memory_.mailbox_view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
              Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
-  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
+  void launch_merged_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_lanes(lanes_, [&](auto lanes) {
-      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.side(), v, &columns_, mode.conjugate, stream,
+      solve_columns_in_level_order<T, V, I, lanes>(rest(), merged_.rhs(), v, &columns_, mode.conjugate, stream,
                                                    mode.overlaps);
     });
   }
@@ -401,7 +404,7 @@ private:
   {
     return solve_in_level_order<DeviceScalar<T>, V, I, DoubleBufferedMailbox, lanes, MergedRhs<V, I>, false>;
   }
-  StoredView<V, I> rest() const { return merged_.rest(triangle_.n(), triangle_.view().row); }
+  StoredView<V, I> rest() const { return merged_.rest(triangle_.n(), triangle_.stored_view().row); }
 
   MergeRule rule_;
   std::vector<I> level_begin_;  ///< of the levels that were merged

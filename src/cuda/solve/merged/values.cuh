@@ -22,12 +22,12 @@
 
 namespace syncfree::cuda {
 
-/// A plan (cuda/solve/merged/plan.hpp) of n rows and its values. `p_place`: P's columns as positions in the order of
+/// A plan (cuda/solve/merged/plan.hpp) of n rows and its values. `p_position`: P's columns as positions in the order of
 /// levels; `p_row`: the same as rows of the triangle.
 ///   r_local  nullptr if the plan has none
 template <class V, class I> struct MergedView {
   I n;
-  const I *group, *group_begin, *p_begin, *p_place, *p_row, *r_begin, *r_place;
+  const I *group, *group_begin, *p_begin, *p_position, *p_row, *r_begin, *r_position;
   const std::uint16_t* r_local;
   DeviceScalar<V>*p, *r;
 };
@@ -36,34 +36,34 @@ template <class V, class I> struct MergedView {
 template <class I> struct MergedRow {
   I p, p_end, r, r_end;
 
-  template <class V> __device__ static MergedRow of(const MergedView<V, I>& M, I place)
+  template <class V> __device__ static MergedRow row_at(const MergedView<V, I>& M, I position)
   {
-    return {M.p_begin[place], M.p_begin[place + 1], M.r_begin[place], M.r_begin[place + 1]};
+    return {M.p_begin[position], M.p_begin[position + 1], M.r_begin[position], M.r_begin[position + 1]};
   }
   __device__ MergedRow shfl(int lane) const
   {
     return {__shfl_sync(~0u, p, lane), __shfl_sync(~0u, p_end, lane), __shfl_sync(~0u, r, lane),
             __shfl_sync(~0u, r_end, lane)};
   }
-  __device__ I size() const { return p_end - p + r_end - r; }
+  __device__ I entry_count() const { return p_end - p + r_end - r; }
   __device__ bool in_p(I e) const { return e < p_end - p; }
-  __device__ I entry(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
+  __device__ I entry_index(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
 };
 
 /// Layout of the shared memory of the warps that make a row, in bytes: columns, then accumulators for each warp.
 struct AccumulatorMemory {
   unsigned warps;
-  std::size_t columns, tray;
+  std::size_t columns, per_warp;
 
-  SYNCFREE_HD std::size_t bytes() const { return columns + warps * tray; }
+  SYNCFREE_HD std::size_t accumulator_bytes() const { return columns + warps * per_warp; }
   static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 
 /// Slots of a row's accumulators: each column that the rows of its group read has a slot, found without a search.
 template <class V, class I> class LocalSlots {
 public:
-  __device__ LocalSlots(const MergedView<V, I>& M, I place, const MergedRow<I>&, void*, unsigned, unsigned)
-      : M_(M), first_(M.group_begin[M.group[place]]), rows_(M.group_begin[M.group[place] + 1] - first_)
+  __device__ LocalSlots(const MergedView<V, I>& M, I position, const MergedRow<I>&, void*, unsigned, unsigned)
+      : M_(M), first_(M.group_begin[M.group[position]]), rows_(M.group_begin[M.group[position] + 1] - first_)
   {
   }
   ///   span  of the plan's groups
@@ -72,12 +72,12 @@ public:
     return {1, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
   }
 
-  __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
+  __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
   {
-    const I k = row.entry(e);
-    return static_cast<std::uint32_t>(row.in_p(e) ? M_.p_place[k] - first_ : rows_ + M_.r_local[k]);
+    const I k = row.entry_index(e);
+    return static_cast<std::uint32_t>(row.in_p(e) ? M_.p_position[k] - first_ : rows_ + M_.r_local[k]);
   }
-  __device__ std::uint32_t of_own(const MergedRow<I>& own, I e) const { return of(own, e); }
+  __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const { return slot_of(own, e); }
 
 private:
   const MergedView<V, I>& M_;
@@ -89,10 +89,10 @@ template <class V, class I> class FoundSlots {
 public:
   __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
                         unsigned threads)
-      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.size())
+      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
   {
     for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
-      column_[e] = own.in_p(e) ? M.p_place[own.entry(e)] : M.r_place[own.entry(e)];
+      column_[e] = own.in_p(e) ? M.p_position[own.entry_index(e)] : M.r_position[own.entry_index(e)];
   }
   ///   row  entries of the longest row
   template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
@@ -101,14 +101,14 @@ public:
     return {1, AccumulatorMemory::whole(entries * sizeof(I)), AccumulatorMemory::whole(entries * sizeof(N))};
   }
 
-  __device__ std::uint32_t of(const MergedRow<I>& row, I e) const
+  __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
   {
-    const I k = row.entry(e);
-    const I slot = row.in_p(e) ? find_place(column_, I(0), ps_, M_.p_place[k])
-                               : find_place(column_, ps_, size_, M_.r_place[k]);
+    const I k = row.entry_index(e);
+    const I slot = row.in_p(e) ? find_position(column_, I(0), ps_, M_.p_position[k])
+                               : find_position(column_, ps_, size_, M_.r_position[k]);
     return static_cast<std::uint32_t>(slot);
   }
-  __device__ std::uint32_t of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
+  __device__ std::uint32_t slot_of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
 
 private:
   const MergedView<V, I>& M_;
@@ -129,35 +129,35 @@ public:
   };
 
   ///   thread  index among those that make the row
-  __device__ RowAccumulators(const MergedView<V, I>& M, I place, const AccumulatorMemory& memory, unsigned char* at,
-                        unsigned thread)
-      : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::of(M, place)), tray_(at + memory.columns),
-        slots_(M, place, own_, at, thread, threads())
+  __device__ RowAccumulators(const MergedView<V, I>& M, I position, const AccumulatorMemory& memory, unsigned char* at,
+                             unsigned thread)
+      : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::row_at(M, position)),
+        accumulators_(at + memory.columns), slots_(M, position, own_, at, thread, threads())
   {
     for_own([&](I e, std::uint32_t slot) {
-      tray(0)[slot] = N(number(own_, e));
-      for (unsigned w = 1; w < memory_.warps; ++w) tray(w)[slot] = N(0);
+      accumulators(0)[slot] = N(value_at(own_, e));
+      for (unsigned w = 1; w < memory_.warps; ++w) accumulators(w)[slot] = N(0);
     });
     meet();
   }
 
   /// Sets entries begin..end - 1 of P to 0.
-  __device__ void clear(I begin, I end) const
+  __device__ void clear_entries(I begin, I end) const
   {
     for (I k = begin + static_cast<I>(thread_); k < end; k += threads())
-      tray(0)[slots_.of_own(own_, k - own_.p)] = N(0);
+      accumulators(0)[slots_.slot_of_own(own_, k - own_.p)] = N(0);
     meet();
   }
 
-  __device__ Part load(const MergedRow<I>& row, I from) const
+  __device__ Part load_part(const MergedRow<I>& row, I from) const
   {
     Part part;
 #pragma unroll
     for (int b = 0; b < batch; ++b) {
       const I e = from + lane() + b * 32;
-      const bool live = e < row.size();
-      part.slot[b] = live ? slots_.of(row, e) : ~0u;
-      if (live) part.value[b] = number(row, e);
+      const bool live = e < row.entry_count();
+      part.slot[b] = live ? slots_.slot_of(row, e) : ~0u;
+      if (live) part.value[b] = value_at(row, e);
     }
     return part;
   }
@@ -165,7 +165,7 @@ public:
   /// Subtracts factor times a part of a row; called by a warp.
   __device__ void subtract(const N& factor, const Part& part) const
   {
-    N* const own = tray(thread_ / 32);
+    N* const own = accumulators(thread_ / 32);
 #pragma unroll
     for (int b = 0; b < batch; ++b)
       if (part.slot[b] != ~0u) own[part.slot[b]] -= product(factor, N(part.value[b]));
@@ -173,13 +173,13 @@ public:
   }
 
   /// Stores the values in the plan's arrays. Afterwards the memory is free.
-  __device__ void store() const
+  __device__ void store_row_values() const
   {
     meet();
     for_own([&](I e, std::uint32_t slot) {
-      N sum = tray(0)[slot];
-      for (unsigned w = 1; w < memory_.warps; ++w) sum += tray(w)[slot];
-      number(own_, e) = DeviceScalar<V>(sum);
+      N sum = accumulators(0)[slot];
+      for (unsigned w = 1; w < memory_.warps; ++w) sum += accumulators(w)[slot];
+      value_at(own_, e) = DeviceScalar<V>(sum);
     });
     meet();
   }
@@ -187,7 +187,10 @@ public:
 private:
   static __device__ I lane() { return static_cast<I>(threadIdx.x % 32); }
   __device__ I threads() const { return static_cast<I>(32 * memory_.warps); }
-  __device__ N* tray(unsigned warp) const { return reinterpret_cast<N*>(tray_ + warp * memory_.tray); }
+  __device__ N* accumulators(unsigned warp) const
+  {
+    return reinterpret_cast<N*>(accumulators_ + warp * memory_.per_warp);
+  }
   /// A row that several warps make has a thread block of its own.
   __device__ void meet() const
   {
@@ -196,45 +199,45 @@ private:
   }
   template <class Use> __device__ void for_own(Use use) const
   {
-    for (I e = static_cast<I>(thread_); e < own_.size(); e += threads()) use(e, slots_.of_own(own_, e));
+    for (I e = static_cast<I>(thread_); e < own_.entry_count(); e += threads()) use(e, slots_.slot_of_own(own_, e));
   }
-  __device__ DeviceScalar<V>& number(const MergedRow<I>& row, I e) const
+  __device__ DeviceScalar<V>& value_at(const MergedRow<I>& row, I e) const
   {
-    return row.in_p(e) ? M_.p[row.entry(e)] : M_.r[row.entry(e)];
+    return row.in_p(e) ? M_.p[row.entry_index(e)] : M_.r[row.entry_index(e)];
   }
 
   const MergedView<V, I>& M_;
   const AccumulatorMemory& memory_;
   unsigned thread_;
   MergedRow<I> own_;
-  unsigned char* tray_;
+  unsigned char* accumulators_;
   Slots<V, I> slots_;
 };
 
-/// Copies the rows of the triangle with their diagonal divided out, and sets size[place] = s; one warp per row.
+/// Copies the rows of the triangle with their diagonal divided out, and sets size[position] = s; one warp per row.
 template <class T, class V, class I>
 __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* size)
 {
   using N = DeviceScalar<T>;
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
-  const I place = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
-  const I group_first = M.group_begin[M.group[place]];
-  const auto own = MergedRow<I>::of(M, place);
-  const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[place]) : N(1);
+  const I position = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
+  const I group_first = M.group_begin[M.group[position]];
+  const auto own = MergedRow<I>::row_at(M, position);
+  const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[position]) : N(1);
   for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = DeviceScalar<V>(k + 1 == own.p_end ? scale : N(0));
   for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = DeviceScalar<V>(0);
   __syncwarp();
   double sum = 0;
-  for (I k = A.begin[place] + lane; k < A.begin[place + 1]; k += 32) {
+  for (I k = A.begin[position] + lane; k < A.begin[position + 1]; k += 32) {
     const I other = A.column[k];
     sum += abs_value(A.value[k]);
     const DeviceScalar<V> v(product(N(A.value[k]), scale));
-    if (other >= group_first) M.p[find_place(M.p_place, own.p, own.p_end, other)] = v;
-    else M.r[find_place(M.r_place, own.r, own.r_end, other)] = v;
+    if (other >= group_first) M.p[find_position(M.p_position, own.p, own.p_end, other)] = v;
+    else M.r[find_position(M.r_position, own.r, own.r_end, other)] = v;
   }
   for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
-  if (lane == 0) size[place] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / abs_value(scale) : 1.0));
+  if (lane == 0) size[position] = static_cast<real_t<T>>(sum + (A.inverse_diagonal ? 1 / abs_value(scale) : 1.0));
 }
 
 /// Iterates over the rows that the lanes of a warp have found, one each, part by part.
@@ -244,12 +247,12 @@ template <class N, class I> struct RowParts {
   N factor = N(0);
   I from = 0;            ///< where the current part begins
 
-  __device__ bool more(I trip) const { return rest || from + trip < row.size(); }
+  __device__ bool more(I trip) const { return rest || from + trip < row.entry_count(); }
   ///   theirs, own_factor  of this lane
-  __device__ void advance(I trip, const MergedRow<I>& theirs, const N& own_factor)
+  __device__ void advance_part(I trip, const MergedRow<I>& theirs, const N& own_factor)
   {
     from += trip;
-    if (from < row.size() || !rest) return;
+    if (from < row.entry_count() || !rest) return;
     const int lane = __ffs(rest) - 1;
     rest &= rest - 1;
     row = theirs.shfl(lane), factor = shfl(own_factor, lane), from = 0;
@@ -264,28 +267,28 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   using N = DeviceScalar<T>;
   using Row = RowAccumulators<T, V, I, Slots>;
   constexpr int flight = 4;  // parts that are loaded at once
-  const Row row(M, reads.place, memory, at, thread);
-  row.clear(reads.begin, reads.end);
+  const Row row(M, reads.position, memory, at, thread);
+  row.clear_entries(reads.begin, reads.end);
   const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
   for (I chunk = reads.begin + warp; chunk < reads.end; chunk += 32 * warps) {
     const I k = chunk + lane * warps;
     const bool inside = k < reads.end;
     const N value = inside ? N(M.p[k]) : N(0);
-    const MergedRow<I> theirs = inside ? MergedRow<I>::of(M, M.p_place[k]) : MergedRow<I>();
+    const MergedRow<I> theirs = inside ? MergedRow<I>::row_at(M, M.p_position[k]) : MergedRow<I>();
     RowParts<N, I> parts{__ballot_sync(~0u, inside)};
     while (parts.more(Row::trip)) {
       typename Row::Part part[flight];
       N factor[flight];
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        parts.advance(Row::trip, theirs, value);
-        part[f] = row.load(parts.row, parts.from), factor[f] = parts.factor;
+        parts.advance_part(Row::trip, theirs, value);
+        part[f] = row.load_part(parts.row, parts.from), factor[f] = parts.factor;
       }
 #pragma unroll
       for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f]);
     }
   }
-  row.store();
+  row.store_row_values();
 }
 
 /// owns       `memory.warps` warps own the rows of P and R at one position after the other
@@ -304,7 +307,8 @@ __global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std
   const unsigned threads = 32 * memory.warps, own = threadIdx.x / threads;
   const std::size_t rows = blockDim.x / threads, stride = gridDim.x * rows;
   for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
-    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.bytes(), threadIdx.x % threads);
+    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.accumulator_bytes(),
+                                     threadIdx.x % threads);
 }
 
 /// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; one warp per row.
@@ -315,7 +319,7 @@ __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsign
   if (at >= static_cast<std::size_t>(M.n)) return;
   double sum = 0;
   for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < M.p_begin[at + 1]; k += 32)
-    sum += abs_value(M.p[k]) * static_cast<double>(size[M.p_place[k]]);
+    sum += abs_value(M.p[k]) * static_cast<double>(size[M.p_position[k]]);
   for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
   /* nonnegative doubles are ordered like their bits, with NaN above all */
   if (threadIdx.x % 32 == 0) red_max_relaxed(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
@@ -335,12 +339,12 @@ template <class N> struct RowProduct {
   N sum;
   double size;
 
-  template <class V, class I, class Vector> __device__ RowProduct(const StoredView<V, I>& A, I place, Vector x)
+  template <class V, class I, class Vector> __device__ RowProduct(const StoredView<V, I>& A, I position, Vector x)
   {
-    const N own = A.inverse_diagonal ? x(A.row[place]) / N(A.inverse_diagonal[place]) : x(A.row[place]);
+    const N own = A.inverse_diagonal ? x(A.row[position]) / N(A.inverse_diagonal[position]) : x(A.row[position]);
     sum = own;
     size = abs_value(own);
-    for (I k = A.begin[place]; k < A.begin[place + 1]; ++k) {
+    for (I k = A.begin[position]; k < A.begin[position + 1]; ++k) {
       const N term = product(N(A.value[k]), x(A.row[A.column[k]]));
       sum += term;
       size += abs_value(term);
@@ -353,17 +357,17 @@ template <class T, class V, class I> __global__ void make_test_side(StoredView<V
 {
   using N = DeviceScalar<T>;
   using R = decltype(real_of(N(0)));
-  const std::size_t place = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (place >= static_cast<std::size_t>(A.n)) return;
+  const std::size_t position = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (position >= static_cast<std::size_t>(A.n)) return;
   const auto x = [](I row) { return N(static_cast<R>(ordinary_number(row))); };
-  b[A.row[place]] = RowProduct<N>(A, static_cast<I>(place), x).sum;
+  b[A.row[position]] = RowProduct<N>(A, static_cast<I>(position), x).sum;
 }
 
-/// to[k] = row[place[k]]
-template <class I> __global__ void name_rows(std::size_t count, const I* row, const I* place, I* to)
+/// to[k] = row[position[k]]
+template <class I> __global__ void name_rows(std::size_t count, const I* row, const I* position, I* to)
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = row[place[k]];
+  if (k < count) to[k] = row[position[k]];
 }
 
 /// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; one thread per row.
@@ -372,11 +376,11 @@ __global__ void measure_backward_error(StoredView<V, I> A, const DeviceScalar<T>
                                        unsigned long long* error)
 {
   using N = DeviceScalar<T>;
-  const std::size_t place = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (place >= static_cast<std::size_t>(A.n)) return;
-  const RowProduct<N> row(A, static_cast<I>(place), [x](I r) { return x[r]; });
-  const N side = b[A.row[place]];
-  const double residual = abs_value(N(side - row.sum)), size = row.size + abs_value(side);
+  const std::size_t position = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (position >= static_cast<std::size_t>(A.n)) return;
+  const RowProduct<N> row(A, static_cast<I>(position), [x](I r) { return x[r]; });
+  const N rhs = b[A.row[position]];
+  const double residual = abs_value(N(rhs - row.sum)), size = row.size + abs_value(rhs);
   /* 0 / 0 is no error; a value that is not finite is */
   const double part = size == 0 ? 0 : residual / size;
   red_max_relaxed(error, static_cast<unsigned long long>(__double_as_longlong(fabs(part))));

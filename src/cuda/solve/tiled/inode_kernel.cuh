@@ -52,14 +52,14 @@ public:
   }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ __forceinline__ void read(const Panel& panel, std::uint32_t cell, std::uint32_t)
+  __device__ __forceinline__ void read_position(const Panel& panel, std::uint32_t cell, std::uint32_t)
   {
     std::uint32_t word[4 * Panel::units];
     read_fields(panel, cell, word);
 #pragma unroll
     for (int j = 0; j < Panel::pairs; ++j) pair_[j] = panel.pair[j][cell * lanes + lane_];
-    own_ = (word[0] & 0xffff) * node_bytes + row() * number_bytes;
-    const std::uint32_t column_bytes = column() * number_bytes;
+    own_ = (word[0] & 0xffff) * node_bytes + row_in_node() * number_bytes;
+    const std::uint32_t column_bytes = column_in_node() * number_bytes;
 #pragma unroll
     for (int j = 0; j < node_near; ++j) {
       const std::uint32_t two = word[(j + 1) / 2];
@@ -68,26 +68,26 @@ public:
     last_ = word[4 * Panel::units - 1];
 #pragma unroll
     for (int k = 0; k < held; ++k) inner_[k] = panel.inner[cell][k];
-    start_ = column() == 0 ? *number_at(own_) : N(0);
-    if (is_scaled_before<N, M>) start_ = product(start_, stored(panel.inner[cell][pairs_of(size) + row()]));
+    start_ = column_in_node() == 0 ? *number_at(own_) : N(0);
+    if (is_scaled_before<N, M>) start_ = product(start_, stored(panel.inner[cell][pairs_of(size) + row_in_node()]));
   }
 
-  __device__ __forceinline__ N compute(bool mine)
+  __device__ __forceinline__ N compute_row(bool mine)
   {
     N number[node_near];
 #pragma unroll
-    for (int j = 0; j < node_near; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
-    N result = finish(number);
-    const bool ordinary = is_ordinary(result), puts = mine && column() == 0;
-    SharedSentinelValue<N>::put_ordinary_if(puts && ordinary, number_at(own_), result);
+    for (int j = 0; j < node_near; ++j) number[j] = SharedSentinelValue<N>::load_shared(number_at(slot_[j]));
+    N result = finish_sum(number);
+    const bool ordinary = is_ordinary(result), puts = mine && column_in_node() == 0;
+    SharedSentinelValue<N>::store_ordinary_if(puts && ordinary, number_at(own_), result);
     if (__any_sync(~0u, puts && !ordinary)) result = compute_again(mine, puts && !ordinary);
     return result;
   }
 
   template <class Publisher>
-  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t exported, const N& result) const
+  __device__ void put_if(bool wanted, const Publisher& publisher, std::uint32_t exported, const N& result) const
   {
-    outlet.put_if(wanted && column() == 0, exported * size + row(), result);
+    publisher.put_if(wanted && column_in_node() == 0, exported * size + row_in_node(), result);
   }
 
 private:
@@ -95,16 +95,16 @@ private:
   static constexpr std::uint32_t node_bytes = size * number_bytes;
   static constexpr int held = is_scaled_before<N, M> ? pairs_of(size) : inner_of(size);
 
-  __device__ unsigned row() const { return lane_ / size; }
-  __device__ unsigned column() const { return lane_ % size; }
-  __device__ N* number_at(std::uint32_t place) const
+  __device__ unsigned row_in_node() const { return lane_ / size; }
+  __device__ unsigned column_in_node() const { return lane_ % size; }
+  __device__ N* number_at(std::uint32_t offset) const
   {
-    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + offset);
   }
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
 
   /// Called by all lanes of a warp. Adds the entry of the latest level last; only column 0's lanes have complete sums.
-  __device__ __forceinline__ N finish(const N (&number)[node_near]) const
+  __device__ __forceinline__ N finish_sum(const N (&number)[node_near]) const
   {
     N sum = start_;
 #pragma unroll
@@ -122,7 +122,7 @@ private:
 #pragma unroll
       for (int q = 0; q < p; ++q) v[p] -= product(stored(inner_[pairs_of(p) + q]), v[q]);
       if constexpr (!is_scaled_before<N, M>) v[p] = product(v[p], stored(inner_[pairs_of(size) + p]));
-      if (row() == static_cast<unsigned>(p)) own = v[p];
+      if (row_in_node() == static_cast<unsigned>(p)) own = v[p];
     }
     return own;
   }
@@ -135,12 +135,12 @@ private:
       complete = true;
 #pragma unroll
       for (int j = 0; j < node_near; ++j) {
-        number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
-        complete = complete && (!mine || SharedSentinelValue<N>::arrived(number[j]));
+        number[j] = SharedSentinelValue<N>::load_shared(number_at(slot_[j]));
+        complete = complete && (!mine || SharedSentinelValue<N>::is_stored(number[j]));
       }
     }
-    const N result = finish(number);
-    if (puts) SharedSentinelValue<N>::put(number_at(own_), result);
+    const N result = finish_sum(number);
+    if (puts) SharedSentinelValue<N>::store_shared(number_at(own_), result);
     return result;
   }
 
@@ -158,7 +158,7 @@ struct NodesInOrder {
   std::int64_t rows;
   bool lower;
 
-  __device__ std::int64_t row(std::int64_t step) const { return lower ? step : rows - 1 - step; }
+  __device__ std::int64_t row_at(std::int64_t step) const { return lower ? step : rows - 1 - step; }
 };
 
 /// As solve_tiles(); a thread block owns a tile or a run of inodes. No lane waits alone: the lanes of a warp poll
@@ -170,46 +170,47 @@ solve_tiles_of_nodes(TileView A, NodesInOrder order, typename DoubleBufferedMail
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const BlockTicket turn = take_ticket(counter, cluster);
-  auto tile = static_cast<unsigned>(turn.place);
+  const BlockTicket ticket = take_ticket(counter, cluster);
+  auto tile_index = static_cast<unsigned>(ticket.index);
   ChunkOfBlock chunk;
-  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
-  if (!many && tile >= A.blocks) return cluster_sync(cluster);
-  const Tile block = A.block[tile];
-  const std::size_t exports = std::size_t{A.exports} * size, first_exported = std::size_t{block.first_exported} * size;
-  const DoubleBufferedMailbox<N> box(mailbox, exports * chunk.chunks, turn.launch, exports * chunk.which);
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile_index, &b, &x);
+  if (!many && tile_index >= A.blocks) return cluster_sync(cluster);
+  const Tile tile = A.tile[tile_index];
+  const std::size_t exports = std::size_t{A.exports} * size, first_exported = std::size_t{tile.first_exported} * size;
+  const DoubleBufferedMailbox<N> box(mailbox, exports * chunk.chunks, ticket.launch, exports * chunk.which);
   using Memory = TileSharedMemory<N, InodePanel<DeviceScalar<V>, size>>;
   const Memory memory(shared, (A.slots + 1 + A.most_ghosts) * size, A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) set_block_row(order.row(block.first_row * size));
+  if (threadIdx.x == 0) set_block_row(order.row_at(tile.first_row * size));
   if (threadIdx.x < size) memory.x[A.slots * size + threadIdx.x] = N(0);
   N* ghost = memory.x + (A.slots + 1) * size;
-  for (std::uint32_t k = threadIdx.x; k < block.ghosts * size; k += blockDim.x)
-    SharedSentinelValue<N>::clear(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.exports * size; k += blockDim.x) box.prepare(first_exported + k);
+  for (std::uint32_t k = threadIdx.x; k < tile.ghosts * size; k += blockDim.x)
+    SharedSentinelValue<N>::clear_shared(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < tile.exports * size; k += blockDim.x) box.prepare_slot(first_exported + k);
   wait_for_primary_launch();
   trigger_dependent_launch();
   const auto for_numbers = [&](auto copy) {
-    for_rows<size>(A, block, [&](std::uint32_t slot, std::int64_t step) { copy(slot, order.row(step)); });
+    for_rows<size>(A, tile, [&](std::uint32_t slot, std::int64_t step) { copy(slot, order.row_at(step)); });
   };
   for_numbers([&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
   cluster_sync(cluster);
   const unsigned warp = threadIdx.x / 32, computing = compute_groups * A.warps;
   if (warp < computing) {
-    const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
-    auto* first = box.at(first_exported);
-    if (hands_on) first = reinterpret_cast<decltype(first)>(place_in_cluster(ghost, rank + 1));
+    const bool hands_on = rank + 1 < cluster && tile_index + 1 < A.blocks;
+    auto* first = box.slot_at(first_exported);
+    if (hands_on) first = reinterpret_cast<decltype(first)>(map_shared_rank(ghost, rank + 1));
     using Hand = Publisher<N, !many>;
-    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, block, memory, Hand(first), conjugate).compute(block.steps);
+    ComputeWarp<Memory, NodeRow<Memory, V, size>, Hand>(A, tile, memory, Hand(first), conjugate)
+        .solve_steps(tile.steps);
   } else if (warp == computing) {
-    PanelCopyWarp<Memory>(A, block, memory).copy_panels();
+    PanelCopyWarp<Memory>(A, tile, memory).copy_panels();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
+    if (threadIdx.x % 32 == 0) announce_panels(memory, tile, A.depth);
   } else if (rank == 0) {
-    const std::uint32_t* place = A.ghost_place + block.first_ghost;
-    fetch_ghosts<node_pollers, N>([place](std::uint32_t k) { return place[k / size] * size + k % size; },
-                                  block.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
+    const std::uint32_t* source = A.ghost_sources + tile.first_ghost;
+    fetch_ghosts<node_pollers, N>([source](std::uint32_t k) { return source[k / size] * size + k % size; },
+                                  tile.ghosts * size, [ghost](std::uint32_t k, std::uint32_t) { return ghost + k; },
                                   box, warp - computing - 2);
   }
   __syncwarp();

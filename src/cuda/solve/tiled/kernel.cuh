@@ -19,10 +19,10 @@ namespace syncfree::cuda {
 /// Calls copy(slot in shared memory, row) for all rows of a tile, by all threads of its thread block; each warp takes
 /// whole runs of rows. With inodes of `size` rows, slots and rows are counted by rows.
 template <int size = 1, class View, class Copy>
-__device__ void for_rows(const View& A, const Tile& block, Copy copy)
+__device__ void for_rows(const View& A, const Tile& tile, Copy copy)
 {
-  const RowSegment* run = A.run + block.first_run;
-  for (std::uint32_t r = threadIdx.x / 32; r < block.runs; r += blockDim.x / 32) {
+  const RowSegment* run = A.run + tile.first_run;
+  for (std::uint32_t r = threadIdx.x / 32; r < tile.runs; r += blockDim.x / 32) {
     const RowSegment own = run[r];
     for (std::uint32_t k = threadIdx.x % 32; k < own.rows * size; k += 32)
       copy(own.slot * size + k, own.first_row * size + k);
@@ -66,55 +66,55 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
   constexpr bool chain = !many && may_be_chain(row_capacity), aliased = form == TileForm::aliased;
   constexpr int pollers = aliased ? ghost_pollers - right_side_fetchers : ghost_pollers;
   const unsigned cluster = chain ? A.cluster : 1, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const BlockTicket turn = take_ticket(counter, cluster);
-  unsigned tile = static_cast<unsigned>(turn.place);
+  const BlockTicket ticket = take_ticket(counter, cluster);
+  unsigned tile_index = static_cast<unsigned>(ticket.index);
   ChunkOfBlock chunk;
-  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile, &b, &x);
-  if (chain && tile >= A.blocks) return cluster_sync(cluster);
-  const Tile block = A.block[tile];
-  const DoubleBufferedMailbox<N> box(mailbox, std::size_t{A.exports} * chunk.chunks, turn.launch,
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &tile_index, &b, &x);
+  if (chain && tile_index >= A.blocks) return cluster_sync(cluster);
+  const Tile tile = A.tile[tile_index];
+  const DoubleBufferedMailbox<N> box(mailbox, std::size_t{A.exports} * chunk.chunks, ticket.launch,
                                      std::size_t{A.exports} * chunk.which);
   using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, row_capacity>, aliased>;
   const std::uint32_t zero = aliased ? A.alias_shift + A.slots : A.slots;
   const Memory memory(shared, zero + 1 + (aliased ? 0 : A.most_ghosts), A.depth);
   memory.start(A.depth);
-  if (threadIdx.x == 0) memory.x[zero] = N(0), set_block_row(block.first_row);
+  if (threadIdx.x == 0) memory.x[zero] = N(0), set_block_row(tile.first_row);
   N* ghost = memory.x + (aliased ? A.alias_shift : A.slots + 1);
-  for (std::uint32_t k = threadIdx.x; k < (aliased ? A.slots : block.ghosts); k += blockDim.x)
-    SharedSentinelValue<N>::clear(ghost + k);
-  for (std::uint32_t k = threadIdx.x; k < block.exports; k += blockDim.x) box.prepare(block.first_exported + k);
+  for (std::uint32_t k = threadIdx.x; k < (aliased ? A.slots : tile.ghosts); k += blockDim.x)
+    SharedSentinelValue<N>::clear_shared(ghost + k);
+  for (std::uint32_t k = threadIdx.x; k < tile.exports; k += blockDim.x) box.prepare_slot(tile.first_exported + k);
   wait_for_primary_launch();
   trigger_dependent_launch();
-  if (!aliased) for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
+  if (!aliased) for_rows(A, tile, [&](std::uint32_t slot, std::int64_t row) { fetch_row(memory.x + slot, b, row); });
   await_fetched_numbers();
   cluster_sync(cluster);
   const unsigned warp = threadIdx.x / 32, computing = compute_groups * A.warps;
   if (warp < computing) {
-    const bool hands_on = rank + 1 < cluster && tile + 1 < A.blocks;
-    auto* outlet = box.at(block.first_exported);
-    if (hands_on) outlet = reinterpret_cast<decltype(outlet)>(place_in_cluster(ghost, rank + 1));
+    const bool hands_on = rank + 1 < cluster && tile_index + 1 < A.blocks;
+    auto* exported = box.slot_at(tile.first_exported);
+    if (hands_on) exported = reinterpret_cast<decltype(exported)>(map_shared_rank(ghost, rank + 1));
     using Row = TileRow<Memory, V, row_capacity, form == TileForm::inverted>;
-    ComputeWarp<Memory, Row, Publisher<N, chain>>(A, block, memory, Publisher<N, chain>(outlet), conjugate)
-        .compute(block.steps);
+    ComputeWarp<Memory, Row, Publisher<N, chain>>(A, tile, memory, Publisher<N, chain>(exported), conjugate)
+        .solve_steps(tile.steps);
   } else if (warp == computing) {
-    PanelCopyWarp<Memory>(A, block, memory).copy_panels();
+    PanelCopyWarp<Memory>(A, tile, memory).copy_panels();
   } else if (warp == computing + 1) {
-    if (threadIdx.x % 32 == 0) announce_panels(memory, block, A.depth);
+    if (threadIdx.x % 32 == 0) announce_panels(memory, tile, A.depth);
   } else if (aliased && warp >= computing + 2 + pollers) {
     if constexpr (aliased)
-      fetch_right_sides<right_side_fetchers, Memory, N>(A, block, memory, b, warp - computing - 2 - pollers);
+      fetch_right_sides<right_side_fetchers, Memory, N>(A, tile, memory, b, warp - computing - 2 - pollers);
   } else if (rank == 0) {
-    const std::uint32_t* place = A.ghost_place + block.first_ghost;
-    const std::uint32_t before = aliased && tile > 0 ? A.block[tile - 1].first_exported : 0;
+    const std::uint32_t* source = A.ghost_sources + tile.first_ghost;
+    const std::uint32_t before = aliased && tile_index > 0 ? A.tile[tile_index - 1].first_exported : 0;
     fetch_ghosts<pollers, N>(
-        [place](std::uint32_t k) { return place[k]; }, block.ghosts,
+        [source](std::uint32_t k) { return source[k]; }, tile.ghosts,
         [=](std::uint32_t k, std::uint32_t at) { return ghost + (aliased ? at - before : k); }, box,
         warp - computing - 2);
   }
   __syncwarp();
   __syncthreads();
   __syncthreads();  // with one barrier only, racecheck reports values that are put and stored to x concurrently
-  for_rows(A, block, [&](std::uint32_t slot, std::int64_t row) {
+  for_rows(A, tile, [&](std::uint32_t slot, std::int64_t row) {
     store_row<N>(x, row, memory.x[aliased ? A.position[row] : slot]);
   });
   linger_for_cluster(cluster);
@@ -130,7 +130,7 @@ template <class Body> void with_ghosts(int row_capacity, Body body)
 
 /// Least depth of the ring: four steps must fit wherever their first panel begins. For long rows, steps and panels have
 /// 64 rows each, and five panels suffice; with wider steps more panels are needed to hide memory latency.
-constexpr int least_depth_with_ghosts(int row_capacity) { return ghost_warps(row_capacity) > 2 ? 8 : 5; }
+constexpr int least_depth_with_ghosts(int row_capacity) { return warps_per_group(row_capacity) > 2 ? 8 : 5; }
 /// Least depth if panels hold right-hand sides. A pipeline with a shorter ring than this without aliasing is faster
 /// with it.
 constexpr int least_aliased_depth = 7;
@@ -138,7 +138,7 @@ constexpr int least_aliased_depth = 7;
 /// Returns the number of values that fit in shared memory next to a ring of `depth` panels.
 template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 {
-  const std::size_t others = Memory::bytes(0, depth) + 16, all = memory_of_block();  // 16: the ring is aligned
+  const std::size_t others = Memory::shared_bytes(0, depth) + 16, all = memory_of_block();  // 16: the ring is aligned
   return others < all ? static_cast<std::int64_t>((all - others) / sizeof(N)) : 0;
 }
 
@@ -146,7 +146,7 @@ template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 template <class I> std::uint32_t most_rows_of(const TilePlan<I>& plan)
 {
   std::uint32_t most = 0;
-  for (const Tile& block : plan.block) most = std::max(most, block.rows);
+  for (const Tile& tile : plan.block) most = std::max(most, tile.rows);
   return most;
 }
 
@@ -169,8 +169,8 @@ public:
       using Memory = TileSharedMemory<N, TilePanel<DeviceScalar<V>, row_capacity>, form == TileForm::aliased>;
       const std::size_t numbers = plan.numbers(), most = memory_of_block();
       depth_ = most_depth * (panel_rows / Memory::Panel::positions);
-      while (depth_ > least_depth_with_ghosts(row_capacity) && Memory::bytes(numbers, depth_) > most) --depth_;
-      memory_ = Memory::bytes(numbers, depth_);
+      while (depth_ > least_depth_with_ghosts(row_capacity) && Memory::shared_bytes(numbers, depth_) > most) --depth_;
+      memory_ = Memory::shared_bytes(numbers, depth_);
     });
   }
 
@@ -188,7 +188,7 @@ public:
 
   /// Fills in the values.
   ///   inverse_diagonal  nullptr: 1
-  void update_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void update_panels(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     with_ghosts(near_, [&](auto row_capacity) {
       const std::size_t count = arrays_.source.size() / 2;
@@ -214,28 +214,28 @@ public:
                          TicketCounter* counter, const Input<N>& b, const Output<N>& x, bool conjugate,
                          cudaStream_t stream, bool overlaps) const
   {
-    const auto blocks = static_cast<unsigned>(arrays_.block.size());
-    const TileView view = {arrays_.block.data(), run_.data(), arrays_.panel.data(), arrays_.ghost_place.data(),
+    const auto blocks = static_cast<unsigned>(arrays_.tile.size());
+    const TileView view = {arrays_.tile.data(), run_.data(), arrays_.panel.data(), arrays_.ghost_sources.data(),
                                exports_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, alias_shift_,
                             arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
-    const LaunchParameters place = {grid, threads(), memory_, stream, overlaps, cluster};
-    return cuda::try_launch(kernel, place, view, mailbox, counter, b, x, conjugate);
+    const LaunchParameters parameters = {grid, threads(), memory_, stream, overlaps, cluster};
+    return cuda::try_launch(kernel, parameters, view, mailbox, counter, b, x, conjugate);
   }
 
-  std::string describe() const
+  std::string describe_tiles() const
   {
-    return std::to_string(arrays_.block.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
+    return std::to_string(arrays_.tile.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
            std::to_string(most_ghosts_) + " ghosts at most" + (alias_shift_ ? " in one place, " : ", ") +
            std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
   }
 
-  std::size_t plan_bytes() const
+  std::size_t tile_plan_bytes() const
   {
-    return arrays_.block.bytes() + run_.bytes() + arrays_.panel.bytes() - value_bytes() + arrays_.source.bytes() +
-           arrays_.row.bytes() + arrays_.ghost_place.bytes() + arrays_.position.bytes();
+    return arrays_.tile.bytes() + run_.bytes() + arrays_.panel.bytes() - tile_value_bytes() + arrays_.source.bytes() +
+           arrays_.row.bytes() + arrays_.ghost_sources.bytes() + arrays_.position.bytes();
   }
-  std::size_t value_bytes() const { return arrays_.source.size() * sizeof(V); }
+  std::size_t tile_value_bytes() const { return arrays_.source.size() * sizeof(V); }
 
 private:
   static constexpr int most_depth = 16;  ///< in panels of the plan

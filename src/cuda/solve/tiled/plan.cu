@@ -139,13 +139,13 @@ cut_steps(Planning<I> plan, unsigned most, unsigned* step_begin, TileReport* rep
   }
 }
 
-/// Calls look(column, index) for the entries of other tiles in the row at p; index: rank of the read in the tile.
-template <class I, class Look> __device__ void for_ghosts(const Planning<I>& plan, unsigned tile, unsigned p, Look look)
+/// Calls use(column, index) for the entries of other tiles in the row at p; index: rank of the read in the tile.
+template <class I, class Use> __device__ void for_ghosts(const Planning<I>& plan, unsigned tile, unsigned p, Use use)
 {
   const I row = plan.row[plan.first[tile] + p], begin = plan.T.row_begin[row], end = plan.T.row_begin[row + 1];
   for (I k = begin; k < end; ++k)
     if (plan.tiles.locate_row(plan.T.column[k]).tile != tile)
-      look(plan.T.column[k], p * longest_row + static_cast<unsigned>(k - begin));
+      use(plan.T.column[k], p * longest_row + static_cast<unsigned>(k - begin));
 }
 
 /// Finds the distinct ghosts of each tile.
@@ -158,12 +158,12 @@ collect_ghosts(Planning<I> plan, RowTables<I> ghosts, unsigned* wanted, unsigned
 {
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < rows; p += gridDim.y * threads_a_block)
-    for_ghosts(plan, tile, p, [&](I column, unsigned place) {
+    for_ghosts(plan, tile, p, [&](I column, unsigned position) {
       set_flag_once(wanted + column);
       const auto other = plan.tiles.locate_row(column).tile;
       if (other > tile) set_flag_once(later);
       if (other + 1 != tile) set_flag_once(far);
-      ghosts.add(tile, column, place);
+      ghosts.insert_row(tile, column, position);
     });
 }
 
@@ -176,9 +176,9 @@ number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wa
 {
   const unsigned tile = blockIdx.x, rows = plan.rows_of(tile);
   const auto for_firsts = [&](unsigned p, auto body) {
-    for_ghosts(plan, tile, p, [&](I column, unsigned place) {
-      const std::size_t at = ghosts.place_of(tile, column);
-      if (ghosts.first[at] == place) body(at);
+    for_ghosts(plan, tile, p, [&](I column, unsigned position) {
+      const std::size_t at = ghosts.find_slot(tile, column);
+      if (ghosts.first[at] == position) body(at);
     });
   };
   const auto firsts = [&](unsigned p) {
@@ -244,11 +244,11 @@ __global__ void number_mail_by_position(I n, const std::uint16_t* position, cons
 
 /// Output arrays of a plan, and what all positions share.
 template <class I> struct PlanArrays {
-  const Tile* block;
+  const Tile* tile;
   unsigned char* panel;
   PanelShape shape;
   I *source, *row;
-  std::uint32_t* ghost_place;
+  std::uint32_t* ghost_sources;
   int row_capacity;
   std::uint32_t zero, first_ghost;  ///< slots
   const std::uint16_t* position;    ///< of rows in their tiles if ghosts alias local values, else nullptr
@@ -259,9 +259,9 @@ struct Steps {
   const unsigned* begin;
   unsigned count, rows;
 
-  __device__ unsigned at(unsigned step) const { return step < count ? begin[step] : rows; }
+  __device__ unsigned begin_of(unsigned step) const { return step < count ? begin[step] : rows; }
   /// Returns the last step that begins at p or before.
-  __device__ unsigned of(unsigned p) const
+  __device__ unsigned step_of(unsigned p) const
   {
     unsigned low = 0, high = count;
     while (high - low > 1) {
@@ -279,7 +279,7 @@ template <class I> struct SortedEntries {
   std::uint32_t slot[longest_row];
   int count = 0;
 
-  __device__ void add(I k, I own_depth, std::uint32_t own_slot)
+  __device__ void insert_entry(I k, I own_depth, std::uint32_t own_slot)
   {
     int j = count++;
     for (; j > 0 && depth[j - 1] > own_depth; --j) {
@@ -296,24 +296,24 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
                const std::uint32_t* exported, PlanArrays<I> to)
 {
   const unsigned tile = blockIdx.x;
-  const Tile block = to.block[tile];
-  const Steps steps = {step_begin + plan.first[tile], block.steps, block.rows};
+  const Tile own = to.tile[tile];
+  const Steps steps = {step_begin + plan.first[tile], own.steps, own.rows};
   const int units = TilePlan<I>::units_of(to.row_capacity), pairs = (to.row_capacity + 1) / 2;
-  const unsigned all = block.panels * panel_rows;
+  const unsigned all = own.panels * panel_rows;
   for (unsigned p = blockIdx.y * threads_a_block + threadIdx.x; p < all; p += gridDim.y * threads_a_block) {
-    const I row = p < block.rows ? plan.row[plan.first[tile] + p] : I(-1);
+    const I row = p < own.rows ? plan.row[plan.first[tile] + p] : I(-1);
     SortedEntries<I> entries;
     for (I k = row < 0 ? 0 : plan.T.row_begin[row]; k < (row < 0 ? 0 : plan.T.row_begin[row + 1]); ++k) {
       const I column = plan.T.column[k];
-      const RowLocation place = plan.tiles.locate_row(column);
-      const bool own = place.tile == tile;
+      const RowLocation location = plan.tiles.locate_row(column);
+      const bool is_local = location.tile == tile;
       const auto ghost = [&] {
-        return to.position ? to.position[column] : ghosts.number[ghosts.place_of(tile, column)];
+        return to.position ? to.position[column] : ghosts.number[ghosts.find_slot(tile, column)];
       };
-      const std::uint32_t own_slot = to.position ? to.position[column] : place.slot;
-      entries.add(k, depth[column], own ? own_slot : to.first_ghost + ghost());
+      const std::uint32_t own_slot = to.position ? to.position[column] : location.slot;
+      entries.insert_entry(k, depth[column], is_local ? own_slot : to.first_ghost + ghost());
     }
-    const std::size_t panel = block.first_panel + p / panel_rows, cell = p % panel_rows;
+    const std::size_t panel = own.first_panel + p / panel_rows, cell = p % panel_rows;
     const std::size_t positions = to.shape.positions, at = panel * panel_rows + cell;
     auto* field = reinterpret_cast<std::uint16_t*>(to.panel + at / positions * to.shape.bytes);
     const auto set = [&](int f, std::uint32_t v) {
@@ -321,13 +321,13 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
             static_cast<std::size_t>(f % fields_per_unit)] = static_cast<std::uint16_t>(v);
     };
     const int last = units * fields_per_unit - 1;
-    if (to.position) set(0, row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row));
+    if (to.position) set(0, row < 0 ? 0 : static_cast<std::uint32_t>(row - own.first_row));
     else set(0, row < 0 ? to.zero : plan.tiles.locate_row(row).slot);
     for (int j = 0; j < last - 2; ++j)
       set(j + 1, j < entries.count ? entries.slot[j] : j < to.row_capacity ? to.zero : 0);
-    const unsigned step = steps.of(p), next = steps.at(step + compute_groups);
-    const unsigned width = steps.at(step + compute_groups + 1) - next;
-    set(last - 1, next - steps.at(step) | (width ? width - 1 : 0) << 9);
+    const unsigned step = steps.step_of(p), next = steps.begin_of(step + compute_groups);
+    const unsigned width = steps.begin_of(step + compute_groups + 1) - next;
+    set(last - 1, next - steps.begin_of(step) | (width ? width - 1 : 0) << 9);
     set(last, row < 0 || exported[row] == not_exported ? no_ghost : exported[row]);
     for (int j = 0; j < 2 * pairs; ++j)
       to.source[((panel * pairs + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] =
@@ -346,8 +346,8 @@ find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* 
     const std::size_t at = static_cast<std::size_t>(tile) * ghosts.size + k;
     const I row = ghosts.row[at];
     if (row < 0) continue;
-    to.ghost_place[to.block[tile].first_ghost + ghosts.number[at]] =
-        to.block[plan.tiles.locate_row(row).tile].first_exported + exported[row];
+    to.ghost_sources[to.tile[tile].first_ghost + ghosts.number[at]] =
+        to.tile[plan.tiles.locate_row(row).tile].first_exported + exported[row];
   }
 }
 
@@ -418,7 +418,7 @@ private:
     panels_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
     report_.resize(plan->block.size());
     std::vector<std::uint32_t> first = {0};
-    for (const Tile& block : plan->block) first.push_back(first.back() + block.rows);
+    for (const Tile& tile : plan->block) first.push_back(first.back() + tile.rows);
     const LineTiles<I> lines = tiling_.line_tiles();
     first_ = DeviceArray<std::uint32_t>(first);
     line_tile_ = DeviceArray<std::uint32_t>(lines.tile, tiling_.lines());
@@ -470,7 +470,7 @@ private:
   {
     TilePlan<I>& plan = *out;
     std::int64_t rows = 0;
-    for (const Tile& block : plan.block) rows = std::max<std::int64_t>(rows, block.rows);
+    for (const Tile& tile : plan.block) rows = std::max<std::int64_t>(rows, tile.rows);
     const std::int64_t room = overlaid_ ? rows + 1 : rule_.ghost_slots[size_] - 1 - plan.slots;
     if (room < 0) return false;
     table_.most = static_cast<unsigned>(std::min(room, rows * plan.row_capacity));
@@ -478,7 +478,7 @@ private:
     const std::size_t all = table_.size * report_.size();
     table_row_ = DeviceArray<I>(all);
     table_first_ = DeviceArray<unsigned>(all), table_number_ = DeviceArray<unsigned>(all);
-    mail_ = DeviceArray<std::uint32_t>(depth_.size());
+    exported_ = DeviceArray<std::uint32_t>(depth_.size());
     DeviceArray<unsigned> count(report_.size()), wanted(depth_.size());
     const Flag full, later, far;
     table_row_.fill(0xff, nullptr), table_first_.fill(0xff, nullptr);
@@ -487,7 +487,7 @@ private:
     table_.count = count.data(), table_.full = full.data();
     launch(collect_ghosts<I>, {parts(), threads_a_block}, view_, table_, wanted.data(), later.data(), far.data());
     if (full.is_raised() || later.is_raised()) return false;
-    launch(number_ghosts_and_mail<I>, {tiles(), threads_a_block}, view_, table_, wanted.data(), mail_.data(),
+    launch(number_ghosts_and_mail<I>, {tiles(), threads_a_block}, view_, table_, wanted.data(), exported_.data(),
                                                             reports_.data());
     plan.is_chain = plan.block.size() > 1 && !far.is_raised();
     if (overlaid_) {
@@ -495,9 +495,9 @@ private:
       set_alias_shift(static_cast<std::uint32_t>(rows), &plan);
       if (plan.numbers() > rule_.alias_slots) return false;
       launch(number_mail_by_position<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(),
-             position_.data(), wanted.data(), mail_.data());
+             position_.data(), wanted.data(), exported_.data());
     } else if (plan.is_chain) {
-      launch(number_mail_as_ghosts<I>, {parts(), threads_a_block}, table_, mail_.data());
+      launch(number_mail_as_ghosts<I>, {parts(), threads_a_block}, table_, exported_.data());
     }
     read_reports();
     return true;
@@ -520,16 +520,16 @@ private:
   {
     std::int64_t steps = 0;
     for (std::size_t t = 0; t < report_.size(); ++t) {
-      Tile& block = plan->block[t];
+      Tile& tile = plan->block[t];
       const TileReport& report = report_[t];
-      block.first_step = steps;
-      block.first_ghost = ghosts_;
-      block.first_exported = plan->exports;
-      block.steps = report.steps, block.ghosts = report.ghosts;
-      block.exports = plan->alias_shift ? block.rows : report.exports;
-      std::copy_n(report.width, compute_groups, block.width);
+      tile.first_step = steps;
+      tile.first_ghost = ghosts_;
+      tile.first_exported = plan->exports;
+      tile.steps = report.steps, tile.ghosts = report.ghosts;
+      tile.exports = plan->alias_shift ? tile.rows : report.exports;
+      std::copy_n(report.width, compute_groups, tile.width);
       plan->most_ghosts = std::max<std::uint32_t>(plan->most_ghosts, report.ghosts);
-      plan->exports += block.exports;
+      plan->exports += tile.exports;
       steps += report.steps;
       ghosts_ += report.ghosts;
     }
@@ -538,13 +538,13 @@ private:
   void fill(const TilePlan<I>& plan, const PanelShape& shape, TileArrays<I>* out)
   {
     TileArrays<I> arrays(panels_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
-    arrays.block = DeviceArray<Tile>(plan.block);
-    const PlanArrays<I> to = {arrays.block.data(), arrays.panel.data(), shape, arrays.source.data(),
-                              arrays.row.data(), arrays.ghost_place.data(), plan.row_capacity, plan.zero_slot(),
+    arrays.tile = DeviceArray<Tile>(plan.block);
+    const PlanArrays<I> to = {arrays.tile.data(), arrays.panel.data(), shape, arrays.source.data(),
+                              arrays.row.data(), arrays.ghost_sources.data(), plan.row_capacity, plan.zero_slot(),
                               plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
     launch(fill_positions<I>, {parts(), threads_a_block}, view_, table_, depth_.data(), step_begin_.data(),
-           mail_.data(), to);
-    launch(find_mail_of_ghosts<I>, {parts(), threads_a_block}, view_, table_, mail_.data(), to);
+           exported_.data(), to);
+    launch(find_mail_of_ghosts<I>, {parts(), threads_a_block}, view_, table_, exported_.data(), to);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     arrays.position = std::move(position_);
     *out = std::move(arrays);
@@ -567,7 +567,7 @@ private:
   DeviceArray<unsigned> step_begin_;
   DeviceArray<I> table_row_;
   DeviceArray<unsigned> table_first_, table_number_;
-  DeviceArray<std::uint32_t> mail_;     ///< by row
+  DeviceArray<std::uint32_t> exported_;     ///< by row
   DeviceArray<std::uint16_t> position_;  ///< by row, in its tile; if ghosts alias local values
   Planning<I> view_ = {};
   RowTables<I> table_ = {};

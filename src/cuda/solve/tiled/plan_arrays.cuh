@@ -15,31 +15,31 @@ struct PanelShape {
   std::size_t bytes;
   int positions;
 
-  template <class Panel> static PanelShape of() { return {sizeof(Panel), Panel::positions}; }
+  template <class Panel> static PanelShape shape_of() { return {sizeof(Panel), Panel::positions}; }
   std::size_t parts() const { return static_cast<std::size_t>(panel_rows / positions); }
 };
 
 /// The arrays of TilePlan on the device. Panels have their fields; update_values() fills in the values.
 template <class I> struct TileArrays {
-  DeviceArray<Tile> block;
+  DeviceArray<Tile> tile;
   DeviceArray<unsigned char> panel;
   DeviceArray<I> source, row;
-  DeviceArray<std::uint32_t> ghost_place;
+  DeviceArray<std::uint32_t> ghost_sources;
   DeviceArray<std::uint16_t> position;
 
   TileArrays() = default;
   ///   panels  number of the plan's panels
   TileArrays(std::size_t panels, const PanelShape& shape, int pairs, std::size_t ghosts)
       : panel(panels * shape.parts() * shape.bytes), source(panels * panel_rows * 2 * static_cast<std::size_t>(pairs)),
-        row(panels * panel_rows), ghost_place(ghosts)
+        row(panels * panel_rows), ghost_sources(ghosts)
   {
   }
 
-  template <class Panel> static TileArrays upload(const TilePlan<I>& plan)
+  template <class Panel> static TileArrays upload_tiles(const TilePlan<I>& plan)
   {
-    const std::size_t panels = plan.row.size() / panel_rows, parts = PanelShape::of<Panel>().parts();
+    const std::size_t panels = plan.row.size() / panel_rows, parts = PanelShape::shape_of<Panel>().parts();
     TileArrays arrays;
-    arrays.block = DeviceArray<Tile>(plan.block);
+    arrays.tile = DeviceArray<Tile>(plan.block);
     arrays.panel = DeviceArray<unsigned char>(panels * parts * sizeof(Panel));
     constexpr std::size_t width = sizeof(uint4) * Panel::positions, all = sizeof(uint4) * panel_rows * Panel::units;
     const auto* field = reinterpret_cast<const unsigned char*>(plan.index.data());
@@ -48,7 +48,7 @@ template <class I> struct TileArrays {
         SYNCFREE_CUDA(cudaMemcpy2D(arrays.panel.data() + part * sizeof(Panel) + static_cast<std::size_t>(u) * width,
                                    parts * sizeof(Panel), field, all, width, panels, cudaMemcpyHostToDevice));
     arrays.source = DeviceArray<I>(plan.source), arrays.row = DeviceArray<I>(plan.row);
-    arrays.ghost_place = DeviceArray<std::uint32_t>(plan.ghost_place);
+    arrays.ghost_sources = DeviceArray<std::uint32_t>(plan.ghost_place);
     arrays.position = DeviceArray<std::uint16_t>(plan.position);
     return arrays;
   }
@@ -60,18 +60,18 @@ constexpr int star_threads = 512;
 template <class I, class Panel>
 __global__ void __launch_bounds__(star_threads)
 fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Panel* panel, I* source, I* row,
-          std::uint32_t* ghost_place, unsigned* other)
+          std::uint32_t* ghost_sources, unsigned* other)
 {
-  const Tile block = S.block[blockIdx.x];
-  const StarTile<I> tile(S, blockIdx.x);
+  const Tile tile = S.block[blockIdx.x];
+  const StarTile<I> star_tile(S, blockIdx.x);
   const PatternView<I> rows{T.n, T.row_begin, T.column};
-  for (std::uint32_t g = threadIdx.x; g < block.ghosts; g += star_threads)
-    ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
-  for (std::uint32_t p = threadIdx.x; p < block.panels * panel_rows; p += star_threads) {
+  for (std::uint32_t g = threadIdx.x; g < tile.ghosts; g += star_threads)
+    ghost_sources[tile.first_ghost + g] = star_tile.place_of_ghost(g);
+  for (std::uint32_t p = threadIdx.x; p < tile.panels * panel_rows; p += star_threads) {
     StarPosition<I> made;
-    if (p >= block.rows) tile.fill_nothing(&made);
-    else if (!tile.fill_position(rows, p, &made)) set_flag_once(other);
-    const std::size_t q = block.first_panel + p / panel_rows, cell = p % panel_rows;
+    if (p >= tile.rows) star_tile.fill_nothing(&made);
+    else if (!star_tile.fill_position(rows, p, &made)) set_flag_once(other);
+    const std::size_t q = tile.first_panel + p / panel_rows, cell = p % panel_rows;
     panel[q].unit[0][cell] = *reinterpret_cast<const uint4*>(&made.field);
     for (int j = 0; j <= star_row_capacity; ++j)
       source[((2 * q + static_cast<std::size_t>(j) / 2) * panel_rows + cell) * 2 + j % 2] = made.source[j];
@@ -83,23 +83,23 @@ fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Panel* pane
 template <class Panel, class I>
 bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, TileArrays<I>* out)
 {
-  TileArrays<I> arrays(static_cast<std::size_t>(star.panels), PanelShape::of<Panel>(), (star_row_capacity + 1) / 2,
-                        static_cast<std::size_t>(star.ghosts));
-  const DeviceArray<Tile> block(star.frame.block);
-  const DeviceArray<TileCell> place(star.tables.place);
+  TileArrays<I> arrays(static_cast<std::size_t>(star.panels), PanelShape::shape_of<Panel>(),
+                       (star_row_capacity + 1) / 2, static_cast<std::size_t>(star.ghosts));
+  const DeviceArray<Tile> tiles(star.frame.block);
+  const DeviceArray<TileCell> cells(star.tables.place);
   const DeviceArray<StarFields> field(star.tables.field);
   const DeviceArray<StarGhost> ghost(star.tables.ghost);
   const DeviceArray<std::uint16_t> face_exported(star.tables.face_exported);
   StarView<I> view = star.view;
-  view.place = place.data(), view.field = field.data(), view.ghost = ghost.data(),
+  view.place = cells.data(), view.field = field.data(), view.ghost = ghost.data(),
   view.face_exported = face_exported.data();
-  view.block = block.data();
+  view.block = tiles.data();
   const Flag other;
   launch(fill_star<I, Panel>, {static_cast<unsigned>(star.frame.block.size()), star_threads}, view, T,
          reinterpret_cast<Panel*>(arrays.panel.data()), arrays.source.data(), arrays.row.data(),
-      arrays.ghost_place.data(), other.data());
+      arrays.ghost_sources.data(), other.data());
   if (other.is_raised()) return false;
-  arrays.block = DeviceArray<Tile>(star.blocks_in_order());
+  arrays.tile = DeviceArray<Tile>(star.blocks_in_order());
   *out = std::move(arrays);
   return true;
 }

@@ -14,10 +14,10 @@
 namespace syncfree::cuda {
 
 struct TileView {
-  const Tile* block;
+  const Tile* tile;
   const RowSegment* run;
   const unsigned char* panel;  ///< consecutive TilePanels
-  const std::uint32_t* ghost_place;
+  const std::uint32_t* ghost_sources;
   std::uint32_t exports;
   std::uint32_t slots, most_ghosts;  ///< of a tile, at most
   int depth;                         ///< panels in shared memory
@@ -31,7 +31,7 @@ struct TileView {
 constexpr int ghost_pollers = 12;  ///< number of polling warps
 constexpr int right_side_fetchers = 4;  ///< of these, if right-hand sides go through the ring
 template <int row_capacity>
-constexpr int ghost_threads = 32 * (compute_groups * ghost_warps(row_capacity) + 2 + ghost_pollers);
+constexpr int ghost_threads = 32 * (compute_groups * warps_per_group(row_capacity) + 2 + ghost_pollers);
 
 /// A row's entries are multiplied by its scale when they are stored, which takes an operation off the critical path
 /// (and overflows if entry / pivot does). Not done if the products would be rounded when they are stored: it is the
@@ -48,13 +48,13 @@ template <class M, int row_capacity> struct TilePanel {
 };
 
 /// Returns the index of a tile's first panel in units of panels P; panels_of(): their number.
-template <class P> __device__ std::int64_t first_panel_of(const Tile& block)
+template <class P> __device__ std::int64_t first_panel_of(const Tile& tile)
 {
-  return block.first_panel * (panel_rows / P::positions);
+  return tile.first_panel * (panel_rows / P::positions);
 }
-template <class P> __device__ std::uint32_t panels_of(const Tile& block)
+template <class P> __device__ std::uint32_t panels_of(const Tile& tile)
 {
-  return (block.rows + P::positions - 1) / P::positions;
+  return (tile.rows + P::positions - 1) / P::positions;
 }
 
 /// A panel in the ring, with the right-hand sides of its positions.
@@ -79,7 +79,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
 
   static constexpr std::size_t ring_begin(std::size_t numbers) { return (numbers * sizeof(N) + 15) / 16 * 16; }
   ///   numbers  of slots and ghosts
-  static std::size_t bytes(std::size_t numbers, int depth)
+  static std::size_t shared_bytes(std::size_t numbers, int depth)
   {
     return ring_begin(numbers) + depth * (sizeof(Slot) + 2 * sizeof(Mbarrier)) + sizeof(SharedCounter);
   }
@@ -96,9 +96,9 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
   /// Called by one thread after the launch was given up: stores NaN for all values that have not arrived.
   __device__ void fill_missing() const
   {
-    for (N* place = x; place < reinterpret_cast<N*>(ring); ++place)
-      if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(place)))
-        SharedSentinelValue<N>::put(place, quiet_nan<N>());
+    for (N* slot = x; slot < reinterpret_cast<N*>(ring); ++slot)
+      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(slot)))
+        SharedSentinelValue<N>::store_shared(slot, quiet_nan<N>());
   }
 
   /// Called by all threads; a __syncthreads() must follow.
@@ -118,8 +118,8 @@ template <class Memory> class PanelCopyWarp {
   using Panel = typename Memory::Panel;
 
 public:
-  __device__ PanelCopyWarp(const TileView& A, const Tile& block, const Memory& memory)
-      : A_(A), block_(block), memory_(memory)
+  __device__ PanelCopyWarp(const TileView& A, const Tile& tile, const Memory& memory)
+      : A_(A), tile_(tile), memory_(memory)
   {
   }
 
@@ -128,8 +128,8 @@ public:
     const bool first = threadIdx.x % 32 == 0;
     if (panel_copies_itself && !first) return;
     RingCursor at;
-    const Panel* from = reinterpret_cast<const Panel*>(A_.panel) + first_panel_of<Panel>(block_);
-    const std::uint32_t depth = A_.depth, panels = panels_of<Panel>(block_), ahead = depth + panels_ahead;
+    const Panel* from = reinterpret_cast<const Panel*>(A_.panel) + first_panel_of<Panel>(tile_);
+    const std::uint32_t depth = A_.depth, panels = panels_of<Panel>(tile_), ahead = depth + panels_ahead;
     for (std::uint32_t q = 0; q < panels; ++q, ++from, at.advance(depth)) {
       if (q >= depth) memory_.empty[at.panel].wait_watched(~at.round & 1);
       copy_panel(memory_.full[at.panel], memory_.ring + at.panel, from, sizeof(Panel));
@@ -141,20 +141,20 @@ private:
   static constexpr std::uint32_t panels_ahead = 4;
 
   const TileView& A_;
-  const Tile& block_;
+  const Tile& tile_;
   const Memory& memory_;
 };
 
 /// Runs one of `fetchers` warps that copy right-hand sides into the panels of the ring, each for every `fetchers`-th
 /// panel. A warp loads a panel's row indices one iteration ahead, to hide their latency.
 template <int fetchers, class Memory, class N>
-__device__ void fetch_right_sides(const TileView& A, const Tile& block, const Memory& memory, const Input<N>& b,
+__device__ void fetch_right_sides(const TileView& A, const Tile& tile, const Memory& memory, const Input<N>& b,
                                   unsigned fetcher)
 {
   using Panel = typename Memory::Panel;
   constexpr int cells = Panel::positions / 32;
-  const Panel* panels = reinterpret_cast<const Panel*>(A.panel) + first_panel_of<Panel>(block);
-  const std::uint32_t count = panels_of<Panel>(block), depth = A.depth, lane = threadIdx.x % 32;
+  const Panel* panels = reinterpret_cast<const Panel*>(A.panel) + first_panel_of<Panel>(tile);
+  const std::uint32_t count = panels_of<Panel>(tile), depth = A.depth, lane = threadIdx.x % 32;
   std::uint32_t word[cells];  // first word of the fields; the row is in its low half
   const auto load_panel_rows = [&](std::uint32_t q) {
 #pragma unroll
@@ -168,8 +168,8 @@ __device__ void fetch_right_sides(const TileView& A, const Tile& block, const Me
 #pragma unroll
     for (int c = 0; c < cells; ++c) {
       const std::uint32_t cell = c * 32 + lane;
-      if (q * Panel::positions + cell < block.rows)
-        fetch_row(memory.ring[at.panel].right_side + cell, b, block.first_row + (word[c] & 0xffff));
+      if (q * Panel::positions + cell < tile.rows)
+        fetch_row(memory.ring[at.panel].right_side + cell, b, tile.first_row + (word[c] & 0xffff));
     }
     memory.full[at.panel].arrive_on_cp_async();
     load_panel_rows(q + fetchers);
@@ -178,9 +178,9 @@ __device__ void fetch_right_sides(const TileView& A, const Tile& block, const Me
 
 /// Called by one thread: publishes the number of panels that have arrived, so that compute warps need not poll
 /// mbarriers, and checks the deadline for all waits of the thread block until its last row is solved.
-template <class Memory> __device__ void announce_panels(const Memory& memory, const Tile& block, int depth)
+template <class Memory> __device__ void announce_panels(const Memory& memory, const Tile& tile, int depth)
 {
-  const std::uint32_t panels = panels_of<typename Memory::Panel>(block);
+  const std::uint32_t panels = panels_of<typename Memory::Panel>(tile);
   RingCursor at;
   for (std::uint32_t q = 0; q < panels; at.advance(depth)) {
     const Mbarrier& full = memory.full[at.panel];
@@ -198,29 +198,29 @@ template <class Memory> __device__ void announce_panels(const Memory& memory, co
 }
 
 /// Runs one of `pollers` warps that fetch ghosts in the order in which they are read, each warp 32 at a time.
-///   place_of(k)          mailbox slot of ghost k
-///   ghost_of(k, place)   address to store it at
-template <int pollers, class N, class Box, class PlaceOf, class GhostOf>
-__device__ void fetch_ghosts(const PlaceOf& place_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
+///   slot_of(k)         mailbox slot of ghost k
+///   ghost_of(k, slot)  address to store it at
+template <int pollers, class N, class Box, class SlotOf, class GhostOf>
+__device__ void fetch_ghosts(const SlotOf& slot_of, std::uint32_t count, const GhostOf& ghost_of, const Box& box,
                              unsigned poller)
 {
   std::uint32_t k = poller * 32 + threadIdx.x % 32;
-  std::uint32_t next = k < count ? place_of(k) : 0;
+  std::uint32_t next = k < count ? slot_of(k) : 0;
   for (std::uint32_t first = poller * 32; first < count; first += pollers * 32) {
     const std::uint32_t at = next, own = k;
     bool missing = own < count;
     k += pollers * 32;
-    if (k < count) next = place_of(k);
+    if (k < count) next = slot_of(k);
     const auto look = [&] {
       if (!missing) return;
-      const auto seen = box.look(at);
-      if (!box.arrived(seen)) return;
-      if (!drops_publication()) SharedSentinelValue<N>::put(ghost_of(own, at), box.take(at, seen));
+      const auto seen = box.poll_slot(at);
+      if (!box.has_arrived(seen)) return;
+      if (!drops_publication()) SharedSentinelValue<N>::store_shared(ghost_of(own, at), box.take_value(at, seen));
       missing = false;
     };
     const auto done = [&] { return !__any_sync(~0u, missing); };
     if (BasicBoundedWait<OnGiveUp::leave, DeadlineCheck::delegated>().until_for_warp<2>(done, look)) continue;
-    if (missing) SharedSentinelValue<N>::put(ghost_of(own, at), quiet_nan<N>());
+    if (missing) SharedSentinelValue<N>::store_shared(ghost_of(own, at), quiet_nan<N>());
   }
 }
 
@@ -238,8 +238,9 @@ __device__ __forceinline__ void read_fields(const Panel& panel, std::uint32_t ce
 
 /// A row, or the rows of one inode, and the lanes of a warp that solve it. ComputeWarp requires these members:
 ///   position_of(thread)  index, within a step, of the position that a thread of a group works on
-///   read(panel, cell, position)  reads the plan's data of the position, and all that does not depend on earlier steps
-///   compute(mine)  returns the lane's value; stores it in its slot if `mine`
+///   read_position(panel, cell, position)  reads the plan's data of the position, and all that does not depend on
+///                     earlier steps
+///   compute_row(mine)  returns the lane's value; stores it in its slot if `mine`
 ///   put_if(...)    exports the value
 ///   last()         the plan's word on steps and exports
 ///
@@ -256,7 +257,7 @@ public:
   static __device__ unsigned position_of(unsigned thread) { return thread; }
   __device__ std::uint32_t last() const { return last_; }
 
-  __device__ void read(const Slot& panel, std::uint32_t cell, std::uint32_t position)
+  __device__ void read_position(const Slot& panel, std::uint32_t cell, std::uint32_t position)
   {
     std::uint32_t word[4 * Panel::units];
     read_fields<Panel>(panel, cell, word);
@@ -274,37 +275,37 @@ public:
     if (is_scaled_before<N, M>) start_ = scaled(start_);
   }
 
-  __device__ N compute(bool mine)
+  __device__ N compute_row(bool mine)
   {
     N number[row_capacity];
 #pragma unroll
-    for (int j = 0; j < row_capacity; ++j) number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
-    N result = finish(number);
+    for (int j = 0; j < row_capacity; ++j) number[j] = SharedSentinelValue<N>::load_shared(number_at(slot_[j]));
+    N result = finish_sum(number);
     const bool ordinary = is_ordinary(result);
-    SharedSentinelValue<N>::put_ordinary_if(mine && ordinary, number_at(own_), result);
+    SharedSentinelValue<N>::store_ordinary_if(mine && ordinary, number_at(own_), result);
     if (mine && !ordinary) result = compute_again();
     return result;
   }
 
   template <class Publisher>
-  __device__ void put_if(bool wanted, const Publisher& outlet, std::uint32_t exported, const N& result) const
+  __device__ void put_if(bool wanted, const Publisher& publisher, std::uint32_t exported, const N& result) const
   {
-    outlet.put_if(wanted, exported, result);
+    publisher.put_if(wanted, exported, result);
   }
 
 private:
   static constexpr auto number_bytes = static_cast<std::uint32_t>(sizeof(N));
 
-  __device__ N* number_at(std::uint32_t place) const
+  __device__ N* number_at(std::uint32_t offset) const
   {
-    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + place);
+    return reinterpret_cast<N*>(reinterpret_cast<unsigned char*>(memory_.x) + offset);
   }
 
   __device__ Entry<N> stored(const M& v) const { return conjugate_ ? conjugate_of(Entry<N>(v)) : Entry<N>(v); }
   __device__ N scaled(const N& v) const { return product(v, stored(pair_[Panel::pairs - 1].second)); }
 
   /// Adds the entry of the latest level last.
-  __device__ N finish(const N (&number)[row_capacity]) const
+  __device__ N finish_sum(const N (&number)[row_capacity]) const
   {
     N sum = start_;
 #pragma unroll
@@ -322,12 +323,12 @@ private:
       complete = true;
 #pragma unroll
       for (int j = 0; j < row_capacity; ++j) {
-        number[j] = SharedSentinelValue<N>::look(number_at(slot_[j]));
-        complete = complete && SharedSentinelValue<N>::arrived(number[j]);
+        number[j] = SharedSentinelValue<N>::load_shared(number_at(slot_[j]));
+        complete = complete && SharedSentinelValue<N>::is_stored(number[j]);
       }
     }
-    const N result = finish(number);
-    SharedSentinelValue<N>::put(number_at(own_), result);
+    const N result = finish_sum(number);
+    SharedSentinelValue<N>::store_shared(number_at(own_), result);
     return result;
   }
 
@@ -345,40 +346,40 @@ template <class Memory, class Row, class Publisher> class ComputeWarp {
   static constexpr std::uint32_t positions_a_panel = Memory::Panel::positions;
 
 public:
-  __device__ ComputeWarp(const TileView& A, const Tile& block, const Memory& memory, const Publisher& outlet,
+  __device__ ComputeWarp(const TileView& A, const Tile& tile, const Memory& memory, const Publisher& publisher,
                      bool conjugate)
-      : memory_(memory), outlet_(outlet), row_(memory, conjugate),
+      : memory_(memory), publisher_(publisher), row_(memory, conjugate),
         group_(threadIdx.x / (32 * A.warps)), me_(Row::position_of(threadIdx.x - group_ * 32 * A.warps)),
         threads_(64 * A.warps), cells_(A.depth * positions_a_panel), depth_(A.depth)
   {
-    begin_ = group_ == 0 ? 0 : group_ == 1 ? block.width[0] : block.width[0] + block.width[1];
-    width_ = group_ == 0 ? block.width[0] : group_ == 1 ? block.width[1] : block.width[2];
+    begin_ = group_ == 0 ? 0 : group_ == 1 ? tile.width[0] : tile.width[0] + tile.width[1];
+    width_ = group_ == 0 ? tile.width[0] : group_ == 1 ? tile.width[1] : tile.width[2];
     static_assert(compute_groups == 3);
-    advance(begin_);
+    advance_cell(begin_);
   }
 
-  __device__ void compute(std::uint32_t steps)
+  __device__ void solve_steps(std::uint32_t steps)
   {
     const unsigned ours = 1 + group_, next = group_ + 1 == compute_groups ? 1 : ours + 1;
     if (next == 1) named_barrier_arrive(next, threads_);  // no step precedes the first
     for (std::uint32_t s = group_; s < steps; s += compute_groups) {
-      prepare();
+      prepare_step();
       named_barrier_sync(ours, threads_);
-      const N result = row_.compute(me_ < width_);
+      const N result = row_.compute_row(me_ < width_);
       if (s + 1 < steps) named_barrier_arrive(next, threads_);
       const std::uint32_t last = row_.last(), exported = last >> 16;
-      row_.put_if(me_ < width_ && exported != no_ghost, outlet_, exported, result);
+      row_.put_if(me_ < width_ && exported != no_ghost, publisher_, exported, result);
       if (threadIdx.x == 0) leave_panels();
       const std::uint32_t on = last & 511;
       begin_ += on;
-      advance(on);
+      advance_cell(on);
       width_ = 1 + (last >> 9 & 127);
     }
     if (me_ == 0 && group_ == (steps - 1) % compute_groups) store_relaxed_block(&block_state().ended, 1);
   }
 
 private:
-  __device__ void advance(std::uint32_t positions)
+  __device__ void advance_cell(std::uint32_t positions)
   {
     for (cell_ += positions; cell_ >= cells_;) cell_ -= cells_;
   }
@@ -390,18 +391,18 @@ private:
       memory_.empty[leaving_.panel].arrive();
   }
 
-  __device__ void prepare()
+  __device__ void prepare_step()
   {
     while (arrived_ < begin_ + width_)
-      arrived_ = memory_.arrived->count() * positions_a_panel;  // see announce_panels()
+      arrived_ = memory_.arrived->read_count() * positions_a_panel;  // see announce_panels()
     const std::uint32_t own = min(me_, width_ - 1);
     std::uint32_t cell = cell_ + own;
     if (cell >= cells_) cell -= cells_;
-    row_.read(memory_.ring[cell / positions_a_panel], cell % positions_a_panel, begin_ + own);
+    row_.read_position(memory_.ring[cell / positions_a_panel], cell % positions_a_panel, begin_ + own);
   }
 
   const Memory& memory_;
-  const Publisher outlet_;
+  const Publisher publisher_;
   Row row_;
   const unsigned group_, me_, threads_;
   const std::uint32_t cells_;

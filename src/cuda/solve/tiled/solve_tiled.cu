@@ -115,7 +115,7 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) return launch_one(v.b, v.x, mode, stream);
+    if (v.count == 1) return launch_tiles(v.b, v.x, mode, stream);
     if (wide_) return launch_chunks<ColumnPackOf<T>>(*wide_, wide_chunks_, v, mode, stream);
     launch_chunks<N>(*tiles_, chunks_, v, mode, stream);
   }
@@ -138,13 +138,13 @@ public:
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::rest) return;
-    tiles_->update_values(value, scaled_ ? inverse_diagonal : nullptr, stream);
-    if (wide_) wide_->update_values(value, scaled_ ? inverse_diagonal : nullptr, stream);
+    tiles_->update_panels(value, scaled_ ? inverse_diagonal : nullptr, stream);
+    if (wide_) wide_->update_panels(value, scaled_ ? inverse_diagonal : nullptr, stream);
   }
 
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
-    tiles_->update_values(c, nullptr, stream);
+    tiles_->update_panels(c, nullptr, stream);
     with_ghosts(tiles_->row_capacity(), [&](auto row_capacity) {
       if constexpr (can_invert<T, V, row_capacity>)
         launch_kernel(solve_tiles<N, V, row_capacity, TileForm::inverted, false>, b, y, {}, stream);
@@ -153,15 +153,16 @@ public:
 
   PlanSummary summarize_plan() const override
   {
-    const std::size_t bytes = tiles_->plan_bytes() + launches_.bytes() + chunks_.bytes() + wide_chunks_.bytes() +
-                              (wide_ ? wide_->plan_bytes() : 0);
-    return {tiles_->describe(), bytes, tiles_->value_bytes() + (wide_ ? wide_->value_bytes() : 0), form_};
+    const std::size_t bytes = tiles_->tile_plan_bytes() + launches_.launch_bytes() + chunks_.launch_bytes() +
+                              wide_chunks_.launch_bytes() + (wide_ ? wide_->tile_plan_bytes() : 0);
+    return {tiles_->describe_tiles(), bytes, tiles_->tile_value_bytes() + (wide_ ? wide_->tile_value_bytes() : 0),
+            form_};
   }
 
 private:
   using Chunks = ColumnLaunches<T, N, DoubleBufferedMailbox>;
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_tiles(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     tiles_->with_form([&](auto row_capacity, auto form) {
       launch_kernel(solve_tiles<N, V, row_capacity, form, false>, b, x, mode, stream);
@@ -230,7 +231,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& tria
   if (!may_plan_ghosts(triangle, rule)) return nullptr;
   PanelShape shape = {};
   with_ghosts(row_capacities[size_of_ghosts(triangle.longest(), rule)],
-              [&](auto row_capacity) { shape = PanelShape::of<TilePanel<DeviceScalar<V>, row_capacity>>(); });
+              [&](auto row_capacity) { shape = PanelShape::shape_of<TilePanel<DeviceScalar<V>, row_capacity>>(); });
   TilePlan<I> frame;
   TileArrays<I> arrays;
   if (!make_ghost_plan(triangle, rule, shape, &frame, &arrays)) return nullptr;
@@ -243,7 +244,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_host(const DeviceTriangle<I>& triang
   const TilePlan<I> plan = make_plan(triangle, rule);
   TileArrays<I> arrays;
   with_ghosts(plan.row_capacity, [&](auto row_capacity) {
-    arrays = TileArrays<I>::template upload<TilePanel<DeviceScalar<V>, row_capacity>>(plan);
+    arrays = TileArrays<I>::template upload_tiles<TilePanel<DeviceScalar<V>, row_capacity>>(plan);
   });
   return make_with_ghosts<T, V>(plan, std::move(arrays), triangle.unit, rule);
 }

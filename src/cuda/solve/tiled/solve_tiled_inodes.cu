@@ -86,7 +86,7 @@ __global__ void fill_nodes(std::size_t count, NodesInOrder order, NodeSources<I>
   if (k >= count) return;
   const std::size_t p = k / lanes, q = p / Panel::positions, cell = p % Panel::positions;
   const int lane = static_cast<int>(k % lanes), row = lane / size, column = lane % size;
-  const std::int64_t own = order.row(static_cast<std::int64_t>(node[p]) * size + row);
+  const std::int64_t own = order.row_at(static_cast<std::int64_t>(node[p]) * size + row);
   const N scale = inverse_diagonal && node[p] >= 0 ? inverse_diagonal[own] : N(1);
   const auto number = [&](I entry) {
     return entry < 0 ? M(0) : M(is_scaled_before<N, M> ? product(value[entry], scale) : value[entry]);
@@ -111,9 +111,9 @@ public:
       : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
         most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), exports_(plan.exports),
         blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
-        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, block_(std::move(arrays.block)),
+        order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, tile_(std::move(arrays.tile)),
         run_(plan.run), node_(std::move(arrays.row)),
-        ghost_place_(std::move(arrays.ghost_place)), launches_(std::size_t{exports_} * size_, "tiled"),
+        ghost_sources_(std::move(arrays.ghost_sources)), launches_(std::size_t{exports_} * size_, "tiled"),
         columns_(std::size_t{exports_} * size_, "tiled")
   {
     with_size(size_, [&](auto size) {
@@ -132,8 +132,8 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
-    else launch_columns(v, mode, stream);
+    if (v.count == 1) launch_inode_tiles(v.b, v.x, mode, stream);
+    else launch_tile_columns(v, mode, stream);
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
@@ -154,9 +154,9 @@ public:
                              " for a step" + in_clusters(cluster_);
     const std::size_t values =
         (source_.size() + positions_ * static_cast<std::size_t>(inner_of(size_))) * sizeof(V);
-    const std::size_t bytes = block_.bytes() + run_.bytes() + panel_.bytes() - values + source_.bytes() +
-                              inner_.bytes() + node_.bytes() + ghost_place_.bytes() + launches_.bytes() +
-                              columns_.bytes();
+    const std::size_t bytes = tile_.bytes() + run_.bytes() + panel_.bytes() - values + source_.bytes() +
+                              inner_.bytes() + node_.bytes() + ghost_sources_.bytes() + launches_.launch_bytes() +
+                              columns_.launch_bytes();
     return {text, bytes, values, PlanForm::inodes};
   }
 
@@ -184,47 +184,49 @@ private:
   {
     using Memory = TileSharedMemory<N, InodePanel<M, size>>;
     const std::size_t numbers = (std::size_t{slots_} + 1 + most_ghosts_) * size, most = memory_of_block();
-    for (depth_ = most_depth; depth_ > least_node_depth<size> && Memory::bytes(numbers, depth_) > most;) --depth_;
-    memory_ = Memory::bytes(numbers, depth_);
+    for (depth_ = most_depth; depth_ > least_node_depth<size> && Memory::shared_bytes(numbers, depth_) > most;)
+      --depth_;
+    memory_ = Memory::shared_bytes(numbers, depth_);
     const auto kernel = solve_tiles_of_nodes<N, V, size, false>;
     allow_shared_memory(kernel, memory_of_block());
     allow_shared_memory(solve_tiles_of_nodes<N, V, size, true>, memory_of_block());
-    if (is_chain) cluster_ = most_blocks_of_cluster(kernel, place(1, 1, nullptr, false));
+    if (is_chain) cluster_ = most_blocks_of_cluster(kernel, launch_parameters(1, 1, nullptr, false));
   }
 
-  TileView view(unsigned cluster) const
+  TileView tile_view(unsigned cluster) const
   {
-    return {block_.data(), run_.data(), panel_.data(), ghost_place_.data(), exports_, slots_, most_ghosts_,
+    return {tile_.data(), run_.data(), panel_.data(), ghost_sources_.data(), exports_, slots_, most_ghosts_,
             depth_,        warps_,      blocks_,      cluster};
   }
 
   /// Returns the launch parameters for all tiles and `chunks` chunks of columns.
-  LaunchParameters place(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
+  LaunchParameters launch_parameters(unsigned chunks, unsigned cluster, cudaStream_t stream, bool overlaps) const
   {
     const auto threads = static_cast<unsigned>(32 * (compute_groups * warps_ + 2 + node_pollers));
     return {(blocks_ * chunks + cluster - 1) / cluster * cluster, threads, memory_, stream, overlaps, cluster};
   }
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_inode_tiles(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_size(size_, [&](auto size) {
       launches_.launch_cluster(cluster_, [&](unsigned cluster, auto mailbox, auto* counter) {
-        return try_launch(solve_tiles_of_nodes<N, V, size, false>, place(1, cluster, stream, mode.overlaps),
-                          view(cluster), order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
+        return try_launch(solve_tiles_of_nodes<N, V, size, false>, launch_parameters(1, cluster, stream, mode.overlaps),
+                          tile_view(cluster), order_, mailbox, counter, Input<N>{as_device(b)}, Output<N>{as_device(x)},
                           mode.conjugate);
       });
     });
   }
 
-  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
+  void launch_tile_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
-    columns_.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b,
-                                                 const Output<N>& x, bool overlap) {
-      with_size(size_, [&](auto size) {
-        launch(solve_tiles_of_nodes<N, V, size, true>, place(chunks, 1, stream, overlap), view(1), order_, mailbox,
-               counter, b, x, mode.conjugate);
-      });
-    });
+    columns_.launch_chunks(
+        v, mode.overlaps,
+        [&](unsigned chunks, auto mailbox, auto* counter, const Input<N>& b, const Output<N>& x, bool overlap) {
+          with_size(size_, [&](auto size) {
+            launch(solve_tiles_of_nodes<N, V, size, true>, launch_parameters(chunks, 1, stream, overlap), tile_view(1),
+                   order_, mailbox, counter, b, x, mode.conjugate);
+          });
+        });
   }
 
   int size_;
@@ -235,11 +237,11 @@ private:
   unsigned blocks_;
   std::size_t positions_, memory_ = 0;
   NodesInOrder order_;
-  DeviceArray<Tile> block_;
+  DeviceArray<Tile> tile_;
   DeviceArray<RowSegment> run_;
   DeviceArray<unsigned char> panel_;
   DeviceArray<I> source_, inner_, node_;
-  DeviceArray<std::uint32_t> ghost_place_;
+  DeviceArray<std::uint32_t> ghost_sources_;
   ClusterLaunches<typename DoubleBufferedMailbox<N>::Memory> launches_;
   ColumnLaunches<T, N, DoubleBufferedMailbox> columns_;
 };

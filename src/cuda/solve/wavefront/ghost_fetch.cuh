@@ -12,33 +12,33 @@ namespace syncfree::cuda {
 template <class N> class GhostFetch {
 public:
   /// Covers every 32nd value in one of `parts` interleaved parts of the values [begin, end) of the buffer.
-  __device__ GhostFetch(N* tray, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
-      : tray_(tray), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
+  __device__ GhostFetch(N* buffer, unsigned begin, unsigned end, std::size_t first, unsigned part, unsigned parts)
+      : buffer_(buffer), first_(first), next_(begin + part * 32 + threadIdx.x % 32), end_(end), stride_(parts * 32)
   {
   }
 
   __device__ bool is_done() const { return next_ >= end_; }
-  template <class Box> __device__ void look(const Box& box)
+  template <class Box> __device__ void poll_next(const Box& box)
   {
-    if (!is_done()) seen_ = box.look(first_ + next_);
+    if (!is_done()) seen_ = box.poll_slot(first_ + next_);
   }
-  template <class Box> __device__ void take(const Box& box)
+  template <class Box> __device__ void take_next(const Box& box)
   {
-    if (is_done() || !box.arrived(seen_)) return;
-    const N v = box.take(first_ + next_, seen_);
-    if (!drops_publication()) SharedSentinelValue<N>::put(tray_ + next_, v);
+    if (is_done() || !box.has_arrived(seen_)) return;
+    const N v = box.take_value(first_ + next_, seen_);
+    if (!drops_publication()) SharedSentinelValue<N>::store_shared(buffer_ + next_, v);
     next_ += stride_;
   }
   /// Stores NaN for the value that it waits for, which will not arrive.
-  __device__ void leave()
+  __device__ void give_up_next()
   {
     if (is_done()) return;
-    SharedSentinelValue<N>::put(tray_ + next_, quiet_nan<N>());
+    SharedSentinelValue<N>::store_shared(buffer_ + next_, quiet_nan<N>());
     next_ += stride_;
   }
 
 private:
-  N* const tray_;
+  N* const buffer_;
   const std::size_t first_;
   unsigned next_;
   const unsigned end_, stride_;
@@ -56,12 +56,12 @@ __device__ void fetch_ghost_values(GhostFetch<N> (&fetch)[count], const Box& box
   };
   const auto look = [&] {
 #pragma unroll
-    for (auto& f : fetch) f.look(box);
+    for (auto& f : fetch) f.poll_next(box);
 #pragma unroll
-    for (auto& f : fetch) f.take(box);
+    for (auto& f : fetch) f.take_next(box);
   };
   for (BoundedWait spin; !spin.until<2>(done, look);)
-    for (auto& f : fetch) f.leave();
+    for (auto& f : fetch) f.give_up_next();
 }
 
 }  // namespace syncfree::cuda

@@ -6,7 +6,7 @@
 ///
 /// A thread block solves some pencil groups that follow each other across planes, one warp each. Further warps move
 /// their data: panels of the factor, right-hand sides and results, in chunks of eight steps through a ring of slots,
-/// and the values of other thread blocks' last pencils, into ghost buffers in shared memory (`tray`).
+/// and the values of other thread blocks' last pencils, into ghost buffers in shared memory (`ghosts`).
 
 #include "core/plan/pencil_grid.hpp"
 #include "cuda/base/multivector.cuh"
@@ -36,10 +36,10 @@ struct PencilView {
 template <Stencil reads> struct PencilBlock {
   using Form = PencilForm<reads>;
   unsigned group_x, group_z, pencil_groups;  ///< position of its first pencil group, and number of groups
-  bool has_before, has_beside, has_next;  ///< neighbours: before it (stack), adjacent (sides), after it (stack)
+  bool has_before, has_adjacent, has_next;  ///< neighbours: before it (stack), adjacent (sides), after it (stack)
   unsigned steps;
   std::size_t first_exported;
-  std::size_t from_before, from_beside;  ///< first mailbox slots of those that it reads
+  std::size_t from_before, from_adjacent;  ///< first mailbox slots of those that it reads
 
   ///   row  of A.groups_x adjacent thread blocks
   __device__ PencilBlock(const PencilView& A, unsigned row, unsigned group_x) : group_x(group_x), steps(A.steps)
@@ -48,11 +48,11 @@ template <Stencil reads> struct PencilBlock {
     pencil_groups = min(A.pencil_groups, A.groups_z - group_z);
     has_before = Form::in_space ? row > 0 : group_x > 0;
     has_next = Form::in_space ? group_z + pencil_groups < A.groups_z : group_x + 1 < A.groups_x;
-    has_beside = Form::in_space && group_x > 0;
+    has_adjacent = Form::in_space && group_x > 0;
     const std::size_t exports = Form::numbers_sent(steps, A.pencil_groups);
     first_exported = exports * (std::size_t{row} * A.groups_x + group_x);
     from_before = first_exported - exports * (Form::in_space ? A.groups_x : 1);
-    from_beside = first_exported - exports;
+    from_adjacent = first_exported - exports;
   }
   __device__ long long first_row(const PencilView& A) const
   {
@@ -60,7 +60,7 @@ template <Stencil reads> struct PencilBlock {
     return A.grid.row_of_serial(first.serial(A.grid, first.lag));
   }
   /// Returns where, after a thread block's first mailbox slot, pencil group w's values for the adjacent one begin.
-  __device__ std::size_t side(unsigned w) const { return Form::numbers_sent(steps, w); }
+  __device__ std::size_t side_offset(unsigned w) const { return Form::numbers_sent(steps, w); }
 };
 
 /// Data of a chunk of a pencil group: entries, followed by the scale (if any), in pairs.
@@ -70,11 +70,11 @@ template <class M, Stencil reads, bool scaled> struct PencilPanel {
   M number[numbers * cells];
 
   /// Returns the index of number j of a cell; cell = step * 32 + lane.
-  static __device__ int place(int j, int cell)
+  static __device__ int index_of(int j, int cell)
   {
     return j < numbers / 2 * 2 ? (j / 2 * cells + cell) * 2 + j % 2 : numbers / 2 * 2 * cells + cell;
   }
-  __device__ void read(int cell, M (&of)[numbers]) const
+  __device__ void read_cell(int cell, M (&of)[numbers]) const
   {
 #pragma unroll
     for (int p = 0; p < numbers / 2; ++p) {
@@ -85,18 +85,17 @@ template <class M, Stencil reads, bool scaled> struct PencilPanel {
   }
 };
 
-/// Layout of a thread block's shared memory. A ghost buffer (tray) has a row of values for each step of the pencil
+/// Layout of a thread block's shared memory. A ghost buffer has a row of values for each step of the pencil
 /// group that they come from, followed by rows of zeros. `stack`: from the group before; `side`: from the adjacent one.
 template <class N, class P, Stencil reads> struct PencilSharedMemory {
   using Panel = P;
   using Form = PencilForm<reads>;
-  static constexpr int pitch =
-      pencils_per_group + 2;  ///< avoids bank conflicts for lanes along pencils and along steps
+  static constexpr int pitch = pencils_per_group + 2;  ///< avoids bank conflicts along pencils and along steps
   struct alignas(16) Slot {
     Panel panel;
     N cell[chunk_steps * pitch];  ///< right-hand sides, then results
   };
-  N* tray;
+  N* ghosts;
   Slot* ring;
   Mbarrier *full, *done;  ///< by slot: it has arrived; it is solved
   unsigned steps, depth;
@@ -104,15 +103,15 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
   static constexpr int arrivals = 1 + 32 + 1;  ///< at `full`: of the panel, of right-hand sides, of padding
   static constexpr unsigned stack_rows(unsigned steps) { return steps + Form::stack_delay + chunk_steps; }
   static constexpr unsigned side_rows(unsigned steps) { return steps + Form::side_delay + chunk_steps; }
-  static constexpr unsigned tray_numbers(unsigned steps)
+  static constexpr unsigned ghost_numbers(unsigned steps)
   {
     return stack_rows(steps) * Form::stack_width + side_rows(steps) * Form::side_width;
   }
   static constexpr std::size_t ring_begin(unsigned pencil_groups, unsigned steps)
   {
-    return (sizeof(N) * std::size_t{pencil_groups} * tray_numbers(steps) + 15) / 16 * 16;
+    return (sizeof(N) * std::size_t{pencil_groups} * ghost_numbers(steps) + 15) / 16 * 16;
   }
-  static std::size_t bytes(unsigned pencil_groups, unsigned steps, unsigned depth)
+  static std::size_t shared_bytes(unsigned pencil_groups, unsigned steps, unsigned depth)
   {
     return ring_begin(pencil_groups, steps) +
            std::size_t{pencil_groups} * depth * (sizeof(Slot) + 2 * sizeof(Mbarrier));
@@ -120,13 +119,13 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
 
   __device__ PencilSharedMemory(unsigned char* memory, const PencilView& A) : steps(A.steps), depth(A.depth)
   {
-    tray = reinterpret_cast<N*>(memory);
+    ghosts = reinterpret_cast<N*>(memory);
     ring = reinterpret_cast<Slot*>(memory + ring_begin(A.pencil_groups, steps));
     full = reinterpret_cast<Mbarrier*>(ring + A.pencil_groups * depth);
     done = full + A.pencil_groups * depth;
   }
 
-  __device__ N* stack(unsigned pencil_group) const { return tray + pencil_group * tray_numbers(steps); }
+  __device__ N* stack(unsigned pencil_group) const { return ghosts + pencil_group * ghost_numbers(steps); }
   __device__ N* side(unsigned pencil_group) const
   {
     return stack(pencil_group) + stack_rows(steps) * Form::stack_width;
@@ -144,9 +143,9 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
   __device__ void fill_missing(unsigned pencil_group) const
   {
     N* const first = stack(pencil_group);
-    for (unsigned k = threadIdx.x % 32; k < tray_numbers(steps); k += 32)
-      if (!SharedSentinelValue<N>::arrived(SharedSentinelValue<N>::look(first + k)))
-        SharedSentinelValue<N>::put(first + k, quiet_nan<N>());
+    for (unsigned k = threadIdx.x % 32; k < ghost_numbers(steps); k += 32)
+      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(first + k)))
+        SharedSentinelValue<N>::store_shared(first + k, quiet_nan<N>());
   }
 
   /// Called by all threads; a barrier must follow.
@@ -159,17 +158,17 @@ template <class N, class P, Stencil reads> struct PencilSharedMemory {
     }
     for (unsigned w = 0; w < block.pencil_groups; ++w) {
       const bool has_stack = w > 0 || block.has_before;
-      clear(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
-      clear(side(w), side_rows(steps) * Form::side_width, block.has_beside ? steps * Form::side_width : 0);
+      clear_numbers(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
+      clear_numbers(side(w), side_rows(steps) * Form::side_width, block.has_adjacent ? steps * Form::side_width : 0);
     }
   }
 
 private:
   /// Clears the first `awaited` values, which are still to arrive, and sets the others to zero.
-  static __device__ void clear(N* numbers, unsigned count, unsigned awaited)
+  static __device__ void clear_numbers(N* numbers, unsigned count, unsigned awaited)
   {
     for (unsigned k = threadIdx.x; k < count; k += blockDim.x) {
-      if (k < awaited) SharedSentinelValue<N>::clear(numbers + k);
+      if (k < awaited) SharedSentinelValue<N>::clear_shared(numbers + k);
       else numbers[k] = N(0);
     }
   }
@@ -185,7 +184,7 @@ template <Stencil reads, class N> struct PencilWarps {
   static constexpr unsigned pollers = in_space ? 4 : 2;
   static constexpr unsigned all = in_space ? pencil_groups * (1 + movers) + pollers : 6;
   static constexpr unsigned none = ~0u;
-  static_assert(!in_space || pencil_groups <= pollers, "each bundle's side has a warp that polls for it");
+  static_assert(!in_space || pencil_groups <= pollers, "the side of each pencil group has a warp that polls for it");
 
   /// Returns the index of this warp among those that do not compute, or `none`.
   static __device__ unsigned helper_warp_index()
@@ -211,7 +210,7 @@ template <class N, class Memory, Stencil reads> class PencilTransferWarp {
 public:
   ///   own  index of this warp among the pencil group's transfer warps
   __device__ PencilTransferWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
-                                const PencilGroup& place, unsigned own, N outside)
+                                const PencilGroup& group, unsigned own, N outside)
       : memory_(memory),
         first_slot_(pencil_group * A.depth),
         own_(own),
@@ -224,20 +223,20 @@ public:
         lower_(A.grid.lower)
   {
     panel_ = reinterpret_cast<const typename Memory::Panel*>(A.panel) +
-            static_cast<std::size_t>(place.group_z * A.groups_x + place.group_x) * chunks_;
-    const PencilLane last = place.lane<reads>(A.grid, pencils_per_group - 1);
+            static_cast<std::size_t>(group.group_z * A.groups_x + group.group_x) * chunks_;
+    const PencilLane last = group.lane<reads>(A.grid, pencils_per_group - 1);
     inner_begin_ = static_cast<int>(last.lag);
     inner_end_ = last.is_there ? line_ + Form::lag_of(0) - chunk_steps : -1;
 #pragma unroll
     for (int r = 0; r < rounds; ++r) {
-      const PencilLane lane = place.lane<reads>(A.grid, line(r));
+      const PencilLane lane = group.lane<reads>(A.grid, line(r));
       row_[r] = static_cast<int>(A.grid.row_of_serial(lane.serial(A.grid, 0)));
       cell_[r] = lane.is_there ? -static_cast<int>(lane.lag) : no_line;
     }
   }
 
   /// Fetches the first panels, which do not depend on the kernel that writes b.
-  __device__ void begin() const
+  __device__ void fetch_first_panels() const
   {
     for (unsigned q = own_; q < first(); q += movers) fetch_panel(q, q);
   }
@@ -344,21 +343,21 @@ template <class N, class Memory, Stencil reads, bool inverts> class PencilComput
   using M = std::remove_extent_t<decltype(Panel::number)>;
   static constexpr int ahead = 2, group = !Form::in_space || PencilWarps<reads, N>::several ? 4 : 1;
   static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next group's ghosts are loaded
-  static constexpr int trays = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
+  static constexpr int buffers = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
   static constexpr bool scaled = Panel::numbers > Panel::entries;
   static_assert(chunk_steps % ahead == 0 && chunk_steps % (2 * group) == 0);
 
 public:
   /// If has_next, publishes the values of the last plane's pencils (in a plane: of the last pencil) to `next`; if
-  /// has_beside, those of the last pencil of each plane to `to_side`.
+  /// has_adjacent, those of the last pencil of each plane to `to_side`.
   __device__ PencilComputeWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
                                const Publisher<N, true>& next, bool has_next, const Publisher<N, true>& to_side,
-                               bool has_beside)
+                               bool has_adjacent)
       : slot_(memory.ring + pencil_group * A.depth),
         full_(memory.full + pencil_group * A.depth),
         done_(memory.done + pencil_group * A.depth),
         next_(next),
-        beside_(to_side),
+        to_side_(to_side),
         depth_(A.depth),
         chunks_(A.steps / chunk_steps)
   {
@@ -366,46 +365,46 @@ public:
     const int of_stack = Form::in_space ? plane : in_plane;
     reads_lane_[0] = of_stack > 0, reads_lane_[1] = in_plane > 0;
     gives_ = has_next && of_stack == (Form::in_space ? Form::depth : Form::height) - 1;
-    gives_beside_ = has_beside && in_plane == Form::height - 1;
-    place_ = static_cast<unsigned>(Form::in_space ? in_plane : 0), place_beside_ = static_cast<unsigned>(plane);
-    tray_[0] = memory.stack(pencil_group) + Form::stack_delay * width + place_;
-    if constexpr (Form::in_space) tray_[1] = memory.side(pencil_group) + Form::side_delay * side + place_beside_;
+    gives_side_ = has_adjacent && in_plane == Form::height - 1;
+    stack_column_ = static_cast<unsigned>(Form::in_space ? in_plane : 0), side_column_ = static_cast<unsigned>(plane);
+    ghosts_[0] = memory.stack(pencil_group) + Form::stack_delay * width + stack_column_;
+    if constexpr (Form::in_space) ghosts_[1] = memory.side(pencil_group) + Form::side_delay * side + side_column_;
   }
 
-  __device__ void compute()
+  __device__ void solve_steps()
   {
     full_[0].wait_watched(0);
 #pragma unroll
-    for (int e = 0; e < ahead; ++e) load(slot_[0], e, e);
-    look(0, 0, 0, group);
-    await(0, 0);
-    prepare(0);
+    for (int e = 0; e < ahead; ++e) load_step(slot_[0], e, e);
+    load_ghosts(0, 0, 0, group);
+    await_ghosts(0, 0);
+    prepare_step(0);
     RingCursor at, next;
     next.advance(depth_);
     for (unsigned q = 0; q < chunks_; ++q, at = next, next.advance(depth_)) {
       const bool last = q + 1 == chunks_;
       Slot& slot = slot_[at.panel];
       const Slot& after = last ? slot : slot_[next.panel];
-      const auto to_next = next_.from(q * chunk_steps * width + place_);
-      const auto to_beside = beside_.from(q * chunk_steps * side + place_beside_);
+      const auto to_next = next_.from(q * chunk_steps * width + stack_column_);
+      const auto to_adjacent = to_side_.from(q * chunk_steps * side + side_column_);
       bool is_open = true;
 #pragma unroll
       for (int e = 0; e < chunk_steps; ++e) {
         const int in_group = e % group, other = 1 - e / group % 2;
-        solve(e);
+        solve_step(e);
         slot.cell[e * Memory::pitch + lane()] = last_;
         to_next.put_if(gives_, e * width, last_);
-        if constexpr (Form::in_space) to_beside.put_if(gives_beside_, e * side, last_);
+        if constexpr (Form::in_space) to_adjacent.put_if(gives_side_, e * side, last_);
         if (e + ahead == chunk_steps && !last && !is_open) full_[next.panel].wait_watched(next.round);
-        load(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
+        load_step(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
         if (e + ahead + 2 == chunk_steps && !last) is_open = full_[next.panel].test_wait_parity(next.round);
         if (in_group < looks)
-          look(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
-        prepare((e + 1) % chunk_steps);
-        if (in_group == group - 1) await(other, e + 1);
+          load_ghosts(other, e - in_group + group, in_group * group / looks, (in_group + 1) * group / looks);
+        prepare_step((e + 1) % chunk_steps);
+        if (in_group == group - 1) await_ghosts(other, e + 1);
       }
-      tray_[0] += chunk_steps * width;
-      if constexpr (Form::in_space) tray_[1] += chunk_steps * side;
+      ghosts_[0] += chunk_steps * width;
+      if constexpr (Form::in_space) ghosts_[1] += chunk_steps * side;
       __syncwarp();
       if (lane() == 0) done_[at.panel].arrive();
     }
@@ -415,38 +414,39 @@ private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
 
   /// Loads step `e` of a slot.
-  __device__ void load(const Slot& slot, int e, int into)
+  __device__ void load_step(const Slot& slot, int e, int into)
   {
-    slot.panel.read(e * pencils_per_group + lane(), number_[into]);
+    slot.panel.read_cell(e * pencils_per_group + lane(), number_[into]);
     start_[into] = slot.cell[e * Memory::pitch + lane()];
   }
 
   /// Loads the ghosts for steps [begin, end) of the group that begins at step `first` of the chunk.
-  __device__ void look(int which, int first, int begin, int end)
+  __device__ void load_ghosts(int which, int first, int begin, int end)
   {
 #pragma unroll
     for (int s = begin; s < end; ++s) {
-      from_[0][which][s] = SharedSentinelValue<N>::look(tray_[0] + (first + s) * width);
-      if constexpr (Form::in_space) from_[1][which][s] = SharedSentinelValue<N>::look(tray_[1] + (first + s) * side);
+      from_[0][which][s] = SharedSentinelValue<N>::load_shared(ghosts_[0] + (first + s) * width);
+      if constexpr (Form::in_space)
+        from_[1][which][s] = SharedSentinelValue<N>::load_shared(ghosts_[1] + (first + s) * side);
     }
   }
 
   /// Polls until all of them have arrived.
-  __device__ void await(int which, int first)
+  __device__ void await_ghosts(int which, int first)
   {
     for (;;) {
       bool missing = false;
 #pragma unroll
-      for (int t = 0; t < trays; ++t)
+      for (int t = 0; t < buffers; ++t)
 #pragma unroll
-        for (int s = 0; s < group; ++s) missing |= !SharedSentinelValue<N>::arrived(from_[t][which][s]);
+        for (int s = 0; s < group; ++s) missing |= !SharedSentinelValue<N>::is_stored(from_[t][which][s]);
       if (!__any_sync(~0u, missing)) return;
-      look(which, first, 0, group);
+      load_ghosts(which, first, 0, group);
     }
   }
 
   /// Computes a step's sum except for what comes from the last step of other pencils.
-  __device__ void prepare(int e)
+  __device__ void prepare_step(int e)
   {
     const M(&entry)[Panel::numbers] = number_[e % ahead];
     sum_ = scaled ? product(start_[e % ahead], entry[Panel::numbers - 1]) : start_[e % ahead];
@@ -458,10 +458,10 @@ private:
   /// Returns the last step's value of the pencil before in that direction, from its lane or a ghost buffer.
   __device__ N received(int which, int e) const
   {
-    return reads_lane_[which] ? of_lane_[which].number() : from_[which][e / group % 2][e % group];
+    return reads_lane_[which] ? of_lane_[which].shuffled() : from_[which][e / group % 2][e % group];
   }
 
-  __device__ void solve(int e)
+  __device__ void solve_step(int e)
   {
     const M(&entry)[Panel::numbers] = number_[e % ahead];
     const N of_stack = received(0, e);
@@ -481,13 +481,13 @@ private:
   Slot* const slot_;
   Mbarrier *const full_, *const done_;
   const Publisher<N, true> next_;
-  const Publisher<N, true> beside_;
+  const Publisher<N, true> to_side_;
   const unsigned depth_, chunks_;
-  bool reads_lane_[2], gives_, gives_beside_;  ///< in the stack's direction, and the side's
-  unsigned place_, place_beside_;              ///< in a step's row of a ghost buffer
-  const N* tray_[2];                           ///< this lane's ghosts, from the current chunk on
+  bool reads_lane_[2], gives_, gives_side_;  ///< in the stack's direction, and the side's
+  unsigned stack_column_, side_column_;              ///< in a step's row of a ghost buffer
+  const N* ghosts_[2];                           ///< this lane's ghosts, from the current chunk on
   M number_[ahead][Panel::numbers];
-  N start_[ahead], from_[trays][2][group];
+  N start_[ahead], from_[buffers][2][group];
   N sum_, last_ = N(0), before_[2] = {N(0), N(0)};
   ShflUp<N> of_lane_[2] = {ShflUp<N>(N(0)), ShflUp<N>(N(0))};
 };
@@ -501,14 +501,14 @@ __device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>
   constexpr bool in_space = PencilForm<reads>::in_space;
   using word = typename SentinelValue<N>::word;
   const unsigned w = threadIdx.x / 32;
-  const bool is_last = w + 1 == block.pencil_groups, has_beside = in_space && block.group_x + 1 < A.groups_x;
-  word *next = box.at(block.first_exported), *side = box.at(block.first_exported + block.side(w));
+  const bool is_last = w + 1 == block.pencil_groups, has_adjacent = in_space && block.group_x + 1 < A.groups_x;
+  word *next = box.slot_at(block.first_exported), *side = box.slot_at(block.first_exported + block.side_offset(w));
   if (!is_last) next = reinterpret_cast<word*>(memory.stack(w + 1));
-  else if (hands_on && !in_space) next = reinterpret_cast<word*>(place_in_cluster(memory.stack(0), next_rank));
-  if (hands_on && in_space) side = reinterpret_cast<word*>(place_in_cluster(memory.side(w), next_rank));
+  else if (hands_on && !in_space) next = reinterpret_cast<word*>(map_shared_rank(memory.stack(0), next_rank));
+  if (hands_on && in_space) side = reinterpret_cast<word*>(map_shared_rank(memory.side(w), next_rank));
   PencilComputeWarp<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
-                                          Publisher<N, true>(side), has_beside)
-    .compute();
+                                          Publisher<N, true>(side), has_adjacent)
+    .solve_steps();
 }
 
 /// Fetches ghosts from the mailbox, by one of the polling warps: a part of the first pencil group's stack and one
@@ -526,10 +526,10 @@ __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>
                         block.from_before, parts * poller + part, parts * PencilWarps<reads, N>::pollers);
   };
   if constexpr (Form::in_space) {
-    const bool polls_side = block.has_beside && is_first && poller < block.pencil_groups;
+    const bool polls_side = block.has_adjacent && is_first && poller < block.pencil_groups;
     const auto of_side = [&](unsigned part) {
       return GhostFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
-                          block.from_beside + block.side(poller), part, parts);
+                          block.from_adjacent + block.side_offset(poller), part, parts);
     };
     GhostFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
     fetch_ghost_values(fetch, box);
@@ -564,14 +564,14 @@ __global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
   using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads>;
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
-  const BlockTicket turn = take_ticket(counter, cluster);
-  unsigned place = static_cast<unsigned>(turn.place) / cluster;
+  const BlockTicket ticket = take_ticket(counter, cluster);
+  unsigned own = static_cast<unsigned>(ticket.index) / cluster;
   ChunkOfBlock chunk;
-  if constexpr (many) chunk = take_chunk<N>(A.blocks, &place, &b, &x);
-  if (A.order) place = A.order[place];
-  const unsigned clusters = (A.groups_x + cluster - 1) / cluster, group_x = place % clusters * cluster + rank;
+  if constexpr (many) chunk = take_chunk<N>(A.blocks, &own, &b, &x);
+  if (A.order) own = A.order[own];
+  const unsigned clusters = (A.groups_x + cluster - 1) / cluster, group_x = own % clusters * cluster + rank;
   if (group_x >= A.groups_x) return cluster_sync(cluster);
-  const PencilBlock<reads> block(A, place / clusters, group_x);
+  const PencilBlock<reads> block(A, own / clusters, group_x);
   const SingleReaderMailbox<N> box(mailbox, A.exports * chunk.which);
   const Memory memory(shared, A);
   memory.start(block);
@@ -585,7 +585,7 @@ __global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
   const unsigned moved = moves ? helper_warp_index / movers : 0;
   const PencilTransferWarp<N, Memory, reads> moving(A, memory, moved, {group_x, block.group_z + moved},
                                                     helper_warp_index % movers, N(inverts ? 1 : 0));
-  if (moves) moving.begin();
+  if (moves) moving.fetch_first_panels();
   wait_for_primary_launch();
   trigger_dependent_launch();
   const bool hands_on = rank + 1 < cluster, polls = helper_warp_index != Warps::none && poller < Warps::pollers;

@@ -82,13 +82,13 @@ fill_pencil_panels(PencilGrid grid, unsigned groups_x, unsigned chunks, const I*
   const N scale = scaled && is_cell ? inverse_diagonal[row] : N(1);
   I k = grid.lower ? begin[row + 1] - 1 : begin[row];
   for (int j = 0; j < Panel::entries; ++j) {
-    DeviceScalar<V>& entry = panel[blockIdx.x].number[Panel::place(j, e * pencils_per_group + lane)];
+    DeviceScalar<V>& entry = panel[blockIdx.x].number[Panel::index_of(j, e * pencils_per_group + lane)];
     const bool has = is_cell && at.has<reads>(grid, j);
     entry = has ? DeviceScalar<V>(product(value[k], scale)) : DeviceScalar<V>(0);
     if (has) k += grid.lower ? -1 : 1;
   }
   if (scaled)
-    panel[blockIdx.x].number[Panel::place(Panel::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
+    panel[blockIdx.x].number[Panel::index_of(Panel::entries, e * pencils_per_group + lane)] = DeviceScalar<V>(scale);
 }
 
 /// Calls body(an integral constant) for the stencil; with_pencils(): body(stencil, scaled).
@@ -123,12 +123,12 @@ template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
     const std::size_t most = memory_of_block();
     const auto steps = static_cast<unsigned>(counts.steps);
     for (unsigned b = Warps::pencil_groups; b > 0 && pencil_groups == 0; --b)
-      if (Memory::bytes(b, steps, least_slots) <= most) pencil_groups = b;
+      if (Memory::shared_bytes(b, steps, least_slots) <= most) pencil_groups = b;
     if (pencil_groups == 0) return;
     const auto parts = static_cast<unsigned>((counts.groups_z + pencil_groups - 1) / pencil_groups);
     pencil_groups = (static_cast<unsigned>(counts.groups_z) + parts - 1) / parts;
-    for (slots = most_slots; Memory::bytes(pencil_groups, steps, slots) > most;) --slots;
-    memory = Memory::bytes(pencil_groups, steps, slots);
+    for (slots = most_slots; Memory::shared_bytes(pencil_groups, steps, slots) > most;) --slots;
+    memory = Memory::shared_bytes(pencil_groups, steps, slots);
   }
 };
 
@@ -140,11 +140,11 @@ std::vector<std::uint32_t> clusters_by_begin(unsigned groups_x, unsigned group_z
 {
   using Form = PencilForm<Stencil::star7>;
   constexpr unsigned hop = 20, hop_inside = 8;
-  const unsigned to_beside = cluster * (Form::height + hop_inside) + hop;
+  const unsigned to_adjacent = cluster * (Form::height + hop_inside) + hop;
   const unsigned to_next = pencil_groups * (Form::depth + hop_inside) + hop;
   std::vector<std::uint32_t> order(std::size_t{groups_x} * group_z);
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::uint32_t>(k);
-  const auto begin = [&](std::uint32_t k) { return k % groups_x * to_beside + k / groups_x * to_next; };
+  const auto begin = [&](std::uint32_t k) { return k % groups_x * to_adjacent + k / groups_x * to_next; };
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return begin(a) < begin(b); });
   return order;
 }
@@ -172,8 +172,9 @@ public:
       if constexpr (can_invert_pencils(form.value, scaled.value))
         allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
       const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
-      const LaunchParameters place = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
-      const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>, place);
+      const LaunchParameters parameters = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
+      const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>,
+                                                   parameters);
       one_ = arrange<form.value>(made, most);
     });
     launches_.emplace(one_.exports, "wavefront");
@@ -191,8 +192,8 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_one(v.b, v.x, mode, stream);
-    else launch_columns(v, mode, stream);
+    if (v.count == 1) launch_pencils(v.b, v.x, mode, stream);
+    else launch_pencil_columns(v, mode, stream);
   }
 
   bool prepare_columns() override
@@ -231,9 +232,9 @@ public:
                        rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
     const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
     const std::string text = std::to_string(counts_.groups_x * rows) + blocks + of + in_clusters(one_.cluster);
-    const std::size_t bytes = begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->bytes() +
-                              alone_.order.bytes() + (chunks_ ? chunks_->bytes() : 0) +
-                              (wide_chunks_ ? wide_chunks_->bytes() : 0);
+    const std::size_t bytes = begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->launch_bytes() +
+                              alone_.order.bytes() + (chunks_ ? chunks_->launch_bytes() : 0) +
+                              (wide_chunks_ ? wide_chunks_->launch_bytes() : 0);
     return {text, bytes, panel_.bytes(), PlanForm::pencils};
   }
 
@@ -280,13 +281,13 @@ private:
     return static_cast<std::size_t>(counts_.pencil_groups()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
   }
 
-  void launch_one(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  void launch_pencils(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       launch_kernel(solve_pencils<N, T, form.value, scaled.value, false, false>, b, x, mode, stream);
     });
   }
-  void launch_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
+  void launch_pencil_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       const auto wide = solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
@@ -334,8 +335,8 @@ private:
                              a.slots,
                              a.cluster,
                              a.exports};
-    const LaunchParameters place = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
-    return cuda::try_launch(kernel, place, view, mailbox, counter, b, x);
+    const LaunchParameters parameters = {a.blocks * chunks, a.threads, a.memory, stream, overlaps, a.cluster};
+    return cuda::try_launch(kernel, parameters, view, mailbox, counter, b, x);
   }
 
   PencilGrid grid_;
