@@ -9,6 +9,7 @@ c++filt where the tool gives a file and a mangled name. Ends with 0 where all re
 to its end.
 """
 
+import argparse
 import collections
 import functools
 import re
@@ -45,9 +46,13 @@ def reports(text):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("list")
+    parser.add_argument("report")
+    options = parser.parse_args()
+    with open(options.list, encoding="utf-8") as file:
         meant = {tuple(sorted(line.split("|")[0].split())): line.split("|")[1].strip() for line in file if "|" in line}
-    with open(sys.argv[2], encoding="utf-8", errors="replace") as file:
+    with open(options.report, encoding="utf-8", errors="replace") as file:
         text = file.read()
     seen = collections.Counter(reports(text))
     for names, count in seen.most_common():

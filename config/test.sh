@@ -49,7 +49,7 @@ export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 stage rules python3 config/rules.py
 stage scripts python3 tests/config/scripts.py
-step build build_host "all syncfree_bench bratu reaction"
+step build build_host "all syncfree_bench poisson convection elasticity bratu reaction load"
 for test in core core_allocation host_allocation host; do gtest $test build/host/${test}_tests; done
 gtest_kokkos kokkos build/host
 
@@ -65,6 +65,7 @@ unset SYNCFREE_SHORT
 
 with_petsc petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
 take_over petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
+stage gallery python3 examples/gallery.py
 stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
 

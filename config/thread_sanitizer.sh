@@ -1,5 +1,18 @@
-# Runs a host test program built with clang's thread sanitizer; Archer tells it what OpenMP orders. An optional second
-# argument names the tests; stages.sh sets the most seconds. Ends with `RESULT passed failed skipped`.
+#!/usr/bin/env bash
+# Runs a host test program built with clang's thread sanitizer; Archer tells it what OpenMP orders. Ends with
+# `RESULT passed failed skipped`.
+#
+#   bash config/thread_sanitizer.sh PROGRAM [TESTS]      TESTS are names for --gtest_filter; --help prints this
+#
+# stages.sh sets the most seconds.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. config/setup.sh
+read_options "$@"
+set -- ${arguments[@]+"${arguments[@]}"}
+case ${1:-} in -*) no_arguments "$1" ;; esac
+[ $# != 0 ] || die "no program is named; $0 --help says how"
+
 archer=$(ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null | tail -n 1)
 [ -n "$archer" ] || { echo "no libarcher.so: install libomp-dev"; echo "RESULT 0 1 0"; exit 1; }
 export OMP_TOOL_LIBRARIES="$archer"

@@ -62,7 +62,7 @@ def run(options, name, whole, words, pc):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--device", action="store_true")

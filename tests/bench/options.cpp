@@ -19,12 +19,22 @@
 namespace bench {
 namespace {
 
+/// The options that read_options() reads, in its order.
+std::vector<std::string> known_options;
+
+void add_known(const char option[])
+{
+  if (std::find(known_options.begin(), known_options.end(), option) == known_options.end())
+    known_options.push_back(option);
+}
+
 template <class Items>
 PetscErrorCode read_string(Items PetscOptionsObject, const char option[], const char text[], std::string* value)
 {
   char given[4096 * 4];
   PetscBool set;
   PetscFunctionBeginUser;
+  add_known(option);
   PetscCall(PetscOptionsString(option, text, nullptr, value->c_str(), given, sizeof(given), &set));
   if (set) *value = given;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -35,6 +45,7 @@ PetscErrorCode read_real(Items PetscOptionsObject, const char option[], const ch
 {
   const PetscReal before = *value;
   PetscFunctionBeginUser;
+  add_known(option);
   PetscCall(PetscOptionsReal(option, text, nullptr, before, value, nullptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,7 +55,18 @@ PetscErrorCode read_integer(Items PetscOptionsObject, const char option[], const
 {
   const PetscInt before = *value;
   PetscFunctionBeginUser;
+  add_known(option);
   PetscCall(PetscOptionsInt(option, text, nullptr, before, value, nullptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <class Items>
+PetscErrorCode read_flag(Items PetscOptionsObject, const char option[], const char text[], PetscBool* value)
+{
+  const PetscBool before = *value;
+  PetscFunctionBeginUser;
+  add_known(option);
+  PetscCall(PetscOptionsBool(option, text, nullptr, before, value, nullptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,8 +110,8 @@ template <class Items>
 PetscErrorCode read_solves(Items PetscOptionsObject, Options* o)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscOptionsBool("-bench_solves", "Whole solves with KSP in place of applications", nullptr, o->solves,
-                             &o->solves, nullptr));
+  PetscCall(read_flag(PetscOptionsObject, "-bench_solves", "Whole solves with KSP in place of applications",
+                      &o->solves));
   PetscCall(read_string(PetscOptionsObject, "-bench_problems", "Of whole solves: poisson, convection", &o->problems));
   PetscCall(read_string(PetscOptionsObject, "-bench_pcs",
                         "Of whole solves: types of PC; behind a slash that of the smoothers of gamg", &o->pcs));
@@ -170,12 +192,20 @@ static std::vector<std::string> unread_options()
   return found;
 }
 
+/// Joins the names of all options that the program has, for an error message.
+static std::string list_of_options()
+{
+  std::string list;
+  for (const std::string& name : known_options) list += (list.empty() ? "" : ", ") + name;
+  return list + "; others that begin with -bench_pc_, -bench_ksp_ or -bench_mg_ are for what is measured";
+}
+
 void refuse_unknown_options()
 {
   for (const std::string& name : unread_options()) {
     bool later = false;
     for (const char* begin : {"bench_pc_", "bench_ksp_", "bench_mg_"}) later = later || name.rfind(begin, 0) == 0;
-    if (!later) throw std::runtime_error("there is no option -" + name + "; -help lists those that there are");
+    if (!later) throw std::runtime_error("there is no option -" + name + "; there are " + list_of_options());
   }
 }
 

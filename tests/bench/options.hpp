@@ -26,8 +26,8 @@ struct Options {
 PetscErrorCode read_options(Options* options);
 
 /// refuse_unknown_options(), after read_options: throws std::runtime_error if an option begins with -bench_ and is
-/// neither one of ours nor one that a PC or KSP may read later. refuse_unread_options(), at the end: throws if an
-/// option was never read.
+/// neither one of ours nor one that a PC or KSP may read later; the message lists ours. refuse_unread_options(), at the
+/// end: throws if an option was never read.
 void refuse_unknown_options();
 void refuse_unread_options();
 

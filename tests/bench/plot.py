@@ -13,12 +13,15 @@ import csv
 import pathlib
 import sys
 
-import matplotlib
-
 from rows import PETSC, open_text, with_new_names
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (after the choice of a backend without a screen)
+try:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt  # (after the choice of a backend without a screen)
+except ImportError:
+    plt = None  # --help needs none
 
 EVENTS = (("setup", "set-up"), ("refresh", "refresh"), ("apply", "apply"))
 
@@ -153,6 +156,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--draw", choices=("speed", "size"), help="only this one")
     options = parser.parse_args()
+    if plt is None:
+        sys.exit("error: there is no matplotlib; Debian's package is python3-matplotlib")
     options.out.mkdir(parents=True, exist_ok=True)
     for kind, groups in read(options.files).items():
         name = kind.replace("(", "_").replace(")", "")

@@ -120,14 +120,14 @@ def open_text(path):
         sys.exit(f"error: {path} cannot be read: {error.strerror}")
 
 
-def read(paths):
-    """Cases in the order of the files. Of a strategy that ran with several numbers of threads the largest counts. Ends
-    the program where a file is none of syncfree_bench's with applications."""
+def read(paths, keep=lambda fields: True):
+    """Cases in the order of the files, of the lines that `keep` keeps. Of a strategy that ran with several numbers of
+    threads the largest counts. Ends the program where a file is none of syncfree_bench's with applications."""
     cases = collections.OrderedDict()
     for path in paths:
         with open_text(path) as file:
             reader = csv.DictReader(file)
-            for fields in map(with_new_names, reader):
+            for fields in filter(keep, map(with_new_names, reader)):
                 try:
                     key = tuple(fields[name] for name in ("matrix", "n", "nnz", "kind", "levels", "note"))
                     case = cases.setdefault(key, Case(fields))

@@ -2,7 +2,7 @@
 """Ranks and GPUs: block Jacobi with PETSc's ilu and with syncfree_ilu inside, in turn.
 
     python3 tests/bench/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--threads 4]
-                              [--repeat 3]
+                              [--repeat 3] [--csv FILE]
 
 Solves the Poisson example on N^3 unknowns for every pair of ranks and GPUs with ranks >= GPUs; ranks beyond the GPUs
 share them. Each rank has --threads CPU threads for set-ups of syncfree_ilu. Prints iterations and what the example's
@@ -11,6 +11,7 @@ differ by more than rounding explains: one in a hundred.
 """
 
 import argparse
+import csv
 import os
 import re
 import statistics
@@ -41,12 +42,20 @@ def run(options, ranks, gpus, sub_pc):
     return int(found[1]), *(1e3 * float(found[part]) for part in (2, 3, 4))
 
 
+def write(path, lines):
+    origin = [os.environ.get(name, "") for name in ("SYNCFREE_MACHINE", "SYNCFREE_COMMIT")]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow("gpus ranks pc iterations setup_ms refresh_ms apply_ms machine commit".split())
+        writer.writerows((*line, *origin) for line in lines)
+
+
 def numbers(text):
     return [int(word) for word in text.split(",")]
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--grid", type=int, default=160)
@@ -54,8 +63,11 @@ def main():
     parser.add_argument("--gpus", type=numbers, default=[1])
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--csv", help="file for the results, whose machine and commit are those of SYNCFREE_MACHINE "
+                        "and SYNCFREE_COMMIT")
     options = parser.parse_args()
     print(f"{options.grid}^3 unknowns, {options.threads} threads a rank, medians of {options.repeat}, ms")
+    lines = []
     print(ROW.format("ranks", "GPUs", "block solver", "iterations", "set-up", "new values", "apply"))
     for gpus in options.gpus:
         for ranks in (ranks for ranks in options.ranks if ranks >= gpus):
@@ -66,9 +78,12 @@ def main():
             for sub_pc, runs in results.items():
                 times = [f"{statistics.median(r[part] for r in runs):.3f}" for part in (1, 2, 3)]
                 print(ROW.format(ranks, gpus, sub_pc, runs[0][0], *times), flush=True)
+                lines.append((gpus, ranks, sub_pc, runs[0][0], *times))
             iterations = [r[0] for runs in results.values() for r in runs]
             if max(iterations) > 1.01 * min(iterations):
                 sys.exit("error: the iterations differ")
+    if options.csv:
+        write(options.csv, lines)
 
 
 if __name__ == "__main__":

@@ -465,7 +465,9 @@ def refuses_in_words(bench):
         (("-bench_files", bench.work / "absent.mtx"), "absent.mtx: cannot be opened"),
         (("-bench_csv", bench.work / "no" / "such.csv"), "cannot write"),
         (("-bench_solves", "-bench_sizes", "64", "-bench_pcs", "jacobi/sor"), "'jacobi/sor' names a smoother"),
-        (("-bench_matrces", "7pt"), "there is no option -bench_matrces"),
+        (("-bench_matrces", "7pt"), "there is no option -bench_matrces; there are -bench_matrices, -bench_files,"),
+        (("-bench_solve", "-bench_sizes", "64"), "-bench_solves, -bench_problems"),
+        (("-bench_", "x"), "there is no option -bench_;"),
         (("-bench_matrices", "7pt:64", "-bench_strategies", "serial", "-bench_pc_syncfree_factor_precisio", "single"),
          "was read by nothing"),
     ):

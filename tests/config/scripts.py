@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The scripts of config/ and tests/bench before they build anything: help, unknown arguments, what they install, what
-they unpack.
+they unpack; and whether tests/bench/RESULTS.md is what its program makes of the CSV files.
 
     python3 tests/config/scripts.py
 
@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OF_BENCHMARKS = {"bench", "calibrate", "papers", "sweep"}
-SCRIPTS = "bench calibrate demo gpu-test nightly papers petsc-cuda petsc-matrix sweep test".split()
+SCRIPTS = "bench calibrate demo gpu-test nightly papers petsc-cuda petsc-matrix sweep test thread_sanitizer".split()
 INSTALLS = "bench demo nightly papers petsc-matrix test".split()  # on a machine without a GPU
 
 
@@ -87,6 +87,36 @@ def help_is_the_head_of_the_script(place):
         expect(result.stdout.splitlines() == [line[2:] for line in head], f"{name} --help: {result.stdout}")
         expect(f"bash {path_of(name)}" in result.stdout, f"{name} --help: {result.stdout}")
         expect(not (place.folder / "build/host").exists() and not place.called(), f"{name} --help did something")
+
+
+def python_scripts_answer_help(_):
+    scripts = [p for folder in ("config", "tests/bench") for p in sorted((ROOT / folder).rglob("*.py"))]
+    scripts = [p for p in scripts if "__main__" in p.read_text(encoding="utf-8") and p.name != "rules.py"]
+    expect(len(scripts) > 10, f"only {len(scripts)} scripts were found")
+    for path in scripts:
+        done = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, check=False,
+                              timeout=60, stdin=subprocess.DEVNULL)
+        expect(done.returncode == 0 and done.stdout.startswith("usage: "), f"{path}: {done.stdout}{done.stderr}")
+
+
+def results_are_made_from_the_csv_files(_):
+    script = ROOT / "tests/bench/results.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, done.stdout + done.stderr)
+
+
+def a_changed_number_or_a_file_too_many_is_found(place):
+    shutil.copytree(ROOT / "tests/bench/results", place.folder / "tests/bench/results")
+    page, command = place.folder / "tests/bench/RESULTS.md", ["python3", "tests/bench/results.py", "--check"]
+    expect(place.run(command).returncode == 0, "refuses a copy of what is right")
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("| mean |", "| means |", 1), encoding="utf-8")
+    done = place.run(command)
+    expect(done.returncode == 1 and "RESULTS.md is not what" in done.stderr, f"a changed word: {done.stderr}")
+    page.write_text(text, encoding="utf-8")
+    (place.folder / "tests/bench/results/old.csv").write_text("matrix\n", encoding="utf-8")
+    done = place.run(command)
+    expect(done.returncode == 1 and "old.csv is named by no table" in done.stderr, f"a stranger: {done.stderr}")
 
 
 def unknown_arguments_are_refused(place):
@@ -251,6 +281,9 @@ def the_table_of_names_knows_where_they_are(place):
 
 TESTS = (
     help_is_the_head_of_the_script,
+    python_scripts_answer_help,
+    results_are_made_from_the_csv_files,
+    a_changed_number_or_a_file_too_many_is_found,
     unknown_arguments_are_refused,
     no_install_lists_what_is_missing_and_stops,
     no_install_downloads_and_unpacks_nothing,
