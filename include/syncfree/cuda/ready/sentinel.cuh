@@ -298,7 +298,7 @@ template <class R> struct SharedSentinelValue<::cuda::std::complex<R>> {
 
 template <class R> struct SharedSentinelValue<ColumnPack<R>> {
   using T = ColumnPack<R>;
-  static __device__ T look(const T* place) { return Word64x2::read_shared(place).number<R>(); }
+  static __device__ T look(const T* place) { return Word64x2::read_shared(place).template number<R>(); }
   static __device__ bool arrived(const T& v) { return all_arrived(v); }
   static __device__ void put(T* place, const T& v) { Word64x2::of(v).write_shared_if(true, place); }
   static __device__ void put_ordinary_if(bool wanted, T* place, const T& v)
