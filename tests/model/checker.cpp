@@ -40,7 +40,8 @@ struct Thread {
   Knowledge known, acquirable, released;
   std::array<std::uint16_t, most_places> last_read{};
   int last_place = -1;   ///< loaded
-  int await_place = -1;  ///< of which it has read the latest store, without success
+  int place_before = -1; ///< loaded before that
+  std::uint64_t awaited = 0;  ///< set of places of which it has read the latest store, without success
   bool may_expire = false, expiring = false, notified = false;
 };
 
@@ -114,12 +115,13 @@ public:
     return places_++;
   }
 
-  void destroy(int place)
+  ///   performed  other threads' stores count as over once this thread has read the last one
+  void destroy(int place, bool performed)
   {
-    if (!executing_ || place < 0 || leaving_) return;
+    if (!executing_ || place < 0 || leaving_ || !place_[place].alive) return;
     Place& p = place_[place];
     p.alive = false;
-    if (me().known.covers(p.accesses)) return;
+    if (performed ? me().known.floor[place] + 1u == p.stores.size() : me().known.covers(p.accesses)) return;
     note_violation(std::string(p.name) + ": ends while another thread uses it");
     leaving_ = true;
     if (running_ != 0) me().code.stop();  // else a destructor of the program, which must not throw
@@ -140,11 +142,12 @@ public:
     if (t.expiring && t.last_place == place) return place_[place].stores[t.last_read[place]].value;
     t.expiring = false;
     const int site = sites_.note(caller, operation, &order);
-    announce({Kind::load, place, -1, order == seq_cst, t.await_place == place});
+    announce({Kind::load, place, -1, order == seq_cst, t.awaited != 0});
     touch(place, false);
     const int first = first_readable(place, order), last = static_cast<int>(place_[place].stores.size()) - 1;
     const int index = last - choose(last - first + 1);  // the latest first
     learn(place, index, order);
+    t.place_before = t.last_place;
     t.last_place = place;
     t.last_read[place] = static_cast<std::uint16_t>(index);
     return done(site, place, place_[place].stores[index].value);
@@ -281,7 +284,7 @@ public:
     done(site, condition, 0);
   }
 
-  bool pause(bool may_expire)
+  bool pause(bool may_expire, int loads)
   {
     Thread& t = me();
     if (t.expiring) {
@@ -290,9 +293,11 @@ public:
     }
     t.may_expire = may_expire && options_.spins_expire;
     if (t.may_expire && choose(2) == 1) return t.expiring = true;
-    if (t.last_place < 0 || t.last_read[t.last_place] + 1u < place_[t.last_place].stores.size())
-      abandon_as_redundant();  // the poll might have read a later store at once
-    t.await_place = t.last_place;
+    for (const int place : {t.last_place, loads == 2 ? t.place_before : t.last_place}) {
+      if (place < 0 || t.last_read[place] + 1u < place_[place].stores.size())
+        abandon_as_redundant();  // the poll might have read a later store at once
+      t.awaited |= std::uint64_t(1) << place;
+    }
     return false;
   }
 
@@ -321,7 +326,8 @@ private:
     thread.known = me().known;
     thread.known.clock[t] = static_cast<std::uint16_t>(std::max(time, thread.known.clock[t]) + 1);
     thread.acquirable = thread.released = Knowledge();
-    thread.last_place = thread.await_place = -1;
+    thread.last_place = thread.place_before = -1;
+    thread.awaited = 0;
     ++me().known.clock[running_];
   }
 
@@ -344,7 +350,7 @@ private:
   void begin(const Operation& next)
   {
     me().expiring = false;
-    me().await_place = -1;
+    me().awaited = 0;
     announce(next);
   }
 
@@ -463,7 +469,7 @@ private:
     Thread& t = me();
     Place& p = place_[place];
     for (const Thread& other : thread_)
-      if (other.exists && !other.code.finished() && other.next.awaits && other.next.place == place)
+      if (other.exists && !other.code.finished() && other.next.awaits && (other.awaited >> place & 1))
         abandon_as_redundant();  // it might have polled now for the first time
     t.known.floor[place] = static_cast<std::uint16_t>(p.stores.size());
     if (order == seq_cst) p.last_seq_cst = static_cast<int>(p.stores.size());
@@ -541,18 +547,6 @@ private:
 
 }  // namespace
 
-const char* name_of(Order order)
-{
-  switch (order) {
-    case relaxed: return "relaxed";
-    case consume: return "consume";
-    case acquire: return "acquire";
-    case release: return "release";
-    case acq_rel: return "acq_rel";
-    default: return "seq_cst";
-  }
-}
-
 void in_parallel(std::vector<std::function<void()>> threads) { Checker::the().run(std::move(threads)); }
 Result explore(const std::function<void()>& program, const Options& options)
 {
@@ -562,15 +556,15 @@ void require(bool holds, const char* what)
 {
   if (!holds) Checker::the().fail(what);
 }
-bool pause_or_expire() { return Checker::the().pause(true); }
-void pause_for_ever() { Checker::the().pause(false); }
+bool pause_or_expire() { return Checker::the().pause(true, 1); }
+void pause_for_ever(int loads) { Checker::the().pause(false, loads); }
 void start_daemon(std::function<void()> body) { Checker::the().begin_daemon(std::move(body)); }
 
 int create_place(void* address, std::uint64_t value, const char* name)
 {
   return Checker::the().create(address, value, name);
 }
-void destroy_place(int place) { Checker::the().destroy(place); }
+void destroy_place(int place, bool performed) { Checker::the().destroy(place, performed); }
 int place_of(const void* address, std::uint64_t value) { return Checker::the().place_of_address(address, value); }
 std::uint64_t load(int place, Order order, const char* operation, Caller caller)
 {

@@ -41,7 +41,11 @@ using Order = std::memory_order;
 inline constexpr Order relaxed = std::memory_order_relaxed, consume = std::memory_order_consume,
                        acquire = std::memory_order_acquire, release = std::memory_order_release,
                        acq_rel = std::memory_order_acq_rel, seq_cst = std::memory_order_seq_cst;
-const char* name_of(Order order);
+inline const char* name_of(Order order)
+{
+  static const char* const names[] = {"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
+  return names[static_cast<int>(order)];
+}
 inline bool acquires(Order order)
 {
   return order == acquire || order == acq_rel || order == seq_cst || order == consume;
@@ -124,13 +128,14 @@ void require(bool holds, const char* what);
 /// Called by a thread between two polls. Returns true if the thread is to give up spinning.
 bool pause_or_expire();
 /// The same, without an end.
-void pause_for_ever();
+///   loads  of a poll: 1 or 2
+void pause_for_ever(int loads = 1);
 /// Starts a thread that need not end.
 void start_daemon(std::function<void()> body);
 
 /// Operations on places, for the types below. A place is an atomic variable, a mutex or a condition variable.
 int create_place(void* address, std::uint64_t value, const char* name);
-void destroy_place(int place);
+void destroy_place(int place, bool performed = false);
 /// The place of an ordinary variable that is accessed atomically; created with `value` when seen for the first time.
 int place_of(const void* address, std::uint64_t value);
 std::uint64_t load(int place, Order order, const char* operation, Caller caller);
@@ -177,6 +182,9 @@ public:
   ~Atomic() { destroy_place(place_); }
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
+
+  /// Ends the place of memory that other threads store to: their stores must have been read, and none may follow.
+  void end_after_last_store() { destroy_place(place_, true); }
 
   T load(Order order = seq_cst, SYNCFREE_CALLER) const
   {

@@ -1,5 +1,5 @@
 /// How host threads wait for each other (syncfree/ready.hpp, syncfree/call_guard.hpp): the code itself, explored by the
-/// checker. A mutation whose verdict is "holds" has its reason beside it.
+/// checker. Where a verdict is "holds", the order is stronger than needed (LITMUS.md, "Orders that are stronger").
 
 #include "syncfree/status.hpp"
 
