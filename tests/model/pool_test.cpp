@@ -26,7 +26,7 @@ template <class Body> int start_thread(Body body)
   ::syncfree::model::start_thread([pool = argument] { function(pool); })
 #define pthread_detach(thread) (void)&thread
 #define pthread_setaffinity_np(thread, bytes, set) (void)0
-#define pthread_sigmask(how, set, before) (void)0
+#define pthread_sigmask(how, set, before) (void)(before)
 #define pthread_atfork(prepare, parent, child) (void)0
 #include "core/support/parallel.cpp"
 #include "standard_end.hpp"
@@ -74,7 +74,8 @@ protected:
     for (const Plain<int>& part : done) require(part.read() == 1, "every part is done once");
   }
 
-  /// Explores executions with at most this number of preemptions.
+  /// Explores executions with at most this number of preemptions. (Without a limit two calls one after the other have
+  /// 532,348 states in 27,362 executions, and hold.)
   void expect_to_hold(const std::function<void()>& program, int preemptions)
   {
     options_.most_preemptions = preemptions;
