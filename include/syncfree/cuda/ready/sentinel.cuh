@@ -298,7 +298,7 @@ template <class R> struct SharedSentinelValue<::cuda::std::complex<R>> {
 
 template <class R> struct SharedSentinelValue<ColumnPack<R>> {
   using T = ColumnPack<R>;
-  static __device__ T load_shared(const T* slot) { return Word64x2::read_shared(slot).unpacked<R>(); }
+  static __device__ T load_shared(const T* slot) { return Word64x2::read_shared(slot).template unpacked<R>(); }
   static __device__ bool is_stored(const T& v) { return all_arrived(v); }
   static __device__ void store_shared(T* slot, const T& v) { Word64x2::packed(v).write_shared_if(true, slot); }
   static __device__ void store_ordinary_if(bool wanted, T* slot, const T& v)
