@@ -217,6 +217,7 @@ void Walk::request(const Requested& now, bool by_setters)
     set_options();
   }
   if (shifted.text(kind) != now.text(kind)) set_up_ = false;
+  if (kind.sweeps() || last.shift == now.shift) return;
   PetscScalar* values;
   list("PetscCall(write_array(A, 0, NULL));"); /* the same numbers, which count as new */
   ok(MatSeqAIJGetArray(A, &values));
