@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what test.sh leaves out because it takes long: all sizes, rounds, scalars and indices under the sanitizers, the
-# tests with PETSc under them, many more damaged files, times where all cores are busy with other processes, threads of
-# OpenMP that spin while they wait, and the whole backend cuda, which is only compiled. Ends with
+# tests with PETSc under them, many more damaged files and sequences of calls, times where all cores are busy with other
+# processes, threads of OpenMP that spin while they wait, and the whole backend cuda, which is only compiled. Ends with
 # `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
@@ -20,10 +20,15 @@ find_petsc
 stage_prefix=nightly- stage_limit=14400
 export OPENBLAS_NUM_THREADS=1 # the libraries' threads are no part of what is tested
 export SYNCFREE_MATRICES="$PWD/../shared/matrices"
+seed=$RANDOM
+echo "random tests have SYNCFREE_SEED=$seed"
 unset SYNCFREE_SHORT OMP_WAIT_POLICY # all sizes, four teams of threads; as users have it
 
 step busy-build build_host "busy_tests host_tests"
 for test in busy host; do gtest_alone $test build/host/${test}_tests; done
+step petsc-build build_host petsc_tests
+OMP_WAIT_POLICY=passive SYNCFREE_SECONDS=600 SYNCFREE_SEED=$seed \
+  gtest sequences build/host/petsc_tests "--gtest_filter=*Sequences.*"
 step sanitize-build build build/sanitize all --preset sanitize
 gtest sanitize-core build/sanitize/core_tests
 for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
@@ -33,8 +38,7 @@ stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host
 stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
 
 # PETSc's own library is not built so; what it leaves behind at its end are no leaks of ours
-export ASAN_OPTIONS=detect_leaks=0 SYNCFREE_MUTANTS=200000 SYNCFREE_SEED=$RANDOM
-echo "damaged files of SYNCFREE_SEED=$SYNCFREE_SEED"
+export ASAN_OPTIONS=detect_leaks=0 SYNCFREE_MUTANTS=200000 SYNCFREE_SEED=$seed
 step sanitize-petsc-build build build/sanitize-petsc petsc_tests --preset sanitize -DSYNCFREE_PETSC=ON \
   -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
 gtest_alone sanitize-petsc build/sanitize-petsc/petsc_tests

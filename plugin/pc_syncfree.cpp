@@ -60,6 +60,22 @@ static PetscErrorCode ClearFailure(PC pc, std::shared_ptr<Analysis> *last)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCSetFromOptions() may have created the factored matrix, for another number of rows than the matrix has by now
+   (MatHeaderReplace()). */
+static PetscErrorCode DropFactorOfAnotherSize(PC pc)
+{
+  Mat       F;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  if (pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactorSetUpMatSolverType(pc));
+  PetscCall(PCFactorGetMatrix(pc, &F));
+  PetscCall(PetscLayoutCompare(F->rmap, pc->pmat->rmap, &same));
+  if (!same) PetscUseTypeMethod(pc, reset);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* For the natural ordering the inner type creates two index sets of all rows, which took a seventh of a set-up on a
    device; it creates none for a factored matrix that cannot use orderings. */
 static PetscErrorCode SetUpInNaturalOrder(PC pc, Extension *extension)
@@ -144,6 +160,8 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   handover.others_wait = (PetscBool)(!ierr && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN);
   if (!ierr) ierr = WithHandover(pc, &handover, [&] {
     handover.others_wait = PETSC_TRUE;
+    const PetscErrorCode dropped = DropFactorOfAnotherSize(pc);
+    if (dropped) return dropped;
     return handover.natural ? SetUpInNaturalOrder(pc, extension) : extension->setup(pc);
   });
   if (ierr && handover.others_wait) ierr = Agree(PetscObjectComm((PetscObject)pc), ierr);

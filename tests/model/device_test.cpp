@@ -22,10 +22,10 @@ using model::Value;
 
 template <class Box> auto wait_for_mail(const Box& box, std::size_t place)
 {
-  auto seen = box.look(place);
-  while (!box.arrived(seen)) {
+  auto seen = box.poll_slot(place);
+  while (!box.has_arrived(seen)) {
     pause_for_ever();
-    seen = box.look(place);
+    seen = box.poll_slot(place);
   }
   return seen;
 }
@@ -71,12 +71,13 @@ TEST(Litmus, flagged_mailbox_by_the_number_of_the_launch)
       const FlaggedMailbox<Plain<int>>::View memory{ready, number};
       for (int launch = 0; launch < 3; ++launch) {
         const FlaggedMailbox<Plain<int>> box(memory, 2, launch);
-        in_parallel({[&] { box.put(0, Plain<int>(10 + launch)); }, [&] { box.put(1, Plain<int>(20 + launch)); },
+        in_parallel({[&] { box.publish_value(0, Plain<int>(10 + launch)); },
+                     [&] { box.publish_value(1, Plain<int>(20 + launch)); },
                      [&] {
                        for (std::size_t place = 0; place < 2; ++place) {
                          const unsigned seen = wait_for_mail(box, place);
                          box.settle();
-                         require(box.take(place, seen).read() == 10 * static_cast<int>(place + 1) + launch,
+                         require(box.take_value(place, seen).read() == 10 * static_cast<int>(place + 1) + launch,
                                  "the number of this launch");
                        }
                      }});
@@ -125,14 +126,14 @@ std::vector<std::function<void()>> rows_of_launch(model::Word* memory, unsigned 
 {
   const Box box(memory, 2, launch);
   return {[=] {
-            if (clears) box.prepare(0);
-            box.put(0, {static_cast<std::int64_t>(launch) + 1});
+            if (clears) box.prepare_slot(0);
+            box.publish_value(0, {static_cast<std::int64_t>(launch) + 1});
           },
           [=] {
-            box.prepare(1);
-            const Value seen = box.take(0, wait_for_mail(box, 0));
+            box.prepare_slot(1);
+            const Value seen = box.take_value(0, wait_for_mail(box, 0));
             require(seen.number == static_cast<std::int64_t>(launch) + 1, "the value of this launch");
-            box.put(1, {seen.number + 1});
+            box.publish_value(1, {seen.number + 1});
           }};
 }
 
@@ -180,8 +181,9 @@ void read_and_clear()
   model::Word memory[1] = {model::Word(~0ull)};
   const Single box(memory, 0);
   for (std::int64_t launch = 1; launch <= 3; ++launch)
-    in_parallel({[&] { Single::Mail::publish(box.at(0), {launch}); },
-                 [&] { require(box.take(0, wait_for_mail(box, 0)).number == launch, "the value of this launch"); }});
+    in_parallel({[&] { Single::Mail::publish(box.slot_at(0), {launch}); },
+                 [&] { require(box.take_value(0, wait_for_mail(box, 0)).number == launch,
+                               "the value of this launch"); }});
 }
 
 // 5

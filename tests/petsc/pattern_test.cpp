@@ -191,6 +191,16 @@ TEST_P(Patterns, another_size)
   expect_as_afresh(pc, A, "larger");
 }
 
+/* Found by sequences_test.cpp: PCSetFromOptions() had created a factored matrix of the old size, and PCSetUp() failed. */
+TEST_P(Patterns, another_size_between_the_options_and_the_first_set_up)
+{
+  if (is(PCILU) || is(PCICC)) GTEST_SKIP() << "PETSc refuses it";
+  MatOwner A = place(poisson_2d(6, 6));
+  const PCOwner pc = make_pc(A);
+  replace(A, place(poisson_2d(5, 4)));
+  expect_as_afresh(pc, A, "smaller");
+}
+
 TEST_P(Patterns, a_reused_preconditioner_keeps_the_old_factor)
 {
   if (is(PCSYNCFREESOR)) GTEST_SKIP() << "sweeps are over the matrix as it is";

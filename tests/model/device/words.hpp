@@ -94,8 +94,8 @@ namespace syncfree::cuda {
 template <> struct Word<model::Value> {
   using type = model::Word;
   static constexpr type sentinel{~0ull};
-  static type of(const model::Value& v) { return type(static_cast<std::uint64_t>(v.number)); }
-  static model::Value number(const type& w) { return {static_cast<std::int64_t>(w.bits)}; }
-  static type escape_sentinel(const model::Value& v) { return of(v); }
+  static type bits_of(const model::Value& v) { return type(static_cast<std::uint64_t>(v.number)); }
+  static model::Value from_bits(const type& w) { return {static_cast<std::int64_t>(w.bits)}; }
+  static type escape_sentinel(const model::Value& v) { return bits_of(v); }
 };
 }  // namespace syncfree::cuda
