@@ -33,31 +33,31 @@ TEST(SizeClassFreeList, are_taken_by_size)
   std::set<std::size_t> sizes;
   for (std::size_t bytes = 1; bytes <= SizeClassFreeList::largest; bytes += 1 + bytes / 100)
     sizes.insert(SizeClassFreeList::capacity_for(bytes));
-  for (const std::size_t size : sizes) EXPECT_TRUE(kept.put(piece(size), size));
+  for (const std::size_t size : sizes) EXPECT_TRUE(kept.keep_piece(piece(size), size));
   for (const std::size_t size : sizes) {
-    EXPECT_EQ(kept.take(size), piece(size));
-    EXPECT_EQ(kept.take(size), nullptr);
+    EXPECT_EQ(kept.take_piece(size), piece(size));
+    EXPECT_EQ(kept.take_piece(size), nullptr);
   }
-  EXPECT_FALSE(kept.put(piece(1), SizeClassFreeList::largest + 1));
-  EXPECT_EQ(kept.take(SizeClassFreeList::largest + 1), nullptr);
+  EXPECT_FALSE(kept.keep_piece(piece(1), SizeClassFreeList::largest + 1));
+  EXPECT_EQ(kept.take_piece(SizeClassFreeList::largest + 1), nullptr);
 }
 
 TEST(SizeClassFreeList, are_no_more_than_allowed)
 {
   SizeClassFreeList kept(3000);
-  EXPECT_TRUE(kept.put(piece(1), 1024));
-  EXPECT_TRUE(kept.put(piece(2), 1024));
-  EXPECT_FALSE(kept.put(piece(3), 1024));
-  EXPECT_EQ(kept.take(1024), piece(2));
-  EXPECT_TRUE(kept.put(piece(3), 1024));
+  EXPECT_TRUE(kept.keep_piece(piece(1), 1024));
+  EXPECT_TRUE(kept.keep_piece(piece(2), 1024));
+  EXPECT_FALSE(kept.keep_piece(piece(3), 1024));
+  EXPECT_EQ(kept.take_piece(1024), piece(2));
+  EXPECT_TRUE(kept.keep_piece(piece(3), 1024));
   kept.keep_at_most(0);
-  EXPECT_FALSE(kept.put(piece(4), 256));
+  EXPECT_FALSE(kept.keep_piece(piece(4), 256));
   std::vector<void*> given;
   EXPECT_EQ(kept.empty([&](void* p) { given.push_back(p); }), 2048u);
   EXPECT_EQ(given, (std::vector<void*>{piece(3), piece(1)}));
-  EXPECT_EQ(kept.take(1024), nullptr);
+  EXPECT_EQ(kept.take_piece(1024), nullptr);
   kept.keep_at_most(256);
-  EXPECT_TRUE(kept.put(piece(4), 256)) << "what was given away still counts";
+  EXPECT_TRUE(kept.keep_piece(piece(4), 256)) << "what was given away still counts";
 }
 
 /// The number of pieces of one size is limited.
@@ -65,7 +65,7 @@ TEST(SizeClassFreeList, of_one_size_are_few)
 {
   SizeClassFreeList kept(std::size_t(1) << 40);
   std::size_t count = 0;
-  while (count < 1000 && kept.put(piece(count + 1), 256)) ++count;
+  while (count < 1000 && kept.keep_piece(piece(count + 1), 256)) ++count;
   EXPECT_EQ(count, 64u);
   EXPECT_EQ(kept.empty([](void*) {}), 64u * 256);
 }
