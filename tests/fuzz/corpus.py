@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes matrix files for the corpus of reader_fuzz: one of each kind of Matrix Market file, and PETSc's binary format,
-sound and damaged. The other corpora were found by the fuzzer itself from nothing. All were made small by
+sound and damaged. The other corpora were found by the fuzzer itself, but for patterns with one flaw (flaw-*); few were
+kept by
 
     build/fuzz/NAME_fuzz -merge=1 tests/fuzz/corpus/NAME FOLDER_OF_INPUTS
 
@@ -26,14 +27,16 @@ TEXTS = {
 }
 
 
-def binary(columns, rows, values=None, header=None):
-    lengths = [len(row) for row in rows]
+def binary(columns, rows, values=None, header=None, lengths=None):
+    lengths = lengths or [len(row) for row in rows]
     flat = [column for row in rows for column in row]
     numbers = header or [1211216, len(rows), columns, len(flat)]
     numbers = numbers + lengths + flat
     return struct.pack(f">{len(numbers)}i", *numbers) + struct.pack(f">{len(flat)}d", *(values or [2.0] * len(flat)))
 
 
+# a value whose bytes begin with a column, for row lengths that reach into the values
+LIKE_COLUMN_2 = struct.unpack(">d", struct.pack(">2i", 2, 0))[0]
 BINARIES = {
     "binary": binary(3, [[0, 1], [1], [0, 2]]),
     "binary-empty": binary(0, []),
@@ -43,6 +46,8 @@ BINARIES = {
     "binary-outside": binary(2, [[0], [2]]),
     "binary-short": binary(2, [[0], [1]])[:-4],
     "binary-sum": binary(2, [[0], [1]], header=[1211216, 2, 2, 3]),
+    "binary-negative": binary(3, [[0], [1]], values=[LIKE_COLUMN_2, 0.0], lengths=[-1, 3]),
+    "binary-more": binary(3, [[0], [1]], values=[LIKE_COLUMN_2, 0.0], lengths=[1, 2]),
     "binary-long-indices": struct.pack(">4q", 1211216, 0, 0, 0),
     "gzip": b"\x1f\x8b\x08\x00",
 }

@@ -103,7 +103,8 @@ std::vector<double> solve_all(Object* object, const Input& input, const std::vec
   const double mark = 12345.678;
   const int leading = input.A.n + 1;
   std::vector<double> many(static_cast<std::size_t>(leading) * columns, mark);
-  require(object->solve(Operation::none, b.data(), many.data(), {columns, input.A.n, leading}).ok(), "columns are solved");
+  const Status status = object->solve(Operation::none, b.data(), many.data(), {columns, input.A.n, leading});
+  require(status.ok(), "columns are solved");
   for (int c = 0; c < columns; ++c) {
     const double* begin = many.data() + static_cast<std::size_t>(c) * leading;
     require(begin[n] == mark, "what is between columns stays");
@@ -177,7 +178,11 @@ void try_another_pattern(Bytes* in, Object* object, const Input& input)
   const bool equal = other.row_begin == input.A.row_begin && other.column == input.A.column;
   require(same || !equal, "an equal pattern is the pattern");
   require(!same || equal || input.symbolic.kind == Kind::icc, "another pattern is another pattern");
-  require_words(object->refresh(other.view(), {}));
+  const Status status = object->refresh(other.view(), {});
+  require_words(status);
+  const bool copies_rows = object->pattern().natural() && input.symbolic.levels == 0 && !input.symbolic.diagonal_fill;
+  if (copies_rows && input.symbolic.kind == Kind::ilu && other.row_begin != input.A.row_begin)
+    require(!status.ok(), "rows of another length are refused");
 }
 
 void run(Bytes* in)

@@ -80,27 +80,6 @@ inline Matrix matrix_of(int n, const Entries& entries)
   return A;
 }
 
-/// Offsets and columns of any values; there are as many columns as the last offset says.
-inline Matrix make_unchecked_pattern(Bytes* in)
-{
-  Matrix A;
-  A.n = in->below(12);
-  std::vector<int> offsets{in->one_in(16) ? in->byte() - 128 : 0};
-  for (int i = 0; i < A.n; ++i) {
-    const int step = in->byte();
-    offsets.push_back(step < 200 ? offsets.back() + step % 8 : step == 255 ? INT32_MAX - in->byte() : (step - 228) * 8);
-  }
-  const int last = offsets.back();
-  if (last > 4096) offsets.back() = 4096;  // what is announced must be there
-  A.column.resize(static_cast<std::size_t>(std::max(0, offsets.back())));
-  for (int& column : A.column) {
-    const int choice = in->noise();
-    column = choice < 240 ? choice % (A.n + 2) - 1 : (choice - 248) * (1 << 28);
-  }
-  A.row_begin = std::vector<int>(offsets);
-  return A;
-}
-
 inline Entries make_list(Bytes* in, int n)
 {
   Entries entries;
@@ -140,6 +119,45 @@ inline Entries make_grid(Bytes* in, int* n)
       if (px >= 0 && px < x && py >= 0 && py < y && pz >= 0 && pz < z) entries.emplace(i, (pz * y + py) * x + px);
     }
   return entries;
+}
+
+/// A pattern with one flaw, which is the only reason to refuse it.
+inline Matrix make_damaged_pattern(Bytes* in, int n)
+{
+  Entries entries = make_list(in, n);
+  for (int i = 0; i < n; ++i) entries.emplace(i, i);
+  Matrix A = matrix_of(n, entries);
+  const int row = in->noise() % n, last = A.row_begin[row + 1] - 1;
+  switch (in->noise() % 4) {
+    case 0: A.column[last] = n + in->noise(); break;
+    case 1: A.column[A.row_begin[row]] = -1 - in->noise(); break;
+    case 2: A.column[last] = A.column[A.row_begin[row]]; break;
+    default: A.row_begin[row] += 1 << (in->noise() % 31); break;
+  }
+  return A;
+}
+
+/// Offsets and columns of any values; there are as many columns as the last offset says.
+inline Matrix make_unchecked_pattern(Bytes* in)
+{
+  const int first = in->byte();
+  if (first >= 128) return make_damaged_pattern(in, first % 12 + 1);
+  Matrix A;
+  A.n = first % 12;
+  std::vector<int> offsets{in->one_in(16) ? in->byte() - 128 : 0};
+  for (int i = 0; i < A.n; ++i) {
+    const int step = in->byte();
+    offsets.push_back(step < 200 ? offsets.back() + step % 8 : step == 255 ? INT32_MAX - in->byte() : (step - 228) * 8);
+  }
+  const int last = offsets.back();
+  if (last > 4096) offsets.back() = 4096;  // what is announced must be there
+  A.column.resize(static_cast<std::size_t>(std::max(0, offsets.back())));
+  for (int& column : A.column) {
+    const int choice = in->noise();
+    column = choice < 240 ? choice % (A.n + 2) - 1 : (choice - 248) * (1 << 28);
+  }
+  A.row_begin = std::vector<int>(offsets);
+  return A;
 }
 
 /// Each entry becomes a dense block of `size` rows.
@@ -273,16 +291,16 @@ inline PivotRule make_rule(Bytes* in)
 inline Matrix mutated(Bytes* in, Matrix A)
 {
   const int entries = A.n > 0 ? static_cast<int>(A.column.size()) : 0;
-  for (int left = in->below(3); left >= 0 && entries > 0; --left) {
-    const int at = in->byte() % entries, row = in->byte() % A.n;
-    if (in->one_in(3) && row > 0) {
+  for (int left = in->noise() % 3; left >= 0 && entries > 0; --left) {
+    const int at = in->noise() % entries, row = in->noise() % A.n;
+    if (in->noise() % 2 == 0 && row > 0) {
       const int low = A.row_begin[row - 1], high = A.row_begin[row + 1];
-      A.row_begin[row] = low + in->byte() % (high - low + 1);
+      A.row_begin[row] = in->noise() % 2 == 0 ? low : low + in->noise() % (high - low + 1);
     } else {
-      A.column[at] = in->byte() % A.n;
+      A.column[at] = in->noise() % A.n;
     }
   }
-  if (in->one_in(8) && entries > 1) {
+  if (in->noise() % 8 == 0 && entries > 1) {
     for (int& begin : A.row_begin) begin = std::min(begin, entries - 1);
     A.column = std::vector<int>(A.column.begin(), A.column.end() - 1);
     A.value = std::vector<double>(A.value.begin(), A.value.end() - 1);

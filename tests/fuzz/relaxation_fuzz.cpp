@@ -132,7 +132,7 @@ void run(Bytes* in)
   const std::vector<double> reused = refresh_and_relax(object.get(), input, b, before);
 
   const std::unique_ptr<Object> fresh = make_host_relaxation<double, int>();
-  require(fresh->analyse(input.A.pattern(), input.node_begin, input.options).ok(), "what was analysed once can be again");
+  require(fresh->analyse(input.A.pattern(), input.node_begin, input.options).ok(), "what was analysed can be again");
   const std::vector<double> expected = refresh_and_relax(fresh.get(), input, b, before);
   if (input.reproducible()) require(same_bits(reused, expected), "a reused object gives the bits of a fresh one");
   try_another_pattern(in, object.get(), input);
