@@ -147,7 +147,8 @@ inline Matrix make_unchecked_pattern(Bytes* in)
   std::vector<int> offsets{in->one_in(16) ? in->byte() - 128 : 0};
   for (int i = 0; i < A.n; ++i) {
     const int step = in->byte();
-    offsets.push_back(step < 200 ? offsets.back() + step % 8 : step == 255 ? INT32_MAX - in->byte() : (step - 228) * 8);
+    const int length = std::min(step % 8, INT32_MAX - std::max(0, offsets.back()));
+    offsets.push_back(step < 200 ? offsets.back() + length : step == 255 ? INT32_MAX - in->byte() : (step - 228) * 8);
   }
   const int last = offsets.back();
   if (last > 4096) offsets.back() = 4096;  // what is announced must be there

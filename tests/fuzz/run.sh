@@ -3,7 +3,7 @@
 # `RESULT passed failed skipped`, a target each. An input that a target fails with is kept in BUILD/crashes, and the
 # command that replays it is printed. New inputs that reach new code are kept in BUILD/corpus, for later runs.
 #
-#   bash tests/fuzz/run.sh BUILD SECONDS      all targets together take so long; a third each
+#   bash tests/fuzz/run.sh BUILD SECONDS      of all targets together, a third each
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$1 passed=0 failed=0
