@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what test.sh leaves out because it takes long: all sizes, rounds, scalars and indices under the sanitizers, the
-# tests with PETSc under them, many more damaged files and sequences of calls, times where all cores are busy with other
-# processes, threads of OpenMP that spin while they wait, and the whole backend cuda, which is only compiled. Ends with
-# `N passed, N failed[, N skipped]`.
+# tests with PETSc under them, many more damaged files and sequences of calls, fuzz targets for SYNCFREE_SECONDS (600),
+# times where all cores are busy with other processes, threads of OpenMP that spin while they wait, and the whole backend
+# cuda, which is only compiled. Ends with `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
 #
@@ -42,6 +42,9 @@ export ASAN_OPTIONS=detect_leaks=0 SYNCFREE_MUTANTS=200000 SYNCFREE_SEED=$seed
 step sanitize-petsc-build build build/sanitize-petsc petsc_tests --preset sanitize -DSYNCFREE_PETSC=ON \
   -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
 gtest_alone sanitize-petsc build/sanitize-petsc/petsc_tests
+
+step fuzz-build build build/fuzz fuzz --preset fuzz -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH"
+stage fuzz bash tests/fuzz/run.sh build/fuzz "${SYNCFREE_SECONDS:-600}"
 
 find_petsc_cuda
 if [ -n "$PETSC_CUDA_MISSING" ]; then

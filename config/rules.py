@@ -52,7 +52,8 @@ CUDA_ROOMS = {
 # (files that a rule is for, what they must not include, why); device is what may see CUDA
 DEVICE = r"src/cuda/|include/syncfree/cuda/|plugin/.*cuda|tests/(cuda|bench)/"
 INCLUDES = [
-    (r"(?!plugin/|examples/|tests/(petsc|install|bench)/)", r"petsc", "PETSc is for plugin, examples and its tests"),
+    (r"(?!plugin/|examples/|tests/(petsc|install|bench|fuzz)/)", r"petsc",
+     "PETSc is for plugin, examples and its tests"),
     (rf"(?!{DEVICE})", r"cuda|cusparse|cub/", "CUDA is for src/cuda, include/syncfree/cuda and one file of plugin"),
     (r"include/", r"src/|core/|host/|\.\./", "include never includes src"),
     (r"src/core/", r"(\.\./)*(host|cuda|kokkos)/|omp\.h", "core knows no backend"),

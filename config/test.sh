@@ -63,6 +63,10 @@ step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" -
 stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
 stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
 unset SYNCFREE_SHORT
+# not optimized, for the compiler takes more time than the targets
+step fuzz-build build build/fuzz-few fuzz --preset fuzz -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1"
+stage fuzz bash tests/fuzz/run.sh build/fuzz-few 24
 
 with_petsc petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
 take_over petsc "$PETSC_DIR" "$PETSC_ARCH" build/host

@@ -34,6 +34,8 @@ template <class T, class I>
 bool LoopFactorization<T, I>::factorize_by_loop(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values)
 {
   if (rule.shift == Shift::nonzero || rule.shift == Shift::positive_definite) return false;
+  // the factorization by rows then says which row has another length
+  if (!std::equal(row_begin_.begin(), row_begin_.end(), A.pattern.row_begin)) return false;
   std::copy_n(A.value, a_.size(), a_.begin());
   return loop_.execute(body(), threads_).ok() && split_factors(rule, values);
 }

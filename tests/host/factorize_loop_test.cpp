@@ -101,5 +101,21 @@ TEST(LoopFactorIn, large_traces_and_other_patterns_are_left_to_the_other_factori
   EXPECT_FALSE(suits(full(400), 0)) << "too much to trace";
 }
 
+/// Two matrices with as many entries; found by fuzzing.
+TEST(LoopFactorIn, rows_of_another_length_are_refused)
+{
+  OwnedCsr<double, std::int32_t> upper, lower;
+  upper.n = lower.n = 2;
+  upper.row_begin = {0, 2, 3}, upper.column = {0, 1, 1};
+  lower.row_begin = {0, 1, 3}, lower.column = {0, 0, 1};
+  upper.value = lower.value = {2, 3, 4};
+  const auto object = make_host_preconditioner<double, std::int32_t>();
+  ASSERT_TRUE(object->analyse(upper.pattern(), {}, {"loop", 1}).ok());
+  const Status status = object->refresh(lower.view(), PivotRule());
+  EXPECT_EQ(status.code, Code::another_pattern);
+  EXPECT_EQ(status.row, 0);
+  EXPECT_TRUE(object->refresh(upper.view(), PivotRule()).ok());
+}
+
 }  // namespace
 }  // namespace syncfree
