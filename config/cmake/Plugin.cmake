@@ -12,6 +12,8 @@ set(petsc_warnings $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 file(GLOB plugin_sources CONFIGURE_DEPENDS plugin/*.cpp)
 add_library(plugin_objects OBJECT ${plugin_sources})
 target_compile_options(plugin_objects PRIVATE ${petsc_warnings})
+# the version is that of the project, here and everywhere else
+set_source_files_properties(plugin/report.cpp PROPERTIES COMPILE_DEFINITIONS "SYNCFREE_VERSION=\"${PROJECT_VERSION}\"")
 target_include_directories(plugin_objects PRIVATE plugin)
 target_link_libraries(plugin_objects PRIVATE PETSc::PETSc core)
 
