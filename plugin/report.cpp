@@ -63,7 +63,7 @@ static PetscErrorCode CountStrategies(MPI_Comm comm, const Report &mine, Strateg
 }
 
 /* Prints `text` of the first of some processes, with the number of all of them, or nothing if there are none. */
-static PetscErrorCode ViewOfFirst(MPI_Comm comm, PetscViewer viewer, const char format[], const char indent[], const std::string &text, int processes, int first)
+static PetscErrorCode ViewOfFirst(MPI_Comm comm, PetscViewer viewer, const char format[], const char indent[], const char text[], int processes, int first)
 {
   char        sent[512];
   PetscMPIInt size;
@@ -71,7 +71,7 @@ static PetscErrorCode ViewOfFirst(MPI_Comm comm, PetscViewer viewer, const char 
   PetscFunctionBegin;
   if (!processes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscStrncpy(sent, text.c_str(), sizeof(sent)));
+  PetscCall(PetscStrncpy(sent, text, sizeof(sent)));
   PetscCallMPI(MPI_Bcast(sent, sizeof(sent), MPI_CHAR, first, comm));
   PetscCall(PetscViewerASCIIPrintf(viewer, format, indent, sent, processes, (int)size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,6 +98,7 @@ PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[
   PetscMPIInt       rank, size;
   PetscViewerFormat format;
   Strategies        strategies;
+  char              text[512]; /* allocates nothing, which could fail on one process while the others wait */
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
@@ -110,14 +111,12 @@ PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_SUM, comm));
   if (!sum[0]) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was analysed */
-  for (int k = 0; k < most_strategies; k++) {
-    const std::string text = mine.strategy + " (" + mine.reason + "), backend: " + mine.backend;
-    PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree strategy: %s, on %d of %d processes\n", indent, text, strategies.processes[k], strategies.first[k]));
-  }
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s (%s), backend: %s", mine.strategy.c_str(), mine.reason.c_str(), mine.backend.c_str()));
+  for (int k = 0; k < most_strategies; k++) PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree strategy: %s, on %d of %d processes\n", indent, text, strategies.processes[k], strategies.first[k]));
   for (int k = 0; k < numbers; k++)
     if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], k < 4 ? "" : " MB"));
   if (flags[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree: data copied from the host on %d of %d processes\n", indent, flags[0], (int)size));
-  PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree: device matrix processed on the host, with copies: %s, on %d of %d processes\n", indent, mine.why_host, flags[1], first));
+  PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree: device matrix processed on the host, with copies: %s, on %d of %d processes\n", indent, mine.why_host.c_str(), flags[1], first));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushSynchronized(viewer));

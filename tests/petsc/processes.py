@@ -400,7 +400,8 @@ def a_failure_as_an_error_ends_the_program(petsc):
 
 @test
 def what_fails_on_one_rank_alone_is_an_error_on_all(petsc):
-    for options in ("ilu", "icc", "sor", "ilu -pc_factor_mat_ordering_type rcm"):
+    view = "-pc_syncfree_view :/dev/null"
+    for options in ("ilu", "icc", "sor", "ilu -pc_factor_mat_ordering_type rcm", f"ilu {view}", f"sor {view}"):
         result = petsc.start(f"-type syncfree_{options} -every 5", ranks=2, program=petsc.one_rank).ok()
         for word in ("ALONE", "WRONG", "LEFT", "DEPTH", "ERROR"):
             result.lacks(word)
