@@ -19,7 +19,7 @@ case ${1:-64} in *[!0-9]*) no_arguments "$@" ;; esac
 no_arguments "${@:2}"
 
 log=build/log/demo.log
-programs="syncfree_ilu poisson convection"
+programs="syncfree_ilu syncfree_ilu_static poisson convection"
 mkdir -p build/log
 
 # What keeps the user's PETSc from the device, if anything

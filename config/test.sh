@@ -104,6 +104,8 @@ else
 fi
 stage processes python3 tests/petsc/processes.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
   --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/processes" ${other[@]+"${other[@]}"}
+stage reports python3 tests/petsc/reports.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
+  --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/reports"
 stage programs python3 tests/petsc/programs.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
   --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/programs"
 

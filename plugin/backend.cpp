@@ -3,6 +3,7 @@
 */
 
 #include "factor_impl.hpp"
+#include "report.hpp"
 
 #include "syncfree/kokkos.hpp"
 #include "syncfree/strategy.hpp"
@@ -39,7 +40,7 @@ template <class Info> static bool WantsHost(const Info *, long)
 }
 
 /* A matrix on the device is factored there, unless the user requested the host. */
-static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, PetscBool *device)
+static PetscErrorCode ChooseBackend(Mat A, const MatFactorInfo *info, PetscBool *device, std::string *request)
 {
   Mat         block = A;
   PetscBool   parallel, found;
@@ -51,11 +52,11 @@ static PetscErrorCode ChooseBackend(Mat F, Mat A, const MatFactorInfo *info, Pet
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &block));
   PetscCall(IsOnDevice(block, device));
   if (!*device || WantsHost(info, 0)) {
+    if (*device) *request = "-mat_factor_bind_factorization or -mat_factor_bind_solve is host";
     *device = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(FindDevice(&found, &why));
-  if (!found) PetscCall(PetscInfo(F, "Device matrix is factored on the host: %s\n", why.c_str()));
   *device = found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,18 +68,22 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   const std::string  wanted = settings.backend;
   const auto        *known  = syncfree::find_strategy(settings.solver.strategy);
   const auto         serves = [&](const std::string &backend) { return !known || syncfree::find_strategy(settings.solver.strategy, backend); };
-  std::string        backend = wanted != "auto" ? wanted : serves("host") ? "host" : known->backend, why;
+  std::string        backend = wanted != "auto" ? wanted : serves("host") ? "host" : known->backend, why, request;
   PetscBool          device;
 
   PetscFunctionBegin;
   PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s requires backend %s, but -pc_syncfree_backend is %s; set one of them to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
   if (wanted == "auto" && backend == "host" && serves("cuda")) {
-    PetscCall(ChooseBackend(F, A, info, &device));
+    PetscCall(ChooseBackend(A, info, &device, &request));
     if (device) backend = "cuda";
   } else if (backend == "cuda") {
     PetscCall(FindDevice(&device, &why));
     PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend cuda is not available: %s", why.c_str());
   }
+  factor->why_host.clear();
+  if (wanted != "auto") request = "-pc_syncfree_backend is " + wanted;
+  else if (!serves("cuda")) request = "strategy " + settings.solver.strategy + " runs on the CPU only";
+  if (backend != "cuda") PetscCall(NoteHost(A, request, &factor->why_host));
   if (factor->analysis->key.backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
   factor->analysis = MakeAnalysis(backend);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,8 @@ struct AnalysisKey {
 struct Analysis {
   AnalysisKey                     key;
   std::unique_ptr<Preconditioner> preconditioner;
-  CudaPreconditioner             *cuda = nullptr; /* the same object if the backend is cuda, else NULL */
+  CudaPreconditioner             *cuda   = nullptr; /* the same object if the backend is cuda, else NULL */
+  bool                            viewed = false;   /* by -pc_syncfree_view */
 };
 
 struct Factor {
@@ -41,6 +42,8 @@ struct Factor {
   PetscLogDouble                  solve_flops   = 0;
   bool                            fell_back     = false;       /* the fall-back to one thread was reported */
   PetscBool                       copies        = PETSC_FALSE; /* data were copied from the host to the device */
+  std::string                     why_host;                    /* why a matrix on the device is factored on the host; else empty */
+  std::string                     view;                        /* Settings::view */
 };
 
 inline Factor *Data(Mat F)
@@ -67,5 +70,8 @@ PetscErrorCode MatMatSolveTranspose_SyncFree(Mat, Mat, Mat);
 PetscErrorCode MatGetInfo_SyncFree(Mat, MatInfoType, MatInfo *);
 PetscErrorCode MatGetDiagonal_SyncFree(Mat, Vec);
 PetscErrorCode MatView_SyncFree(Mat, PetscViewer);
+
+/* -pc_syncfree_view, after a numeric factorization */
+PetscErrorCode ViewAnalysis(Mat);
 
 } // namespace syncfree_plugin

@@ -31,25 +31,28 @@ static PetscErrorCode NoteFallback(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Calls solve(), which returns a Status, within the log event. */
-template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, Solve solve)
+/* Calls solve(), which returns a Status, within the log event, to which its flops belong. */
+template <class Solve> static PetscErrorCode Timed(Mat F, PetscObject x, PetscLogDouble flops, Solve solve)
 {
   syncfree::Status status;
 
   PetscFunctionBegin;
-  PetscCall(WithEvent(events.solve, (PetscObject)F, x, [&] {
-    return WithGpuTime(Data(F)->analysis->cuda, [&]() -> PetscErrorCode {
+  PetscCall(WithEvent(events.solve, (PetscObject)F, x, [&]() -> PetscErrorCode {
+    PetscFunctionBegin;
+    PetscCall(WithGpuTime(Data(F)->analysis->cuda, [&]() -> PetscErrorCode {
       status = solve();
       return PETSC_SUCCESS;
-    });
+    }));
+    if (status.ok()) PetscCall(LogFlops(Data(F), flops));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }));
   if (!status.ok()) PetscCall(Translate(F, F, status));
   PetscCall(NoteFallback(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Calls solve(b, x), which returns a Status, with the arrays of both vectors. */
-template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Solve solve)
+/* Calls solve(b, x), which returns a Status, with the arrays of both vectors. `part`: of the flops of a whole solve */
+template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, double part, Solve solve)
 {
   PetscFunctionBegin;
   if (F->factorerrortype) {
@@ -59,7 +62,7 @@ template <class Solve> static PetscErrorCode WithArrays(Mat F, Vec b, Vec x, Sol
   }
   PetscCall(WithVectors(Data(F)->analysis->cuda, b, x, PETSC_FALSE, [&](const BorrowedVectors &v) {
     NoteCopies(Data(F), v.device);
-    return Timed(F, (PetscObject)x, [&] { return solve(v.from, v.to); });
+    return Timed(F, (PetscObject)x, part * Data(F)->solve_flops, [&] { return solve(v.from, v.to); });
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,8 +73,7 @@ static PetscErrorCode Solve(Mat F, syncfree::Operation operation, Vec b, Vec x)
   const Columns one    = {1, (Index)F->rmap->n, (Index)F->rmap->n};
 
   PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve(operation, from, to, one); }));
-  PetscCall(LogFlops(factor, factor->solve_flops));
+  PetscCall(WithArrays(F, b, x, 1.0, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve(operation, from, to, one); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,8 +96,7 @@ PetscErrorCode MatForwardSolve_SyncFree(Mat F, Vec b, Vec x)
   Factor *factor = Data(F);
 
   PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve_forward_half(from, to); }));
-  PetscCall(LogFlops(factor, 0.5 * factor->solve_flops));
+  PetscCall(WithArrays(F, b, x, 0.5, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve_forward_half(from, to); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,8 +105,7 @@ PetscErrorCode MatBackwardSolve_SyncFree(Mat F, Vec b, Vec x)
   Factor *factor = Data(F);
 
   PetscFunctionBegin;
-  PetscCall(WithArrays(F, b, x, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve_backward_half(from, to); }));
-  PetscCall(LogFlops(factor, 0.5 * factor->solve_flops));
+  PetscCall(WithArrays(F, b, x, 0.5, [&](const PetscScalar *from, PetscScalar *to) { return factor->analysis->preconditioner->solve_backward_half(from, to); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,9 +152,8 @@ static PetscErrorCode SolveColumns(Mat F, syncfree::Operation operation, Mat B, 
   PetscCall(MatDenseGetLDA(X, &x_leading));
   PetscCall(WithColumns(factor->analysis->cuda, B, X, [&](const BorrowedVectors &v) {
     NoteCopies(factor, v.device);
-    return Timed(F, (PetscObject)X, [&] { return factor->analysis->preconditioner->solve(operation, v.from, v.to, {(Index)columns, (Index)b_leading, (Index)x_leading}); });
+    return Timed(F, (PetscObject)X, (PetscLogDouble)columns * factor->solve_flops, [&] { return factor->analysis->preconditioner->solve(operation, v.from, v.to, {(Index)columns, (Index)b_leading, (Index)x_leading}); });
   }));
-  PetscCall(LogFlops(factor, (PetscLogDouble)columns * factor->solve_flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,6 +7,7 @@
 */
 
 #include "factor_impl.hpp"
+#include "report.hpp"
 
 #include <algorithm>
 #include <new>
@@ -43,7 +44,9 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
     *settings = handover->settings;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscObjectOptionsBegin((PetscObject)F);
+  /* PetscObjectOptionsBegin() would print nothing with -help, because the options of A, which has the same class and
+     mostly the same prefix, were printed before */
+  PetscOptionsBegin(PetscObjectComm((PetscObject)F), ((PetscObject)F)->prefix, "Matrix solver type syncfree options", "Mat");
   if (!ierr) ierr = guarded<SettingsFromOptions>(OptionUser::factors, settings, PetscOptionsObject);
   PetscOptionsEnd();
   PetscCall(ierr);
@@ -59,6 +62,7 @@ static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfr
   PetscCall(UseBackend(F, A, info, settings));
   PetscInt threads = (PetscInt)settings.threads;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &threads));
+  Data(F)->view    = settings.view;
   *options         = settings.solver;
   options->threads = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,20 +129,6 @@ static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, Pets
   F->info.fill_ratio_needed      = factor->info.fill_ratio_needed;
 }
 
-static PetscErrorCode Cite()
-{
-  static PetscBool cited = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister("@inproceedings{liu2016synchronization,\n"
-                                   "  title     = {A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves},\n"
-                                   "  author    = {Liu, Weifeng and Li, Ang and Hogg, Jonathan and Duff, Iain S. and Vinter, Brian},\n"
-                                   "  booktitle = {Euro-Par 2016: Parallel Processing},\n"
-                                   "  year      = {2016}\n}\n",
-                                   &cited));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
   return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options;
@@ -199,6 +189,7 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
 
   PetscFunctionBegin;
   analysis.key       = key;
+  analysis.viewed    = false;
   Data(F)->fell_back = false;
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
@@ -225,6 +216,7 @@ static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const Ana
 
   const auto summary = factor->analysis->preconditioner->summarize();
   FillInfo(F, summary, factor->seen.nonzeros, fill);
+  PetscCall(CiteStrategy(summary.strategy));
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,7 +230,6 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscFunctionBegin;
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
-  PetscCall(Cite());
   PetscCall(GetOptions(F, A, info, &key.options));
   PetscCall(GetOrdering(row, A->rmap->n, &row_order));
   PetscCall(GetOrdering(column, A->rmap->n, &column_order));
@@ -391,6 +382,7 @@ static PetscErrorCode MatFactorNumeric_SyncFree(Mat F, Mat A, const MatFactorInf
   PetscCall(WithEvent(events.numeric, (PetscObject)F, (PetscObject)A, [&] { return RefreshOnAll(F, A, info); }));
   F->assembled    = PETSC_TRUE;
   F->preallocated = PETSC_TRUE;
+  PetscCall(ViewAnalysis(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

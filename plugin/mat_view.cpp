@@ -4,6 +4,7 @@
 */
 
 #include "factor_impl.hpp"
+#include "report.hpp"
 
 #include <vector>
 
@@ -59,11 +60,38 @@ static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static Report MakeReport(Mat F)
+{
+  const auto &analysis = *Data(F)->analysis;
+  const auto  levels   = analysis.preconditioner->levels();
+  Report      report;
+
+  report.backend  = analysis.key.backend;
+  report.why_host = Data(F)->why_host;
+  report.copies   = Data(F)->copies;
+  report.levels   = (double)(levels.lower + levels.upper);
+  AddSummary(analysis.preconditioner->summarize(), &report);
+  return report;
+}
+
 static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
 {
-  char peak[64] = "";
+  char        peak[64] = "";
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)F), &size));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree version: %s\n", Version()));
+  if (size > 1) {
+    Report         mine;
+    PetscErrorCode ierr = Guard([&] {
+      mine = MakeReport(F);
+      return PETSC_SUCCESS;
+    });
+    PetscCall(Agree(PetscObjectComm((PetscObject)F), ierr));
+    PetscCall(ViewReports(PetscObjectComm((PetscObject)F), viewer, "", mine));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   const auto s      = Data(F)->analysis->preconditioner->summarize();
   const auto levels = Data(F)->analysis->preconditioner->levels();
   const auto advice = AdviceOnThreads(*Data(F)->analysis->preconditioner, "-pc_syncfree_threads");
@@ -74,9 +102,25 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
-  if (Data(F)->analysis->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: cuda%s\n", Data(F)->copies ? " (data copied from the host)" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: %s%s\n", Data(F)->analysis->key.backend.c_str(), Data(F)->copies ? " (data copied from the host)" : ""));
+  PetscCall(ViewHost(viewer, "", Data(F)->why_host));
   if (!s.plan.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree plan: %s\n", s.plan.c_str()));
   if (s.pivots.shifts) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree pivots: shifted %d times, shift amount %g\n", s.pivots.shifts, s.pivots.shift_amount));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ViewAnalysis(Mat F)
+{
+  const ViewRequest request = {(PetscObject)F, Data(F)->view, F->factortype == MAT_FACTOR_ICC ? "ICC" : "ILU"};
+
+  PetscFunctionBegin;
+  PetscCall(ViewOnce(request, &Data(F)->analysis->viewed, [&](PetscViewer viewer) -> PetscErrorCode {
+    PetscFunctionBegin;
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscCall(ViewSolver(F, viewer));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,6 +156,41 @@ static PetscErrorCode MakeTriangle(const syncfree::PatternView<Index> &pattern, 
   }
   PetscCall(MatAssemblyBegin(*T, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*T, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tests whether a PC, set up or not, has a factored matrix of this package. */
+static PetscErrorCode HasOurFactor(PC pc, PetscBool *ours)
+{
+  const Settings *settings;
+  OptionUser      user;
+  MatSolverType   type = nullptr;
+
+  PetscFunctionBegin;
+  PetscCall(QuerySettings(pc, &settings, &user));
+  *ours = (PetscBool)(settings != nullptr);
+  if (*ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactorGetMatSolverType(pc, &type));
+  if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, ours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GetRunningStrategy(PC pc, RunningStrategy *running)
+{
+  std::shared_ptr<Analysis> analysis;
+  Mat                       F = nullptr;
+  PetscBool                 ours;
+  bool                      sweeps;
+
+  PetscFunctionBegin;
+  PetscCall(QueryRunningSweeps(pc, &sweeps, running));
+  if (sweeps) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HasOurFactor(pc, &ours));
+  PetscCheck(ours, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Only for PCs of type %s, %s and %s, and for PCs with solver type %s, not for %s", PCSYNCFREEILU, PCSYNCFREEICC, PCSYNCFREESOR, MATSOLVERSYNCFREE,
+             ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "a PC whose type is not set");
+  if (pc->setupcalled) PetscCall(PCFactorGetMatrix(pc, &F));
+  PetscCall(GetAnalysis(F, &analysis));
+  if (analysis && analysis->key.levels >= 0) *running = {analysis->preconditioner->summarize().strategy, analysis->key.backend};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

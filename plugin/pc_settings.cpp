@@ -162,7 +162,7 @@ PetscErrorCode PCSyncFreeSetStrategy(PC pc, const char strategy[])
 
    Level: intermediate
 
-.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeSetStrategy()`
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeGetRunningStrategy()`, `PCSyncFreeSetStrategy()`
 @*/
 PetscErrorCode PCSyncFreeGetStrategy(PC pc, const char *strategy[])
 {

@@ -6,7 +6,8 @@
   PETSc's, and so is the communication between the local sweeps of several processes.
 */
 
-#include "borrow.hpp"
+#include "report.hpp"
+#include "sor_impl.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,56 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "syncfree/relaxation.hpp"
 #include "syncfree/strategy.hpp"
 
 /* Constructor of the inner type, PCSOR, which PETSc exports but declares in no header */
 PETSC_EXTERN PetscErrorCode PCCreate_SOR(PC);
 
 namespace syncfree_plugin {
-
-using Relaxation     = syncfree::Relaxation<PetscScalar, Index>;
-using CudaRelaxation = syncfree::CudaRelaxation<PetscScalar, Index>;
-
-/* The input that an analysis and its values were made for */
-struct SorState {
-  PatternState     pattern;
-  PetscObjectState values = 0;
-  PetscReal        omega = 0, shift = 0;
-  Index            bad = -1; /* first row that is reported: a zero diagonal if `finite`, */
-  bool             finite = true; /* else a NaN or an infinity */
-  bool             nodes = false, device = false; /* relaxes inodes; on the device */
-};
-
-/* Data of a PC in addition to PCSOR's */
-struct Sor {
-  Settings                    settings;
-  std::unique_ptr<Relaxation> relaxation;
-  CudaRelaxation             *cuda = nullptr; /* the same object if it is on the device, else NULL */
-  SorState                    state;
-  PetscLogDouble              flops = 0; /* of one sweep */
-  SorState                    agreed;    /* what all processes of the PC have prepared; the same on each */
-  Mat                         whole    = nullptr; /* during an application: the operator */
-  bool                        parallel = false;   /* during an application: is the operator parallel? */
-  PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep of the current application, see MatSOR_SyncFree() */
-  bool                        fell_back = false; /* the fall-back to one thread was reported */
-  PetscErrorCode (*destroy)(PC)           = nullptr; /* operations of PCSOR */
-  PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
-  PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
-  PetscErrorCode (*apply)(PC, Vec, Vec)             = nullptr;
-  PetscErrorCode (*applytranspose)(PC, Vec, Vec)    = nullptr;
-  PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *) = nullptr;
-  PetscErrorCode (*sor)(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec) = nullptr; /* the matrix's own operation while it is replaced */
-};
-
-static const char sor_name[] = "PCSyncFree_Sweeps";
-
-static PetscErrorCode GetSor(PetscObject object, Sor **sor)
-{
-  PetscFunctionBegin;
-  PetscCall(QueryPointer(object, sor_name, sor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode PutSor(PetscObject object, Sor *sor)
 {
@@ -148,6 +105,7 @@ static syncfree::Status AnalysePattern(Sor *sor, const BorrowedMatrix &rows, con
   if (!status.ok() || same) return status;
   *made          = true;
   sor->fell_back = false;
+  sor->viewed    = false;
   return sor->cuda ? sor->cuda->analyse_on_device(rows.Pattern(), rows.there, options) : sor->relaxation->analyse(rows.Pattern(), nodes, options);
 }
 
@@ -176,6 +134,10 @@ static PetscErrorCode Analyse(Sor *sor, BorrowedMatrix *rows, bool nodes)
   PetscCall(Translate(rows->block, rows->block, status, sor->whole));
   const syncfree::Summary s = sor->relaxation->summarize();
   sor->flops                = 2.0 * (PetscLogDouble)(s.lower_nnz + s.upper_nnz);
+  PetscCall(CiteStrategy(s.strategy));
+  sor->why_host.clear();
+  const bool host_only = syncfree::find_strategy(sor->settings.solver.strategy) && !syncfree::find_strategy(sor->settings.solver.strategy, "cuda");
+  if (!sor->cuda) PetscCall(NoteHost(rows->block, host_only ? "strategy " + sor->settings.solver.strategy + " runs on the CPU only" : "", &sor->why_host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,11 +229,15 @@ static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool fr
 
   PetscFunctionBegin;
   PetscCall(WithVectors(sor->cuda, b, x, (PetscBool)!from_zero, [&](const BorrowedVectors &v) {
-    return WithEvent(events.solve, (PetscObject)b, (PetscObject)x, [&] {
-      return WithGpuTime(sor->cuda, [&]() -> PetscErrorCode {
+    return WithEvent(events.solve, (PetscObject)b, (PetscObject)x, [&]() -> PetscErrorCode {
+      PetscFunctionBegin;
+      PetscCall(WithGpuTime(sor->cuda, [&]() -> PetscErrorCode {
         status = sor->relaxation->relax(sweep, from_zero, (Index)times, v.from, v.to);
         return PETSC_SUCCESS;
-      });
+      }));
+      if (status.ok() && sor->cuda) PetscCall(PetscLogGpuFlops(flops));
+      else if (status.ok()) PetscCall(PetscLogFlops(flops));
+      PetscFunctionReturn(PETSC_SUCCESS);
     });
   }));
   PetscCall(Translate(A, A, status, sor->whole));
@@ -279,8 +245,6 @@ static PetscErrorCode Relax(Sor *sor, Mat A, syncfree::Sweep sweep, PetscBool fr
     sor->fell_back = true;
     PetscCall(PetscInfo(A, "Several threads were slower than predicted for one thread: continuing with one thread\n"));
   }
-  if (sor->cuda) PetscCall(PetscLogGpuFlops(flops));
-  else PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,7 +300,10 @@ static PetscErrorCode AgreeOnSweeps(PC pc, Sor *sor, PetscErrorCode mine)
   if (now.pattern.matrix != sor->agreed.pattern.matrix || now.values != sor->agreed.values || now.omega != sor->agreed.omega) {
     sor->agreed = SorState();
     mine        = Agree(PetscObjectComm((PetscObject)pc), mine);
-    if (!mine) sor->agreed = now;
+    if (!mine) {
+      sor->agreed = now;
+      mine        = ViewSweepAnalysis(pc, sor);
+    }
   }
   PetscCall(mine);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -397,6 +364,7 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
   PetscCall(PutSor((PetscObject)block, nullptr));
   if (!ierr) ierr = sor->failure;
   if (parallel) ierr = AgreeOnSweeps(pc, sor, ierr);
+  else if (!ierr) ierr = ViewSweepAnalysis(pc, sor);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -467,20 +435,6 @@ static PetscErrorCode PCSetFromOptions_SyncFreeSOR(PC pc, OptionItems PetscOptio
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ViewSweeps(const Sor *sor, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree requested: strategy %s\n", sor->settings.solver.strategy.c_str()));
-  if (!sor->state.pattern.matrix) PetscFunctionReturn(PETSC_SUCCESS);
-  const syncfree::Summary s = sor->relaxation->summarize();
-  if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, without inodes\n", s.strategy.c_str(), s.reason.c_str()));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), %s inodes, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "with" : "without", s.threads, AdviceOnThreads(*sor->relaxation, "-pc_syncfree_threads").c_str()));
-  if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", sor->settings.solver.wait_limit));
-  if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCView_SyncFreeSOR(PC pc, PetscViewer viewer)
 {
   Sor      *sor;
@@ -490,7 +444,7 @@ static PetscErrorCode PCView_SyncFreeSOR(PC pc, PetscViewer viewer)
   PetscCall(GetSor((PetscObject)pc, &sor));
   PetscCall(sor->view(pc, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii) PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<ViewSweeps>(sor, viewer)));
+  if (ascii) PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<ViewSweeps>(pc, sor, viewer)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -567,6 +521,7 @@ static PetscErrorCode CreateSor(PC pc)
 .  -pc_syncfree_threads n                        - number of CPU threads
 .  -pc_syncfree_wait_limit seconds               - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_use_inodes (true|false)          - relax inodes, rows with the same columns, together if the matrix uses them
+.  -pc_syncfree_view [viewer]                    - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_sor_omega and all other -pc_sor_* options - as for `PCSOR`
 
    Level: beginner
@@ -582,7 +537,7 @@ static PetscErrorCode CreateSor(PC pc)
    Developer Note:
    This is `PCSOR`, with another `MatSOR()` of the local matrix while it is applied.
 
-.seealso: [](ch_ksp), `PCSOR`, `PCSORSetOmega()`, `PCSORSetIterations()`, `PCSORSetSymmetric()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetThreads()`
+.seealso: [](ch_ksp), `PCSOR`, `PCSORSetOmega()`, `PCSORSetIterations()`, `PCSORSetSymmetric()`, `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeSetStrategy()`, `PCSyncFreeGetRunningStrategy()`, `PCSyncFreeSetThreads()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeSOR(PC pc)
 {

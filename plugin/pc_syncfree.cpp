@@ -412,6 +412,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
+.  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
 
    Level: beginner
@@ -428,7 +429,7 @@ using namespace syncfree_plugin;
    Developer Note:
    This is `PCILU` with a factored matrix of type `MATSOLVERSYNCFREE`.
 
-.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `MATSOLVERSYNCFREE`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
+.seealso: [](ch_ksp), `PCILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `MATSOLVERSYNCFREE`, `PCSyncFreeSetStrategy()`, `PCSyncFreeGetRunningStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 {
@@ -452,6 +453,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
+.  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`
 
    Level: beginner
@@ -462,7 +464,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 
    See the notes of `PCSYNCFREEILU` on reuse, parallel matrices and failures.
 
-.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSYNCFREESOR`, `MATSOLVERSYNCFREE`, `PCSyncFreeSetStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
+.seealso: [](ch_ksp), `PCICC`, `PCSYNCFREEILU`, `PCSYNCFREESOR`, `MATSOLVERSYNCFREE`, `PCSyncFreeSetStrategy()`, `PCSyncFreeGetRunningStrategy()`, `PCSyncFreeSetBackend()`, `PCSyncFreeSetThreads()`, `PCSyncFreeSetFactorPrecision()`
 M*/
 PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeICC(PC pc)
 {

@@ -38,6 +38,7 @@ struct Settings {
   std::string             backend    = "auto";
   std::int64_t            threads    = PETSC_DECIDE; /* replaces solver.threads */
   bool                    use_inodes = true;         /* sweeps only */
+  std::string             view;                      /* where each analysis is viewed: a viewer as in options; empty: not */
   syncfree::SolverOptions solver;
 
   bool operator==(const Settings &) const;
@@ -146,6 +147,14 @@ PetscErrorCode Translate(Mat F, Mat A, const syncfree::Status &, Mat whole = nul
 /* Gets the end of a message that names the row of a status: with several processes the row of `whole`, else empty. F is
    the factored matrix, whose rows may be permuted, or any other matrix. */
 PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &, std::string *place);
+
+/* The strategy that runs for a PC of this plugin, or of PETSc with a factor of this package; empty before an analysis.
+   Gets an error for other PCs. */
+struct RunningStrategy {
+  std::string strategy, backend;
+};
+PetscErrorCode GetRunningStrategy(PC, RunningStrategy *);
+PetscErrorCode QueryRunningSweeps(PC, bool *ours, RunningStrategy *); /* of a PCSYNCFREESOR */
 
 /* Log events, valid while PETSc is initialized */
 struct Events {

@@ -4,7 +4,7 @@
   because it uses PETSc's private structures.
 */
 
-#include "plugin_impl.hpp"
+#include "report.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -98,6 +98,7 @@ static PetscErrorCode Finalize()
 {
   PetscFunctionBegin;
   registered = PETSC_FALSE;
+  ForgetCitations();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

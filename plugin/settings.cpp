@@ -25,7 +25,7 @@ static const char handover_name[] = "PCSyncFree_SetupContext";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && solver == other.solver;
+  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && view == other.view && solver == other.solver;
 }
 
 /* Returns the strategies of triangular solves, or of sweeps, which Kokkos Kernels does not have. */
@@ -99,14 +99,14 @@ static std::vector<const char *> CutTableNames(OptionUser)
 
 /* ---- the table of options ---- */
 
-/* A setting: a name from a list, a flag (or two names), an integer or a real number */
+/* A setting: a text or a name from a list, a flag (or two names), an integer or a real number */
 using Field = std::variant<std::string *, bool *, std::int64_t *, double *>;
 
 struct Option {
   const char *name, *manual, *help; /* -pc_syncfree_NAME; manual page and text in -help, with the unit */
   bool        factors, sweeps;      /* applies to factorizations, to sweeps */
   Field (*field)(Settings &);
-  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first */
+  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first; a text without is a viewer */
   PetscErrorCode (*check)(OptionUser, const char name[]); /* rejects an unknown name; if NULL, PETSc does */
   double least;                                           /* smallest value of a number; below 0: a number of threads */
   bool   viewed;                                          /* printed on another line of a view */
@@ -128,6 +128,7 @@ static const Option options[] = {
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
   {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",                             true,  true,  FIELD(solver.wait_limit),       nullptr,                  nullptr,           0,  true },
   {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                                                           false, true,  FIELD(use_inodes),              nullptr,                  nullptr,           0,  false},
+  {"view",             "PCSYNCFREEILU",                "Prints once per analysis what runs; the viewer is given as to -ksp_view",                                 true,  true,  FIELD(view),                    nullptr,                  nullptr,           0,  true },
 };
 #undef FIELD
 #undef LIST
@@ -165,6 +166,18 @@ static PetscErrorCode NameFromOptions(OptionUser user, const Option &option, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An option without a value is PETSc's default viewer. */
+static PetscErrorCode ViewerFromOptions(const Option &option, const char name[], std::string *viewer, OptionItems PetscOptionsObject)
+{
+  char      text[PETSC_MAX_PATH_LEN] = "";
+  PetscBool set                      = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString(name, option.help, option.manual, viewer->c_str(), text, sizeof(text), &set));
+  if (set) *viewer = text[0] ? text : "ascii";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode IntegerFromOptions(const Option &option, const char name[], std::int64_t *value, OptionItems PetscOptionsObject)
 {
   PetscInt  number = (PetscInt)*value;
@@ -197,7 +210,9 @@ static PetscErrorCode OptionFromOptions(OptionUser user, const Option &option, S
   const char       *chosen;
 
   PetscFunctionBegin;
-  if (auto *text = std::get_if<std::string *>(&field)) {
+  if (auto *text = std::get_if<std::string *>(&field); text && !option.names) {
+    PetscCall(ViewerFromOptions(option, name.c_str(), *text, PetscOptionsObject));
+  } else if (text) {
     PetscCall(NameFromOptions(user, option, name.c_str(), (*text)->c_str(), &chosen, PetscOptionsObject));
     **text = std::string(chosen);
   } else if (auto *number = std::get_if<std::int64_t *>(&field)) {

@@ -33,6 +33,7 @@ typedef enum {
 PETSC_EXTERN const char *const PCSyncFreePrecisionTypes[];
 
 PETSC_EXTERN PetscErrorCode PCSyncFreeRegister(void);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetVersion(const char *[]);
 
 PETSC_EXTERN PetscErrorCode PCSyncFreeSetBackend(PC, const char[]);
 PETSC_EXTERN PetscErrorCode PCSyncFreeGetBackend(PC, const char *[]);
@@ -42,5 +43,6 @@ PETSC_EXTERN PetscErrorCode PCSyncFreeSetThreads(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSyncFreeGetThreads(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSyncFreeSetFactorPrecision(PC, PCSyncFreePrecisionType);
 PETSC_EXTERN PetscErrorCode PCSyncFreeGetFactorPrecision(PC, PCSyncFreePrecisionType *);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetRunningStrategy(PC, const char *[], const char *[]);
 
 PETSC_EXTERN PetscErrorCode MatSyncFreeGetFactors(Mat, Mat *, Mat *);

@@ -2,7 +2,7 @@
 # those of the PETSc at hand, a quarter of the machine code. As SYNCFREE_CUDA asks:
 #
 #   AUTO   if PETSc has CUDA and a compiler is found; a message says why not
-#   ON     it is an error if there is no compiler
+#   ON     it is an error if PETSc has no CUDA or there is no compiler
 #   OFF    no
 #
 #   SYNCFREE_HAVE_CUDA   the outcome
@@ -13,14 +13,13 @@ set_property(CACHE SYNCFREE_CUDA PROPERTY STRINGS AUTO ON OFF)
 function(why_no_cuda out)
   if(SYNCFREE_CUDA STREQUAL OFF)
     set(why "SYNCFREE_CUDA is OFF")
-  elseif(SYNCFREE_CUDA STREQUAL AUTO)
-    set(petsc_has_cuda)
-    if(SYNCFREE_PETSC)
-      file(STRINGS ${PETSc_CONFIG} petsc_has_cuda REGEX "define PETSC_HAVE_CUDA ")
-    endif()
+  elseif(SYNCFREE_PETSC)
+    file(STRINGS ${PETSc_CONFIG} petsc_has_cuda REGEX "define PETSC_HAVE_CUDA ")
     if(NOT petsc_has_cuda)
       set(why "this PETSc has no CUDA")
     endif()
+  elseif(SYNCFREE_CUDA STREQUAL AUTO)
+    set(why "it is not built without PETSc unless SYNCFREE_CUDA is ON")
   endif()
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
@@ -45,7 +44,12 @@ if(NOT SYNCFREE_CUDA_MISSING)
   endif()
 endif()
 if(SYNCFREE_CUDA_MISSING AND SYNCFREE_CUDA STREQUAL ON)
-  message(FATAL_ERROR "The backend cuda cannot be built: ${SYNCFREE_CUDA_MISSING}")
+  set(advice)
+  if(SYNCFREE_CUDA_MISSING MATCHES "PETSc has no CUDA")
+    set(advice "\n  PETSC_DIR is ${PETSC_DIR}\n  Set PETSC_DIR to a PETSc that was configured with --with-cuda=1 "
+      "(config/petsc-cuda.sh builds one), or leave SYNCFREE_CUDA out to build for the CPU only.")
+  endif()
+  message(FATAL_ERROR "The backend cuda cannot be built: ${SYNCFREE_CUDA_MISSING}" ${advice})
 endif()
 
 function(add_cuda_backend target)

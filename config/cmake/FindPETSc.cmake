@@ -4,6 +4,7 @@
 #   PETSc::PETSc          headers (as system headers), library and its MPI
 #   PETSc_VERSION         for example 3.18.5
 #   PETSc_CONFIG          its petscconf.h
+#   PETSc_KIND            its scalars and indices: "real scalars in double precision and 32-bit indices"
 #   PETSC_DIR, PETSC_ARCH what was used
 find_package(PkgConfig REQUIRED)
 
@@ -48,6 +49,23 @@ string(CONCAT petsc_advice ${petsc_advice})
 find_package_handle_standard_args(PETSc
   REQUIRED_VARS PETSC_PC_FOUND PETSc_CONFIG VERSION_VAR PETSc_VERSION
   REASON_FAILURE_MESSAGE "${petsc_advice}")
+
+if(PETSc_FOUND)
+  file(STRINGS ${PETSc_CONFIG} petsc_config REGEX "define PETSC_USE_")
+  set(petsc_scalar real)
+  set(petsc_precision double)
+  set(petsc_index 32)
+  if(petsc_config MATCHES "PETSC_USE_COMPLEX( |;|$)")
+    set(petsc_scalar complex)
+  endif()
+  if(petsc_config MATCHES "PETSC_USE_REAL_(SINGLE|___FLOAT128|___FP16)( |;|$)")
+    string(TOLOWER "${CMAKE_MATCH_1}" petsc_precision)
+  endif()
+  if(petsc_config MATCHES "PETSC_USE_64BIT_INDICES( |;|$)")
+    set(petsc_index 64)
+  endif()
+  set(PETSc_KIND "${petsc_scalar} scalars in ${petsc_precision} precision and ${petsc_index}-bit indices")
+endif()
 
 if(PETSc_FOUND AND NOT TARGET PETSc::PETSc)
   add_library(PETSc::PETSc INTERFACE IMPORTED)

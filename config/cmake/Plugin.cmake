@@ -12,6 +12,8 @@ set(petsc_warnings $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 file(GLOB plugin_sources CONFIGURE_DEPENDS plugin/*.cpp)
 add_library(plugin_objects OBJECT ${plugin_sources})
 target_compile_options(plugin_objects PRIVATE ${petsc_warnings})
+# the version is that of the project, here and everywhere else
+set_source_files_properties(plugin/report.cpp PROPERTIES COMPILE_DEFINITIONS "SYNCFREE_VERSION=\"${PROJECT_VERSION}\"")
 target_include_directories(plugin_objects PRIVATE plugin)
 target_link_libraries(plugin_objects PRIVATE PETSc::PETSc core)
 
@@ -43,6 +45,7 @@ add_library(syncfree_ilu_static STATIC
   $<TARGET_OBJECTS:plugin_objects> ${kokkos_objects} ${cuda_objects} $<TARGET_OBJECTS:host> $<TARGET_OBJECTS:core>)
 set_target_properties(syncfree_ilu_static PROPERTIES OUTPUT_NAME syncfree_ilu)
 
+add_custom_target(examples)
 file(GLOB examples CONFIGURE_DEPENDS examples/ksp/tutorials/*.c)
 foreach(source ${examples})
   cmake_path(GET source STEM name)
@@ -50,6 +53,7 @@ foreach(source ${examples})
   target_link_libraries(${name} PRIVATE PETSc::PETSc m)
   target_compile_options(${name} PRIVATE -Wno-unused-parameter) # PETSc's callbacks are given more than each wants
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY examples)
+  add_dependencies(examples ${name})
 endforeach()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
@@ -59,22 +63,17 @@ target_compile_options(syncfree_bench PRIVATE ${petsc_warnings})
 target_include_directories(syncfree_bench SYSTEM PRIVATE examples/ksp/tutorials)
 target_link_libraries(syncfree_bench PRIVATE syncfree_ilu core)
 
-set(SYNCFREE_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/python3/site-packages CACHE STRING
-  "Where the Python module is installed, from the prefix")
-install(TARGETS syncfree_ilu syncfree_ilu_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# the static archive is installed where it was built
+install(TARGETS syncfree_ilu DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS syncfree_ilu_static DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(DIRECTORY include/syncfree DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES plugin/syncfree_petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# the module looks for the library where it is installed from there, and nowhere else
-if(IS_ABSOLUTE ${SYNCFREE_PYTHON_DIR})
-  set(from_python ${CMAKE_INSTALL_FULL_LIBDIR})
-else()
-  file(RELATIVE_PATH from_python /prefix/${SYNCFREE_PYTHON_DIR} /prefix/${CMAKE_INSTALL_LIBDIR})
-endif()
-file(READ plugin/python/syncfree_ilu.py module)
-string(REPLACE "\"../../build/host\"" "\"${from_python}\"" module "${module}")
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.py "${module}")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS plugin/python/syncfree_ilu.py)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.py DESTINATION ${SYNCFREE_PYTHON_DIR})
+set(SYNCFREE_PYTHON_DIR "" CACHE STRING
+  "Where the Python module is installed, from the prefix; empty: where Python looks, else lib/python3/site-packages")
+set(SYNCFREE_PYTHON_FALLBACK ${CMAKE_INSTALL_LIBDIR}/python3/site-packages)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+configure_file(config/cmake/InstallPython.cmake.in InstallPython.cmake @ONLY)
+install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/InstallPython.cmake)
 
 include(CMakePackageConfigHelpers)
 string(REGEX MATCH "^([0-9]+\\.)([0-9]+)" PETSc_SERIES ${PETSc_VERSION})

@@ -5,6 +5,10 @@
     import syncfree_ilu
 
     pc.setType("syncfree_ilu")
+    ...
+    print(syncfree_ilu.running_strategy(pc))  # after the solve: ("serial", "host")
+
+`__version__` is the version of the library.
 
 The environment variable SYNCFREE_ILU_LIBRARY may name the library's file. Otherwise the library is searched for in the
 directory of this file, then in the one where it was installed with this file (in the repository: build/host).
@@ -41,7 +45,7 @@ def library():
 
 
 def register():
-    """Registers the types; may be called again after PETSc was finalized and initialized again.
+    """Registers the types and returns the library; may be called again after PETSc was finalized and initialized again.
 
     Raises RuntimeError if PETSc is not initialized, or if the library does not load or was built for
     another PETSc; PETSc prints its own message on standard error.
@@ -51,11 +55,33 @@ def register():
     path = library()
     needed = "it must be built for PETSc " + ".".join(map(str, PETSc.Sys.getVersion()))
     try:
-        error = ctypes.CDLL(path).PetscDLLibraryRegister_syncfree_ilu()
+        loaded = ctypes.CDLL(path)
+        error = loaded.PetscDLLibraryRegister_syncfree_ilu()
     except (OSError, AttributeError) as problem:
         raise RuntimeError(f"{path} does not load: {problem}; {needed}") from problem
     if error:
         raise RuntimeError(f"{path} could not be registered (PETSc error {error}); {needed}")
+    return loaded
 
 
-register()
+def _version():
+    version = ctypes.c_char_p()
+    _library.PCSyncFreeGetVersion(ctypes.byref(version))
+    return version.value.decode()
+
+
+def running_strategy(pc):
+    """Returns (strategy, backend) that run for a petsc4py PC on this process; (None, None) before the first analysis.
+
+    Raises RuntimeError for a PC of another type; PETSc prints its own message on standard error.
+    """
+    strategy, backend = ctypes.c_char_p(), ctypes.c_char_p()
+    handle = ctypes.c_void_p(pc.handle)
+    error = _library.PCSyncFreeGetRunningStrategy(handle, ctypes.byref(strategy), ctypes.byref(backend))
+    if error:
+        raise RuntimeError(f"no running strategy for a PC of type {pc.getType()} (PETSc error {error})")
+    return tuple(name.value and name.value.decode() for name in (strategy, backend))
+
+
+_library = register()
+__version__ = _version()

@@ -33,11 +33,14 @@ int main(int argc, char **argv)
 {
   const PetscInt n = 400, m = 20;
   PetscInt       ilu, icc;
+  const char    *version;
   Mat            A;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCSyncFreeRegister());
+  PetscCall(PCSyncFreeGetVersion(&version));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "version: %s\n", version));
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 5, NULL, &A));
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(MatSetValue(A, i, i, 4.0, INSERT_VALUES));

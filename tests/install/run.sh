@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$2"
 mkdir -p "$2"
 build=$(cd "$1" && pwd) work=$(cd "$2" && pwd)
-cmake --install "$build" --prefix "$work/prefix" >/dev/null
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 lib=$(dirname "$(find "$work/prefix" -name libsyncfree_ilu.so)")
 petsc_pc=$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig:$PETSC_DIR/lib/pkgconfig
 unset PETSC_OPTIONS
@@ -20,8 +20,12 @@ check() {  # NAME COMMAND...
 }
 solves() { "$@" | tee /dev/stderr | grep -q '^iterations: [1-9]'; }
 
-cmake -S "$here/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DPETSC_DIR="$PETSC_DIR" \
-  -DPETSC_ARCH="${PETSC_ARCH:-}" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+consumer() {  # FOLDER PREFIX PETSC_DIR PETSC_ARCH: configures a program that uses an installed library
+  cmake -S "$here/cmake" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$2" -DPETSC_DIR="$3" -DPETSC_ARCH="$4" \
+    >"$work/$1.log" 2>&1
+}
+
+consumer cmake "$work/prefix" "$PETSC_DIR" "${PETSC_ARCH:-}" || { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/cmake"
 check "CMake, shared library" solves "$work/cmake/with_syncfree_ilu"
 check "CMake, static library" solves "$work/cmake/with_syncfree_ilu_static"
@@ -30,6 +34,17 @@ flags=$(PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" pkg-config --cflags --libs sy
 petsc_lib=$(PKG_CONFIG_PATH="$petsc_pc" pkg-config --variable=libdir PETSc)
 mpicc "$here/program.c" -o "$work/with_pkgconfig" $flags -Wl,-rpath,"$lib" -Wl,-rpath,"$petsc_lib" -lm
 check "pkg-config" solves "$work/with_pkgconfig"
+
+# one version, everywhere
+version=$(sed -n 's/^project(syncfree VERSION \([0-9.]*\).*/\1/p' "$here/../../CMakeLists.txt")
+check "the version is $version" test -n "$version"
+check "the library's version" grep -qx "version: $version" <("$work/with_pkgconfig")
+check "CMake's version" grep -qx -e "-- version: $version" "$work/cmake.log"
+check "pkg-config's version" test "$version" = \
+  "$(PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" pkg-config --modversion syncfree_ilu)"
+check "the version to cite" grep -qx "version: $version" "$here/../../CITATION.cff"
+
+bash "$here/plain.sh" "$build" "$work"
 
 # headers that need no library: a loop on threads of OpenMP, and on those of C++
 loop="c++ -std=c++17 -O1 -Wall -Werror -I$work/prefix/include $here/../../examples/loop/smoother.cpp"
@@ -51,6 +66,11 @@ theirs=$($python -c 'import petsc4py, os; print(os.path.realpath(petsc4py.get_co
 if [ "$theirs" = "$(realpath "$PETSC_DIR")" ]; then
   module=$(dirname "$(find "$work/prefix" -name syncfree_ilu.py)")
   check "Python finds the installed library" env PYTHONPATH="$module" $python "$here/../petsc/petsc4py_program.py"
+  check "Python's version" env PYTHONPATH="$module" $python -c "
+import petsc4py
+petsc4py.init([])
+import syncfree_ilu
+assert syncfree_ilu.__version__ == '$version', syncfree_ilu.__version__"
   # one that was put into a folder above the module is not taken
   mkdir -p "$work/above/a/b"
   cp "$lib/libsyncfree_ilu.so" "$work/above"

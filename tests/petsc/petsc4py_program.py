@@ -62,6 +62,26 @@ def check_pair(A, ours, petsc):
     assert x.norm() <= 1e-8 * x_petsc.norm(), (ours, x.norm())
 
 
+def check_report(A, pc_type):
+    """The module names what runs and its version."""
+    pc = PETSc.PC().create(comm=PETSc.COMM_SELF)
+    pc.setOperators(A)
+    pc.setType(pc_type)
+    pc.setFromOptions()
+    assert syncfree_ilu.running_strategy(pc) == (None, None)
+    x, b = A.createVecs()
+    pc.apply(b, x)
+    assert syncfree_ilu.running_strategy(pc) == ("level_set", "host"), syncfree_ilu.running_strategy(pc)
+    pc.setType("jacobi")
+    try:
+        syncfree_ilu.running_strategy(pc)
+    except RuntimeError as error:
+        assert "jacobi" in str(error), error
+    else:
+        raise SystemExit("a PC of PETSc has no running strategy")
+    assert syncfree_ilu.__version__.count(".") == 2, syncfree_ilu.__version__
+
+
 def check_failure():
     """A zero pivot is a failed reason, not an exception."""
     A = PETSc.Mat().createAIJ([2, 2], nnz=2, comm=PETSc.COMM_SELF)
@@ -95,6 +115,9 @@ check_pair(A, "syncfree_icc", "icc")
 PETSc.Options()["pc_syncfree_strategy"] = "level_set"
 PETSc.Options()["pc_syncfree_threads"] = 2
 check_pair(A, "syncfree_ilu", "ilu")
+if "dll_append" not in sys.argv:
+    for kind in ("syncfree_ilu", "syncfree_icc", "syncfree_sor"):
+        check_report(A, kind)
 check_failure()
 check_factor_package(A)
 print("OK")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that need whole processes: how the plugin is loaded, what it prints, and what happens on several ranks.
+"""Tests that need whole processes: how the plugin is loaded, and what happens on several ranks (reports.py: what it
+prints).
 
     python3 tests/petsc/processes.py --petsc-dir D --petsc-arch A --library L --work W
         [--other-petsc-dir D2 --other-petsc-arch A2 --other-library L2]
@@ -136,11 +137,14 @@ class Petsc:
         folders = [flag[2:] for flag in flags if flag.startswith("-L")] + [os.path.join(self.prefix, "lib")]
         return [f"-Wl,-rpath,{folder}" for folder in folders]
 
+    def compile_c(self, source, program):
+        flags = self._flags()
+        run(["mpicc", "-O1", source, "-o", program, *flags, *self._library_folders(flags), "-lm"], 120, self.environment()).ok()
+
     def compile(self):
         flags = self._flags()
         rpaths, env = self._library_folders(flags), self.environment()
-        source = os.path.join(HERE, "program.c")
-        run(["mpicc", "-O1", source, "-o", self.program, *flags, *rpaths, "-lm"], 120, env).ok()
+        self.compile_c(os.path.join(HERE, "program.c"), self.program)
         ours = [f"-I{PLUGIN}", self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
         for program in (self.cycles, self.one_rank, self.layouts):
             source = os.path.join(HERE, os.path.basename(program) + ".cpp")
@@ -282,66 +286,7 @@ def petsc4py_directory(petsc):
     return found.output.strip()
 
 
-# ---- what it prints ----
-
-
-@test
-def help_lists_types_and_options(petsc):
-    result = petsc.plugin("-pc_type syncfree_ilu -help").ok()
-    result.has("syncfree_ilu", "syncfree_icc", "-pc_factor_levels", *STRATEGIES)
-    result.has("-pc_syncfree_strategy", "-pc_syncfree_threads", "-pc_syncfree_factor_precision")
-    result.has("Number of CPU threads; -1: value of -omp_num_threads, else OMP_NUM_THREADS, else 1")
-    petsc.plugin("-pc_type syncfree_sor -help").ok().has("Algorithm of the triangular solves or sweeps (choose one of)", "(PCSYNCFREESOR)").lacks("(syncfree_sor)")
-
-
-@test
-def no_option_is_left_unused(petsc):
-    ours = "-pc_syncfree_strategy blocks -pc_syncfree_threads 2 -pc_syncfree_factor_precision single"
-    petscs = "-pc_factor_levels 1 -pc_factor_in_place -pc_factor_shift_type nonzero"
-    petsc.plugin(f"-pc_type syncfree_ilu {ours} {petscs} -options_left").ok().has("no unused")
-    petsc.plugin(f"-pc_type ilu -pc_factor_mat_solver_type syncfree {ours} -options_left").ok().has("no unused")
-
-
-@test
-def ksp_view_names_type_strategy_threads_and_memory(petsc):
-    options = "-pc_syncfree_strategy level_set -pc_syncfree_threads 2 -ksp_view"
-    result = petsc.plugin(f"-pc_type syncfree_ilu {options}").ok()
-    result.has("type: syncfree_ilu", "level_set", "threads: 2", "levels of fill", "memory", "out-of-place")
-    package = petsc.plugin("-pc_type ilu -pc_factor_mat_solver_type syncfree -ksp_view").ok()
-    package.has("package used to perform factorization: syncfree")
-    petsc.plugin("-pc_type syncfree_ilu -ksp_view", ranks=2).ok().has("type: syncfree_ilu", "syncfree strategy")
-
-
-@test
-def log_view_shows_our_events_and_their_flops(petsc):
-    result = petsc.plugin("-pc_type syncfree_ilu -solves 3 -log_view").ok()
-    counts = {}
-    for name in ("SyncFreeAnalysi", "SyncFreeNumeric", "SyncFreeSolve"):
-        line = re.search(rf"^{name}\w*\s+(\d+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)", result.output, re.M)
-        result.expect(line, f"-log_view has no line for {name}")
-        counts[name] = (int(line.group(1)), float(line.group(3)))
-    result.expect(counts["SyncFreeAnalysi"][0] == 1, "the pattern was analysed more than once for new values")
-    result.expect(counts["SyncFreeNumeric"][0] == 3, "each change of values needs one numeric factorization")
-    result.expect(counts["SyncFreeSolve"][0] > 3, "solves are not counted")
-    theirs = petsc.start("-pc_type ilu -solves 3 -log_view").ok()
-    mine, other = logged_flops(result, "MatSolve"), logged_flops(theirs, "MatSolve")
-    result.expect(abs(mine - other) <= 0.02 * other, f"MatSolve counts {mine} flops, PETSc's {other}")
-
-
-def logged_flops(result, event):
-    line = re.search(rf"^{event}\s+\d+\s+\S+\s+\S+\s+\S+\s+(\S+)", result.output, re.M)
-    result.expect(line, f"-log_view has no line for {event}")
-    return float(line.group(1))
-
-
-@test
-def info_tells_the_decisions(petsc):
-    petsc.plugin("-pc_type syncfree_ilu -info -pc_syncfree_threads 2").ok().has("Strategy", "threads, ", "MB factor", "MB plan")
-
-
-@test
-def citations_are_printed(petsc):
-    petsc.plugin("-pc_type syncfree_ilu -citations").ok().has("Synchronization-Free", "Liu, Weifeng")
+# ---- what it leaves behind ----
 
 
 @test
@@ -455,7 +400,8 @@ def a_failure_as_an_error_ends_the_program(petsc):
 
 @test
 def what_fails_on_one_rank_alone_is_an_error_on_all(petsc):
-    for options in ("ilu", "icc", "sor", "ilu -pc_factor_mat_ordering_type rcm"):
+    view = "-pc_syncfree_view :/dev/null"
+    for options in ("ilu", "icc", "sor", "ilu -pc_factor_mat_ordering_type rcm", f"ilu {view}", f"sor {view}"):
         result = petsc.start(f"-type syncfree_{options} -every 5", ranks=2, program=petsc.one_rank).ok()
         for word in ("ALONE", "WRONG", "LEFT", "DEPTH", "ERROR"):
             result.lacks(word)

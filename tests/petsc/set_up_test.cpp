@@ -38,7 +38,8 @@ TEST_P(SetUpOf, our_types_is_analysed_anew_for_another_value_of_each_option)
 {
   const char* values[][2] = {{"backend", "host"}, {"strategy", "serial"}, {"threads", "2"}, {"factor_precision", "single"},
                              {"select", "trials"}, {"expected_applies", "7"}, {"merge_fill", "3"}, {"cut_table", "paper"},
-                             {"cut_rows", "9"}, {"tile_rows", "9"}, {"wait_limit", "7.5"}};
+                             {"cut_rows", "9"}, {"tile_rows", "9"}, {"wait_limit", "7.5"},
+                             {"view", ":/dev/null"}};
   for (const auto& [name, value] : values) {
     SCOPED_TRACE(name);
     make("");
@@ -54,7 +55,7 @@ TEST_P(SetUpOf, our_types_is_analysed_anew_for_another_value_of_each_option)
     EXPECT_NE(ids[0], ids[1]);
     EXPECT_EQ(ids[1], ids[2]);
     const std::string view_of_table = "-pc_syncfree_" + std::string(name) + " " + value;
-    const bool elsewhere = std::set<std::string>{"backend", "strategy", "threads", "factor_precision", "wait_limit"}.count(name);
+    const bool elsewhere = std::set<std::string>{"backend", "strategy", "threads", "factor_precision", "wait_limit", "view"}.count(name);
     EXPECT_EQ(!elsewhere, contains(view(pc_), view_of_table)) << view(pc_);
   }
 }
