@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what test.sh leaves out because it takes long: all sizes, rounds, scalars and indices under the sanitizers, the
 # tests with PETSc under them, many more damaged files and sequences of calls, fuzz targets for SYNCFREE_SECONDS (600),
-# times where all cores are busy with other processes, threads of OpenMP that spin while they wait, and the whole backend
-# cuda, which is only compiled. Ends with `N passed, N failed[, N skipped]`.
+# times where all cores are busy with other processes, threads of OpenMP that spin while they wait, and the whole
+# backend cuda, which is only compiled. Ends with `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
 #

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rules of the house that a compiler does not: who includes whom, where memory orders may
-stand, how long files, lines and the maps of the code may be, and what may lie at the top of the repository."""
+stand, how long files, lines and the maps of the code may be, what may lie at the top of the repository, and what
+pages of documentation may say: links that resolve, no commits where users read, every option and strategy."""
 
 import pathlib
 import re
@@ -18,8 +19,12 @@ SOURCES = [
 TOP = set("""plugin src include tests examples config CMakeLists.txt README.md CMakePresets.json LICENSE CHANGELOG.md
              CITATION.cff .ci .clang-format .clang-tidy .editorconfig .gitignore""".split())
 
-# Maps of the code, which must exist, and how long they may be: to be read in one go
-MAPS = {"src/README.md": 170, "src/cuda/README.md": 200}
+# Pages that must exist, and how many lines they may have: to be read in one go
+MAPS = {"README.md": 200, "src/README.md": 170, "src/cuda/README.md": 200}
+# What users read has no history, so no commits.
+FOR_USERS = ("README.md", "plugin/MANUAL.md")
+README_COLUMNS = 150
+COMMIT = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40}\b")
 
 # What a room of src/core may include of the others; each header names its room. The times of plans are part of the
 # choice, but still stand in plan/tiling.cpp.
@@ -120,11 +125,12 @@ def breaches(name, text):
 
 
 def missing_options():
-    """Options of the table of the plugin that a manual page or README does not name, or names beside it."""
+    """Options of the table of the plugin that a manual page, the manual or a test does not name, or names beside it."""
     table = (ROOT / "plugin/settings.cpp").read_text(encoding="utf-8")
     options = re.findall(r'^  {"(\w+)", +"PC\w+", +".*?", +(true|false), +(true|false),', table, re.M)
     pages = (ROOT / "plugin/pc_syncfree.cpp").read_text(encoding="utf-8").split("/*MC")[1:]
     pages += (ROOT / "plugin/pc_sor.cpp").read_text(encoding="utf-8").split("/*MC")[1:]
+    manual = (ROOT / "plugin/MANUAL.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     tests = (ROOT / "tests/petsc/set_up_test.cpp").read_text(encoding="utf-8")
     if not options or len(pages) != 3:
@@ -132,12 +138,36 @@ def missing_options():
     for name, factors, sweeps in options:
         if factors == "true" and f'{{"{name}", ' not in tests:
             yield f"tests/petsc/set_up_test.cpp: has no value for -pc_syncfree_{name}"
-        if f"-pc_syncfree_{name}`" not in readme:
-            yield f"README.md: does not name -pc_syncfree_{name}"
+        if f"\n| `-pc_syncfree_{name}` |" not in manual:
+            yield f"plugin/MANUAL.md: has no row for -pc_syncfree_{name}"
         for page in pages:
             has = sweeps if "PCSYNCFREESOR -" in page else factors
             if (f"-pc_syncfree_{name} " in page) != (has == "true"):
                 yield f"plugin: a manual page and the table of options disagree on -pc_syncfree_{name}"
+    known = {name for name, _, _ in options}
+    for page, text in (("README.md", readme), ("plugin/MANUAL.md", manual)):
+        for name in sorted(set(re.findall(r"-pc_syncfree_(\w+)", text)) - known):
+            yield f"{page}: names -pc_syncfree_{name}, which is no option"
+
+
+def missing_strategies():
+    """Strategies of the list that the tables of the manual do not name with their place and reproducibility."""
+    manual = (ROOT / "plugin/MANUAL.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in manual.splitlines() if line.startswith("| `")]
+    listed = (ROOT / "src/core/choose/strategy_list.hpp").read_text(encoding="utf-8")
+    found = 0
+    for part in re.split(r"#define SYNCFREE_", listed)[1:]:
+        place = "GPU" if part.startswith("ALL_CUDA") else "CPU"
+        for name, reproducible in re.findall(r"X\((\w+), (true|false),", part):
+            found += 1
+            word = "yes" if reproducible == "true" else "no"
+            if not any(
+                len(row) == 4 and f"`{name}`" in row[0] and place in row[1] and row[3] in (word, "GPU no, CPU yes")
+                for row in rows
+            ):
+                yield f"plugin/MANUAL.md: no table says of {name} that it is on the {place} and reproducible: {word}"
+    if not found:
+        yield "src/core/choose/strategy_list.hpp: the list of strategies is not where it was"
 
 
 # Words that comments of the code do without (house style: ordinary technical English), and names that were given up
@@ -191,6 +221,56 @@ def tracked():
     return {line.split("/")[0] for line in listing.stdout.splitlines()}
 
 
+def pages():
+    """Markdown files, as far as git knows them or does not ignore them, with their text and without code blocks."""
+    names = []
+    if shutil.which("git"):
+        listing = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+        names = subprocess.run(listing, capture_output=True, text=True).stdout.splitlines()
+    if not names:
+        paths = (path.relative_to(ROOT) for path in ROOT.rglob("*.md"))
+        names = [path.as_posix() for path in paths if path.parts[0] != "build"]
+    for name in sorted(set(names)):
+        if (ROOT / name).is_file():
+            text = (ROOT / name).read_text(encoding="utf-8")
+            yield name, re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+
+
+def anchors(text):
+    """Names that GitHub gives to the headings of a page."""
+    headings = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in re.findall(r"^#+ +(.+?) *$", text, re.M))
+    return {heading.replace(" ", "-") for heading in headings}
+
+
+def flaws_of_pages():
+    texts = dict(pages())
+    linked = {"README.md"}
+    for name, text in texts.items():
+        for link in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+            if re.match(r"\w+:", link):
+                continue
+            path, _, anchor = link.partition("#")
+            target = (ROOT / name).parent.joinpath(path).resolve() if path else ROOT / name
+            page = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else None
+            if page is None or not target.exists():
+                yield f"{name}: the link {link} leads nowhere"
+            elif anchor and anchor not in anchors(texts.get(page, "")):
+                yield f"{name}: {page} has no heading for the link {link}"
+            if page != name:
+                linked.add(page)
+    for name in sorted(set(texts) - linked):
+        yield f"{name}: no other page links to it"
+    for name in FOR_USERS:
+        text = (ROOT / name).read_text(encoding="utf-8") if (ROOT / name).is_file() else ""
+        if not text:
+            yield f"{name}: is missing"
+        for commit in sorted(set(COMMIT.findall(text))):
+            yield f"{name}: names the commit {commit}; tests/bench says which version a number is of"
+        for number, line in enumerate(text.splitlines() if name == "README.md" else [], 1):
+            if len(line) > README_COLUMNS:
+                yield f"{name}: line {number} has {len(line)} columns, {README_COLUMNS} are enough"
+
+
 def flaws_of_maps():
     for name, most in MAPS.items():
         path = ROOT / name
@@ -205,7 +285,7 @@ def flaws_of_maps():
 def main():
     given_up = old_names()
     found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
-    found += flaws_of_maps()
+    found += (*flaws_of_maps(), *flaws_of_pages())
     for path in SOURCES:
         name = path.relative_to(ROOT).as_posix()
         for part, rooms in (("core", CORE_ROOMS), ("cuda", CUDA_ROOMS)):
@@ -213,7 +293,7 @@ def main():
                 found.append(f"{name}: is in no room of {part}")
         text = path.read_text(encoding="utf-8")
         found += [f"{name}: {breach}" for breach in (*breaches(name, text), *odd_words(name, text, given_up))]
-    found += missing_options()
+    found += (*missing_options(), *missing_strategies())
     wrong, has_history = subjects()
     found += wrong
     print("\n".join(found) or f"{len(SOURCES)} files keep the rules")

@@ -14,7 +14,7 @@ namespace syncfree {
 struct StrategyInfo {
   const char* name;     ///< as in -pc_syncfree_strategy
   const char* backend;  ///< "host", "kokkos" or "cuda"
-  const char* summary;  ///< one line for -help and README
+  const char* summary;  ///< one line, printed by syncfree_bench -help
   bool reproducible;    ///< bitwise equal results for a given strategy and thread count
 };
 

@@ -364,7 +364,7 @@ TEST(HostPreconditioner, counts_what_it_keeps_of_a_pattern)
   expect_short_copy<std::complex<double>, std::int64_t>();
 }
 
-TEST(HostStrategies, include_those_of_the_readme)
+TEST(HostStrategies, include_those_of_the_manual)
 {
   for (const char* name : {"serial", "level_set", "sync_free", "blocks", "column_block", "row_block", "recursive_block",
                            "merged", "tiled", "loop"})
