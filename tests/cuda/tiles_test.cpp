@@ -27,7 +27,7 @@ TEST(Device, tiled_runs_more_blocks_than_there_are_multiprocessors)
   const BlockOptions blocks{"h200", 0, 300};
   ASSERT_EQ(p->analyse(A.pattern(), {}, {"tiled", 1, false, blocks}).message(), "success");
   ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-  EXPECT_NE(p->summarize().plan.find("500 blocks of 300 rows"), std::string::npos) << p->summarize().plan;
+  EXPECT_NE(p->summarize().plan.find("500 tiles of 300 rows"), std::string::npos) << p->summarize().plan;
   const auto b = random_vector<double>(A.n, 5);
   const DeviceVector from(b), to(A.n);
   solve(*p, from, to, A.n);
@@ -286,7 +286,7 @@ TEST(Device, tiled_solves_chains_of_any_length)
       ASSERT_EQ(p->analyse(A.pattern(), {}, {"tiled", 2, false, {"h200", 0, 30 * unknowns}}).message(), "success");
       ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
       const std::string plan = p->summarize().plan;
-      EXPECT_NE(plan.find(std::to_string(planes) + " blocks of 30 "), std::string::npos) << plan;
+      EXPECT_NE(plan.find(std::to_string(planes) + " tiles of 30 "), std::string::npos) << plan;
       EXPECT_EQ(plan.find("in clusters") != std::string::npos, planes > 1 && clusters_can_be()) << plan;
       expect_solves_with_nan_between(p.get(), A);
     }

@@ -219,7 +219,7 @@ TYPED_TEST(Numerics, infinity_in_A_is_reported_with_its_row_and_then_forgotten)
       EXPECT_EQ(status.row, A.n / 2);
       ASSERT_EQ(p.refresh(A.view(), PivotRule()).message(), "success");
       const auto after = solve(p, b);
-      if (reproducible) EXPECT_TRUE(are_same(after, before));
+      EXPECT_TRUE(!reproducible || are_same(after, before));
     });
 }
 

@@ -105,7 +105,7 @@ static PetscBool IsFixed(const DMDALocalInfo *info, PetscInt i, PetscInt j, Pets
 }
 
 /* Adds the element whose lowest corner is (i, j, k); fixed unknowns keep their diagonal entry only. */
-static PetscErrorCode AddElement(const Block *block, const DMDALocalInfo *info, const PetscReal K[UNKNOWNS][UNKNOWNS], PetscInt i, PetscInt j, PetscInt k, Mat A)
+static PetscErrorCode AddElement(const Block *block, const DMDALocalInfo *info, PetscReal K[UNKNOWNS][UNKNOWNS], PetscInt i, PetscInt j, PetscInt k, Mat A)
 {
   const PetscReal stiffness = Stiffness(block, info, i, j, k);
   PetscInt        node[NODES];

@@ -225,7 +225,7 @@ public:
 
   std::string describe_tiles() const
   {
-    return std::to_string(arrays_.tile.size()) + " blocks of " + std::to_string(rows_) + " rows and " +
+    return std::to_string(arrays_.tile.size()) + " tiles of " + std::to_string(rows_) + " rows and " +
            std::to_string(most_ghosts_) + " ghosts at most" + (alias_shift_ ? " in one place, " : ", ") +
            std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") + " for a step" + in_clusters(cluster_);
   }

@@ -148,7 +148,7 @@ public:
 
   PlanSummary summarize_plan() const override
   {
-    const std::string text = std::to_string(blocks_) + " blocks of " + std::to_string(rows_) + " nodes of " +
+    const std::string text = std::to_string(blocks_) + " tiles of " + std::to_string(rows_) + " nodes of " +
                              std::to_string(size_) + " rows and " + std::to_string(most_ghosts_) +
                              " ghosts at most, " + std::to_string(warps_) + (warps_ == 1 ? " warp" : " warps") +
                              " for a step" + in_clusters(cluster_);
