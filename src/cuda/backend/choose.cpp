@@ -157,7 +157,13 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
   f.regular = is_regular();
   f.tiled_form = f.regular ? form_of_tiles() : PlanForm::any;
   if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
-  const MergeForecast merged = foresee_merging();
+  MergeForecast merged;
+  try {
+    merged = foresee_merging();
+  } catch (const Failure& failure) {
+    if (failure.status.code != Code::out_of_memory) throw;
+    drop_merging();
+  }
   f.merged_groups = merged.groups;
   f.merged_entries = merged.entries;
   f.merged_is_known = merged.of_all;
