@@ -35,6 +35,19 @@ petsc_lib=$(PKG_CONFIG_PATH="$petsc_pc" pkg-config --variable=libdir PETSc)
 mpicc "$here/program.c" -o "$work/with_pkgconfig" $flags -Wl,-rpath,"$lib" -Wl,-rpath,"$petsc_lib" -lm
 check "pkg-config" solves "$work/with_pkgconfig"
 
+# the first examples, copied out of the prefix
+cp -r "$work/prefix/share/syncfree/examples/first" "$work/first"
+check "first example, Makefile" env PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" make -s -C "$work/first" first
+check "and it solves" solves "$work/first/first"
+check "first example, CMake" cmake -S "$work/first" -B "$work/first/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="${PETSC_ARCH:-}"
+check "is built" cmake --build "$work/first/build"
+check "and solves" solves "$work/first/build/first" -pc_type syncfree_icc -ksp_type cg
+if /usr/bin/python3 -c 'import petsc4py' 2>/dev/null && [ "${PETSC_DIR#/usr/lib}" != "$PETSC_DIR" ]; then
+  module=$(dirname "$(find "$work/prefix" -name syncfree_ilu.py)")
+  check "first example, Python" solves env PYTHONPATH="$module" /usr/bin/python3 "$work/first/first.py"
+fi
+
 # one version, everywhere
 version=$(sed -n 's/^project(syncfree VERSION \([0-9.]*\).*/\1/p' "$here/../../CMakeLists.txt")
 check "the version is $version" test -n "$version"
