@@ -105,6 +105,18 @@ def results_are_made_from_the_csv_files(_):
     expect(done.returncode == 0, done.stdout + done.stderr)
 
 
+def manual_pages_are_made_from_the_comments(place):
+    script = ROOT / "config/manual_pages.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    shutil.copytree(ROOT / "plugin", place.folder / "plugin", dirs_exist_ok=True)
+    source = place.folder / "plugin/register.cpp"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("Register - Registers", "Register - Announces", 1), encoding="utf-8")
+    done = place.run(["python3", "config/manual_pages.py", "--check"])
+    expect(done.returncode == 1 and "MANUAL_PAGES.md is not what" in done.stdout, f"a changed word: {done.stdout}")
+
+
 def a_changed_number_or_a_file_too_many_is_found(place):
     shutil.copytree(ROOT / "tests/bench/results", place.folder / "tests/bench/results")
     page, command = place.folder / "tests/bench/RESULTS.md", ["python3", "tests/bench/results.py", "--check"]
@@ -283,6 +295,7 @@ TESTS = (
     help_is_the_head_of_the_script,
     python_scripts_answer_help,
     results_are_made_from_the_csv_files,
+    manual_pages_are_made_from_the_comments,
     a_changed_number_or_a_file_too_many_is_found,
     unknown_arguments_are_refused,
     no_install_lists_what_is_missing_and_stops,
