@@ -40,6 +40,7 @@ class Place:
             if path.is_file() and os.access(path, os.X_OK):
                 (self.work / path.name).symlink_to(path.resolve())
         self.env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", L="../libsyncfree_ilu.so")
+        self.env["OMPI_MCA_orte_create_session_dirs"] = "1"  # for mpiexec, see config/setup.sh
         self.env.pop("PETSC_OPTIONS", None)
         if os.geteuid() == 0:
             self.env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
