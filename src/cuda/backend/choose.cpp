@@ -156,7 +156,7 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
   f.tiled_on_device = rows_fit_tiles() && !L().grid.star;
   f.regular = is_regular();
   f.tiled_form = f.regular ? form_of_tiles() : PlanForm::any;
-  if (!may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
+  if (has_failed(PlanForm::groups) || !may_merge(f.rows, f.levels, f.longest) || !could_pay_to_merge(f)) return f;
   MergeForecast merged;
   try {
     merged = foresee_merging();

@@ -56,7 +56,7 @@ public:
   bool wants_inodes() const;
   /// Threads for host work that runs concurrently with the device.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
-  /// True if guess_tiles() does more than nothing for a star stencil.
+  /// True if tiles of a star stencil's grid may be chosen.
   bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0; }
   /// Estimates pencils and tiles from the grid alone, which is still a guess. No tile is chosen if pencils apply.
   void guess_tiles(const Grid<I>& grid);
@@ -102,7 +102,7 @@ private:
   const Task<I>& task_;
   Analysis<T, I>& a_;
   FactorTriangles<I>& found_;
-  std::vector<PlanForm> failed_;  ///< forms of `tiled` and `wavefront` that have no plan
+  std::vector<PlanForm> failed_;  ///< forms that had no plan or no memory; they are not chosen again
   bool memory_is_short_ = false;
   std::optional<bool> inodes_fit_;
   double wavefront_time_ = 0;  ///< estimate, microseconds; 0: does not apply
