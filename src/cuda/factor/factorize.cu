@@ -388,7 +388,7 @@ bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, cons
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
   task_.emplace(Task{A.value, rule, stream, ShiftLoop(pattern_.kind, rule, top), Method::loop});
   const bool by_loop = loop_ && !single_ && loop_->factorize_by_loop(A.value, rule, lower_.data(), upper_.data(),
-                                                             inverse_pivot_.data(), stream);
+                                                                     inverse_pivot_.data(), stream);
   if (by_loop) return true;
   task_->method = Method::pivots;
   queue_attempt(&*task_);
@@ -397,7 +397,7 @@ bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, cons
 
 template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* report, bool* made_again)
 {
-  Task task = *task_;
+  Task& task = *task_;
   *made_again = single_;
   int repaired = 0;
   while (task.method != Method::loop) {

@@ -216,8 +216,8 @@ public:
   {
     const auto blocks = static_cast<unsigned>(arrays_.tile.size());
     const TileView view = {arrays_.tile.data(), run_.data(), arrays_.panel.data(), arrays_.ghost_sources.data(),
-                               exports_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, alias_shift_,
-                            arrays_.position.data()};
+                           exports_, slots_, most_ghosts_, depth_, warps_, blocks, cluster, alias_shift_,
+                           arrays_.position.data()};
     const unsigned grid = (blocks * chunks + cluster - 1) / cluster * cluster;
     const LaunchParameters parameters = {grid, threads(), memory_, stream, overlaps, cluster};
     return cuda::try_launch(kernel, parameters, view, mailbox, counter, b, x, conjugate);
