@@ -52,7 +52,7 @@ protected:
     }
   }
 };
-TYPED_TEST_SUITE(LoopKernels, AllTypes);
+TYPED_TEST_SUITE(LoopKernels, EachScalar);
 
 TYPED_TEST(LoopKernels, equal_their_sequential_run_on_every_battery_matrix_and_again_with_new_numbers)
 {
