@@ -199,6 +199,18 @@ private:
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
     a.bad_root = -2;
     A.value = calls_.values(&a.copies, A.value, a.nnz);
+    const Status status = update_or_follow_merged(&a, stream(), [&] { return factor_and_update(A, rule); });
+    if (!status.ok()) return status;
+    pair_solvers();
+    update_some({lower_transposed, upper_transposed});
+    if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
+    return {};
+  }
+
+  /// Factors, and gives L's and U's solvers the values of the factor.
+  Status factor_and_update(const CsrView<T, I>& A, const PivotRule& rule)
+  {
+    Analysis<T, I>& a = *analysis_;
     const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
     if (a.factorization->begin_factorization(A, rule, stream())) queue_update(&a, solvers);
@@ -207,9 +219,6 @@ private:
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
     solvers.finish_update();
-    pair_solvers();
-    update_some({lower_transposed, upper_transposed});
-    if (a.peak_bytes == 0) a.peak_bytes = peak_since(a.memory_before);
     return {};
   }
 

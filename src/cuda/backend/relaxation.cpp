@@ -75,10 +75,12 @@ public:
       const T* value = calls_.values(&a.copies, A.value, a.nnz);
       const BadRows<I> bad = values_->refresh(value, omega, shift, least, calls_.stream());
       if (bad.not_finite >= 0) return not_finite_in_matrix(bad.not_finite);
-      const PairUpdate<T, I> update(a.solver[lower].get(), a.solver[upper].get(), values_->lower_values(),
-                                    values_->upper_values(), values_->inverse_pivot(), calls_.stream());
-      queue_update(&a, update);
-      update.finish_update();
+      update_or_follow_merged(&a, calls_.stream(), [&] {
+        const PairUpdate<T, I> update(a.solver[lower].get(), a.solver[upper].get(), values_->lower_values(),
+                                      values_->upper_values(), values_->inverse_pivot(), calls_.stream());
+        queue_update(&a, update);
+        update.finish_update();
+      });
       has_numbers_ = true;
       calls_.captures().bring_numbers(calls_.stream());
       return bad.zero < 0 ? Status() : failed(Code::zero_pivot, bad.zero);

@@ -199,6 +199,22 @@ template <class T, class I> void queue_update(Analysis<T, I>* a, const PairUpdat
   a->pending_merge.reset();
 }
 
+template <class T, class I> void follow_merged(Analysis<T, I>* a)
+{
+  const DeviceLevels<I> upper_levels = std::move(a->pending_merge->upper_levels);
+  a->solver[lower].reset(), a->solver[upper].reset();
+  a->pending_merge.reset();
+  DeviceTriangle<I> L(true, a->pattern.lower(), a->pattern.counts.most_lower, true);
+  DeviceTriangle<I> U(false, a->pattern.upper(), a->pattern.counts.most_upper, false);
+  L.device_levels = &a->lower_levels, U.device_levels = &upper_levels;
+  L.captures = U.captures = a->captures;
+  make_solver(lower, L, a, "level_order");
+  make_solver(upper, U, a, "level_order");
+  a->choice = {"level_order", a->choice.reason + "; merged has no memory", PlanForm::rows};
+  if (a->factorization) a->factorization->use(a->solver[lower].get());
+  make_work(a);
+}
+
 /// Makes the solver of a transposed triangle with the strategy of the analysis, or with level_order if that has no plan
 /// for the transpose: this happens during a solve, which must not fail.
 template <class T, class I>
@@ -235,6 +251,7 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
 #define INSTANTIATE(T, I)                                                      \
   template Status make_analysis<T, I>(const Task<I>&, Analysis<T, I>*); \
   template void queue_update<T, I>(Analysis<T, I>*, const PairUpdate<T, I>&); \
+  template void follow_merged<T, I>(Analysis<T, I>*); \
   template void make_transposes<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

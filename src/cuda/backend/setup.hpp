@@ -75,6 +75,29 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
 /// Queues new values for L's and U's solvers; ends pending plans first, while the device processes what is queued.
 template <class T, class I> void queue_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
 
+/// True if the first update of `merged`, chosen by `auto`, failed for want of memory: `level_order` may follow.
+template <class T, class I> bool may_follow_merged(const Analysis<T, I>& a, const Failure& failure)
+{
+  return a.pending_merge && a.options.strategy == "auto" && failure.status.code == Code::out_of_memory;
+}
+
+/// Makes solvers of `level_order`, without values, in place of those of `merged`.
+template <class T, class I> void follow_merged(Analysis<T, I>* a);
+
+/// Calls update(), which gives L's and U's solvers new values; once more with `level_order` if may_follow_merged().
+template <class T, class I, class Update>
+auto update_or_follow_merged(Analysis<T, I>* a, cudaStream_t stream, const Update& update)
+{
+  try {
+    return update();
+  } catch (const Failure& failure) {
+    if (!may_follow_merged(*a, failure)) throw;
+  }
+  SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  follow_merged(a);
+  return update();
+}
+
 /// Makes the solvers of the transposed triangles, without values.
 template <class T, class I> void make_transposes(Analysis<T, I>* a);
 
