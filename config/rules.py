@@ -26,15 +26,15 @@ FOR_USERS = ("README.md", "plugin/MANUAL.md")
 README_COLUMNS = 150
 COMMIT = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40}\b")
 
-# What a room of src/core may include of the others; each header names its room. The times of plans are part of the
-# choice, but still stand in plan/tiling.cpp.
+# What a room of src/core may include of the others; each header names its room. The model that chooses tiles also gives
+# the order in which a plan takes them.
 CORE_ROOMS = {
     "support": "support/",
     "pattern": "support/",
     "symbolic": "support/|pattern/",
     "schedule": "support/|pattern/",
-    "choose": "support/",
-    "plan": "support/|pattern/|schedule/|choose/device_model",
+    "choose": "support/|pattern/grid",
+    "plan": "support/|pattern/|schedule/|choose/grid_times",
 }
 
 # The same for src/cuda: a room is a stage of the data's walk, and a folder of solve one algorithm. What of solve stands

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Constants of the device model by which `auto` chooses; the model is in estimate.cpp, tiling.cpp and
-/// cuda/solve/wavefront/solve_wavefront.cu. Microseconds on an H200 for one triangle, unless stated otherwise.
+/// Constants of the device model by which `auto` chooses; the model is in estimate.cpp and
+/// grid_times.cpp. Microseconds on an H200 for one triangle, unless stated otherwise.
 /// `tests/bench/calibrate.sh` measures a device and fits the constants of the solves, except those of tiles, and of the
 /// plan of `merged`. It requires one constant per line.
 

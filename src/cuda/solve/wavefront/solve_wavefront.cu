@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/choose/device_model.hpp"
+#include "core/choose/grid_times.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/triangle.hpp"
 #include "cuda/base/flag.cuh"
@@ -369,10 +369,8 @@ template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool sc
   return room;
 }
 
-/// Returns the model's microseconds: start and end, steps, hops between pencil groups, and in space rows.
 double time_of(const PencilGrid& grid, Stencil reads)
 {
-  constexpr const DeviceModel& model = device_model;
   double time = 0;
   with_reads(reads, [&](auto form) {
     using Form = PencilForm<form.value>;
@@ -380,9 +378,8 @@ double time_of(const PencilGrid& grid, Stencil reads)
     const auto groups_x = static_cast<double>(counts.groups_x - 1), groups_z = static_cast<double>(counts.groups_z - 1);
     const double steps =
         static_cast<double>(counts.steps) + groups_x * Form::skew * Form::height + groups_z * Form::depth;
-    time = Form::in_space ? model.space_begin + model.space_step * steps + model.space_hop * (groups_x + groups_z) +
-                              model.space_row * static_cast<double>(grid.count_cells())
-                          : model.plane_begin + model.plane_step * steps + model.plane_hop * groups_x;
+    time = syncfree::time_of_pencils(
+        {Form::in_space, steps, groups_x, groups_z, static_cast<double>(grid.count_cells())});
   });
   return time;
 }
