@@ -44,8 +44,8 @@ public:
   void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
   {
     for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading)
-      for (const Tile& block : plan_.block)
-        conjugate ? solve_block<true>(block, b, x) : solve_block<false>(block, b, x);
+      for (const Tile& tile : plan_.tiles)
+        conjugate ? solve_tile<true>(tile, b, x) : solve_tile<false>(tile, b, x);
   }
 
   void update_values(const V* value, const V* inverse_diagonal) override
@@ -65,36 +65,36 @@ private:
     return conjugated ? conjugate(static_cast<T>(v)) : static_cast<T>(v);
   }
 
-  template <bool conjugated> void solve_block(const Tile& block, const T* b, T* x)
+  template <bool conjugated> void solve_tile(const Tile& tile, const T* b, T* x)
   {
     if (plan_.alias_shift == 0)
-      for_runs(block, [&](const RowSegment& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
+      for_runs(tile, [&](const RowSegment& run) { std::copy_n(b + run.first_row, run.rows, x_.begin() + run.slot); });
     x_[plan_.zero_slot()] = T(0);
-    for (std::uint32_t k = 0; k < block.ghosts; ++k)
-      x_[plan_.ghost_slot(block, k)] = mailbox_[plan_.ghost_place[block.first_ghost + k]];
-    const std::int64_t first = block.first_panel * panel_rows;
+    for (std::uint32_t k = 0; k < tile.ghosts; ++k)
+      x_[plan_.ghost_slot(tile, k)] = mailbox_[plan_.ghost_place[tile.first_ghost + k]];
+    const std::int64_t first = tile.first_panel * panel_rows;
     std::int64_t begin = first;
-    for (std::uint32_t s = 0; s < block.steps; ++s) {
-      const std::int64_t end = first + plan_.step_end[block.first_step + s];
+    for (std::uint32_t s = 0; s < tile.steps; ++s) {
+      const std::int64_t end = first + plan_.step_end[tile.first_step + s];
       /* all values that a step reads precede it, so the order of its rows does not matter: they are solved backwards */
       for (std::int64_t p = end; p > begin; --p) {
         const I row = plan_.row[p - 1];
         T& own = x_[plan_.alias_shift ? p - 1 - first : plan_.own_slot(p - 1)];
-        own = solve_position<conjugated>(block, p - 1, plan_.alias_shift ? b[row] : own);
+        own = solve_position<conjugated>(tile, p - 1, plan_.alias_shift ? b[row] : own);
         if (plan_.alias_shift) x[row] = own;
       }
       begin = end;
     }
     if (plan_.alias_shift == 0)
-      for_runs(block, [&](const RowSegment& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
+      for_runs(tile, [&](const RowSegment& run) { std::copy_n(x_.begin() + run.slot, run.rows, x + run.first_row); });
   }
 
-  template <class Body> void for_runs(const Tile& block, Body body) const
+  template <class Body> void for_runs(const Tile& tile, Body body) const
   {
-    for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
+    for (std::uint32_t r = 0; r < tile.runs; ++r) body(plan_.run[tile.first_run + r]);
   }
 
-  template <bool conjugated> T solve_position(const Tile& block, std::int64_t position, T x)
+  template <bool conjugated> T solve_position(const Tile& tile, std::int64_t position, T x)
   {
     for (int j = 0; j < plan_.row_capacity; ++j) {
       const I k = plan_.source[plan_.near_place(position, j)];
@@ -102,7 +102,7 @@ private:
     }
     if (triangle_.inverse_diagonal)
       x = multiply(x, widen_value<conjugated>(triangle_.inverse_diagonal[plan_.row[position]]));
-    const std::uint32_t exported = plan_.exported_of(block, position);
+    const std::uint32_t exported = plan_.exported_of(tile, position);
     if (exported != not_exported) mailbox_[exported] = x;
     return x;
   }

@@ -420,8 +420,8 @@ template <class I> void compare_ghost_plans(const OwnedPattern<I>& T, bool lower
     EXPECT_EQ(frame.most_ghosts, truth.most_ghosts);
     EXPECT_EQ(frame.is_chain, truth.is_chain);
     const auto blocks = host(made.tile);
-    ASSERT_EQ(blocks.size(), truth.block.size());
-    for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(members(blocks[t]), members(truth.block[t])) << t;
+    ASSERT_EQ(blocks.size(), truth.tiles.size());
+    for (std::size_t t = 0; t < blocks.size(); ++t) EXPECT_EQ(members(blocks[t]), members(truth.tiles[t])) << t;
     EXPECT_EQ(host(made.source), host(brought.source));
     EXPECT_EQ(host(made.row), host(brought.row));
     EXPECT_EQ(host(made.ghost_sources), host(brought.ghost_sources));

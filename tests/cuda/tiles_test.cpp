@@ -301,7 +301,7 @@ TEST(Device, tiled_says_why_there_are_no_tiles)
   for (const auto* A : {&long_rows, &far_rows}) {
     const Status status = p->analyse(A->pattern(), {}, {"tiled", 2, false, {"h200", 0, 15000}});
     EXPECT_TRUE(has_no_plan("tiled", status)) << status.message();
-    const std::string why = A == &long_rows ? "a row of a triangle has " : "blocks of 15000 rows need more than the ";
+    const std::string why = A == &long_rows ? "a row of a triangle has " : "tiles of 15000 rows need more than the ";
     EXPECT_EQ(status.detail.rfind(why, 0), 0u) << status.message();
     for (const char* other : {"level_order", "merged", "auto"}) {
       ASSERT_EQ(p->analyse(A->pattern(), {}, {other, 2}).message(), "success");

@@ -161,7 +161,7 @@ template <class T> __device__ T nan_of()
 }
 
 /// An entry in an iteration that was given up (syncfree/cuda/ready/ticket.cuh): it is read and written as NaN.
-template <class T> struct LeftPlace {
+template <class T> struct AbandonedEntry {
   using Number = T;
   T* entry;
 
@@ -177,19 +177,22 @@ template <class T> struct LeftPlace {
   }
   __device__ void add(const T& v) const { store(v); }
 };
-template <class T> struct LeftArray {
+template <class T> struct AbandonedArray {
   T* data;
-  __device__ Element<LeftPlace<T>> operator[](std::int64_t k) const { return Element<LeftPlace<T>>({data + k}); }
+  __device__ Element<AbandonedEntry<T>> operator[](std::int64_t k) const
+  {
+    return Element<AbandonedEntry<T>>({data + k});
+  }
 };
-class LeftAccessor {
+class AbandonedAccessor {
 public:
   template <class T> using Number = T;
   template <class V, class T> __device__ auto operator[](const Input<V, T>& a) const { return PlainAccessor()[a]; }
-  template <class T> __device__ LeftArray<T> operator[](const InOut<T>& a) const { return {a.data}; }
+  template <class T> __device__ AbandonedArray<T> operator[](const InOut<T>& a) const { return {a.data}; }
 };
 
 /// An entry of the array with a hand-over.
-template <class T, class At> struct AwaitedPlace {
+template <class T, class At> struct AwaitedEntry {
   using Number = T;
   T* entry;
   std::int64_t location;
@@ -208,9 +211,9 @@ template <class T, class At> struct AwaitedPlace {
 template <class T, class At> struct AwaitedArray {
   T* data;
   const At* at;
-  __device__ Element<AwaitedPlace<T, At>> operator[](std::int64_t k) const
+  __device__ Element<AwaitedEntry<T, At>> operator[](std::int64_t k) const
   {
-    return Element<AwaitedPlace<T, At>>(AwaitedPlace<T, At>{data + k, k, at});
+    return Element<AwaitedEntry<T, At>>(AwaitedEntry<T, At>{data + k, k, at});
   }
 };
 
@@ -251,7 +254,7 @@ constexpr int loop_threads = 256;
 /// Runs an iteration that was given up. Not inlined: in the kernel it would take registers of its loop.
 template <class Body, class I> __device__ __noinline__ void run_left(const Body& body, I i)
 {
-  LeftAccessor left;
+  AbandonedAccessor left;
   body(left, i);
 }
 

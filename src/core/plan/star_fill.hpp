@@ -37,7 +37,7 @@ struct StarKind {
 ///   place, field  by position
 ///   ghost         in the order in which rows read them
 ///   face_exported     by axis and cell of the last face: its row's index among its tile's exported values
-///   block         of the plan, one for each tile
+///   tiles         of the plan
 template <class I> struct StarView {
   I rows = 0;
   bool lower = true;
@@ -48,7 +48,7 @@ template <class I> struct StarView {
   const StarFields* field = nullptr;
   const StarGhost* ghost = nullptr;
   const std::uint16_t* face_exported = nullptr;
-  const Tile* block = nullptr;
+  const Tile* tiles = nullptr;
 
   /// Distance in rows to the neighbour along an axis.
   SYNCFREE_HD std::int64_t stride(int a) const
@@ -103,7 +103,7 @@ public:
     if (part_[a] == 0)
       for (a = 0, cell = 0; part_[a] == 0;) ++a;
     const std::int64_t from = tile_ - S_.tiles_along(a);
-    return S_.block[from].first_exported + S_.face_exported[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
+    return S_.tiles[from].first_exported + S_.face_exported[S_.kind[StarTile(S_, from).kind()].face[a] + cell];
   }
 
   /// Computes the data of position p. Returns false if the row reads others than its neighbours.

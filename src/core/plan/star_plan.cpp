@@ -167,7 +167,7 @@ public:
     if (plan_.slots >= rule_.ghost_slots[0]) return false;
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
     make_kinds();
-    make_blocks();
+    make_tiles();
     join_kinds();
     return std::int64_t{plan_.slots} + 1 + plan_.most_ghosts <= rule_.ghost_slots[0];
   }
@@ -209,32 +209,32 @@ private:
     });
   }
 
-  void make_blocks()
+  void make_tiles()
   {
     for (std::size_t t = 0; t < tiling_.count_tiles(); ++t) {
       const KindTables& kind = kind_[tile(t).kind()];
-      Tile block;
-      block.first_run = tiling_.runs_begin()[t];
-      block.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - block.first_run);
-      block.first_row = plan_.run[block.first_run].first_row;
-      block.rows = kind.kind_rows();
-      block.first_panel = out_.panels;
-      block.panels = (block.rows + panel_rows - 1) / panel_rows;
-      block.first_step = static_cast<std::int64_t>(plan_.step_end.size());
-      block.steps = static_cast<std::uint32_t>(kind.step_end.size());
-      for (std::size_t s = 0; s < compute_groups; ++s) block.width[s] = kind.width_of(s);
-      block.first_exported = plan_.exports;
-      block.exports = kind.exports;
-      block.first_ghost = out_.ghosts;
-      block.ghosts = t == 0 ? 0 : static_cast<std::uint32_t>(kind.ghost.size());
-      out_.panels += block.panels;
-      plan_.exports += block.exports;
-      out_.ghosts += block.ghosts;
-      plan_.most_ghosts = std::max(plan_.most_ghosts, block.ghosts);
+      Tile tile;
+      tile.first_run = tiling_.runs_begin()[t];
+      tile.runs = static_cast<std::uint32_t>(tiling_.runs_begin()[t + 1] - tile.first_run);
+      tile.first_row = plan_.run[tile.first_run].first_row;
+      tile.rows = kind.kind_rows();
+      tile.first_panel = out_.panels;
+      tile.panels = (tile.rows + panel_rows - 1) / panel_rows;
+      tile.first_step = static_cast<std::int64_t>(plan_.step_end.size());
+      tile.steps = static_cast<std::uint32_t>(kind.step_end.size());
+      for (std::size_t s = 0; s < compute_groups; ++s) tile.width[s] = kind.width_of(s);
+      tile.first_exported = plan_.exports;
+      tile.exports = kind.exports;
+      tile.first_ghost = out_.ghosts;
+      tile.ghosts = t == 0 ? 0 : static_cast<std::uint32_t>(kind.ghost.size());
+      out_.panels += tile.panels;
+      plan_.exports += tile.exports;
+      out_.ghosts += tile.ghosts;
+      plan_.most_ghosts = std::max(plan_.most_ghosts, tile.ghosts);
       plan_.step_end.insert(plan_.step_end.end(), kind.step_end.begin(), kind.step_end.end());
-      plan_.block.push_back(block);
+      plan_.tiles.push_back(tile);
     }
-    view_.block = plan_.block.data();
+    view_.tiles = plan_.tiles.data();
   }
 
   void join_kinds()
@@ -269,17 +269,17 @@ private:
 };
 
 /// Fills the data of one tile's positions and ghosts. Returns false if a row reads others than its neighbours.
-template <class I> bool fill_block(const PatternView<I>& T, const StarView<I>& S, std::size_t t, TilePlan<I>* plan)
+template <class I> bool fill_tile(const PatternView<I>& T, const StarView<I>& S, std::size_t t, TilePlan<I>* plan)
 {
-  const Tile& block = plan->block[t];
-  const StarTile<I> tile(S, static_cast<std::int64_t>(t));
-  for (std::uint32_t g = 0; g < block.ghosts; ++g)
-    plan->ghost_place[block.first_ghost + g] = tile.place_of_ghost(g);
-  for (std::uint32_t p = 0; p < block.panels * panel_rows; ++p) {
+  const Tile& tile = plan->tiles[t];
+  const StarTile<I> star(S, static_cast<std::int64_t>(t));
+  for (std::uint32_t g = 0; g < tile.ghosts; ++g)
+    plan->ghost_place[tile.first_ghost + g] = star.place_of_ghost(g);
+  for (std::uint32_t p = 0; p < tile.panels * panel_rows; ++p) {
     StarPosition<I> made;
-    if (p >= block.rows) tile.fill_nothing(&made);
-    else if (!tile.fill_position(T, p, &made)) return false;
-    const std::int64_t at = block.first_panel * panel_rows + p;
+    if (p >= tile.rows) star.fill_nothing(&made);
+    else if (!star.fill_position(T, p, &made)) return false;
+    const std::int64_t at = tile.first_panel * panel_rows + p;
     std::copy_n(made.field.of, fields_per_unit, &plan->index[plan->field_place(at, 0)]);
     for (int j = 0; j <= star_row_capacity; j += 2)
       std::copy_n(&made.source[j], 2, &plan->source[plan->near_place(at, j)]);
@@ -303,29 +303,29 @@ bool make_star_tables(I rows, bool lower, const Grid<I>& grid, const TileRule& r
   return true;
 }
 
-template <class I> std::vector<Tile> StarPlan<I>::blocks_in_order() const
+template <class I> std::vector<Tile> StarPlan<I>::tiles_in_order() const
 {
-  std::vector<Tile> blocks;
-  for (const std::uint32_t tile : order) blocks.push_back(frame.block[tile]);
-  return blocks;
+  std::vector<Tile> tiles;
+  for (const std::uint32_t tile : order) tiles.push_back(frame.tiles[tile]);
+  return tiles;
 }
 
 template <class I> bool make_star_plan(PatternView<I> T, bool lower, const TileRule& rule, TilePlan<I>* plan)
 {
   StarPlan<I> star;
   if (!make_star_tables(T.n, lower, find_grid(T, lower), rule, &star)) return false;
-  std::vector<Tile> in_order = star.blocks_in_order();
+  std::vector<Tile> in_order = star.tiles_in_order();
   *plan = std::move(star.frame);
-  star.view.block = plan->block.data();
+  star.view.tiles = plan->tiles.data();
   plan->ghost_place.resize(static_cast<std::size_t>(star.ghosts));
   plan->row = Array<I>(static_cast<std::size_t>(star.panels) * panel_rows);
   plan->source = Array<I>(plan->row.size() * plan->pairs() * 2);
   plan->index = Array<std::uint16_t>(plan->row.size() * fields_per_unit);
   std::atomic<bool> is_star{true};
-  for_parts(rule.threads, plan->block.size(), [&](std::size_t t) {
-    if (!fill_block(T, star.view, t, plan)) is_star.store(false, unordered);
+  for_parts(rule.threads, plan->tiles.size(), [&](std::size_t t) {
+    if (!fill_tile(T, star.view, t, plan)) is_star.store(false, unordered);
   });
-  plan->block = std::move(in_order);
+  plan->tiles = std::move(in_order);
   return is_star.load(unordered);
 }
 

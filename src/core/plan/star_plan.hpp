@@ -31,7 +31,7 @@ template <class I> struct StarPlan {
   StarView<I> view;  ///< with the tables above; moves with them
   std::vector<std::uint32_t> order;  ///< order in which the tiles should start
 
-  std::vector<Tile> blocks_in_order() const;
+  std::vector<Tile> tiles_in_order() const;
 };
 
 /// Returns false if the grid has no star stencil or its tiles do not fit. Throws std::bad_alloc.

@@ -118,9 +118,9 @@ Status no_tiles_for_rows(std::int64_t longest, const TileRule& rule)
 Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const TileRule& rule)
 {
   const std::string beside = std::to_string(std::max<std::int64_t>(0, slots - 1 - rows));
-  return failed(Code::no_plan, "blocks of " + std::to_string(rows) + (rule.of_nodes() ? " nodes" : " rows") +
+  return failed(Code::no_plan, "tiles of " + std::to_string(rows) + (rule.of_nodes() ? " nodes" : " rows") +
                                   " need more than the " + beside +
-                                  " values of other blocks that fit in shared memory");
+                                  " values of other tiles that fit in shared memory");
 }
 
 template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const TileRule& rule)
@@ -140,42 +140,42 @@ template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const T
   return {std::move(runs), false, has_room};
 }
 
-template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>* plan)
+template <class I> std::int64_t cut_into_tiles(const Tiling<I>& tiling, TilePlan<I>* plan)
 {
   plan->run = tiling.runs();
   plan->slots = tiling.most_slots();
   std::int64_t panels = 0;
   for (std::size_t t = 0; t < tiling.count_tiles(); ++t) {
-    Tile block;
-    block.first_run = tiling.runs_begin()[t];
-    block.runs = static_cast<std::uint32_t>(tiling.runs_begin()[t + 1] - block.first_run);
-    block.first_row = plan->run[block.first_run].first_row;
-    for (std::uint32_t r = 0; r < block.runs; ++r) {
-      const RowSegment& run = plan->run[block.first_run + r];
-      block.first_row = std::min(block.first_row, run.first_row);
-      block.rows += run.rows;
+    Tile tile;
+    tile.first_run = tiling.runs_begin()[t];
+    tile.runs = static_cast<std::uint32_t>(tiling.runs_begin()[t + 1] - tile.first_run);
+    tile.first_row = plan->run[tile.first_run].first_row;
+    for (std::uint32_t r = 0; r < tile.runs; ++r) {
+      const RowSegment& run = plan->run[tile.first_run + r];
+      tile.first_row = std::min(tile.first_row, run.first_row);
+      tile.rows += run.rows;
     }
-    block.first_panel = panels;
-    block.panels = (block.rows + panel_rows - 1) / panel_rows;
-    panels += block.panels;
-    plan->block.push_back(block);
+    tile.first_panel = panels;
+    tile.panels = (tile.rows + panel_rows - 1) / panel_rows;
+    panels += tile.panels;
+    plan->tiles.push_back(tile);
   }
   return panels;
 }
 
-int warps_for(const std::vector<Tile>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
+int warps_for(const std::vector<Tile>& tiles, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
               int most, int rows_a_warp)
 {
   double sum = 0;
-  for (std::size_t t = 0; t < block.size(); ++t) sum += static_cast<double>(block[t].rows) / levels[t];
-  const double mean = sum / std::max<double>(1, static_cast<double>(block.size()));
+  for (std::size_t t = 0; t < tiles.size(); ++t) sum += static_cast<double>(tiles[t].rows) / levels[t];
+  const double mean = sum / std::max<double>(1, static_cast<double>(tiles.size()));
   const double rows = std::min(2 * mean, static_cast<double>(widest));
   return std::clamp(static_cast<int>((rows + rows_a_warp - 1) / rows_a_warp), 1, most);
 }
 
 #define INSTANTIATE(I)                                                                  \
   template TileCut<I> cut<I>(const CutInput<I>&, int, const TileRule&);           \
-  template std::int64_t take_blocks<I>(const Tiling<I>&, TilePlan<I>*);
+  template std::int64_t cut_into_tiles<I>(const Tiling<I>&, TilePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

@@ -42,11 +42,11 @@ template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const T
 
 /// Stores the plan's runs, slots and tiles; of the tiles only their rows and panels. Returns the number of panels.
 /// Throws std::bad_alloc.
-template <class I> std::int64_t take_blocks(const Tiling<I>& tiling, TilePlan<I>* plan);
+template <class I> std::int64_t cut_into_tiles(const Tiling<I>& tiling, TilePlan<I>* plan);
 
 /// Number of warps for the levels of each tile and the rows of the widest level: enough for twice the mean width,
 /// because levels are narrow at the start and at the end, but not for more than the widest.
-int warps_for(const std::vector<Tile>& block, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
+int warps_for(const std::vector<Tile>& tiles, const std::vector<std::uint32_t>& levels, std::uint32_t widest,
               int most, int rows_a_warp);
 
 }  // namespace syncfree

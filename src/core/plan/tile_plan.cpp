@@ -47,28 +47,28 @@ public:
     find_depth();
     plan_.row_capacity = row_capacities[size_];
     cut_rows();
-    part_.resize(plan_.block.size());
-    for_blocks([this](std::size_t t) { sort_rows(plan_.block[t]); });
+    part_.resize(plan_.tiles.size());
+    for_tiles([this](std::size_t t) { sort_rows(plan_.tiles[t]); });
     if (overlaid_) find_alias_shift();
     plan_.warps = rule_.warps ? rule_.warps : choose_warps();
     plan_.warps = std::min(plan_.warps, rule_.most_warps_of(plan_.row_capacity));
     plan_.source = Array<I>(plan_.row.size() * plan_.pairs() * 2);
     plan_.index = Array<std::uint16_t>(plan_.row.size() * plan_.units() * fields_per_unit);
-    for_blocks([this](std::size_t t) {
-      make_steps(plan_.block[t], &part_[t]);
+    for_tiles([this](std::size_t t) {
+      make_steps(plan_.tiles[t], &part_[t]);
       choose_near_entries(t);
     });
     count_ghosts();
     if (!suits()) return;
     number_mail();
-    for_blocks([this](std::size_t t) { write(t); });
+    for_tiles([this](std::size_t t) { write(t); });
     concatenate_parts();
   }
 
 private:
-  template <class Body> void for_blocks(Body body) const { for_parts(rule_.threads, plan_.block.size(), body); }
+  template <class Body> void for_tiles(Body body) const { for_parts(rule_.threads, plan_.tiles.size(), body); }
 
-  std::int64_t first_position(const Tile& block) const { return block.first_panel * panel_rows; }
+  std::int64_t first_position(const Tile& tile) const { return tile.first_panel * panel_rows; }
 
   void find_depth()
   {
@@ -89,22 +89,22 @@ private:
     tiling_ = std::move(made.tiling);
     has_tiles_ = made.has_tiles;
     overlaid_ = made.aliased;
-    plan_.row = Array<I>(static_cast<std::size_t>(take_blocks(tiling_, &plan_)) * panel_rows);
+    plan_.row = Array<I>(static_cast<std::size_t>(cut_into_tiles(tiling_, &plan_)) * panel_rows);
   }
 
-  template <class Body> void for_runs(const Tile& block, Body body) const
+  template <class Body> void for_runs(const Tile& tile, Body body) const
   {
-    for (std::uint32_t r = 0; r < block.runs; ++r) body(plan_.run[block.first_run + r]);
+    for (std::uint32_t r = 0; r < tile.runs; ++r) body(plan_.run[tile.first_run + r]);
   }
 
   void count_ghosts()
   {
     std::int64_t ghosts = 0;
     for (std::size_t t = 0; t < part_.size(); ++t) {
-      plan_.block[t].first_ghost = ghosts;
-      plan_.block[t].ghosts = static_cast<std::uint32_t>(part_[t].ghosts.ghost_rows().size());
-      plan_.most_ghosts = std::max(plan_.most_ghosts, plan_.block[t].ghosts);
-      ghosts += plan_.block[t].ghosts;
+      plan_.tiles[t].first_ghost = ghosts;
+      plan_.tiles[t].ghosts = static_cast<std::uint32_t>(part_[t].ghosts.ghost_rows().size());
+      plan_.most_ghosts = std::max(plan_.most_ghosts, plan_.tiles[t].ghosts);
+      ghosts += plan_.tiles[t].ghosts;
     }
     plan_.ghost_place.resize(static_cast<std::size_t>(ghosts));
     if (plan_.numbers() > (overlaid_ ? rule_.alias_slots : rule_.ghost_slots[size_])) suits_ = false;
@@ -116,13 +116,13 @@ private:
   {
     plan_.position = Array<std::uint16_t>(T_.n);
     std::uint32_t most = 0;
-    for (const Tile& block : plan_.block) {
-      most = std::max(most, block.rows);
-      for (std::uint32_t p = 0; p < block.rows; ++p)
-        plan_.position[plan_.row[first_position(block) + p]] = static_cast<std::uint16_t>(p);
+    for (const Tile& tile : plan_.tiles) {
+      most = std::max(most, tile.rows);
+      for (std::uint32_t p = 0; p < tile.rows; ++p)
+        plan_.position[plan_.row[first_position(tile) + p]] = static_cast<std::uint16_t>(p);
     }
     std::atomic<std::uint32_t> distance{1};
-    for_blocks([&](std::size_t t) {
+    for_tiles([&](std::size_t t) {
       std::uint32_t own = distance_in(t), seen = distance.load(unordered);
       while (seen < own && !distance.compare_exchange_weak(seen, own, unordered)) {}
     });
@@ -130,10 +130,10 @@ private:
   }
   std::uint32_t distance_in(std::size_t t) const
   {
-    const Tile& block = plan_.block[t];
-    const I* row = plan_.row.data() + first_position(block);
+    const Tile& tile = plan_.tiles[t];
+    const I* row = plan_.row.data() + first_position(tile);
     std::int64_t most = 1;
-    for (std::uint32_t end = block.rows, p = end; p-- > 0;) {
+    for (std::uint32_t end = tile.rows, p = end; p-- > 0;) {
       if (depth_[row[p]] != depth_[row[end - 1]]) end = p + 1;
       for (I k = T_.row_begin[row[p]]; k < T_.row_begin[row[p] + 1]; ++k)
         if (tiling_.locate_row(T_.column[k]).tile != t)
@@ -143,10 +143,10 @@ private:
   }
 
   /// Sorts a tile's rows by level; rows of one level stay in the order of the runs.
-  void sort_rows(const Tile& block)
+  void sort_rows(const Tile& tile)
   {
     std::vector<I> own;
-    for_runs(block, [&](const RowSegment& run) {
+    for_runs(tile, [&](const RowSegment& run) {
       for (std::uint32_t k = 0; k < run.rows; ++k) own.push_back(static_cast<I>(run.first_row + k));
     });
     I least = depth_[own[0]], most = least;
@@ -157,41 +157,41 @@ private:
     std::vector<std::uint32_t> next(static_cast<std::size_t>(most - least) + 2, 0);
     for (const I r : own) ++next[depth_[r] - least + 1];
     for (std::size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];
-    I* row = plan_.row.data() + first_position(block);
+    I* row = plan_.row.data() + first_position(tile);
     for (const I r : own) row[next[depth_[r] - least]++] = r;
-    std::fill(row + block.rows, row + block.panels * panel_rows, I(-1));
+    std::fill(row + tile.rows, row + tile.panels * panel_rows, I(-1));
   }
 
   int choose_warps() const
   {
-    std::vector<std::uint32_t> levels(plan_.block.size(), 1), widest(plan_.block.size(), 0);
-    for_blocks([&](std::size_t t) {
-      const Tile& block = plan_.block[t];
-      const I* row = plan_.row.data() + first_position(block);
+    std::vector<std::uint32_t> levels(plan_.tiles.size(), 1), widest(plan_.tiles.size(), 0);
+    for_tiles([&](std::size_t t) {
+      const Tile& tile = plan_.tiles[t];
+      const I* row = plan_.row.data() + first_position(tile);
       std::uint32_t begin = 0;
-      for (std::uint32_t p = 1; p <= block.rows; ++p) {
-        if (p < block.rows && depth_[row[p]] == depth_[row[begin]]) continue;
+      for (std::uint32_t p = 1; p <= tile.rows; ++p) {
+        if (p < tile.rows && depth_[row[p]] == depth_[row[begin]]) continue;
         widest[t] = std::max(widest[t], p - begin);
-        levels[t] += p < block.rows;
+        levels[t] += p < tile.rows;
         begin = p;
       }
     });
     const std::uint32_t all = widest.empty() ? 0 : *std::max_element(widest.begin(), widest.end());
-    return warps_for(plan_.block, levels, all, rule_.most_warps, rule_.rows_a_warp);
+    return warps_for(plan_.tiles, levels, all, rule_.most_warps, rule_.rows_a_warp);
   }
 
-  void make_steps(Tile& block, Part<I>* part)
+  void make_steps(Tile& tile, Part<I>* part)
   {
-    const I* row = plan_.row.data() + first_position(block);
+    const I* row = plan_.row.data() + first_position(tile);
     const std::uint32_t most = static_cast<std::uint32_t>(rule_.rows_a_warp * plan_.warps);
     std::uint32_t begin = 0;
-    for (std::uint32_t p = 1; p <= block.rows; ++p) {
-      if (p < block.rows && depth_[row[p]] == depth_[row[begin]] && p - begin < most) continue;
+    for (std::uint32_t p = 1; p <= tile.rows; ++p) {
+      if (p < tile.rows && depth_[row[p]] == depth_[row[begin]] && p - begin < most) continue;
       part->step_end.push_back(p);
       begin = p;
     }
-    block.steps = static_cast<std::uint32_t>(part->step_end.size());
-    for (std::size_t s = 0; s < compute_groups; ++s) block.width[s] = width_of(part->step_end, s);
+    tile.steps = static_cast<std::uint32_t>(part->step_end.size());
+    for (std::size_t s = 0; s < compute_groups; ++s) tile.width[s] = width_of(part->step_end, s);
   }
 
   /// An entry, the level of its column, and the slot of its value in the tile.
@@ -205,9 +205,9 @@ private:
   /// exported.
   void choose_near_entries(std::size_t t)
   {
-    const Tile& block = plan_.block[t];
+    const Tile& tile = plan_.tiles[t];
     bool in_order = true, next_only = true;
-    for (std::int64_t at = first_position(block); at < first_position(block) + block.panels * panel_rows; ++at) {
+    for (std::int64_t at = first_position(tile); at < first_position(tile) + tile.panels * panel_rows; ++at) {
       const I row = plan_.row[at];
       NearEntries row_capacity;
       int count = 0;
@@ -225,7 +225,7 @@ private:
         in_order = in_order && place.tile <= t;
         next_only = next_only && (is_own || place.tile + 1 == t);
       }
-      write_near(block, at, row_capacity, count);
+      write_near(tile, at, row_capacity, count);
     }
     if (!in_order) suits_.store(false, unordered);
     if (!next_only) is_chain_.store(false, unordered);
@@ -239,16 +239,16 @@ private:
     (*row_capacity)[j] = entry;
   }
 
-  std::uint32_t own_field(const Tile& block, I row) const
+  std::uint32_t own_field(const Tile& tile, I row) const
   {
-    if (overlaid_) return row < 0 ? 0 : static_cast<std::uint32_t>(row - block.first_row);
+    if (overlaid_) return row < 0 ? 0 : static_cast<std::uint32_t>(row - tile.first_row);
     return row < 0 ? plan_.zero_slot() : tiling_.locate_row(row).slot;
   }
 
-  void write_near(const Tile& block, std::int64_t at, const NearEntries& row_capacity, int count)
+  void write_near(const Tile& tile, std::int64_t at, const NearEntries& row_capacity, int count)
   {
     std::array<std::uint16_t, 32> field = {};
-    field[0] = static_cast<std::uint16_t>(own_field(block, plan_.row[at]));
+    field[0] = static_cast<std::uint16_t>(own_field(tile, plan_.row[at]));
     for (int j = 0; j < plan_.row_capacity; ++j)
       field[j + 1] = static_cast<std::uint16_t>(j < count ? row_capacity[j].slot : plan_.zero_slot());
     for (int u = 0; u < plan_.units(); ++u)
@@ -260,27 +260,27 @@ private:
 
   void number_mail()
   {
-    for_blocks([this](std::size_t t) {
-      Tile& block = plan_.block[t];
-      for (std::int64_t at = first_position(block); at < first_position(block) + block.rows; ++at)
-        block.exports += overlaid_ || wanted_[plan_.row[at]].load(unordered);
+    for_tiles([this](std::size_t t) {
+      Tile& tile = plan_.tiles[t];
+      for (std::int64_t at = first_position(tile); at < first_position(tile) + tile.rows; ++at)
+        tile.exports += overlaid_ || wanted_[plan_.row[at]].load(unordered);
     });
-    for (Tile& block : plan_.block) {
-      block.first_exported = plan_.exports;
-      plan_.exports += block.exports;
+    for (Tile& tile : plan_.tiles) {
+      tile.first_exported = plan_.exports;
+      plan_.exports += tile.exports;
     }
-    plan_.is_chain = plan_.block.size() > 1 && is_chain_.load(unordered);
-    for_blocks([this](std::size_t t) {
-      const Tile& block = plan_.block[t];
-      std::uint32_t place = block.first_exported;
-      for (std::int64_t at = first_position(block); at < first_position(block) + block.rows; ++at) {
+    plan_.is_chain = plan_.tiles.size() > 1 && is_chain_.load(unordered);
+    for_tiles([this](std::size_t t) {
+      const Tile& tile = plan_.tiles[t];
+      std::uint32_t place = tile.first_exported;
+      for (std::int64_t at = first_position(tile); at < first_position(tile) + tile.rows; ++at) {
         const I row = plan_.row[at];
         const bool wanted = wanted_[row].load(unordered);
         mail_[row] = wanted ? place : not_exported;
         place += wanted || overlaid_;
       }
-      if (!plan_.is_chain || overlaid_ || t + 1 == plan_.block.size()) return;
-      place = block.first_exported;
+      if (!plan_.is_chain || overlaid_ || t + 1 == plan_.tiles.size()) return;
+      place = tile.first_exported;
       for (const I row : part_[t + 1].ghosts.ghost_rows()) mail_[row] = place++;
     });
   }
@@ -288,12 +288,12 @@ private:
   /// Writes the fields that choose_near_entries() leaves.
   void write(std::size_t t)
   {
-    const Tile& block = plan_.block[t];
+    const Tile& tile = plan_.tiles[t];
     const std::vector<std::uint32_t>& step_end = part_[t].step_end;
     std::size_t step = 0;
-    for (std::uint32_t p = 0; p < block.panels * panel_rows; ++p) {
+    for (std::uint32_t p = 0; p < tile.panels * panel_rows; ++p) {
       while (step + 1 < step_end.size() && p >= step_end[step]) ++step;
-      write_end(block, first_position(block) + p, step_end, step);
+      write_end(tile, first_position(tile) + p, step_end, step);
     }
   }
 
@@ -308,7 +308,7 @@ private:
     return step < step_end.size() ? step_end[step] - (step ? step_end[step - 1] : 0) : 0;
   }
 
-  void write_end(const Tile& block, std::int64_t at, const std::vector<std::uint32_t>& step_end, std::size_t step)
+  void write_end(const Tile& tile, std::int64_t at, const std::vector<std::uint32_t>& step_end, std::size_t step)
   {
     const I row = plan_.row[at];
     const std::uint32_t exported = row < 0 ? not_exported : mail_[row];
@@ -317,24 +317,24 @@ private:
     for (std::size_t s = step; s < step + compute_groups; ++s) begin += width_of(step_end, s);
     const std::uint32_t width = width_of(step_end, step + compute_groups);
     set(at, last - 1, begin | (width ? width - 1 : 0) << 9);
-    set(at, last, exported == not_exported ? no_ghost : exported - block.first_exported);
+    set(at, last, exported == not_exported ? no_ghost : exported - tile.first_exported);
   }
 
   /// Concatenates the tiles' parts.
   void concatenate_parts()
   {
     std::int64_t steps = 0;
-    for (Tile& block : plan_.block) {
-      block.first_step = steps;
-      steps += block.steps;
+    for (Tile& tile : plan_.tiles) {
+      tile.first_step = steps;
+      steps += tile.steps;
     }
     plan_.step_end.resize(static_cast<std::size_t>(steps));
-    for_blocks([&](std::size_t t) {
-      const Tile& block = plan_.block[t];
+    for_tiles([&](std::size_t t) {
+      const Tile& tile = plan_.tiles[t];
       const Part<I>& part = part_[t];
-      std::copy(part.step_end.begin(), part.step_end.end(), plan_.step_end.begin() + block.first_step);
-      for (std::uint32_t k = 0; k < block.ghosts; ++k)
-        plan_.ghost_place[block.first_ghost + k] = mail_[part.ghosts.ghost_rows()[k]];
+      std::copy(part.step_end.begin(), part.step_end.end(), plan_.step_end.begin() + tile.first_step);
+      for (std::uint32_t k = 0; k < tile.ghosts; ++k)
+        plan_.ghost_place[tile.first_ghost + k] = mail_[part.ghosts.ghost_rows()[k]];
     });
   }
 

@@ -95,7 +95,7 @@ template <class I> struct TilePlan {
   std::uint32_t alias_shift = 0;  ///< 0: ghosts keep their slots
   std::uint32_t most_ghosts = 0;  ///< of a tile
   std::uint32_t exports = 0;
-  std::vector<Tile> block;
+  std::vector<Tile> tiles;
   std::vector<RowSegment> run;
   std::vector<std::uint32_t> step_end;
   Array<std::uint16_t> index;
@@ -147,7 +147,7 @@ template <class I> struct TilePlan {
   std::size_t tile_plan_bytes() const
   {
     const std::size_t words = step_end.size() + ghost_place.size();
-    return block.size() * sizeof(Tile) + run.size() * sizeof(RowSegment) + words * 4 +
+    return tiles.size() * sizeof(Tile) + run.size() * sizeof(RowSegment) + words * 4 +
            (index.size() + position.size()) * 2 + (source.size() + row.size()) * sizeof(I);
   }
 };

@@ -258,7 +258,7 @@ private:
     if (!natural() || (a.pair && a.pair->accept_new_values())) return;
     const std::size_t bytes = a.pair ? a.pair->pair_bytes() : 0;
     calls_.captures().keep(std::move(a.pair), bytes);
-    a.pair = a.solver[upper]->pair_behind(*a.solver[lower]);
+    a.pair = a.solver[upper]->make_pair_solver(*a.solver[lower]);
   }
 
   void prepare_transposes()

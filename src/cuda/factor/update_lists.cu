@@ -111,7 +111,7 @@ template <class I> __global__ void measure_rows_in_order(Factor<I> F, const I* o
   length[r] = entries;
 }
 
-template <class I> __global__ void fill_places(Factor<I> F, const I* order, const I* position, I* index, I* row)
+template <class I> __global__ void fill_update_lists(Factor<I> F, const I* order, const I* position, I* index, I* row)
 {
   const std::size_t r = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (r >= static_cast<std::size_t>(F.L.n)) return;
@@ -227,8 +227,8 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
          position.data());
   exclusive_sum_in_place(position);
   DeviceArray<I> index(positions), row(positions);
-  launch(fill_places<I>, {blocks_for(32 * n, threads_a_block), threads_a_block}, F, levels.row.data(), position.data(),
-                                                                           index.data(), row.data());
+  launch(fill_update_lists<I>, {blocks_for(32 * n, threads_a_block), threads_a_block}, F, levels.row.data(),
+         position.data(), index.data(), row.data());
   DeviceArray<unsigned long long> work(1);
   work.fill(0, nullptr);
   const unsigned blocks = blocks_for(positions + 1, threads_a_block);

@@ -82,7 +82,7 @@ public:
 
   /// Returns a solver for `first` and then this one in one launch, which has no values yet; nullptr if two launches are
   /// as fast. Both solvers must outlive it.
-  virtual std::unique_ptr<PairSolver<T>> pair_behind(const DeviceSolver& first) const
+  virtual std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver& first) const
   {
     (void)first;
     return nullptr;

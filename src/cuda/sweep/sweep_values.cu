@@ -14,14 +14,14 @@ namespace {
 constexpr unsigned threads = 256;
 
 /// As BadRows, with all bits set for none.
-struct BadPlaces {
+struct BadRowsOnDevice {
   unsigned long long *not_finite, *zero;
 };
 
 /// inverse_pivot[i] = omega / (a_ii + shift)
 template <class N, class I>
 __global__ void invert_pivots(std::size_t n, const I* diagonal_source, const N* A, double omega, double shift,
-                              double least, N* inverse_pivot, BadPlaces bad)
+                              double least, N* inverse_pivot, BadRowsOnDevice bad)
 {
   using R = decltype(real_of(N(0)));
   const std::size_t i = this_thread();
@@ -47,7 +47,7 @@ template <class I> __device__ I row_with_entry(const DevicePattern<I>& pattern, 
 /// Takes the strict triangle `pattern` of A; columns are divided by their pivots if inverse_pivot is given.
 template <class N, class I>
 __global__ void take_triangle(DevicePattern<I> pattern, std::size_t count, const I* source, const N* A,
-                              const N* inverse_pivot, N* to, BadPlaces bad)
+                              const N* inverse_pivot, N* to, BadRowsOnDevice bad)
 {
   const std::size_t k = this_thread();
   if (k >= count) return;
@@ -162,7 +162,7 @@ BadRows<I> SweepValues<T, I>::refresh(const T* value, double omega, double shift
   const auto n = static_cast<std::size_t>(pattern_.n);
   bad_.fill(0xff, stream);
   auto* inverse_pivot = as_device(inverse_pivot_.data());
-  const BadPlaces bad_rows{bad_.data(), bad_.data() + 1};
+  const BadRowsOnDevice bad_rows{bad_.data(), bad_.data() + 1};
   launch(invert_pivots<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n,
          pattern_.diagonal_source.data(), as_device(value), omega, shift, least, inverse_pivot, bad_rows);
   launch(take_triangle<DeviceScalar<T>, I>, {blocks_for(lower_.size(), threads), threads, 0, stream}, pattern_.lower(),

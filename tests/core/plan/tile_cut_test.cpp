@@ -18,7 +18,7 @@ Status planned(const OwnedPattern<I>& T, const TileRule& rule)
   TilePlan<I> plan;
   EXPECT_TRUE(make_level_sets(T.view(), true, &levels).ok());
   const Status status = make_tile_plan(T.view(), true, levels, rule, &plan);
-  EXPECT_EQ(status.ok(), !plan.block.empty()) << "nothing is left of a plan that failed";
+  EXPECT_EQ(status.ok(), !plan.tiles.empty()) << "nothing is left of a plan that failed";
   return status;
 }
 
@@ -48,9 +48,9 @@ TEST(TileCuts, are_refused_in_words_where_ghosts_have_no_room)
   const OwnedPattern<I> box = stencil_triangle<I>(9, 7, 6, true, true);
   const Status status = planned(box, rule);
   EXPECT_EQ(status.code, Code::no_plan);
-  EXPECT_EQ(status.detail, "blocks of 60 rows need more than the 9 values of other blocks that fit in shared memory");
+  EXPECT_EQ(status.detail, "tiles of 60 rows need more than the 9 values of other tiles that fit in shared memory");
   rule.rows_a_warp = 3;
-  EXPECT_EQ(planned(box, rule).detail.rfind("blocks of 60 nodes ", 0), 0u);
+  EXPECT_EQ(planned(box, rule).detail.rfind("tiles of 60 nodes ", 0), 0u);
   rule.ghost_slots[2] = 200;
   EXPECT_EQ(planned(box, rule).message(), "success");
 }

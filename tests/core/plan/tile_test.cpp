@@ -29,73 +29,73 @@ struct Planned {
   }
 
   /// Returns the rows of a tile by position.
-  std::vector<I> rows(const Tile& block) const
+  std::vector<I> rows(const Tile& tile) const
   {
-    const I* first = plan.row.data() + block.first_panel * panel_rows;
-    return {first, first + block.rows};
+    const I* first = plan.row.data() + tile.first_panel * panel_rows;
+    return {first, first + tile.rows};
   }
   /// Returns the row of a slot, -1 if it has none.
-  I row_of_slot(const Tile& block, std::uint32_t slot) const
+  I row_of_slot(const Tile& tile, std::uint32_t slot) const
   {
-    for (std::uint32_t r = 0; r < block.runs; ++r) {
-      const RowSegment& run = plan.run[block.first_run + r];
+    for (std::uint32_t r = 0; r < tile.runs; ++r) {
+      const RowSegment& run = plan.run[tile.first_run + r];
       if (slot >= run.slot && slot < run.slot + run.rows) return static_cast<I>(run.first_row + slot - run.slot);
     }
     return -1;
   }
   /// Returns the number of slots of a tile's segments, each counted once if segments overlap.
-  std::size_t slots(const Tile& block) const
+  std::size_t slots(const Tile& tile) const
   {
     std::set<std::uint32_t> all;
-    for (std::uint32_t r = 0; r < block.runs; ++r)
-      for (std::uint32_t k = 0; k < plan.run[block.first_run + r].rows; ++k)
-        all.insert(plan.run[block.first_run + r].slot + k);
+    for (std::uint32_t r = 0; r < tile.runs; ++r)
+      for (std::uint32_t k = 0; k < plan.run[tile.first_run + r].rows; ++k)
+        all.insert(plan.run[tile.first_run + r].slot + k);
     return all.size();
   }
   /// Returns the first position of a step; the number of rows for the step after the last.
-  std::uint32_t step_begin(const Tile& block, std::uint32_t step) const
+  std::uint32_t step_begin(const Tile& tile, std::uint32_t step) const
   {
-    return step ? plan.step_end[block.first_step + step - 1] : 0;
+    return step ? plan.step_end[tile.first_step + step - 1] : 0;
   }
-  static std::int64_t position(const Tile& block, std::uint32_t p) { return block.first_panel * panel_rows + p; }
+  static std::int64_t position(const Tile& tile, std::uint32_t p) { return tile.first_panel * panel_rows + p; }
   /// Returns the tile of each row; a row is in exactly one tile.
   std::vector<std::size_t> owners() const
   {
-    std::vector<std::size_t> owner(T.n, plan.block.size());
-    for (std::size_t t = 0; t < plan.block.size(); ++t)
-      for (const I row : rows(plan.block[t])) {
-        EXPECT_EQ(owner[row], plan.block.size()) << "row " << row << " twice";
+    std::vector<std::size_t> owner(T.n, plan.tiles.size());
+    for (std::size_t t = 0; t < plan.tiles.size(); ++t)
+      for (const I row : rows(plan.tiles[t])) {
+        EXPECT_EQ(owner[row], plan.tiles.size()) << "row " << row << " twice";
         owner[row] = t;
       }
     return owner;
   }
   /// Returns the slot of the value at a position. own_row_of_slot() returns the row of a slot.
-  std::uint32_t own_slot(const Tile& block, std::uint32_t p) const
+  std::uint32_t own_slot(const Tile& tile, std::uint32_t p) const
   {
-    return plan.alias_shift ? p : plan.own_slot(position(block, p));
+    return plan.alias_shift ? p : plan.own_slot(position(tile, p));
   }
-  I own_row_of_slot(const Tile& block, std::uint32_t slot) const
+  I own_row_of_slot(const Tile& tile, std::uint32_t slot) const
   {
-    return plan.alias_shift ? rows(block)[slot] : row_of_slot(block, slot);
+    return plan.alias_shift ? rows(tile)[slot] : row_of_slot(tile, slot);
   }
-  std::uint32_t exported(const Tile& block, std::uint32_t p) const
+  std::uint32_t exported(const Tile& tile, std::uint32_t p) const
   {
-    return plan.exported_of(block, position(block, p));
+    return plan.exported_of(tile, position(tile, p));
   }
   /// Returns the row whose value is in a slot as a ghost, -1 if there is none.
   ///   sender  rows by index in the mailbox
-  I sender_of_ghost(const Tile& block, std::uint32_t slot, const std::vector<I>& sender) const
+  I sender_of_ghost(const Tile& tile, std::uint32_t slot, const std::vector<I>& sender) const
   {
-    for (std::uint32_t k = 0; k < block.ghosts; ++k)
-      if (plan.ghost_slot(block, k) == slot) return sender[plan.ghost_place[block.first_ghost + k]];
+    for (std::uint32_t k = 0; k < tile.ghosts; ++k)
+      if (plan.ghost_slot(tile, k) == slot) return sender[plan.ghost_place[tile.first_ghost + k]];
     return -1;
   }
   /// Returns the near entries of the triangle at a position.
-  std::vector<I> near_entries(const Tile& block, std::uint32_t p) const
+  std::vector<I> near_entries(const Tile& tile, std::uint32_t p) const
   {
     std::vector<I> entries;
     for (int j = 0; j < plan.row_capacity; ++j) {
-      const I k = plan.source[plan.near_place(position(block, p), j)];
+      const I k = plan.source[plan.near_place(position(tile, p), j)];
       if (k >= 0) entries.push_back(k);
     }
     return entries;
@@ -177,13 +177,13 @@ template <class Look> void for_each_plan(Look look)
 /// Row, slot, slots of the values that it reads, index in the mailbox.
 using Position = std::tuple<I, std::uint32_t, std::vector<std::uint32_t>, std::uint32_t>;
 
-std::vector<Position> positions(const Planned& p, const Tile& block)
+std::vector<Position> positions(const Planned& p, const Tile& tile)
 {
   std::vector<Position> all;
-  for (std::uint32_t at = 0; at < block.rows; ++at) {
+  for (std::uint32_t at = 0; at < tile.rows; ++at) {
     std::vector<std::uint32_t> near;
-    for (int j = 0; j < p.plan.row_capacity; ++j) near.push_back(p.plan.near_slot(Planned::position(block, at), j));
-    all.push_back({p.rows(block)[at], p.own_slot(block, at), near, p.exported(block, at)});
+    for (int j = 0; j < p.plan.row_capacity; ++j) near.push_back(p.plan.near_slot(Planned::position(tile, at), j));
+    all.push_back({p.rows(tile)[at], p.own_slot(tile, at), near, p.exported(tile, at)});
   }
   return all;
 }
@@ -199,29 +199,29 @@ TileRule three_rows_a_tile()
 TEST(TilePlans, of_a_lower_triangle_of_six_rows)
 {
   const Planned p(pattern_of<I>({{}, {0}, {0}, {1, 2}, {3}, {2, 4}}), true, three_rows_a_tile());
-  ASSERT_EQ(p.plan.block.size(), 2u);
+  ASSERT_EQ(p.plan.tiles.size(), 2u);
   EXPECT_EQ(p.plan.zero_slot(), 3u);
   EXPECT_EQ(p.plan.step_end, (std::vector<std::uint32_t>{1, 3, 1, 2, 3}));
-  EXPECT_EQ(positions(p, p.plan.block[0]), (std::vector<Position>{{0, 0, {3, 3, 3}, not_exported},
+  EXPECT_EQ(positions(p, p.plan.tiles[0]), (std::vector<Position>{{0, 0, {3, 3, 3}, not_exported},
                                                                   {1, 1, {0, 3, 3}, 0},
                                                                   {2, 2, {0, 3, 3}, 1}}));
-  EXPECT_EQ(positions(p, p.plan.block[1]), (std::vector<Position>{{3, 0, {4, 5, 3}, not_exported},
+  EXPECT_EQ(positions(p, p.plan.tiles[1]), (std::vector<Position>{{3, 0, {4, 5, 3}, not_exported},
                                                                   {4, 1, {0, 3, 3}, not_exported},
                                                                   {5, 2, {5, 1, 3}, not_exported}}));
   EXPECT_EQ(p.plan.ghost_place, (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_EQ(p.near_entries(p.plan.block[1], 2), (std::vector<I>{5, 6})) << "the latest last";
+  EXPECT_EQ(p.near_entries(p.plan.tiles[1], 2), (std::vector<I>{5, 6})) << "the latest last";
 }
 
 /// The first tile has the last rows; slots ascend with the rows, positions with the levels.
 TEST(TilePlans, of_an_upper_triangle_of_six_rows)
 {
   const Planned p(pattern_of<I>({{1, 2}, {3}, {3, 5}, {4}, {5}, {}}), false, three_rows_a_tile());
-  ASSERT_EQ(p.plan.block.size(), 2u);
+  ASSERT_EQ(p.plan.tiles.size(), 2u);
   EXPECT_EQ(p.plan.step_end, (std::vector<std::uint32_t>{1, 2, 3, 2, 3}));
-  EXPECT_EQ(positions(p, p.plan.block[0]), (std::vector<Position>{{5, 2, {3, 3, 3}, 1},
+  EXPECT_EQ(positions(p, p.plan.tiles[0]), (std::vector<Position>{{5, 2, {3, 3, 3}, 1},
                                                                   {4, 1, {2, 3, 3}, not_exported},
                                                                   {3, 0, {1, 3, 3}, 0}}));
-  EXPECT_EQ(positions(p, p.plan.block[1]), (std::vector<Position>{{1, 1, {4, 3, 3}, not_exported},
+  EXPECT_EQ(positions(p, p.plan.tiles[1]), (std::vector<Position>{{1, 1, {4, 3, 3}, not_exported},
                                                                   {2, 2, {5, 4, 3}, not_exported},
                                                                   {0, 0, {1, 2, 3}, not_exported}}));
   EXPECT_EQ(p.plan.ghost_place, (std::vector<std::uint32_t>{0, 1}));
@@ -233,30 +233,30 @@ TEST(TilePlans, give_every_row_to_one_block_that_waits_for_none_behind_it)
     EXPECT_LE(p.plan.numbers(), *std::max_element(rule.ghost_slots, rule.ghost_slots + ghost_sizes));
     const std::vector<std::size_t> owner = p.owners();
     for (I row = 0; row < p.T.n; ++row) {
-      ASSERT_LT(owner[row], p.plan.block.size()) << "row " << row;
+      ASSERT_LT(owner[row], p.plan.tiles.size()) << "row " << row;
       for (I k = p.T.row_begin[row]; k < p.T.row_begin[row + 1]; ++k)
         EXPECT_LE(owner[p.T.column[k]], owner[row]) << "row " << row;
     }
-    for (const Tile& block : p.plan.block) {
-      EXPECT_LE(block.rows, p.plan.slots);
-      EXPECT_EQ(p.slots(block), block.rows) << "each row has a place of its own";
-      EXPECT_LE(block.ghosts, p.plan.most_ghosts);
+    for (const Tile& tile : p.plan.tiles) {
+      EXPECT_LE(tile.rows, p.plan.slots);
+      EXPECT_EQ(p.slots(tile), tile.rows) << "each row has a place of its own";
+      EXPECT_LE(tile.ghosts, p.plan.most_ghosts);
     }
   });
 }
 
 /// Expects positions of a step to name begin and width of the step that their group of warps solves next.
-void expect_next_step(const Planned& p, const Tile& block, std::uint32_t step)
+void expect_next_step(const Planned& p, const Tile& tile, std::uint32_t step)
 {
-  const std::uint32_t begin = p.step_begin(block, step), end = p.step_begin(block, step + 1);
+  const std::uint32_t begin = p.step_begin(tile, step), end = p.step_begin(tile, step + 1);
   if (step < compute_groups) {
-    EXPECT_EQ(block.width[step], end - begin);
+    EXPECT_EQ(tile.width[step], end - begin);
   }
   const std::uint32_t next = step + compute_groups;
-  for (std::uint32_t at = begin; next < block.steps && at < end; ++at) {
-    const std::int64_t position = Planned::position(block, at);
-    EXPECT_EQ(p.plan.group_begin(position), p.step_begin(block, next) - begin);
-    EXPECT_EQ(p.plan.group_width(position), p.step_begin(block, next + 1) - p.step_begin(block, next));
+  for (std::uint32_t at = begin; next < tile.steps && at < end; ++at) {
+    const std::int64_t position = Planned::position(tile, at);
+    EXPECT_EQ(p.plan.group_begin(position), p.step_begin(tile, next) - begin);
+    EXPECT_EQ(p.plan.group_width(position), p.step_begin(tile, next + 1) - p.step_begin(tile, next));
   }
 }
 
@@ -264,16 +264,16 @@ TEST(TilePlans, take_rows_by_level_in_steps_that_the_warps_hold)
 {
   for_each_plan([](const Planned& p, bool, const TileRule& rule) {
     EXPECT_LE(p.plan.warps, rule.most_warps);
-    for (const Tile& block : p.plan.block) {
-      EXPECT_EQ(p.step_begin(block, block.steps), block.rows);
-      const std::vector<I> rows = p.rows(block);
-      for (std::uint32_t at = 1; at < block.rows; ++at) EXPECT_GE(p.depth[rows[at]], p.depth[rows[at - 1]]);
-      for (std::uint32_t step = 0; step < block.steps; ++step) {
-        const std::uint32_t begin = p.step_begin(block, step), end = p.step_begin(block, step + 1);
+    for (const Tile& tile : p.plan.tiles) {
+      EXPECT_EQ(p.step_begin(tile, tile.steps), tile.rows);
+      const std::vector<I> rows = p.rows(tile);
+      for (std::uint32_t at = 1; at < tile.rows; ++at) EXPECT_GE(p.depth[rows[at]], p.depth[rows[at - 1]]);
+      for (std::uint32_t step = 0; step < tile.steps; ++step) {
+        const std::uint32_t begin = p.step_begin(tile, step), end = p.step_begin(tile, step + 1);
         ASSERT_GT(end, begin);
         EXPECT_LE(end - begin, 32u * p.plan.warps);
         EXPECT_EQ(p.depth[rows[begin]], p.depth[rows[end - 1]]);
-        expect_next_step(p, block, step);
+        expect_next_step(p, tile, step);
       }
     }
   });
@@ -283,32 +283,32 @@ TEST(TilePlans, take_rows_by_level_in_steps_that_the_warps_hold)
 std::vector<I> senders(const Planned& p)
 {
   std::vector<I> sender(p.plan.exports, I(-1));
-  for (const Tile& block : p.plan.block)
-    for (std::uint32_t at = 0; at < block.rows; ++at) {
-      const std::uint32_t exported = p.exported(block, at);
+  for (const Tile& tile : p.plan.tiles)
+    for (std::uint32_t at = 0; at < tile.rows; ++at) {
+      const std::uint32_t exported = p.exported(tile, at);
       if (exported == not_exported) continue;
-      EXPECT_GE(exported, block.first_exported);
-      EXPECT_LT(exported, block.first_exported + block.exports);
-      sender[exported] = p.rows(block)[at];
+      EXPECT_GE(exported, tile.first_exported);
+      EXPECT_LT(exported, tile.first_exported + tile.exports);
+      sender[exported] = p.rows(tile)[at];
     }
   return sender;
 }
 
 /// Expects a position to read its row's entries, of earlier levels, from the slots with their columns' values.
-void expect_entries(const Planned& p, const Tile& block, std::uint32_t at, const std::vector<std::size_t>& owner,
+void expect_entries(const Planned& p, const Tile& tile, std::uint32_t at, const std::vector<std::size_t>& owner,
                     const std::vector<I>& sender)
 {
-  const I row = p.rows(block)[at];
-  const std::vector<I> near = p.near_entries(block, at);
+  const I row = p.rows(tile)[at];
+  const std::vector<I> near = p.near_entries(tile, at);
   for (int j = 0; j < p.plan.row_capacity; ++j) {
-    const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
+    const std::uint32_t slot = p.plan.near_slot(Planned::position(tile, at), j);
     if (j >= static_cast<int>(near.size())) {
       EXPECT_EQ(slot, p.plan.zero_slot());
       continue;
     }
     const I column = p.T.column[near[j]], before = p.T.column[near[std::max(j - 1, 0)]];
     const bool is_ghost = owner[column] != owner[row];
-    EXPECT_EQ(is_ghost ? p.sender_of_ghost(block, slot, sender) : p.own_row_of_slot(block, slot), column);
+    EXPECT_EQ(is_ghost ? p.sender_of_ghost(tile, slot, sender) : p.own_row_of_slot(tile, slot), column);
     EXPECT_EQ(p.row_of(near[j]), row);
     EXPECT_LT(p.depth[column], p.depth[row]);
     EXPECT_GE(p.depth[column], p.depth[before]) << "the latest last";
@@ -322,11 +322,11 @@ TEST(TilePlans, give_every_entry_a_way)
     const std::vector<std::size_t> owner = p.owners();
     const std::vector<I> sender = senders(p);
     std::vector<int> seen(p.T.view().nnz(), 0);
-    for (const Tile& block : p.plan.block)
-      for (std::uint32_t at = 0; at < block.rows; ++at) {
-        EXPECT_EQ(p.own_row_of_slot(block, p.own_slot(block, at)), p.rows(block)[at]);
-        expect_entries(p, block, at, owner, sender);
-        for (const I entry : p.near_entries(block, at)) ++seen[entry];
+    for (const Tile& tile : p.plan.tiles)
+      for (std::uint32_t at = 0; at < tile.rows; ++at) {
+        EXPECT_EQ(p.own_row_of_slot(tile, p.own_slot(tile, at)), p.rows(tile)[at]);
+        expect_entries(p, tile, at, owner, sender);
+        for (const I entry : p.near_entries(tile, at)) ++seen[entry];
       }
     EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
   });
@@ -359,21 +359,21 @@ TEST(TilePlans, number_ghosts_as_they_are_read)
     const Planned p(T, true, tile_rules()[2]);
     EXPECT_EQ(p.plan.row_capacity, 3);
     std::set<std::uint32_t> sent;
-    for (const Tile& block : p.plan.block) {
+    for (const Tile& tile : p.plan.tiles) {
       std::uint32_t last = p.plan.slots;
       std::set<std::uint32_t> seen;
-      for (std::uint32_t at = 0; at < block.rows; ++at)
+      for (std::uint32_t at = 0; at < tile.rows; ++at)
         for (int j = 0; j < p.plan.row_capacity; ++j) {
-          const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), j);
+          const std::uint32_t slot = p.plan.near_slot(Planned::position(tile, at), j);
           if (slot <= p.plan.slots || !seen.insert(slot).second) continue;
           EXPECT_GT(slot, last);
           last = slot;
         }
-      EXPECT_LE(last, p.plan.slots + block.ghosts);
-      for (std::uint32_t g = 0; g < block.ghosts; ++g)
-        EXPECT_EQ(sent.count(p.plan.ghost_place[block.first_ghost + g]), 1u);
-      for (std::uint32_t at = 0; at < block.rows; ++at)
-        if (p.exported(block, at) != not_exported) sent.insert(p.exported(block, at));
+      EXPECT_LE(last, p.plan.slots + tile.ghosts);
+      for (std::uint32_t g = 0; g < tile.ghosts; ++g)
+        EXPECT_EQ(sent.count(p.plan.ghost_place[tile.first_ghost + g]), 1u);
+      for (std::uint32_t at = 0; at < tile.rows; ++at)
+        if (p.exported(tile, at) != not_exported) sent.insert(p.exported(tile, at));
     }
   }
 }
@@ -390,16 +390,16 @@ TEST(TilePlans, of_chains_number_mail_as_it_is_read)
     for (const TileRule& rule : {lines, few}) {
       const Planned p(box, lower, rule);
       ASSERT_TRUE(p.plan.is_chain);
-      for (std::size_t t = 1; t < p.plan.block.size(); ++t) {
-        const Tile &own = p.plan.block[t], &before = p.plan.block[t - 1];
+      for (std::size_t t = 1; t < p.plan.tiles.size(); ++t) {
+        const Tile &own = p.plan.tiles[t], &before = p.plan.tiles[t - 1];
         ASSERT_GT(own.ghosts, 0u);
         EXPECT_EQ(own.ghosts, before.exports);
         for (std::uint32_t g = 0; g < own.ghosts; ++g)
           EXPECT_EQ(p.plan.ghost_place[own.first_ghost + g], before.first_exported + g);
       }
-      for (const Tile& block : p.plan.block) EXPECT_LE(block.width[1], rule.rows_a_warp * p.plan.warps);
+      for (const Tile& tile : p.plan.tiles) EXPECT_LE(tile.width[1], rule.rows_a_warp * p.plan.warps);
     }
-    EXPECT_FALSE(Planned(box, lower, parts).plan.is_chain) << "a block reads several";
+    EXPECT_FALSE(Planned(box, lower, parts).plan.is_chain) << "a tile reads several";
     EXPECT_FALSE(Planned(box, lower, TileRule{1000, 240}).plan.is_chain) << "alone";
     EXPECT_FALSE(Planned(odd_star(20, 12, 15, lower), lower, tile_rules()[2]).plan.is_chain) << "tiles";
   }
@@ -408,16 +408,16 @@ TEST(TilePlans, of_chains_number_mail_as_it_is_read)
 /// The rows whose values are in the slots of a tile with aliases, as it is solved.
 struct HeldRows {
   const Planned& p;
-  const Tile& block;
+  const Tile& tile;
   std::vector<I> held;
   std::set<std::uint32_t> unread;  ///< slots of ghosts
 
-  HeldRows(const Planned& planned, const Tile& tile, const std::vector<I>& sender)
-      : p(planned), block(tile), held(planned.plan.numbers(), I(-1))
+  HeldRows(const Planned& planned, const Tile& of, const std::vector<I>& sender)
+      : p(planned), tile(of), held(planned.plan.numbers(), I(-1))
   {
-    for (std::uint32_t k = 0; k < block.ghosts; ++k) {
-      held[p.plan.ghost_slot(block, k)] = sender[p.plan.ghost_place[block.first_ghost + k]];
-      unread.insert(p.plan.ghost_slot(block, k));
+    for (std::uint32_t k = 0; k < tile.ghosts; ++k) {
+      held[p.plan.ghost_slot(tile, k)] = sender[p.plan.ghost_place[tile.first_ghost + k]];
+      unread.insert(p.plan.ghost_slot(tile, k));
     }
   }
 
@@ -426,9 +426,9 @@ struct HeldRows {
   void expect_read(std::uint32_t at, std::uint32_t begin, std::uint32_t end) const
   {
     EXPECT_EQ(unread.count(at), 0u) << "a ghost could come later";
-    const std::vector<I> near = p.near_entries(block, at);
+    const std::vector<I> near = p.near_entries(tile, at);
     for (std::size_t j = 0; j < near.size(); ++j) {
-      const std::uint32_t slot = p.plan.near_slot(Planned::position(block, at), static_cast<int>(j));
+      const std::uint32_t slot = p.plan.near_slot(Planned::position(tile, at), static_cast<int>(j));
       EXPECT_EQ(held[slot], p.T.column[near[j]]);
       EXPECT_TRUE(slot < begin || slot >= end) << "a row of the same step writes it";
     }
@@ -436,8 +436,8 @@ struct HeldRows {
 
   void store(std::uint32_t at)
   {
-    held[at] = p.rows(block)[at];
-    for (int j = 0; j < p.plan.row_capacity; ++j) unread.erase(p.plan.near_slot(Planned::position(block, at), j));
+    held[at] = p.rows(tile)[at];
+    for (int j = 0; j < p.plan.row_capacity; ++j) unread.erase(p.plan.near_slot(Planned::position(tile, at), j));
   }
 };
 
@@ -451,17 +451,17 @@ TEST(TilePlans, with_aliases_put_numbers_where_ghosts_are_done_with)
       const Planned p(whole ? box : without_rows_at(box, 7), lower, overlaid_rule());
       ASSERT_GT(p.plan.alias_shift, 0u);
       ASSERT_TRUE(p.plan.is_chain);
-      ASSERT_EQ(p.plan.block.size(), 6u);
+      ASSERT_EQ(p.plan.tiles.size(), 6u);
       EXPECT_TRUE(!whole || p.plan.alias_shift <= 4u * 5) << "levels of up to five rows";
       const std::vector<I> sender = senders(p);
-      for (const Tile& block : p.plan.block) {
-        HeldRows tile(p, block, sender);
-        for (std::uint32_t step = 0; step < block.steps; ++step) {
-          const std::uint32_t begin = p.step_begin(block, step), end = p.step_begin(block, step + 1);
-          for (std::uint32_t at = begin; at < end; ++at) tile.expect_read(at, begin, end);
-          for (std::uint32_t at = begin; at < end; ++at) tile.store(at);
+      for (const Tile& tile : p.plan.tiles) {
+        HeldRows rows(p, tile, sender);
+        for (std::uint32_t step = 0; step < tile.steps; ++step) {
+          const std::uint32_t begin = p.step_begin(tile, step), end = p.step_begin(tile, step + 1);
+          for (std::uint32_t at = begin; at < end; ++at) rows.expect_read(at, begin, end);
+          for (std::uint32_t at = begin; at < end; ++at) rows.store(at);
         }
-        EXPECT_TRUE(tile.unread.empty());
+        EXPECT_TRUE(rows.unread.empty());
       }
     }
 }
@@ -483,7 +483,7 @@ TEST(TilePlans, have_no_aliases_where_ghosts_are_read_late)
     tight.alias_slots = 100;
     const Planned without(late, lower, tight), expected(late, lower, none), with(late, lower, overlaid_rule());
     EXPECT_EQ(without.plan.alias_shift, 0u);
-    EXPECT_EQ(without.plan.block.size(), expected.plan.block.size());
+    EXPECT_EQ(without.plan.tiles.size(), expected.plan.tiles.size());
     EXPECT_EQ(without.plan.numbers(), expected.plan.numbers());
     EXPECT_GT(with.plan.alias_shift, 50u);
     EXPECT_GT(Planned(box, lower, tight).plan.alias_shift, 0u);
@@ -495,10 +495,10 @@ template <class Array> bool are_same(const Array& a, const Array& b, std::size_t
   return std::equal(a.begin() + from, a.begin() + to, b.begin() + from);
 }
 
-std::vector<I> columns_at(const Planned& p, const Tile& block, std::uint32_t at)
+std::vector<I> columns_at(const Planned& p, const Tile& tile, std::uint32_t at)
 {
   std::vector<I> columns;
-  for (const I entry : p.near_entries(block, at)) columns.push_back(p.T.column[entry]);
+  for (const I entry : p.near_entries(tile, at)) columns.push_back(p.T.column[entry]);
   return columns;
 }
 
@@ -522,18 +522,18 @@ TEST(TilePlans, of_stars_are_those_of_other_triangles)
     ASSERT_TRUE(make_star_plan(T.view(), lower, rule, &unused));
     ASSERT_FALSE(make_star_plan(odd.view(), lower, rule, &unused));
     const Planned star(T, lower, rule), other(odd, lower, rule);
-    ASSERT_EQ(star.plan.block.size(), 5u * 4 * 3);
-    ASSERT_EQ(other.plan.block.size(), star.plan.block.size());
+    ASSERT_EQ(star.plan.tiles.size(), 5u * 4 * 3);
+    ASSERT_EQ(other.plan.tiles.size(), star.plan.tiles.size());
     EXPECT_EQ(star.plan.slots, other.plan.slots);
     EXPECT_EQ(star.plan.step_end, other.plan.step_end);
     EXPECT_TRUE(are_same(star.plan.row, other.plan.row, 0, star.plan.row.size()));
-    std::vector<Tile> block = star.plan.block;  // in the order in which they begin
+    std::vector<Tile> tiles = star.plan.tiles;  // in the order in which they begin
     const auto by_panel = [](const Tile& a, const Tile& b) { return a.first_panel < b.first_panel; };
-    std::sort(block.begin(), block.end(), by_panel);
-    for (std::size_t t = 0; t < block.size(); ++t) {
+    std::sort(tiles.begin(), tiles.end(), by_panel);
+    for (std::size_t t = 0; t < tiles.size(); ++t) {
       if (t % 5 % 4 == 0 || t / 5 % 4 % 3 == 0 || t / 20 != 1) continue;  // at the border
       SCOPED_TRACE(t);
-      expect_same_tile(star, block[t], other, other.plan.block[t]);
+      expect_same_tile(star, tiles[t], other, other.plan.tiles[t]);
     }
   }
 }
@@ -575,7 +575,7 @@ TEST(TilePlans, are_the_same_on_several_threads)
 TEST(TilePlans, of_nothing_are_empty)
 {
   const Planned p(pattern_of(std::vector<std::vector<I>>()), true, TileRule());
-  EXPECT_TRUE(p.plan.block.empty());
+  EXPECT_TRUE(p.plan.tiles.empty());
   EXPECT_EQ(p.plan.exports, 0u);
 }
 

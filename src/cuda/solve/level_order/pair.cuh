@@ -31,7 +31,7 @@ public:
   virtual bool gains_by_pair() const = 0;
   virtual const char* name() const = 0;  ///< of the strategy
 
-  std::unique_ptr<PairSolver<T>> pair_behind(const DeviceSolver<T, I>& first) const override;
+  std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first) const override;
 };
 
 template <class T, class V, class I, class Rhs> class LevelOrderPair : public PairSolver<T> {
@@ -121,7 +121,8 @@ private:
 };
 
 template <class T, class V, class I, class Rhs, bool pairs>
-std::unique_ptr<PairSolver<T>> PairableSolver<T, V, I, Rhs, pairs>::pair_behind(const DeviceSolver<T, I>& first) const
+std::unique_ptr<PairSolver<T>>
+PairableSolver<T, V, I, Rhs, pairs>::make_pair_solver(const DeviceSolver<T, I>& first) const
 {
   if constexpr (pairs) {
     using Pair = LevelOrderPair<T, V, I, Rhs>;

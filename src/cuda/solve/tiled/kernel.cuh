@@ -121,7 +121,7 @@ solve_tiles(TileView A, typename DoubleBufferedMailbox<N>::View mailbox, TicketC
 }
 
 /// Calls body(an integral constant) for the row capacity, one of row_capacities.
-template <class Body> void with_ghosts(int row_capacity, Body body)
+template <class Body> void with_row_capacity(int row_capacity, Body body)
 {
   if (row_capacity == row_capacities[0]) return body(std::integral_constant<int, row_capacities[0]>());
   if (row_capacity == row_capacities[1]) return body(std::integral_constant<int, row_capacities[1]>());
@@ -146,7 +146,7 @@ template <class Memory, class N> std::int64_t numbers_that_fit(int depth)
 template <class I> std::uint32_t most_rows_of(const TilePlan<I>& plan)
 {
   std::uint32_t most = 0;
-  for (const Tile& tile : plan.block) most = std::max(most, tile.rows);
+  for (const Tile& tile : plan.tiles) most = std::max(most, tile.rows);
   return most;
 }
 
@@ -154,7 +154,7 @@ template <class I> std::uint32_t most_rows_of(const TilePlan<I>& plan)
 template <class T, class N, class V, class I> class TileSet {
 public:
   TileSet(const TilePlan<I>& plan, TileArrays<I> arrays)
-      : near_(plan.row_capacity),
+      : row_capacity_(plan.row_capacity),
         warps_(plan.warps),
         rows_(most_rows_of(plan)),
         slots_(plan.slots),
@@ -174,11 +174,11 @@ public:
     });
   }
 
-  int row_capacity() const { return near_; }
+  int row_capacity() const { return row_capacity_; }
   /// Calls body(row capacity, plain or aliased), both integral constants.
   template <class Body> void with_form(Body body) const
   {
-    with_ghosts(near_, [&](auto row_capacity) {
+    with_row_capacity(row_capacity_, [&](auto row_capacity) {
       if constexpr (may_be_aliased(row_capacity))
         if (alias_shift_ > 0) return body(row_capacity, std::integral_constant<TileForm, TileForm::aliased>());
       body(row_capacity, std::integral_constant<TileForm, TileForm::plain>());
@@ -190,7 +190,7 @@ public:
   ///   inverse_diagonal  nullptr: 1
   void update_panels(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
-    with_ghosts(near_, [&](auto row_capacity) {
+    with_row_capacity(row_capacity_, [&](auto row_capacity) {
       const std::size_t count = arrays_.source.size() / 2;
       launch(fill_pairs<T, V, I, row_capacity>, {blocks_for(count, 256), 256, 0, stream}, count, arrays_.source.data(),
              arrays_.row.data(), as_device(value), as_device(inverse_diagonal),
@@ -201,7 +201,7 @@ public:
   /// Sets the cluster size for launches of `kernel` with one chunk.
   template <class Kernel> void take_clusters(Kernel kernel)
   {
-    if (is_chain_ && may_be_chain(near_))
+    if (is_chain_ && may_be_chain(row_capacity_))
       cluster_ = most_blocks_of_cluster(kernel, LaunchParameters{1, threads(), memory_, nullptr, false});
   }
 
@@ -242,7 +242,7 @@ private:
 
   unsigned threads() const { return static_cast<unsigned>(32 * (compute_groups * warps_ + 2 + ghost_pollers)); }
 
-  int near_, warps_, depth_ = 0;
+  int row_capacity_, warps_, depth_ = 0;
   unsigned cluster_ = 1;
   std::size_t memory_ = 0;
   std::uint32_t rows_, slots_, alias_shift_, most_ghosts_, exports_;

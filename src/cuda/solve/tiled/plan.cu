@@ -199,7 +199,8 @@ number_ghosts_and_mail(Planning<I> plan, RowTables<I> ghosts, const unsigned* wa
 
 /// Renumbers the exported values of a pipeline of tiles in the order in which the next tile reads them.
 template <class I>
-__global__ void __launch_bounds__(threads_a_block) number_mail_as_ghosts(RowTables<I> ghosts, std::uint32_t* exported)
+__global__ void __launch_bounds__(threads_a_block)
+number_exports_as_ghosts(RowTables<I> ghosts, std::uint32_t* exported)
 {
   const std::size_t tile = blockIdx.x;
   for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
@@ -235,7 +236,7 @@ find_alias_shift(Planning<I> plan, const std::uint16_t* position, unsigned* dist
 
 /// Numbers the exported values of tiles if ghosts alias local values: an exported row's index is its position.
 template <class I>
-__global__ void number_mail_by_position(I n, const std::uint16_t* position, const unsigned* wanted,
+__global__ void number_exports_by_position(I n, const std::uint16_t* position, const unsigned* wanted,
                                         std::uint32_t* exported)
 {
   const std::size_t row = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -339,7 +340,7 @@ fill_positions(Planning<I> plan, RowTables<I> ghosts, const I* depth, const unsi
 /// Finds the mailbox slot of each ghost. Requires that all exported values are numbered.
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
-find_mail_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* exported, PlanArrays<I> to)
+find_sources_of_ghosts(Planning<I> plan, RowTables<I> ghosts, const std::uint32_t* exported, PlanArrays<I> to)
 {
   const unsigned tile = blockIdx.x;
   for (unsigned k = blockIdx.y * threads_a_block + threadIdx.x; k < ghosts.size; k += gridDim.y * threads_a_block) {
@@ -415,10 +416,10 @@ private:
     tiling_ = std::move(made.tiling);
     plan->row_capacity = row_capacities[size_];
     overlaid_ = made.aliased;
-    panels_ = static_cast<std::size_t>(take_blocks(tiling_, plan));
-    report_.resize(plan->block.size());
+    panels_ = static_cast<std::size_t>(cut_into_tiles(tiling_, plan));
+    report_.resize(plan->tiles.size());
     std::vector<std::uint32_t> first = {0};
-    for (const Tile& tile : plan->block) first.push_back(first.back() + tile.rows);
+    for (const Tile& tile : plan->tiles) first.push_back(first.back() + tile.rows);
     const LineTiles<I> lines = tiling_.line_tiles();
     first_ = DeviceArray<std::uint32_t>(first);
     line_tile_ = DeviceArray<std::uint32_t>(lines.tile, tiling_.lines());
@@ -457,7 +458,7 @@ private:
       widest = std::max<std::uint32_t>(widest, report.widest);
     }
     plan->warps = rule_.warps;
-    if (!plan->warps) plan->warps = warps_for(plan->block, levels, widest, rule_.most_warps, rule_.rows_a_warp);
+    if (!plan->warps) plan->warps = warps_for(plan->tiles, levels, widest, rule_.most_warps, rule_.rows_a_warp);
     plan->warps = std::min(plan->warps, rule_.most_warps_of(plan->row_capacity));
     step_begin_ = DeviceArray<unsigned>(depth_.size());
     launch(cut_steps<I>, {tiles(), threads_a_block}, view_, static_cast<unsigned>(rule_.rows_a_warp * plan->warps),
@@ -470,7 +471,7 @@ private:
   {
     TilePlan<I>& plan = *out;
     std::int64_t rows = 0;
-    for (const Tile& tile : plan.block) rows = std::max<std::int64_t>(rows, tile.rows);
+    for (const Tile& tile : plan.tiles) rows = std::max<std::int64_t>(rows, tile.rows);
     const std::int64_t room = overlaid_ ? rows + 1 : rule_.ghost_slots[size_] - 1 - plan.slots;
     if (room < 0) return false;
     table_.most = static_cast<unsigned>(std::min(room, rows * plan.row_capacity));
@@ -489,15 +490,15 @@ private:
     if (full.is_raised() || later.is_raised()) return false;
     launch(number_ghosts_and_mail<I>, {tiles(), threads_a_block}, view_, table_, wanted.data(), exported_.data(),
                                                             reports_.data());
-    plan.is_chain = plan.block.size() > 1 && !far.is_raised();
+    plan.is_chain = plan.tiles.size() > 1 && !far.is_raised();
     if (overlaid_) {
       if (!plan.is_chain) return false;
       set_alias_shift(static_cast<std::uint32_t>(rows), &plan);
       if (plan.numbers() > rule_.alias_slots) return false;
-      launch(number_mail_by_position<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block}, triangle_.n(),
-             position_.data(), wanted.data(), exported_.data());
+      launch(number_exports_by_position<I>, {blocks_for(depth_.size(), threads_a_block), threads_a_block},
+             triangle_.n(), position_.data(), wanted.data(), exported_.data());
     } else if (plan.is_chain) {
-      launch(number_mail_as_ghosts<I>, {parts(), threads_a_block}, table_, exported_.data());
+      launch(number_exports_as_ghosts<I>, {parts(), threads_a_block}, table_, exported_.data());
     }
     read_reports();
     return true;
@@ -520,7 +521,7 @@ private:
   {
     std::int64_t steps = 0;
     for (std::size_t t = 0; t < report_.size(); ++t) {
-      Tile& tile = plan->block[t];
+      Tile& tile = plan->tiles[t];
       const TileReport& report = report_[t];
       tile.first_step = steps;
       tile.first_ghost = ghosts_;
@@ -538,13 +539,13 @@ private:
   void fill(const TilePlan<I>& plan, const PanelShape& shape, TileArrays<I>* out)
   {
     TileArrays<I> arrays(panels_, shape, plan.pairs(), static_cast<std::size_t>(ghosts_));
-    arrays.tile = DeviceArray<Tile>(plan.block);
+    arrays.tile = DeviceArray<Tile>(plan.tiles);
     const PlanArrays<I> to = {arrays.tile.data(), arrays.panel.data(), shape, arrays.source.data(),
                               arrays.row.data(), arrays.ghost_sources.data(), plan.row_capacity, plan.zero_slot(),
                               plan.first_ghost_slot(), position_.empty() ? nullptr : position_.data()};
     launch(fill_positions<I>, {parts(), threads_a_block}, view_, table_, depth_.data(), step_begin_.data(),
            exported_.data(), to);
-    launch(find_mail_of_ghosts<I>, {parts(), threads_a_block}, view_, table_, exported_.data(), to);
+    launch(find_sources_of_ghosts<I>, {parts(), threads_a_block}, view_, table_, exported_.data(), to);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     arrays.position = std::move(position_);
     *out = std::move(arrays);

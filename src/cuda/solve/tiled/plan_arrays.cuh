@@ -39,7 +39,7 @@ template <class I> struct TileArrays {
   {
     const std::size_t panels = plan.row.size() / panel_rows, parts = PanelShape::shape_of<Panel>().parts();
     TileArrays arrays;
-    arrays.tile = DeviceArray<Tile>(plan.block);
+    arrays.tile = DeviceArray<Tile>(plan.tiles);
     arrays.panel = DeviceArray<unsigned char>(panels * parts * sizeof(Panel));
     constexpr std::size_t width = sizeof(uint4) * Panel::positions, all = sizeof(uint4) * panel_rows * Panel::units;
     const auto* field = reinterpret_cast<const unsigned char*>(plan.index.data());
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(star_threads)
 fill_star(const __grid_constant__ StarView<I> S, DevicePattern<I> T, Panel* panel, I* source, I* row,
           std::uint32_t* ghost_sources, unsigned* other)
 {
-  const Tile tile = S.block[blockIdx.x];
+  const Tile tile = S.tiles[blockIdx.x];
   const StarTile<I> star_tile(S, blockIdx.x);
   const PatternView<I> rows{T.n, T.row_begin, T.column};
   for (std::uint32_t g = threadIdx.x; g < tile.ghosts; g += star_threads)
@@ -85,7 +85,7 @@ bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, TileAr
 {
   TileArrays<I> arrays(static_cast<std::size_t>(star.panels), PanelShape::shape_of<Panel>(),
                        (star_row_capacity + 1) / 2, static_cast<std::size_t>(star.ghosts));
-  const DeviceArray<Tile> tiles(star.frame.block);
+  const DeviceArray<Tile> tiles(star.frame.tiles);
   const DeviceArray<TileCell> cells(star.tables.place);
   const DeviceArray<StarFields> field(star.tables.field);
   const DeviceArray<StarGhost> ghost(star.tables.ghost);
@@ -93,13 +93,13 @@ bool fill_star_arrays(const StarPlan<I>& star, const DevicePattern<I>& T, TileAr
   StarView<I> view = star.view;
   view.place = cells.data(), view.field = field.data(), view.ghost = ghost.data(),
   view.face_exported = face_exported.data();
-  view.block = tiles.data();
+  view.tiles = tiles.data();
   const Flag other;
-  launch(fill_star<I, Panel>, {static_cast<unsigned>(star.frame.block.size()), star_threads}, view, T,
+  launch(fill_star<I, Panel>, {static_cast<unsigned>(star.frame.tiles.size()), star_threads}, view, T,
          reinterpret_cast<Panel*>(arrays.panel.data()), arrays.source.data(), arrays.row.data(),
       arrays.ghost_sources.data(), other.data());
   if (other.is_raised()) return false;
-  arrays.tile = DeviceArray<Tile>(star.blocks_in_order());
+  arrays.tile = DeviceArray<Tile>(star.tiles_in_order());
   *out = std::move(arrays);
   return true;
 }

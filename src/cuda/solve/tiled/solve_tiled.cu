@@ -44,7 +44,7 @@ template <class T, class V> TileRule rule_of_device()
   using M = DeviceScalar<V>;
   TileRule rule;
   for (int s = 0; s < ghost_sizes; ++s)
-    with_ghosts(row_capacities[s], [&](auto row_capacity) {
+    with_row_capacity(row_capacities[s], [&](auto row_capacity) {
       const std::int64_t fit =
           numbers_that_fit<TileSharedMemory<N, TilePanel<M, row_capacity>>, N>(least_depth_with_ghosts(row_capacity));
       rule.ghost_slots[s] = std::clamp<std::int64_t>(fit, 0, 0xfff0);
@@ -108,7 +108,7 @@ public:
     SolverTraits traits;
     traits.columns = true;
     if (wide_) traits.interleaving = interleaving_of<T>(false);
-    with_ghosts(tiles_->row_capacity(),
+    with_row_capacity(tiles_->row_capacity(),
                 [&](auto row_capacity) { traits.inverse = can_invert<T, V, row_capacity> && !scaled_; });
     return traits;
   }
@@ -145,7 +145,7 @@ public:
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
     tiles_->update_panels(c, nullptr, stream);
-    with_ghosts(tiles_->row_capacity(), [&](auto row_capacity) {
+    with_row_capacity(tiles_->row_capacity(), [&](auto row_capacity) {
       if constexpr (can_invert<T, V, row_capacity>)
         launch_kernel(solve_tiles<N, V, row_capacity, TileForm::inverted, false>, b, y, {}, stream);
     });
@@ -230,7 +230,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_device(const DeviceTriangle<I>& tria
 {
   if (!may_plan_ghosts(triangle, rule)) return nullptr;
   PanelShape shape = {};
-  with_ghosts(row_capacities[size_of_ghosts(triangle.longest(), rule)],
+  with_row_capacity(row_capacities[size_of_ghosts(triangle.longest(), rule)],
               [&](auto row_capacity) { shape = PanelShape::shape_of<TilePanel<DeviceScalar<V>, row_capacity>>(); });
   TilePlan<I> frame;
   TileArrays<I> arrays;
@@ -243,7 +243,7 @@ std::unique_ptr<DeviceSolver<T, I>> make_on_host(const DeviceTriangle<I>& triang
 {
   const TilePlan<I> plan = make_plan(triangle, rule);
   TileArrays<I> arrays;
-  with_ghosts(plan.row_capacity, [&](auto row_capacity) {
+  with_row_capacity(plan.row_capacity, [&](auto row_capacity) {
     arrays = TileArrays<I>::template upload_tiles<TilePanel<DeviceScalar<V>, row_capacity>>(plan);
   });
   return make_with_ghosts<T, V>(plan, std::move(arrays), triangle.unit, rule);

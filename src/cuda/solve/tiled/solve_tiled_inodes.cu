@@ -110,7 +110,7 @@ public:
   TilesOfNodes(const DeviceTriangle<I>& triangle, const TilePlan<I>& plan, TileArrays<I> arrays)
       : size_(triangle.nodes->size), scaled_(!triangle.unit), warps_(plan.warps), slots_(plan.slots),
         most_ghosts_(plan.most_ghosts), rows_(most_rows_of(plan)), exports_(plan.exports),
-        blocks_(static_cast<unsigned>(plan.block.size())), positions_(arrays.row.size()),
+        blocks_(static_cast<unsigned>(plan.tiles.size())), positions_(arrays.row.size()),
         order_{static_cast<std::int64_t>(triangle.n()), triangle.lower}, tile_(std::move(arrays.tile)),
         run_(plan.run), node_(std::move(arrays.row)),
         ghost_sources_(std::move(arrays.ghost_sources)), launches_(std::size_t{exports_} * size_, "tiled"),
