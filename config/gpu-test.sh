@@ -66,7 +66,7 @@ looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
 groups=(analyses solves boxes pipelines planes pairs factors shifts loops columns grids scalars-{0,1,2,3})
 tests_of() {
   case $1 in
-    analyses) echo 'Analyses/0.merge*:Analyses/0.plan*' ;;
+    analyses) echo 'Plans/0.merge*:Plans/0.plan*' ;;
     solves) echo "$solved" ;;
     boxes) echo "$boxes" ;;
     pipelines) echo "$pipelines" ;;
@@ -98,7 +98,7 @@ check_races() {
 
 sanitize() {
   local tests="$solved:$boxes:$pipelines:$laid:DevicePair.*:CapturedSolves.*"
-  tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:PreconditionerTest/1.*"
+  tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:Plans/0.*:PreconditionerTest/1.*"
   local group=${1#*-}
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac

@@ -20,7 +20,7 @@ endfunction()
 
 # syncfree_tests(FOLDER LIBRARIES...)
 function(syncfree_tests folder)
-  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp tests/${folder}/*/*_test.cpp tests/${folder}/*_test.cu)
+  file(GLOB all CONFIGURE_DEPENDS tests/${folder}/*_test.cpp tests/${folder}/*/*_test.cpp tests/${folder}/*/*_test.cu)
   list(FILTER all EXCLUDE REGEX "/petsc_test\\.cpp$") # helpers of the tests with PETSc
   set(allocation ${all})
   list(FILTER all EXCLUDE REGEX "allocation_test\\.cpp$")
@@ -59,7 +59,7 @@ endif()
 if(SYNCFREE_HAVE_CUDA)
   syncfree_tests(cuda cuda host test_support GTest::gtest_main)
   # numbers of the device are compared with those of the host bit by bit
-  set_source_files_properties(tests/cuda/loop_test.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
+  set_source_files_properties(tests/cuda/loop/loop_test.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
   set(cuda_tests cuda_tests)
 endif()
 

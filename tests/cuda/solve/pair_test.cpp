@@ -3,8 +3,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

@@ -9,9 +9,9 @@
 #include <random>
 #include <utility>
 
-#include "../battery.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "../sweeps.hpp"
-#include "../types.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../sweeps.hpp"
+#include "../../types.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 #include "syncfree/cuda/detail/device.hpp"
 
 namespace syncfree {

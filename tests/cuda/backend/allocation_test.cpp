@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "../battery.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../device_support.hpp"
 #include "syncfree/cuda/detail/memory_pool.hpp"
 
 namespace {

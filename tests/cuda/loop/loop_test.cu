@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "../loop_problem.hpp"
-#include "../loop_script.hpp"
-#include "../types.hpp"
-#include "../watchdog.hpp"
+#include "../../loop_problem.hpp"
+#include "../../loop_script.hpp"
+#include "../../types.hpp"
+#include "../../watchdog.hpp"
 #include "cuda/base/scalar.cuh"
 #include "syncfree/loop/loops.hpp"
 

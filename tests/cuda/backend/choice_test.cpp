@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "../battery.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 #include "syncfree/cuda.hpp"
 
 namespace syncfree {

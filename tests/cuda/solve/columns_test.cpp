@@ -5,10 +5,10 @@
 #include <complex>
 #include <limits>
 
-#include "../battery.hpp"
-#include "../types.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../types.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cuda.h>
 
-#include "../battery.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 #include "syncfree/cuda/detail/context.hpp"
 
 namespace syncfree {

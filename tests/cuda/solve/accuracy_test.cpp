@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "../backward_error.hpp"
-#include "device_support.hpp"
+#include "../../backward_error.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

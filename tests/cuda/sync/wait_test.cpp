@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "../battery.hpp"
-#include "../types.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../types.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 #include "syncfree/cuda/detail/wait_monitor.hpp"
 
 namespace syncfree {

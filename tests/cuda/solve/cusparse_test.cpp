@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "../battery.hpp"
-#include "../types.hpp"
-#include "../watchdog.hpp"
+#include "../../battery.hpp"
+#include "../../types.hpp"
+#include "../../watchdog.hpp"
 #include "cuda/solve/baselines/cusparse_spsv.hpp"
-#include "device_support.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <thread>
 
-#include "../battery.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

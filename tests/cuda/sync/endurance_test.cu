@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-#include "../battery.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "../battery.hpp"
-#include "../watchdog.hpp"
-#include "device_support.hpp"
+#include "../../battery.hpp"
+#include "../../watchdog.hpp"
+#include "../device_support.hpp"
 
 namespace syncfree {
 namespace {
