@@ -159,7 +159,7 @@ template <class I> std::vector<std::uint32_t> tiles_by_begin(const Grid<I>& grid
   return TileTimes(grid, shape).by_begin();
 }
 
-double time_of_pencils(const PencilWork& work)
+double time_of_pencil_work(const PencilWork& work)
 {
   if (!work.in_space) return model.plane_begin + model.plane_step * work.steps + model.plane_hop * work.hops_x;
   return model.space_begin + model.space_step * work.steps + model.space_hop * (work.hops_x + work.hops_z) +

@@ -42,7 +42,7 @@ template <class I> TileChoice choose_tile(const Grid<I>& grid, std::int64_t most
 /// Tiles of that shape in the order in which they can start, by the same model: each after those that it waits for.
 template <class I> std::vector<std::uint32_t> tiles_by_begin(const Grid<I>& grid, const TileShape& shape);
 
-/// What a solve by pencils (pencil_grid.hpp) consists of. Pencil groups are thread blocks' shares of the grid.
+/// What a solve by pencils (pencil_grid.hpp) consists of. A pencil group is the share of one warp.
 struct PencilWork {
   bool in_space;  ///< the grid has several planes
   double steps;   ///< of the longest chain, with the delays between pencil groups
@@ -51,6 +51,6 @@ struct PencilWork {
 };
 
 /// Returns microseconds on an H100.
-double time_of_pencils(const PencilWork& work);
+double time_of_pencil_work(const PencilWork& work);
 
 }  // namespace syncfree

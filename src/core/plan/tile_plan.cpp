@@ -209,7 +209,7 @@ private:
     bool in_order = true, next_only = true;
     for (std::int64_t at = first_position(tile); at < first_position(tile) + tile.panels * panel_rows; ++at) {
       const I row = plan_.row[at];
-      NearEntries row_capacity;
+      NearEntries entries;
       int count = 0;
       for (I k = row < 0 ? 0 : T_.row_begin[row]; k < (row < 0 ? 0 : T_.row_begin[row + 1]); ++k) {
         const I column = T_.column[k];
@@ -221,22 +221,22 @@ private:
           entry.slot = plan_.first_ghost_slot() + (overlaid_ ? plan_.position[column] : number);
           wanted_[column].store(1, unordered);
         }
-        insert(&row_capacity, &count, entry);
+        insert(&entries, &count, entry);
         in_order = in_order && place.tile <= t;
         next_only = next_only && (is_own || place.tile + 1 == t);
       }
-      write_near(tile, at, row_capacity, count);
+      write_near(tile, at, entries, count);
     }
     if (!in_order) suits_.store(false, unordered);
     if (!next_only) is_chain_.store(false, unordered);
   }
 
   /// Inserts by level.
-  static void insert(NearEntries* row_capacity, int* count, const NearEntry& entry)
+  static void insert(NearEntries* entries, int* count, const NearEntry& entry)
   {
     int j = (*count)++;
-    for (; j > 0 && (*row_capacity)[j - 1].depth > entry.depth; --j) (*row_capacity)[j] = (*row_capacity)[j - 1];
-    (*row_capacity)[j] = entry;
+    for (; j > 0 && (*entries)[j - 1].depth > entry.depth; --j) (*entries)[j] = (*entries)[j - 1];
+    (*entries)[j] = entry;
   }
 
   std::uint32_t own_field(const Tile& tile, I row) const
@@ -245,17 +245,17 @@ private:
     return row < 0 ? plan_.zero_slot() : tiling_.locate_row(row).slot;
   }
 
-  void write_near(const Tile& tile, std::int64_t at, const NearEntries& row_capacity, int count)
+  void write_near(const Tile& tile, std::int64_t at, const NearEntries& entries, int count)
   {
     std::array<std::uint16_t, 32> field = {};
     field[0] = static_cast<std::uint16_t>(own_field(tile, plan_.row[at]));
     for (int j = 0; j < plan_.row_capacity; ++j)
-      field[j + 1] = static_cast<std::uint16_t>(j < count ? row_capacity[j].slot : plan_.zero_slot());
+      field[j + 1] = static_cast<std::uint16_t>(j < count ? entries[j].slot : plan_.zero_slot());
     for (int u = 0; u < plan_.units(); ++u)
       std::copy_n(&field[u * fields_per_unit], fields_per_unit,
                   &plan_.index[plan_.field_place(at, u * fields_per_unit)]);
     for (int j = 0; j < 2 * plan_.pairs(); ++j)
-      plan_.source[plan_.near_place(at, j)] = j < count ? row_capacity[j].entry : I(-1);
+      plan_.source[plan_.near_place(at, j)] = j < count ? entries[j].entry : I(-1);
   }
 
   void number_mail()

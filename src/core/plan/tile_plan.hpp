@@ -79,7 +79,7 @@ struct Tile {
 /// a tile has slot `slots` + 1 + k.
 ///   step_end     by step: the position after its last
 ///   index        by panel, units of 128 positions: fields
-///   source       by panel, (near + 1) / 2 pairs of 128 positions: the triangle's entry, or -1
+///   source       by panel, (row_capacity + 1) / 2 pairs of 128 positions: the triangle's entry, or -1
 ///   row          by panel: the triangle's row, or -1
 ///   ghost_place  by ghost, in the order in which a tile's rows read them: index in the mailbox
 /// Tiles are a pipeline (is_chain) if each has ghosts of the tile before it only. Then exported values are numbered as

@@ -218,7 +218,7 @@ private:
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
-    solvers.finish_update();
+    finish_update(&a, solvers);
     return {};
   }
 

@@ -192,11 +192,17 @@ template <class I> void PendingMergePlans<I>::begin_plans()
   upper->begin_columns();
 }
 
+template <class I> void PendingMergePlans<I>::drop_plans()
+{
+  lower.reset(), upper.reset();
+  lower_rows = {}, upper_rows = {};
+}
+
 template <class T, class I> void queue_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers)
 {
   if (a->pending_merge) a->pending_merge->begin_plans();
   solvers.queue();
-  a->pending_merge.reset();
+  if (a->pending_merge) a->pending_merge->drop_plans();
 }
 
 template <class T, class I> void follow_merged(Analysis<T, I>* a)
@@ -216,7 +222,7 @@ template <class T, class I> void follow_merged(Analysis<T, I>* a)
 }
 
 /// Makes the solver of a transposed triangle with the strategy of the analysis, or with level_order if that has no plan
-/// for the transpose: this happens during a solve, which must not fail.
+/// for the transpose: this happens during a solve, which must not fail for that.
 template <class T, class I>
 void make_transposed(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a)
 {

@@ -24,7 +24,7 @@ namespace syncfree::cuda {
 enum TriangleIndex { lower, upper, lower_transposed, upper_transposed };
 
 /// The pending plans of `merged` for L and U, which begin with the search for groups and end with the first update of
-/// the solvers' values; and the rows by level, until solvers take them.
+/// the solvers' values; the rows by level, until solvers take them; and what follow_merged() needs.
 template <class I> struct PendingMergePlans {
   PermutedRows<I> lower_rows, upper_rows;
   DeviceLevels<I> upper_levels;  ///< set at the end of the analysis
@@ -33,7 +33,8 @@ template <class I> struct PendingMergePlans {
   bool begun = false;
 
   MergeForecast forecast_lower();  ///< of L; all zeros if the device gives up
-  void begin_plans();        ///< concurrently; only once
+  void begin_plans();              ///< concurrently; only once
+  void drop_plans();               ///< when the solvers have theirs
 };
 
 /// Never moved, because its parts refer to each other.
@@ -46,7 +47,7 @@ template <class T, class I> struct Analysis {
   Choice choice;
   LevelCounts levels;
   std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< if the task requests one
-  std::unique_ptr<PendingMergePlans<I>> pending_merge;        ///< until the first update of the solvers' values
+  std::unique_ptr<PendingMergePlans<I>> pending_merge;        ///< until the solvers have had values
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
   std::unique_ptr<PairSolver<T>> pair;  ///< L and U in natural order, if one launch is faster
   DeviceArray<I> row_order, column_order;                     ///< empty in natural order
@@ -74,6 +75,13 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
 
 /// Queues new values for L's and U's solvers; ends pending plans first, while the device processes what is queued.
 template <class T, class I> void queue_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
+
+/// The rest of the update; throws what a pending plan lacked.
+template <class T, class I> void finish_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers)
+{
+  solvers.finish_update();
+  a->pending_merge.reset();
+}
 
 /// True if the first update of `merged`, chosen by `auto`, failed for want of memory: `level_order` may follow.
 template <class T, class I> bool may_follow_merged(const Analysis<T, I>& a, const Failure& failure)

@@ -64,12 +64,12 @@ TEST(GridTimes, begin_tiles_behind_those_they_wait_for)
 TEST(GridTimes, of_pencils_grow_with_steps_and_hops)
 {
   const PencilWork plane = {false, 100, 4, 0, 1e4}, space = {true, 100, 4, 3, 1e4};
-  EXPECT_GT(time_of_pencils({false, 200, 4, 0, 1e4}), time_of_pencils(plane));
-  EXPECT_EQ(time_of_pencils({false, 100, 4, 9, 1e6}), time_of_pencils(plane));
-  EXPECT_GT(time_of_pencils({true, 200, 4, 3, 1e4}), time_of_pencils(space));
-  EXPECT_GT(time_of_pencils({true, 100, 4, 4, 1e4}), time_of_pencils(space));
-  EXPECT_EQ(time_of_pencils({true, 100, 3, 4, 1e4}), time_of_pencils(space));
-  EXPECT_GT(time_of_pencils({true, 100, 4, 3, 1e6}), time_of_pencils(space));
+  EXPECT_GT(time_of_pencil_work({false, 200, 4, 0, 1e4}), time_of_pencil_work(plane));
+  EXPECT_EQ(time_of_pencil_work({false, 100, 4, 9, 1e6}), time_of_pencil_work(plane));
+  EXPECT_GT(time_of_pencil_work({true, 200, 4, 3, 1e4}), time_of_pencil_work(space));
+  EXPECT_GT(time_of_pencil_work({true, 100, 4, 4, 1e4}), time_of_pencil_work(space));
+  EXPECT_EQ(time_of_pencil_work({true, 100, 3, 4, 1e4}), time_of_pencil_work(space));
+  EXPECT_GT(time_of_pencil_work({true, 100, 4, 3, 1e6}), time_of_pencil_work(space));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct PanelShape {
   std::size_t parts() const { return static_cast<std::size_t>(panel_rows / positions); }
 };
 
-/// The arrays of TilePlan on the device. Panels have their fields; update_values() fills in the values.
+/// The arrays of TilePlan on the device. Panels have their fields; update_panels() fills in the values.
 template <class I> struct TileArrays {
   DeviceArray<Tile> tile;
   DeviceArray<unsigned char> panel;

@@ -378,7 +378,7 @@ double time_of(const PencilGrid& grid, Stencil reads)
     const auto groups_x = static_cast<double>(counts.groups_x - 1), groups_z = static_cast<double>(counts.groups_z - 1);
     const double steps =
         static_cast<double>(counts.steps) + groups_x * Form::skew * Form::height + groups_z * Form::depth;
-    time = syncfree::time_of_pencils(
+    time = time_of_pencil_work(
         {Form::in_space, steps, groups_x, groups_z, static_cast<double>(grid.count_cells())});
   });
   return time;
