@@ -73,6 +73,8 @@ take_over petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
 stage gallery python3 examples/gallery.py
 stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
+stage readme python3 tests/install/readme.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
+  --program build/host/examples/poisson --work build/readme
 
 if [ "$petsc_from_user" = no ]; then
   for kind in complex 64; do
