@@ -129,7 +129,7 @@ class Petsc:
         env.update(more)
         return env
 
-    def _flags(self):
+    def flags(self):
         env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"))
         return run(["pkg-config", "--cflags", "--libs", "PETSc"], 60, env).ok().output.split()
 
@@ -138,11 +138,11 @@ class Petsc:
         return [f"-Wl,-rpath,{folder}" for folder in folders]
 
     def compile_c(self, source, program):
-        flags = self._flags()
+        flags = self.flags()
         run(["mpicc", "-O1", source, "-o", program, *flags, *self._library_folders(flags), "-lm"], 120, self.environment()).ok()
 
     def compile(self):
-        flags = self._flags()
+        flags = self.flags()
         rpaths, env = self._library_folders(flags), self.environment()
         self.compile_c(os.path.join(HERE, "program.c"), self.program)
         ours = [f"-I{PLUGIN}", self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
