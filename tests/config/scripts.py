@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The scripts of config/ and tests/bench before they build anything: help, unknown arguments, what they install, what
-they unpack; and whether tests/bench/RESULTS.md is what its program makes of the CSV files.
+"""The scripts of config/, tests/ and examples/ before they build anything: help, unknown arguments, what they install,
+what they unpack; and whether tests/bench/RESULTS.md is what its program makes of the CSV files.
 
     python3 tests/config/scripts.py
 
 Package managers are stand-ins that write down how they were called. Ends with `RESULT passed failed skipped`.
 """
 
+import argparse
 import hashlib
 import os
 import pathlib
@@ -89,14 +90,17 @@ def help_is_the_head_of_the_script(place):
         expect(not (place.folder / "build/host").exists() and not place.called(), f"{name} --help did something")
 
 
-def python_scripts_answer_help(_):
-    scripts = [p for folder in ("config", "tests/bench") for p in sorted((ROOT / folder).rglob("*.py"))]
-    scripts = [p for p in scripts if "__main__" in p.read_text(encoding="utf-8") and p.name != "rules.py"]
-    expect(len(scripts) > 10, f"only {len(scripts)} scripts were found")
-    for path in scripts:
-        done = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, check=False,
-                              timeout=60, stdin=subprocess.DEVNULL)
-        expect(done.returncode == 0 and done.stdout.startswith("usage: "), f"{path}: {done.stdout}{done.stderr}")
+def every_script_answers_help(place):
+    paths = [p for folder in ("config", "tests", "examples") for p in sorted((ROOT / folder).rglob("*.*"))]
+    texts = {p: p.read_text(encoding="utf-8") for p in paths if p.suffix in (".py", ".sh")}
+    scripts = {p: t for p, t in texts.items() if ("__main__" in t if p.suffix == ".py" else t.startswith("#!"))}
+    expect(len(scripts) > 35, f"only {len(scripts)} scripts were found")
+    for path, text in scripts.items():
+        run = [sys.executable if path.suffix == ".py" else "bash", str(path), "--help"]
+        done = subprocess.run(run, cwd=place.folder, capture_output=True, text=True, check=False, timeout=60,
+                              stdin=subprocess.DEVNULL)
+        head = "usage: " if path.suffix == ".py" else text.splitlines()[1].removeprefix("# ")
+        expect(done.returncode == 0 and done.stdout.startswith(head), f"{path}: {done.stdout}{done.stderr}")
 
 
 def results_are_made_from_the_csv_files(_):
@@ -293,7 +297,7 @@ def the_table_of_names_knows_where_they_are(place):
 
 TESTS = (
     help_is_the_head_of_the_script,
-    python_scripts_answer_help,
+    every_script_answers_help,
     results_are_made_from_the_csv_files,
     manual_pages_are_made_from_the_comments,
     a_changed_number_or_a_file_too_many_is_found,
@@ -324,6 +328,7 @@ def verdict(test):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0]).parse_args()
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for test in TESTS:
         result, why = verdict(test)

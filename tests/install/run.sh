@@ -4,6 +4,7 @@
 #
 #   PETSC_DIR=... PETSC_ARCH=... tests/install/run.sh BUILD-FOLDER WORK-FOLDER
 set -eu -o pipefail
+if [ "${1:-}" = --help ]; then sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; fi
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$2"
 mkdir -p "$2"
