@@ -103,6 +103,32 @@ def every_script_answers_help(place):
         expect(done.returncode == 0 and done.stdout.startswith(head), f"{path}: {done.stdout}{done.stderr}")
 
 
+DEMO_PROGRAM = """#!/usr/bin/env python3
+import re, sys, time
+time.sleep(0.3)
+with open(re.search(":(.*):", " ".join(sys.argv))[1], "w") as file:
+    file.write("Event Name,Time,Count\\nPCSetUp,1,1\\nPCApply,1,1\\nKSPSolve,1,1\\n")
+print("iterations 3, CONVERGED_RTOL\\ntrue residual 1e-9")
+"""
+
+
+def the_demo_warns_where_other_programs_use_the_cores(place):
+    for name in ("poisson", "convection"):
+        (place.folder / name).write_text(DEMO_PROGRAM, encoding="utf-8")
+        (place.folder / name).chmod(0o755)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+    try:
+        # not a program that the demo started, so one of others
+        folder = str(place.folder)
+        done = place.run(["python3", "config/demo.py", "--folder", folder, "--library", "L", "--repeat", "1"])
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    expect(done.stdout.count("warning: disturbed; other programs used ") == 2, done.stdout)
+
+
 def results_are_made_from_the_csv_files(_):
     script = ROOT / "tests/bench/results.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
@@ -298,6 +324,7 @@ def the_table_of_names_knows_where_they_are(place):
 TESTS = (
     help_is_the_head_of_the_script,
     every_script_answers_help,
+    the_demo_warns_where_other_programs_use_the_cores,
     results_are_made_from_the_csv_files,
     manual_pages_are_made_from_the_comments,
     a_changed_number_or_a_file_too_many_is_found,
