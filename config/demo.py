@@ -3,7 +3,8 @@
 
 Set-up, apply and solve are PETSc's own events PCSetUp, PCApply and KSPSolve (-log_view), in
 milliseconds; apply is per call. The residual is computed by the program from the matrix. It is an
-error if a solve does not converge or the two preconditioners differ in their iterations.
+error if a solve does not converge or the two preconditioners differ in their iterations. Other programs that
+needed the cores meanwhile are a warning: then the times say little.
 
 With --device the options of --options put the work on a GPU. PETSc's log does not wait for a device,
 and what comes first in a process loads kernels and libraries. So the times are then those of the
@@ -16,10 +17,12 @@ import collections
 import csv
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 PROBLEMS = (("Poisson, CG", "poisson"), ("convection-diffusion, GMRES", "convection"))
 ROW = "{:28} {:26} {:>10} {:>9} {:>9} {:>9} {:>10}"
@@ -55,6 +58,26 @@ def times_of_text(text):
     return [float(re.search(rf"^seconds: .*{name} ([0-9.]+)", text, re.M)[1]) for name in ("set-up", "apply", "solve")]
 
 
+class Watch:
+    """Measures how many cores other programs use."""
+
+    def __init__(self):
+        self.begin = self._now()
+
+    @staticmethod
+    def _now():
+        """Seconds: time, processors that worked, of that for this program and those it started."""
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _idle, _wait, *interrupts = map(int, file.readline().split()[1:9])
+        busy = (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+        usage = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return time.monotonic(), busy, sum(u.ru_utime + u.ru_stime for u in usage)
+
+    def others(self):
+        wall, busy, own = (now - begin for now, begin in zip(self._now(), self.begin))
+        return max(0.0, (busy - own) / wall)
+
+
 def off_device(text, ours):
     """True if a view shows that not all was done on the device."""
     return "type: seqaijcusparse" not in text or ours and not re.search(r"syncfree backend: cuda$", text, re.M)
@@ -80,12 +103,14 @@ def run(program, options, arguments, threads, log):
 def compare(title, program, variants, options):
     """Prints the rows of one problem; False if the iterations differ."""
     runs = {variant[0]: [] for variant in variants}
+    watch, cores = Watch(), os.sysconf("SC_NPROCESSORS_ONLN")
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(options.repeat):
             for name, arguments, threads in variants:
                 progress(f"{title}: run {turn + 1} of {options.repeat}, {name}")
                 runs[name].append(run(program, options, arguments, threads, os.path.join(folder, "log.csv")))
     progress("")
+    others = watch.others()
     for name, solves in runs.items():
         setup, apply, solve = (statistics.median(getattr(s, event) for s in solves) for event in Solve._fields[2:5])
         print(
@@ -102,6 +127,8 @@ def compare(title, program, variants, options):
     for name, solves in runs.items():
         if solves[0].ran:
             print(f"    {name}: {solves[0].ran}")
+    if others + max(threads for _, _, threads in variants) > cores + 0.2:
+        print(f"warning: disturbed; other programs used {others:.1f} of {cores} cores")
     iterations = [s.iterations for solves in runs.values() for s in solves]
     # on a device sums come in other orders, and the last iterations may hang on their rounding
     return max(iterations) - min(iterations) <= (max(1, min(iterations) // 100) if options.device else 0)

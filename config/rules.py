@@ -3,6 +3,7 @@
 stand, how long files, lines and the maps of the code may be, what may lie at the top of the repository, and what
 pages of documentation may say: links that resolve, no commits where users read, every option and strategy."""
 
+import argparse
 import pathlib
 import re
 import shutil
@@ -283,6 +284,7 @@ def flaws_of_maps():
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     given_up = old_names()
     found = [f"{name}: has no place at the top" for name in sorted(tracked() - TOP)]
     found += (*flaws_of_maps(), *flaws_of_pages())

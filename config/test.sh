@@ -76,12 +76,16 @@ take_over petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
 stage gallery python3 examples/gallery.py
 stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
+stage readme python3 tests/install/readme.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
+  --program build/host/examples/poisson --work build/readme
 
+kinds=()
 if [ "$petsc_from_user" = no ]; then
   for kind in complex 64; do
     for part in build_with_petsc with_petsc; do
       $part petsc-$kind "$(petsc_of_kind $kind)" "" build/petsc-$kind
     done
+    kinds+=("build/petsc-$kind/libsyncfree_ilu.so")
   done
 fi
 
@@ -106,7 +110,8 @@ else
   skip petsc-3.26 "$PETSC_CUDA_MISSING"
 fi
 stage processes python3 tests/petsc/processes.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
-  --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/processes" ${other[@]+"${other[@]}"}
+  --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/processes" ${other[@]+"${other[@]}"} \
+  ${kinds[@]+--other-kinds "${kinds[@]}"}
 stage reports python3 tests/petsc/reports.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
   --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/reports"
 stage programs python3 tests/petsc/programs.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \

@@ -29,35 +29,6 @@ static PetscErrorCode PutSor(PetscObject object, Sor *sor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests whether MatSOR() of the matrix itself uses inodes. A device matrix does so only if it is bound to the CPU. */
-static PetscErrorCode UsesNodes(Mat block, bool *uses)
-{
-  PetscInt  nodes = 0, *sizes = nullptr;
-  PetscBool device, bound = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)block, &device, "seqaijcusparse", "seqaijhipsparse", "seqaijkokkos", ""));
-  if (device) PetscCall(MatBoundToCPU(block, &bound));
-  PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
-  *uses = sizes && nodes > 0 && (!device || bound);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gets the first row of each inode of the matrix, followed by the number of rows. Newer PETSc versions return offsets,
-   older ones sizes. */
-static PetscErrorCode GetNodes(Mat block, std::vector<Index> *begin)
-{
-  PetscInt  nodes = 0, *sizes = nullptr;
-  PetscBool offsets;
-
-  PetscFunctionBegin;
-  PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
-  offsets = (PetscBool)(sizes[0] == 0);
-  begin->assign(1, 0);
-  for (PetscInt k = 0; k < nodes; k++) begin->push_back(offsets ? (Index)sizes[k + 1] : (Index)(begin->back() + sizes[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sweeps run where the matrix is, unless the strategy exists on the host only. A matrix with inodes is on the host. */
 static PetscErrorCode ChooseDevice(const Sor *sor, Mat block, bool *device)
 {
@@ -258,7 +229,7 @@ static PetscErrorCode Sweep(Sor *sor, Mat A, Vec b, PetscReal omega, MatSORType 
     PetscCall(sor->sor(A, b, omega, flag, shift, its, lits, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (sor->settings.use_inodes && omega == 1 && shift == 0) PetscCall(UsesNodes(A, &nodes));
+  if (sor->settings.use_inodes && omega == 1 && shift == 0) PetscCall(UsesNodes(A, sor, &nodes));
   PetscCall(Prepare(sor, A, omega, shift, nodes));
   if (!sor->state.finite) { /* a Krylov method that finds a NaN queries the PC's failed reason */
     PetscCall(VecSet(x, std::numeric_limits<PetscReal>::quiet_NaN()));

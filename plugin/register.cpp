@@ -114,9 +114,9 @@ static PetscErrorCode RegisterEvents()
 static PetscErrorCode RegisterAll()
 {
   PetscFunctionBegin;
+  PetscCall(CheckIndexSize()); /* first: what follows passes addresses of PetscInt */
   PetscCall(CheckRelease());
   PetscCall(CheckDataType("scalar", PETSC_SCALAR));
-  PetscCall(CheckIndexSize());
   if (registered) PetscFunctionReturn(PETSC_SUCCESS);
   /* MatSolverTypeRegister() reads its list before it ensures that PETSc's own packages are in it */
   PetscCall(MatInitializePackage());

@@ -235,7 +235,7 @@ static Publication publications[] = {
    "  title     = {A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves},\n"
    "  author    = {Liu, Weifeng and Li, Ang and Hogg, Jonathan and Duff, Iain S. and Vinter, Brian},\n"
    "  booktitle = {Euro-Par 2016: Parallel Processing},\n"
-   "  year      = {2016}\n}\n", PETSC_FALSE},
+   "  pages     = {617--630},\n  year      = {2016}\n}\n", PETSC_FALSE},
   {{"csr_two_phase", "csr_writing_first", "csr_level_order"},
    "@inproceedings{su2020capellini,\n"
    "  title     = {{CapelliniSpTRSV}: A Thread-Level Synchronization-Free Sparse Triangular Solve on {GPUs}},\n"
@@ -248,30 +248,35 @@ static Publication publications[] = {
    "  author    = {Lu, Zhengyang and Niu, Yuyao and Liu, Weifeng},\n"
    "  booktitle = {49th International Conference on Parallel Processing (ICPP)},\n"
    "  year      = {2020}\n}\n", PETSC_FALSE},
-  {{"level_set"},
+  {{"level_set", "level_order"},
    "@article{anderson1989solving,\n"
    "  title   = {Solving Sparse Triangular Linear Systems on Parallel Computers},\n"
-   "  author  = {Anderson, Edward and Saad, Youcef},\n"
+   "  author  = {Anderson, E. and Saad, Y.},\n"
    "  journal = {International Journal of High Speed Computing},\n"
-   "  volume  = {1},\n  number  = {1},\n  year    = {1989}\n}\n", PETSC_FALSE},
+   "  volume  = {1},\n  number  = {1},\n  pages   = {73--95},\n  year    = {1989}\n}\n", PETSC_FALSE},
   {{"wavefront"},
    "@article{koch1992solution,\n"
    "  title   = {Solution of the First-Order Form of the 3-{D} Discrete Ordinates Equation on a Massively Parallel Processor},\n"
-   "  author  = {Koch, Kenneth R. and Baker, Randal S. and Alcouffe, Raymond E.},\n"
+   "  author  = {Koch, K. R. and Baker, R. S. and Alcouffe, R. E.},\n"
    "  journal = {Transactions of the American Nuclear Society},\n"
    "  volume  = {65},\n  year    = {1992}\n}\n", PETSC_FALSE},
   {{"merged"},
    "@article{alvarado1993optimal,\n"
    "  title   = {Optimal Parallel Solution of Sparse Triangular Systems},\n"
-   "  author  = {Alvarado, Fernando L. and Schreiber, Robert},\n"
+   "  author  = {Alvarado, F. L. and Schreiber, R.},\n"
    "  journal = {SIAM Journal on Scientific Computing},\n"
-   "  volume  = {14},\n  number  = {2},\n  year    = {1993}\n}\n", PETSC_FALSE},
+   "  volume  = {14},\n  pages   = {446--460},\n  year    = {1993}\n}\n", PETSC_FALSE},
+  {{"loop"},
+   "@inproceedings{somo2025sync,\n"
+   "  title     = {Sync-Free {GPU} Parallelization of Sparse Kernels from Sequential {Python} Code},\n"
+   "  author    = {Somo, Malko-Bani and Cheshmi, Kazem},\n"
+   "  booktitle = {SC '25},\n"
+   "  year      = {2025}\n}\n", PETSC_FALSE},
   {{"kokkos"},
-   "@article{rajamanickam2021kokkos,\n"
-   "  title   = {Kokkos Kernels: Performance Portable Sparse/Dense Linear Algebra and Graph Kernels},\n"
-   "  author  = {Rajamanickam, Sivasankaran and others},\n"
-   "  journal = {arXiv:2103.11991},\n"
-   "  year    = {2021}\n}\n", PETSC_FALSE},
+   "@misc{rajamanickam2021kokkos,\n"
+   "  title  = {Kokkos Kernels: Performance Portable Sparse/Dense Linear Algebra and Graph Kernels},\n"
+   "  author = {Rajamanickam, Sivasankaran and Acer, Seher and Berger-Vergiat, Luc and Dang, Vinh and Ellingwood, Nathan and Harvey, Evan and Kelley, Brian and Trott, Christian R. and Wilke, Jeremiah and Yamazaki, Ichitaro},\n"
+   "  eprint = {2103.11991},\n  archivePrefix = {arXiv},\n  year   = {2021}\n}\n", PETSC_FALSE},
 };
 
 PetscErrorCode CiteStrategy(const std::string &strategy)

@@ -1,11 +1,13 @@
 #pragma once
 
-/* Data of a PCSYNCFREESOR, shared by pc_sor.cpp (sweeps) and sor_view.cpp (information). */
+/* Data of a PCSYNCFREESOR, shared by pc_sor.cpp (sweeps), inodes.cpp and sor_view.cpp (information). */
 
 #include "borrow.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "syncfree/relaxation.hpp"
 
@@ -24,6 +26,9 @@ struct SorState {
   bool             nodes = false, device = false; /* relaxes inodes; on the device */
 };
 
+/* Values of Sor::inode_flag: not searched for; not found */
+inline constexpr std::ptrdiff_t unknown_flag = -2, no_flag = -1;
+
 /* Data of a PC in addition to PCSOR's */
 struct Sor {
   Settings                    settings;
@@ -37,6 +42,7 @@ struct Sor {
   PetscErrorCode              failure  = PETSC_SUCCESS; /* of a sweep of the current application, see MatSOR_SyncFree() */
   bool                        fell_back = false; /* the fall-back to one thread was reported */
   bool                        viewed    = true;  /* the analysis, by -pc_syncfree_view */
+  std::ptrdiff_t              inode_flag = unknown_flag; /* position of MAT_USE_INODES in the data of a matrix, see inodes.cpp */
   std::string                 why_host;          /* why the sweeps of a matrix on the device run on the host; else empty */
   PetscErrorCode (*destroy)(PC)           = nullptr; /* operations of PCSOR */
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
@@ -55,6 +61,13 @@ inline PetscErrorCode GetSor(PetscObject object, Sor **sor)
   PetscCall(QueryPointer(object, sor_name, sor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Tests whether MatSOR() of the matrix itself uses inodes. A device matrix does so only if it is bound to the CPU. */
+PetscErrorCode UsesNodes(Mat, Sor *, bool *);
+
+/* Gets the first row of each inode of the matrix, followed by the number of rows. Newer PETSc versions return offsets,
+   older ones sizes. */
+PetscErrorCode GetNodes(Mat, std::vector<Index> *);
 
 /* Prints the settings and what runs. Collective. */
 PetscErrorCode ViewSweeps(PC, const Sor *, PetscViewer);

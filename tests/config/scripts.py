@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The scripts of config/ and tests/bench before they build anything: help, unknown arguments, what they install, what
-they unpack; and whether tests/bench/RESULTS.md is what its program makes of the CSV files.
+"""The scripts of config/, tests/ and examples/ before they build anything: help, unknown arguments, what they install,
+what they unpack; and whether tests/bench/RESULTS.md is what its program makes of the CSV files.
 
     python3 tests/config/scripts.py
 
 Package managers are stand-ins that write down how they were called. Ends with `RESULT passed failed skipped`.
 """
 
+import argparse
 import hashlib
 import os
 import pathlib
@@ -89,14 +90,43 @@ def help_is_the_head_of_the_script(place):
         expect(not (place.folder / "build/host").exists() and not place.called(), f"{name} --help did something")
 
 
-def python_scripts_answer_help(_):
-    scripts = [p for folder in ("config", "tests/bench") for p in sorted((ROOT / folder).rglob("*.py"))]
-    scripts = [p for p in scripts if "__main__" in p.read_text(encoding="utf-8") and p.name != "rules.py"]
-    expect(len(scripts) > 10, f"only {len(scripts)} scripts were found")
-    for path in scripts:
-        done = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, check=False,
-                              timeout=60, stdin=subprocess.DEVNULL)
-        expect(done.returncode == 0 and done.stdout.startswith("usage: "), f"{path}: {done.stdout}{done.stderr}")
+def every_script_answers_help(place):
+    paths = [p for folder in ("config", "tests", "examples") for p in sorted((ROOT / folder).rglob("*.*"))]
+    texts = {p: p.read_text(encoding="utf-8") for p in paths if p.suffix in (".py", ".sh")}
+    scripts = {p: t for p, t in texts.items() if ("__main__" in t if p.suffix == ".py" else t.startswith("#!"))}
+    expect(len(scripts) > 35, f"only {len(scripts)} scripts were found")
+    for path, text in scripts.items():
+        run = [sys.executable if path.suffix == ".py" else "bash", str(path), "--help"]
+        done = subprocess.run(run, cwd=place.folder, capture_output=True, text=True, check=False, timeout=60,
+                              stdin=subprocess.DEVNULL)
+        head = "usage: " if path.suffix == ".py" else text.splitlines()[1].removeprefix("# ")
+        expect(done.returncode == 0 and done.stdout.startswith(head), f"{path}: {done.stdout}{done.stderr}")
+
+
+DEMO_PROGRAM = """#!/usr/bin/env python3
+import re, sys, time
+time.sleep(0.3)
+with open(re.search(":(.*):", " ".join(sys.argv))[1], "w") as file:
+    file.write("Event Name,Time,Count\\nPCSetUp,1,1\\nPCApply,1,1\\nKSPSolve,1,1\\n")
+print("iterations 3, CONVERGED_RTOL\\ntrue residual 1e-9")
+"""
+
+
+def the_demo_warns_where_other_programs_use_the_cores(place):
+    for name in ("poisson", "convection"):
+        (place.folder / name).write_text(DEMO_PROGRAM, encoding="utf-8")
+        (place.folder / name).chmod(0o755)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+    try:
+        # not a program that the demo started, so one of others
+        folder = str(place.folder)
+        done = place.run(["python3", "config/demo.py", "--folder", folder, "--library", "L", "--repeat", "1"])
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    expect(done.stdout.count("warning: disturbed; other programs used ") == 2, done.stdout)
 
 
 def results_are_made_from_the_csv_files(_):
@@ -293,7 +323,8 @@ def the_table_of_names_knows_where_they_are(place):
 
 TESTS = (
     help_is_the_head_of_the_script,
-    python_scripts_answer_help,
+    every_script_answers_help,
+    the_demo_warns_where_other_programs_use_the_cores,
     results_are_made_from_the_csv_files,
     manual_pages_are_made_from_the_comments,
     a_changed_number_or_a_file_too_many_is_found,
@@ -324,6 +355,7 @@ def verdict(test):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0]).parse_args()
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for test in TESTS:
         result, why = verdict(test)

@@ -5,11 +5,12 @@ kept by
 
     build/fuzz/NAME_fuzz -merge=1 tests/fuzz/corpus/NAME FOLDER_OF_INPUTS
 
-  corpus.py FOLDER"""
+    python3 tests/fuzz/corpus.py FOLDER
+"""
 
+import argparse
 import pathlib
 import struct
-import sys
 
 HEAD = "%%MatrixMarket matrix coordinate "
 TEXTS = {
@@ -53,9 +54,9 @@ BINARIES = {
 }
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in TEXTS.items():
         (folder / name).write_text(text, encoding="ascii")

@@ -5,6 +5,7 @@
 #
 #   bash tests/fuzz/run.sh BUILD SECONDS      of all targets together, a third each
 set -u
+if [ "${1:-}" = --help ]; then sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; fi
 cd "$(dirname "$0")/../.." || exit 1
 build=$1 passed=0 failed=0
 targets=(reader factor relaxation)

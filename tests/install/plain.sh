@@ -6,6 +6,7 @@
 #
 # Nothing is compiled here but a program: the shared library is that of BUILD-FOLDER.
 set -eu -o pipefail
+if [ "${1:-}" = --help ]; then sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; fi
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1 work=$2
 export PETSC_DIR PETSC_ARCH=${PETSC_ARCH:-}

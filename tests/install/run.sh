@@ -4,6 +4,7 @@
 #
 #   PETSC_DIR=... PETSC_ARCH=... tests/install/run.sh BUILD-FOLDER WORK-FOLDER
 set -eu -o pipefail
+if [ "${1:-}" = --help ]; then sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; fi
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$2"
 mkdir -p "$2"
@@ -37,12 +38,23 @@ check "pkg-config" solves "$work/with_pkgconfig"
 
 # the first examples, copied out of the prefix
 cp -r "$work/prefix/share/syncfree/examples/first" "$work/first"
-check "first example, Makefile" env PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" make -s -C "$work/first" first
+check "first example, Makefile" env PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" make -s -C "$work/first"
 check "and it solves" solves "$work/first/first"
+on_gpu() {  # PROGRAM: on a GPU, or on the CPU with the reason
+  local output host='seqaij seq, strategy: serial, backend: host'
+  output=$("$1") || return 1
+  echo "$output"
+  if ! grep -qs 'define PETSC_HAVE_CUDA ' "$PETSC_DIR/${PETSC_ARCH:-}/include/petscconf.h" "$PETSC_DIR/include/petscconf.h"
+  then [[ $output == *'built without CUDA'*"iterations: 1, types: $host" ]]
+  elif [ -e /dev/nvidia0 ]; then [[ $output == 'iterations: 1, types: seqaijcusparse seqcuda, '*', backend: cuda' ]]
+  else [[ $output == *'finds no GPU'*"iterations: 1, types: $host" ]]; fi
+}
+check "first example on a GPU" on_gpu "$work/first/gpu"
 check "first example, CMake" cmake -S "$work/first" -B "$work/first/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
   -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="${PETSC_ARCH:-}"
 check "is built" cmake --build "$work/first/build"
 check "and solves" solves "$work/first/build/first" -pc_type syncfree_icc -ksp_type cg
+check "and on a GPU" on_gpu "$work/first/build/gpu"
 if /usr/bin/python3 -c 'import petsc4py' 2>/dev/null && [ "${PETSC_DIR#/usr/lib}" != "$PETSC_DIR" ]; then
   module=$(dirname "$(find "$work/prefix" -name syncfree_ilu.py)")
   check "first example, Python" solves env PYTHONPATH="$module" /usr/bin/python3 "$work/first/first.py"

@@ -3,12 +3,13 @@
 prints).
 
     python3 tests/petsc/processes.py --petsc-dir D --petsc-arch A --library L --work W
-        [--other-petsc-dir D2 --other-petsc-arch A2 --other-library L2]
+        [--other-petsc-dir D2 --other-petsc-arch A2 --other-library L2] [--other-kinds L3...]
 
 D, A     the PETSc that L was built for
 L        libsyncfree_ilu.so
 W        a folder of our own for compiled programs
 D2, L2   another PETSc and the library built for that one: each library must refuse the other's program in words
+L3       libraries for PETSc of this release with other scalars or indices: they must refuse this one's program
 
 Compiles program.c, cycles.cpp, one_rank.cpp and layouts.cpp of this folder and runs them with every kind of option. A run that does
 not end in time is a failure called "hangs". The last line is `RESULT passed failed skipped`; the exit status is 0 if
@@ -129,7 +130,7 @@ class Petsc:
         env.update(more)
         return env
 
-    def _flags(self):
+    def flags(self):
         env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"))
         return run(["pkg-config", "--cflags", "--libs", "PETSc"], 60, env).ok().output.split()
 
@@ -138,11 +139,11 @@ class Petsc:
         return [f"-Wl,-rpath,{folder}" for folder in folders]
 
     def compile_c(self, source, program):
-        flags = self._flags()
+        flags = self.flags()
         run(["mpicc", "-O1", source, "-o", program, *flags, *self._library_folders(flags), "-lm"], 120, self.environment()).ok()
 
     def compile(self):
-        flags = self._flags()
+        flags = self.flags()
         rpaths, env = self._library_folders(flags), self.environment()
         self.compile_c(os.path.join(HERE, "program.c"), self.program)
         ours = [f"-I{PLUGIN}", self.library, f"-Wl,-rpath,{os.path.dirname(self.library)}"]
@@ -441,15 +442,15 @@ def block_matrices_are_refused_in_words(petsc):
 # ---- the wrong library ----
 
 
-def refused_in_words(petsc, library, built, running):
-    """Each way of loading ends in an error, not in a signal, and the text names both versions."""
+def refused_in_words(petsc, library, *words):
+    """Each way of loading ends in an error, not in a signal, and the text has the words, here of both PETScs."""
     for how in (f"-dll_append {library}", f"-append {library}"):
         result = petsc.start(f"{how} -pc_type syncfree_ilu")
-        result.expect(result.status != 0, f"a library built for PETSc {built} was accepted")
+        result.expect(result.status != 0, f"a library for another PETSc was accepted: {words}")
         result.expect(result.status > 0, "ended by a signal")
         for word in ("Segmentation", "signal 11", "SEGV", "double free"):
             result.lacks(word)
-        result.has(built, running, "libsyncfree_ilu")
+        result.has(*words, "libsyncfree_ilu was built for ")
 
 
 @test
@@ -464,6 +465,17 @@ def this_library_is_refused_in_words_by_another_petsc(petsc, other=None):
     if not other:
         raise Skip("--other-petsc-dir and --other-library were not given")
     refused_in_words(other, petsc.library, petsc.version, other.version)
+
+
+@test
+def libraries_for_other_scalars_or_indices_are_refused_in_words(petsc):
+    if not petsc.other_kinds:
+        raise Skip("--other-kinds was not given")
+    for library in petsc.other_kinds:
+        indices = "a PETSc with 64-bit indices, but this program's has 32-bit indices"
+        scalars = "a PETSc whose scalar is COMPLEX, but this program's is DOUBLE"
+        long = "64" in os.path.basename(os.path.dirname(library))
+        refused_in_words(petsc, library, indices if long else scalars)
 
 
 @test
@@ -517,6 +529,7 @@ def arguments():
     parser.add_argument("--other-petsc-dir")
     parser.add_argument("--other-petsc-arch", default="")
     parser.add_argument("--other-library")
+    parser.add_argument("--other-kinds", nargs="+", default=[])
     parser.add_argument("--only", help="run the tests whose name contains this")
     return parser.parse_args()
 
@@ -527,6 +540,7 @@ def main():
         if not shutil.which(tool):
             raise SystemExit(f"processes.py: {tool} is missing")
     petsc = Petsc(args.petsc_dir, args.petsc_arch, args.library, os.path.join(args.work, "this"))
+    petsc.other_kinds = [os.path.abspath(library) for library in args.other_kinds]
     other = None
     if args.other_petsc_dir and args.other_library:
         other = Petsc(args.other_petsc_dir, args.other_petsc_arch, args.other_library, os.path.join(args.work, "other"))

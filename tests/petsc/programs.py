@@ -5,12 +5,15 @@
 
 D, A, L, W   as for processes.py
 
-Each program solves its problem with PETSc's ilu and with ours and ends in an error unless steps and answers agree and
-a failed pivot shows. Skipped where the machine's petsc4py, and so slepc4py and dolfinx, belong to another PETSc. The
-last line is `RESULT passed failed skipped`; the exit status is 0 if none failed.
+Each program solves its problem with PETSc's ilu and with ours and ends in an error unless steps and answers agree;
+those in Python also if a failed pivot does not show. Skipped where the machine's petsc4py, and so slepc4py and dolfinx,
+belong to another PETSc, or PETSc was built without Fortran. The last line is `RESULT passed failed skipped`; the exit
+status is 0 if none failed.
 """
 
 import os
+import re
+import shutil
 import sys
 
 import processes
@@ -65,6 +68,24 @@ def dolfinx_solves_the_poisson_problem(petsc):
 @test
 def dolfinx_solves_the_poisson_problem_on_two_ranks(petsc):
     dolfinx(petsc, 2)
+
+
+@test
+def fortran_solves_by_type_and_by_options(petsc):
+    include, lib = (os.path.join(petsc.prefix, folder) for folder in ("include", "lib"))
+    if not shutil.which("mpif90") or not os.path.exists(os.path.join(include, "petscksp.mod")):
+        raise processes.Skip("no mpif90, or no Fortran modules of this PETSc")
+    source = os.path.join(HERE, "fortran_program.F90")
+    with open(source, encoding="utf-8") as program, open(os.path.join(HERE, "../../README.md"), encoding="utf-8") as readme:
+        line = re.search(r"^\| Fortran \| as above, then `(call [^`]*)` or `-pc_type` \|$", readme.read(), re.M)
+        if not line or line[1] not in program.read():
+            raise processes.Failure("README's line for Fortran is not in the program")
+    made = os.path.join(petsc.work, "fortran_program")
+    links = [f"-L{lib}", f"-Wl,-rpath,{lib}", *(flag for flag in petsc.flags() if flag.startswith("-l"))]
+    command = ["mpif90", "-ffree-line-length-none", f"-I{include}", source, "-o", made, *links]
+    processes.run(command, 120, petsc.environment()).ok()
+    result = processes.run([made, "-dll_append", petsc.library, "-ours_pc_type", "syncfree_ilu"], 60, petsc.environment())
+    print(result.ok().has("OK, iterations: ").output.strip())
 
 
 def main():

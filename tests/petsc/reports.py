@@ -100,6 +100,9 @@ def citations_are_those_of_what_ran(petsc):
     cited(petsc, "-pc_type syncfree_icc -pc_syncfree_strategy sync_free", [liu, "Liu, Weifeng"], lu, saad)
     cited(petsc, "-pc_type syncfree_sor -pc_syncfree_strategy level_set -pc_syncfree_threads 2", [saad], liu, lu)
     cited(petsc, "-pc_type ilu -pc_factor_mat_solver_type syncfree -pc_syncfree_strategy row_block", [lu], liu, saad)
+    cited(petsc, "-pc_type syncfree_ilu -pc_syncfree_strategy loop", ["@inproceedings{somo2025"], liu, lu, saad)
+    merged = ["@article{alvarado1993", "pages   = {446--460}"]
+    cited(petsc, "-pc_type syncfree_ilu -pc_syncfree_strategy merged", merged, liu, lu, saad)
     processes.run([petsc.program, "-pc_type", "ilu", "-citations"], 60, petsc.environment()).ok().lacks("syncfree")
 
 

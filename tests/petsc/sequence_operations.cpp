@@ -219,6 +219,16 @@ void scale_rows_and_columns(Walk* w, Random* random)
   w->call("scale_by(A, " + text(n ? entries(d)[0] : PetscScalar(1.0)) + ")", MatDiagonalScale(w->A, d, d));
 }
 
+/* Only of sweeps on the CPU: PETSc's orderings of a matrix with inodes differ from those of its copy, and on a device it
+   sets the option itself. */
+void use_inodes(Walk* w, Random* random)
+{
+  if (!w->kind.sweeps() || w->kind.device_matrix) return;
+  const bool use = chance(random, 2);
+  w->call(std::string("MatSetOption(A, MAT_USE_INODES, PETSC_") + (use ? "TRUE)" : "FALSE)"),
+          MatSetOption(w->A, MAT_USE_INODES, use ? PETSC_TRUE : PETSC_FALSE));
+}
+
 void shift(Walk* w, Random* random)
 {
   const PetscScalar by = chance(random, 6) ? -10.0 : 0.5;
@@ -413,6 +423,7 @@ const std::vector<OperationKind>& operations()
       {"MatScale", 3, scale},
       {"MatDiagonalScale", 2, scale_rows_and_columns},
       {"MatShift", 4, shift},
+      {"MatSetOption, inodes", 4, use_inodes},
       {"MatSeqAIJGetArray", 6, write_arrays},
       {"MatSetPreallocationCOO", 3, preallocate_by_coordinates},
       {"MatSeqAIJSetPreallocation", 3, preallocate},

@@ -8,6 +8,7 @@
 # libsyncfree_ilu.so: LIBRARY=/path/libsyncfree_ilu.so outputs.sh write '%own_%', and are to be read
 # by a person. PETSC_DIR chooses the PETSc; the outputs in git come from 3.18.5.
 set -eu
+if [ "${1:-}" = --help ]; then sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; fi
 mode=${1:-check}
 pattern=${2:-}
 examples=$(cd "$(dirname "$0")/../.." && pwd)

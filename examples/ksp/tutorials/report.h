@@ -42,7 +42,7 @@ static inline PetscErrorCode ReportError(MPI_Comm comm, const char what[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||x - u|| / ||u|| of a solution x where the right one is u */
+/* ||x - u|| / ||u|| of a solution x where the right one is u; ||x - u|| if u is zero or empty */
 static inline PetscErrorCode ReportDifference(Vec x, Vec u, PetscReal bound)
 {
   Vec       difference;
@@ -53,7 +53,7 @@ static inline PetscErrorCode ReportDifference(Vec x, Vec u, PetscReal bound)
   PetscCall(VecWAXPY(difference, -1.0, u, x));
   PetscCall(VecNorm(difference, NORM_2, &error));
   PetscCall(VecNorm(u, NORM_2, &norm));
-  PetscCall(ReportError(PetscObjectComm((PetscObject)x), "error", error / norm, bound));
+  PetscCall(ReportError(PetscObjectComm((PetscObject)x), "error", norm > 0 ? error / norm : error, bound));
   PetscCall(VecDestroy(&difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
