@@ -75,7 +75,7 @@ INCLUDES = [
 ORDERS = r"memory_order|__ATOMIC_|cuda::atomic|omp\s+(atomic|flush)|ld\.acquire|st\.release"
 BESIDE_LANGUAGE = r"\batomic[A-Z]\w+\(|\basm\b|\b__(ldcg|ldcv|stcg|threadfence)\w*\("
 # where memory order is explained
-EXPLAINED = r"include/syncfree/(ready\.hpp|cuda/ready/)|src/cuda/sync/|tests/model/"
+EXPLAINED = r"include/syncfree/(ready\.hpp|cuda/ready/)|src/cuda/sync/|tests/(model|schedules)/"
 # PETSc does not break lines
 PETSC_STYLE = ("plugin/", "examples/", "tests/petsc/", "tests/install/", "tests/bench/compare_")
 

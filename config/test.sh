@@ -54,6 +54,11 @@ for test in core core_allocation host_allocation host; do gtest $test build/host
 if [ "$(uname -m)" = x86_64 ]; then gtest model build/host/model_tests; else skip model "needs x86_64"; fi
 gtest_kokkos kokkos build/host
 
+# one scalar, for the compiler takes longer than the tests
+step schedules-build build build/schedules-one schedules_tests --preset schedules \
+  "-DCMAKE_CXX_FLAGS=-DSYNCFREE_SCALAR=double -DSYNCFREE_INDEX=std::int32_t"
+gtest schedules build/schedules-one/schedules_tests
+
 export SYNCFREE_SHORT=1 # fewer sizes and rounds where each costs ten times as much
 step sanitize-build build build/sanitize-few "core_tests core_allocation_tests host_tests host_allocation_tests" \
   --preset sanitize -DSYNCFREE_FEW_TYPES=ON

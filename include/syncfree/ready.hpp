@@ -19,6 +19,13 @@
 #include <immintrin.h>
 #endif
 
+/// Lets a thread sleep at random before it waits, publishes or takes a ticket, for tests; else it is empty.
+#ifdef SYNCFREE_RANDOM_SLEEPS
+#include "random_sleeps.hpp"
+#else
+#define SYNCFREE_MAY_SLEEP
+#endif
+
 namespace syncfree {
 
 inline constexpr std::memory_order publish = std::memory_order_release;
@@ -42,6 +49,7 @@ template <class Ready> bool spin_until(const Ready& ready)
 /// slice, while one that sleeps gets the core as soon as it wakes up.
 template <class Ready> void wait_until(const Ready& ready)
 {
+  SYNCFREE_MAY_SLEEP
   using Clock = std::chrono::steady_clock;
   if (spin_until(ready)) return;
   const Clock::time_point late = Clock::now() + std::chrono::milliseconds(1);
@@ -65,7 +73,11 @@ public:
   void new_round() { base_ += steps_; }
 
   /// Publishes that `worker` has finished `steps` steps of this round; their data may then be read.
-  void publish_steps(std::int32_t worker, std::int64_t steps) { counter_[worker].value.store(base_ + steps, publish); }
+  void publish_steps(std::int32_t worker, std::int64_t steps)
+  {
+    SYNCFREE_MAY_SLEEP
+    counter_[worker].value.store(base_ + steps, publish);
+  }
 
   /// The last count that a waiting thread has read of a worker. A thread that lags can continue without reading the
   /// counter, which mostly is in the worker's cache.
@@ -100,8 +112,10 @@ public:
   void arrive_and_wait(int team)
   {
     const std::int64_t round = round_.load(unordered);
+    SYNCFREE_MAY_SLEEP
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == team) {
       arrived_.store(0, unordered);
+      SYNCFREE_MAY_SLEEP
       round_.store(round + 1, publish);
       return;
     }
@@ -117,7 +131,11 @@ private:
 class Tickets {
 public:
   void reset() { next_.store(0, unordered); }
-  std::int64_t take_tickets(std::int64_t count) { return next_.fetch_add(count, unordered); }
+  std::int64_t take_tickets(std::int64_t count)
+  {
+    SYNCFREE_MAY_SLEEP
+    return next_.fetch_add(count, unordered);
+  }
 
 private:
   alignas(64) std::atomic<std::int64_t> next_{0};
@@ -127,6 +145,7 @@ private:
 template <class R> void add_atomically(std::atomic<R>& sum, R value)
 {
   R seen = sum.load(unordered);
+  SYNCFREE_MAY_SLEEP
   while (!sum.compare_exchange_weak(seen, seen + value, unordered)) {}
 }
 
@@ -136,6 +155,7 @@ template <class R> void add_atomically(R* sum, R value)
 {
   R seen, grown;
   __atomic_load(sum, &seen, __ATOMIC_RELAXED);
+  SYNCFREE_MAY_SLEEP
   do grown = seen + value;
   while (!__atomic_compare_exchange(sum, &seen, &grown, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
@@ -150,7 +170,11 @@ template <class R> void add_atomically(std::complex<R>* sum, std::complex<R> val
 class Countdown {
 public:
   void expect(std::int32_t count) { missing_.store(count, unordered); }
-  void arrive() { missing_.fetch_sub(1, publish); }
+  void arrive()
+  {
+    SYNCFREE_MAY_SLEEP
+    missing_.fetch_sub(1, publish);
+  }
 
   /// Waits until all have arrived and re-arms with `count`.
   void wait_and_rearm(std::int32_t count)
@@ -216,6 +240,7 @@ public:
   void lower_minimum(std::int64_t value)
   {
     std::int64_t seen = value_.load(unordered);
+    SYNCFREE_MAY_SLEEP
     while (value < seen && !value_.compare_exchange_weak(seen, value, unordered)) {}
   }
 

@@ -95,6 +95,7 @@ private:
 
   void post(Task* task, int helpers)
   {
+    SYNCFREE_MAY_SLEEP
     const auto locked = lock();
     start_threads(helpers);
     task->older = newest_;
@@ -105,6 +106,7 @@ private:
 
   void withdraw(Task* task)
   {
+    SYNCFREE_MAY_SLEEP
     const auto locked = lock();
     Task** link = &newest_;
     while (*link != task) link = &(*link)->older;
@@ -136,6 +138,7 @@ private:
   {
     Task* const task = join();
     task->work();
+    SYNCFREE_MAY_SLEEP
     if (--task->helpers > 0) return;
     lock();  // *task may no longer exist: its caller saw helpers == 0, or sleeps
     left_.notify_all();
@@ -145,6 +148,7 @@ private:
   {
     const auto posted = [this] { return places_ > 0; };
     spin_a_while(posted);
+    SYNCFREE_MAY_SLEEP
     auto locked = lock();
     posted_.wait(locked, posted);
     Task* task = newest_;

@@ -1,5 +1,6 @@
 /// A hundred thousand solves (or SYNCFREE_ROUNDS) by all strategies or the one in SYNCFREE_STRATEGY, and solves
-/// concurrent with work that occupies the device.
+/// concurrent with work that occupies the device. Where the library is compiled with SYNCFREE_RANDOM_SLEEPS threads
+/// sleep at random in them (tests/schedules).
 
 #include <cstdlib>
 
@@ -90,6 +91,36 @@ TEST(Endurance, many_solves_are_bitwise_equal)
       EXPECT_EQ(differences(box_of_points(12, 12, 20, 1), strategy, rounds), 0u) << "chain";
       EXPECT_EQ(differences(box_of_points(6, 7, 16, 3), strategy, rounds), 0u) << "chain of nodes";
     }
+  }
+}
+
+/// *different += the number of indices at which x differs from y by more than tolerance * (1 + |y|), or is a NaN.
+__global__ void count_far(std::size_t n, double tolerance, const double* x, const double* y,
+                          unsigned long long* different)
+{
+  const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+  if (i < n && !(fabs(x[i] - y[i]) <= tolerance * (1 + fabs(y[i])))) atomicAdd(different, 1ull);
+}
+
+/// The strategies whose sums have another order in each solve.
+TEST(Endurance, many_solves_of_the_others_agree_to_rounding)
+{
+  const long rounds = asked_rounds() / 10;
+  const auto A = random_band(1000, 3, 900, 0, 3);
+  const unsigned blocks = static_cast<unsigned>((A.n + 255) / 256);
+  const auto exact = device_strategies(true);
+  const DeviceVector b(random_vector<double>(A.n, 5)), first(A.n), x(A.n);
+  for (const std::string& strategy : device_strategies()) {
+    if (std::find(exact.begin(), exact.end(), strategy) != exact.end()) continue;
+    SCOPED_TRACE(strategy);
+    const auto p = analysed(A, strategy);
+    DeviceVectorOf<unsigned long long> different(std::vector<unsigned long long>{0});
+    solve(*p, b, first, A.n);
+    for (long round = 0; round < rounds; ++round) {
+      solve(*p, b, x, A.n);
+      count_far<<<blocks, 256>>>(A.n, 1e-12, x.data(), first.data(), different.data());
+    }
+    EXPECT_EQ(different.get().front(), 0u);
   }
 }
 

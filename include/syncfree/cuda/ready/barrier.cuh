@@ -13,12 +13,14 @@ namespace syncfree::cuda {
 /// may work on other streams.
 inline __device__ void trigger_dependent_launch()
 {
+  SYNCFREE_MAY_NANOSLEEP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 inline __device__ void wait_for_primary_launch()
 {
+  SYNCFREE_MAY_NANOSLEEP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -32,6 +34,7 @@ public:
   __device__ void start() { count_ = 0; }
   __device__ void tell(unsigned count)
   {
+    SYNCFREE_MAY_NANOSLEEP
     asm volatile("st.release.cta.shared.u32 [%0], %1;" ::"r"(address_in_block(&count_)), "r"(count) : "memory");
   }
   __device__ unsigned read_count() const
@@ -56,6 +59,7 @@ public:
   }
   __device__ void arrive()
   {
+    SYNCFREE_MAY_NANOSLEEP
     asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address_in_block(&word_))
                  : "memory");
   }
@@ -70,6 +74,7 @@ public:
   }
   __device__ void wait(unsigned parity) const
   {
+    SYNCFREE_MAY_NANOSLEEP
     if (!test_wait_parity(parity))
       (void)BasicBoundedWait<OnGiveUp::trap_later>().until_soon([=] { return spin_test_wait_parity(parity); });
   }
@@ -77,6 +82,7 @@ public:
   /// Waits in a thread block with another thread that checks the clock.
   __device__ void wait_watched(unsigned parity) const
   {
+    SYNCFREE_MAY_NANOSLEEP
     while (!test_wait_parity(parity)) {}
   }
   /// Polls BoundedWait::polls_per_check times, in a loop of two instructions per poll and three more per eight polls.
@@ -100,12 +106,14 @@ public:
   /// Arrives when all copies into shared memory that this thread has started (cp.async) are complete.
   __device__ void arrive_on_cp_async()
   {
+    SYNCFREE_MAY_NANOSLEEP
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address_in_block(&word_)) : "memory");
   }
 
   /// Arrives; the phase also stays incomplete until `bytes` bytes have been copied. Compute capability 9.0 or later.
   __device__ void arrive_expect_tx([[maybe_unused]] unsigned bytes)
   {
+    SYNCFREE_MAY_NANOSLEEP
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
                    address_in_block(&word_)),
@@ -117,6 +125,7 @@ public:
   /// Copies from global memory; addresses and bytes are multiples of 16.
   __device__ void bulk_copy(void* to, const void* from, unsigned bytes)
   {
+    SYNCFREE_MAY_NANOSLEEP
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    address_in_block(to)),
                  "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(address_in_block(&word_))
@@ -143,16 +152,19 @@ inline __device__ void fence_mbarrier_init()
 /// before them cost 6 % of a solve of `tiled`.
 inline __device__ void named_barrier_sync(unsigned barrier, unsigned threads)
 {
+  SYNCFREE_MAY_NANOSLEEP
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 inline __device__ void named_barrier_arrive(unsigned barrier, unsigned threads)
 {
+  SYNCFREE_MAY_NANOSLEEP
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 /// Barrier of the `blocks` thread blocks of a cluster, 1 without a cluster: all see what all have written before.
 inline __device__ void cluster_sync(unsigned blocks)
 {
+  SYNCFREE_MAY_NANOSLEEP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if (blocks > 1) {
     __syncwarp();

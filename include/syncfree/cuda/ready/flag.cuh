@@ -17,6 +17,7 @@ template <class T> using DeviceAtomicRef = ::cuda::atomic_ref<T, ::cuda::thread_
 /// True if *flag has that value; then all that its publisher wrote before is visible to this thread.
 inline __device__ bool is_published(unsigned* flag, unsigned value)
 {
+  SYNCFREE_MAY_NANOSLEEP
   return DeviceAtomicRef<unsigned>(*flag).load(::cuda::memory_order_acquire) == value;
 }
 
@@ -49,12 +50,14 @@ inline __device__ bool wait_for(unsigned* flag, unsigned value, BoundedWait spin
 inline __device__ void store_release(unsigned* flag, unsigned value)
 {
   if (drops_publication()) return;
+  SYNCFREE_MAY_NANOSLEEP
   DeviceAtomicRef<unsigned>(*flag).store(value, ::cuda::memory_order_release);
 }
 
 /// Stores a flag that guards no other data: its value is the whole message.
 template <class W> __device__ void store_relaxed(W* flag, std::common_type_t<W> value)
 {
+  SYNCFREE_MAY_NANOSLEEP
   DeviceAtomicRef<W>(*flag).store(value, ::cuda::memory_order_relaxed);
 }
 
@@ -75,6 +78,7 @@ inline __device__ void fence_acquire()
 /// load_acquire() sees the parts that it counts. Any thread may add at any time.
 template <class R> __device__ void red_add_part_relaxed(R* sum, const R& part)
 {
+  SYNCFREE_MAY_NANOSLEEP
   DeviceAtomicRef<R>(*sum).fetch_add(part, ::cuda::memory_order_relaxed);
 }
 template <class R>
@@ -87,6 +91,7 @@ __device__ void red_add_part_relaxed(::cuda::std::complex<R>* sum, const ::cuda:
 inline __device__ void increment_release(unsigned* count)
 {
   if (drops_publication()) return;
+  SYNCFREE_MAY_NANOSLEEP
   DeviceAtomicRef<unsigned>(*count).fetch_add(1, ::cuda::memory_order_release);
 }
 /// Orders several parts before their counts: red_add_part_relaxed() for all, fence_release() once, then
@@ -98,26 +103,31 @@ inline __device__ void fence_release()
 inline __device__ void increment_relaxed(unsigned* count)
 {
   if (drops_publication()) return;
+  SYNCFREE_MAY_NANOSLEEP
   DeviceAtomicRef<unsigned>(*count).fetch_add(1, ::cuda::memory_order_relaxed);
 }
 inline __device__ unsigned load_acquire(unsigned* count)
 {
+  SYNCFREE_MAY_NANOSLEEP
   return DeviceAtomicRef<unsigned>(*count).load(::cuda::memory_order_acquire);
 }
 /// Increment and load of a count between threads of one thread block.
 inline __device__ void increment_release_block(unsigned* count)
 {
   if (drops_publication()) return;
+  SYNCFREE_MAY_NANOSLEEP
   ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).fetch_add(1, ::cuda::memory_order_release);
 }
 inline __device__ unsigned load_acquire_block(unsigned* count)
 {
+  SYNCFREE_MAY_NANOSLEEP
   return ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_block>(*count).load(::cuda::memory_order_acquire);
 }
 
 /// Takes the next `count` values of a counter, each of which is given out once; returns the first.
 template <class W> __device__ W fetch_add_relaxed(W* next, W count)
 {
+  SYNCFREE_MAY_NANOSLEEP
   return DeviceAtomicRef<W>(*next).fetch_add(count, ::cuda::memory_order_relaxed);
 }
 template <class W> __device__ W fetch_increment_relaxed(W* next) { return fetch_add_relaxed(next, W(1)); }

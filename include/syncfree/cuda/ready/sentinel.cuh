@@ -31,19 +31,23 @@ namespace syncfree::cuda {
                : "memory")
 inline __device__ void store_if(bool wanted, unsigned long long* address, unsigned long long word)
 {
+  SYNCFREE_MAY_NANOSLEEP
   SYNCFREE_STORE_IF("gpu.global.u64", "l", __cvta_generic_to_global(address), "l", word);
 }
 inline __device__ void store_if(bool wanted, unsigned* address, unsigned word)
 {
+  SYNCFREE_MAY_NANOSLEEP
   SYNCFREE_STORE_IF("gpu.global.u32", "l", __cvta_generic_to_global(address), "r", word);
 }
 /// Stores a word if `wanted`; `address` may be in shared memory of a thread block of the cluster.
 inline __device__ void store_anywhere_if(bool wanted, unsigned long long* address, unsigned long long word)
 {
+  SYNCFREE_MAY_NANOSLEEP
   SYNCFREE_STORE_IF("gpu.u64", "l", address, "l", word);
 }
 inline __device__ void store_anywhere_if(bool wanted, unsigned* address, unsigned word)
 {
+  SYNCFREE_MAY_NANOSLEEP
   SYNCFREE_STORE_IF("gpu.u32", "l", address, "r", word);
 }
 
@@ -99,7 +103,11 @@ template <class T> struct SentinelValue {
     store_anywhere_if(wanted, slot, Word<T>::escape_sentinel(v));
   }
   /// Clears a slot for the next solve; no thread reads it in this one.
-  static __device__ void clear(word* slot) { *slot = Word<T>::sentinel; }
+  static __device__ void clear(word* slot)
+  {
+    SYNCFREE_MAY_NANOSLEEP
+    *slot = Word<T>::sentinel;
+  }
 };
 
 template <class R> struct SentinelValue<::cuda::std::complex<R>> {
@@ -189,14 +197,17 @@ struct alignas(16) Word64x2 {
   }
   __device__ void write_if(bool wanted, void* address) const
   {
+    SYNCFREE_MAY_NANOSLEEP
     SYNCFREE_STORE_TWO_IF("gpu.global", "l", __cvta_generic_to_global(address), low, high);
   }
   __device__ void write_anywhere_if(bool wanted, void* address) const
   {
+    SYNCFREE_MAY_NANOSLEEP
     SYNCFREE_STORE_TWO_IF("gpu", "l", address, low, high);
   }
   __device__ void write_shared_if(bool wanted, void* address) const
   {
+    SYNCFREE_MAY_NANOSLEEP
     SYNCFREE_STORE_TWO_IF("cta.shared", "r", address_in_block(address), low, high);
   }
 };
@@ -227,7 +238,11 @@ template <class R> struct SentinelValue<ColumnPack<R>> {
     wanted = wanted && !drops_publication();
     Word64x2::packed(v).write_anywhere_if(wanted, slot);
   }
-  static __device__ void clear(word* slot) { *reinterpret_cast<Word64x2*>(slot) = Word64x2::sentinel(); }
+  static __device__ void clear(word* slot)
+  {
+    SYNCFREE_MAY_NANOSLEEP
+    *reinterpret_cast<Word64x2*>(slot) = Word64x2::sentinel();
+  }
 };
 
 /// Sentinel values in shared memory, as SentinelValue but between threads of a thread block. A slot is filled once,
@@ -250,6 +265,7 @@ template <class T> struct SharedSentinelValue {
   static __device__ void store_ordinary_if(bool wanted, T* slot, const T& v)
   {
     const unsigned at = address_in_block(slot);
+    SYNCFREE_MAY_NANOSLEEP
     if constexpr (sizeof(T) == 8) SYNCFREE_STORE_IF("cta.shared.u64", "r", at, "l", Word<T>::bits_of(v));
     else SYNCFREE_STORE_IF("cta.shared.u32", "r", at, "r", Word<T>::bits_of(v));
   }
@@ -258,6 +274,7 @@ template <class T> struct SharedSentinelValue {
 private:
   static __device__ void store_word(T* slot, typename Word<T>::type word)
   {
+    SYNCFREE_MAY_NANOSLEEP
     if constexpr (sizeof(T) == 8)
       asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address_in_block(slot)), "l"(word) : "memory");
     else

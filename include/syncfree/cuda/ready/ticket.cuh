@@ -94,6 +94,7 @@ inline __device__ BlockTicket take_ticket(TicketCounter* counter)
   if (threadIdx.x == 0) {
     const unsigned long long ticket = fetch_increment_relaxed(&counter->next);
     own.begin_block(counter, gridDim.x);  // overlaps the latency of the ticket
+    SYNCFREE_MAY_NANOSLEEP
     own.ticket = ticket;
   }
   __syncthreads();
@@ -115,6 +116,7 @@ inline __device__ void give_up_launch(long long row)
   const unsigned long long launch = own.launch_number();
   TicketCounter& counter = *own.counter;
   WaitRecord* const record = counter.record;
+  SYNCFREE_MAY_NANOSLEEP
   if (exchange_relaxed(&counter.given_up, launch) == launch || !record) return;
   store_relaxed_system(&record->name, reinterpret_cast<unsigned long long>(counter.name));
   __threadfence_system();
@@ -177,6 +179,7 @@ template <OnGiveUp patience, DeadlineCheck clock> __device__ bool check_deadline
 template <class Soon, class Late> __device__ void watch_deadline_until(Soon soon, Late on_given_up)
 {
   while (!soon()) {
+    SYNCFREE_MAY_NANOSLEEP
     (void)check_deadline<OnGiveUp::trap_later>(-1);
     if (is_over_for(patience_with_cluster)) on_given_up();
   }

@@ -3,6 +3,13 @@
 /// The part of ready.cuh that polls until what it waits for has arrived, or the launch has been given up
 /// (ticket.cuh).
 
+/// Lets a thread sleep at random before it waits, publishes or takes a ticket, for tests; else it is empty.
+#ifdef SYNCFREE_RANDOM_SLEEPS
+#include "random_sleeps.cuh"
+#else
+#define SYNCFREE_MAY_NANOSLEEP
+#endif
+
 namespace syncfree::cuda {
 
 /// What a wait does when its launch has been given up (syncfree/cuda/ready/ticket.cuh).
@@ -51,6 +58,7 @@ public:
   /// waits for has arrived, and returns whether it has.
   template <class Soon> __device__ __forceinline__ bool until_soon(Soon soon)
   {
+    SYNCFREE_MAY_NANOSLEEP
     while (!soon())
       if (check_deadline<patience, clock>(row_)) return false;
     return true;
@@ -62,6 +70,7 @@ private:
   template <int unrolled, class Done, class Look, class Agree>
   __device__ __forceinline__ bool wait(Done done, Look look, Agree agree)
   {
+    SYNCFREE_MAY_NANOSLEEP
     if (done()) return true;
     for (;;) {
 #pragma unroll unrolled
