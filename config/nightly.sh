@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs what test.sh leaves out because it takes long: all sizes, rounds, scalars and indices under the sanitizers, the
 # tests with PETSc under them, many more damaged files and sequences of calls, fuzz targets for SYNCFREE_SECONDS (600),
-# times where all cores are busy with other processes, threads of OpenMP that spin while they wait, and the whole
-# backend cuda, which is only compiled. Ends with `N passed, N failed[, N skipped]`.
+# 100,000 solves by threads that sleep at random, every failing allocation on every process alone, times where all
+# cores are busy with other processes, threads of OpenMP that spin while they wait, and the whole backend cuda, which is
+# only compiled. Ends with `N passed, N failed[, N skipped]`.
 #
 #   bash config/nightly.sh [--no-install]      lists what is missing and stops; --help prints this
 #
@@ -29,6 +30,16 @@ for test in busy host; do gtest_alone $test build/host/${test}_tests; done
 step petsc-build build_host petsc_tests
 OMP_WAIT_POLICY=passive SYNCFREE_SECONDS=600 SYNCFREE_SEED=$seed \
   gtest sequences build/host/petsc_tests "--gtest_filter=*Sequences.*"
+step plugin-build build_host syncfree_ilu
+stage processes env SYNCFREE_ALL_FAILURES=1 python3 tests/petsc/processes.py --petsc-dir "$PETSC_DIR" \
+  --petsc-arch "$PETSC_ARCH" --library "$PWD/build/host/libsyncfree_ilu.so" --work "$PWD/build/processes-all" \
+  --only one_rank_alone
+step schedules-build build build/schedules schedules_tests --preset schedules
+OMP_WAIT_POLICY=passive SYNCFREE_SOLVES=100000 gtest_alone schedules build/schedules/schedules_tests
+step schedules-thread-build build build/schedules-thread schedules_tests --preset sanitize-thread \
+  -DSYNCFREE_RANDOM_SLEEPS=ON
+stage schedules-thread env SYNCFREE_SECONDS=300 bash config/thread_sanitizer.sh \
+  build/schedules-thread/schedules_tests "Schedules*"
 step sanitize-build build build/sanitize all --preset sanitize
 gtest sanitize-core build/sanitize/core_tests
 for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
