@@ -2,15 +2,18 @@
 # Tests on a machine with an NVIDIA GPU, without a network. Ends with `N passed, N failed[, N skipped]`.
 #
 #   bash config/gpu-test.sh [--no-install] [PART...]     build battery mps random sanitizers petsc harness conformance;
-#                                         without a PART all of them; --no-install stops where PETSc is still to be
-#                                         unpacked, and says so; --help prints this
+#                                         without a PART all of these; on request schedules-build schedules soak
+#                                         orders; --no-install stops where PETSc is still to be unpacked, and says so;
+#                                         --help prints this
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
 # synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, boxes, pipelines, planes, pairs, factors,
-# shifts, loops, columns, grids, scalars-0 to -3. All parts but build need that one. PETSc is that of PETSC_DIR, else an
-# archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry ../shared/petsc-cuda),
-# unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of CARRIED. The parts with
-# PETSc's harness put matrices and vectors on the device.
+# shifts, loops, columns, grids, scalars-0 to -3. schedules: threads sleep at random before they wait or publish; it
+# needs schedules-build. soak: soak-1 to -3, each by other random matrices. orders: each memory order of the device is
+# weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others but build need that one. PETSc
+# is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default:
+# device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder
+# googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -128,6 +131,24 @@ solve_under_mps() {
   [ $status = 0 ] && echo "RESULT 1 0 0"
 }
 
+# A library of its own, of two scalars, without PETSc.
+build_schedules() {
+  make_googletest && build build/gpu-schedules cuda_tests --preset schedules -DSYNCFREE_CUDA=ON \
+    -DCMAKE_CUDA_ARCHITECTURES=native && echo "RESULT 1 0 0"
+}
+
+# Endurance: the same bits in each solve by strategies that are reproducible. Others are compared with the oracle.
+sleep_at_random() {
+  local tests="Endurance.many*:RandomMatrices.*:$solved:$boxes:$pipelines:$laid:DevicePair.*:DeviceColumns*:$factored"
+  SYNCFREE_ROUNDS=${SYNCFREE_ROUNDS:-5000} SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-120} python3 config/gtest.py \
+    build/gpu-schedules/cuda_tests --gtest_filter="$tests"
+}
+
+soak() {
+  SYNCFREE_SEED=$1 SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-500} python3 config/gtest.py "$folder/cuda_tests" \
+    --gtest_filter='Soak.*'
+}
+
 # Random matrices for five minutes, by two programs that load the device for each other.
 solve_random_matrices() {
   local seed status=0
@@ -163,6 +184,11 @@ run_part() {
       ;;
     mps) part mps bash "$0" --mps ;;
     random) part random bash "$0" --random ;;
+    schedules-build) part schedules-build bash "$0" --schedules-build ;;
+    schedules) part schedules bash "$0" --schedules ;;
+    soak) for seed in 1 2 3; do run_part soak-$seed; done ;;
+    orders) part orders python3 tests/cuda/orders/weaken.py --work build/gpu-orders ;;
+    soak-[1-3]) part "$1" bash "$0" --soak "${1#soak-}" ;;
     sanitizers)
       for tool in memcheck initcheck "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do run_part "$tool"; done
       ;;
@@ -177,7 +203,8 @@ run_part() {
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
     *)
-      die "no part $1; there are build battery mps random sanitizers petsc harness conformance, and of the sanitizers" \
+      die "no part $1; there are build battery mps random sanitizers petsc harness conformance, on request" \
+        "schedules-build schedules soak soak-1 soak-2 soak-3 orders, and of the sanitizers" \
         "memcheck initcheck ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
       ;;
   esac
@@ -192,6 +219,9 @@ case ${1:-} in
   --make) make_all; exit ;;
   --mps) solve_under_mps; exit ;;
   --random) solve_random_matrices; exit ;;
+  --schedules-build) build_schedules; exit ;;
+  --schedules) sleep_at_random; exit ;;
+  --soak) soak "$2"; exit ;;
   --sanitize) sanitize "$2"; exit ;;
 esac
 [ $# != 0 ] || set -- build battery mps random sanitizers petsc harness conformance

@@ -1,5 +1,6 @@
 /// Device memory: the k-th allocation fails, for every k. The status must name the bytes, nothing may leak, and the
-/// object must be usable again. cudaMallocFromPoolAsync and cudaFreeAsync are replaced for the whole program.
+/// object must be usable again. Memory that is full of something else changes no result. cudaMallocFromPoolAsync and
+/// cudaFreeAsync are replaced for the whole program.
 
 #include <dlfcn.h>
 
@@ -15,6 +16,7 @@ namespace {
 std::map<void*, std::size_t> live;
 int made = 0;
 int failing = -1;  ///< number of allocations that succeed before one fails; -1: none fails
+int dirt = -1;     ///< byte with which new memory is filled; -1: as it comes
 
 template <class Function> Function* next_of(const char* name)
 {
@@ -35,7 +37,7 @@ extern "C" cudaError_t cudaMallocFromPoolAsync(void** place, std::size_t bytes, 
   }
   const cudaError_t error = real(place, bytes, pool, stream);
   if (error == cudaSuccess) live[*place] = bytes;
-  return error;
+  return error == cudaSuccess && dirt >= 0 ? cudaMemsetAsync(*place, dirt, bytes, stream) : error;
 }
 
 extern "C" cudaError_t cudaFreeAsync(void* place, cudaStream_t stream)
@@ -242,6 +244,71 @@ TEST(Allocation, of_several_columns_that_fails_is_reported_and_fewer_columns_all
       }
     }
     EXPECT_EQ(arrays_left(), before);
+  }
+}
+
+/// Solves with L U and its transpose, in turn one column and five, before and after a refresh.
+std::vector<double> results_of(const OwnedCsr<double, I>& A, const SolverOptions& options)
+{
+  const I n = A.n, most = 5;
+  const auto b = random_vector<double>(static_cast<std::size_t>(n) * most, 5);
+  std::vector<double> all, x(b.size());
+  auto p = make_cuda_preconditioner<double, I>();
+  const Status status = p->analyse(A.pattern(), {}, options);
+  if (has_no_plan(options.strategy, status)) return all;
+  EXPECT_EQ(status.message(), "success");
+  for (int refresh = 0; refresh < 2; ++refresh) {
+    EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    for (const I columns : {1, most, 1})
+      for (const Operation op : {Operation::none, Operation::transpose}) {
+        EXPECT_EQ(p->solve(op, b.data(), x.data(), {columns, n, n}).message(), "success");
+        all.insert(all.end(), x.begin(), x.begin() + static_cast<std::ptrdiff_t>(columns) * n);
+      }
+  }
+  return all;
+}
+
+std::vector<double> sweeps_of(const OwnedCsr<double, I>& A, const std::string& strategy)
+{
+  const auto b = random_vector<double>(A.n, 5);
+  std::vector<double> x(A.n);
+  const auto relaxation = make_cuda_relaxation<double, I>();
+  EXPECT_EQ(relaxation->analyse(A.pattern(), {}, {strategy, 1}).message(), "success");
+  EXPECT_EQ(relaxation->refresh(A.view(), 1.2, 0, 0).message(), "success");
+  EXPECT_EQ(relaxation->relax(Sweep::symmetric, true, 2, b.data(), x.data()).message(), "success");
+  return x;
+}
+
+/// Ones, a large number, zeros, and 4.8e-4, which a wait takes for a value as it would one of an old mailbox. What was
+/// freed comes back with the values of the last solver, too.
+TEST(Allocation, of_memory_with_other_values_changes_no_result)
+{
+  const std::vector<OwnedCsr<double, I>> matrices = {
+    random_band(600, 3, 90, 0, 3),    line_of_points(100, 3, 3),       make_poisson<double, I>(33, 32, 31),
+    make_poisson<double, I>(61, 97, 1), box_of_points(12, 12, 20, 1), waves_of_rows(12, 600, 3)};
+  std::vector<std::string> names = device_strategies();
+  names.insert(names.end(), {"wavefront", "auto"});
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const OwnedCsr<double, I>& A = matrices[k];
+    for (const std::string& strategy : names) {
+      SCOPED_TRACE(testing::Message() << "matrix " << k << ", " << strategy);
+      const auto exact = device_strategies(true);
+      const bool reproducible = strategy == "auto" || strategy == "wavefront" ||
+                                std::find(exact.begin(), exact.end(), strategy) != exact.end();
+      const SolverOptions options{strategy, 1, false, {"paper", A.n / 7 + 1, A.n / 7 + 1}};
+      const bool sweeps = k == 0 && (strategy == "auto" || strategy == "merged");
+      dirt = -1;
+      const auto first = results_of(A, options), swept = sweeps ? sweeps_of(A, strategy) : std::vector<double>();
+      for (const int byte : {0xff, 0x7f, 0x00, 0x3f}) {
+        dirt = byte;
+        const auto found = results_of(A, options);
+        ASSERT_EQ(found.size(), first.size());
+        EXPECT_TRUE(!reproducible || found == first) << "filled with " << byte;
+        expect_near(found, first);
+        EXPECT_TRUE(!sweeps || sweeps_of(A, strategy) == swept) << "sweeps, filled with " << byte;
+      }
+      dirt = -1;
+    }
   }
 }
 
