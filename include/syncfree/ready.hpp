@@ -32,6 +32,12 @@ inline constexpr std::memory_order publish = std::memory_order_release;
 inline constexpr std::memory_order observe = std::memory_order_acquire;
 inline constexpr std::memory_order unordered = std::memory_order_relaxed;
 
+/// Reads a word that another thread, or a device, publishes; what it wrote before may then be read.
+template <class W> W load_published(const W* word)
+{
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
 /// Returns true once ready() holds, or false after a bounded number of polls.
 template <class Ready> bool spin_until(const Ready& ready)
 {

@@ -15,6 +15,7 @@
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/cuda/detail/mapped_word.hpp"
 #include "syncfree/cuda/detail/ticket_counter.hpp"
+#include "syncfree/ready.hpp"
 #include "syncfree/status.hpp"
 #include "syncfree/wait_limit.hpp"
 
@@ -73,14 +74,15 @@ public:
   WaitRecord* record() const { return record_; }
 
   /// True if a launch that gave up has ended. Neither waits nor asks the device.
-  bool has_failed() const { return record_ && *static_cast<volatile unsigned long long*>(&record_->row) != 0; }
+  bool has_failed() const { return record_ && load_published(&record_->row) != 0; }
 
   /// Returns the failure that has_failed() reports. Waits for the device, then resets all kept memory to its state
   /// before the first launch; while the stream is being captured the next call does that instead.
   Status take_failure(cudaStream_t stream)
   {
+    const unsigned long long row = load_published(&record_->row);  // before the name, which was written before it
+    Status status = failed(Code::wait_expired, static_cast<std::int64_t>(row) - 1);
     const volatile WaitRecord* const seen = record_;
-    Status status = failed(Code::wait_expired, static_cast<std::int64_t>(seen->row) - 1);
     if (const char* const name = reinterpret_cast<const char*>(seen->name)) status.detail = name;
     try {
       status.value = limit();
