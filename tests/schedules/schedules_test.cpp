@@ -132,6 +132,7 @@ template <class T, class I> std::vector<std::unique_ptr<Repeated<T, I>>> all_rep
       if (strategy.backend != std::string("host")) continue;
       for (const int threads : {2, 3, 4}) {
         auto one = std::make_unique<Repeated<T, I>>(entry.name, strategy, threads);
+        const Watchdog watchdog(one->name(), patience);
         if (one->begin()) all.push_back(std::move(one));
       }
     }
