@@ -16,8 +16,9 @@
 
 namespace syncfree_plugin {
 
-/* The flag is at most this many bytes before the address of the sizes, which is within the first bytes of the data. */
-static constexpr std::ptrdiff_t reach = 32, searched = 1024;
+/* Bytes. The flag is at most `reach` before the address of the sizes, which begins within the first `searched` (at 296
+   to 352 in PETSc 3.18 and 3.26); the data are not smaller than that (456). */
+static constexpr std::ptrdiff_t reach = 32, searched = 400;
 
 /* Position of the flag in the data of an assembled matrix with inodes, or no_flag. Sets the option to false. */
 static PetscErrorCode FindFlag(Mat A, std::ptrdiff_t *flag)
