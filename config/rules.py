@@ -35,6 +35,7 @@ CORE_ROOMS = {
     "symbolic": "support/|pattern/",
     "schedule": "support/|pattern/",
     "choose": "support/|pattern/grid",
+    "ordering": "support/|pattern/",
     "plan": "support/|pattern/|schedule/|choose/grid_times",
 }
 
