@@ -18,16 +18,16 @@
 
 namespace syncfree {
 
-/// How rows are coloured. "Neighbours" are those in the graph of A + A^T without its diagonal, "nodes" consecutive rows
-/// with the same columns, if there are many (core/ordering/node_graph.hpp); nodes, not rows, are coloured. Positions and
-/// levels are those of a reverse Cuthill-McKee order (core/ordering/cuthill_mckee.hpp).
-///   multicolor  few colours. If no neighbours are in the same level, two: the parities of the levels. Else greedily by
-///               (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense rows the
+/// How rows are coloured. "Neighbours" are those in the graph of A + A^T without diagonal, "nodes" consecutive rows
+/// with the same columns, if there are many (core/ordering/node_graph.hpp); nodes, not rows, are coloured. Positions
+/// and levels are those of a reverse Cuthill-McKee order (core/ordering/cuthill_mckee.hpp), L the number of levels.
+///   multicolor  few colours. Two, the parities of the levels, if no neighbours are in the same level; else greedily
+///               by (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense rows the
 ///               last
 ///   cyclic      K colours, with which most dependences keep the direction of the reverse Cuthill-McKee order: a node
 ///               of level l of L takes the first free colour from (L - 1 - l) s mod K on, cyclically. s is 3/4 of the
-///               number of colours that the neighbours inside the levels need, rounded, at least 1 and at most K / 2. A
-///               node whose neighbours have all K colours takes one of further colours, beyond K
+///               number of colours that the neighbours inside the levels need, rounded, from 1 to K / 2. A node whose
+///               neighbours have all K colours takes one of further colours, beyond K
 ///   abmc        blocks of at most B rows (core/ordering/blocks.hpp), coloured greedily by (degree, mixed bits of the
 ///               number). Inside a block rows have the reverse Cuthill-McKee order
 /// Sources: colours: Schreiber & Tang 1982, Jones & Plassmann 1993; cyclic: Washio & Hayami 1994, Doi & Washio 1999;
@@ -56,5 +56,29 @@ template <class I> struct Ordering {
 ///   cost    O(nnz log n), O(nnz) memory; only the graph of A + A^T is made on `threads` threads
 template <class I>
 Status make_ordering(PatternView<I> A, const OrderingOptions& options, int threads, Ordering<I>* out);
+
+/// What measure_discarded_fill() found.
+///   fill     the number; 0 if there is no fill to discard, or no row
+///   rows     sampled rows that it is the mean of
+///   skipped  sampled rows that are left out: their diagonal entry is missing, zero or not finite, or so is their sum
+struct DiscardedFill {
+  double fill = 0;
+  std::int64_t rows = 0, skipped = 0;
+};
+
+/// Predicts how many iterations an order costs: the fill that ILU(0) discards, to first order in A,
+///   fill^2 = mean over rows i of sum_j |w_ij|^2 / |a_ii a_jj|,  w_ij = sum_k a_ik a_kj / a_kk,
+/// over the j for which (i, j) is no entry, and the k that come before both i and j in the order. Compare only numbers
+/// of one matrix. Where a_jj or a_kk is missing or zero, the term is left out.
+///   A       n x n, already checked by check_pattern
+///   order   order[p] = row of A at position p, n entries; nullptr: natural order
+///   out     [out] unchanged on failure
+///   errors  out_of_memory
+///   cost    O(n) + the lengths of the rows k for the sampled rows i. Row i is sampled if its mixed bits (as in
+///           core/ordering/coloring.hpp) are divisible by n / 1000; of these, in the order of mixed bits, as many as
+///           meet 2^24 entries, but at least one. Serial; O(n) memory
+///   source  Duff & Meurant 1989: iterations follow the norm of what is discarded; D'Azevedo, Forsyth & Tang 1992
+template <class T, class I>
+Status measure_discarded_fill(CsrView<T, I> A, const I* order, DiscardedFill* out);
 
 }  // namespace syncfree

@@ -1,0 +1,133 @@
+/// The discarded fill of sampled rows, summed up in double precision.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/support/instantiate.hpp"
+#include "coloring.hpp"
+#include "syncfree/ordering.hpp"
+#include "syncfree/scalar.hpp"
+
+namespace syncfree {
+namespace {
+
+constexpr std::int64_t sample_rows = 1000, most_entries = std::int64_t(1) << 24;
+
+template <class T> using wide_t = std::conditional_t<is_complex_v<T>, std::complex<double>, double>;
+
+template <class T, class I> class Sampler {
+public:
+  Sampler(const CsrView<T, I>& A, const I* order)
+      : A_(A),
+        place_(static_cast<std::size_t>(A.pattern.n)),
+        entry_of_(place_.size(), I(-1)),
+        fill_of_(place_.size(), I(-1)),
+        fill_(place_.size())
+  {
+    for (I p = 0; p < A.pattern.n; ++p) place_[order ? order[p] : p] = p;
+  }
+
+  DiscardedFill measure()
+  {
+    DiscardedFill found;
+    double sum = 0;
+    for (const I i : sample()) {
+      const double of_row = discarded_in(i);
+      if (!std::isfinite(of_row)) ++found.skipped;
+      else ++found.rows, sum += of_row;
+    }
+    if (found.rows) found.fill = std::sqrt(sum / static_cast<double>(found.rows));
+    return found;
+  }
+
+private:
+  const PatternView<I>& pattern() const { return A_.pattern; }
+
+  template <class Use> void for_row(I i, const Use& use) const
+  {
+    for (I k = pattern().row_begin[i]; k < pattern().row_begin[i + 1]; ++k) use(pattern().column[k], k);
+  }
+
+  /// Zero if there is no entry
+  wide_t<T> diagonal(I i) const
+  {
+    const I *begin = pattern().column + pattern().row_begin[i], *end = pattern().column + pattern().row_begin[i + 1];
+    const I* at = std::lower_bound(begin, end, i);
+    return at < end && *at == i ? wide_t<T>(A_.value[at - pattern().column]) : wide_t<T>(0);
+  }
+
+  std::vector<I> sample() const
+  {
+    const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(1, pattern().n / sample_rows));
+    std::vector<std::pair<std::uint64_t, I>> mixed;
+    for (I i = 0; i < pattern().n; ++i) {
+      const std::uint64_t bits = mix_bits(static_cast<std::uint64_t>(i));
+      if (bits % step == 0) mixed.emplace_back(bits, i);
+    }
+    std::sort(mixed.begin(), mixed.end());
+    std::vector<I> rows;
+    std::int64_t entries = 0;
+    for (const auto& [bits, i] : mixed) {
+      for_row(i, [&](I k, I) { entries += pattern().row_begin[k + 1] - pattern().row_begin[k]; });
+      if (!rows.empty() && entries > most_entries) break;
+      rows.push_back(i);
+    }
+    return rows;
+  }
+
+  /// Not finite if the row's diagonal is zero
+  double discarded_in(I i)
+  {
+    met_.clear();
+    for_row(i, [&](I j, I) { entry_of_[j] = i; });
+    for_row(i, [&](I k, I at) {
+      const wide_t<T> pivot = diagonal(k);
+      if (place_[k] < place_[i] && pivot != wide_t<T>(0)) eliminate(i, k, wide_t<T>(A_.value[at]) / pivot);
+    });
+    double sum = 0;
+    for (const I j : met_) {
+      const double size = std::abs(diagonal(j));
+      if (size > 0) sum += std::norm(fill_[j]) / size;
+    }
+    const double size = std::abs(diagonal(i));
+    return size > 0 ? sum / size : std::nan("");
+  }
+
+  void eliminate(I i, I k, wide_t<T> factor)
+  {
+    for_row(k, [&](I j, I at) {
+      if (place_[j] <= place_[k] || entry_of_[j] == i || j == i) return;
+      if (fill_of_[j] != i) {
+        fill_of_[j] = i;
+        fill_[j] = 0;
+        met_.push_back(j);
+      }
+      fill_[j] += multiply(factor, wide_t<T>(A_.value[at]));
+    });
+  }
+
+  CsrView<T, I> A_;
+  Array<I> place_;
+  Array<I> entry_of_, fill_of_;  ///< of each column, the last row with an entry, or with fill
+  std::vector<wide_t<T>> fill_;
+  std::vector<I> met_;  ///< columns with fill
+};
+
+}  // namespace
+
+template <class T, class I> Status measure_discarded_fill(CsrView<T, I> A, const I* order, DiscardedFill* out)
+try {
+  *out = Sampler<T, I>(A, order).measure();
+  return {};
+} catch (const std::bad_alloc&) {
+  return failed(Code::out_of_memory, "a sample of the discarded fill");
+}
+
+#define INSTANTIATE(T, I) template Status measure_discarded_fill<T, I>(CsrView<T, I>, const I*, DiscardedFill*);
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree
