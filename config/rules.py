@@ -82,7 +82,7 @@ PETSC_STYLE = ("plugin/", "examples/", "tests/petsc/", "tests/install/", "tests/
 
 # PETSc is C, through which no exception may pass (plugin/guard.hpp): what it is given to call, and what it exports
 HANDED_OVER = (
-    r"(?:\bops->\w+ *=(?!=)|(?:ComposeFunction|SolverTypeRegister|Destroy)\(.*,|RegisterFinalize\()"
+    r"(?:\bops->\w+ *=(?!=)|(?:ComposeFunction|SolverTypeRegister|OrderingRegister|Destroy)\(.*,|RegisterFinalize\()"
     r" *([^,;()]+)\)*;"
 )
 EXPORTED = (

@@ -411,6 +411,8 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
+.  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
+.  -pc_syncfree_abmc_rows B                               - most rows per block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
@@ -452,6 +454,8 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
+.  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
+.  -pc_syncfree_abmc_rows B                               - most rows per block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`

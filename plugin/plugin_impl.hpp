@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "guard.hpp"
+#include "syncfree/ordering.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/status.hpp"
 #include "syncfree/strategy.hpp"
@@ -40,6 +41,7 @@ struct Settings {
   bool                    use_inodes = true;         /* sweeps only */
   std::string             view;                      /* where each analysis is viewed: a viewer as in options; empty: not */
   syncfree::SolverOptions solver;
+  syncfree::OrderingOptions ordering;                /* but for its kind, which is that of the ordering's name */
 
   bool operator==(const Settings &) const;
 };
@@ -135,7 +137,7 @@ template <class T> PetscErrorCode QueryPointer(PetscObject object, const char na
 PetscErrorCode ForgetType(PC);
 
 /* While a PC of this plugin is set up, its SetupContext is composed with the operator, where the factored matrix finds
-   it. NULL removes it, and is the result if there is none. */
+   it, and with its diagonal block, where an ordering finds it. NULL removes it, and is the result if there is none. */
 PetscErrorCode ComposeHandover(Mat, SetupContext *);
 PetscErrorCode QueryHandover(Mat, SetupContext **);
 
@@ -163,6 +165,7 @@ struct Events {
 extern Events events;
 
 PetscErrorCode RegisterFactorPackage();
+PetscErrorCode RegisterOrderings();
 PetscErrorCode RegisterPCTypes();
 PetscErrorCode RegisterSorType();
 

@@ -124,6 +124,7 @@ static PetscErrorCode RegisterAll()
   PetscCall(CountRanksOnNode());
   PetscCall(RegisterEvents());
   PetscCall(RegisterFactorPackage());
+  PetscCall(RegisterOrderings());
   PetscCall(RegisterPCTypes());
   PetscCall(RegisterSorType());
   PetscCall(PetscRegisterFinalize(guarded<Finalize>));

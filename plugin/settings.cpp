@@ -25,7 +25,7 @@ static const char handover_name[] = "PCSyncFree_SetupContext";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && view == other.view && solver == other.solver;
+  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && view == other.view && solver == other.solver && ordering.cyclic_colors == other.ordering.cyclic_colors && ordering.abmc_rows == other.ordering.abmc_rows;
 }
 
 /* Returns the strategies of triangular solves, or of sweeps, which Kokkos Kernels does not have. */
@@ -126,6 +126,8 @@ static const Option options[] = {
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
+  {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors of -pc_factor_mat_ordering_type syncfree_cyclic",                                        true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false},
+  {"abmc_rows",        "PCSYNCFREEILU",                "Rows per block of -pc_factor_mat_ordering_type syncfree_abmc",                                            true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false},
   {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",                             true,  true,  FIELD(solver.wait_limit),       nullptr,                  nullptr,           0,  true },
   {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                                                           false, true,  FIELD(use_inodes),              nullptr,                  nullptr,           0,  false},
   {"view",             "PCSYNCFREEILU",                "Prints once per analysis what runs; the viewer is given as to -ksp_view",                                 true,  true,  FIELD(view),                    nullptr,                  nullptr,           0,  true },
@@ -316,8 +318,14 @@ PetscErrorCode ForgetType(PC pc)
 
 PetscErrorCode ComposeHandover(Mat A, SetupContext *handover)
 {
+  PetscBool parallel;
+  Mat       block = nullptr;
+
   PetscFunctionBegin;
   PetscCall(ComposePointer((PetscObject)A, handover_name, handover));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block, nullptr, nullptr));
+  if (block) PetscCall(ComposePointer((PetscObject)block, handover_name, handover));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,11 @@
 #define PCSYNCFREESOR     "syncfree_sor"
 #define MATSOLVERSYNCFREE "syncfree"
 
+/* Orderings that this plugin registers, for PCFactorSetMatOrderingType() and MatGetOrdering() */
+#define MATORDERINGSYNCFREEMULTICOLOR "syncfree_multicolor"
+#define MATORDERINGSYNCFREECYCLIC     "syncfree_cyclic"
+#define MATORDERINGSYNCFREEABMC       "syncfree_abmc"
+
 /*E
    PCSyncFreePrecisionType - The precision in which the factor is stored
 

@@ -1,0 +1,115 @@
+/*
+  Orderings of this library, registered with PETSc: `-pc_factor_mat_ordering_type` of any PC, and MatGetOrdering().
+*/
+
+#include "borrow.hpp"
+
+#include <algorithm>
+
+#include "syncfree/factor.hpp"
+#include "syncfree/ordering.hpp"
+
+namespace syncfree_plugin {
+
+/* Reads an option with the prefix of the matrix; where it is not given, the number is that of the set-up. */
+static PetscErrorCode NumberFromOptions(Mat A, const char name[], std::int64_t *number)
+{
+  PetscInt  value = 0;
+  PetscBool set   = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, ((PetscObject)A)->prefix, name, &value, &set));
+  if (set) *number = value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC of this plugin passes its settings with the matrix; any other caller of MatGetOrdering() passes a matrix only. */
+static PetscErrorCode GetOptions(Mat A, syncfree::OrderingKind kind, syncfree::OrderingOptions *options)
+{
+  SetupContext *handover;
+
+  PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  if (handover) *options = handover->settings.ordering;
+  else {
+    PetscCall(NumberFromOptions(A, "-pc_syncfree_cyclic_colors", &options->cyclic_colors));
+    PetscCall(NumberFromOptions(A, "-pc_syncfree_abmc_rows", &options->abmc_rows));
+  }
+  options->kind = kind;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syncfree::PatternView<Index> &pattern, syncfree::Ordering<Index> *made)
+{
+  syncfree::OrderingOptions options;
+  PetscInt                  threads = 1;
+
+  PetscFunctionBegin;
+  PetscCall(GetOptions(A, kind, &options));
+  PetscCall(DefaultThreads(false, &threads));
+  PetscCall(Translate(A, A, syncfree::check_pattern(pattern)));
+  const auto status = syncfree::make_ordering(pattern, options, (int)threads, made);
+  PetscCheck(status.code != syncfree::Code::invalid_argument, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s; set it with -pc_syncfree_%s", status.message().c_str(), kind == syncfree::OrderingKind::abmc ? "abmc_rows" : "cyclic_colors");
+  PetscCall(Translate(A, A, status));
+  PetscCall(PetscInfo(A, "%d colors of %" PetscInt_FMT " rows\n", (int)made->color_begin.size() - 1, (PetscInt)pattern.n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Orders the rows of a sequential matrix, or the blocks of rows if it stores such blocks (as PETSc's orderings do). The
+   core finds the nodes of an AIJ matrix, so PETSc's inodes are not used. */
+static PetscErrorCode OrderRows(Mat A, syncfree::OrderingKind kind, syncfree::Ordering<Index> *made)
+{
+  const PetscInt *row, *column;
+  PetscInt        n;
+  PetscBool       aij, done;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, (PetscBool)!aij, &n, &row, &column, &done));
+  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix type %s does not support MatGetRowIJ(); convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
+  const syncfree::PatternView<Index> pattern = {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)};
+  ierr                                       = Guard([&] { return OrderPattern(A, kind, pattern, made); });
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, (PetscBool)!aij, &n, &row, &column, &done));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As in PETSc's orderings of parallel matrices, the indices are global and each process orders its own rows. */
+template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_SyncFree(Mat A, MatOrderingType, IS *row, IS *column)
+{
+  syncfree::Ordering<Index> made;
+  PetscBool                 parallel;
+  Mat                       block = A;
+  PetscInt                  first = 0, *index;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &block, nullptr, nullptr));
+    PetscCall(MatGetOwnershipRange(A, &first, nullptr));
+  }
+  PetscCheck(block->rmap->n == block->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, block->rmap->n, block->cmap->n);
+  PetscCall(OrderRows(block, kind, &made));
+  const auto n = (PetscInt)made.order.size();
+  PetscCall(PetscMalloc1(n, &index));
+  std::transform(made.order.begin(), made.order.end(), index, [first](Index i) { return first + (PetscInt)i; });
+  PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), n, index, PETSC_OWN_POINTER, row));
+  PetscCall(ISSetPermutation(*row));
+  PetscCall(ISDuplicate(*row, column));
+  PetscCall(ISSetPermutation(*column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RegisterOrderings()
+{
+  using syncfree::OrderingKind;
+
+  PetscFunctionBegin;
+  PetscCall(MatOrderingRegister(MATORDERINGSYNCFREEMULTICOLOR, guarded<MatGetOrdering_SyncFree<OrderingKind::multicolor>>));
+  PetscCall(MatOrderingRegister(MATORDERINGSYNCFREECYCLIC, guarded<MatGetOrdering_SyncFree<OrderingKind::cyclic>>));
+  PetscCall(MatOrderingRegister(MATORDERINGSYNCFREEABMC, guarded<MatGetOrdering_SyncFree<OrderingKind::abmc>>));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace syncfree_plugin

@@ -1,0 +1,265 @@
+/*
+  The orderings that this library registers: with our PCs they give PETSc's factor in the same order, and PETSc's PCs
+  take them, too.
+*/
+
+#include "factored.hpp"
+#include "matrices.hpp"
+#include "syncfree/ordering.hpp"
+
+namespace {
+
+const std::vector<const char*> ours = {MATORDERINGSYNCFREEMULTICOLOR, MATORDERINGSYNCFREECYCLIC,
+                                       MATORDERINGSYNCFREEABMC};
+
+std::vector<PetscInt> indices(IS is)
+{
+  PetscInt n;
+  const PetscInt* index;
+  ok(ISGetLocalSize(is, &n));
+  ok(ISGetIndices(is, &index));
+  std::vector<PetscInt> all(index, index + n);
+  ok(ISRestoreIndices(is, &index));
+  return all;
+}
+
+std::vector<PetscInt> ordering_of(Mat A, MatOrderingType type)
+{
+  ISOwner row, column;
+  ok(MatGetOrdering(A, type, row.out(), column.out()));
+  EXPECT_EQ(indices(row), indices(column));
+  return indices(row);
+}
+
+class OrderingsOf : public testing::TestWithParam<const char*> {
+ protected:
+  void compare(const Sample& s, const Request& request)
+  {
+    MatOwner A = s.make();
+    const Factored theirs = set_up_petsc(A, request), mine = set_up_ours(A, request);
+    ASSERT_EQ(theirs.refusal.code, mine.refusal.code) << theirs.refusal.text << mine.refusal.text;
+    ASSERT_EQ(theirs.reason, mine.reason);
+    if (!theirs.usable() || rows(A) == 0) return;
+    const Pair pair = read_factors(theirs, mine, request);
+    EXPECT_TRUE(agrees(pair.petsc, pair.ours));
+    const Order order = order_of(A, request);
+    const Numbers b = random_numbers(rows(A), 44);
+    const Bounded x = expected_apply(pair.petsc, order, b);
+    EXPECT_TRUE(agrees(x, applied(theirs, PCApply, b)));
+    EXPECT_TRUE(agrees(x, applied(mine, PCApply, b)));
+    EXPECT_TRUE(agrees(expected_transpose(pair.petsc, order, b), applied(mine, PCApplyTranspose, b)));
+    compare_columns(mine, pair.petsc, order);
+  }
+
+  void compare_columns(const Factored& mine, const Factor& factor, const Order& order)
+  {
+    const PetscInt n = factor.n, columns = 3;
+    const Numbers b = random_numbers(n * columns, 45);
+    MatOwner X = make_dense(n, columns, b), Y = make_dense(n, columns, b);
+    ok(PCMatApply(mine.pc, X, Y));
+    const Numbers y = dense_entries(Y);
+    for (PetscInt c = 0; c < columns; ++c)
+      EXPECT_TRUE(agrees(expected_apply(factor, order, Numbers(b.begin() + c * n, b.begin() + (c + 1) * n)),
+                         Numbers(y.begin() + c * n, y.begin() + (c + 1) * n)))
+        << "column " << c;
+  }
+};
+
+TEST_P(OrderingsOf, our_names_give_petscs_factor_in_the_same_order)
+{
+  for (const auto& s : samples())
+    for (const bool icc : {false, true})
+      for (const PetscInt levels : {0, 1}) {
+        if (icc && !s.symmetric) continue;
+        const Request request = {icc, default_shift(icc), GetParam(), levels};
+        SCOPED_TRACE(std::string(s.name) + ", " + request.text());
+        compare(s, request);
+        if (HasFailure()) return;
+      }
+}
+
+TEST_P(OrderingsOf, our_names_are_kept_or_made_anew_as_petscs_are)
+{
+  for (const bool reuse : {false, true}) {
+    MatOwner A = poisson_2d(9, 11), B = random_matrix(99, 6, 2.0, true, 5);
+    PCOwner pcs[2];
+    for (const int k : {0, 1}) {
+      ok(PCCreate(PETSC_COMM_SELF, pcs[k].out()));
+      ok(PCSetOperators(pcs[k], A, A));
+      ok(PCSetType(pcs[k], k ? PCSYNCFREEILU : PCILU));
+      ok(PCFactorSetMatOrderingType(pcs[k], GetParam()));
+      ok(PCFactorSetReuseOrdering(pcs[k], (PetscBool)reuse));
+    }
+    const auto expect_equal = [&](const char* when) {
+      const Numbers b = random_numbers(99, 7);
+      Numbers x[2];
+      for (const int k : {0, 1}) {
+        VecOwner from = make_vector(b), to = make_vector(99);
+        ok(PCSetUp(pcs[k]));
+        ok(PCApply(pcs[k], from, to));
+        x[k] = entries(to);
+      }
+      for (std::size_t i = 0; i < b.size(); ++i)
+        EXPECT_LE(magnitude(x[0][i] - x[1][i]), 1000 * eps * (1 + magnitude(x[0][i]))) << when << ", row " << i;
+    };
+    expect_equal("first");
+    new_values(A, 4);
+    for (PC pc : {(PC)pcs[0], (PC)pcs[1]}) ok(PCSetOperators(pc, A, A));
+    expect_equal("new values");
+    for (PC pc : {(PC)pcs[0], (PC)pcs[1]}) ok(PCSetOperators(pc, B, B));
+    expect_equal("another pattern");
+  }
+}
+
+TEST_P(OrderingsOf, our_names_are_those_of_the_core)
+{
+  MatOwner A = elasticity_like(4, 4, 3, 3);
+  const PetscInt *row, *column;
+  PetscInt n;
+  PetscBool done;
+  using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32_t>;
+  syncfree::OrderingOptions options;
+  options.kind = (syncfree::OrderingKind)(std::find(ours.begin(), ours.end(), std::string(GetParam())) - ours.begin());
+  syncfree::Ordering<Index> core;
+  ok(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &row, &column, &done));
+  const syncfree::PatternView<Index> pattern = {(Index)n, (const Index*)row, (const Index*)column};
+  ASSERT_TRUE(syncfree::make_ordering(pattern, options, 1, &core).ok());
+  ok(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &row, &column, &done));
+  EXPECT_EQ(ordering_of(A, GetParam()), std::vector<PetscInt>(core.order.begin(), core.order.end()));
+}
+
+/* PETSc's blocks have one ordering, of blocks. */
+TEST_P(OrderingsOf, our_names_order_the_blocks_of_baij)
+{
+  MatOwner A = elasticity_like(4, 4, 3, 3), B;
+  ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
+  EXPECT_EQ(ordering_of(B, GetParam()).size(), 48u);
+  const Numbers b = random_numbers(rows(A), 8);
+  Numbers x[2];
+  for (const int k : {0, 1}) {
+    PCOwner pc;
+    VecOwner from = make_vector(b), to = make_vector(rows(A));
+    ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+    ok(PCSetOperators(pc, B, B));
+    ok(PCSetType(pc, PCLU)); /* its solution does not depend on the order */
+    ok(PCFactorSetMatOrderingType(pc, k ? GetParam() : MATORDERINGNATURAL));
+    ok(PCApply(pc, from, to));
+    x[k] = entries(to);
+  }
+  for (std::size_t i = 0; i < b.size(); ++i)
+    EXPECT_LE(magnitude(x[0][i] - x[1][i]), 1e4 * eps * (1 + magnitude(x[0][i]))) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Petsc, OrderingsOf, testing::ValuesIn(ours),
+                         [](const auto& info) { return std::string(info.param); });
+
+/* Sets up a PC, with a prefix of its own and one of its matrix; 70000 colors are refused where the option counts. */
+Refusal refused_with(PCType type, const std::string& text, const char* solver = nullptr)
+{
+  Options options(text);
+  MatOwner A = poisson_2d(20, 20);
+  ok(MatSetOptionsPrefix(A, "mine_"));
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOptionsPrefix(pc, "of_"));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, type));
+  if (solver) ok(PCFactorSetMatSolverType(pc, solver));
+  return refused([&] {
+    PetscFunctionBeginUser;
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PCSetUp(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  });
+}
+
+TEST(OrderingOptionsOf, a_pc_of_ours_have_its_prefix_and_of_another_that_of_the_matrix)
+{
+  const std::string cyclic = "-of_pc_factor_mat_ordering_type syncfree_cyclic ";
+  const std::string of_pc = cyclic + "-of_pc_syncfree_cyclic_colors 70000";
+  const std::string of_matrix = cyclic + "-mine_pc_syncfree_cyclic_colors 70000";
+  const std::string of_none = cyclic + "-pc_syncfree_cyclic_colors 70000";
+  for (const char* type : {PCSYNCFREEILU, PCSYNCFREEICC}) {
+    EXPECT_TRUE(refused_with(type, of_pc).says("70000 must be at least 2 and at most 65536; set it with "
+                                               "-pc_syncfree_cyclic_colors"));
+    EXPECT_EQ(0, refused_with(type, of_matrix).code);
+    EXPECT_EQ(0, refused_with(type, of_none).code);
+  }
+  for (const char* type : {PCILU, PCICC, PCLU, PCCHOLESKY}) {
+    EXPECT_EQ(0, refused_with(type, of_pc).code);
+    EXPECT_TRUE(refused_with(type, of_matrix).says("70000"));
+    EXPECT_EQ(0, refused_with(type, of_none).code);
+  }
+  EXPECT_EQ(0, refused_with(PCILU, of_pc, MATSOLVERSYNCFREE).code);
+  EXPECT_TRUE(refused_with(PCILU, of_matrix, MATSOLVERSYNCFREE).says("70000"));
+}
+
+TEST(OrderingOptionsOf, each_kind_are_refused_out_of_range)
+{
+  const std::string abmc = "-of_pc_factor_mat_ordering_type syncfree_abmc ", cyclic = "-of_pc_factor_mat_ordering_type syncfree_cyclic ";
+  EXPECT_TRUE(refused_with(PCSYNCFREEILU, abmc + "-of_pc_syncfree_abmc_rows 1025").says("at most 1024; set it with -pc_syncfree_abmc_rows"));
+  EXPECT_TRUE(refused_with(PCSYNCFREEILU, abmc + "-of_pc_syncfree_abmc_rows 0").says("-pc_syncfree_abmc_rows 0 must be at least 1"));
+  EXPECT_TRUE(refused_with(PCSYNCFREEILU, cyclic + "-of_pc_syncfree_cyclic_colors 1").says("-pc_syncfree_cyclic_colors 1 must be at least 2"));
+  EXPECT_TRUE(refused_with(PCILU, abmc + "-mine_pc_syncfree_abmc_rows -3").says("the number of rows of a block -3"));
+  EXPECT_EQ(0, refused_with(PCSYNCFREEILU, abmc + "-of_pc_syncfree_abmc_rows 1").code);
+  EXPECT_EQ(0, refused_with(PCSYNCFREEILU, cyclic + "-of_pc_syncfree_cyclic_colors 2").code);
+}
+
+TEST(OrderingOptionsOf, a_matrix_change_its_ordering)
+{
+  MatOwner A = poisson_2d(20, 20);
+  const auto with = [&](const std::string& text, MatOrderingType type) {
+    Options options(text);
+    return ordering_of(A, type);
+  };
+  for (const auto& [type, option] : {std::pair(MATORDERINGSYNCFREECYCLIC, "-pc_syncfree_cyclic_colors "), std::pair(MATORDERINGSYNCFREEABMC, "-pc_syncfree_abmc_rows ")}) {
+    const auto usual = with("", type);
+    EXPECT_EQ(usual, with(option + std::string("16"), type));
+    EXPECT_NE(usual, with(option + std::string("5"), type));
+  }
+}
+
+TEST(OrderingsOfOurTypes, change_with_their_options_after_the_set_up)
+{
+  MatOwner A = poisson_2d(20, 20);
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, PCSYNCFREEILU));
+  ok(PCFactorSetMatOrderingType(pc, MATORDERINGSYNCFREECYCLIC));
+  const Numbers b = random_numbers(400, 3);
+  const auto apply = [&] {
+    VecOwner from = make_vector(b), to = make_vector(400);
+    ok(PCSetFromOptions(pc));
+    ok(PCApply(pc, from, to));
+    return entries(to);
+  };
+  const Numbers usual = apply();
+  {
+    Options options("-pc_syncfree_cyclic_colors 4");
+    EXPECT_NE(usual, apply());
+    EXPECT_TRUE(contains(view(pc), "syncfree options: -pc_syncfree_cyclic_colors 4\n")) << view(pc);
+  }
+  Options options("-pc_syncfree_cyclic_colors 16");
+  EXPECT_EQ(usual, apply());
+}
+
+TEST(OrderingsOfMatrices, without_rows_are_empty_and_without_entries_or_square_shape_refused)
+{
+  for (const char* type : ours) {
+    MatOwner none, wide, shell;
+    ok(MatCreateSeqAIJ(PETSC_COMM_SELF, 0, 0, 0, nullptr, none.out()));
+    ok(MatAssemblyBegin(none, MAT_FINAL_ASSEMBLY));
+    ok(MatAssemblyEnd(none, MAT_FINAL_ASSEMBLY));
+    EXPECT_TRUE(ordering_of(none, type).empty());
+    ok(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 7, 1, nullptr, wide.out()));
+    ok(MatAssemblyBegin(wide, MAT_FINAL_ASSEMBLY));
+    ok(MatAssemblyEnd(wide, MAT_FINAL_ASSEMBLY));
+    ISOwner row, column;
+    EXPECT_TRUE(refused([&] { return MatGetOrdering(wide, type, row.out(), column.out()); }).says("quare matrix"));
+    ok(MatCreateShell(PETSC_COMM_SELF, 5, 5, 5, 5, nullptr, shell.out()));
+    EXPECT_TRUE(refused([&] { return MatGetOrdering(shell, type, row.out(), column.out()); }).says("shell"));
+  }
+}
+
+}  // namespace
