@@ -28,8 +28,8 @@ namespace syncfree {
 ///               of level l of L takes the first free colour from (L - 1 - l) s mod K on, cyclically. s is 3/4 of the
 ///               number of colours that the neighbours inside the levels need, rounded, from 1 to K / 2. A node whose
 ///               neighbours have all K colours takes one of further colours, beyond K
-///   abmc        blocks of at most B rows (core/ordering/blocks.hpp), coloured greedily by (degree, mixed bits of the
-///               number). Inside a block rows have the reverse Cuthill-McKee order
+///   abmc        blocks of at most B rows, or of one node (core/ordering/blocks.hpp), coloured greedily by (degree,
+///               mixed bits of the number). Inside a block nodes have the reverse Cuthill-McKee order
 /// Sources: colours: Schreiber & Tang 1982, Jones & Plassmann 1993; cyclic: Washio & Hayami 1994, Doi & Washio 1999;
 /// blocks: Iwashita, Nakashima & Takahashi 2012.
 enum class OrderingKind { multicolor, cyclic, abmc };

@@ -15,18 +15,17 @@ template <class I> bool same_node(const PatternView<I>& A, I i)
 {
   const I length = A.row_begin[i + 1] - A.row_begin[i];
   const I *row = A.column + A.row_begin[i], *next = A.column + A.row_begin[i + 1];
-  return A.row_begin[i + 2] - A.row_begin[i + 1] == length && std::equal(row, row + length, next) &&
-         has_entry(A, i, i + 1);
+  return A.row_begin[i + 2] - A.row_begin[i + 1] == length && std::equal(row, row + length, next);
 }
 
-template <class I> Array<I> find_nodes(const PatternView<I>& A, I most_rows)
+template <class I> Array<I> find_nodes(const PatternView<I>& A)
 {
   Array<I> begin(1, I(0));
   for (I i = 1; i < A.n; ++i)
-    if (i - begin.back() >= most_rows || !same_node(A, i - 1)) begin.push_back(i);
+    if (!same_node(A, i - 1)) begin.push_back(i);
   if (A.n > 0) begin.push_back(A.n);
   const auto nodes = static_cast<std::int64_t>(begin.size()) - 1;
-  if (3 * nodes <= 2 * static_cast<std::int64_t>(A.n)) return begin;
+  if (5 * nodes <= 4 * static_cast<std::int64_t>(A.n)) return begin;
   begin.resize(static_cast<std::size_t>(A.n) + 1);
   for (I i = 0; i <= A.n; ++i) begin[i] = i;
   return begin;
@@ -107,11 +106,11 @@ template <class I> bool add_transpose(int threads, Graph<I>* Q)
 
 }  // namespace
 
-template <class I> Status make_node_graph(PatternView<I> A, I most_rows, int threads, NodeGraph<I>* out)
+template <class I> Status make_node_graph(PatternView<I> A, int threads, NodeGraph<I>* out)
 try {
   NodeGraph<I> made;
   threads = worthwhile_threads(A.nnz(), threads);
-  made.node_begin = find_nodes(A, most_rows);
+  made.node_begin = find_nodes(A);
   if (!make_quotient(A, made.node_begin, threads, &made.graph)) return failed(Code::out_of_memory, "the graph of A");
   const bool symmetric = Survey<I>(made.graph.pattern_view(), threads).symmetric();
   if (!symmetric && !add_transpose(threads, &made.graph))
@@ -122,7 +121,7 @@ try {
   return failed(Code::out_of_memory, "the graph of A");
 }
 
-#define INSTANTIATE(I) template Status make_node_graph<I>(PatternView<I>, I, int, NodeGraph<I>*);
+#define INSTANTIATE(I) template Status make_node_graph<I>(PatternView<I>, int, NodeGraph<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

@@ -22,13 +22,13 @@ template <class I> struct NodeGraph {
   I rows_of(I node) const { return node_begin[node + 1] - node_begin[node]; }
 };
 
-/// Makes the graph of A. Rows i and i + 1 are in one node if they have the same columns and (i, i + 1) is an entry, so
-/// that the rows of a node are coupled to each other; a node ends at most_rows rows. If nodes have fewer than 1.5 rows
-/// on average, every row is a node: a few equal rows on a mesh are not worth their serial solve.
-///   A          already checked by check_pattern
-///   most_rows  >= 1
-///   errors     out_of_memory, also if 2 nnz does not fit an index
-///   cost       O(nnz) on `threads` threads; the result does not depend on them
-template <class I> Status make_node_graph(PatternView<I> A, I most_rows, int threads, NodeGraph<I>* out);
+/// Makes the graph of A. A node is a maximal run of rows with the same columns. If there are more than 0.8 n nodes,
+/// every row is a node: a few equal rows on a mesh are not worth their serial solve. Orders that keep nodes together
+/// keep PETSc's inodes together, which are runs of the same kind, cut at a limit and used below the same bound: its LU
+/// factorization reads behind its arrays if they are not.
+///   A       already checked by check_pattern
+///   errors  out_of_memory, also if 2 nnz does not fit an index
+///   cost    O(nnz) on `threads` threads; the result does not depend on them
+template <class I> Status make_node_graph(PatternView<I> A, int threads, NodeGraph<I>* out);
 
 }  // namespace syncfree

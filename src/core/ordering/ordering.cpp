@@ -3,7 +3,6 @@
 #include "syncfree/ordering.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -172,9 +171,7 @@ try {
   Status status = check_options(options);
   if (!status.ok()) return status;
   NodeGraph<I> nodes;
-  const bool blocks = options.kind == OrderingKind::abmc;
-  const I most = blocks ? static_cast<I>(options.abmc_rows) : std::numeric_limits<I>::max();
-  status = make_node_graph(A, most, threads, &nodes);
+  status = make_node_graph(A, threads, &nodes);
   if (status.ok()) *out = order_nodes(nodes, options);
   return status;
 } catch (const std::bad_alloc&) {

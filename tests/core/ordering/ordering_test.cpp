@@ -46,6 +46,12 @@ template <class I> std::vector<I> part_of(const Array<I>& begin)
   return part;
 }
 
+template <class I> bool same_columns(const OwnedPattern<I>& A, I i, I j)
+{
+  return std::equal(A.column.begin() + A.row_begin[i], A.column.begin() + A.row_begin[i + 1],
+                    A.column.begin() + A.row_begin[j], A.column.begin() + A.row_begin[j + 1]);
+}
+
 template <class I> class Orderings : public testing::Test {};
 using Indices = testing::Types<std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(Orderings, Indices);
@@ -73,17 +79,20 @@ TYPED_TEST(Orderings, are_permutations_whose_colors_are_not_coupled)
           if (kind == OrderingKind::abmc) return block[i] == block[j];
           for (I k = i; k < j; ++k)
             if (made.order[k + 1] != made.order[k] + 1) return false;
-          const I a = made.order[i], b = made.order[j];
-          return std::equal(A.column.begin() + A.row_begin[a], A.column.begin() + A.row_begin[a + 1],
-                            A.column.begin() + A.row_begin[b], A.column.begin() + A.row_begin[b + 1]);
+          return same_columns(A, made.order[i], made.order[j]);
         };
         for (I i = 0; i < A.n; ++i)
           for (I j = i + 1; j < A.n && color[j] == color[i]; ++j)
             EXPECT_TRUE(!couples[made.order[i]][made.order[j]] || together(i, j)) << i << " " << j;
         if (kind != OrderingKind::abmc) continue;
         ASSERT_TRUE(ascends_to(made.block_begin, A.n));
-        for (std::size_t b = 0; b + 1 < made.block_begin.size(); ++b)
-          EXPECT_LE(made.block_begin[b + 1] - made.block_begin[b], number);
+        for (std::size_t b = 0; b + 1 < made.block_begin.size(); ++b) {
+          const I first = made.block_begin[b], rows = made.block_begin[b + 1] - first;
+          bool node = true;
+          for (I i = first + 1; i < first + rows; ++i)
+            node = node && made.order[i] == made.order[i - 1] + 1 && same_columns(A, made.order[i - 1], made.order[i]);
+          EXPECT_TRUE(rows <= number || node) << rows;
+        }
         for (const I offset : made.color_begin)
           EXPECT_TRUE(std::binary_search(made.block_begin.begin(), made.block_begin.end(), offset));
       }
@@ -126,15 +135,11 @@ TYPED_TEST(Orderings, of_tiny_matrices_are_these)
   EXPECT_EQ(one.block_begin, (List{0, 5}));
   EXPECT_EQ(order_of(path, options_of(OrderingKind::abmc, 1)).block_begin, (List{0, 1, 2, 3, 4, 5}));
 
-  // a triangle 0 1 2 with a tail 3 4: row 4 has one neighbour and the first colour, row 2 three and the last
-  const auto tail = pattern_with<I>(5, {{0, 1}, {1, 2}, {0, 2}, {2, 3}, {3, 4}});
-  const Ordering<I> greedy = order_of(tail, options_of(OrderingKind::multicolor));
-  EXPECT_EQ(greedy.color_begin.size(), 4u);
-  const auto color = part_of(greedy.color_begin);
-  for (I i = 0; i < 5; ++i) {
-    EXPECT_TRUE(greedy.order[i] != 4 || color[i] == 0);
-    EXPECT_TRUE(greedy.order[i] != 2 || color[i] == 2);
-  }
+  // a triangle 0 1 2 whose corners have a neighbour 3 4 5 each, which have the first colour
+  const auto triangle = pattern_with<I>(6, {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 4}, {2, 5}});
+  const Ordering<I> greedy = order_of(triangle, options_of(OrderingKind::multicolor));
+  EXPECT_EQ(greedy.color_begin, (List{0, 3, 4, 5, 6}));
+  EXPECT_EQ(*std::min_element(greedy.order.begin(), greedy.order.begin() + 3), 3);
 
   for (const OrderingKind kind : kinds) {
     EXPECT_EQ(order_of(pattern_of<I>({}), options_of(kind)).color_begin, (List{0}));
@@ -221,6 +226,26 @@ TEST(OrderingsOfBothIndices, are_equal)
       const auto b = order_of(many[p].A, options_of(kind)).order;
       EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << few[p].name;
     }
+}
+
+/// PETSc's inodes: runs of at most five equal rows, if they are at most 0.8 n.
+TYPED_TEST(Orderings, keep_runs_of_equal_rows_together)
+{
+  using I = TypeParam;
+  std::vector<std::vector<I>> rows;  // of every five rows two are equal; then a run of 40
+  for (I i = 0; i < 100; ++i) {
+    rows.push_back({i % 5 == 1 ? i - 1 : i, i % 5 == 1 ? i : (i % 5 ? i : i + 1), 100 + i % 40});
+    rows.back().erase(std::unique(rows.back().begin(), rows.back().end()), rows.back().end());
+    if (i % 5 == 1) rows.back() = rows[i - 1];
+  }
+  for (I i = 0; i < 40; ++i) rows.push_back({0, 7, 100});
+  const auto A = pattern_of(rows);
+  for (const OrderingKind kind : kinds) {
+    const Ordering<I> made = order_of(A, options_of(kind));
+    std::vector<I> place(A.n);
+    for (I i = 0; i < A.n; ++i) place[made.order[i]] = i;
+    for (I i = 0; i + 1 < A.n; ++i) EXPECT_TRUE(!same_columns(A, i, i + 1) || place[i + 1] == place[i] + 1) << i;
+  }
 }
 
 /// A row that is coupled to all others, and blocks that cannot grow around it: a minute if something is quadratic.

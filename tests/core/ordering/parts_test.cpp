@@ -16,10 +16,10 @@
 namespace syncfree {
 namespace {
 
-template <class I> NodeGraph<I> graph_of(const OwnedPattern<I>& A, I most_rows = 1000, int threads = 1)
+template <class I> NodeGraph<I> graph_of(const OwnedPattern<I>& A, int threads = 1)
 {
   NodeGraph<I> made;
-  EXPECT_TRUE(make_node_graph(A.view(), most_rows, threads, &made).ok());
+  EXPECT_TRUE(make_node_graph(A.view(), threads, &made).ok());
   return made;
 }
 
@@ -39,7 +39,7 @@ TYPED_TEST(OrderingParts, the_graph_is_that_of_both_triangles_over_nodes)
     SCOPED_TRACE(name);
     const auto couples = couplings(A.view());
     for (const int threads : {1, 3}) {
-      const NodeGraph<I> made = graph_of(A, I(1000), threads);
+      const NodeGraph<I> made = graph_of(A, threads);
       ASSERT_EQ(made.node_begin.back(), A.n);
       std::vector<I> node(A.n);
       for (I v = 0; v < made.nodes(); ++v)
@@ -54,17 +54,15 @@ TYPED_TEST(OrderingParts, the_graph_is_that_of_both_triangles_over_nodes)
   }
 }
 
-TYPED_TEST(OrderingParts, nodes_are_equal_coupled_rows_where_there_are_many)
+TYPED_TEST(OrderingParts, nodes_are_equal_rows_where_there_are_many)
 {
   using I = TypeParam;
   const auto elasticity = in_threes(grid_pattern<I>(4, 5, 4, true));
   EXPECT_EQ(graph_of(elasticity).nodes(), 80);
-  EXPECT_EQ(graph_of(elasticity, I(2)).nodes(), 160) << "cut after two rows of each three";
-  EXPECT_EQ(graph_of(elasticity, I(1)).nodes(), 240);
-  EXPECT_EQ(graph_of(pattern_of<I>({{}, {}, {}})).nodes(), 3) << "equal, but not coupled";
-  EXPECT_EQ(graph_of(pattern_of<I>({{2, 3}, {2, 3}, {0, 1}, {0, 1}})).nodes(), 4) << "equal, but not coupled";
-  EXPECT_EQ(graph_of(pattern_of<I>({{0, 1}, {0, 1}, {2}, {3}})).nodes(), 4) << "one pair among four is not worth it";
-  EXPECT_EQ(graph_of(pattern_of<I>({{0, 1}, {0, 1}, {2}})).nodes(), 2);
+  EXPECT_EQ(graph_of(pattern_of<I>({{}, {}, {}})).nodes(), 1);
+  EXPECT_EQ(graph_of(pattern_of<I>({{2, 3}, {2, 3}, {0, 1}, {0, 1}})).nodes(), 2) << "equal, but not coupled";
+  EXPECT_EQ(graph_of(pattern_of<I>({{0, 1}, {0, 1}, {2}, {3}, {4}, {5}})).nodes(), 6) << "5 of 6 are too many";
+  EXPECT_EQ(graph_of(pattern_of<I>({{0, 1}, {0, 1}, {2}, {3}, {4}})).nodes(), 4) << "4 of 5 are not";
 }
 
 /// By levels: every vertex of a level at once gets (position of the parent, degree, index) as its key.
@@ -248,7 +246,7 @@ TYPED_TEST(OrderingParts, blocks_are_those_of_passes_of_all_blocks)
   for (const auto& pattern : ordering_patterns<I>())
     for (const I B : {1, 2, 16, 50}) {
       SCOPED_TRACE(pattern.name + " " + std::to_string(B));
-      const NodeGraph<I> nodes = graph_of(pattern.A, B);
+      const NodeGraph<I> nodes = graph_of(pattern.A);
       const NodeBlocks<I> made = join_nodes(nodes, B);
       EXPECT_EQ(made.block, blocks_at_once(nodes, B));
       const PatternView<I> G = made.graph.pattern_view();
@@ -267,7 +265,7 @@ TYPED_TEST(OrderingParts, blocks_are_those_of_passes_of_all_blocks)
 TYPED_TEST(OrderingParts, blocks_of_a_mesh_are_nearly_full)
 {
   using I = TypeParam;
-  const NodeGraph<I> nodes = graph_of(grid_pattern<I>(40, 40, 1, true), I(16));
+  const NodeGraph<I> nodes = graph_of(grid_pattern<I>(40, 40, 1, true));
   EXPECT_LE(join_nodes(nodes, I(16)).graph.pattern_view().n, 1600 / 11);
 }
 
