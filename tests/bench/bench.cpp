@@ -4,8 +4,8 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 /// applications are compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC,
 /// refresh PCSetUp() after new values on the same pattern, apply PCApply(). One process; threads are those of the
 /// plugin. With -bench_solves it times complete solves with KSP instead (solves.hpp), with -bench_symbolic the symbolic
-/// factorization alone (symbolic.hpp), with -bench_columns several right-hand sides together, compared with one
-/// (columns.hpp).
+/// factorization alone (symbolic.hpp), with -bench_orderings it counts iterations and levels (orderings.hpp), with
+/// -bench_columns several right-hand sides together, compared with one (columns.hpp).
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
 ///
@@ -20,6 +20,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 #include "generate.hpp"
 #include "measure.hpp"
 #include "options.hpp"
+#include "orderings.hpp"
 #include "read_file.hpp"
 #include "report.hpp"
 #include "settings.hpp"
@@ -170,6 +171,7 @@ int run(Options* options)
   print_system(*options);
   if (options->solves) return run_solves(*options);
   if (!options->symbolic.empty()) return run_symbolic(*options, jobs(*options));
+  if (!options->orderings.empty()) return run_orderings(*options, jobs(*options));
   if (!options->columns.empty()) return run_columns(*options, jobs(*options));
   return Benchmark(*options).run();
 }

@@ -88,6 +88,9 @@ PetscErrorCode read_cases(Items PetscOptionsObject, Options* o)
   PetscCall(read_integer(PetscOptionsObject, "-bench_levels", "Levels of fill", &o->levels));
   PetscCall(read_string(PetscOptionsObject, "-bench_symbolic",
                         "Symbolic factorizations with so many levels of fill in place of applications", &o->symbolic));
+  PetscCall(read_string(PetscOptionsObject, "-bench_orderings",
+                        "Iterations, levels and discarded fill in these orders in place of applications",
+                        &o->orderings));
   PetscCall(read_string(PetscOptionsObject, "-bench_columns",
                         "Applications to so many right-hand sides together beside those to one", &o->columns));
   PetscFunctionReturn(PETSC_SUCCESS);

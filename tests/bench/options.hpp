@@ -15,6 +15,7 @@ struct Options {
   std::string mat_type = "aij";
   std::string problems = "poisson,convection", pcs = "ilu,jacobi,gamg,syncfree_ilu";  ///< for complete solves
   std::string columns;   ///< numbers of right-hand sides together; empty: applications to one
+  std::string orderings;  ///< orderings whose iterations are counted; empty: applications
   std::string symbolic;  ///< levels of fill of symbolic factorizations; empty: applications
   std::string commit, machine, note;
   PetscInt levels = 0, repetitions = 5, most_iterations = 3000;

@@ -197,6 +197,20 @@ def symbolic_factorizations(bench):
     expect(text.count("geometric mean over PETSc") == 4, text)
 
 
+def orderings_with_their_iterations(bench):
+    path = bench.work / "orderings.csv"
+    orders = ("natural", "rcm", "syncfree_multicolor", "syncfree_cyclic:4", "syncfree_abmc:8", "jacobi")
+    bench.run("-bench_orderings", ",".join(orders[:-1]), "-bench_matrices", "7pt:700,mesh:700", "-bench_csv", path)
+    rows = {(row["matrix"], row["kind"], row["ordering"]): row for row in read(path)}
+    expect(set(rows) == set(itertools.product(("7pt", "mesh"), ("ilu", "icc"), orders)), f"{sorted(rows)}")
+    for (matrix, kind, order), row in rows.items():
+        expect(row["converged"] == "1" and int(row["iterations"]) > 3, f"{row}")
+        expect(order == "jacobi" or int(row["rows"]) == int(row["n"]) and float(row["discarded"]) > 0, f"{row}")
+        expect(row["commit"] == COMMIT and row["machine"], f"origin of {row}")
+        if matrix == "7pt" and order in ("syncfree_multicolor", "syncfree_cyclic:4"):
+            expect(row["levels"] == ("2" if order == "syncfree_multicolor" else "4"), f"{row}")
+
+
 def columns_together_beside_one(bench):
     path = bench.work / "columns.csv"
     options = ("-bench_columns", "2,8", "-bench_matrices", "7pt:700,powerlaw:700", "-bench_strategies", "serial,blocks")
@@ -506,6 +520,7 @@ TESTS = (
     slow_contenders_are_timed_once,
     whole_solves,
     symbolic_factorizations,
+    orderings_with_their_iterations,
     columns_together_beside_one,
     whole_programs,
     papers,
