@@ -193,6 +193,12 @@ int main(int argc, char **argv)
       test:
          suffix: levels
          args: -pc_type syncfree_ilu -pc_factor_levels 2 -pc_factor_mat_ordering_type rcm
+      test:
+         suffix: multicolor
+         args: -refreshes 100 -pc_type {{syncfree_ilu ilu}shared output} -pc_factor_mat_ordering_type syncfree_multicolor
+      test:
+         suffix: abmc
+         args: -refreshes 100 -pc_type {{syncfree_ilu ilu}shared output} -pc_factor_mat_ordering_type syncfree_abmc
       # PCILU leaks memory here (3.18, 3.26); the lines of -malloc_dump are not in the reference output
       test:
          suffix: reuse_ordering
