@@ -10,6 +10,7 @@
 #include "core/schedule/row_chunks.hpp"
 #include "patterns.hpp"
 #include "syncfree/factor.hpp"
+#include "syncfree/ordering.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace {
@@ -97,6 +98,19 @@ TEST(FailingAllocation, leaves_no_half_factor_pattern)
               [&](FactorPattern<I>* out) { return make_factor_pattern(A.view(), options, out); },
               [](const FactorPattern<I>& out) { return out.n == 0 && out.upper_begin.empty() && out.natural(); });
         }
+}
+
+TEST(FailingAllocation, leaves_no_half_ordering)
+{
+  const auto A = random_matrix<I>(3, 40, 10);
+  for (const OrderingKind kind : {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc})
+    fail_every_allocation<Ordering<I>>(
+        [&](Ordering<I>* out) { return make_ordering(A.view(), OrderingOptions{kind}, 1, out); },
+        [](const Ordering<I>& out) { return out.order.empty() && out.color_begin.empty(); });
+  const std::vector<double> value(A.column.size(), 1.0);
+  fail_every_allocation<DiscardedFill>(
+      [&](DiscardedFill* out) { return measure_discarded_fill<double, I>({A.view(), value.data()}, nullptr, out); },
+      [](const DiscardedFill& out) { return out.rows == 0; });
 }
 
 TEST(FailingAllocation, leaves_no_half_level_sets)

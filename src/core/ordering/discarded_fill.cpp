@@ -124,7 +124,7 @@ try {
   *out = Sampler<T, I>(A, order).measure();
   return {};
 } catch (const std::bad_alloc&) {
-  return failed(Code::out_of_memory, "a sample of the discarded fill");
+  return failed(Code::out_of_memory);
 }
 
 #define INSTANTIATE(T, I) template Status measure_discarded_fill<T, I>(CsrView<T, I>, const I*, DiscardedFill*);

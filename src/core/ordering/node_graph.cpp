@@ -111,14 +111,14 @@ try {
   NodeGraph<I> made;
   threads = worthwhile_threads(A.nnz(), threads);
   made.node_begin = find_nodes(A);
-  if (!make_quotient(A, made.node_begin, threads, &made.graph)) return failed(Code::out_of_memory, "the graph of A");
+  if (!make_quotient(A, made.node_begin, threads, &made.graph)) return failed(Code::out_of_memory);
   const bool symmetric = Survey<I>(made.graph.pattern_view(), threads).symmetric();
   if (!symmetric && !add_transpose(threads, &made.graph))
     return failed(Code::out_of_memory, "the graph of A + A^T: its entries do not fit an index");
   *out = std::move(made);
   return {};
 } catch (const std::bad_alloc&) {
-  return failed(Code::out_of_memory, "the graph of A");
+  return failed(Code::out_of_memory);
 }
 
 #define INSTANTIATE(I) template Status make_node_graph<I>(PatternView<I>, int, NodeGraph<I>*);

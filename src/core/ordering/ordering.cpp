@@ -175,7 +175,7 @@ try {
   if (status.ok()) *out = order_nodes(nodes, options);
   return status;
 } catch (const std::bad_alloc&) {
-  return failed(Code::out_of_memory, "an ordering");
+  return failed(Code::out_of_memory);
 }
 
 #define INSTANTIATE(I) \
