@@ -226,8 +226,11 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   AnalysisKey        key;
   Orders             orders;
   std::vector<Index> row_order, column_order;
+  SetupContext      *handover;
 
   PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  if (handover) PetscCall(handover->ordering);
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   PetscCall(GetOptions(F, A, info, &key.options));

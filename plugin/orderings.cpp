@@ -5,31 +5,36 @@
 #include "borrow.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "syncfree/factor.hpp"
 #include "syncfree/ordering.hpp"
 
 namespace syncfree_plugin {
 
-/* Reads an option with the prefix of the matrix; where it is not given, the number is that of the set-up. */
+/* Reads an option with the prefix that the last PC has set for factored matrices, else with that of the matrix; where it
+   is not given, the number is that of the set-up. */
 static PetscErrorCode NumberFromOptions(Mat A, const char name[], std::int64_t *number)
 {
   PetscInt  value = 0;
   PetscBool set   = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, ((PetscObject)A)->prefix, name, &value, &set));
+  if (A->factorprefix) PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, A->factorprefix, name, &value, &set));
+  if (!set) PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, ((PetscObject)A)->prefix, name, &value, &set));
   if (set) *number = value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A PC of this plugin passes its settings with the matrix; any other caller of MatGetOrdering() passes a matrix only. */
-static PetscErrorCode GetOptions(Mat A, syncfree::OrderingKind kind, syncfree::OrderingOptions *options)
+static PetscErrorCode GetOptions(Mat A, syncfree::OrderingKind kind, syncfree::OrderingOptions *options, PetscInt *threads)
 {
   SetupContext *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
+  *threads = handover ? (PetscInt)handover->settings.threads : PETSC_DECIDE;
+  if (*threads == PETSC_DECIDE) PetscCall(DefaultThreads(false, threads));
   if (handover) *options = handover->settings.ordering;
   else {
     PetscCall(NumberFromOptions(A, "-pc_syncfree_cyclic_colors", &options->cyclic_colors));
@@ -45,9 +50,8 @@ static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syn
   PetscInt                  threads = 1;
 
   PetscFunctionBegin;
-  PetscCall(GetOptions(A, kind, &options));
-  PetscCall(DefaultThreads(false, &threads));
-  PetscCall(Translate(A, A, syncfree::check_pattern(pattern)));
+  PetscCall(GetOptions(A, kind, &options, &threads));
+  PetscCall(Translate(A, A, syncfree::check_pattern(pattern, (int)threads)));
   const auto status = syncfree::make_ordering(pattern, options, (int)threads, made);
   PetscCheck(status.code != syncfree::Code::invalid_argument, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s; set it with -pc_syncfree_%s", status.message().c_str(), kind == syncfree::OrderingKind::abmc ? "abmc_rows" : "cyclic_colors");
   PetscCall(Translate(A, A, status));
@@ -75,13 +79,31 @@ static PetscErrorCode OrderRows(Mat A, syncfree::OrderingKind kind, syncfree::Or
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective calls follow, so a failure is agreed on here or, if only the block of one process is ordered in a set-up of
+   ours, reported by the symbolic factorization. */
+static PetscErrorCode ReportFailure(Mat A, bool parallel, PetscErrorCode mine)
+{
+  SetupContext *handover;
+
+  PetscFunctionBegin;
+  if (parallel) PetscCall(Agree(PetscObjectComm((PetscObject)A), mine));
+  else if (mine) {
+    PetscCall(QueryHandover(A, &handover));
+    if (!handover) PetscCall(mine);
+    else handover->ordering = mine;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* As in PETSc's orderings of parallel matrices, the indices are global and each process orders its own rows. */
 template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_SyncFree(Mat A, MatOrderingType, IS *row, IS *column)
 {
   syncfree::Ordering<Index> made;
   PetscBool                 parallel;
+  PetscMPIInt               processes;
   Mat                       block = A;
   PetscInt                  first = 0, *index;
+  PetscErrorCode            ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
@@ -89,11 +111,15 @@ template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_Sync
     PetscCall(MatMPIAIJGetSeqAIJ(A, &block, nullptr, nullptr));
     PetscCall(MatGetOwnershipRange(A, &first, nullptr));
   }
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &processes));
+  PetscCheck(parallel || processes == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix type %s is not supported by orderings on several processes; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
   PetscCheck(block->rmap->n == block->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, block->rmap->n, block->cmap->n);
-  PetscCall(OrderRows(block, kind, &made));
-  const auto n = (PetscInt)made.order.size();
+  ierr = Guard([&] { return OrderRows(block, kind, &made); });
+  PetscCall(ReportFailure(A, parallel, ierr));
+  const auto n = ierr ? block->rmap->n : (PetscInt)made.order.size();
   PetscCall(PetscMalloc1(n, &index));
-  std::transform(made.order.begin(), made.order.end(), index, [first](Index i) { return first + (PetscInt)i; });
+  if (ierr) std::iota(index, index + n, first);
+  else std::transform(made.order.begin(), made.order.end(), index, [first](Index i) { return first + (PetscInt)i; });
   PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), n, index, PETSC_OWN_POINTER, row));
   PetscCall(ISSetPermutation(*row));
   PetscCall(ISDuplicate(*row, column));

@@ -57,6 +57,10 @@ struct SetupContext {
   std::shared_ptr<Analysis> last; /* of the existing factored matrix, or NULL */
   PetscBool                 natural = PETSC_FALSE; /* natural ordering: index sets are not needed */
 
+  /* Failure of an ordering of this library on this process alone. Collective calls of PETSc follow an ordering, so the
+     symbolic factorization reports it. */
+  PetscErrorCode ordering = PETSC_SUCCESS;
+
   /* True if, after a failure of the set-up on this process alone, the other processes of the PC wait in Agree(). */
   PetscBool others_wait = PETSC_FALSE;
 };

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -110,6 +111,7 @@ struct Option {
   PetscErrorCode (*check)(OptionUser, const char name[]); /* rejects an unknown name; if NULL, PETSc does */
   double least;                                           /* smallest value of a number; below 0: a number of threads */
   bool   viewed;                                          /* printed on another line of a view */
+  std::int64_t most = std::numeric_limits<PetscInt>::max(); /* largest value of an integer */
 };
 
 #define LIST(...) [](OptionUser) -> std::vector<const char *> { return {__VA_ARGS__}; }
@@ -126,8 +128,8 @@ static const Option options[] = {
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
-  {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors of -pc_factor_mat_ordering_type syncfree_cyclic",                                        true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false},
-  {"abmc_rows",        "PCSYNCFREEILU",                "Rows per block of -pc_factor_mat_ordering_type syncfree_abmc",                                            true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false},
+  {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors of -pc_factor_mat_ordering_type syncfree_cyclic",                                        true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false, 65536},
+  {"abmc_rows",        "PCSYNCFREEILU",                "Rows per block of -pc_factor_mat_ordering_type syncfree_abmc",                                            true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false, 1024},
   {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",                             true,  true,  FIELD(solver.wait_limit),       nullptr,                  nullptr,           0,  true },
   {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                                                           false, true,  FIELD(use_inodes),              nullptr,                  nullptr,           0,  false},
   {"view",             "PCSYNCFREEILU",                "Prints once per analysis what runs; the viewer is given as to -ksp_view",                                 true,  true,  FIELD(view),                    nullptr,                  nullptr,           0,  true },
@@ -189,6 +191,7 @@ static PetscErrorCode IntegerFromOptions(const Option &option, const char name[]
   PetscCall(PetscOptionsInt(name, option.help, option.manual, number, &number, &set));
   if (set && option.least < 0) PetscCall(CheckThreads(PETSC_COMM_SELF, name, number));
   PetscCheck(!set || number >= (PetscInt)option.least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least %d", name, number, (int)option.least);
+  PetscCheck(!set || number <= (PetscInt)option.most, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at most %" PetscInt_FMT, name, number, (PetscInt)option.most);
   *value = number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,13 +21,15 @@ namespace syncfree {
 /// How rows are coloured. "Neighbours" are those in the graph of A + A^T without diagonal, "nodes" consecutive rows
 /// with the same columns, if there are many (core/ordering/node_graph.hpp); nodes, not rows, are coloured. Positions
 /// and levels are those of a reverse Cuthill-McKee order (core/ordering/cuthill_mckee.hpp), L the number of levels.
-///   multicolor  few colours. Two, the parities of the levels, if no neighbours are in the same level; else greedily
-///               by (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense rows the
-///               last
+///   multicolor  few colours. In a connected component without neighbours of the same level two, the parities of the
+///               levels: the first is that of the smaller sum of squared degrees, or else that of the root. In others
+///               greedily by (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense
+///               rows the last
 ///   cyclic      K colours, with which most dependences keep the direction of the reverse Cuthill-McKee order: a node
-///               of level l of L takes the first free colour from (L - 1 - l) s mod K on, cyclically. s is 3/4 of the
-///               number of colours that the neighbours inside the levels need, rounded, from 1 to K / 2. A node whose
-///               neighbours have all K colours takes one of further colours, beyond K
+///               of level l takes, in the order of (degree, mixed bits), the first free colour from (L - 1 - l) s mod K
+///               on, cyclically; L is the largest number of levels of a component. s is 3/4 of the number of colours
+///               that the graph of the edges inside levels needs greedily in that order, rounded (half up), from 1 to
+///               K / 2 (rounded down). A node whose neighbours have all K colours takes one beyond K
 ///   abmc        blocks of at most B rows, or of one node (core/ordering/blocks.hpp), coloured greedily by (degree,
 ///               mixed bits of the number). Inside a block nodes have the reverse Cuthill-McKee order
 /// Sources: colours: Schreiber & Tang 1982, Jones & Plassmann 1993; cyclic: Washio & Hayami 1994, Doi & Washio 1999;
@@ -52,6 +54,7 @@ template <class I> struct Ordering {
 /// Makes an order.
 ///   A       n x n, already checked by check_pattern; diagonal entries may be missing
 ///   out     [out] unchanged on failure
+///   threads of the host
 ///   errors  invalid_argument: K or B out of range; out_of_memory, also if the entries of A + A^T do not fit an index
 ///   cost    O(nnz log n), O(nnz) memory; only the graph of A + A^T is made on `threads` threads
 template <class I>
@@ -75,8 +78,9 @@ struct DiscardedFill {
 ///   out     [out] unchanged on failure
 ///   errors  out_of_memory
 ///   cost    O(n) + the lengths of the rows k for the sampled rows i. Row i is sampled if its mixed bits (as in
-///           core/ordering/coloring.hpp) are divisible by n / 1000; of these, in the order of mixed bits, as many as
-///           meet 2^24 entries, but at least one. Serial; O(n) memory
+///           core/ordering/coloring.hpp) are divisible by n / 1000; of these, in the order of mixed bits, those that
+///           together meet at most 2^24 entries, but at least one. Serial; O(n) memory. Rounded differently by other
+///           compilers and processors, so compare two numbers with a tolerance
 ///   source  Duff & Meurant 1989: iterations follow the norm of what is discarded; D'Azevedo, Forsyth & Tang 1992
 template <class T, class I>
 Status measure_discarded_fill(CsrView<T, I> A, const I* order, DiscardedFill* out);

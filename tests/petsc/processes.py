@@ -410,6 +410,7 @@ def what_fails_on_one_rank_alone_is_an_error_on_all(petsc):
     view, icc, inside = "-pc_syncfree_view :/dev/null", "syncfree_icc", "bjacobi -sub_pc_type syncfree_"
     kinds = ["syncfree_ilu", icc, "syncfree_sor", "syncfree_ilu -pc_factor_mat_ordering_type rcm"]
     kinds += [f"syncfree_ilu {view}", f"syncfree_sor {view}", f"{inside}ilu"]
+    kinds += [f"syncfree_ilu -pc_factor_mat_ordering_type syncfree_{name}" for name in ("multicolor", "cyclic", "abmc")]
     runs = [(2, f"{kind} -every 5") for kind in kinds] + [(3, f"{icc} -rank -1 -every 37 -dense 6")]
     if os.environ.get("SYNCFREE_ALL_FAILURES"):
         kinds += [f"{inside}icc", f"{inside}sor", "syncfree_ilu -pc_syncfree_strategy level_set -pc_syncfree_threads 2"]

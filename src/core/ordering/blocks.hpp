@@ -16,11 +16,12 @@ template <class I> struct NodeBlocks {
 };
 
 /// Joins neighbouring nodes to blocks of at most B rows each (a node of more rows is a block by itself). All blocks, at
-/// first the nodes, do the following up to `join_rounds` times more than log2 B, and no more once nothing changes.
+/// first the nodes, do the following up to `join_rounds` + ceil(log2 B) times, and no more once nothing changes.
 /// Each unmatched block prefers, of its unmatched neighbours with which it has at most B rows, the one of the largest
 /// (links << 16) / rows, where `links` counts the edges between nodes of the two and `rows` the rows of both; then of
-/// the largest mixed bits of both numbers; then the smallest. Two that prefer each other are matched. After
-/// `match_passes` such passes matched pairs become one block, and blocks are renumbered by their smallest nodes.
+/// the largest mix_bits(mix_bits(smaller) + larger) of both numbers in this round; then the smallest. Two that
+/// prefer each other are matched. After `match_passes` such passes matched pairs become one block, and blocks are
+/// renumbered by their smallest nodes.
 ///   B       >= 1
 ///   cost    O(nnz log B) in practice, serial; O(nnz) memory; throws std::bad_alloc
 ///   source  handshakes: Fagginger Auer & Bisseling 2012; heavy edges: Karypis & Kumar 1998; why connected blocks:

@@ -61,11 +61,6 @@ template <class I> Array<I> order_by_degree(PatternView<I> G)
   return sort_by(G.n, [&](I v) { return std::make_pair(degree(G, v), mix_bits(static_cast<std::uint64_t>(v))); });
 }
 
-template <class I> Array<I> order_at_random(I n)
-{
-  return sort_by(n, [](I v) { return mix_bits(static_cast<std::uint64_t>(v)); });
-}
-
 template <class I> Coloring<I> color_greedily(PatternView<I> G, const Array<I>& order)
 {
   Coloring<I> made = {Array<I>(static_cast<std::size_t>(G.n), I(-1)), 0};
@@ -105,7 +100,6 @@ template <class I> void drop_empty_colors(Coloring<I>* of)
 
 #define INSTANTIATE(I)                                                                                     \
   template Array<I> order_by_degree<I>(PatternView<I>);                                                    \
-  template Array<I> order_at_random<I>(I);                                                                 \
   template Coloring<I> color_greedily<I>(PatternView<I>, const Array<I>&);                                 \
   template Coloring<I> color_near_targets<I>(PatternView<I>, const Array<I>&, const Array<I>&, I); \
   template void drop_empty_colors<I>(Coloring<I>*);

@@ -4,6 +4,7 @@
 #include "cuthill_mckee.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "core/support/instantiate.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 template <class I> class Search {
 public:
-  explicit Search(const PatternView<I>& G) : G_(G), seen_(static_cast<std::size_t>(G.n), I(0))
+  explicit Search(const PatternView<I>& G) : G_(G), seen_(static_cast<std::size_t>(G.n), 0)
   {
     made_.order.reserve(static_cast<std::size_t>(G.n));
     made_.level.resize(static_cast<std::size_t>(G.n));
@@ -73,8 +74,8 @@ private:
 
   PatternView<I> G_;
   CuthillMcKee<I> made_;
-  Array<I> seen_;  ///< last search that came to the vertex; 0: none
-  I stamp_ = 0;
+  Array<std::make_unsigned_t<I>> seen_;  ///< last search that came to the vertex; 0: none
+  std::make_unsigned_t<I> stamp_ = 0;    ///< of less than 2 n searches
 };
 
 }  // namespace

@@ -72,14 +72,17 @@ private:
     std::vector<I> rows;
     std::int64_t entries = 0;
     for (const auto& [bits, i] : mixed) {
-      for_row(i, [&](I k, I) { entries += pattern().row_begin[k + 1] - pattern().row_begin[k]; });
-      if (!rows.empty() && entries > most_entries) break;
+      std::int64_t met = 0;
+      for_row(i, [&](I k, I) { met += pattern().row_begin[k + 1] - pattern().row_begin[k]; });
+      if (entries + met > most_entries) continue;
       rows.push_back(i);
+      entries += met;
     }
+    if (rows.empty() && !mixed.empty()) rows.push_back(mixed.front().second);
     return rows;
   }
 
-  /// Not finite if the row's diagonal is zero
+  /// Not finite if the row's diagonal is zero or not finite
   double discarded_in(I i)
   {
     met_.clear();
@@ -94,7 +97,7 @@ private:
       if (size > 0) sum += std::norm(fill_[j]) / size;
     }
     const double size = std::abs(diagonal(i));
-    return size > 0 ? sum / size : std::nan("");
+    return size > 0 && std::isfinite(size) ? sum / size : std::nan("");
   }
 
   void eliminate(I i, I k, wide_t<T> factor)

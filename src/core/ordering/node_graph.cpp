@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
 
 #include "core/support/instantiate.hpp"
 
@@ -27,7 +28,7 @@ template <class I> Array<I> find_nodes(const PatternView<I>& A)
   const auto nodes = static_cast<std::int64_t>(begin.size()) - 1;
   if (5 * nodes <= 4 * static_cast<std::int64_t>(A.n)) return begin;
   begin.resize(static_cast<std::size_t>(A.n) + 1);
-  for (I i = 0; i <= A.n; ++i) begin[i] = i;
+  std::iota(begin.begin(), begin.end(), I(0));
   return begin;
 }
 

@@ -25,9 +25,9 @@ template <class I> struct NodeGraph {
 /// Makes the graph of A. A node is a maximal run of rows with the same columns. If there are more than 0.8 n nodes,
 /// every row is a node: a few equal rows on a mesh are not worth their serial solve. Orders that keep nodes together
 /// keep PETSc's inodes together, which are runs of the same kind, cut at a limit and used below the same bound: its LU
-/// factorization reads behind its arrays if they are not.
+/// factorization reads past the end of its arrays if they are not.
 ///   A       already checked by check_pattern
-///   errors  out_of_memory, also if 2 nnz does not fit an index
+///   errors  out_of_memory, also if an index cannot count the edges
 ///   cost    O(nnz) on `threads` threads; the result does not depend on them
 template <class I> Status make_node_graph(PatternView<I> A, int threads, NodeGraph<I>* out);
 

@@ -29,7 +29,7 @@ Status check_options(const OrderingOptions& options)
 {
   Status status;
   if (options.kind == OrderingKind::cyclic)
-    status = check_range("the number of colours of a cyclic order", options.cyclic_colors, 2, most_colors);
+    status = check_range("the number of colors of a cyclic order", options.cyclic_colors, 2, most_colors);
   if (options.kind == OrderingKind::abmc)
     status = check_range("the number of rows of a block", options.abmc_rows, 1, most_block_rows);
   return status;
@@ -55,15 +55,44 @@ template <class I> Graph<I> edges_in_levels(const PatternView<I>& G, const Array
   return in;
 }
 
-template <class I> Coloring<I> color_with_few(const PatternView<I>& G, const Array<I>& level)
+/// Colours the vertices of one component, which has no edge inside a level, by the parities of their levels.
+template <class I>
+void color_by_parity(const PatternView<I>& G, const Array<I>& level, const I* begin, const I* end, Array<I>* color)
 {
-  bool bipartite = true;
-  for_level_edges(G, level, [&](I, I) { bipartite = false; });
-  if (!bipartite) return color_greedily(G, order_by_degree(G));
-  Coloring<I> parity = {level, 2};
-  for (I& c : parity.color) c %= 2;
-  drop_empty_colors(&parity);
-  return parity;
+  std::uint64_t squares[2] = {0, 0};
+  for (const I* v = begin; v < end; ++v) {
+    const auto degree = static_cast<std::uint64_t>(G.row_begin[*v + 1] - G.row_begin[*v]);
+    squares[level[*v] % 2] += degree * degree;
+  }
+  const I first = squares[0] > squares[1] ? 1 : 0;
+  for (const I* v = begin; v < end; ++v) (*color)[*v] = (level[*v] + first) % 2;
+}
+
+template <class I> bool has_level_edge(const PatternView<I>& G, const Array<I>& level, const I* begin, const I* end)
+{
+  for (const I* v = begin; v < end; ++v)
+    for (I k = G.row_begin[*v]; k < G.row_begin[*v + 1]; ++k)
+      if (level[G.column[k]] == level[*v]) return true;
+  return false;
+}
+
+template <class I> Coloring<I> color_with_few(const PatternView<I>& G, const CuthillMcKee<I>& search)
+{
+  const I *const first = search.order.data(), *const last = first + search.order.size();
+  Coloring<I> made = {Array<I>(search.order.size(), I(0)), 2};
+  Coloring<I> colors_of_others;
+  for (const I *begin = first, *end; begin < last; begin = end) {
+    end = std::find_if(begin + 1, last, [&](I v) { return search.level[v] == 0; });
+    if (!has_level_edge(G, search.level, begin, end)) {
+      color_by_parity(G, search.level, begin, end, &made.color);
+      continue;
+    }
+    if (colors_of_others.count == 0) colors_of_others = color_greedily(G, order_by_degree(G));
+    for (const I* v = begin; v < end; ++v) made.color[*v] = colors_of_others.color[*v];
+    made.count = std::max(made.count, colors_of_others.count);
+  }
+  drop_empty_colors(&made);
+  return made;
 }
 
 template <class I> Coloring<I> color_cyclically(const PatternView<I>& G, const Array<I>& level, I K)
@@ -153,13 +182,13 @@ template <class I> Ordering<I> order_blocks(const NodeGraph<I>& of, const Array<
 template <class I> Ordering<I> order_nodes(const NodeGraph<I>& of, const OrderingOptions& options)
 {
   const PatternView<I> G = of.graph.pattern_view();
-  CuthillMcKee<I> search = order_cuthill_mckee(G);
-  std::reverse(search.order.begin(), search.order.end());
+  const CuthillMcKee<I> search = order_cuthill_mckee(G);
+  const Array<I> reverse(search.order.rbegin(), search.order.rend());
   switch (options.kind) {
-    case OrderingKind::abmc: return order_blocks(of, search.order, static_cast<I>(options.abmc_rows));
+    case OrderingKind::abmc: return order_blocks(of, reverse, static_cast<I>(options.abmc_rows));
     case OrderingKind::cyclic:
-      return sort_nodes(of, search.order, color_cyclically(G, search.level, static_cast<I>(options.cyclic_colors)));
-    default: return sort_nodes(of, search.order, color_with_few(G, search.level));
+      return sort_nodes(of, reverse, color_cyclically(G, search.level, static_cast<I>(options.cyclic_colors)));
+    default: return sort_nodes(of, reverse, color_with_few(G, search));
   }
 }
 

@@ -171,6 +171,28 @@ TYPED_TEST(Orderings, put_a_dense_row_into_the_last_color)
   EXPECT_EQ(made.order.back(), 0);
 }
 
+/// Row 0 is coupled with all a, and each a with its own b: so the a have the first color.
+TYPED_TEST(Orderings, put_a_dense_row_into_the_last_color_of_a_bipartite_graph)
+{
+  using I = TypeParam;
+  std::vector<std::pair<I, I>> entries;
+  for (I a = 1; a < 50; ++a) entries.emplace_back(0, a), entries.emplace_back(a, a + 49);
+  const Ordering<I> made = order_of(pattern_with<I>(99, entries), options_of(OrderingKind::multicolor));
+  ASSERT_EQ(made.color_begin, (std::vector<I>{0, 49, 99}));
+  EXPECT_NE(std::find(made.order.begin() + 49, made.order.end(), I(0)), made.order.end());
+}
+
+/// A component with an odd cycle does not spoil the colours of the others.
+TYPED_TEST(Orderings, color_each_component_by_itself)
+{
+  using I = TypeParam;
+  std::vector<std::pair<I, I>> entries = {{0, 1}, {1, 2}, {0, 2}};
+  for (I i = 3; i < 99; ++i) entries.emplace_back(i, i + 1);
+  const Ordering<I> made = order_of(pattern_with<I>(100, entries), options_of(OrderingKind::multicolor));
+  ASSERT_EQ(made.color_begin.size(), 4u);
+  EXPECT_EQ(made.color_begin[3] - made.color_begin[2], 1) << "of the triangle";
+}
+
 TYPED_TEST(Orderings, cyclic_takes_further_colors_only_where_it_must)
 {
   using I = TypeParam;
