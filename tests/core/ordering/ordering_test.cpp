@@ -59,10 +59,11 @@ TYPED_TEST_SUITE(Orderings, Indices);
 TYPED_TEST(Orderings, are_permutations_whose_colors_are_not_coupled)
 {
   using I = TypeParam;
-  for (const auto& [name, A, symmetric, diagonal] : ordering_patterns<I>())
+  for (const auto& pattern : ordering_patterns<I>())
     for (const OrderingKind kind : kinds)
       for (const int number : {2, 5, 16}) {
-        SCOPED_TRACE(name + " " + std::to_string(static_cast<int>(kind)) + " " + std::to_string(number));
+        const auto& A = pattern.A;
+        SCOPED_TRACE(pattern.name + " " + std::to_string(static_cast<int>(kind)) + " " + std::to_string(number));
         const Ordering<I> made = order_of(A, options_of(kind, number));
         std::vector<I> rows(made.order.begin(), made.order.end());
         std::sort(rows.begin(), rows.end());
