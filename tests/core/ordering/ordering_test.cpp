@@ -294,7 +294,7 @@ TYPED_TEST(Orderings, refuse_numbers_out_of_range_in_words)
   for (const int number : {-1, 0, 1, 65537}) {
     const Status status = make_ordering(path.view(), options_of(OrderingKind::cyclic, number), 1, &kept);
     EXPECT_EQ(status.code, Code::invalid_argument);
-    EXPECT_EQ(status.message(), "invalid argument: the number of colours of a cyclic order " + std::to_string(number) +
+    EXPECT_EQ(status.message(), "invalid argument: the number of colors of a cyclic order " + std::to_string(number) +
                                   " must be at least 2 and at most 65536");
   }
   for (const int number : {-1, 0, 1025}) {
