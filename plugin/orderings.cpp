@@ -69,6 +69,7 @@ static PetscErrorCode OrderRows(Mat A, syncfree::OrderingKind kind, syncfree::Or
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, (PetscBool)!aij, &n, &row, &column, &done));
   PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix type %s does not support MatGetRowIJ(); convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
@@ -113,7 +114,6 @@ template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_Sync
   }
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &processes));
   PetscCheck(parallel || processes == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix type %s is not supported by orderings on several processes; convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
-  PetscCheck(block->rmap->n == block->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, block->rmap->n, block->cmap->n);
   ierr = Guard([&] { return OrderRows(block, kind, &made); });
   PetscCall(ReportFailure(A, parallel, ierr));
   const auto n = ierr ? block->rmap->n : (PetscInt)made.order.size();

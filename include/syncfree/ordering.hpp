@@ -36,10 +36,12 @@ namespace syncfree {
 /// blocks: Iwashita, Nakashima & Takahashi 2012.
 enum class OrderingKind { multicolor, cyclic, abmc };
 
+constexpr std::int64_t most_cyclic_colors = 65536, most_abmc_rows = 1024;
+
 struct OrderingOptions {
   OrderingKind kind = OrderingKind::multicolor;
-  std::int64_t cyclic_colors = 16;  ///< K, 2 to 65536
-  std::int64_t abmc_rows = 16;      ///< B, 1 to 1024
+  std::int64_t cyclic_colors = 16;  ///< K, 2 to most_cyclic_colors
+  std::int64_t abmc_rows = 16;      ///< B, 1 to most_abmc_rows
 };
 
 /// A permutation and its colours.

@@ -16,8 +16,6 @@
 namespace syncfree {
 namespace {
 
-constexpr std::int64_t most_colors = 65536, most_block_rows = 1024;
-
 Status check_range(const char* what, std::int64_t value, std::int64_t least, std::int64_t most)
 {
   if (value >= least && value <= most) return {};
@@ -29,29 +27,21 @@ Status check_options(const OrderingOptions& options)
 {
   Status status;
   if (options.kind == OrderingKind::cyclic)
-    status = check_range("the number of colors of a cyclic order", options.cyclic_colors, 2, most_colors);
+    status = check_range("the number of colors of a cyclic order", options.cyclic_colors, 2, most_cyclic_colors);
   if (options.kind == OrderingKind::abmc)
-    status = check_range("the number of rows of a block", options.abmc_rows, 1, most_block_rows);
+    status = check_range("the number of rows of a block", options.abmc_rows, 1, most_abmc_rows);
   return status;
-}
-
-/// Calls use(v, w) for all neighbours of the same level.
-template <class I, class Use> void for_level_edges(const PatternView<I>& G, const Array<I>& level, const Use& use)
-{
-  for (I v = 0; v < G.n; ++v)
-    for (I k = G.row_begin[v]; k < G.row_begin[v + 1]; ++k)
-      if (level[v] == level[G.column[k]]) use(v, G.column[k]);
 }
 
 template <class I> Graph<I> edges_in_levels(const PatternView<I>& G, const Array<I>& level)
 {
   Graph<I> in;
-  in.row_begin.assign(static_cast<std::size_t>(G.n) + 1, I(0));
-  for_level_edges(G, level, [&](I v, I w) {
-    ++in.row_begin[v + 1];
-    in.column.push_back(w);
-  });
-  for (I v = 0; v < G.n; ++v) in.row_begin[v + 1] += in.row_begin[v];
+  in.row_begin.push_back(0);
+  for (I v = 0; v < G.n; ++v) {
+    for (I k = G.row_begin[v]; k < G.row_begin[v + 1]; ++k)
+      if (level[v] == level[G.column[k]]) in.column.push_back(G.column[k]);
+    in.row_begin.push_back(static_cast<I>(in.column.size()));
+  }
   return in;
 }
 
