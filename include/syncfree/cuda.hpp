@@ -20,7 +20,7 @@ enum class Memory { host, device };
 ///   - with device memory a solve or sweep does not synchronise: x is valid for later work on the stream;
 ///   - calls on different streams are ordered by an event. One thread at a time may call an object: a call during a
 ///     call of another thread returns busy;
-///   - a kernel whose threads still wait for each other SolverOptions::wait_limit after they began gives up: its
+///   - a kernel whose threads have waited for each other for SolverOptions::wait_limit gives up: its
 ///     results are NaN, and the first later call that can detect it returns wait_expired(row, strategy) and does
 ///     nothing else; the following calls work as before;
 ///   - solves and sweeps with device memory may be captured in CUDA graphs, after one of the same kind and number of

@@ -24,7 +24,7 @@ struct SolverOptions {
   double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
   std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
-  double wait_limit = 60;  ///< seconds from a thread block's start on after which its waits are given up; 0: none
+  double wait_limit = 60;  ///< seconds of waiting after which a GPU thread block gives its launch up; 0: none
 
   /// All of them, to compare: an analysis serves other options only if these are equal.
   auto fields() const

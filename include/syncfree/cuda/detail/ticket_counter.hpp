@@ -15,7 +15,7 @@ struct WaitRecord {
 struct TicketCounter {
   unsigned long long next;      ///< ticket of the next thread block
   unsigned long long given_up;  ///< 1 + the launch that gave up last, 0: none
-  unsigned long long limit;     ///< nanoseconds after its start at which a waiting thread block gives up; 0: no limit
+  unsigned long long limit;     ///< nanoseconds that a thread block waits before it gives up; 0: no limit
   const char* name;             ///< in host memory: the strategy, for messages
   WaitRecord* record;           ///< or nullptr
   unsigned drop;                ///< for tests: n suppresses the n-th publication from now on; 0: none

@@ -4,8 +4,9 @@
 ///
 /// A correct protocol needs no limit: a thread waits only for work in progress. But a fault (memory overwritten by
 /// something else, an invalid replay, an object used by two threads) would make the device spin for ever. So a thread
-/// block records when it began. If one of its threads still waits `limit` later, that thread gives the launch up: it
-/// reports to the host, once, which row waited, and all waits of all thread blocks end as soon as they see it.
+/// block records when one of its waits first lasted long. If one of its threads still waits `limit` later, that thread
+/// gives the launch up: it reports to the host, once, which row waited, and all waits of all thread blocks end as soon
+/// as they see it.
 ///   - A thread that ends a wait for a value continues with the sentinel, which is a NaN: so is every result that
 ///     uses it. Publishing replaces the sentinel by another NaN, so that threads that wait for that result are served
 ///     as usual. Flags and counts refer to data that may be stale: a thread that ends these waits replaces its sum by
@@ -27,8 +28,9 @@
 /// caller that has read x has waited for.
 ///
 /// Cost: a wait counts its polls in a register that it needs only while it waits. After 64 polls without success it
-/// reads the thread block's shared memory, which take_ticket() has filled, and the clock. In half a millisecond of
-/// each eight, in which every waiting thread gets here several times, it also reads the counter.
+/// reads the thread block's shared memory, which take_ticket() has filled, and the multiprocessor's cycle counter. In
+/// half a millisecond of each nine, in which every waiting thread gets here several times, it also reads the counter
+/// and the time. The time (%globaltimer) is slow to read: neither a thread block that begins nor each check may do so.
 
 #include "syncfree/cuda/detail/ticket_counter.hpp"
 #include "syncfree/cuda/ready/flag.cuh"
@@ -42,11 +44,19 @@ inline __device__ unsigned long long nanoseconds()
   return now;
 }
 
+/// Cycles of the multiprocessor, modulo 2^32.
+inline __device__ unsigned cycles()
+{
+  unsigned now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+  return now;
+}
+
 /// State of a thread block in its launch.
 struct BlockState {
   TicketCounter* counter;
   unsigned long long ticket;  ///< of the thread block or its cluster; `unknown` until it has arrived
-  unsigned long long since;   ///< when the thread block began
+  unsigned long long since;   ///< when a wait first lasted long; 0: none did
   unsigned long long over;    ///< when it became known here that the launch was given up; 0: it was not
   unsigned long long ended;   ///< in a thread block with watch_deadline_until(): 1 once nothing is left to wait for
   long long row;              ///< row of the thread block, for waits without a row of their own
@@ -60,8 +70,7 @@ struct BlockState {
   {
     counter = of;
     tickets = tickets_a_launch;
-    since = nanoseconds();
-    over = ended = 0;
+    since = over = ended = 0;
 #ifdef SYNCFREE_TEST_HOOKS
     drops = load_relaxed(&of->drop);
 #endif
@@ -123,12 +132,14 @@ inline __device__ void give_up_launch(long long row)
   store_relaxed_system(&record->row, static_cast<unsigned long long>(row) + 1);
 }
 
-/// True if this thread block began longer ago than the wait limit.
+/// True if a wait of this thread block first lasted long before `now` by more than the wait limit.
 inline __device__ bool has_waited_too_long(unsigned long long now)
 {
-  const BlockState& own = block_state();
+  BlockState& own = block_state();
   const unsigned long long limit = load_relaxed(&own.counter->limit);
-  return limit != 0 && static_cast<long long>(now - own.since) >= static_cast<long long>(limit);
+  if (limit == 0) return false;
+  const unsigned long long since = set_once_relaxed_block(&own.since, now);
+  return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(limit);
 }
 
 /// Nanoseconds that a thread block, after its launch was given up, waits for values of its thread block and cluster
@@ -147,10 +158,10 @@ inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
 /// Sets own.over if the launch was given up, or gives it up. For a thread block that does not know of it yet.
 __device__ __forceinline__ void look_at_clock(long long row)
 {
-  constexpr unsigned part = 19, parts = 16;  // 2^19 ns in every 2^23, to limit the load on the counter's cache line
+  constexpr unsigned part = 20, parts = 16;  // 2^20 cycles in every 2^24: the time and the counter are slow to read
   BlockState& own = block_state();
+  if ((cycles() >> part) % parts != 0 || load_relaxed_block(&own.ticket) == BlockState::unknown) return;
   const unsigned long long now = nanoseconds();
-  if ((now >> part) % parts != 0 || load_relaxed_block(&own.ticket) == BlockState::unknown) return;
   if (load_relaxed(&own.counter->given_up) != own.launch_number()) {
     if (!has_waited_too_long(now)) return;
     give_up_launch(row < 0 ? own.row : row);
