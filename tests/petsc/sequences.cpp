@@ -23,15 +23,17 @@ Numbers right_hand_side(PetscInt n, unsigned seed)
 }
 
 /* Returns the lines that describe our factor or sweeps, without what follows from the past: the fill that was given,
-   and memory for transposes. */
+   memory for transposes, and on a device whether the last vectors were in host memory, and memory for copies of such
+   vectors and for several columns, which counts as the plan's. */
 std::string our_lines(const std::string& view)
 {
+  const std::string of_the_past = contains(view, "syncfree backend: cuda") ? " MB, plan" : " MB, transposes";
   std::istringstream text(view);
   std::string line, ours;
   while (std::getline(text, line)) {
-    const std::size_t needed = line.find("needed");
+    const std::size_t needed = line.find("needed"), copied = line.find(" (data copied");
     if (needed != std::string::npos) ours += line.substr(needed) + "\n";
-    else if (contains(line, "syncfree")) ours += line.substr(0, line.find(", transposes")) + "\n";
+    else if (contains(line, "syncfree")) ours += line.substr(0, std::min(line.find(of_the_past), copied)) + "\n";
   }
   return ours;
 }
