@@ -7,13 +7,13 @@
 #                                         --help prints this
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, solves, boxes, pipelines, planes, pairs, factors,
-# shifts, loops, columns, grids, scalars-0 to -3. schedules: threads sleep at random before they wait or publish; it
-# needs schedules-build. soak: soak-1 to -3, each by other random matrices. orders: each memory order of the device is
-# weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others but build need that one. PETSc
-# is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default:
-# device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder
-# googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
+# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, rows, solves, boxes, pipelines, planes, pairs,
+# factors, shifts, loops, columns, grids, scalars-0 to -3. schedules: threads sleep at random before they wait or
+# publish; it needs schedules-build. soak: soak-1 to -3, each by other random matrices. orders: each memory order of
+# the device is weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others but build need
+# that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED
+# (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a
+# folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -66,11 +66,12 @@ pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*'
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-groups=(analyses solves boxes pipelines planes pairs factors shifts loops columns grids scalars-{0,1,2,3})
+groups=(analyses rows solves boxes pipelines planes pairs factors shifts loops columns grids scalars-{0,1,2,3})
 tests_of() {
   case $1 in
     analyses) echo 'Plans/0.merge*:Plans/0.plan*' ;;
-    solves) echo "$solved" ;;
+    rows) echo 'Device.solves_rows*' ;;
+    solves) echo 'Device.solves_nodes*:Device.solves_with*:Device.a_clean*' ;;
     boxes) echo "$boxes" ;;
     pipelines) echo "$pipelines" ;;
     planes) echo "$laid" ;;
@@ -92,10 +93,15 @@ with_tool() {
 }
 
 # Launches do not overlap then: racecheck takes a block of the second launch for the one of that number of the first.
+# Left out, in tests of all strategies, too: loops that wait in their bodies, where lanes of one warp wait for each
+# other, each in a loop of its own (run_awaiting_loop): with the tool 33 iterations did not end in four minutes. In
+# shared memory their kernel has the state of a block only, as all that wait. And merged, whose plan is made in
+# clusters: with the tool two minutes for 33 rows. The group analyses has its plans.
 check_races() {
-  export CUDA_LAUNCH_BLOCKING=1
+  export CUDA_LAUNCH_BLOCKING=1 SYNCFREE_LEAVE_OUT="loop merged"
   local report=build/log/racecheck-$1-report.txt
-  with_tool "$(tests_of "$1")" racecheck --kernel-name kns=syncfree --print-limit 100000 >"$report" 2>&1
+  with_tool "$(tests_of "$1")-DeviceLoop.waits_in*" racecheck --kernel-name kns=syncfree --print-limit 100000 \
+    >"$report" 2>&1
   python3 config/racecheck.py tests/cuda/racecheck.txt "$report" || { tail -n 5 "$report"; return 1; }
 }
 
