@@ -88,10 +88,6 @@ MUTATIONS = [
      "return DeviceAtomicRef<unsigned>(*address).compare_exchange_strong(seen, v, ::cuda::memory_order_relaxed,\n"
      "                                                          ::cuda::memory_order_relaxed);",
      "*address = v; return true;", "reductions", ""),
-    ("since_not_atomic", "flag.cuh",
-     "  (void)::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_block>(*address).compare_exchange_strong(\n"
-     "      seen, v, ::cuda::memory_order_relaxed, ::cuda::memory_order_relaxed);\n",
-     "  seen = *address;\n  if (seen == 0) *address = v;\n", "", "threads that set it at once mean the same time"),
     ("clear_never", "sentinel.cuh", "    *slot = Word<T>::sentinel;\n", "", "values complex_values one_reader", ""),
     ("clear_of_pack_never", "sentinel.cuh", "    *reinterpret_cast<Word64x2*>(slot) = Word64x2::sentinel();\n", "",
      "packs", ""),

@@ -176,14 +176,6 @@ inline __device__ unsigned long long load_relaxed_block(const unsigned long long
   asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(v) : "r"(address_in_block(address)) : "memory");
   return v;
 }
-/// Sets a word in shared memory to `v` if it is 0; returns what it was.
-inline __device__ unsigned long long set_once_relaxed_block(unsigned long long* address, unsigned long long v)
-{
-  unsigned long long seen = 0;
-  (void)::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_block>(*address).compare_exchange_strong(
-      seen, v, ::cuda::memory_order_relaxed, ::cuda::memory_order_relaxed);
-  return seen;
-}
 
 /// Stores to host memory.
 inline __device__ void store_relaxed_system(unsigned long long* address, unsigned long long v)

@@ -20,12 +20,12 @@
 ///     write to its shared memory. An mbarrier that does not complete even then traps (OnGiveUp::trap_later): its
 ///     panel must not be read.
 ///
-/// Memory order. The mark of a launch and its record only decide when a wait ends, and a NaN may replace a value at
-/// any time, so relaxed accesses suffice for both. A launch is identified by its number, which follows from the
-/// ticket, so nothing has to be reset; in a cluster, a thread block that does not know its ticket yet reads `unknown`
-/// and keeps waiting. The record's row is written after its name, at system scope, with a fence in between; the host
-/// reads the row, then the name. The first call after the launch reads the row because the launch has ended, which a
-/// caller that has read x has waited for.
+/// Memory order. The time of the first long wait, the mark of a launch and its record only decide when a wait ends,
+/// and a NaN may replace a value at any time, so relaxed accesses suffice for all. A launch is identified by its
+/// number, which follows from the ticket, so nothing has to be reset; in a cluster, a thread block that does not know
+/// its ticket yet reads `unknown` and keeps waiting. The record's row is written after its name, at system scope,
+/// with a fence in between; the host reads the row, then the name. The first call after the launch reads the row
+/// because the launch has ended, which a caller that has read x has waited for.
 ///
 /// Cost: a wait counts its polls in a register that it needs only while it waits. After 64 polls without success it
 /// reads the thread block's shared memory, which take_ticket() has filled, and the multiprocessor's cycle counter. In
@@ -132,13 +132,15 @@ inline __device__ void give_up_launch(long long row)
   store_relaxed_system(&record->row, static_cast<unsigned long long>(row) + 1);
 }
 
-/// True if a wait of this thread block first lasted long before `now` by more than the wait limit.
+/// True if a wait of this thread block first lasted long before `now` by more than the wait limit. Of threads that
+/// note `now` at once any may be the last.
 inline __device__ bool has_waited_too_long(unsigned long long now)
 {
   BlockState& own = block_state();
   const unsigned long long limit = load_relaxed(&own.counter->limit);
   if (limit == 0) return false;
-  const unsigned long long since = set_once_relaxed_block(&own.since, now);
+  const unsigned long long since = load_relaxed_block(&own.since);
+  if (since == 0) store_relaxed_block(&own.since, now);
   return since != 0 && static_cast<long long>(now - since) >= static_cast<long long>(limit);
 }
 
