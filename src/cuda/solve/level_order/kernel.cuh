@@ -256,55 +256,6 @@ solve_in_level_order(StoredView<V, I> L, Rhs rhs, typename Box<N>::View memory, 
                                           [&](I row, const N& value) { store_row<N>(x, row, value); });
 }
 
-/// What a launch reads of a triangle, and the length of b and x.
-template <class V, class I, class Rhs> struct LevelOrderRows {
-  StoredView<V, I> rows;
-  Rhs rhs;
-  I n;
-};
-
-/// Solves U after L in one launch; its first thread blocks have L's rows. It may begin before the previous launch has
-/// ended, which may be one of this kernel: mailboxes are cleared after the end of that launch.
-///
-/// owns       as above
-/// waits      rows of U also for values of L, each lane for its own
-/// publishes  rows of L publish their value to U, too, by row
-/// order      as above with DoubleBufferedMailbox
-/// progress   rows of L belong to thread blocks with earlier tickets than those of U
-/// result     as above; each value equals that of separate launches for L and U with the same number of lanes
-/// source     this library
-///   memory  n values between L and U, and one for each row of both
-template <class N, class V, class I, int lanes, class Rhs>
-__global__ void __launch_bounds__(level_order_threads)
-solve_pair_in_level_order(LevelOrderRows<V, I, Rhs> L, LevelOrderRows<V, I, Rhs> U, unsigned blocks_of_L,
-                          typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, Input<N> b,
-                          Output<N> x, bool conjugate)
-{
-  using Box = DoubleBufferedMailbox<N>;
-  const BlockTicket ticket = take_ticket(counter);
-  const bool is_L = ticket.index < blocks_of_L;
-  const auto n = static_cast<std::size_t>(L.n), rows_of_L = static_cast<std::size_t>(L.rows.n);
-  const std::size_t all = n + rows_of_L + static_cast<std::size_t>(U.rows.n);
-  const Box between(memory, all, ticket.launch), box(memory, all, ticket.launch, is_L ? n : n + rows_of_L);
-  const std::size_t block = ticket.index - (is_L ? 0 : blocks_of_L);
-  const std::size_t position = block * (blockDim.x / lanes) + threadIdx.x / lanes;
-  const StoredView<V, I> A = is_L ? L.rows : U.rows;
-  const auto begin = [&](bool live, I row, int lane) {
-    wait_for_primary_launch();
-    trigger_dependent_launch();
-    if (!live) return N(0);
-    if (lane == 0) box.prepare_slot(position);
-    if (!is_L) return U.rhs.template await_rhs<N, lanes>(position, row, lane, between, conjugate);
-    if (lane == 0 && row >= 0) between.prepare_slot(row);
-    return L.rhs.template load_rhs<N>(position, row, lane, lanes, b, conjugate);
-  };
-  const auto end = [&](I row, const N& value) {
-    if (is_L) between.publish_value(row, value);
-    else store_row<N>(x, row, value);
-  };
-  solve_row<N, V, I, Box, lanes, Rhs>(A, box, position, position, OneChunk(), conjugate, begin, end);
-}
-
 /// Returns the number of columns for which b and x of sixteen levels stay in the L2 cache: in each column a row touches
 /// a sector of both, which it shares with rows of later levels.
 inline double columns_in_cache(double rows_a_level)
