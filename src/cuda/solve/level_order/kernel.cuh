@@ -35,8 +35,8 @@ struct OneOfChunks {
 };
 
 /// Entries k, k + lanes, ... of a row, as far as they are less than `end`.
-template <class N, class M, class I, class Box, int lanes, class Chunk> struct Batch {
-  static constexpr int size = level_order_batch;
+template <class N, class M, class I, class Box, int lanes, class Chunk, int entries = level_order_batch> struct Batch {
+  static constexpr int size = entries;
   I column[size];  ///< mailbox slot of its operand
   Entry<N> value[size];
   typename Box::Polled seen[size];
@@ -92,15 +92,6 @@ template <class V, class I> struct PlainRhs {
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
-  /// As load_rhs(), for a b that arrives in a mailbox, by row.
-  template <class N, int lanes, class Box>
-  __device__ N await_rhs(std::size_t, I row, int lane, const Box& b, bool) const
-  {
-    if (lane != 0 || row < 0) return N(0);
-    auto seen = b.poll_slot(row);
-    (void)BoundedWait(row).until<4>([&] { return b.has_arrived(seen); }, [&] { seen = b.poll_slot(row); });
-    return b.take_value(row, seen);
-  }
 };
 
 /// As PlainRhs, but a row's result is inverted; partial rows remain sums.
@@ -151,16 +142,28 @@ template <class V, class I> struct MergedRhs {
   }
 };
 
+/// Which entries of a row a lane has loaded: those that it polls for and the next ones, or, in fewer registers, the
+/// former only.
+struct TwoBatches {
+  static constexpr int size = level_order_batch;
+  static constexpr bool ahead = true;
+};
+template <int entries> struct OneBatch {
+  static constexpr int size = entries;
+  static constexpr bool ahead = false;
+};
+
 /// Solves a row with its lanes; called by a whole warp.
 ///   position, own  position of the row; mailbox slot of its value
 ///   begin       begin(live, row, lane) returns the lane's part of the right-hand side; b may be read from then on
 ///   end_row     end_row(row, value), called by the first lane
-template <class N, class V, class I, class Box, int lanes, class Rhs, class Chunk, class Begin, class End>
+template <class N, class V, class I, class Box, int lanes, class Rhs, class Loads = TwoBatches, class Chunk,
+          class Begin, class End>
 __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t position, std::size_t own, Chunk chunk,
                           bool conjugate, Begin begin, End end_row)
 {
   using E = Entry<N>;
-  constexpr int step = level_order_batch * lanes;
+  constexpr int step = Loads::size * lanes;
   const int lane = threadIdx.x % lanes;
   const bool first = lane == 0;
   const bool live = position < static_cast<std::size_t>(L.n);
@@ -169,9 +172,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   const I row = live ? L.row[position] : 0;
   N sum(0);
   E scale(1);
-  Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk> now, ahead;
+  Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk, Loads::size> now, ahead;
   now.load_entries(L.column, L.value, k, end, chunk);
-  ahead.load_entries(L.column, L.value, k + step, end, chunk);
+  if constexpr (Loads::ahead) ahead.load_entries(L.column, L.value, k + step, end, chunk);
   if (live && first) {
     if (L.inverse_diagonal) scale = E(L.inverse_diagonal[position]);
     if (conjugate) scale = conjugate_of(scale);
@@ -194,9 +197,11 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       sum += now.dot(box, conjugate);
       k += step;
       summed = k >= end;
-      if (!summed) {
+      if (!summed && Loads::ahead) {
         now = ahead;
         ahead.load_entries(L.column, L.value, k + step, end, chunk);
+      } else if (!summed) {
+        now.load_entries(L.column, L.value, k, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;

@@ -48,7 +48,7 @@ template <class V, class I> struct LevelPairView {
 /// result     reproducible: the order of additions depends on the row only
 /// source     as solve_in_level_order; L and U in one launch: this library
 ///   memory  a slot for each row of L, then of U
-template <class N, class V, class I, int lanes>
+template <class N, class V, class I, int lanes, class Loads>
 __global__ void __launch_bounds__(level_order_threads)
 solve_pair_by_values(LevelPairView<V, I> factor, unsigned blocks_of_L, typename DoubleBufferedMailbox<N>::View memory,
                      TicketCounter* counter, const N* b, N* x, bool conjugate)
@@ -76,7 +76,10 @@ solve_pair_by_values(LevelPairView<V, I> factor, unsigned blocks_of_L, typename 
     box.prepare_slot(position);
     if (finishes) of_U.prepare_slot(place);
     if (is_L) return row >= 0 ? b[row] : N(0);
-    return PlainRhs<V, I>().template await_rhs<N, lanes>(position, place, lane, of_L, conjugate);
+    if (place < 0) return N(0);
+    auto seen = of_L.poll_slot(place);
+    (void)BoundedWait(row).until<4>([&] { return of_L.has_arrived(seen); }, [&] { seen = of_L.poll_slot(place); });
+    return of_L.take_value(place, seen);
   };
   const auto end = [&](I row, const N& value) {
     if (!is_L) x[row] = value;
@@ -85,7 +88,7 @@ solve_pair_by_values(LevelPairView<V, I> factor, unsigned blocks_of_L, typename 
     of_U.publish_value(place, finished);
     x[factor.U.row[place]] = finished;
   };
-  solve_row<N, V, I, Box, lanes, PlainRhs<V, I>>(A, box, position, position, OneChunk(), conjugate, begin, end);
+  solve_row<N, V, I, Box, lanes, PlainRhs<V, I>, Loads>(A, box, position, position, OneChunk(), conjugate, begin, end);
 }
 
 /// The rows of one thread block, at positions [first, end) of L or of U. Stages are the levels of L, then those of U
@@ -163,7 +166,7 @@ inline __device__ bool await_stage(unsigned* complete, const LevelShare& share, 
 ///   complete  by stage: thread blocks that have completed it, in all launches
 ///   y, z      n values, by position in L and in U; z of the last stage is not read, so it is not stored
 template <class N, class V, class I, int lanes>
-__global__ void __launch_bounds__(level_order_threads)
+__global__ void __launch_bounds__(level_order_threads, 6)
 solve_pair_by_levels(LevelPairView<V, I> factor, unsigned stages_of_L, unsigned last_stage, const LevelShare* shares,
                      unsigned* complete, TicketCounter* counter, N* y, N* z, const N* b, N* x, bool conjugate)
 {
@@ -256,14 +259,14 @@ public:
   {
     const LaunchParameters parameters = {blocks_, shape_.blocks.threads, shape_.blocks.shared_bytes(), stream,
                                          values_.may_overlap(stream)};
-    with_pair_lanes(shape_.lanes, [&](auto lanes) {
-      if (by_levels_)
-        launch(solve_pair_by_levels<N, V, I, lanes>, parameters, view_, stages_of_L_, last_stage_, shares_.data(),
-               complete_.data(), counter_.data(), as_device(y_.data()), as_device(z_.data()), as_device(b),
-               as_device(x), conjugate);
-      else
-        launch(solve_pair_by_values<N, V, I, lanes>, parameters, view_, blocks_of_L_, memory_->mailbox_view(),
-               counter_.data(), as_device(b), as_device(x), conjugate);
+    if (by_levels_) {
+      const auto kernel = shape_.lanes == 1 ? solve_pair_by_levels<N, V, I, 1> : solve_pair_by_levels<N, V, I, 4>;
+      return launch(kernel, parameters, view_, stages_of_L_, last_stage_, shares_.data(), complete_.data(),
+                    counter_.data(), as_device(y_.data()), as_device(z_.data()), as_device(b), as_device(x), conjugate);
+    }
+    with_kernel([&](auto kernel) {
+      launch(kernel, parameters, view_, blocks_of_L_, memory_->mailbox_view(), counter_.data(), as_device(b),
+             as_device(x), conjugate);
     });
   }
 
@@ -282,6 +285,7 @@ private:
   struct Shape {
     int lanes;
     LevelOrderBlocks blocks;
+    bool wide;  ///< levels
   };
 
   static bool is_handed_over_by_levels(const Rows& of)
@@ -293,13 +297,14 @@ private:
   /// as for one triangle.
   Shape shape_of(const Rows& L, const Rows& U) const
   {
-    if (by_levels_) return {L.granularity.entries_a_row > 8 ? 4 : 1, {}};
-    Shape made = {std::max(L.lanes, U.lanes), {}};
+    if (by_levels_) return {L.granularity.entries_a_row > 8 ? 4 : 1, {}, true};
+    Shape made = {std::max(L.lanes, U.lanes), {}, false};
     if (has_wide_levels(L.granularity) && has_wide_levels(U.granularity)) {
       const double rows = std::max(L.granularity.rows_a_level, U.granularity.rows_a_level);
       made.lanes = L.granularity.entries_a_row > 8 ? 2 : 1;
       while (made.lanes < 8 && 2 * made.lanes * rows <= 73728) made.lanes *= 2;
       made.blocks.threads = 128;
+      made.wide = true;
       return made;
     }
     made.blocks.threads = std::max(L.blocks.threads, U.blocks.threads);
@@ -328,9 +333,7 @@ private:
     blocks_of_L_ = blocks_of(L.rows.n);
     blocks_ = blocks_of_L_ + (left > 0 ? blocks_of(left) : 0);
     memory_ = std::make_unique<Mailboxes>(static_cast<std::size_t>(L.rows.n) + U.rows.n);
-    with_pair_lanes(shape_.lanes, [&](auto lanes) {
-      allow_shared_memory(solve_pair_by_values<N, V, I, lanes>, shape_.blocks.shared_bytes());
-    });
+    with_kernel([&](auto kernel) { allow_shared_memory(kernel, shape_.blocks.shared_bytes()); });
   }
 
   void begin_levels(const Rows& L, const Rows& U)
@@ -361,10 +364,19 @@ private:
     }
   }
 
-  template <class Body> static void with_pair_lanes(int lanes, Body body)
+  /// Calls body(kernel) with that of the hand-over by values. Where levels are wide, room on the device for rows of the
+  /// next level counts more than entries loaded ahead.
+  template <class Body> void with_kernel(Body body) const
   {
-    if (lanes == 2) body(std::integral_constant<int, 2>());
-    else with_lanes(lanes, body);
+    if (!shape_.wide)
+      return with_lanes(shape_.lanes,
+                        [&](auto lanes) { body(solve_pair_by_values<N, V, I, lanes, TwoBatches>); });
+    switch (shape_.lanes) {
+      case 1: return body(solve_pair_by_values<N, V, I, 1, OneBatch<4>>);
+      case 2: return body(solve_pair_by_values<N, V, I, 2, OneBatch<4>>);
+      case 4: return body(solve_pair_by_values<N, V, I, 4, OneBatch<2>>);
+      default: return body(solve_pair_by_values<N, V, I, 8, OneBatch<2>>);
+    }
   }
 
   static constexpr double least_rows_of_swept_levels = 2e5;  ///< measured on an H200
