@@ -166,7 +166,7 @@ inline __device__ bool await_stage(unsigned* complete, const LevelShare& share, 
 ///   complete  by stage: thread blocks that have completed it, in all launches
 ///   y, z      n values, by position in L and in U; z of the last stage is not read, so it is not stored
 template <class N, class V, class I, int lanes>
-__global__ void __launch_bounds__(level_order_threads, 6)
+__global__ void __launch_bounds__(level_order_threads, 5)
 solve_pair_by_levels(LevelPairView<V, I> factor, unsigned stages_of_L, unsigned last_stage, const LevelShare* shares,
                      unsigned* complete, TicketCounter* counter, N* y, N* z, const N* b, N* x, bool conjugate)
 {
