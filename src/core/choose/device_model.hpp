@@ -13,6 +13,15 @@ struct DeviceModel {
   double rows_level = 0.544;
   double rows_entry = 2e-5;
 
+  /// L and U in one launch, where a level has at least so many rows: fitted on an H200 to two colours of 7 points
+  /// (100^3 and 200^3), eight of 27 (80^3), and two meshes in colours and cyclic orders, within a fifth. Terms: levels
+  /// of both, entries of both, rows.
+  double wide_level = 4096;
+  double wide_begin = 1;
+  double wide_stage = 0.55;
+  double wide_entry = 3.6e-6;
+  double wide_row = 2.6e-5;
+
   /// The same by inodes: fitted on an H100 to 18 factors. An entry has a value, and a column index that it shares with
   /// its inode.
   double nodes_begin = 0;

@@ -15,16 +15,27 @@ static constexpr const char* few_levels = "levels are so few that a solve by lev
 
 static constexpr const DeviceModel& model = device_model;
 
+/// Both triangles by rows, in one launch if levels are wide.
+static double level_order_time_of_rows(const ChoiceInput& f)
+{
+  const auto levels = static_cast<double>(f.levels), entries = static_cast<double>(f.nnz);
+  const auto rows = static_cast<double>(f.rows);
+  if (rows >= model.wide_level * levels)
+    return model.wide_begin + model.wide_stage * (2 * levels - 1) + model.wide_entry * entries + model.wide_row * rows;
+  return 2 * (model.rows_begin + model.rows_level * levels) + model.rows_entry * entries;
+}
+
 /// The rows of an inode share column indices and waits.
 Estimate estimate_level_order(const ChoiceInput& f)
 {
-  const auto entries = static_cast<double>(f.nnz) / 2;
-  const double bytes = 8 + 4.0 / std::max(f.node_size, 1);
-  const double rows = model.rows_begin + model.rows_level * static_cast<double>(f.levels) + model.rows_entry * entries;
-  const double nodes = model.nodes_begin + model.nodes_level * static_cast<double>(f.node_levels) +
-                       model.nodes_byte * bytes * entries;
-  const bool by_inodes = f.node_size > 0;
-  return {"level_order", by_inodes ? PlanForm::inodes : PlanForm::rows, 2 * (by_inodes ? nodes : rows), 0};
+  const double rows = level_order_time_of_rows(f);
+  if (f.node_size == 0) return {"level_order", PlanForm::rows, rows, 0};
+  const double bytes = 8 + 4.0 / f.node_size;
+  const double nodes = 2 * (model.nodes_begin + model.nodes_level * static_cast<double>(f.node_levels)) +
+                       model.nodes_byte * bytes * static_cast<double>(f.nnz);
+  const bool is_wide = static_cast<double>(f.rows) >= model.wide_level * static_cast<double>(f.levels);
+  if (is_wide && rows < nodes) return {"level_order", PlanForm::rows, rows, 0};
+  return {"level_order", PlanForm::inodes, nodes, 0};
 }
 
 /// Inodes on the lines or planes of a grid.

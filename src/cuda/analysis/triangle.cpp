@@ -69,6 +69,14 @@ template <class I> I DeviceTriangle<I>::level_count() const
   return device_levels ? device_levels->count : levels().count;
 }
 
+template <class I> std::vector<I> DeviceTriangle<I>::level_begins() const
+{
+  if (!device_levels) return {levels().level_begin.begin(), levels().level_begin.end()};
+  std::vector<I> begin(device_levels->begin.size());
+  device_levels->begin.read(begin.data(), 0, begin.size(), nullptr);
+  return begin;
+}
+
 template <class I> DeviceArray<I> DeviceTriangle<I>::rows_in_level_order() const
 {
   return device_levels ? copy_of(device_levels->row) : DeviceArray<I>(levels().row);

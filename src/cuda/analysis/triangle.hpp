@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/pattern/grid.hpp"
 #include "cuda/analysis/pattern.hpp"
@@ -55,6 +56,8 @@ public:
   I nnz() const { return nnz_; }
   /// The number of levels. This and the following throw Failure and std::bad_alloc.
   I level_count() const;
+  /// Returns the offsets of the levels into the rows in level order.
+  std::vector<I> level_begins() const;
   /// Returns the rows in level order.
   DeviceArray<I> rows_in_level_order() const;
   const PatternView<I>& pattern() const;

@@ -198,7 +198,7 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
     pattern = {triangle->n(), triangle->nnz(), rows->begin.data(), rows->column.data()};
     row = nullptr;
   }
-  planner->emplace(pattern, row, level_begins(*triangle), rule, triangle->longest());
+  planner->emplace(pattern, row, triangle->level_begins(), rule, triangle->longest());
   (*planner)->begin_search();
   triangle->pending_plan = &**planner;
 }

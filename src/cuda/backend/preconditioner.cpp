@@ -255,10 +255,10 @@ private:
   void pair_solvers()
   {
     Analysis<T, I>& a = *analysis_;
-    if (!natural() || (a.pair && a.pair->accept_new_values())) return;
+    if (a.pair && a.pair->accept_new_values()) return;
     const std::size_t bytes = a.pair ? a.pair->pair_bytes() : 0;
     calls_.captures().keep(std::move(a.pair), bytes);
-    a.pair = a.solver[upper]->make_pair_solver(*a.solver[lower]);
+    a.pair = a.solver[upper]->make_pair_solver(*a.solver[lower], {a.row_order.data(), a.column_order.data()});
   }
 
   void prepare_transposes()

@@ -49,7 +49,7 @@ template <class T, class I> struct Analysis {
   std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< if the task requests one
   std::unique_ptr<PendingMergePlans<I>> pending_merge;        ///< until the solvers have had values
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
-  std::unique_ptr<PairSolver<T>> pair;  ///< L and U in natural order, if one launch is faster
+  std::unique_ptr<PairSolver<T>> pair;  ///< L and U, if one launch is faster
   DeviceArray<I> row_order, column_order;                     ///< empty in natural order
   DeviceArray<T> work;                                        ///< n values if orders or solvers require them
   DeviceArray<T> wide_work;                                   ///< n values for each of several right-hand sides

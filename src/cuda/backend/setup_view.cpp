@@ -34,7 +34,7 @@ template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
   s.form = name_of(plan[lower].form == plan[upper].form ? plan[lower].form : PlanForm::any);
   s.plan = plan[lower].text;
   if (plan[upper].text != s.plan) s.plan = "L " + s.plan + "; U " + plan[upper].text;
-  if (a.pair) s.plan += "; both in one launch";
+  if (a.pair) s.plan += "; " + a.pair->describe_pair();
   return s;
 }
 

@@ -26,6 +26,26 @@ inline bool launches_can_overlap()
 }
 inline bool launches_have_clusters() { return launches_can_overlap(); }
 
+/// Whether launches that read the values before wait_for_primary_launch() may overlap the launch before.
+class NewValues {
+public:
+  /// Values are being copied.
+  void announce() { are_new_ = true; }
+  /// False for the first launch with new values: the kernel that copies them may still be running.
+  bool may_overlap(cudaStream_t stream)
+  {
+    if (!overlaps_ || !are_new_) return overlaps_;
+    cudaStreamCaptureStatus status;
+    SYNCFREE_CUDA(cudaStreamIsCapturing(stream, &status));
+    are_new_ = status != cudaStreamCaptureStatusNone;
+    return false;
+  }
+
+private:
+  const bool overlaps_ = launches_can_overlap();
+  bool are_new_ = true;  ///< no launch since they were copied
+};
+
 /// Returns the largest cluster size, in thread blocks that run at the same time and can synchronise (ready.cuh,
 /// cluster_sync()), for small thread blocks.
 inline unsigned most_blocks_of_cluster() { return launches_have_clusters() ? 8 : 1; }

@@ -8,6 +8,7 @@
 
 #include "cuda/base/multivector.hpp"
 #include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/factor.hpp"
 #include "syncfree/strategy.hpp"
 
 namespace syncfree {
@@ -29,6 +30,7 @@ public:
   virtual void solve_pair(const T* b, T* x, bool conjugate, cudaStream_t stream) = 0;
 
   virtual std::size_t pair_bytes() const = 0;
+  virtual std::string describe_pair() const { return "both in one launch"; }
 };
 
 /// What a solver can do; `interleaving` may change with prepare_columns().
@@ -82,9 +84,10 @@ public:
 
   /// Returns a solver for `first` and then this one in one launch, which has no values yet; nullptr if two launches are
   /// as fast. Both solvers must outlive it.
-  virtual std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver& first) const
+  ///   orders  in device memory: b is read in the order of the rows, x stored in that of the columns
+  virtual std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver& first, const Orders<I>& orders) const
   {
-    (void)first;
+    (void)first, (void)orders;
     return nullptr;
   }
 

@@ -2,9 +2,12 @@
 
 #include <cstring>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "../../watchdog.hpp"
 #include "../device_support.hpp"
+#include "syncfree/ordering.hpp"
 
 namespace syncfree {
 namespace {
@@ -122,6 +125,53 @@ TEST(DevicePair, can_be_captured_after_a_copy)
       CUDA(cudaGraphExecDestroy(executable));
     }
   CUDA(cudaStreamDestroy(stream));
+}
+
+/// The rows of A in few colors, in one order for rows and columns.
+SymbolicOptions<I> in_colors(const OwnedCsr<double, I>& A, Ordering<I>* order)
+{
+  EXPECT_EQ(make_ordering(A.pattern(), {}, 1, order).message(), "success");
+  SymbolicOptions<I> symbolic;
+  symbolic.row_order = symbolic.column_order = order->order.data();
+  return symbolic;
+}
+
+/// Narrow levels, wide ones, and such that are handed over as a whole; rows of one and of two lanes; colors of which
+/// not all rows have entries in U.
+TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
+{
+  struct Colored {
+    OwnedCsr<double, I> A;
+    bool by_levels;
+  };
+  std::vector<Colored> all = {{make_poisson<double, I>(8, 7, 6), false}, {random_band(3000, 4, 2999, 0, 3), false}};
+  if (!short_run()) {
+    all.push_back({make_poisson<double, I>(40, 39, 38), false});
+    all.push_back({box_of_points(40, 40, 40, 1), false});
+    all.push_back({random_band(60000, 3, 59999, 0, 3), false});
+    all.push_back({make_poisson<double, I>(80, 80, 80), true});
+  }
+  for (const auto& [A, by_levels] : all) {
+    SCOPED_TRACE(testing::Message() << A.n << " rows");
+    Ordering<I> order;
+    const auto p = make_cuda_preconditioner<double, I>();
+    p->use(Memory::host, nullptr);
+    ASSERT_EQ(p->analyse(A.pattern(), in_colors(A, &order), {"level_order", 1}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+    EXPECT_EQ(p->summarize().plan.find("level after level") != std::string::npos, by_levels) << p->summarize().plan;
+    p->use(Memory::device, nullptr);
+    const auto b = random_vector<double>(A.n, 5);
+    const DeviceVector from(b), x(A.n);
+    std::vector<double> first;
+    for (int round = 0; round < (short_run() ? 2 : 20); ++round) {
+      CUDA(cudaMemset(x.data(), 0xff, A.n * sizeof(double)));
+      ASSERT_EQ(p->solve(Operation::none, from.data(), x.data(), {1, A.n, A.n}).message(), "success");
+      if (round == 0) first = x.get();
+      ASSERT_EQ(x.get(), first) << "round " << round;
+    }
+    expect_near(first, by_halves(*p, from, A.n));
+  }
 }
 
 TEST(DevicePair, is_left_to_small_factors_in_the_natural_order)

@@ -71,6 +71,7 @@ std::vector<Waiting> all_that_wait()
   };
   add("level_order", chain(3000), "lane");
   add("level_order", waves_of_rows(12, 600, 3), "lane");  // L and U in one launch
+  add("level_order", waves_of_rows(2, 210000, 2), "level after level");
   add("level_order", line_of_points(700, 3, 1), "nodes of 3");
   add("csr_level_order", chain(3000), "lane");
   add("csr_two_phase", chain(3000), "");

@@ -35,8 +35,8 @@ struct OneOfChunks {
 };
 
 /// Entries k, k + lanes, ... of a row, as far as they are less than `end`.
-template <class N, class M, class I, class Box, int lanes, class Chunk> struct Batch {
-  static constexpr int size = level_order_batch;
+template <class N, class M, class I, class Box, int lanes, class Chunk, int entries = level_order_batch> struct Batch {
+  static constexpr int size = entries;
   I column[size];  ///< mailbox slot of its operand
   Entry<N> value[size];
   typename Box::Polled seen[size];
@@ -92,15 +92,6 @@ template <class V, class I> struct PlainRhs {
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
   }
-  /// As load_rhs(), for a b that arrives in a mailbox, by row.
-  template <class N, int lanes, class Box>
-  __device__ N await_rhs(std::size_t, I row, int lane, const Box& b, bool) const
-  {
-    if (lane != 0 || row < 0) return N(0);
-    auto seen = b.poll_slot(row);
-    (void)BoundedWait(row).until<4>([&] { return b.has_arrived(seen); }, [&] { seen = b.poll_slot(row); });
-    return b.take_value(row, seen);
-  }
 };
 
 /// As PlainRhs, but a row's result is inverted; partial rows remain sums.
@@ -151,16 +142,28 @@ template <class V, class I> struct MergedRhs {
   }
 };
 
+/// Which entries of a row a lane has loaded: those that it polls for and the next ones, or, in fewer registers, the
+/// former only.
+struct TwoBatches {
+  static constexpr int size = level_order_batch;
+  static constexpr bool ahead = true;
+};
+template <int entries> struct OneBatch {
+  static constexpr int size = entries;
+  static constexpr bool ahead = false;
+};
+
 /// Solves a row with its lanes; called by a whole warp.
 ///   position, own  position of the row; mailbox slot of its value
 ///   begin       begin(live, row, lane) returns the lane's part of the right-hand side; b may be read from then on
 ///   end_row     end_row(row, value), called by the first lane
-template <class N, class V, class I, class Box, int lanes, class Rhs, class Chunk, class Begin, class End>
+template <class N, class V, class I, class Box, int lanes, class Rhs, class Loads = TwoBatches, class Chunk,
+          class Begin, class End>
 __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t position, std::size_t own, Chunk chunk,
                           bool conjugate, Begin begin, End end_row)
 {
   using E = Entry<N>;
-  constexpr int step = level_order_batch * lanes;
+  constexpr int step = Loads::size * lanes;
   const int lane = threadIdx.x % lanes;
   const bool first = lane == 0;
   const bool live = position < static_cast<std::size_t>(L.n);
@@ -169,9 +172,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   const I row = live ? L.row[position] : 0;
   N sum(0);
   E scale(1);
-  Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk> now, ahead;
+  Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk, Loads::size> now, ahead;
   now.load_entries(L.column, L.value, k, end, chunk);
-  ahead.load_entries(L.column, L.value, k + step, end, chunk);
+  if constexpr (Loads::ahead) ahead.load_entries(L.column, L.value, k + step, end, chunk);
   if (live && first) {
     if (L.inverse_diagonal) scale = E(L.inverse_diagonal[position]);
     if (conjugate) scale = conjugate_of(scale);
@@ -194,9 +197,11 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       sum += now.dot(box, conjugate);
       k += step;
       summed = k >= end;
-      if (!summed) {
+      if (!summed && Loads::ahead) {
         now = ahead;
         ahead.load_entries(L.column, L.value, k + step, end, chunk);
+      } else if (!summed) {
+        now.load_entries(L.column, L.value, k, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
@@ -254,55 +259,6 @@ solve_in_level_order(StoredView<V, I> L, Rhs rhs, typename Box<N>::View memory, 
   };
   solve_row<N, V, I, Box<N>, lanes, Rhs>(L, box, position, own, chunk, conjugate, begin,
                                           [&](I row, const N& value) { store_row<N>(x, row, value); });
-}
-
-/// What a launch reads of a triangle, and the length of b and x.
-template <class V, class I, class Rhs> struct LevelOrderRows {
-  StoredView<V, I> rows;
-  Rhs rhs;
-  I n;
-};
-
-/// Solves U after L in one launch; its first thread blocks have L's rows. It may begin before the previous launch has
-/// ended, which may be one of this kernel: mailboxes are cleared after the end of that launch.
-///
-/// owns       as above
-/// waits      rows of U also for values of L, each lane for its own
-/// publishes  rows of L publish their value to U, too, by row
-/// order      as above with DoubleBufferedMailbox
-/// progress   rows of L belong to thread blocks with earlier tickets than those of U
-/// result     as above; each value equals that of separate launches for L and U with the same number of lanes
-/// source     this library
-///   memory  n values between L and U, and one for each row of both
-template <class N, class V, class I, int lanes, class Rhs>
-__global__ void __launch_bounds__(level_order_threads)
-solve_pair_in_level_order(LevelOrderRows<V, I, Rhs> L, LevelOrderRows<V, I, Rhs> U, unsigned blocks_of_L,
-                          typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, Input<N> b,
-                          Output<N> x, bool conjugate)
-{
-  using Box = DoubleBufferedMailbox<N>;
-  const BlockTicket ticket = take_ticket(counter);
-  const bool is_L = ticket.index < blocks_of_L;
-  const auto n = static_cast<std::size_t>(L.n), rows_of_L = static_cast<std::size_t>(L.rows.n);
-  const std::size_t all = n + rows_of_L + static_cast<std::size_t>(U.rows.n);
-  const Box between(memory, all, ticket.launch), box(memory, all, ticket.launch, is_L ? n : n + rows_of_L);
-  const std::size_t block = ticket.index - (is_L ? 0 : blocks_of_L);
-  const std::size_t position = block * (blockDim.x / lanes) + threadIdx.x / lanes;
-  const StoredView<V, I> A = is_L ? L.rows : U.rows;
-  const auto begin = [&](bool live, I row, int lane) {
-    wait_for_primary_launch();
-    trigger_dependent_launch();
-    if (!live) return N(0);
-    if (lane == 0) box.prepare_slot(position);
-    if (!is_L) return U.rhs.template await_rhs<N, lanes>(position, row, lane, between, conjugate);
-    if (lane == 0 && row >= 0) between.prepare_slot(row);
-    return L.rhs.template load_rhs<N>(position, row, lane, lanes, b, conjugate);
-  };
-  const auto end = [&](I row, const N& value) {
-    if (is_L) between.publish_value(row, value);
-    else store_row<N>(x, row, value);
-  };
-  solve_row<N, V, I, Box, lanes, Rhs>(A, box, position, position, OneChunk(), conjugate, begin, end);
 }
 
 /// Returns the number of columns for which b and x of sixteen levels stay in the L2 cache: in each column a row touches

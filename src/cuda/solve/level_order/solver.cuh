@@ -5,16 +5,17 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/schedule/split_rows.hpp"
 #include "syncfree/schedule.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
-#include "cuda/solve/level_order/pair.cuh"
+#include "cuda/solve/level_order/level_pair.cuh"
 
 namespace syncfree::cuda {
 
 template <class T, class V, class I, template <class> class Box>
-class LevelOrderSolver : public PairableSolver<T, V, I, PlainRhs<V, I>, in_value_boxes<Box>> {
+class LevelOrderSolver : public DeviceSolver<T, I> {
 public:
   LevelOrderSolver(const DeviceTriangle<I>& triangle, int threads)
       : LevelOrderSolver(triangle, granularity_of(triangle), threads)
@@ -60,23 +61,25 @@ public:
     return {text + blocks_.describe_blocks(), bytes, triangle_.triangle_value_bytes(), PlanForm::rows};
   }
 
-  LevelOrderRows<V, I, PlainRhs<V, I>> rows_by_level() const override
+  std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first,
+                                                  const Orders<I>& orders) const override
   {
-    return {triangle_.stored_view(), {}, triangle_.n() - partial_rows_};
+    if constexpr (has_chunks) {
+      const auto* const L = dynamic_cast<const LevelOrderSolver*>(&first);
+      if (L && L->gains_by_pair() && gains_by_pair())
+        return std::make_unique<LevelPair<T, V, I>>(L->leveled_rows(), leveled_rows(), orders, own_name);
+    }
+    return nullptr;
   }
-  RowsShape shape() const override { return {lanes_, blocks_}; }
-  const char* name() const override { return own_name; }
-  /// With many levels U's polling slows L's solve, so a pair is launched only for at most 32 levels.
-  bool gains_by_pair() const override { return levels_ <= 32; }
 
 private:
   /// Flagged mailboxes serve one column at a time.
-  static constexpr bool has_chunks = in_value_boxes<Box>;
+  static constexpr bool has_chunks = std::is_same_v<Box<double>, DoubleBufferedMailbox<double>>;
   static constexpr const char* own_name = has_chunks ? "level_order" : "csr_level_order";
   static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
 
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
-      : levels_(static_cast<double>(triangle.n()) / granularity.rows_a_level), lanes_(choose_lanes(granularity)),
+      : granularity_(granularity), lanes_(choose_lanes(granularity)),
         blocks_(choose_blocks_of_levels(granularity, lanes_)),
         triangle_(store_triangle(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), columns_(triangle_.n(), own_name, columns_in_cache(granularity.rows_a_level)),
@@ -89,10 +92,25 @@ private:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  StoredTriangle<T, V, I> store_triangle(const DeviceTriangle<I>& triangle, const Granularity& granularity,
-                                         int threads) const
+  /// With many levels on the device at once U's polling slows L's solve.
+  bool gains_by_pair() const
   {
-    if (!splits_rows(granularity, lanes_)) return StoredTriangle<T, V, I>(triangle);
+    return !level_begin_.empty() && (level_begin_.size() <= 33 || has_wide_levels(granularity_));
+  }
+  LeveledRows<V, I> leveled_rows() const
+  {
+    return {triangle_.stored_view(), triangle_.n() - partial_rows_, level_begin_, granularity_, lanes_, blocks_};
+  }
+
+  /// Also keeps the offsets of the levels, if these are few or wide.
+  StoredTriangle<T, V, I> store_triangle(const DeviceTriangle<I>& triangle, const Granularity& granularity,
+                                         int threads)
+  {
+    const bool keeps = has_chunks && (triangle.level_count() <= 32 || has_wide_levels(granularity));
+    if (!splits_rows(granularity, lanes_)) {
+      if (keeps) level_begin_ = triangle.level_begins();
+      return StoredTriangle<T, V, I>(triangle);
+    }
     SplitRows<I> split;
     const Status status = split_long_rows(triangle.pattern(), triangle.lower, I(longest_row(lanes_)), &split,
                                           threads);
@@ -102,6 +120,7 @@ private:
         if (source >= 0) source = triangle.source[source];
     const DeviceTriangle<I> parts(triangle.lower, split.pattern_view(), split.source.data(), triangle.unit);
     StoredTriangle<T, V, I> stored(parts, parts.rows_in_level_order(), true);
+    if (keeps) level_begin_ = parts.level_begins();
     Array<I> names = parts.levels().row;
     for (I& row : names) row = split.row[row];
     stored.name_rows(names);
@@ -124,7 +143,8 @@ private:
     });
   }
 
-  double levels_;
+  std::vector<I> level_begin_;  ///< of the stored rows, partial ones included; empty if levels are many
+  Granularity granularity_;     ///< of the triangle
   int lanes_;
   LevelOrderBlocks blocks_;
   StoredTriangle<T, V, I> triangle_;

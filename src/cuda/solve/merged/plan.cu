@@ -539,15 +539,6 @@ try {
   return false;
 }
 
-template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle)
-{
-  if (!triangle.device_levels) return triangle.levels().level_begin;
-  const DeviceArray<I>& on_device = triangle.device_levels->begin;
-  std::vector<I> begin(on_device.size());
-  on_device.read(begin.data(), 0, begin.size(), nullptr);
-  return begin;
-}
-
 template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan, const std::vector<I>& level_begin)
 {
   std::vector<unsigned> depth(plan.depth.size());
@@ -575,7 +566,6 @@ template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan
 
 #define INSTANTIATE(I)        \
   template class MergePlanner<I>; \
-  template std::vector<I> level_begins<I>(const DeviceTriangle<I>&); \
   template DeviceMergePlan<I> upload_merge_plan<I>(const MergePlan<I>&, const std::vector<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

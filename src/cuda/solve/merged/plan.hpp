@@ -68,9 +68,6 @@ private:
   std::unique_ptr<Failure> failure_;
 };
 
-/// Returns the offsets of the levels, in host memory.
-template <class I> std::vector<I> level_begins(const DeviceTriangle<I>& triangle);
-
 template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan, const std::vector<I>& level_begin);
 
 }  // namespace syncfree::cuda

@@ -22,7 +22,7 @@
 #include "cuda/base/captured_solves.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
-#include "cuda/solve/level_order/pair.cuh"
+#include "cuda/solve/merged/pair.cuh"
 #include "cuda/solve/merged/plan.hpp"
 #include "cuda/solve/merged/rule.hpp"
 #include "cuda/solve/merged/values.cuh"
@@ -156,10 +156,10 @@ inline int choose_lanes_of_merged(const Granularity& g)
   return lanes;
 }
 
-template <class T, class V, class I> class MergedSolver : public PairableSolver<T, V, I, MergedRhs<V, I>> {
+template <class T, class V, class I> class MergedSolver : public PairableSolver<T, V, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : rule_(rule_of<V, I>(options)), level_begin_(level_begins(triangle)),
+      : rule_(rule_of<V, I>(options)), level_begin_(triangle.level_begins()),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
         triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
         counter_(name()), reports_(2), pending_plan_(triangle.pending_plan), captures_(triangle.captures)
