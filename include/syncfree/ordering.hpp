@@ -8,7 +8,7 @@
 /// used for rows and columns, and the factorization is that of the permuted matrix.
 ///
 /// All orders are those of parallel algorithms with fixed priorities: they depend on the pattern only, not on the
-/// number of threads or the index type.
+/// number of threads or the index type, and are the same on the host and on a device (cuda/ordering/ordering.hpp).
 
 #include <cstdint>
 
@@ -19,19 +19,20 @@
 namespace syncfree {
 
 /// How rows are coloured. "Neighbours" are those in the graph of A + A^T without diagonal, "nodes" consecutive rows
-/// with the same columns, if there are many (core/ordering/node_graph.hpp); nodes, not rows, are coloured. Positions
-/// and levels are those of a reverse Cuthill-McKee order (core/ordering/cuthill_mckee.hpp), L the number of levels.
-///   multicolor  few colours. In a connected component without neighbours of the same level two, the parities of the
-///               levels: the first is that of the smaller sum of squared degrees, or else that of the root. In others
-///               greedily by (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense
-///               rows the last
-///   cyclic      K colours, with which most dependences keep the direction of the reverse Cuthill-McKee order: a node
-///               of level l takes, in the order of (degree, mixed bits), the first free colour from (L - 1 - l) s mod K
-///               on, cyclically; L is the largest number of levels of a component. s is 3/4 of the number of colours
-///               that the graph of the edges inside levels needs greedily in that order, rounded (half up), from 1 to
-///               K / 2 (rounded down). A node whose neighbours have all K colours takes one beyond K
+/// with the same columns, if there are many (core/ordering/node_graph.hpp); nodes, not rows, are coloured. Levels are
+/// those of a breadth-first search of each component (core/ordering/breadth_first.hpp), from its smallest node, of
+/// `cyclic` from one that is found by two sweeps; L is the largest number of levels of a component.
+///   multicolor  few colours. In a bipartite component two, its sides, which are the parities of the levels: the first
+///               is that of the smaller sum of squared degrees, or else that of the smallest node. In others greedily
+///               by (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense rows the
+///               last
+///   cyclic      K colours, with which most dependences lead from higher to lower levels, as in a reverse
+///               Cuthill-McKee order: a node of level l takes, in the order of (degree, mixed bits), the first free
+///               colour from (L - 1 - l) s mod K on, cyclically. s is 3/4 of the number of colours that the graph of
+///               the edges inside levels needs greedily in that order, rounded (half up), from 1 to K / 2 (rounded
+///               down). A node whose neighbours have all K colours takes one beyond K
 ///   abmc        blocks of at most B rows, or of one node (core/ordering/blocks.hpp), coloured greedily by (degree,
-///               mixed bits of the number). Inside a block nodes have the reverse Cuthill-McKee order
+///               mixed bits of the number)
 /// Sources: colours: Schreiber & Tang 1982, Jones & Plassmann 1993; cyclic: Washio & Hayami 1994, Doi & Washio 1999;
 /// blocks: Iwashita, Nakashima & Takahashi 2012.
 enum class OrderingKind { multicolor, cyclic, abmc };
@@ -46,8 +47,10 @@ struct OrderingOptions {
 
 /// A permutation and its colours.
 ///   order        order[i] = row of A that becomes row i
-///   color_begin  colours + 1 offsets into the new rows; no colour is empty. Inside a colour nodes and blocks have the
-///                reverse Cuthill-McKee order of their first rows
+///   color_begin  colours + 1 offsets into the new rows; no colour is empty. Inside a colour nodes are sorted by number
+///                (multicolor) or by level, descending, and number (cyclic). Blocks are sorted by the highest level of
+///                their nodes, descending, and their smallest nodes; nodes inside a block by level, descending, degree
+///                (above 255: 255), and number, so that nodes of few neighbours are eliminated first
 ///   block_begin  abmc: blocks + 1 offsets into the new rows; else empty
 template <class I> struct Ordering {
   Array<I> order, color_begin, block_begin;

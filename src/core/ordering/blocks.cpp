@@ -121,9 +121,7 @@ template <class I> NodeBlocks<I> join_nodes(const NodeGraph<I>& of, I B)
   Array<I> block(static_cast<std::size_t>(of.nodes())), number;
   for (I v = 0; v < of.nodes(); ++v) block[v] = v;
 
-  int rounds = join_rounds;
-  for (I b = 1; b < B; b *= 2) ++rounds;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0, rounds = rounds_of_joins(B); round < rounds; ++round) {
     const Matching<I> matching(blocks, B);
     if (!matching.any()) break;
     const I count = matching.number_pairs(&number);

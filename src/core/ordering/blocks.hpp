@@ -2,6 +2,8 @@
 
 /// Connected blocks of few rows, and the graph between them.
 
+#include <cstdint>
+
 #include "node_graph.hpp"
 #include "syncfree/array.hpp"
 
@@ -29,5 +31,13 @@ template <class I> struct NodeBlocks {
 template <class I> NodeBlocks<I> join_nodes(const NodeGraph<I>& of, I B);
 
 constexpr int join_rounds = 3, match_passes = 4;
+
+/// Returns join_rounds + ceil(log2 B).
+constexpr int rounds_of_joins(std::int64_t B)
+{
+  int rounds = join_rounds;
+  for (std::int64_t b = 1; b < B; b *= 2) ++rounds;
+  return rounds;
+}
 
 }  // namespace syncfree

@@ -3,35 +3,21 @@
 #include "syncfree/ordering.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
-#include <string>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "blocks.hpp"
+#include "breadth_first.hpp"
 #include "coloring.hpp"
-#include "cuthill_mckee.hpp"
 #include "node_graph.hpp"
+#include "options.hpp"
 #include "core/support/instantiate.hpp"
 
 namespace syncfree {
 namespace {
-
-Status check_range(const char* what, std::int64_t value, std::int64_t least, std::int64_t most)
-{
-  if (value >= least && value <= most) return {};
-  return failed(Code::invalid_argument, std::string(what) + " " + std::to_string(value) + " must be at least " +
-                                          std::to_string(least) + " and at most " + std::to_string(most));
-}
-
-Status check_options(const OrderingOptions& options)
-{
-  Status status;
-  if (options.kind == OrderingKind::cyclic)
-    status = check_range("the number of colors of a cyclic order", options.cyclic_colors, 2, most_cyclic_colors);
-  if (options.kind == OrderingKind::abmc)
-    status = check_range("the number of rows of a block", options.abmc_rows, 1, most_abmc_rows);
-  return status;
-}
 
 template <class I> Graph<I> edges_in_levels(const PatternView<I>& G, const Array<I>& level)
 {
@@ -45,61 +31,61 @@ template <class I> Graph<I> edges_in_levels(const PatternView<I>& G, const Array
   return in;
 }
 
-/// Colours the vertices of one component, which has no edge inside a level, by the parities of their levels.
-template <class I>
-void color_by_parity(const PatternView<I>& G, const Array<I>& level, const I* begin, const I* end, Array<I>* color)
+/// Which components have an edge inside a level, by their smallest vertices.
+template <class I> std::vector<bool> find_odd_components(const PatternView<I>& G, const BreadthFirst<I>& search)
 {
-  std::uint64_t squares[2] = {0, 0};
-  for (const I* v = begin; v < end; ++v) {
-    const auto degree = static_cast<std::uint64_t>(G.row_begin[*v + 1] - G.row_begin[*v]);
-    squares[level[*v] % 2] += degree * degree;
+  std::vector<bool> odd(static_cast<std::size_t>(G.n), false);
+  for (I v = 0; v < G.n; ++v)
+    for (I k = G.row_begin[v]; k < G.row_begin[v + 1]; ++k)
+      if (search.level[G.column[k]] == search.level[v]) odd[search.component[v]] = true;
+  return odd;
+}
+
+/// Colours all vertices by the parities of their levels.
+template <class I> Coloring<I> color_by_parity(const PatternView<I>& G, const BreadthFirst<I>& search)
+{
+  const auto n = static_cast<std::size_t>(G.n);
+  std::vector<std::array<std::uint64_t, 2>> squares(n);  // of the degrees of both parities, by component
+  for (I v = 0; v < G.n; ++v) {
+    const auto degree = static_cast<std::uint64_t>(G.row_begin[v + 1] - G.row_begin[v]);
+    squares[search.component[v]][search.level[v] % 2] += degree * degree;
   }
-  const I first = squares[0] > squares[1] ? 1 : 0;
-  for (const I* v = begin; v < end; ++v) (*color)[*v] = (level[*v] + first) % 2;
+  Coloring<I> made = {Array<I>(n), 2};
+  for (I v = 0; v < G.n; ++v) {
+    const auto& both = squares[search.component[v]];
+    made.color[v] = (search.level[v] + (both[0] > both[1] ? 1 : 0)) % 2;
+  }
+  return made;
 }
 
-template <class I> bool has_level_edge(const PatternView<I>& G, const Array<I>& level, const I* begin, const I* end)
+template <class I> Coloring<I> color_with_few(const PatternView<I>& G, const BreadthFirst<I>& search)
 {
-  for (const I* v = begin; v < end; ++v)
-    for (I k = G.row_begin[*v]; k < G.row_begin[*v + 1]; ++k)
-      if (level[G.column[k]] == level[*v]) return true;
-  return false;
-}
-
-template <class I> Coloring<I> color_with_few(const PatternView<I>& G, const CuthillMcKee<I>& search)
-{
-  const I *const first = search.order.data(), *const last = first + search.order.size();
-  Coloring<I> made = {Array<I>(search.order.size(), I(0)), 2};
-  Coloring<I> colors_of_others;
-  for (const I *begin = first, *end; begin < last; begin = end) {
-    end = std::find_if(begin + 1, last, [&](I v) { return search.level[v] == 0; });
-    if (!has_level_edge(G, search.level, begin, end)) {
-      color_by_parity(G, search.level, begin, end, &made.color);
-      continue;
-    }
-    if (colors_of_others.count == 0) colors_of_others = color_greedily(G, order_by_degree(G));
-    for (const I* v = begin; v < end; ++v) made.color[*v] = colors_of_others.color[*v];
-    made.count = std::max(made.count, colors_of_others.count);
+  Coloring<I> made = color_by_parity(G, search);
+  const std::vector<bool> odd = find_odd_components(G, search);
+  if (std::find(odd.begin(), odd.end(), true) != odd.end()) {
+    const Coloring<I> greedy = color_greedily(G, order_by_degree(G));
+    for (I v = 0; v < G.n; ++v)
+      if (odd[search.component[v]]) made.color[v] = greedy.color[v];
+    made.count = std::max(made.count, greedy.count);
   }
   drop_empty_colors(&made);
   return made;
 }
 
-template <class I> Coloring<I> color_cyclically(const PatternView<I>& G, const Array<I>& level, I K)
+template <class I> Coloring<I> color_cyclically(const PatternView<I>& G, const BreadthFirst<I>& search, I K)
 {
   const Array<I> priority = order_by_degree(G);
-  const I inside = color_greedily(edges_in_levels(G, level).pattern_view(), priority).count;
-  const I step = std::min(K / 2, std::max(I(1), (3 * inside + 2) / 4));
-  const I last = G.n > 0 ? *std::max_element(level.begin(), level.end()) : 0;
+  const I inside = color_greedily(edges_in_levels(G, search.level).pattern_view(), priority).count;
+  const std::int64_t step = cyclic_step(inside, K);
   Array<I> target(static_cast<std::size_t>(G.n));
   for (I v = 0; v < G.n; ++v)
-    target[v] = static_cast<I>(static_cast<std::int64_t>(last - level[v]) * step % static_cast<std::int64_t>(K));
+    target[v] = static_cast<I>(static_cast<std::int64_t>(search.count - 1 - search.level[v]) * step % K);
   Coloring<I> made = color_near_targets(G, priority, target, K);
   drop_empty_colors(&made);
   return made;
 }
 
-/// Sorts [0, n) by key (counting sort, stable): count + 1 offsets into the order.
+/// Sorts by key (counting sort, stable): count + 1 offsets into the order.
 template <class I, class Key> Array<I> sort_by_key(const Array<I>& from, I count, const Key& key, Array<I>* order)
 {
   Array<I> begin(static_cast<std::size_t>(count) + 1, I(0));
@@ -132,28 +118,58 @@ template <class I> Ordering<I> expand_nodes(const NodeGraph<I>& of, const Array<
   return made;
 }
 
-template <class I> Ordering<I> sort_nodes(const NodeGraph<I>& of, const Array<I>& reverse, const Coloring<I>& coloring)
+template <class I> Array<I> all_vertices(const BreadthFirst<I>& search)
+{
+  Array<I> all(search.level.size());
+  std::iota(all.begin(), all.end(), I(0));
+  return all;
+}
+
+/// Sorts vertices by level, descending.
+template <class I> Array<I> sort_by_level(const BreadthFirst<I>& search, const Array<I>& from)
+{
+  Array<I> sorted;
+  sort_by_key(from, search.count, [&](I v) { return search.count - 1 - search.level[v]; }, &sorted);
+  return sorted;
+}
+
+/// Sorts vertices by degree as far as it matters inside blocks.
+template <class I> Array<I> sort_by_low_degree(const PatternView<I>& G, const Array<I>& from)
+{
+  Array<I> sorted;
+  const auto degree = [&](I v) { return std::min<I>(G.row_begin[v + 1] - G.row_begin[v], degrees_in_blocks - 1); };
+  sort_by_key(from, I(degrees_in_blocks), degree, &sorted);
+  return sorted;
+}
+
+/// Sorts nodes by colour, stable.
+template <class I>
+Ordering<I> sort_nodes(const NodeGraph<I>& of, const Array<I>& from, const Coloring<I>& coloring)
 {
   Array<I> nodes;
-  Array<I> begin = sort_by_key(reverse, coloring.count, [&](I v) { return coloring.color[v]; }, &nodes);
+  Array<I> begin = sort_by_key(from, coloring.count, [&](I v) { return coloring.color[v]; }, &nodes);
   return expand_nodes(of, nodes, std::move(begin));
 }
 
-/// Numbers blocks by their first nodes in the order given, and sorts nodes by colour and number of their blocks.
+/// Sorts blocks by colour, highest level of a node, descending, and number, and the nodes of a block by level,
+/// descending, degree and number.
 template <class I>
-Ordering<I> sort_blocks(const NodeGraph<I>& of, const Array<I>& reverse, const Array<I>& block,
+Ordering<I> sort_blocks(const NodeGraph<I>& of, const BreadthFirst<I>& search, const Array<I>& block,
                         const Coloring<I>& coloring)
 {
   const I blocks = static_cast<I>(coloring.color.size());
-  Array<I> met, sorted, place(static_cast<std::size_t>(blocks), I(-1)), nodes;
-  for (const I v : reverse) {
-    if (place[block[v]] >= 0) continue;
-    place[block[v]] = 0;
-    met.push_back(block[v]);
-  }
-  Array<I> color_begin = sort_by_key(met, coloring.count, [&](I b) { return coloring.color[b]; }, &sorted);
+  BreadthFirst<I> highest;
+  highest.level.resize(coloring.color.size(), I(0));
+  highest.count = search.count;
+  for (I v = 0; v < of.nodes(); ++v)
+    highest.level[block[v]] = std::max(highest.level[block[v]], search.level[v]);
+  Array<I> sorted, place(static_cast<std::size_t>(blocks)), nodes;
+  const auto color = [&](I b) { return coloring.color[b]; };
+  const Array<I> by_level = sort_by_level(highest, all_vertices(highest));
+  Array<I> color_begin = sort_by_key(by_level, coloring.count, color, &sorted);
   for (I k = 0; k < blocks; ++k) place[sorted[k]] = k;
-  Array<I> block_begin = sort_by_key(reverse, blocks, [&](I v) { return place[block[v]]; }, &nodes);
+  const Array<I> inside = sort_by_level(search, sort_by_low_degree(of.graph.pattern_view(), all_vertices(search)));
+  Array<I> block_begin = sort_by_key(inside, blocks, [&](I v) { return place[block[v]]; }, &nodes);
   for (I& offset : color_begin) offset = block_begin[offset];
   Ordering<I> made = expand_nodes(of, nodes, std::move(color_begin));
   made.block_begin = std::move(block_begin);
@@ -162,23 +178,23 @@ Ordering<I> sort_blocks(const NodeGraph<I>& of, const Array<I>& reverse, const A
 }
 
 /// Breadth-first levels of the blocks are not needed: their graph is hardly ever bipartite.
-template <class I> Ordering<I> order_blocks(const NodeGraph<I>& of, const Array<I>& reverse, I B)
+template <class I> Ordering<I> order_blocks(const NodeGraph<I>& of, const BreadthFirst<I>& search, I B)
 {
   const NodeBlocks<I> blocks = join_nodes(of, B);
   const PatternView<I> G = blocks.graph.pattern_view();
-  return sort_blocks(of, reverse, blocks.block, color_greedily(G, order_by_degree(G)));
+  return sort_blocks(of, search, blocks.block, color_greedily(G, order_by_degree(G)));
 }
 
 template <class I> Ordering<I> order_nodes(const NodeGraph<I>& of, const OrderingOptions& options)
 {
   const PatternView<I> G = of.graph.pattern_view();
-  const CuthillMcKee<I> search = order_cuthill_mckee(G);
-  const Array<I> reverse(search.order.rbegin(), search.order.rend());
+  const BreadthFirst<I> search = search_breadth_first(G, root_sweeps_of(options.kind));
   switch (options.kind) {
-    case OrderingKind::abmc: return order_blocks(of, reverse, static_cast<I>(options.abmc_rows));
+    case OrderingKind::abmc: return order_blocks(of, search, static_cast<I>(options.abmc_rows));
     case OrderingKind::cyclic:
-      return sort_nodes(of, reverse, color_cyclically(G, search.level, static_cast<I>(options.cyclic_colors)));
-    default: return sort_nodes(of, reverse, color_with_few(G, search));
+      return sort_nodes(of, sort_by_level(search, all_vertices(search)),
+                        color_cyclically(G, search, static_cast<I>(options.cyclic_colors)));
+    default: return sort_nodes(of, all_vertices(search), color_with_few(G, search));
   }
 }
 
@@ -187,7 +203,7 @@ template <class I> Ordering<I> order_nodes(const NodeGraph<I>& of, const Orderin
 template <class I>
 Status make_ordering(PatternView<I> A, const OrderingOptions& options, int threads, Ordering<I>* out)
 try {
-  Status status = check_options(options);
+  Status status = check_ordering_options(options);
   if (!status.ok()) return status;
   NodeGraph<I> nodes;
   status = make_node_graph(A, threads, &nodes);

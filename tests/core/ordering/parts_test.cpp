@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "core/ordering/blocks.hpp"
+#include "core/ordering/breadth_first.hpp"
 #include "core/ordering/coloring.hpp"
-#include "core/ordering/cuthill_mckee.hpp"
 #include "core/ordering/graphs.hpp"
 #include "core/ordering/node_graph.hpp"
 
@@ -65,62 +65,62 @@ TYPED_TEST(OrderingParts, nodes_are_equal_rows_where_there_are_many)
   EXPECT_EQ(graph_of(pattern_of<I>({{0, 1}, {0, 1}, {2}, {3}, {4}})).nodes(), 4) << "4 of 5 are not";
 }
 
-/// By levels: every vertex of a level at once gets (position of the parent, degree, index) as its key.
-template <class I> std::vector<I> cuthill_mckee_by_levels(const PatternView<I>& G)
+/// Distances from a vertex, -1 outside of its component, by relaxation.
+template <class I> std::vector<I> distances(const PatternView<I>& G, I root)
 {
-  const auto key = [&](I v) { return std::make_pair(G.row_begin[v + 1] - G.row_begin[v], v); };
-  const auto levels_from = [&](I root) {
-    std::vector<std::vector<I>> levels = {{root}};
-    std::set<I> seen = {root};
-    for (;;) {
-      std::map<I, I> parent;  // least position in the last level
-      for (std::size_t p = 0; p < levels.back().size(); ++p)
-        for (const I w : neighbors(G, levels.back()[p]))
-          if (!seen.count(w)) parent.emplace(w, static_cast<I>(p));
-      std::vector<std::tuple<I, std::pair<I, I>>> next;
-      for (const auto& [w, p] : parent) next.emplace_back(p, key(w)), seen.insert(w);
-      if (next.empty()) return levels;
-      std::sort(next.begin(), next.end());
-      levels.emplace_back();
-      for (const auto& entry : next) levels.back().push_back(std::get<1>(entry).second);
-    }
-  };
-  std::vector<I> order;
-  std::set<I> placed;
-  for (I v = 0; v < G.n; ++v) {
-    if (placed.count(v)) continue;
-    I root = v;
-    for (int sweep = 0; sweep < root_sweeps; ++sweep) {
-      const auto last = levels_from(root).back();
-      root = *std::min_element(last.begin(), last.end(), [&](I a, I b) { return key(a) < key(b); });
-    }
-    for (const auto& level : levels_from(root))
-      for (const I w : level) order.push_back(w), placed.insert(w);
+  std::vector<I> level(G.n, -1);
+  level[root] = 0;
+  for (bool again = true; again;) {
+    again = false;
+    for (I v = 0; v < G.n; ++v)
+      for (const I w : neighbors(G, v)) {
+        if (level[w] < 0 || (level[v] >= 0 && level[v] <= level[w] + 1)) continue;
+        level[v] = level[w] + 1;
+        again = true;
+      }
   }
-  return order;
+  return level;
 }
 
-TYPED_TEST(OrderingParts, cuthill_mckee_is_the_order_by_levels)
+TYPED_TEST(OrderingParts, levels_are_distances_from_roots)
 {
   using I = TypeParam;
-  for (const auto& pattern : ordering_patterns<I>()) {
-    SCOPED_TRACE(pattern.name);
-    const NodeGraph<I> nodes = graph_of(pattern.A);
-    const PatternView<I> G = nodes.graph.pattern_view();
-    const CuthillMcKee<I> made = order_cuthill_mckee(G);
-    EXPECT_EQ(made.order, cuthill_mckee_by_levels(G));
-    for (I v = 0; v < G.n; ++v)
-      for (const I w : neighbors(G, v)) EXPECT_LE(std::abs(static_cast<long>(made.level[v] - made.level[w])), 1);
-  }
+  for (const auto& pattern : ordering_patterns<I>())
+    for (const int sweeps : {0, 1, 2}) {
+      SCOPED_TRACE(pattern.name + " " + std::to_string(sweeps));
+      const NodeGraph<I> nodes = graph_of(pattern.A);
+      const PatternView<I> G = nodes.graph.pattern_view();
+      const BreadthFirst<I> made = search_breadth_first(G, sweeps);
+      I count = 0;
+      for (I smallest = 0; smallest < G.n; ++smallest) {
+        auto level = distances(G, smallest);
+        if (std::find_if(level.begin(), level.end(), [](I l) { return l >= 0; }) != level.begin() + smallest) continue;
+        for (int sweep = 0; sweep < sweeps; ++sweep) {
+          const I last = *std::max_element(level.begin(), level.end());
+          std::pair<std::size_t, I> root = {G.n, 0};
+          for (I v = 0; v < G.n; ++v)
+            if (level[v] == last) root = std::min(root, {neighbors(G, v).size(), v});
+          level = distances(G, root.second);
+        }
+        for (I v = 0; v < G.n; ++v) {
+          if (level[v] < 0) continue;
+          EXPECT_EQ(made.level[v], level[v]);
+          EXPECT_EQ(made.component[v], smallest);
+          count = std::max<I>(count, level[v] + 1);
+        }
+      }
+      EXPECT_EQ(made.count, count);
+    }
 }
 
-TYPED_TEST(OrderingParts, a_path_is_numbered_from_an_end)
+TYPED_TEST(OrderingParts, sweeps_find_an_end_of_a_path)
 {
   using I = TypeParam;
   const NodeGraph<I> path = graph_of(pattern_with<I>(5, {{2, 0}, {0, 3}, {3, 1}, {1, 4}}));
-  const CuthillMcKee<I> made = order_cuthill_mckee(path.graph.pattern_view());
-  EXPECT_EQ(made.order, (std::vector<I>{2, 0, 3, 1, 4}));
-  EXPECT_EQ(made.level, (std::vector<I>{1, 3, 0, 2, 4}));
+  const PatternView<I> G = path.graph.pattern_view();
+  EXPECT_EQ(search_breadth_first(G, 0).level, (std::vector<I>{0, 2, 1, 1, 3}));
+  EXPECT_EQ(search_breadth_first(G, 1).level, (std::vector<I>{3, 1, 4, 2, 0}));
+  EXPECT_EQ(search_breadth_first(G, 2).level, (std::vector<I>{1, 3, 0, 2, 4}));
 }
 
 /// Rounds: every vertex whose neighbours of higher priority have colours takes one.

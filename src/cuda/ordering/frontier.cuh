@@ -1,0 +1,113 @@
+#pragma once
+
+/// Traversals of a graph in turns: the vertices of one turn, its frontier, append those of the next to a queue. A turn
+/// is a launch. The host queues several and reads afterwards whether any vertex is left; launches without a vertex end
+/// at once.
+
+#include "cuda/ordering/graph.hpp"
+#include "cuda/ordering/threads.cuh"
+#include "cuda/sync/atomics.cuh"
+#include "syncfree/cuda/detail/device.hpp"
+
+namespace syncfree::cuda {
+
+/// State of a queue, in device memory. Of three counts, a launch reads one, adds to the next and clears the third.
+struct FrontierWords {
+  unsigned first[2];  ///< by turn mod 2: position of the first vertex of the turn
+  unsigned count[3];  ///< by turn mod 3: its number of vertices
+  unsigned turns;     ///< turns that had a vertex
+  unsigned note;      ///< for the traversal's own use
+};
+
+/// The vertices of a turn, and where those of the next are appended.
+struct Frontier {
+  const Vertex* vertex;
+  unsigned count;
+  Vertex* next;
+  unsigned* next_count;
+};
+
+struct FrontierView {
+  Vertex* vertex;  ///< of all turns
+  FrontierWords* words;
+
+  /// Returns the frontier before the first turn: it has no vertices, and those of turn 0 are appended.
+  __device__ Frontier before_first_turn() const { return {vertex, 0, vertex, words->count}; }
+
+  /// Returns the frontier of a turn. Called by all threads of the turn's launch; one prepares the next turn.
+  __device__ Frontier frontier(unsigned turn) const
+  {
+    const unsigned first = words->first[turn % 2], count = words->count[turn % 3];
+    if (this_thread() == 0) {
+      words->first[(turn + 1) % 2] = first + count;
+      words->count[(turn + 2) % 3] = 0;
+      if (count > 0) words->turns = turn + 1;
+    }
+    return {vertex + first, count, vertex + first + count, words->count + (turn + 1) % 3};
+  }
+};
+
+/// Vertices that a thread block appends to the next turn, in shared memory: one atomic operation for all of them.
+class AppendedVertices {
+public:
+  /// Called by all threads of the block before the first append().
+  __device__ void clear()
+  {
+    if (threadIdx.x == 0) count_ = 0;
+    __syncthreads();
+  }
+
+  /// Called by any thread; each vertex is appended once in a traversal.
+  __device__ void append(Vertex v, const Frontier& to)
+  {
+    const unsigned at = atomic_add(&count_, 1u);
+    if (at < capacity) vertex_[at] = v;
+    else to.next[atomic_add(to.next_count, 1u)] = v;
+  }
+
+  /// Called by all threads of the block after the last append().
+  __device__ void store(const Frontier& to)
+  {
+    __syncthreads();
+    const unsigned count = min(count_, capacity);
+    if (count == 0) return;
+    if (threadIdx.x == 0) first_ = atomic_add(to.next_count, count);
+    __syncthreads();
+    for (unsigned k = threadIdx.x; k < count; k += blockDim.x) to.next[first_ + k] = vertex_[k];
+  }
+
+private:
+  static constexpr unsigned capacity = 2048;
+  Vertex vertex_[capacity];
+  unsigned count_, first_;
+};
+
+/// A queue for up to n vertices, on the null stream.
+class FrontierQueue {
+public:
+  explicit FrontierQueue(Vertex n) : vertex_(n), words_(1) {}
+
+  FrontierView view() const { return {vertex_.data(), words_.data()}; }
+  void clear() { words_.fill(0, nullptr); }
+
+  /// Launches turns until none is left; launch_turn(turn) launches one. Returns false if patience(turns, vertices),
+  /// which is asked now and then, does.
+  template <class Launch, class Patience> bool run(const Launch& launch_turn, const Patience& patience)
+  {
+    constexpr unsigned turns_at_once = 24;
+    for (unsigned turn = 0;;) {
+      for (unsigned end = turn + turns_at_once; turn < end; ++turn) launch_turn(turn);
+      words_.read(&words, 0, 1, nullptr);
+      if (words.count[turn % 3] == 0) return true;
+      if (!patience(turn, words.first[turn % 2])) return false;
+    }
+  }
+
+  FrontierWords words = {};  ///< after run()
+
+private:
+  DeviceArray<Vertex> vertex_;
+  DeviceArray<FrontierWords> words_;
+};
+
+}  // namespace syncfree::cuda

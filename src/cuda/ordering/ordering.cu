@@ -1,0 +1,285 @@
+/// Colours of nodes or blocks, sorted.
+
+#include "cuda/ordering/ordering.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/ordering/options.hpp"
+#include "core/support/instantiate.hpp"
+#include "cuda/base/scan.cuh"
+#include "cuda/base/sort.cuh"
+#include "cuda/ordering/blocks.hpp"
+#include "cuda/ordering/breadth_first.hpp"
+#include "cuda/ordering/coloring.hpp"
+#include "cuda/ordering/components.hpp"
+#include "cuda/ordering/graph.hpp"
+#include "cuda/ordering/threads.cuh"
+#include "cuda/sync/atomics.cuh"
+#include "syncfree/array.hpp"
+#include "syncfree/cuda/detail/launch.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+/// Levels, descending, as digits of sort keys; by default there is one level.
+struct LevelDigits {
+  const unsigned* level = nullptr;
+  std::uint64_t levels = 1;
+
+  __device__ std::uint64_t key(std::uint64_t part, std::size_t v) const
+  {
+    return level ? part * levels + (levels - 1 - level[v]) : part;
+  }
+};
+
+/// key[v]: part[v], level, descending; vertex[v] = v
+__global__ void find_sort_keys(Vertex n, const unsigned* part, LevelDigits digits, std::uint64_t* key, Vertex* vertex)
+{
+  const std::size_t v = this_thread();
+  if (v >= n) return;
+  key[v] = digits.key(part[v], v);
+  vertex[v] = static_cast<Vertex>(v);
+}
+
+/// key[v]: place of v's block, level, descending, degree; vertex[v] = v
+__global__ void find_sort_keys_in_blocks(GraphView G, const Vertex* block, const Vertex* place, LevelDigits digits,
+                                         std::uint64_t* key, Vertex* vertex)
+{
+  const std::size_t i = this_thread();
+  if (i >= G.n) return;
+  const auto v = static_cast<Vertex>(i);
+  key[v] = digits.key(place[block[v]], v) * degrees_in_blocks + min(G.degree(v), degrees_in_blocks - 1u);
+  vertex[v] = v;
+}
+
+/// place[sorted[r]] = r
+__global__ void find_places(Vertex n, const Vertex* sorted, Vertex* place)
+{
+  const std::size_t r = this_thread();
+  if (r < n) place[sorted[r]] = static_cast<Vertex>(r);
+}
+
+/// highest[b] = highest level in block b, initially 0
+__global__ void find_highest_levels(Vertex nodes, const Vertex* block, const unsigned* level, unsigned* highest)
+{
+  const std::size_t v = this_thread();
+  if (v < nodes) atomic_max(highest + block[v], level[v]);
+}
+
+/// begin[p] = number of sorted keys of parts before part[p], for p <= parts
+///   part  nullptr: p
+///   keys  that a part may have
+__global__ void find_part_begins(Vertex parts, const Vertex* part, Vertex n, const std::uint64_t* key,
+                                 std::uint64_t keys, Vertex* begin)
+{
+  const std::size_t p = this_thread();
+  if (p > parts) return;
+  const std::uint64_t least = (part ? part[p] : p) * keys;
+  Vertex first = 0, last = n;
+  while (first < last) {
+    const Vertex middle = first + (last - first) / 2;
+    if (key[middle] < least) first = middle + 1;
+    else last = middle;
+  }
+  begin[p] = first;
+}
+
+/// lengths[r] = rows of the node at position r; lengths[n] = 0
+__global__ void measure_sorted_nodes(Vertex n, const Vertex* sorted, const Vertex* node_begin, Vertex* lengths)
+{
+  const std::size_t r = this_thread();
+  if (r > n) return;
+  lengths[r] = r < n ? node_begin[sorted[r] + 1] - node_begin[sorted[r]] : 0;
+}
+
+/// begin[p] = row_begin[begin[p]]
+__global__ void replace_by_rows(std::size_t size, const Vertex* row_begin, Vertex* begin)
+{
+  const std::size_t p = this_thread();
+  if (p < size) begin[p] = row_begin[begin[p]];
+}
+
+/// Lists the rows of the sorted nodes; a warp a node.
+///   row_begin  first new row of the node at each position
+template <class I>
+__global__ void list_rows(Vertex n, const Vertex* sorted, const Vertex* node_begin, const Vertex* row_begin, I* order)
+{
+  const std::size_t r = this_warp();
+  if (r >= n) return;
+  const Vertex first = node_begin[sorted[r]], rows = node_begin[sorted[r] + 1] - first;
+  for (Vertex k = this_lane(); k < rows; k += 32) order[row_begin[r] + k] = static_cast<I>(first + k);
+}
+
+template <class I> __global__ void list_single_rows(Vertex n, const Vertex* sorted, I* order)
+{
+  const std::size_t r = this_thread();
+  if (r < n) order[r] = static_cast<I>(sorted[r]);
+}
+
+/// Vertices sorted by their keys. A part, the first digit of a key, has `keys` of them.
+struct SortedVertices {
+  DeviceArray<Vertex> vertex;
+  DeviceArray<std::uint64_t> key;
+  std::uint64_t keys;
+};
+
+/// find_keys(key, vertex) queues a launch that fills both.
+template <class FindKeys>
+SortedVertices sort_vertices(Vertex n, std::uint64_t parts, std::uint64_t keys, FindKeys find_keys)
+{
+  const DeviceArray<std::uint64_t> key(n);
+  const DeviceArray<Vertex> vertex(n);
+  find_keys(key.data(), vertex.data());
+  SortedVertices sorted = {DeviceArray<Vertex>(n), DeviceArray<std::uint64_t>(n), keys};
+  sort_pairs(key.data(), sorted.key, vertex, sorted.vertex, bits_of(parts * keys - 1));
+  return sorted;
+}
+
+SortedVertices sort_by_color(Vertex n, const DeviceColoring& coloring, const LevelDigits& digits)
+{
+  return sort_vertices(n, coloring.count, digits.levels, [&](std::uint64_t* key, Vertex* vertex) {
+    launch(find_sort_keys, {blocks_of_threads(n), threads_a_block}, n, coloring.color.data(), digits, key, vertex);
+  });
+}
+
+/// Parameters as for find_part_begins().
+DeviceArray<Vertex> find_begins(Vertex parts, const Vertex* part, const SortedVertices& sorted)
+{
+  DeviceArray<Vertex> begin(std::size_t(parts) + 1);
+  launch(find_part_begins, {blocks_of_threads(std::size_t(parts) + 1), threads_a_block}, parts, part,
+         static_cast<Vertex>(sorted.vertex.size()), sorted.key.data(), sorted.keys, begin.data());
+  return begin;
+}
+
+/// Nodes in their order, and the begins of colours in it.
+struct NodeOrder {
+  DeviceArray<Vertex> node, color_begin;
+};
+
+NodeOrder sort_nodes(const GraphView& G, const DeviceColoring& coloring, const LevelDigits& digits)
+{
+  SortedVertices sorted = sort_by_color(G.n, coloring, digits);
+  DeviceArray<Vertex> begin = find_begins(coloring.count, nullptr, sorted);
+  return {std::move(sorted.vertex), std::move(begin)};
+}
+
+NodeOrder sort_blocks(const GraphView& G, const DeviceBreadthFirst& search, const DeviceBlocks& of)
+{
+  const Vertex blocks = of.graph.n;
+  const LaunchParameters all = {blocks_of_threads(G.n), threads_a_block};
+  const DeviceColoring coloring = color_greedily_on_device(of.graph.view());
+  DeviceArray<unsigned> highest(blocks);
+  highest.fill(0, nullptr);
+  launch(find_highest_levels, all, G.n, of.block.data(), search.level.data(), highest.data());
+  const SortedVertices sorted = sort_by_color(blocks, coloring, LevelDigits{highest.data(), search.count});
+  const DeviceArray<Vertex> first_block = find_begins(coloring.count, nullptr, sorted), place(blocks);
+  launch(find_places, {blocks_of_threads(blocks), threads_a_block}, blocks, sorted.vertex.data(), place.data());
+
+  const LevelDigits digits = {search.level.data(), search.count};
+  const std::uint64_t keys = digits.levels * degrees_in_blocks;
+  SortedVertices nodes = sort_vertices(G.n, blocks, keys, [&](std::uint64_t* key, Vertex* vertex) {
+    launch(find_sort_keys_in_blocks, all, G, of.block.data(), place.data(), digits, key, vertex);
+  });
+  DeviceArray<Vertex> begin = find_begins(coloring.count, first_block.data(), nodes);
+  return {std::move(nodes.vertex), std::move(begin)};
+}
+
+/// True if sort keys have 64 bits.
+bool has_short_keys(const GraphView& G, const DeviceBreadthFirst& search)
+{
+  return bits_of(G.n) + bits_of(search.count) + bits_of(degrees_in_blocks) <= 64;
+}
+
+/// Returns false if the graph has too many levels for the device.
+bool order_nodes(const DeviceNodeGraph& of, const OrderingOptions& options, NodeOrder* out)
+{
+  const GraphView G = of.graph.view();
+  const DeviceComponents components = find_components_on_device(G);
+  if (options.kind == OrderingKind::multicolor) {
+    *out = sort_nodes(G, color_with_few_on_device(G, components), {});
+    return true;
+  }
+  DeviceBreadthFirst search;
+  if (!search_breadth_first_on_device(G, components, root_sweeps_of(options.kind), &search)) return false;
+  if (!has_short_keys(G, search)) return false;
+  if (options.kind == OrderingKind::abmc) {
+    *out = sort_blocks(G, search, join_nodes_on_device(of, static_cast<unsigned>(options.abmc_rows)));
+  } else {
+    const auto K = static_cast<unsigned>(options.cyclic_colors);
+    *out = sort_nodes(G, color_cyclically_on_device(G, search, K), LevelDigits{search.level.data(), search.count});
+  }
+  return true;
+}
+
+/// Replaces positions of nodes by those of rows.
+template <class I> DeviceArray<I> expand_nodes(const DeviceArray<Vertex>& node_begin, std::size_t rows, NodeOrder* of)
+{
+  const auto nodes = static_cast<Vertex>(of->node.size());
+  DeviceArray<I> order(rows);
+  if (node_begin.empty()) {
+    launch(list_single_rows<I>, {blocks_of_threads(nodes), threads_a_block}, nodes, of->node.data(), order.data());
+    return order;
+  }
+  const DeviceArray<Vertex> row_begin(std::size_t(nodes) + 1);
+  launch(measure_sorted_nodes, {blocks_of_threads(std::size_t(nodes) + 1), threads_a_block}, nodes, of->node.data(),
+         node_begin.data(), row_begin.data());
+  exclusive_sum_in_place(row_begin);
+  launch(list_rows<I>, {blocks_of_warps(nodes), threads_a_block}, nodes, of->node.data(), node_begin.data(),
+         row_begin.data(), order.data());
+  launch(replace_by_rows, {blocks_of_threads(of->color_begin.size()), threads_a_block}, of->color_begin.size(),
+         row_begin.data(), of->color_begin.data());
+  return order;
+}
+
+/// Reads the begins of colours, without those of empty ones. Waits.
+template <class I> std::vector<I> read_begins(const DeviceArray<Vertex>& begin)
+{
+  std::vector<Vertex> read(begin.size());
+  begin.read(read.data(), 0, read.size(), nullptr);
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  return {read.begin(), read.end()};
+}
+
+/// Copies the pattern to the host and orders it there.
+template <class I> DeviceOrdering<I> order_on_host(const DevicePattern<I>& A, const OrderingOptions& options)
+{
+  Array<I> begin(static_cast<std::size_t>(A.n) + 1), column(static_cast<std::size_t>(A.nnz));
+  copy_to_host(begin.data(), A.row_begin, begin.size());
+  copy_to_host(column.data(), A.column, column.size());
+  Ordering<I> made;
+  const Status status = make_ordering<I>({A.n, begin.data(), column.data()}, options, 1, &made);
+  if (!status.ok()) throw Failure{status};
+  return {DeviceArray<I>(made.order), {made.color_begin.begin(), made.color_begin.end()}};
+}
+
+}  // namespace
+
+template <class I>
+void make_ordering_on_device(const DevicePattern<I>& A, const OrderingOptions& options, DeviceOrdering<I>* out)
+{
+  const Status status = check_ordering_options(options);
+  if (!status.ok()) throw Failure{status};
+  DeviceOrdering<I> made;
+  if (A.n == 0) {
+    made.color_begin = {0};
+  } else if (static_cast<std::uint64_t>(A.n) > most_vertices) {
+    made = order_on_host(A, options);
+  } else {
+    const DeviceNodeGraph nodes = make_node_graph_on_device(A);
+    NodeOrder order;
+    if (order_nodes(nodes, options, &order)) {
+      made.order = expand_nodes<I>(nodes.node_begin, static_cast<std::size_t>(A.n), &order);
+      made.color_begin = read_begins<I>(order.color_begin);
+    } else {
+      made = order_on_host(A, options);
+    }
+  }
+  *out = std::move(made);
+}
+
+#define INSTANTIATE(I) \
+  template void make_ordering_on_device<I>(const DevicePattern<I>&, const OrderingOptions&, DeviceOrdering<I>*);
+SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
+
+}  // namespace syncfree::cuda
