@@ -6,12 +6,8 @@
 #include <cstdint>
 
 #include "syncfree/ordering.hpp"
-#include "syncfree/status.hpp"
 
 namespace syncfree {
-
-/// Returns invalid_argument if K or B is needed and out of range.
-Status check_ordering_options(const OrderingOptions& options);
 
 /// Root sweeps of the breadth-first search. The targets of `cyclic` follow the levels; the others need parities only
 /// (`multicolor`), or a direction inside blocks (`abmc`).
