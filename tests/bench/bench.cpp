@@ -89,7 +89,7 @@ bool print_help()
   ok(PetscOptionsHasHelp(nullptr, &wanted));
   if (!wanted) return false;
   std::printf("Matrices:\n");
-  for (const Generator& g : generators()) std::printf("  %-12s %s\n", g.name, g.summary);
+  for (const Generator& g : generators()) std::printf("  %-25s %s\n", g.name, g.summary);
   std::printf("Strategies:\n");
   for (const auto& s : syncfree::strategies()) std::printf("  %-17s %-6s %s\n", s.name, s.backend, s.summary);
   return true;
