@@ -70,8 +70,8 @@ Mesh make_cells(std::int64_t nodes)
     std::int64_t tetrahedron[6][4];
     CellTetrahedra(n, cell, tetrahedron);
     for (const auto& t : tetrahedron)
-      mesh.corners.push_back({static_cast<Index>(t[0]), static_cast<Index>(t[1]), static_cast<Index>(t[2]),
-                              static_cast<Index>(t[3])});
+      mesh.corners.push_back(
+          {static_cast<Index>(t[0]), static_cast<Index>(t[1]), static_cast<Index>(t[2]), static_cast<Index>(t[3])});
   }
   return mesh;
 }
