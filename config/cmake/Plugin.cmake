@@ -59,7 +59,7 @@ endforeach()
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 add_executable(syncfree_bench EXCLUDE_FROM_ALL ${bench_sources})
 target_compile_options(syncfree_bench PRIVATE ${petsc_warnings})
-# the tutorials' reader of matrix files is C, of which C++ has much to say
+# the tutorials' reader of matrix files and their mesh are C, of which C++ has much to say
 target_include_directories(syncfree_bench SYSTEM PRIVATE examples/ksp/tutorials)
 target_link_libraries(syncfree_bench PRIVATE syncfree_ilu core)
 
@@ -96,8 +96,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_IN
 # times the kernels of the block algorithms, each alone
 if(SYNCFREE_HAVE_CUDA)
   add_executable(syncfree_sweep EXCLUDE_FROM_ALL tests/bench/sweep/sweep.cu tests/bench/sweep/triangles.cpp
-    tests/bench/generate.cpp tests/bench/stand_ins.cpp tests/bench/mesh.cpp tests/bench/delaunay.cpp)
-  target_include_directories(syncfree_sweep PRIVATE src)
+    tests/bench/generate.cpp tests/bench/stand_ins.cpp tests/bench/mesh.cpp tests/bench/delaunay.cpp
+    tests/bench/elements.cpp)
+  target_include_directories(syncfree_sweep PRIVATE src examples/ksp/tutorials)
   target_compile_options(syncfree_sweep PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   target_link_libraries(syncfree_sweep PRIVATE cuda core)
 endif()

@@ -12,6 +12,7 @@
 
 #include "core/pattern/pattern_copy.hpp"
 #include "core/support/instantiate.hpp"
+#include "core/support/parallel.hpp"
 #include "factorize.hpp"
 #include "factorize_loop.hpp"
 #include "solves.hpp"
@@ -41,7 +42,10 @@ template <class T, class I> struct Analysis {
   FactorValues<T> values;  ///< empty between refreshes if storage is single precision
   std::vector<T> work;     ///< n entries if rows or columns are permuted
   PivotReport pivots;
+  int permuters = 1;         ///< threads of a permutation: those of the solves, if there are enough rows for them
   TeamMonitor watch;         ///< monitors what `auto` has chosen
+
+  int active_permuters() const { return watch.works_alone() ? 1 : permuters; }
 };
 
 /// The choice of `auto`, given the predicted speedup of the row chunks of the lower triangle.
@@ -160,15 +164,21 @@ template <class I> std::size_t pattern_bytes(const FactorPattern<I>& p)
 }
 
 /// y_i = b_{order(i)}
-template <class T, class I> void gather_rows(const std::vector<I>& order, const T* b, T* y)
+template <class T, class I> void gather_rows(const std::vector<I>& order, int threads, const T* b, T* y)
 {
-  for (std::size_t i = 0; i < order.size(); ++i) y[i] = b[order[i]];
+  const I* row = order.data();
+  const I n = static_cast<I>(order.size());
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (I i = 0; i < n; ++i) y[i] = b[row[i]];
 }
 
 /// x_{order(i)} = z_i
-template <class T, class I> void scatter_rows(const std::vector<I>& order, const T* z, T* x)
+template <class T, class I> void scatter_rows(const std::vector<I>& order, int threads, const T* z, T* x)
 {
-  for (std::size_t i = 0; i < order.size(); ++i) x[order[i]] = z[i];
+  const I* row = order.data();
+  const I n = static_cast<I>(order.size());
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (I i = 0; i < n; ++i) x[row[i]] = z[i];
 }
 
 /// The two triangles of a complete solve, and the permutations before and after it.
@@ -190,8 +200,10 @@ public:
     auto made = std::make_unique<Analysis<T, I>>();
     made->options = options;
     Status status = make_analysis(A, symbolic, made.get());
-    if (status.ok()) analysis_ = std::move(made);
-    return status;
+    if (!status.ok()) return status;
+    made->permuters = worthwhile_threads(A.n, made->solves->describe_factor().threads);
+    analysis_ = std::move(made);
+    return {};
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
   }
@@ -255,7 +267,7 @@ public:
     Status status = check_half();
     if (!status.ok()) return status;
     const Analysis<T, I>& a = *analysis_;
-    if (!a.pattern.natural()) gather_rows(a.pattern.row_order, b, x);
+    if (!a.pattern.natural()) gather_rows(a.pattern.row_order, a.active_permuters(), b, x);
     a.solves->solve_factor(Triangle::lower, a.pattern.natural() ? b : x, x, one(), false);
     if (a.pattern.kind == Kind::icc) a.solves->scale_by_root(false, x, x);
     return {};
@@ -274,7 +286,7 @@ public:
     T* z = a.pattern.natural() ? x : a.work.data();
     if (a.pattern.kind == Kind::icc) a.solves->scale_by_root(true, b, z);
     a.solves->solve_factor(Triangle::upper, a.pattern.kind == Kind::icc ? z : b, z, one(), false);
-    if (z != x) scatter_rows(a.pattern.column_order, z, x);
+    if (z != x) scatter_rows(a.pattern.column_order, a.active_permuters(), z, x);
     return {};
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -364,11 +376,12 @@ private:
       return;
     }
     T* work = analysis_->work.data();
+    const int threads = analysis_->active_permuters();
     for (I c = 0; c < columns.count; ++c) {
-      gather_rows(pass.from, b + static_cast<std::size_t>(c) * columns.b_leading, work);
+      gather_rows(pass.from, threads, b + static_cast<std::size_t>(c) * columns.b_leading, work);
       solves.solve_factor(pass.first, work, work, one(), pass.conjugate);
       solves.solve_factor(pass.second, work, work, one(), pass.conjugate);
-      scatter_rows(pass.to, work, x + static_cast<std::size_t>(c) * columns.x_leading);
+      scatter_rows(pass.to, threads, work, x + static_cast<std::size_t>(c) * columns.x_leading);
     }
   }
 

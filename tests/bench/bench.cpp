@@ -4,7 +4,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 /// applications are compared, and then all are timed in turn in the same process. Set-up is PCSetUp() on a new PC,
 /// refresh PCSetUp() after new values on the same pattern, apply PCApply(). One process; threads are those of the
 /// plugin. With -bench_solves it times complete solves with KSP instead (solves.hpp), with -bench_symbolic the symbolic
-/// factorization alone (symbolic.hpp), with -bench_orderings it counts iterations and levels (orderings.hpp), with
+/// factorization alone (symbolic.hpp), with -bench_orderings it compares orders of the rows (orderings.hpp), with
 /// -bench_columns several right-hand sides together, compared with one (columns.hpp).
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
@@ -89,7 +89,7 @@ bool print_help()
   ok(PetscOptionsHasHelp(nullptr, &wanted));
   if (!wanted) return false;
   std::printf("Matrices:\n");
-  for (const Generator& g : generators()) std::printf("  %-12s %s\n", g.name, g.summary);
+  for (const Generator& g : generators()) std::printf("  %-25s %s\n", g.name, g.summary);
   std::printf("Strategies:\n");
   for (const auto& s : syncfree::strategies()) std::printf("  %-17s %-6s %s\n", s.name, s.backend, s.summary);
   return true;

@@ -2,9 +2,9 @@
 
 /// The matrices of the benchmark, generated from a size: always the same for the same name and size.
 ///
-/// All but `dense` are symmetric, so that ILU and ICC get the same matrix, with every diagonal entry stored. Off the
-/// diagonal the values are random; the diagonal exceeds the sum of the moduli of its row by two per cent, so that
-/// incomplete factors exist (H-matrices) and are useful. The mesh has its true values.
+/// All but `dense` and `tets_convection` are symmetric, so that ILU and ICC get the same matrix, with every diagonal
+/// entry stored. Off the diagonal the values are random; the diagonal exceeds the sum of the moduli of its row by two
+/// per cent, so that incomplete factors exist (H-matrices) and are useful. The meshes have their true values.
 
 #include <array>
 #include <cstdint>
@@ -52,6 +52,10 @@ Matrix make_springs(const std::array<std::int64_t, 3>& size);
 Matrix make_mesh(std::int64_t rows);
 Matrix make_mesh_on_curve(std::int64_t rows);
 Matrix make_mesh_at_random(std::int64_t rows);
+Matrix make_tets_jumps(std::int64_t rows);
+Matrix make_tets_convection(std::int64_t rows);
+Matrix make_tets_elasticity(std::int64_t rows);
+Matrix make_tets_elasticity_at_random(std::int64_t rows);
 
 /// Stand-ins for matrices of the papers that are too large to distribute, see stand_ins.cpp.
 Matrix make_kkt(std::int64_t rows);

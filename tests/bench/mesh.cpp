@@ -1,32 +1,88 @@
-/// Linear finite elements for  -div grad u + u  on tetrahedra between random points, in units in which points are about
-/// one apart; rows in reverse Cuthill-McKee order, along a space-filling curve or in random order. The corners of the
-/// cube around the points are fixed at zero, so the matrix is positive definite. Obtuse angles give positive
-/// off-diagonal entries, as usual on such meshes.
+/// Linear finite elements (elements.hpp) on two kinds of tetrahedra, in units in which vertices are about one apart;
+/// rows in reverse Cuthill-McKee order, along a space-filling curve or in random order, unknowns of a node together.
+///
+///   mesh  a Delaunay triangulation of random points; the corners of a cube around them, twice as wide, are fixed at
+///         zero. Random points give flat tetrahedra and obtuse angles: diffusion with jumps has no IC(0) on them
+///   tets  the grid of cells, each split at random, of examples/ksp/tutorials/tetrahedra.h: no tetrahedron is flat. The
+///         boundary is fixed at zero
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "delaunay.hpp"
+#include "elements.hpp"
 #include "generate.hpp"
+#include "tetrahedra.h"
 
 namespace bench {
 namespace {
 
 using Index = std::int32_t;
 using Graph = std::vector<std::vector<Index>>;  // neighbours of every node, ascending, without itself
-using Vector = std::array<double, 3>;
 
-constexpr Index corners = 8;  // points before the nodes
+/// Vertices and tetrahedra, in units in which vertices are about one apart.
+struct Mesh {
+  Index nodes = 0;
+  std::vector<Index> node;                    ///< of every vertex: its number, -1 where it is fixed at zero
+  std::vector<Vector> x;                      ///< of every vertex
+  std::vector<std::array<Index, 4>> corners;  ///< vertices of every tetrahedron
+  double low = 0, width = 1;                  ///< the box around the nodes is from low to low + width along each axis
+};
 
-Graph neighbours_of(const Tetrahedra& mesh)
+/// Delaunay: the vertices of the cube are fixed, the points in it are nodes.
+Mesh make_delaunay(std::int64_t nodes)
 {
-  Graph graph(mesh.point.size() - corners);
-  for (const auto& t : mesh.of)
+  constexpr Index fixed = 8;
+  Tetrahedra made = triangulate(nodes);
+  Mesh mesh;
+  mesh.nodes = static_cast<Index>(made.point.size()) - fixed;
+  mesh.width = std::cbrt(static_cast<double>(mesh.nodes));
+  mesh.low = mesh.width / 2;
+  for (const Point& p : made.point) {
+    const Index node = static_cast<Index>(mesh.x.size()) - fixed;
+    mesh.node.push_back(std::max(node, -1));
+    Vector x;
+    for (int d = 0; d < 3; ++d) x[d] = 2 * mesh.width * p[d] / cube_edge;
+    mesh.x.push_back(x);
+  }
+  mesh.corners = std::move(made.of);
+  return mesh;
+}
+
+/// Split cells: the vertices on the boundary are fixed.
+Mesh make_cells(std::int64_t nodes)
+{
+  const std::int64_t n = edge(nodes, 3) + 1;
+  Mesh mesh;
+  mesh.nodes = static_cast<Index>((n - 1) * (n - 1) * (n - 1));
+  mesh.width = static_cast<double>(n);
+  for (std::int64_t v = 0; v < (n + 1) * (n + 1) * (n + 1); ++v) {
+    Vector x;
+    VertexPosition(n, v, x.data());
+    for (double& along : x) along *= mesh.width;
+    mesh.x.push_back(x);
+    mesh.node.push_back(static_cast<Index>(InnerVertex(n, v)));
+  }
+  for (std::int64_t cell = 0; cell < n * n * n; ++cell) {
+    std::int64_t tetrahedron[6][4];
+    CellTetrahedra(n, cell, tetrahedron);
+    for (const auto& t : tetrahedron)
+      mesh.corners.push_back(
+          {static_cast<Index>(t[0]), static_cast<Index>(t[1]), static_cast<Index>(t[2]), static_cast<Index>(t[3])});
+  }
+  return mesh;
+}
+
+Graph neighbours_of(const Mesh& mesh)
+{
+  Graph graph(mesh.nodes);
+  for (const auto& t : mesh.corners)
     for (const Index a : t)
       for (const Index b : t)
-        if (a != b && a >= corners && b >= corners) graph[a - corners].push_back(b - corners);
+        if (a != b && mesh.node[a] >= 0 && mesh.node[b] >= 0) graph[mesh.node[a]].push_back(mesh.node[b]);
   for (auto& row : graph) {
     std::sort(row.begin(), row.end());
     row.erase(std::unique(row.begin(), row.end()), row.end());
@@ -73,25 +129,31 @@ std::vector<Index> reverse_cuthill_mckee(const Graph& graph)
   return order;
 }
 
-/// Interleaves the bits of a point's coordinates: its position on a Z-shaped curve through the cube (Morton 1966).
-std::uint64_t place_on_curve(const Point& point)
+/// Interleaves the bits of a place in the box: its position on a Z-shaped curve through the box (Morton 1966).
+std::uint64_t place_on_curve(const Vector& x, const Mesh& mesh)
 {
   std::uint64_t place = 0;
-  for (int bit = 22; bit > 1; --bit)  // 21 bits of each coordinate fit
-    for (const std::int32_t x : point) place = 2 * place + (static_cast<std::uint32_t>(x) >> bit & 1);
+  for (int bit = 20; bit >= 0; --bit)
+    for (const double along : x)
+      place = 2 * place + (static_cast<std::uint32_t>((along - mesh.low) / mesh.width * 0x1p21) >> bit & 1);
   return place;
 }
 
 /// Returns order[i] = node that becomes row i: by key, then by node.
 template <class Key>
-std::vector<Index> by_key(std::size_t nodes, Key key)
+std::vector<Index> by_key(Index nodes, Key key)
 {
   std::vector<std::pair<decltype(key(Index())), Index>> keyed;
-  for (std::size_t p = 0; p < nodes; ++p) keyed.emplace_back(key(static_cast<Index>(p)), static_cast<Index>(p));
+  for (Index p = 0; p < nodes; ++p) keyed.emplace_back(key(p), p);
   std::sort(keyed.begin(), keyed.end());
   std::vector<Index> order;
   for (const auto& [_, p] : keyed) order.push_back(p);
   return order;
+}
+
+std::vector<Index> at_random(Index nodes)
+{
+  return by_key(nodes, [](Index p) { return random_of(p, -1, 11); });
 }
 
 std::vector<Index> inverse(const std::vector<Index>& order)
@@ -101,6 +163,7 @@ std::vector<Index> inverse(const std::vector<Index>& order)
   return place;
 }
 
+/// The pattern of one unknown a node; the rows of `unknowns` unknowns are made of it by in_blocks().
 Matrix make_pattern(const Graph& graph, const std::vector<Index>& order, const std::vector<Index>& place)
 {
   Matrix A;
@@ -112,79 +175,103 @@ Matrix make_pattern(const Graph& graph, const std::vector<Index>& order, const s
     A.column.insert(A.column.end(), row.begin(), row.end());
     A.row_begin.push_back(A.nnz());
   }
+  return A;
+}
+
+/// Makes a block of unknowns of every entry, without values.
+Matrix in_blocks(const Matrix& nodes, int unknowns)
+{
+  Matrix A;
+  A.block = unknowns;
+  for (std::int64_t i = 0; i < unknowns * nodes.n(); ++i) {
+    for (std::int64_t k = nodes.row_begin[i / unknowns]; k < nodes.row_begin[i / unknowns + 1]; ++k)
+      for (int c = 0; c < unknowns; ++c) A.column.push_back(unknowns * nodes.column[k] + c);
+    A.row_begin.push_back(A.nnz());
+  }
   A.value.assign(A.column.size(), 0.0);
   return A;
 }
 
-void add(Matrix* A, Index i, Index j, double value)
+Element element_of(const Mesh& mesh, const std::array<Index, 4>& t)
 {
-  const auto begin = A->column.begin();
-  const auto k = std::lower_bound(begin + A->row_begin[i], begin + A->row_begin[i + 1], j) - begin;
-  A->value[k] += value;
+  std::array<Vector, 4> x;
+  Vector middle = {};
+  for (int c = 0; c < 4; ++c) {
+    x[c] = mesh.x[t[c]];
+    for (int d = 0; d < 3; ++d) middle[d] += (x[c][d] - mesh.low) / (4 * mesh.width);
+  }
+  const Element e = make_element(x, middle);
+  if (!(e.six_volumes > 0)) throw std::runtime_error("a tetrahedron of the mesh is turned inside out");
+  return e;
 }
 
-Vector cross(const Vector& a, const Vector& b)
+/// Adds the block of corners i and j of a tetrahedron, whose nodes became `row` and `column`.
+void add(const Form& form, const Element& e, int i, int j, Index row, Index column, const Matrix& nodes, Matrix* A)
 {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  const auto begin = nodes.column.begin() + nodes.row_begin[row], end = nodes.column.begin() + nodes.row_begin[row + 1];
+  const std::int64_t k = std::lower_bound(begin, end, column) - begin;
+  for (int r = 0; r < form.unknowns; ++r)
+    for (int c = 0; c < form.unknowns; ++c)
+      A->value[A->row_begin[form.unknowns * row + r] + form.unknowns * k + c] += form.entry(e, i, j, r, c);
 }
 
-double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-/// K_ij = integral of grad phi_i . grad phi_j + phi_i phi_j over one tetrahedron. Gradients are the normals of the
-/// faces over six volumes.
-std::array<std::array<double, 4>, 4> element(const std::array<Vector, 4>& x)
-{
-  std::array<Vector, 3> e;
-  for (int k = 0; k < 3; ++k)
-    for (int d = 0; d < 3; ++d) e[k][d] = x[k + 1][d] - x[0][d];
-  std::array<Vector, 4> normal = {Vector(), cross(e[1], e[2]), cross(e[2], e[0]), cross(e[0], e[1])};
-  for (int d = 0; d < 3; ++d) normal[0][d] = -normal[1][d] - normal[2][d] - normal[3][d];
-  const double six_volumes = dot(e[0], normal[1]);
-  std::array<std::array<double, 4>, 4> K;
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j)
-      K[i][j] = dot(normal[i], normal[j]) / (6 * six_volumes) + six_volumes / 120 * (i == j ? 2 : 1);
-  return K;
-}
-
-Matrix assemble(const Tetrahedra& mesh, const Graph& graph, const std::vector<Index>& order)
+Matrix assemble(const Form& form, const Mesh& mesh, const Graph& graph, const std::vector<Index>& order)
 {
   const std::vector<Index> place = inverse(order);
-  Matrix A = make_pattern(graph, order, place);
-  const double scale = std::cbrt(static_cast<double>(order.size())) / (cube_edge / 2);
-  for (const auto& t : mesh.of) {
-    std::array<Vector, 4> x;
-    for (int c = 0; c < 4; ++c)
-      for (int d = 0; d < 3; ++d) x[c][d] = scale * mesh.point[t[c]][d];
-    const auto K = element(x);
+  const Matrix nodes = make_pattern(graph, order, place);
+  Matrix A = in_blocks(nodes, form.unknowns);
+  A.symmetric = form.symmetric;
+  for (const auto& t : mesh.corners) {
+    const Element e = element_of(mesh, t);
     for (int i = 0; i < 4; ++i)
-      for (int j = 0; j < 4; ++j)
-        if (t[i] >= corners && t[j] >= corners) add(&A, place[t[i] - corners], place[t[j] - corners], K[i][j]);
+      for (int j = 0; j < 4; ++j) {
+        const Index a = mesh.node[t[i]], b = mesh.node[t[j]];
+        if (a >= 0 && b >= 0) add(form, e, i, j, place[a], place[b], nodes, &A);
+      }
   }
   return A;
 }
 
+Matrix in_rcm_order(const Form& form, const Mesh& mesh)
+{
+  const Graph graph = neighbours_of(mesh);
+  return assemble(form, mesh, graph, reverse_cuthill_mckee(graph));
+}
+
+Matrix in_random_order(const Form& form, const Mesh& mesh)
+{
+  return assemble(form, mesh, neighbours_of(mesh), at_random(mesh.nodes));
+}
+
+Mesh cells_for(const Form& form, std::int64_t rows) { return make_cells((rows + form.unknowns - 1) / form.unknowns); }
+
 }  // namespace
 
-Matrix make_mesh(std::int64_t rows)
-{
-  const Tetrahedra mesh = triangulate(rows);
-  const Graph graph = neighbours_of(mesh);
-  return assemble(mesh, graph, reverse_cuthill_mckee(graph));
-}
+Matrix make_mesh(std::int64_t rows) { return in_rcm_order(decay_form(), make_delaunay(rows)); }
+Matrix make_mesh_at_random(std::int64_t rows) { return in_random_order(decay_form(), make_delaunay(rows)); }
 
 Matrix make_mesh_on_curve(std::int64_t rows)
 {
-  const Tetrahedra mesh = triangulate(rows);
-  const auto key = [&](Index p) { return place_on_curve(mesh.point[p + corners]); };
-  return assemble(mesh, neighbours_of(mesh), by_key(mesh.point.size() - corners, key));
+  const Mesh mesh = make_delaunay(rows);
+  std::vector<Vector> x(mesh.nodes);
+  for (std::size_t v = 0; v < mesh.x.size(); ++v)
+    if (mesh.node[v] >= 0) x[mesh.node[v]] = mesh.x[v];
+  const auto key = [&](Index p) { return place_on_curve(x[p], mesh); };
+  return assemble(decay_form(), mesh, neighbours_of(mesh), by_key(mesh.nodes, key));
 }
 
-Matrix make_mesh_at_random(std::int64_t rows)
+Matrix make_tets_jumps(std::int64_t rows) { return in_rcm_order(jumps_form(), cells_for(jumps_form(), rows)); }
+Matrix make_tets_convection(std::int64_t rows)
 {
-  const Tetrahedra mesh = triangulate(rows);
-  const auto key = [](Index p) { return random_of(p, -1, 11); };
-  return assemble(mesh, neighbours_of(mesh), by_key(mesh.point.size() - corners, key));
+  return in_rcm_order(convection_form(), cells_for(convection_form(), rows));
+}
+Matrix make_tets_elasticity(std::int64_t rows)
+{
+  return in_rcm_order(elasticity_form(), cells_for(elasticity_form(), rows));
+}
+Matrix make_tets_elasticity_at_random(std::int64_t rows)
+{
+  return in_random_order(elasticity_form(), cells_for(elasticity_form(), rows));
 }
 
 }  // namespace bench

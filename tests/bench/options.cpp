@@ -89,7 +89,7 @@ PetscErrorCode read_cases(Items PetscOptionsObject, Options* o)
   PetscCall(read_string(PetscOptionsObject, "-bench_symbolic",
                         "Symbolic factorizations with so many levels of fill in place of applications", &o->symbolic));
   PetscCall(read_string(PetscOptionsObject, "-bench_orderings",
-                        "Iterations, levels and discarded fill in these orders in place of applications",
+                        "Levels, iterations and whole solves in these orders, also `random`",
                         &o->orderings));
   PetscCall(read_string(PetscOptionsObject, "-bench_columns",
                         "Applications to so many right-hand sides together beside those to one", &o->columns));

@@ -2,10 +2,15 @@
 
 #include "orderings.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
+#include <numeric>
 #include <string>
 #include <type_traits>
 
+#include "generate.hpp"
+#include "race.hpp"
 #include "report.hpp"
 #include "settings.hpp"
 #include "syncfree/factor.hpp"
@@ -13,44 +18,43 @@
 #include "syncfree/schedule.hpp"
 #include "to_petsc.hpp"
 
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+
 namespace bench {
 namespace {
 
 using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32_t>;
 using ISOwner = Owned<IS, ISDestroy>;
 
-struct Outcome {
-  double order_seconds = 0;
-  std::int64_t levels = 0;
+/// The ordering `random`, which PETSc has not. It keeps rows of an inode together, as MatGetOrdering() sees to.
+PetscErrorCode order_at_random(Mat A, MatOrderingType, IS* rows, IS* columns)
+{
+  PetscInt n;
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(A, &n, nullptr));
+  std::vector<PetscInt> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [](PetscInt i, PetscInt j) {
+    const double a = random_of(i, -1, 13), b = random_of(j, -1, 13);
+    return a != b ? a < b : i < j;
+  });
+  for (IS* is : {rows, columns}) {
+    PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, order.data(), PETSC_COPY_VALUES, is));
+    PetscCall(ISSetPermutation(*is));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// What the pattern and the values tell about an order, without a solve.
+struct Order {
+  double seconds = 0;
+  std::int64_t levels = 0;  ///< of L of ILU(0) and IC(0)
   syncfree::DiscardedFill discarded;
-  PetscInt iterations = 0;
-  bool converged = false;
 };
 
-/// The two numbers of our orderings while one is made and used.
-class Number {
- public:
-  explicit Number(const std::string& name)
-  {
-    const auto colon = name.find(':');
-    type_ = name.substr(0, colon);
-    if (colon == std::string::npos) return;
-    for (const char* option : options_) ok(PetscOptionsSetValue(nullptr, option, name.substr(colon + 1).c_str()));
-  }
-  ~Number()
-  {
-    for (const char* option : options_) (void)PetscOptionsClearValue(nullptr, option);
-  }
-  Number(const Number&) = delete;
-
-  const std::string& type() const { return type_; }
-
- private:
-  static constexpr const char* options_[] = {"-pc_syncfree_cyclic_colors", "-pc_syncfree_abmc_rows"};
-  std::string type_;
-};
-
-void look_at_pattern(Mat A, IS rows, Outcome* of)
+void look_at_pattern(Mat A, IS rows, Order* of)
 {
   const PetscInt *row, *column, *order;
   const PetscScalar* value;
@@ -75,62 +79,76 @@ void look_at_pattern(Mat A, IS rows, Outcome* of)
   ok(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &row, &column, &done));
 }
 
-void solve(Mat A, const std::string& kind, const std::string& pc_type, MatOrderingType ordering, const Options& o,
-           Outcome* of)
+Order look_at(Mat A, const std::string& name)
 {
-  KSPOwner ksp;
-  PC pc;
-  VecOwner b, x;
-  KSPConvergedReason reason;
-  ok(MatCreateVecs(A, x.out(), b.out()));
-  set_random(b);
-  ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
-  ok(KSPSetOperators(ksp, A, A));
-  ok(KSPSetType(ksp, kind == "icc" ? KSPCG : KSPGMRES));
-  if (kind == "ilu") ok(KSPSetPCSide(ksp, PC_RIGHT));
-  ok(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  ok(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, 1e20, o.most_iterations));
-  ok(KSPGetPC(ksp, &pc));
-  ok(PCSetType(pc, pc_type.c_str()));
-  if (ordering) ok(PCFactorSetMatOrderingType(pc, ordering));
-  ok(KSPSolve(ksp, b, x));
-  ok(KSPGetIterationNumber(ksp, &of->iterations));
-  ok(KSPGetConvergedReason(ksp, &reason));
-  of->converged = reason > 0;
-}
-
-Outcome look_at(Mat A, const std::string& kind, const std::string& name, const Options& o)
-{
-  Outcome made;
-  if (name == "jacobi") {
-    solve(A, kind, PCJACOBI, nullptr, o, &made);
-    return made;
-  }
-  const Number number(name);
+  const NumberedOrdering ordering(name);
   ISOwner rows, columns;
+  Order made;
   const double begin = now();
-  ok(MatGetOrdering(A, number.type().c_str(), rows.out(), columns.out()));
-  made.order_seconds = now() - begin;
+  ok(MatGetOrdering(A, ordering.type().c_str(), rows.out(), columns.out()));
+  made.seconds = now() - begin;
   look_at_pattern(A, rows, &made);
-  solve(A, kind, kind, number.type().c_str(), o, &made);
   return made;
 }
 
-void report(FILE* file, const std::string& origin, const Case& c, const std::string& kind, const std::string& name,
-            const Outcome& of)
+/// PETSc's own on the matrix as it is stored, Jacobi and GAMG, then ours in every order.
+std::vector<Entrant> entrants(const Options& o, const std::string& kind, std::int64_t rows)
 {
-  std::printf("%-20s %-4s %-22s %8lld %7lld%s %10.4g %9.1f\n", c.matrix.c_str(), kind.c_str(), name.c_str(),
-              static_cast<long long>(of.levels), static_cast<long long>(of.iterations), of.converged ? " " : "*",
-              of.discarded.fill, 1e3 * of.order_seconds);
-  std::fflush(stdout);
-  if (!file) return;
-  std::fprintf(file, "%s,%s,%lld,%lld,%s,%lld,%lld,%d,%.6g,%lld,%lld,%.6g,%s\n", csv_field(c.matrix).c_str(),
-               kind.c_str(), static_cast<long long>(c.n), static_cast<long long>(c.nnz), name.c_str(),
-               static_cast<long long>(of.levels), static_cast<long long>(of.iterations), of.converged,
-               of.discarded.fill, static_cast<long long>(of.discarded.rows),
-               static_cast<long long>(of.discarded.skipped), 1e3 * of.order_seconds, origin.c_str());
-  std::fflush(file);
+  std::vector<Entrant> all;
+  for (const std::string& type : {kind, std::string(PCJACOBI), std::string(PCGAMG)})
+    for (const Entrant& e : entrants_of(type, o, rows)) all.push_back(e);
+  all.front().ordering = MATORDERINGNATURAL;
+  for (const std::string& name : split(o.orderings))
+    for (Entrant e : entrants_of("syncfree_" + kind, o, rows)) {
+      e.ordering = name;
+      all.push_back(e);
+    }
+  return all;
 }
+
+constexpr const char* header =
+    "matrix,kind,n,nnz,ordering,pc,strategy,threads,ran,levels,iterations,converged,reason,residual,discarded,rows,"
+    "skipped,order_ms,repetitions,setup_ms,setup_low_ms,setup_high_ms,refresh_ms,refresh_low_ms,refresh_high_ms,"
+    "apply_ms,apply_low_ms,apply_high_ms,solve_ms,solve_low_ms,solve_high_ms,matmult_ms,apply_matmults,whole_ms";
+
+class OrderingReport {
+ public:
+  explicit OrderingReport(const Options& o) : file_(open_csv(o, header)), origin_(origin_fields(o))
+  {
+    std::printf(
+        "\nmedians in ms, apply in us and in products with the matrix as stored; whole: set-up and solve\n"
+        "%-20s %-4s %-22s %-22s %7s %6s  %9s %8s %9s %9s %10s %7s %9s %9s\n",
+        "matrix", "kind", "ordering", "PC", "levels", "its", "discarded", "order", "set-up", "refresh", "apply us",
+        "MatMult", "solve", "whole");
+  }
+
+  void add(const Case& c, const std::string& kind, const Order& order, const Outcome& r) const
+  {
+    const double products = r.matmult.median > 0 ? r.apply.median / r.matmult.median : 0;
+    const double whole = r.setup.median + r.solve.median;
+    std::printf("%-20s %-4s %-22s %-22s %7lld %6d%s %9.4g %8.2f %9.3f %9.3f %10.2f %7.2f %9.3f %9.3f  %s\n",
+                c.matrix.c_str(), kind.c_str(), r.entrant.ordering.c_str(), r.entrant.label().c_str(),
+                static_cast<long long>(order.levels), r.iterations, r.converged() ? " " : "*", order.discarded.fill,
+                1e3 * order.seconds, 1e3 * r.setup.median, 1e3 * r.refresh.median, 1e6 * r.apply.median, products,
+                1e3 * r.solve.median, 1e3 * whole, r.converged() ? r.ran.c_str() : r.reason.c_str());
+    std::fflush(stdout);
+    FILE* file = file_.get();
+    if (!file) return;
+    std::fprintf(file, "%s,%s,%lld,%lld,%s,%s,%s,%d,%s,%lld,%d,%d,%s,%.3e,%.6g,%lld,%lld,%.6g,%d",
+                 csv_field(c.matrix).c_str(), kind.c_str(), static_cast<long long>(c.n), static_cast<long long>(c.nnz),
+                 r.entrant.ordering.c_str(), r.entrant.type.c_str(), r.entrant.strategy.c_str(), r.entrant.threads,
+                 csv_field(r.ran).c_str(), static_cast<long long>(order.levels), r.iterations, r.converged(),
+                 r.reason.c_str(), r.residual, order.discarded.fill, static_cast<long long>(order.discarded.rows),
+                 static_cast<long long>(order.discarded.skipped), 1e3 * order.seconds, r.repetitions);
+    for (const Spread* s : {&r.setup, &r.refresh, &r.apply, &r.solve}) print_spread(file, *s);
+    std::fprintf(file, ",%.6g,%.6g,%.6g,%s\n", 1e3 * r.matmult.median, products, 1e3 * whole, origin_.c_str());
+    std::fflush(file);
+  }
+
+ private:
+  FileOwner file_;
+  std::string origin_;
+};
 
 bool suits(Mat A, const std::string& kind)
 {
@@ -139,27 +157,39 @@ bool suits(Mat A, const std::string& kind)
   return kind == "ilu" || (set && symmetric);
 }
 
+void measure_orderings(const Job& job, const Options& o, const OrderingReport& report)
+{
+  MatOwner A = job.make();
+  VecOwner b;
+  const Case c = describe(job.name, A);
+  std::map<std::string, Order> orders;
+  ok(MatSetOptionsPrefix(A, "bench_"));
+  for (const std::string& name : split(o.orderings)) orders[name] = look_at(A, name);
+  orders.emplace(MATORDERINGNATURAL, look_at(A, MATORDERINGNATURAL));
+  place(&A);
+  ok(MatCreateVecs(A, nullptr, b.out()));
+  set_random(b);
+  for (const std::string& kind : kinds(o)) {
+    if (!suits(A, kind)) continue;
+    const Method method = {kind == "icc" ? KSPCG : KSPGMRES, true};
+    for (const Outcome& r : race(method, entrants(o, kind, c.n), A, b, o))
+      report.add(c, kind, orders[r.entrant.ordering], r);
+  }
+}
+
 }  // namespace
 
 int run_orderings(const Options& o, const std::vector<Job>& jobs)
 {
   int failures = 0;
-  const FileOwner file =
-      open_csv(o, "matrix,kind,n,nnz,ordering,levels,iterations,converged,discarded,rows,skipped,order_ms");
-  const std::string origin = origin_fields(o);
-  std::vector<std::string> orderings = split(o.orderings);
-  orderings.push_back("jacobi");
-  std::printf("\n%-20s %-4s %-22s %8s %7s  %10s %9s\n", "matrix", "kind", "ordering", "levels", "its (*)", "discarded",
-              "order ms");
+  ok(MatOrderingRegister("random", order_at_random));
+  for (const std::string& name : split(o.orderings)) const NumberedOrdering refused_if_wrong(name);
+  const OrderingReport report(o);
   for (const Job& job : jobs) try {
-      const MatOwner A = job.make();
-      const Case c = describe(job.name, A);
-      for (const std::string& kind : kinds(o))
-        for (const std::string& name : orderings)
-          if (suits(A, kind)) report(file.get(), origin, c, kind, name, look_at(A, kind, name, o));
+      measure_orderings(job, o, report);
     } catch (const std::exception& e) {
       ++failures;
-      std::fprintf(stderr, "\nerror: %s\n", e.what());
+      std::fprintf(stderr, "\nerror: %s: %s\n", job.name.c_str(), e.what());
     }
   std::printf("(* not converged)\n");
   return failures;

@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
 MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
 STAND_INS = "7pt_primes 27pt_primes narrow_band mesh_on_curve mesh_at_random kkt road hubs dense beam two_rows".split()
+TETS = "tets_jumps tets_convection tets_elasticity tets_elasticity_at_random".split()
 EVENTS = ("setup", "destroy", "refresh", "apply")
 COMMIT = 'a "commit", so to speak'
 ROW = re.compile(r"^(\S+) (ilu|icc) +(\d+) +(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ")
@@ -118,8 +119,8 @@ def solutions_are_of_a_good_size(bench):
 
 def levels_are_those_of_the_pattern(bench):
     path = bench.work / "stand_ins.csv"
-    bench.run("-bench_sizes", "400", "-bench_matrices", ",".join(STAND_INS), "-bench_kinds", "ilu", "-bench_threads",
-              "1", "-bench_strategies", "serial", "-bench_csv", path)
+    bench.run("-bench_sizes", "400", "-bench_matrices", ",".join(STAND_INS + TETS), "-bench_kinds", "ilu",
+              "-bench_threads", "1", "-bench_strategies", "serial", "-bench_csv", path)
     found = {}
     for row in bench.rows + read(path):
         found[row["matrix"]] = (int(row["n"]), int(row["lower_levels"]), int(row["upper_levels"]))
@@ -130,7 +131,7 @@ def levels_are_those_of_the_pattern(bench):
         a_level, a_row = float(row["rows_a_level"]), float(row["entries_a_row"])
         levels = int(row["lower_levels"]) + int(row["upper_levels"])
         expect(abs(a_level * levels / (2 * int(row["n"])) - 1) < 1e-2 and a_row > 0, f"granularity of {row}")
-    expect(set(found) == {*MATRICES, *STAND_INS}, f"matrices {sorted(found)}")
+    expect(set(found) == {*MATRICES, *STAND_INS, *TETS}, f"matrices {sorted(found)}")
     n = {matrix: sizes[0] for matrix, sizes in found.items()}
     for matrix, levels in (("kkt", (2, 2)), ("chain", (n["chain"], n["chain"])), ("dense", (n["dense"], 1))):
         expect(found[matrix][1:] == levels, f"{matrix}: {found[matrix]}")
@@ -197,18 +198,38 @@ def symbolic_factorizations(bench):
     expect(text.count("geometric mean over PETSc") == 4, text)
 
 
-def orderings_with_their_iterations(bench):
+def orderings_with_their_whole_solves(bench):
     path = bench.work / "orderings.csv"
-    orders = ("natural", "rcm", "syncfree_multicolor", "syncfree_cyclic:4", "syncfree_abmc:8", "jacobi")
-    bench.run("-bench_orderings", ",".join(orders[:-1]), "-bench_matrices", "7pt:700,mesh:700", "-bench_csv", path)
-    rows = {(row["matrix"], row["kind"], row["ordering"]): row for row in read(path)}
-    expect(set(rows) == set(itertools.product(("7pt", "mesh"), ("ilu", "icc"), orders)), f"{sorted(rows)}")
-    for (matrix, kind, order), row in rows.items():
-        expect(row["converged"] == "1" and int(row["iterations"]) > 3, f"{row}")
-        expect(order == "jacobi" or int(row["rows"]) == int(row["n"]) and float(row["discarded"]) > 0, f"{row}")
-        expect(row["commit"] == COMMIT and row["machine"], f"origin of {row}")
+    orders = ("natural", "nd", "random", "syncfree_multicolor", "syncfree_cyclic:4", "syncfree_abmc:8")
+    matrices = ("7pt", "tets_jumps", "tets_elasticity")
+    bench.run("-bench_orderings", ",".join(orders), "-bench_sizes", "700", "-bench_matrices", ",".join(matrices),
+              "-bench_threads", "2", "-bench_csv", path)
+    rows = {(row["matrix"], row["kind"], row["pc"], row["ordering"]): row for row in read(path)}
+    wanted = {
+        (matrix, kind, pc, order)
+        for matrix, kind in itertools.product(matrices, ("ilu", "icc"))
+        for pc, order in ((kind, "natural"), ("jacobi", ""), ("gamg", ""), *((f"syncfree_{kind}", o) for o in orders))
+    }
+    expect(set(rows) == wanted, f"{sorted(rows)}")
+    for (matrix, kind, pc, order), row in rows.items():
+        expect(row["converged"] == "1" and float(row["residual"]) < 1e-6 and int(row["iterations"]) > 3, f"{row}")
+        expect(int(row["repetitions"]) >= 5 and row["commit"] == COMMIT and row["machine"], f"origin of {row}")
+        setup, refresh, apply, matmult, solve = (
+            float(row[f"{event}_ms"]) for event in ("setup", "refresh", "apply", "matmult", "solve")
+        )
+        expect(min(setup, refresh, apply, matmult, solve) > 0, f"times of {row}")
+        expect(close(row["whole_ms"], setup + solve) and close(row["apply_matmults"], apply / matmult), f"{row}")
+        expect(not order or int(row["rows"]) == int(row["n"]) and float(row["discarded"]) > 0, f"{row}")
+        expect(not pc.startswith("syncfree") or row["ran"], f"{row}")
         if matrix == "7pt" and order in ("syncfree_multicolor", "syncfree_cyclic:4"):
             expect(row["levels"] == ("2" if order == "syncfree_multicolor" else "4"), f"{row}")
+        if order == "natural":
+            expect(row["iterations"] == rows[matrix, kind, kind, order]["iterations"], f"other iterations: {row}")
+    text = bench.run("-bench_orderings", "random", "-bench_matrices", "tets_convection:700", "-bench_kinds", "ilu,icc",
+                     "-bench_gamg_rows", "1").stdout
+    expect("ilu" in text and " icc " not in text and "gamg" not in text, text)
+    text = bench.run("-bench_orderings", "rcm:3", "-bench_matrices", "7pt:300", status=1).stderr
+    expect("'rcm:3' has a number" in text, text)
 
 
 def columns_together_beside_one(bench):
@@ -520,7 +541,7 @@ TESTS = (
     slow_contenders_are_timed_once,
     whole_solves,
     symbolic_factorizations,
-    orderings_with_their_iterations,
+    orderings_with_their_whole_solves,
     columns_together_beside_one,
     whole_programs,
     papers,

@@ -6,10 +6,7 @@
 ///   convection  the same with upwind convection along (1, 1, 1), ten times as strong as diffusion on the mesh, so not
 ///               symmetric; GMRES(30)
 ///
-/// Both to a relative residual of 1e-8, from zero, right-hand side 1. Set-up is KSPSetUp() on a new KSP, refresh
-/// KSPSetUp() after new values on the same pattern, solve KSPSolve() after that. Each is at least the second of its
-/// kind in the process, except a solve that does not converge, which is not repeated. Clocks are read when the device
-/// is idle, and logging is off.
+/// Both with right-hand side 1; what is timed, and how, is in race.hpp.
 
 #include "options.hpp"
 

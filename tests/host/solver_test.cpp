@@ -15,6 +15,7 @@
 #include "../battery.hpp"
 #include "../no_plan.hpp"
 #include "../oracle.hpp"
+#include "../ordered.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
 #include "core/schedule/bandwidth.hpp"
@@ -191,6 +192,32 @@ TYPED_TEST(HostSolver, agrees_with_oracle_on_every_battery_matrix_and_again_afte
           solver->update_values(second[k].view().value, second[k].view().inverse_diagonal);
           ASSERT_EQ(after.check(solver.get()), "") << name << " after refresh";
         }
+    }
+  }
+}
+
+/// Few levels, wide ones, and blocks: shapes that factors in natural order have not.
+TYPED_TEST(HostSolver, agrees_with_oracle_on_the_factors_of_every_order)
+{
+  using T = typename TypeParam::T;
+  using V = typename TypeParam::V;
+  using I = typename TypeParam::I;
+  for (const char* matrix : {"arrow_column", "random_wide", "poisson_ilu0"}) {
+    const OwnedCsr<T, I> A = make_battery_matrix<T, I>(matrix);
+    for (const auto& [ordering, options] : tested_orderings()) {
+      if (options.abmc_rows == 3 || options.cyclic_colors == 2) continue;
+      const OwnedCsr<T, I> F = oracle_ilu0(permuted(A, order_of(A.pattern(), options)));
+      for (const bool lower : {true, false}) {
+        const auto triangle = take_triangle<V>(F, lower, lower);
+        const Expectation<T, V, I> expected(triangle.view());
+        for (const std::string& strategy : host_strategies()) {
+          const std::string name = strategy + ", " + matrix + ", " + ordering;
+          Watchdog watchdog(name, patience);
+          const auto solver = this->make(strategy, triangle.view(), 2);
+          if (!solver) continue;
+          ASSERT_EQ(expected.check(solver.get()), "") << name;
+        }
+      }
     }
   }
 }

@@ -1,11 +1,13 @@
-/// Every matrix of the battery in every scalar and index type: values entry by entry, and solves with L, U, their
-/// transposes and several right-hand sides within the bound of two correct solves.
+/// Every matrix of the battery in every scalar and index type, in its own order and in those that give few levels:
+/// values entry by entry, and solves with L, U, their transposes and several right-hand sides within the bound of two
+/// correct solves.
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "../oracle.hpp"
+#include "../ordered.hpp"
 #include "../types.hpp"
 #include "../watchdog.hpp"
 #include "backend.hpp"
@@ -118,6 +120,25 @@ template <class T, class I> void expect_operations(Preconditioner<T, I>& p)
   }
 }
 
+/// Solves with A~ in the order of A, by the factors, which have another.
+template <class T, class I> void expect_ordered_solves(Preconditioner<T, I>& p, const std::vector<I>& order)
+{
+  const I n = p.pattern().n;
+  const auto L = triangle(p, true), U = triangle(p, false);
+  const auto gathered = [&](const std::vector<T>& all) {
+    std::vector<T> part;
+    for (const I row : order) part.push_back(all[row]);
+    return part;
+  };
+  const auto b = random_vector<T>(static_cast<std::size_t>(n), 6);
+  std::vector<T> x(b.size());
+  ASSERT_EQ(p.solve(Operation::none, b.data(), x.data(), {1, n, n}).message(), "success");
+  EXPECT_EQ(difference(gathered(x).data(), two_solves(L, U, gathered(b).data(), false)), "");
+  ASSERT_EQ(p.solve(Operation::transpose, b.data(), x.data(), {1, n, n}).message(), "success");
+  EXPECT_EQ(difference(gathered(x).data(), two_solves(transposed(U), transposed(L), gathered(b).data(), false)), "")
+      << "transposed";
+}
+
 TYPED_TEST(Battery, has_the_factors_and_solutions_of_the_oracle_and_again_after_refresh)
 {
   using T = typename TypeParam::Scalar;
@@ -134,6 +155,34 @@ TYPED_TEST(Battery, has_the_factors_and_solutions_of_the_oracle_and_again_after_
       EXPECT_EQ(factor_difference(*p, oracle_ilu0(A), tolerance), "");
       if (entry.bounded) expect_halves(*p, random_vector<T>(A.n, 3));
       if (entry.bounded) expect_operations(*p);
+    }
+  }
+}
+
+TYPED_TEST(Battery, has_the_factors_and_solutions_of_the_oracle_in_every_order)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (const BatteryEntry& entry : battery()) {
+    if (!entry.factorable || !entry.bounded) continue;
+    const bool large = entry.name == std::string("n_100000");
+    const auto first = make_battery_matrix<T, I>(entry.name, 0), second = make_battery_matrix<T, I>(entry.name, 1);
+    for (const auto& [name, options] : tested_orderings()) {
+      if (large && (short_run() || options.kind != OrderingKind::multicolor)) continue;
+      SCOPED_TRACE(std::string(entry.name) + ", " + name);
+      const std::vector<I> order = order_of(first.pattern(), options);
+      SymbolicOptions<I> symbolic;
+      symbolic.row_order = symbolic.column_order = order.data();
+      SolverOptions solver;
+      if (large) solver.threads = 3;  // enough rows to be permuted by several
+      const auto p = make_tested<T, I>();
+      ASSERT_EQ(p->analyse(first.pattern(), symbolic, solver).message(), "success");
+      for (const auto& A : {first, second}) {
+        ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+        const double tolerance = 100 * std::numeric_limits<real_t<T>>::epsilon();
+        EXPECT_EQ(factor_difference(*p, oracle_ilu0(permuted(A, order)), tolerance), "");
+        expect_ordered_solves(*p, order);
+      }
     }
   }
 }
