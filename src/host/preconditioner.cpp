@@ -168,7 +168,7 @@ template <class T, class I> void gather_rows(const std::vector<I>& order, int th
 {
   const I* row = order.data();
   const I n = static_cast<I>(order.size());
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (I i = 0; i < n; ++i) y[i] = b[row[i]];
 }
 
@@ -177,7 +177,7 @@ template <class T, class I> void scatter_rows(const std::vector<I>& order, int t
 {
   const I* row = order.data();
   const I n = static_cast<I>(order.size());
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (I i = 0; i < n; ++i) x[row[i]] = z[i];
 }
 

@@ -18,12 +18,14 @@ template <class I> struct DeviceOrdering {
   std::vector<I> color_begin;
 };
 
-/// Makes an order on the null stream; complete on return.
+/// Makes an order on the null stream.
 ///   A       n x n in device memory, already checked: columns ascend and are in range; diagonal entries may be missing
 ///   out     [out] unchanged on failure
-///   errors  throws Failure: invalid_argument as make_ordering(), out_of_memory, also if the entries of A + A^T do not
-///           fit an index; std::bad_alloc
-///   cost    O(nnz) memory on the device, none of size n on the host
+///   errors  throws Failure: invalid_argument as make_ordering(), out_of_memory; std::bad_alloc
+///   cost    O(nnz) memory on the device, none of size n on the host. A launch a colouring round and, of `cyclic` and
+///           `abmc`, a launch a breadth-first level. For these two a graph with thousands of levels of few nodes each,
+///           as a path has, is ordered on the host, from a copy of the pattern, and so is any with more than
+///           most_vertices rows (graph.hpp)
 template <class I>
 void make_ordering_on_device(const DevicePattern<I>& A, const OrderingOptions& options, DeviceOrdering<I>* out);
 
