@@ -30,6 +30,7 @@ struct DeviceModel {
   /// Optimistic time of the groups before they are known: this factor times sqrt(levels * entries) of a triangle. Of 91
   /// factors a fifth take less with 50 applies, of 55 four tenths with 1000; the means are 0.013 and 0.01.
   double merged_good = 0.008;
+  double merged_usual = 0.013;
   /// Time that the plan of `merged` adds to a set-up, fitted on an H200 to 121 plans with up to 2,000,000 rows, for 50
   /// and for 1000 applies, with an error of two fifths. Terms: entries, the levels of the longest group, the square of
   /// the rows of a run; and the fraction of the plan that remains after its groups have been found.
@@ -96,6 +97,17 @@ struct DeviceModel {
   double tiles_end = 2;
   double tiles_row = 6e-4;
   double tiles_launch = 2;
+
+  /// The rest of an iteration of a Krylov method: a product with A by cuSPARSE and, with reductions that the host waits
+  /// for, vector operations; fitted on an H200 to seven solves with CG and GMRES(30). Bytes of a product are those of
+  /// entries with their columns and of three vectors; of the rest, those of one vector.
+  double product_begin = 4;
+  double product_byte = 3.9e-7;
+  double rest_begin = 100;
+  double rest_byte = 1.2e-5;
+  /// Time that making an order and measuring its discarded fill adds to a set-up; not fitted yet.
+  double ordering_begin = 500;
+  double ordering_entry = 2e-4;
 };
 
 constexpr DeviceModel device_model = {};

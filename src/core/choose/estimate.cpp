@@ -117,13 +117,13 @@ Estimate estimate_merged(const ChoiceInput& f)
           left * merged_plan_time(f, entries, f.merged_longest)};
 }
 
-/// Estimate before the search, assuming groups as good as the better ones of those observed.
-static Estimate estimate_good_merged(const ChoiceInput& f)
+/// Estimate before the search, from the time of the groups relative to sqrt(levels * entries).
+static Estimate estimate_unsearched_merged(const ChoiceInput& f, double relative_time)
 {
   constexpr double fill = 3;
   constexpr std::int64_t levels_of_group = 30;
   const double entries = static_cast<double>(f.nnz) / 2;
-  const double groups = model.merged_good * std::sqrt(static_cast<double>(f.levels) * entries);
+  const double groups = relative_time * std::sqrt(static_cast<double>(f.levels) * entries);
   return {"merged", PlanForm::groups, merged_time_of_rows(f, 0) + groups,
           merged_plan_time(f, fill * 2 * entries, levels_of_group)};
 }
@@ -133,7 +133,16 @@ bool could_pay_to_merge(const ChoiceInput& f)
   double others = total_time(f, estimate_level_order(f));
   for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f)})
     if (other.applies()) others = std::min(others, total_time(f, other));
-  return total_time(f, estimate_good_merged(f)) < others;
+  return total_time(f, estimate_unsearched_merged(f, model.merged_good)) < others;
+}
+
+double estimate_apply(const ChoiceInput& f, bool may_merge)
+{
+  double least = estimate_level_order(f).apply;
+  for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f)})
+    if (other.applies()) least = std::min(least, other.apply);
+  if (may_merge) least = std::min(least, estimate_unsearched_merged(f, model.merged_usual).apply);
+  return least;
 }
 
 }  // namespace syncfree

@@ -19,7 +19,7 @@ template <class I> struct Coloring {
 };
 
 /// Bits of an index, mixed; a bijection, so different indices have different ones (Steele, Lea & Flood 2014).
-inline std::uint64_t mix_bits(std::uint64_t index)
+constexpr std::uint64_t mix_bits(std::uint64_t index)
 {
   index += 0x9e3779b97f4a7c15u;
   index = (index ^ (index >> 30)) * 0xbf58476d1ce4e5b9u;
