@@ -46,6 +46,7 @@ CUDA_ROOMS = {
     "base": "base/",
     "sync": "base/|sync/",
     "analysis": "base/|sync/|analysis/",
+    "ordering": "base/|sync/|analysis/|ordering/",
     "factor": "base/|sync/|analysis/|factor/|solve/solver",  # the one of L finds pivots of the factorization
     "sweep": "base/|sync/|analysis/|factor/|sweep/",
     "solve": r"base/|sync/|analysis/|solve/\w+\.",
