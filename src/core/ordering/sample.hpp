@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "coloring.hpp"
-#include "syncfree/host_device.hpp"
+#include "core/ordering/coloring.hpp"
 
 namespace syncfree {
 
@@ -15,7 +15,7 @@ namespace syncfree {
 constexpr std::int64_t wanted_sample = 1000, most_sampled_entries = std::int64_t(1) << 24;
 
 /// Row i is sampled if its mixed bits are divisible by this.
-SYNCFREE_HD inline std::uint64_t sample_step(std::int64_t rows)
+constexpr std::uint64_t sample_step(std::int64_t rows)
 {
   return static_cast<std::uint64_t>(rows < 2 * wanted_sample ? 1 : rows / wanted_sample);
 }
@@ -27,13 +27,14 @@ template <class I> struct SampledRow {
 };
 
 /// Sorts the rows by their mixed bits and keeps those that together meet few enough entries, but at least one.
-template <class I> void limit_sample(std::vector<SampledRow<I>>* rows)
+///   Row  has the members of SampledRow
+template <class Row> void limit_sample(std::vector<Row>* rows)
 {
-  const auto bits = [](const SampledRow<I>& r) { return mix_bits(static_cast<std::uint64_t>(r.row)); };
-  std::sort(rows->begin(), rows->end(), [&](const auto& a, const auto& b) { return bits(a) < bits(b); });
-  std::vector<SampledRow<I>> kept;
+  const auto bits = [](const Row& r) { return mix_bits(static_cast<std::uint64_t>(r.row)); };
+  std::sort(rows->begin(), rows->end(), [&](const Row& a, const Row& b) { return bits(a) < bits(b); });
+  std::vector<Row> kept;
   std::int64_t entries = 0;
-  for (const SampledRow<I>& r : *rows)
+  for (const Row& r : *rows)
     if (entries + r.met <= most_sampled_entries) kept.push_back(r), entries += r.met;
   if (kept.empty() && !rows->empty()) kept.push_back(rows->front());
   *rows = std::move(kept);
