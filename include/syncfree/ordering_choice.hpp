@@ -21,10 +21,10 @@
 namespace syncfree {
 
 /// What is to be factored and how.
-///   fill_levels  k of ILU(k), IC(k)
-///   strategy     as in SolverOptions
-///   sizes        K and B; the kind is ignored
-///   on_device    times are those of a GPU, else of CPU threads
+///   fill_levels                                 k of ILU(k), IC(k)
+///   strategy, expected_applies, single_storage  as in SolverOptions
+///   sizes                                       K and B; the kind is ignored
+///   on_device                                   times are those of a GPU, else of CPU threads
 struct OrderingRequest {
   Kind kind = Kind::ilu;
   int fill_levels = 0;
@@ -32,6 +32,7 @@ struct OrderingRequest {
   std::int64_t expected_applies = 50;
   OrderingOptions sizes = {};
   bool on_device = true;
+  bool single_storage = false;
 };
 
 /// An order that was looked at.

@@ -182,6 +182,11 @@ const char* why_given(const MatrixSize& A, const OrderingRequest& request)
 
 }  // namespace
 
+bool needs_prediction(const MatrixSize& A, const OrderingRequest& request)
+{
+  return !why_given(A, request);
+}
+
 OrderingChoice decide_ordering(const MatrixSize& A, const OrderingRequest& request, OrderingProspects* prospects)
 {
   if (const char* why = why_given(A, request)) {

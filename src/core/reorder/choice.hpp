@@ -83,6 +83,11 @@ template <class I> void describe_grid(const PatternView<I>& A, const Grid<I>& gr
   else f->tiled_form = grid.star || f->tiled_on_device ? PlanForm::rows : PlanForm::any;
 }
 
+/// False if the given order is the choice without anything to measure.
+bool needs_prediction(const MatrixSize& A, const OrderingRequest& request);
+
+/// Decides.
+///   prospects  may be nullptr if nothing needs to be predicted
 OrderingChoice decide_ordering(const MatrixSize& A, const OrderingRequest& request, OrderingProspects* prospects);
 
 }  // namespace syncfree

@@ -121,7 +121,8 @@ template <class I> class LevelSearch<I>::Work {
 public:
   Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience,
        unsigned most = ~0u)
-      : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)), most_(most),
+      : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)),
+        most_(most),
         can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), guessed_(can_ && grid.may_have_levels(T.n)),
         flag_(stream), level_(can_ ? T.n : 0)
   {

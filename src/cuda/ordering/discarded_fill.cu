@@ -75,7 +75,7 @@ template <class T, class I>
 __global__ void __launch_bounds__(threads_a_block)
 examine_rows(DeviceMatrix<T, I> A, LookedAtRow<I>* rows, const unsigned* count)
 {
-  __shared__ double of_lane[warps_a_block][32];
+  __shared__ double lane_sums[warps_a_block][32];
   __shared__ std::int64_t met_by_lane[warps_a_block][32];
   const std::size_t r = this_thread() / 32;
   if (r >= min(*count, most_rows)) return;
@@ -93,8 +93,8 @@ examine_rows(DeviceMatrix<T, I> A, LookedAtRow<I>* rows, const unsigned* count)
     sum += size_of(a) + size_of(b);
   }
   met = sum_over_warp(met, met_by_lane[warp]);
-  apart = sum_over_warp(apart, of_lane[warp]);
-  sum = sum_over_warp(sum, of_lane[warp]);
+  apart = sum_over_warp(apart, lane_sums[warp]);
+  sum = sum_over_warp(sum, lane_sums[warp]);
   if (lane == 0) rows[r] = {i, met, met + (begin[i + 1] - begin[i]), apart, sum};
 }
 
@@ -168,7 +168,7 @@ measure_rows(DeviceMatrix<T, I> A, const I* place, const RowWithTable<I>* rows, 
              double* of_row)
 {
   __shared__ Elimination<I> steps[warps_a_block][32];
-  __shared__ double of_lane[warps_a_block][32];
+  __shared__ double lane_sums[warps_a_block][32];
   const std::size_t r = this_thread() / 32;
   if (r >= count) return;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -198,7 +198,7 @@ measure_rows(DeviceMatrix<T, I> A, const I* place, const RowWithTable<I>* rows, 
     const double size = j < 0 ? 0 : size_of(value_at(A, A.diagonal[j]));
     if (size > 0) sum += norm_of(table.fill(slot)) / size;
   }
-  sum = sum_over_warp(sum, of_lane[warp]);
+  sum = sum_over_warp(sum, lane_sums[warp]);
   const double size = size_of(value_at(A, A.diagonal[i]));
   if (lane == 0) of_row[r] = size > 0 && isfinite(size) ? sum / size : NAN;
 }
