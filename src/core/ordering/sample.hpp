@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/ordering/coloring.hpp"
+#include "coloring.hpp"
 
 namespace syncfree {
 
