@@ -6,6 +6,7 @@
 #include "borrow.hpp"
 
 #include <memory>
+#include <optional>
 
 #include "syncfree/solver.hpp"
 
@@ -15,7 +16,7 @@ using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
 using CudaPreconditioner = syncfree::CudaPreconditioner<PetscScalar, Index>;
 using Columns        = syncfree::Columns<Index>;
 
-/* What an analysis depends on besides the pattern and the orderings; its preconditioner stores the orderings, if any */
+/* What an analysis depends on besides the pattern and given orderings; its preconditioner stores the orderings, if any */
 struct AnalysisKey {
   std::string             backend;
   syncfree::Kind          kind          = syncfree::Kind::ilu;
@@ -23,6 +24,8 @@ struct AnalysisKey {
   bool                    diagonal_fill = false;
   bool                    natural       = true; /* no orderings */
   syncfree::SolverOptions options;
+
+  std::optional<syncfree::OrderingOptions> ordering; /* of which the analysis has made the ordering */
 
   bool operator==(const AnalysisKey &) const;
 };

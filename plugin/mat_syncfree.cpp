@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -77,35 +78,74 @@ static bool IsRun(const PetscInt *index, PetscInt n)
   return differs == 0;
 }
 
-/* Gets an ordering in local indices; empty for the identity. PETSc's orderings of parallel matrices hold global indices
-   of the process's own rows. */
-static PetscErrorCode GetOrdering(IS is, PetscInt n, std::vector<Index> *order)
+/* An ordering of `is` in local indices; `order` is NULL for the identity. */
+struct LocalOrder {
+  IS                 is       = nullptr;
+  const PetscInt    *borrowed = nullptr; /* from `is` */
+  const Index       *order    = nullptr;
+  std::vector<Index> copied; /* unless the order is what was borrowed */
+};
+
+/* Gets an ordering. PETSc's orderings of parallel matrices hold global indices of the process's own rows. */
+static PetscErrorCode BorrowOrder(IS is, PetscInt n, LocalOrder *local)
 {
-  const PetscInt *index;
-  PetscInt        size;
+  PetscInt size;
 
   PetscFunctionBegin;
-  order->clear();
   if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ISGetLocalSize(is, &size));
   PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries, but the matrix has %" PetscInt_FMT " local rows", size, n);
-  order->reserve(n); /* may throw, so before ISGetIndices() */
-  PetscCall(ISGetIndices(is, &index));
-  if (!IsRun(index, n)) {
-    const PetscInt first = *std::min_element(index, index + n);
-    order->resize(n);
-    for (PetscInt i = 0; i < n; i++) (*order)[i] = (Index)(index[i] - first);
-  }
-  PetscCall(ISRestoreIndices(is, &index));
+  PetscCall(ISGetIndices(is, &local->borrowed));
+  local->is = is;
+  if (IsRun(local->borrowed, n)) PetscFunctionReturn(PETSC_SUCCESS);
+  local->order         = reinterpret_cast<const Index *>(local->borrowed);
+  const PetscInt first = *std::min_element(local->borrowed, local->borrowed + n);
+  if (first == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  local->copied.resize(n);
+  for (PetscInt i = 0; i < n; i++) local->copied[i] = (Index)(local->borrowed[i] - first);
+  local->order = local->copied.data();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReturnOrder(LocalOrder *local)
+{
+  PetscFunctionBegin;
+  if (local->borrowed) PetscCall(ISRestoreIndices(local->is, &local->borrowed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Fills in the identity where only one of the two orderings is the identity: the core requires both or none. */
-static void CompleteOrders(PetscInt n, std::vector<Index> *row, std::vector<Index> *column)
+static void CompleteOrders(PetscInt n, LocalOrder *row, LocalOrder *column)
 {
-  if (row->empty() == column->empty()) return;
-  std::vector<Index> *missing = row->empty() ? row : column;
-  for (PetscInt i = 0; i < n; i++) missing->push_back((Index)i);
+  if (!row->order == !column->order) return;
+  LocalOrder *missing = row->order ? column : row;
+  missing->copied.resize(n);
+  std::iota(missing->copied.begin(), missing->copied.end(), (Index)0);
+  missing->order = missing->copied.data();
+}
+
+using Orders = syncfree::Orders<Index>;
+
+/* Calls use(orders) with the orders of two index sets. Equal ones, the usual case, are the same array. */
+template <class Use> static PetscErrorCode WithOrders(IS row, IS column, PetscInt n, Use &&use)
+{
+  LocalOrder     rows, columns;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = Guard([&]() -> PetscErrorCode {
+    PetscFunctionBegin;
+    PetscCall(BorrowOrder(row, n, &rows));
+    if (column != row) PetscCall(BorrowOrder(column, n, &columns));
+    if (column != row) CompleteOrders(n, &rows, &columns);
+    const bool equal = column == row || (rows.order && std::equal(rows.order, rows.order + n, columns.order));
+    PetscCall(use(Orders{rows.order, equal ? rows.order : columns.order}));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  });
+  PetscCall(ReturnOrder(&rows));
+  PetscCall(ReturnOrder(&columns));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PETSc counts one triangle only of an incomplete Cholesky factor. */
@@ -129,9 +169,15 @@ static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, Pets
   F->info.fill_ratio_needed      = factor->info.fill_ratio_needed;
 }
 
+static bool SameOrdering(const std::optional<syncfree::OrderingOptions> &a, const std::optional<syncfree::OrderingOptions> &b)
+{
+  if (!a || !b) return !a && !b;
+  return a->kind == b->kind && a->cyclic_colors == b->cyclic_colors && a->abmc_rows == b->abmc_rows;
+}
+
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options;
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options && SameOrdering(ordering, other.ordering);
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
@@ -144,8 +190,6 @@ PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
   if (ours) *analysis = Data(F)->analysis;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-using Orders = syncfree::Orders<Index>;
 
 /* Compares the pattern, entry by entry, with the one that was analysed; called after BorrowThere(). */
 static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const BorrowedMatrix &matrix, bool *same)
@@ -161,11 +205,12 @@ static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const Borr
 static bool SameOrders(const Orders &a, const Orders &b, PetscInt n)
 {
   if (!a.row || !b.row) return !a.row && !b.row;
-  return std::equal(a.row, a.row + n, b.row) && std::equal(a.column, a.column + n, b.column);
+  if (!std::equal(a.row, a.row + n, b.row)) return false;
+  return (a.row == a.column && b.row == b.column) || std::equal(a.column, a.column + n, b.column);
 }
 
-/* Takes over the analysis of the factored matrix that F replaces if key, pattern and orderings are the same and no other
-   object uses it. Otherwise this reference to it is dropped. */
+/* Takes over the analysis of the factored matrix that F replaces if key, pattern and given orderings are the same and no
+   other object uses it. Otherwise this reference to it is dropped. */
 static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders, bool *taken)
 {
   SetupContext *handover;
@@ -177,18 +222,21 @@ static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const
   const auto last = std::move(handover->last);
   if (last.use_count() > 1 || !(last->key == key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Compare(F, A, *last, matrix, taken));
-  *taken = *taken && SameOrders(last->preconditioner->orders(), orders, matrix.n);
+  if (!key.ordering || orders.row) *taken = *taken && SameOrders(last->preconditioner->orders(), orders, matrix.n);
   if (*taken) Data(F)->analysis = last;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders)
 {
-  Analysis                              &analysis = *Data(F)->analysis;
-  const syncfree::SymbolicOptions<Index> symbolic = {key.kind, key.levels, key.diagonal_fill, orders.row, orders.column};
+  Analysis                        &analysis = *Data(F)->analysis;
+  syncfree::SymbolicOptions<Index> symbolic;
 
   PetscFunctionBegin;
-  analysis.key       = key;
+  if (key.ordering) PetscCall(CheckOrdering(*key.ordering));
+  analysis.key = key;
+  if (orders.row) analysis.key.ordering.reset(); /* they may be those of another pattern */
+  symbolic           = {key.kind, key.levels, key.diagonal_fill, orders.row, orders.column, analysis.key.ordering};
   analysis.viewed    = false;
   Data(F)->fell_back = false;
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
@@ -221,30 +269,55 @@ static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const Ana
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
+/* Gets copies of the last analysis's orders if an ordering of this library is to be reused, which PCICC does not support;
+   else the ordering that the analysis is to make. */
+static PetscErrorCode ReuseOrMakeOrdering(Mat F, const SetupContext &handover, PetscInt n, AnalysisKey *key, std::vector<Index> *row, std::vector<Index> *column)
+{
+  PetscFunctionBegin;
+  key->ordering = handover.ordering;
+  if (!handover.reuses_ordering || F->factortype != MAT_FACTOR_ILU || !handover.last) PetscFunctionReturn(PETSC_SUCCESS);
+  const Orders last = handover.last->preconditioner->orders();
+  if (!last.row || handover.last->preconditioner->summarize().rows != n) PetscFunctionReturn(PETSC_SUCCESS);
+  key->ordering = handover.last->key.ordering; /* the analysis itself may be reused, too */
+  row->assign(last.row, last.row + n);
+  column->assign(last.column, last.column + n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const MatFactorInfo *info)
 {
   AnalysisKey        key;
-  Orders             orders;
-  std::vector<Index> row_order, column_order;
+  Orders             orders = given;
+  std::vector<Index> row, column;
   SetupContext      *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
-  if (handover) PetscCall(handover->ordering);
-  PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
-  PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   PetscCall(GetOptions(F, A, info, &key.options));
-  PetscCall(GetOrdering(row, A->rmap->n, &row_order));
-  PetscCall(GetOrdering(column, A->rmap->n, &column_order));
-  CompleteOrders(A->rmap->n, &row_order, &column_order);
-  if (!row_order.empty()) orders = {row_order.data(), column_order.data()};
+  if (handover && handover->ordering) {
+    PetscCall(ReuseOrMakeOrdering(F, *handover, A->rmap->n, &key, &row, &column));
+    orders = row.empty() ? Orders() : Orders{row.data(), column.data()};
+  }
   key.backend       = Data(F)->analysis->key.backend;
   key.kind          = F->factortype == MAT_FACTOR_ICC ? syncfree::Kind::icc : syncfree::Kind::ilu;
   key.levels        = (int)info->levels;
   key.diagonal_fill = info->diagonal_fill != 0.0;
-  key.natural       = row_order.empty();
-
+  key.natural       = !orders.row && !key.ordering;
   PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) { return MakeOrTake(F, A, matrix, key, orders, info->fill); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
+{
+  SetupContext *handover;
+
+  PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  if (handover) PetscCall(handover->failed_ordering);
+  PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
+  PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
+  if (handover && handover->ordering) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
+  PetscCall(WithOrders(row, column, A->rmap->n, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, info); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,10 +358,10 @@ static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscR
   PetscCall(LookAtPattern(F, A, matrix, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   const AnalysisKey key    = Data(F)->analysis->key;
-  const Orders      orders = Data(F)->analysis->preconditioner->orders();
+  const Orders      orders = key.ordering ? Orders() : Data(F)->analysis->preconditioner->orders();
   const auto        n      = (PetscInt)Data(F)->analysis->preconditioner->summarize().rows;
-  PetscCheck(key.levels >= 0 && key.natural == !orders.row, PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
-  PetscCheck(key.natural || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
+  PetscCheck(key.levels >= 0 && (key.ordering || key.natural == !orders.row), PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
+  PetscCheck(!orders.row || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
   PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
   PetscCall(MakeOrTake(F, A, matrix, key, orders.row ? Orders{row.data(), column.data()} : Orders(), fill));
@@ -439,7 +512,7 @@ static PetscErrorCode MakeFactor(Mat F, Mat A, MatFactorType type)
   PetscCall(MatGetVecType(A, &vec_type));
   PetscCall(MatSetVecType(F, vec_type));
   F->factortype     = type;
-  F->canuseordering = (PetscBool)(!handover || !handover->natural);
+  F->canuseordering = (PetscBool)(!handover || handover->index_sets);
   PetscCall(PetscFree(F->solvertype));
   PetscCall(PetscStrallocpy(MATSOLVERSYNCFREE, &F->solvertype));
   PetscCall(PetscStrallocpy(MATORDERINGNATURAL, (char **)&F->preferredordering[type]));

@@ -1,11 +1,13 @@
 /*
-  Orderings of this library, registered with PETSc: `-pc_factor_mat_ordering_type` of any PC, and MatGetOrdering().
+  Orderings of this library, registered with PETSc: `-pc_factor_mat_ordering_type` of any PC, and MatGetOrdering(). The
+  PC types of this library have the analysis make them instead.
 */
 
 #include "borrow.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "syncfree/factor.hpp"
 #include "syncfree/ordering.hpp"
@@ -44,6 +46,15 @@ static PetscErrorCode GetOptions(Mat A, syncfree::OrderingKind kind, syncfree::O
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode CheckOrdering(const syncfree::OrderingOptions &options)
+{
+  const auto status = syncfree::check_ordering_options(options);
+
+  PetscFunctionBegin;
+  PetscCheck(status.ok(), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s; set it with -pc_syncfree_%s", status.message().c_str(), options.kind == syncfree::OrderingKind::abmc ? "abmc_rows" : "cyclic_colors");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syncfree::PatternView<Index> &pattern, syncfree::Ordering<Index> *made)
 {
   syncfree::OrderingOptions options;
@@ -52,9 +63,8 @@ static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syn
   PetscFunctionBegin;
   PetscCall(GetOptions(A, kind, &options, &threads));
   PetscCall(Translate(A, A, syncfree::check_pattern(pattern, (int)threads)));
-  const auto status = syncfree::make_ordering(pattern, options, (int)threads, made);
-  PetscCheck(status.code != syncfree::Code::invalid_argument, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s; set it with -pc_syncfree_%s", status.message().c_str(), kind == syncfree::OrderingKind::abmc ? "abmc_rows" : "cyclic_colors");
-  PetscCall(Translate(A, A, status));
+  PetscCall(CheckOrdering(options));
+  PetscCall(Translate(A, A, syncfree::make_ordering(pattern, options, (int)threads, made)));
   PetscCall(PetscInfo(A, "%d colors of %" PetscInt_FMT " rows\n", (int)made->color_begin.size() - 1, (PetscInt)pattern.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,7 +101,7 @@ static PetscErrorCode ReportFailure(Mat A, bool parallel, PetscErrorCode mine)
   else if (mine) {
     PetscCall(QueryHandover(A, &handover));
     if (!handover) PetscCall(mine);
-    else handover->ordering = mine;
+    else handover->failed_ordering = mine;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -124,6 +134,21 @@ template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_Sync
   PetscCall(ISSetPermutation(*row));
   PetscCall(ISDuplicate(*row, column));
   PetscCall(ISSetPermutation(*column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode FindOrdering(MatOrderingType type, std::optional<syncfree::OrderingKind> *found)
+{
+  using syncfree::OrderingKind;
+  const std::pair<MatOrderingType, OrderingKind> ours[] = {{MATORDERINGSYNCFREEMULTICOLOR, OrderingKind::multicolor}, {MATORDERINGSYNCFREECYCLIC, OrderingKind::cyclic}, {MATORDERINGSYNCFREEABMC, OrderingKind::abmc}};
+  PetscBool same;
+
+  PetscFunctionBegin;
+  found->reset();
+  for (const auto &[name, kind] : ours) {
+    PetscCall(PetscStrcmp(type, name, &same));
+    if (same) *found = kind;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,12 +19,16 @@ struct Extension {
   Settings  settings;
   PetscBool in_place            = PETSC_FALSE; /* requested with PCFactorSetUseInPlace() */
   PetscBool ordered = PETSC_FALSE, reorders = PETSC_FALSE; /* requested: an ordering, nonzeros on the diagonal */
+  PetscBool reuses_ordering     = PETSC_FALSE; /* requested with PCFactorSetReuseOrdering() */
+  PetscBool index_sets          = PETSC_FALSE; /* the inner type has made index sets */
+  std::optional<syncfree::OrderingKind> ordering; /* the ordering, if it is of this library */
   char      solver_type[64]     = "";          /* requested with PCFactorSetMatSolverType() */
   PetscErrorCode (*setup)(PC)   = nullptr;     /* operations of the inner type */
   PetscErrorCode (*destroy)(PC) = nullptr;
   PetscErrorCode (*view)(PC, PetscViewer) = nullptr;
   PetscErrorCode (*setfromoptions)(PC, OptionItems) = nullptr;
   PetscErrorCode (*setordering)(PC, MatOrderingType) = nullptr;
+  PetscErrorCode (*setreuse)(PC, PetscBool)          = nullptr;
   PetscErrorCode (*reorder)(PC, PetscReal)           = nullptr; /* PCILU only */
 };
 
@@ -76,15 +80,16 @@ static PetscErrorCode DropFactorOfAnotherSize(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For the natural ordering the inner type creates two index sets of all rows, which took a seventh of a set-up on a
-   device; it creates none for a factored matrix that cannot use orderings. */
-static PetscErrorCode SetUpInNaturalOrder(PC pc, Extension *extension)
+/* The natural ordering needs no index sets, and the analysis makes those of this library: the inner type would create two
+   index sets of all rows, which takes longer than the rest of a set-up on a device. It creates none for a factored matrix
+   that cannot use orderings. */
+static PetscErrorCode SetUpWithoutIndexSets(PC pc, Extension *extension)
 {
   Mat F;
 
   PetscFunctionBegin;
   if (!pc->setupcalled) {
-    PetscCall(extension->setordering(pc, MATORDERINGNATURAL)); /* for views */
+    if (!extension->ordered) PetscCall(extension->setordering(pc, MATORDERINGNATURAL)); /* for views */
     PetscCall(PCFactorSetUpMatSolverType(pc));
     PetscCall(PCFactorGetMatrix(pc, &F));
     F->canuseordering = PETSC_FALSE;
@@ -142,6 +147,19 @@ static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An ordering of this library is made by the analysis, unless PETSc is to move nonzeros to the diagonal; but where an
+   ordering is reused, it is the one that was made first. */
+static void PassOrdering(PC pc, const Extension &extension, SetupContext *handover)
+{
+  handover->reuses_ordering = (PetscBool)(pc->setupcalled && extension.reuses_ordering);
+
+  const bool kept      = handover->reuses_ordering && !extension.index_sets;
+  handover->index_sets = (PetscBool)((extension.reorders && !kept) || (extension.ordered && !extension.ordering));
+  if (!extension.ordering || handover->index_sets) return;
+  handover->ordering       = extension.settings.ordering;
+  handover->ordering->kind = *extension.ordering;
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -154,15 +172,17 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
   PetscCall(PCFactorGetShiftType(pc, &handover.shift));
-  handover.natural = (PetscBool)(!extension->ordered && !extension->reorders);
-  ierr             = NoticeOtherPattern(pc, handover.natural);
+  ierr = NoticeOtherPattern(pc, (PetscBool)(!extension->ordered && !extension->reorders));
+  PassOrdering(pc, *extension, &handover);
+  const bool new_order = !pc->setupcalled || (pc->flag != SAME_NONZERO_PATTERN && !handover.reuses_ordering);
+  if (new_order) extension->index_sets = handover.index_sets;
   /* the inner type then requests a numeric factorization only */
   handover.others_wait = (PetscBool)(!ierr && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN);
   if (!ierr) ierr = WithHandover(pc, &handover, [&] {
     handover.others_wait = PETSC_TRUE;
     const PetscErrorCode dropped = DropFactorOfAnotherSize(pc);
     if (dropped) return dropped;
-    return handover.natural ? SetUpInNaturalOrder(pc, extension) : extension->setup(pc);
+    return handover.index_sets ? extension->setup(pc) : SetUpWithoutIndexSets(pc, extension);
   });
   if (ierr && handover.others_wait) ierr = Agree(PetscObjectComm((PetscObject)pc), ierr);
   PetscCall(PCFactorSetShiftType(pc, handover.shift));
@@ -327,7 +347,19 @@ static PetscErrorCode PCFactorSetMatOrderingType_SyncFreeILU(PC pc, MatOrderingT
   PetscCall(RequireExtension(pc, &extension));
   PetscCall(extension->setordering(pc, type));
   PetscCall(PetscStrcmp(type, MATORDERINGNATURAL, &natural));
+  PetscCall(FindOrdering(type, &extension->ordering));
   extension->ordered = (PetscBool)!natural;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCFactorSetReuseOrdering_SyncFreeILU(PC pc, PetscBool flag)
+{
+  Extension *extension;
+
+  PetscFunctionBegin;
+  PetscCall(RequireExtension(pc, &extension));
+  PetscCall(extension->setreuse(pc, flag));
+  extension->reuses_ordering = flag;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,7 +379,9 @@ static PetscErrorCode WrapOrders(PC pc, Extension *extension)
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", &extension->setordering));
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", &extension->reorder));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCFactorSetReuseOrdering_C", &extension->setreuse));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetMatOrderingType_C", guarded<PCFactorSetMatOrderingType_SyncFreeILU>));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorSetReuseOrdering_C", guarded<PCFactorSetReuseOrdering_SyncFreeILU>));
   if (extension->reorder) PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCFactorReorderForNonzeroDiagonal_C", guarded<PCFactorReorderForNonzeroDiagonal_SyncFreeILU>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

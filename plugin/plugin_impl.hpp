@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -55,11 +56,15 @@ struct SetupContext {
   Settings                  settings;
   MatFactorShiftType        shift;
   std::shared_ptr<Analysis> last; /* of the existing factored matrix, or NULL */
-  PetscBool                 natural = PETSC_FALSE; /* natural ordering: index sets are not needed */
+  PetscBool                 index_sets = PETSC_TRUE;  /* the inner type makes index sets */
+  PetscBool                 reuses_ordering = PETSC_FALSE;
+
+  /* An ordering that the analysis makes; then no index sets count */
+  std::optional<syncfree::OrderingOptions> ordering;
 
   /* Failure of an ordering of this library on this process alone. Collective calls of PETSc follow an ordering, so the
      symbolic factorization reports it. */
-  PetscErrorCode ordering = PETSC_SUCCESS;
+  PetscErrorCode failed_ordering = PETSC_SUCCESS;
 
   /* True if, after a failure of the set-up on this process alone, the other processes of the PC wait in Agree(). */
   PetscBool others_wait = PETSC_FALSE;
@@ -167,6 +172,12 @@ struct Events {
   PetscLogEvent analysis, numeric, solve;
 };
 extern Events events;
+
+/* Gets the kind of an ordering of this library by its name; empty for another one. */
+PetscErrorCode FindOrdering(MatOrderingType, std::optional<syncfree::OrderingKind> *);
+
+/* Raises an error that names the option unless its number is in range. */
+PetscErrorCode CheckOrdering(const syncfree::OrderingOptions &);
 
 PetscErrorCode RegisterFactorPackage();
 PetscErrorCode RegisterOrderings();

@@ -11,10 +11,12 @@
 /// values.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "syncfree/array.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/ordering.hpp"
 #include "syncfree/scalar.hpp"
 #include "syncfree/status.hpp"
 
@@ -89,6 +91,8 @@ template <class I> struct SymbolicOptions {
   bool diagonal_fill = false;  ///< insert a missing diagonal entry, as PETSc does for k > 0 or a permuted matrix
   const I* row_order = nullptr;     ///< n entries; both orders or neither (natural)
   const I* column_order = nullptr;  ///< n entries; equal to row_order for IC
+  /// Makes the order of rows and columns from A, as make_ordering() does; row_order and column_order are then nullptr.
+  std::optional<OrderingOptions> ordering = {};
 };
 
 /// Checks that row offsets ascend from 0.
@@ -104,11 +108,12 @@ template <class I> Status check_pattern(PatternView<I> A, int threads = 1);
 /// Computes the pattern of ILU(k) or IC(k).
 ///   A       n x n, already checked by check_pattern
 ///   out     [out] unchanged on failure
-///   errors  missing_diagonal(row of A), invalid_argument, out_of_memory
+///   errors  missing_diagonal(row of A), out_of_memory; invalid_argument: levels below 0, orders that are no
+///           permutations, different orders for IC, one only, orders both given and made, those of make_ordering()
 ///   threads number of threads; the result does not depend on it
-///   cost    ILU(0), IC(0): O(nnz); k > 0: O(sum over rows i of the rows reached by paths of at most k edges through
-///           rows below i), twice if the pattern is unsymmetric; O(n) memory per thread. k > 12: O(sum over entries
-///           L(i,j) of row j of U), serial
+///   cost    that of make_ordering() and, for ILU(0) and IC(0): O(nnz); k > 0: O(sum over rows i of the rows reached by
+///           paths of at most k edges through rows below i), twice if the pattern is unsymmetric; O(n) memory per
+///           thread. k > 12: O(sum over entries L(i,j) of row j of U), serial
 ///   source  Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 10.6; level rule of PETSc:
 ///           lev(i,j) = min(lev(i,j), lev(i,p) + lev(p,j) + 1); found by fill paths: Hysom & Pothen 2001
 template <class I>

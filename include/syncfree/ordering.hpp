@@ -44,6 +44,10 @@ struct OrderingOptions {
   std::int64_t abmc_rows = 16;      ///< B, 1 to most_abmc_rows
 };
 
+/// Checks that the number that this kind uses, K or B, is in its range.
+///   errors  invalid_argument
+Status check_ordering_options(const OrderingOptions& options);
+
 /// A permutation and its colours.
 ///   order        order[i] = row of A that becomes row i
 ///   color_begin  colours + 1 offsets into the new rows; no colour is empty. Inside a colour nodes and blocks have the

@@ -140,6 +140,26 @@ template <class Step, class Check> long fail_each(const Step& step, const Check&
   }
 }
 
+TEST(Allocation, failing_while_it_makes_an_order_leaves_a_usable_object)
+{
+  const OwnedCsr<T, I> A = make_poisson<T, I>(4, 5, 6);
+  for (const OrderingKind kind : {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc}) {
+    SymbolicOptions<I> s;
+    s.ordering = OrderingOptions();
+    s.ordering->kind = kind;
+    const long before = live;
+    {
+      const auto p = make_host_preconditioner<T, I>();
+      const long empty = live;
+      const long failures = fail_each([&] { return p->analyse(A.pattern(), s, {"serial", 1, false}); },
+                                      [&](long k) { ASSERT_EQ(live, empty) << "leak after failure " << k; });
+      EXPECT_GT(failures, 20) << "the order and the pattern take more allocations";
+      EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    }
+    EXPECT_EQ(live, before);
+  }
+}
+
 TEST(Allocation, failing_anywhere_leaves_a_usable_object)
 {
   for (const Case& c : cases()) {

@@ -162,18 +162,20 @@ static PetscErrorCode RefuseRows()
 {
   const std::string place = "(global row 28; row 3 is local to process 1)";
   const std::string alone = "(in a sequential matrix on process " + std::to_string(rank) + ", such as a block of -pc_type bjacobi)";
-  const char none[] = "-pc_factor_shift_type none", rcm[] = "-pc_factor_shift_type none -pc_factor_mat_ordering_type rcm";
+  const std::string none = "-pc_factor_shift_type none", order = none + " -pc_factor_mat_ordering_type ";
 
   PetscFunctionBeginUser;
   for (const char* type : {PCSYNCFREEILU, PCSYNCFREEICC, PCSYNCFREESOR})
     for (Fault fault : {Fault::missing, Fault::zero, Fault::nan}) {
       const bool sor = !std::strcmp(type, PCSYNCFREESOR);
-      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, sor ? "" : none, fault, 28, "row 3"));
-      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, sor ? "" : none, fault, 28, place));
-      PetscCall(RefuseRow(PETSC_COMM_SELF, type, sor ? "" : none, fault, 3, alone));
+      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, sor ? "" : none.c_str(), fault, 28, "row 3"));
+      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, sor ? "" : none.c_str(), fault, 28, place));
+      PetscCall(RefuseRow(PETSC_COMM_SELF, type, sor ? "" : none.c_str(), fault, 3, alone));
       if (sor || fault == Fault::missing) continue;
-      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, rcm, fault, 28, "(global row 28; row "));
-      PetscCall(RefuseRow(PETSC_COMM_WORLD, type, rcm, fault, 28, " is local to process 1, in the order of the factorization)"));
+      for (const char* name : {"rcm", "syncfree_multicolor"}) {
+        PetscCall(RefuseRow(PETSC_COMM_WORLD, type, (order + name).c_str(), fault, 28, "(global row 28; row "));
+        PetscCall(RefuseRow(PETSC_COMM_WORLD, type, (order + name).c_str(), fault, 28, " is local to process 1, in the order of the factorization)"));
+      }
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,7 +190,10 @@ static PetscErrorCode Run()
   PetscCall(ReplaceLayouts(PCSYNCFREEILU, "-pc_factor_reuse_ordering -pc_factor_reuse_fill"));
   PetscCall(ReplaceLayouts(PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"));
   PetscCall(ReplaceLayouts(PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm -pc_factor_reuse_ordering"));
+  PetscCall(ReplaceLayouts(PCSYNCFREEILU, "-pc_factor_mat_ordering_type syncfree_cyclic"));
+  PetscCall(ReplaceLayouts(PCSYNCFREEILU, "-pc_factor_mat_ordering_type syncfree_multicolor -pc_factor_reuse_ordering"));
   PetscCall(ReplaceLayouts(PCSYNCFREEICC, "-pc_factor_levels 1"));
+  PetscCall(ReplaceLayouts(PCSYNCFREEICC, "-pc_factor_mat_ordering_type syncfree_abmc"));
   PetscCall(ReplaceLayouts(PCSYNCFREESOR, ""));
   PetscCall(RefuseRows());
   PetscCall(PetscPopErrorHandler());

@@ -245,7 +245,7 @@ PetscInt analyses()
 TEST_P(Lifetime, another_matrix_of_the_same_pattern_is_not_analysed_again)
 {
   ok(PetscLogDefaultBegin());
-  for (const char* text : {"", "-pc_factor_levels 1", "-pc_factor_mat_ordering_type rcm", "-pc_factor_mat_ordering_type rcm -pc_factor_levels 2"}) {
+  for (const char* text : {"", "-pc_factor_levels 1", "-pc_factor_mat_ordering_type rcm", "-pc_factor_mat_ordering_type rcm -pc_factor_levels 2", "-pc_factor_mat_ordering_type syncfree_multicolor", "-pc_factor_mat_ordering_type syncfree_abmc -pc_factor_levels 1"}) {
     Options options(text);
     MatOwner A = poisson_3d(5, 4, 3);
     PCOwner pc = make_pc(A);

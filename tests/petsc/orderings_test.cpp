@@ -127,6 +127,166 @@ TEST_P(OrderingsOf, our_names_are_kept_or_made_anew_as_petscs_are)
   }
 }
 
+PetscInt event_count(const char* event_name)
+{
+  PetscLogEvent event;
+  PetscEventPerfInfo info;
+  ok(PetscLogEventGetId(event_name, &event));
+  ok(PetscLogEventGetPerfInfo(0, event, &info));
+  return (PetscInt)info.count;
+}
+
+TEST_P(OrderingsOf, our_names_need_no_index_sets_of_our_types)
+{
+  ok(PetscLogDefaultBegin());
+  for (const char* type : {PCSYNCFREEILU, PCSYNCFREEICC, PCILU}) {
+    const PetscInt before = event_count("MatGetOrdering");
+    MatOwner A = poisson_2d(9, 11), B = poisson_3d(5, 4, 5);
+    PCOwner pc;
+    ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+    ok(PCSetOperators(pc, A, A));
+    ok(PCSetType(pc, type));
+    ok(PCFactorSetMatOrderingType(pc, GetParam()));
+    ok(PCSetUp(pc));
+    EXPECT_TRUE(contains(view(pc), std::string("matrix ordering: ") + GetParam() + "\n")) << view(pc);
+    new_values(A, 4);
+    ok(PCSetUp(pc));
+    ok(PCReset(pc));
+    ok(PCSetOperators(pc, B, B));
+    ok(PCSetUp(pc));
+    EXPECT_TRUE(contains(view(pc), std::string("matrix ordering: ") + GetParam() + "\n")) << view(pc);
+    EXPECT_EQ(type == std::string(PCILU) ? 2 : 0, event_count("MatGetOrdering") - before) << type;
+  }
+}
+
+/* PETSc's type and ours, in the same order, and what is done to both. */
+class Twins {
+ public:
+  Twins(Mat A, bool icc, MatOrderingType ordering)
+  {
+    for (const int k : {0, 1}) {
+      ok(PCCreate(PETSC_COMM_SELF, pc_[k].out()));
+      ok(PCSetOperators(pc_[k], A, A));
+      ok(PCSetType(pc_[k], icc ? k ? PCSYNCFREEICC : PCICC : k ? PCSYNCFREEILU : PCILU));
+      ok(PCFactorSetMatOrderingType(pc_[k], ordering));
+    }
+  }
+  void both(const std::function<PetscErrorCode(PC)>& call)
+  {
+    for (const int k : {0, 1}) ok(call(pc_[k]));
+  }
+  void take(Mat A)
+  {
+    both([A](PC pc) { return PCSetOperators(pc, A, A); });
+  }
+  void expect_equal(const std::string& when)
+  {
+    Mat A;
+    ok(PCGetOperators(pc_[0], nullptr, &A));
+    const Numbers b = random_numbers(rows(A), 7);
+    Numbers x[2];
+    for (const int k : {0, 1}) {
+      VecOwner from = make_vector(b), to = make_vector(rows(A));
+      ok(PCSetUp(pc_[k]));
+      ok(PCApply(pc_[k], from, to));
+      x[k] = entries(to);
+    }
+    for (std::size_t i = 0; i < b.size(); ++i)
+      ASSERT_LE(magnitude(x[0][i] - x[1][i]), 1000 * eps * (1 + magnitude(x[0][i]))) << when << ", row " << i;
+  }
+
+ private:
+  PCOwner pc_[2];
+};
+
+TEST_P(OrderingsOf, our_names_are_reused_from_when_that_is_set)
+{
+  for (const bool icc : {false, true})
+    for (const unsigned flags : {0u, 5u, 10u, 18u, 31u}) { /* bit s: the ordering is reused from step s on */
+      MatOwner A[3] = {random_matrix(99, 6, 2.0, true, 5), poisson_2d(9, 11), random_matrix(99, 4, 2.0, true, 6)};
+      Twins twins(A[0], icc, GetParam());
+      for (const unsigned step : {0u, 1u, 2u, 3u, 4u}) {
+        const PetscBool reuse = (PetscBool)(flags >> step & 1);
+        twins.both([reuse](PC pc) { return PCFactorSetReuseOrdering(pc, reuse); });
+        twins.take(A[step % 3]);
+        twins.expect_equal("step " + std::to_string(step) + " of " + std::to_string(flags) + (icc ? ", icc" : ", ilu"));
+        if (HasFailure()) return;
+        new_values(A[step % 3], step);
+        twins.expect_equal("new values");
+      }
+    }
+}
+
+/* The same matrix is given as another object. */
+TEST_P(OrderingsOf, our_names_of_a_kept_order_are_not_taken_for_those_of_its_pattern)
+{
+  MatOwner A = random_matrix(99, 6, 2.0, true, 5), B = poisson_2d(9, 11), C = poisson_2d(9, 11);
+  Twins twins(A, false, GetParam());
+  const auto reuse = [&](PetscBool flag) {
+    twins.both([flag](PC pc) { return PCFactorSetReuseOrdering(pc, flag); });
+  };
+  reuse(PETSC_TRUE);
+  twins.expect_equal("first");
+  twins.take(B);
+  twins.expect_equal("kept");
+  reuse(PETSC_FALSE);
+  twins.take(C);
+  twins.expect_equal("made anew");
+  reuse(PETSC_TRUE);
+  twins.take(B);
+  twins.expect_equal("kept again");
+}
+
+TEST_P(OrderingsOf, our_names_may_have_nonzeros_moved_to_the_diagonal)
+{
+  const auto move = [](PC pc) { return PCFactorReorderForNonzeroDiagonal(pc, 1e-8); };
+  MatOwner A = random_matrix(99, 6, 2.0, true, 5), B = poisson_2d(9, 11), C = random_matrix(99, 4, 2.0, true, 6);
+  for (const bool reuse : {false, true}) {
+    Twins first(A, false, GetParam()), later(A, false, GetParam());
+    first.both(move);
+    first.expect_equal("from the first set-up");
+    later.expect_equal("before");
+    later.both(move);
+    for (Twins* twins : {&first, &later}) {
+      twins->both([reuse](PC pc) { return PCFactorSetReuseOrdering(pc, (PetscBool)reuse); });
+      twins->expect_equal("nothing has changed");
+      for (Mat next : {(Mat)B, (Mat)C}) {
+        twins->take(next);
+        twins->expect_equal(reuse ? "another pattern, kept" : "another pattern");
+      }
+    }
+  }
+}
+
+/* After an error the next set-up starts from the beginning. */
+TEST_P(OrderingsOf, our_names_are_made_after_a_failure)
+{
+  for (const char* type : {PCSYNCFREEILU, PCSYNCFREEICC}) {
+    Entries entries_of(99);
+    for (PetscInt i = 0; i < 99; ++i) entries_of.add(i, (i + 1) % 99, 1.0);
+    MatOwner A = poisson_2d(9, 11), holed = entries_of.matrix();
+    PCOwner pc, fresh;
+    for (PCOwner* p : {&pc, &fresh}) {
+      ok(PCCreate(PETSC_COMM_SELF, p->out()));
+      ok(PCSetType(*p, type));
+      ok(PCFactorSetMatOrderingType(*p, GetParam()));
+      ok(PCSetOperators(*p, A, A));
+      ok(PCSetUp(*p));
+    }
+    ok(PCSetOperators(pc, holed, holed));
+    EXPECT_TRUE(refused([&] { return PCSetUp(pc); }).says("diagonal"));
+    ok(PCSetOperators(pc, A, A));
+    const Numbers b = random_numbers(99, 3);
+    Numbers x[2];
+    for (const int k : {0, 1}) {
+      VecOwner from = make_vector(b), to = make_vector(99);
+      ok(PCApply(k ? pc : fresh, from, to));
+      x[k] = entries(to);
+    }
+    EXPECT_EQ(x[0], x[1]);
+  }
+}
+
 TEST_P(OrderingsOf, our_names_are_those_of_the_core)
 {
   MatOwner A = elasticity_like(4, 4, 3, 3);

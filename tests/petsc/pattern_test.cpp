@@ -55,7 +55,10 @@ std::vector<Case> cases()
     {"ilu", PCSYNCFREEILU, "-pc_syncfree_strategy serial", false},
     {"ilu_1", PCSYNCFREEILU, "-pc_syncfree_strategy serial -pc_factor_levels 1", false},
     {"ilu_rcm", PCSYNCFREEILU, "-pc_syncfree_strategy serial -pc_factor_mat_ordering_type rcm", false},
+    {"ilu_multicolor", PCSYNCFREEILU, "-pc_syncfree_strategy serial -pc_factor_mat_ordering_type syncfree_multicolor", false},
+    {"ilu_1_abmc", PCSYNCFREEILU, "-pc_syncfree_strategy serial -pc_factor_levels 1 -pc_factor_mat_ordering_type syncfree_abmc", false},
     {"icc", PCSYNCFREEICC, "-pc_syncfree_strategy serial", false},
+    {"icc_cyclic", PCSYNCFREEICC, "-pc_syncfree_strategy serial -pc_factor_mat_ordering_type syncfree_cyclic", false},
     {"icc_1_rcm", PCSYNCFREEICC, "-pc_syncfree_strategy serial -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm", false},
     {"loop", PCSYNCFREEILU, "-pc_syncfree_strategy loop -pc_syncfree_threads 2", false},
     {"ilu_package", PCILU, "-pc_factor_mat_solver_type syncfree -pc_syncfree_strategy serial", false},
@@ -67,6 +70,9 @@ std::vector<Case> cases()
   for (const bool device_matrix : {false, true}) {
     all.push_back({device_matrix ? "ilu_on_device" : "ilu_by_device", PCSYNCFREEILU, "-pc_syncfree_strategy level_order", device_matrix});
     all.push_back({device_matrix ? "ilu_1_rcm_on_device" : "ilu_1_rcm_by_device", PCSYNCFREEILU, "-pc_syncfree_strategy level_order -pc_factor_levels 1 -pc_factor_mat_ordering_type rcm", device_matrix});
+    all.push_back({device_matrix ? "ilu_rcm_on_device" : "ilu_rcm_by_device", PCSYNCFREEILU, "-pc_syncfree_strategy level_order -pc_factor_mat_ordering_type rcm", device_matrix});
+    all.push_back({device_matrix ? "ilu_multicolor_on_device" : "ilu_multicolor_by_device", PCSYNCFREEILU, "-pc_syncfree_strategy level_order -pc_factor_mat_ordering_type syncfree_multicolor", device_matrix});
+    all.push_back({device_matrix ? "icc_cyclic_on_device" : "icc_cyclic_by_device", PCSYNCFREEICC, "-pc_syncfree_strategy level_order -pc_factor_mat_ordering_type syncfree_cyclic", device_matrix});
     all.push_back({device_matrix ? "icc_on_device" : "icc_by_device", PCSYNCFREEICC, "-pc_syncfree_strategy level_order", device_matrix});
   }
   all.push_back({"ilu_package_on_device", PCILU, "-pc_factor_mat_solver_type syncfree -pc_syncfree_strategy level_order", true});

@@ -334,7 +334,8 @@ def orderings_of_a_parallel_matrix_are_those_of_its_blocks(petsc):
 @test
 def a_pattern_that_changes_in_place_on_one_rank_is_noticed(petsc):
     rcm = "syncfree_ilu -pc_factor_mat_ordering_type rcm"
-    for pc in ("syncfree_ilu", rcm, "syncfree_sor", "bjacobi -sub_pc_type syncfree_icc"):
+    colors = "syncfree_ilu -pc_factor_mat_ordering_type syncfree_multicolor"
+    for pc in ("syncfree_ilu", rcm, colors, "syncfree_sor", "bjacobi -sub_pc_type syncfree_icc"):
         for ranks in (1, 3):
             options = f"-pc_type {pc} -ksp_type bcgs -ksp_rtol 1e-6 -solves 4 -turn -reset"
             used, afresh = (petsc.plugin(f"{options} {reset}", ranks=ranks).ok() for reset in (0, 1))

@@ -385,9 +385,10 @@ void end_well(Walk* w, Random* random)
 
 Requested random_request(const SequenceCase& kind, Random* random)
 {
+  const char* const orders[] = {MATORDERINGRCM, MATORDERINGND, MATORDERINGSYNCFREEMULTICOLOR, MATORDERINGSYNCFREECYCLIC, MATORDERINGSYNCFREEABMC};
   Requested r;
   r.strategy = random_strategy(random);
-  if (!kind.package && chance(random, 3)) r.ordering = chance(random, 2) ? MATORDERINGRCM : MATORDERINGND;
+  if (!kind.package && chance(random, 3)) r.ordering = orders[random->integer(5)];
   r.threads = chance(random, 12) ? 2 : 1;
   r.levels = chance(random, 2) ? random->integer(3) : 0;
   r.sweeps = 1 + random->integer(2);

@@ -410,6 +410,62 @@ TYPED_TEST(PreconditionerTest, knows_its_pattern_entry_by_entry)
   EXPECT_EQ(p->orders().row, nullptr);
 }
 
+/// The orders that the analysis makes, and those that make_ordering() makes, give the same factor and solutions.
+TYPED_TEST(PreconditionerTest, makes_its_orders_itself)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (const Kind kind : both_kinds)
+    for (const int levels : {0, 1})
+      for (const OrderingKind ordering : {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc}) {
+        FactorTask<T, I> task{make_poisson<T, I>(5, 6, 7), kind, levels, {}, {}};
+        SymbolicOptions<I> symbolic = task.symbolic();
+        symbolic.ordering = OrderingOptions{ordering, 4, 6};
+        Ordering<I> order;
+        ASSERT_TRUE(make_ordering(task.A.pattern(), *symbolic.ordering, 1, &order).ok());
+        task.row_order.assign(order.order.begin(), order.order.end());
+        task.column_order = task.row_order;
+        const auto given = make(task), made = make(task);
+        ASSERT_EQ(made->analyse(task.A.pattern(), symbolic, {"auto", 1, false}).message(), "success");
+        const Orders<I> orders = made->orders();
+        ASSERT_TRUE(orders.row && orders.column);
+        EXPECT_TRUE(std::equal(task.row_order.begin(), task.row_order.end(), orders.row));
+        EXPECT_TRUE(std::equal(task.row_order.begin(), task.row_order.end(), orders.column));
+        EXPECT_EQ(made->pattern().column_place, given->pattern().column_place);
+        EXPECT_EQ(made->levels().lower, given->levels().lower);
+        bool same = false;
+        ASSERT_TRUE(made->has_pattern(task.A.pattern(), &same).ok());
+        EXPECT_TRUE(same);
+        ASSERT_EQ(made->refresh(task.A.view(), PivotRule()).message(), "success");
+        ASSERT_EQ(given->refresh(task.A.view(), PivotRule()).message(), "success");
+        EXPECT_EQ(all_solutions(*made, task.A.n), all_solutions(*given, task.A.n));
+      }
+}
+
+TYPED_TEST(PreconditionerTest, refuses_orders_that_it_cannot_make)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  FactorTask<T, I> task{make_poisson<T, I>(3, 4, 5), Kind::ilu, 0, {}, {}};
+  const auto p = make(task);
+  SymbolicOptions<I> symbolic;
+  symbolic.ordering = OrderingOptions{OrderingKind::abmc, 16, most_abmc_rows + 1};
+  const auto analyse = [&] { return p->analyse(task.A.pattern(), symbolic, {"auto", 1, false}); };
+  const Status too_many = analyse();
+  EXPECT_EQ(too_many.code, Code::invalid_argument);
+  EXPECT_EQ(too_many.message(), check_ordering_options(*symbolic.ordering).message());
+  symbolic.ordering = OrderingOptions();
+  EXPECT_EQ(analyse().message(), "success");
+  task.row_order = task.column_order = random_order<I>(task.A.n, 4);
+  symbolic.row_order = symbolic.column_order = task.row_order.data();
+  EXPECT_EQ(analyse().code, Code::invalid_argument) << "orders both given and made";
+  EXPECT_EQ(p->orders().row, nullptr);
+  const auto holed = make_battery_matrix<T, I>("missing_diagonal");
+  symbolic = SymbolicOptions<I>();
+  symbolic.ordering = OrderingOptions();
+  EXPECT_EQ(p->analyse(holed.pattern(), symbolic, {"auto", 1, false}).code, Code::missing_diagonal);
+}
+
 TYPED_TEST(PreconditionerTest, says_what_it_is)
 {
   using T = typename TypeParam::Scalar;

@@ -23,16 +23,6 @@ Status check_range(const char* what, std::int64_t value, std::int64_t least, std
                                           std::to_string(least) + " and at most " + std::to_string(most));
 }
 
-Status check_options(const OrderingOptions& options)
-{
-  Status status;
-  if (options.kind == OrderingKind::cyclic)
-    status = check_range("the number of colors of a cyclic order", options.cyclic_colors, 2, most_cyclic_colors);
-  if (options.kind == OrderingKind::abmc)
-    status = check_range("the number of rows of a block", options.abmc_rows, 1, most_abmc_rows);
-  return status;
-}
-
 template <class I> Graph<I> edges_in_levels(const PatternView<I>& G, const Array<I>& level)
 {
   Graph<I> in;
@@ -184,10 +174,20 @@ template <class I> Ordering<I> order_nodes(const NodeGraph<I>& of, const Orderin
 
 }  // namespace
 
+Status check_ordering_options(const OrderingOptions& options)
+{
+  Status status;
+  if (options.kind == OrderingKind::cyclic)
+    status = check_range("the number of colors of a cyclic order", options.cyclic_colors, 2, most_cyclic_colors);
+  if (options.kind == OrderingKind::abmc)
+    status = check_range("the number of rows of a block", options.abmc_rows, 1, most_abmc_rows);
+  return status;
+}
+
 template <class I>
 Status make_ordering(PatternView<I> A, const OrderingOptions& options, int threads, Ordering<I>* out)
 try {
-  Status status = check_options(options);
+  Status status = check_ordering_options(options);
   if (!status.ok()) return status;
   NodeGraph<I> nodes;
   status = make_node_graph(A, threads, &nodes);

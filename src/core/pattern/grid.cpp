@@ -13,11 +13,10 @@
 namespace syncfree {
 namespace {
 
-constexpr std::int64_t few = 64, sample = 512;  ///< numbers of rows examined
-constexpr double least_part = 0.3;              ///< smallest fraction of them that must agree
+constexpr double least_part = 0.3;  ///< smallest fraction of the examined rows that must agree
 
 /// Distances of the entries of an inode's first row, in inodes of `node` rows; ascending, each once.
-template <class I> std::vector<I> distances_of(const PatternView<I>& A, bool lower, I row, I node)
+template <class I, class Rows> std::vector<I> distances_of(const Rows& A, bool lower, I row, I node)
 {
   std::vector<I> distance;
   for_side(A, lower, row, [&](I k) { distance.push_back((std::abs(row - A.column[k]) + node - 1) / node); });
@@ -52,17 +51,17 @@ private:
 };
 
 /// Examines about `count` rows, each the first of its inode.
-template <class I>
-std::vector<Look<I>> look_at_rows(const PatternView<I>& A, bool lower, I node, std::int64_t count)
+template <class I, class Rows>
+std::vector<Look<I>> look_at_rows(const Rows& A, bool lower, I node, std::int64_t count)
 {
   std::vector<Look<I>> looks;
-  const I stride = static_cast<I>(A.n / count) | 1;  // odd, so that it does not follow a side of a grid
-  for (I looked_at = stride / 2; looked_at < A.n; looked_at += stride) {
-    const I row = lower ? looked_at - looked_at % node : looked_at + (A.n - 1 - looked_at) % node;
+  const auto look = [&](I looked_at) {
+    const I row = first_of_node(looked_at, A.n, lower, node);
     Mixer distances;
     for_side(A, lower, row, [&](I k) { distances.mix_in(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
     looks.push_back({distances.result(), row});
-  }
+  };
+  for_sample(A.n, look, count);
   return looks;
 }
 
@@ -80,10 +79,10 @@ template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
 }
 
 /// Distances of the most frequent kind of row; empty if the rows differ too much, which a few rows mostly show.
-template <class I> std::vector<I> typical_distances(const PatternView<I>& A, bool lower, I node)
+template <class I, class Rows> std::vector<I> typical_distances(const Rows& A, bool lower, I node)
 {
-  if (most_alike(look_at_rows(A, lower, node, few)).second < least_part / 2) return {};
-  const auto [row, part] = most_alike(look_at_rows(A, lower, node, sample));
+  if (most_alike(look_at_rows<I>(A, lower, node, few_rows_for_grid)).second < least_part / 2) return {};
+  const auto [row, part] = most_alike(look_at_rows<I>(A, lower, node, rows_for_grid));
   if (part < least_part) return {};
   return distances_of(A, lower, row, node);
 }
@@ -119,14 +118,12 @@ template <class I> void guess_levels(const std::vector<I>& distance, Grid<I>* gr
   }
 }
 
-}  // namespace
-
-template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node)
+template <class I, class Rows> Grid<I> guess_grid(const Rows& A, bool lower, I node)
 {
   const I cells = A.n / node;
   Grid<I> grid;
   grid.line = cells;
-  const std::vector<I> distance = typical_distances(A, lower, node);
+  const std::vector<I> distance = typical_distances<I>(A, lower, node);
   const auto cluster = clusters_of(distance);
   if (cluster.size() < 2 || cluster[0].first != 1) return grid;
   const I line = static_cast<I>((static_cast<std::int64_t>(cluster[1].first) + cluster[1].second) / 2);
@@ -141,7 +138,14 @@ template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node)
   return grid;
 }
 
-#define INSTANTIATE(I) template Grid<I> find_grid<I>(PatternView<I>, bool, I);
+}  // namespace
+
+template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node) { return guess_grid(A, lower, node); }
+template <class I> Grid<I> find_grid(const SampledRows<I>& A, bool lower, I node) { return guess_grid(A, lower, node); }
+
+#define INSTANTIATE(I)                                     \
+  template Grid<I> find_grid<I>(PatternView<I>, bool, I); \
+  template Grid<I> find_grid<I>(const SampledRows<I>&, bool, I);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

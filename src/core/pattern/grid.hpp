@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "sampled_rows.hpp"
 #include "syncfree/csr.hpp"
 
 namespace syncfree {
@@ -31,6 +32,8 @@ template <class I> struct Grid {
 /// guess, on which only the running time may depend.
 ///   node  rows in one cell, consecutive in the order of a serial solve
 template <class I> Grid<I> find_grid(PatternView<I> A, bool lower, I node = 1);
+/// The same from a sample, which contains rows_to_examine().
+template <class I> Grid<I> find_grid(const SampledRows<I>& A, bool lower, I node = 1);
 
 /// Sets next_line and next_plane from the levels of rows in the middle; find_grid() only guesses them.
 ///   depth_of(row)  level of the row

@@ -14,7 +14,7 @@ namespace {
 
 /// Bandwidths of a sample of the rows: of each row the mean distance of its far entries, those at least half as far as
 /// the farthest. Rows that read nothing are left out.
-template <class I> std::vector<double> find_reaches(const PatternView<I>& A, bool lower, std::int64_t sample)
+template <class I, class Rows> std::vector<double> find_reaches(const Rows& A, bool lower, std::int64_t sample)
 {
   std::vector<double> row_bandwidth;
   const auto look = [&](I row) {
@@ -38,20 +38,12 @@ double middle_of(std::vector<double> some)
   return some[some.size() / 2];
 }
 
-}  // namespace
-
-template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, bool lower)
-{
-  return std::llround(middle_of(find_reaches(A, lower, 512)));
-}
-
-template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
+/// True for reaches as reaches_regularly() describes them.
+bool are_regular(const std::vector<double>& reaches)
 {
   constexpr double most = 0.05;              // relative tolerance of the bandwidth
   constexpr double part = 0.7, fewer = 0.6;  // of the rows; `fewer` suffices if nearly no row has a larger bandwidth
   constexpr double beyond = 0.02;
-  constexpr std::int64_t sample = 128;  // each row is a random access to memory
-  const std::vector<double> reaches = find_reaches(A, lower, sample);
   const double typical = middle_of(reaches), tolerance = std::max(1.0, most * typical);
   const auto part_of = [&](auto is_one) {
     const auto count = std::count_if(reaches.begin(), reaches.end(), is_one);
@@ -61,9 +53,31 @@ template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
   return part_of([&](double r) { return std::abs(r - typical) <= tolerance; }) >= (further <= beyond ? fewer : part);
 }
 
-#define INSTANTIATE(I)                                               \
-  template std::int64_t typical_row_bandwidth<I>(const PatternView<I>&, bool); \
-  template bool reaches_regularly<I>(PatternView<I>, bool);
+}  // namespace
+
+template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, bool lower)
+{
+  return std::llround(middle_of(find_reaches<I>(A, lower, rows_for_bandwidth)));
+}
+template <class I> std::int64_t typical_row_bandwidth(const SampledRows<I>& A, bool lower)
+{
+  return std::llround(middle_of(find_reaches<I>(A, lower, rows_for_bandwidth)));
+}
+
+template <class I> bool reaches_regularly(PatternView<I> A, bool lower)
+{
+  return are_regular(find_reaches<I>(A, lower, rows_for_regularity));
+}
+template <class I> bool reaches_regularly(const SampledRows<I>& A, bool lower)
+{
+  return are_regular(find_reaches<I>(A, lower, rows_for_regularity));
+}
+
+#define INSTANTIATE(I)                                                          \
+  template std::int64_t typical_row_bandwidth<I>(const PatternView<I>&, bool);  \
+  template std::int64_t typical_row_bandwidth<I>(const SampledRows<I>&, bool);  \
+  template bool reaches_regularly<I>(PatternView<I>, bool);                     \
+  template bool reaches_regularly<I>(const SampledRows<I>&, bool);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

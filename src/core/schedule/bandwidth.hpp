@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pattern/sampled_rows.hpp"
 #include "core/support/parallel.hpp"
 #include "syncfree/csr.hpp"
 
@@ -24,20 +25,17 @@ template <class I> I longest_of(const PatternView<I>& T, int threads)
   return *std::max_element(longest.begin(), longest.end());
 }
 
-/// Calls look(row) for about `sample` of the n rows.
-template <class I, class Look> void for_sample(I n, Look look, std::int64_t sample = 4096)
-{
-  const I stride = static_cast<I>(n / sample) | 1;  // odd, so that it does not follow a side of a grid
-  for (I row = stride / 2; row < n; row += stride) look(row);
-}
-
 /// Median row bandwidth of a sample: on a grid this is a plane or, in a plane, a line. 0 if rows read nothing. Throws
 /// std::bad_alloc.
 template <class I> std::int64_t typical_row_bandwidth(const PatternView<I>& A, bool lower);
+/// The same from a sample, which contains rows_to_examine().
+template <class I> std::int64_t typical_row_bandwidth(const SampledRows<I>& A, bool lower);
 
 /// True if most rows have equal bandwidths, as on a grid, or smaller ones, as on a grid that lacks neighbours. Then
 /// dependence chains stay inside tiles, and tiles follow each other at equal intervals; otherwise a chain may cross
 /// tile borders again and again.
 template <class I> bool reaches_regularly(PatternView<I> A, bool lower);
+/// The same from a sample, which contains rows_to_examine().
+template <class I> bool reaches_regularly(const SampledRows<I>& A, bool lower);
 
 }  // namespace syncfree

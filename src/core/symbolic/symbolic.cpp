@@ -135,7 +135,8 @@ public:
 
   Status build_pattern(FactorPattern<I>* out)
   {
-    const bool split_checks = options_.levels == 0 && !options_.row_order && !options_.column_order;
+    const bool split_checks =
+        options_.levels == 0 && !options_.row_order && !options_.column_order && !options_.ordering;
     Status status = split_checks ? Status() : check_diagonal();
     if (status.ok()) status = take_orders();
     if (status.ok()) status = build();
@@ -156,6 +157,9 @@ private:
     if (options_.levels < 0) return failed(Code::invalid_argument, "levels of fill must not be negative");
     if (!options_.row_order != !options_.column_order)
       return failed(Code::invalid_argument, "row and column order must both be given, or neither");
+    if (options_.ordering && options_.row_order)
+      return failed(Code::invalid_argument, "orders must be given or made, not both");
+    if (options_.ordering) return make_orders();
     if (!options_.row_order) return {};
     out_.row_order.assign(options_.row_order, options_.row_order + A_.n);
     out_.column_order.assign(options_.column_order, options_.column_order + A_.n);
@@ -166,6 +170,17 @@ private:
     if (!invert(out_.column_order, threads_, &out_.column_place) ||
         !(one_order_ || invert(out_.row_order, threads_, &row_place)))
       return failed(Code::invalid_argument, "an order is not a permutation");
+    return {};
+  }
+
+  Status make_orders()
+  {
+    Ordering<I> made;
+    const Status status = make_ordering(A_, *options_.ordering, threads_, &made);
+    if (!status.ok()) return status;
+    out_.row_order.assign(made.order.begin(), made.order.end());
+    out_.column_order = out_.row_order;
+    (void)invert(out_.column_order, threads_, &out_.column_place);
     return {};
   }
 

@@ -53,4 +53,18 @@ template <class I>
 bool split(Kind kind, const DevicePattern<I>& A, DeviceFactorPattern<I>* out,
            const std::function<void()>& meanwhile = {});
 
+/// True if the columns of each row ascend, are below n and include the diagonal; check_pattern() and
+/// make_factor_pattern() report the fault. Waits.
+///   A  row offsets ascend from 0 to nnz
+template <class I> bool has_full_rows(const DevicePattern<I>& A);
+
+/// ILU(0) or IC(0) of A(row_order, column_order): sorts the columns of each row in the new order and splits the row in
+/// two. Returns false if an order is no permutation, if the permuted matrix lacks a diagonal entry or, for IC, if the
+/// orders are two arrays or the pattern is not symmetric.
+///   A       has_full_rows()
+///   orders  in device memory; the same array if they are equal
+///   cost    a row of m entries takes m^2 comparisons, or is sorted if it is long
+template <class I>
+bool split_permuted(Kind kind, const DevicePattern<I>& A, const Orders<I>& orders, DeviceFactorPattern<I>* out);
+
 }  // namespace syncfree::cuda

@@ -3,6 +3,7 @@
 #include "cuda/analysis/pattern.hpp"
 
 #include <cstdint>
+#include <utility>
 
 #include "core/support/instantiate.hpp"
 #include "cuda/base/scan.cuh"
@@ -27,18 +28,18 @@ template <class I> __global__ void invert(I n, const I* order, I* inverse)
   if (r < static_cast<std::size_t>(n)) inverse[order[r]] = static_cast<I>(r);
 }
 
-/// Permutes rows. new_index: new index of a column, or nullptr; turn: the last entry of a row becomes the first.
+/// Copies n rows. new_index: new index of a column, or nullptr; turn: the last entry of a row becomes the first.
 template <class I>
-__global__ void move_rows(DevicePattern<I> from, const I* from_source, const I* order, const I* new_index, bool turn,
-                          const I* begin, I* column, I* source)
+__global__ void move_rows(I n, DevicePattern<I> from, const I* from_source, const I* order, const I* new_index,
+                          bool turn, const I* begin, I* column, I* source)
 {
   const std::size_t r = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
-  if (r >= static_cast<std::size_t>(from.n)) return;
+  if (r >= static_cast<std::size_t>(n)) return;
   const I first = from.row_begin[order[r]], count = from.row_begin[order[r] + 1] - first;
   for (I e = threadIdx.x % 32; e < count; e += 32) {
     const I j = from.column[first + e], to = begin[r] + (turn ? count - 1 - e : e);
     column[to] = new_index ? new_index[j] : j;
-    source[to] = from_source ? from_source[first + e] : first + e;
+    if (source) source[to] = from_source ? from_source[first + e] : first + e;
   }
 }
 
@@ -82,10 +83,29 @@ PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, c
   exclusive_sum_in_place(rows.begin);
   if (n == 0) return rows;
   const DeviceArray<I> new_index = renumber ? inverse_permutation(pattern.n, order) : DeviceArray<I>();
-  launch(move_rows<I>, {warps_for(pattern.n), threads_a_block}, pattern, source, order, new_index.data(), turn,
-                                                          rows.begin.data(), rows.column.data(), rows.source.data());
+  launch(move_rows<I>, {warps_for(pattern.n), threads_a_block}, pattern.n, pattern, source, order, new_index.data(),
+         turn, rows.begin.data(), rows.column.data(), rows.source.data());
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   return rows;
+}
+
+template <class I> SampledRows<I> fetch_rows(const DevicePattern<I>& pattern, std::vector<I> rows)
+{
+  SampledRows<I> fetched = {pattern.n, std::move(rows), {}, {}};
+  const I count = static_cast<I>(fetched.row.size());
+  const DeviceArray<I> row(fetched.row), begin(fetched.row.size() + 1);
+  launch(measure_rows<I>, {blocks_for(begin.size(), threads_a_block), threads_a_block}, count, pattern.row_begin,
+         row.data(), begin.data());
+  exclusive_sum_in_place(begin);
+  fetched.row_begin.resize(begin.size());
+  begin.read(fetched.row_begin.data(), 0, begin.size(), nullptr);
+  const DeviceArray<I> column(static_cast<std::size_t>(fetched.row_begin.back()));
+  if (column.empty()) return fetched;
+  launch(move_rows<I>, {warps_for(count), threads_a_block}, count, pattern, nullptr, row.data(), nullptr, false,
+         begin.data(), column.data(), nullptr);
+  fetched.column.resize(column.size());
+  column.read(fetched.column.data(), 0, column.size(), nullptr);
+  return fetched;
 }
 
 template <class I>
@@ -100,6 +120,7 @@ void find_sources_in_order(I n, const I* A_begin, const I* lower_begin, const I*
 #define INSTANTIATE(I)                                                                               \
   template DeviceArray<I> inverse_permutation<I>(I, const I*, cudaStream_t);                         \
   template PermutedRows<I> permute_rows<I>(const DevicePattern<I>&, const I*, const I*, bool, bool); \
+  template SampledRows<I> fetch_rows<I>(const DevicePattern<I>&, std::vector<I>);                    \
   template void find_sources_in_order<I>(I, const I*, const I*, const I*, I*, I*, I*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -2,6 +2,9 @@
 
 /// Pattern operations on the device. Throws Failure.
 
+#include <vector>
+
+#include "core/pattern/sampled_rows.hpp"
 #include "syncfree/cuda/detail/device.hpp"
 
 namespace syncfree::cuda {
@@ -25,6 +28,10 @@ template <class I> struct PermutedRows {
 template <class I>
 PermutedRows<I> permute_rows(const DevicePattern<I>& pattern, const I* source, const I* order, bool renumber,
                              bool turn);
+
+/// Copies some rows to the host, on the null stream; waits.
+///   rows  ascending, in [0, n)
+template <class I> SampledRows<I> fetch_rows(const DevicePattern<I>& pattern, std::vector<I> rows);
 
 /// Returns the inverse permutation: inverse[order[r]] = r.
 template <class I> DeviceArray<I> inverse_permutation(I n, const I* order, cudaStream_t stream = nullptr);

@@ -100,7 +100,8 @@ template <class T, class I> bool StrategyChooser<T, I>::wants_inodes() const
 template <class T, class I> bool StrategyChooser<T, I>::is_regular()
 {
   if (wavefront_time_ > 0 || tile_.time > 0) return true;
-  if (!found_.regular) found_.regular = reaches_regularly(found_.rows_of(L()), true);
+  const auto is_regular = [](const auto& rows) { return reaches_regularly(rows, true); };
+  if (!found_.regular) found_.regular = found_.look_at(L(), is_regular);
   return *found_.regular;
 }
 
@@ -344,7 +345,8 @@ template <class T, class I> void StrategyChooser<T, I>::find_bandwidths()
   if (a_.choice.strategy != "tiled") return;
   for (DeviceTriangle<I>* triangle : {&L(), &U()})
     if (tile_.time == 0 || !triangle->grid.star)
-      triangle->row_bandwidth = typical_row_bandwidth(found_.rows_of(*triangle), triangle->lower);
+      triangle->row_bandwidth = found_.look_at(
+          *triangle, [&](const auto& rows) { return typical_row_bandwidth(rows, triangle->lower); });
 }
 
 template <class T, class I> void StrategyChooser<T, I>::make_solvers()

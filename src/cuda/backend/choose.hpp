@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/pattern/sampled_rows.hpp"
 #include "core/plan/tiling.hpp"
 #include "core/support/parallel.hpp"
 #include "cuda/analysis/inodes.hpp"
@@ -23,17 +24,20 @@ template <class I> struct FactorTriangles {
   DeviceInodes<I> lower_nodes, upper_nodes;
   Grid<I> grid_of_L = {}, grid_of_U = {};  ///< guesses
   std::optional<bool> regular;             ///< whether rows have similar bandwidths, if that was tested
-  PatternView<I> A;  ///< in host memory, if L and U were split from it on the device; otherwise empty
+  PatternView<I> A;  ///< in host memory, if L and U were split from it in natural order on the device; otherwise empty
+  SampledRows<I> sample_of_L, sample_of_U;  ///< if L and U were made on the device in another order; otherwise empty
   DevicePatternCopy<I> kept_rows;  ///< rows of A for the factorization, or empty
 
   bool were_split() const { return A.row_begin != nullptr; }
 
   /// Entries of the longest row of both triangles.
   std::int64_t longest() const { return std::max(L->longest(), U->longest()); }
-  /// Returns rows in host memory: those of A if L and U were split from it, otherwise the triangle's.
-  const PatternView<I>& rows_of(const DeviceTriangle<I>& triangle) const
+  /// Calls use(rows) with rows in host memory: those of A if L and U were split from it, a sample, or the triangle's.
+  template <class Use> auto look_at(const DeviceTriangle<I>& triangle, const Use& use) const
   {
-    return were_split() ? A : triangle.pattern();
+    const SampledRows<I>& sample = triangle.lower ? sample_of_L : sample_of_U;
+    if (!sample.row.empty()) return use(sample);
+    return use(were_split() ? A : triangle.pattern());
   }
 };
 

@@ -1,6 +1,6 @@
-/// The preconditioner on a CUDA device. The pattern of ILU(0) and IC(0) in natural order, its levels and the plans that
-/// `auto` chooses are made on the device, from rows and columns that may already be in device memory; other patterns
-/// and plans are made by the core on the host. Values and solves stay on the device. As on the host: with A(r, c) = L U
+/// The preconditioner on a CUDA device. The pattern of ILU(0) and IC(0), its levels and the plans that `auto` chooses
+/// are made on the device, from rows and columns that may already be in device memory; other patterns and plans are
+/// made by the core on the host. Values and solves stay on the device. As on the host: with A(r, c) = L U
 /// the solve of A x = b is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i; that of A^T x = b exchanges r and c and uses
 /// U^T L^T; and IC's transposed solve is the solve itself.
 
@@ -83,7 +83,17 @@ public:
     });
   }
 
-  Orders<I> orders() const override { return analysis_ ? analysis_->made.order_arrays() : Orders<I>(); }
+  /// Copied from the device on the first call; natural if the device fails.
+  Orders<I> orders() const override
+  {
+    if (!analysis_) return {};
+    try {
+      fetch_orders(analysis_.get());
+    } catch (const Failure&) {
+      return {};
+    }
+    return analysis_->made.order_arrays();
+  }
 
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
@@ -436,7 +446,7 @@ private:
 
   I n() const { return analysis_->pattern.n; }
   Kind kind() const { return analysis_->pattern.kind; }
-  bool natural() const { return analysis_->made.natural(); }
+  bool natural() const { return analysis_->row_order.empty(); }
   cudaStream_t stream() const { return calls_.stream(); }
   const T* inverse_pivot() const { return analysis_->factorization->inverse_pivot().data(); }
 

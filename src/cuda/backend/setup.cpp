@@ -2,6 +2,7 @@
 
 #include "cuda/backend/setup.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "cuda/backend/choose.hpp"
 #include "cuda/base/parallel_invoke.hpp"
 #include "cuda/base/stream.hpp"
+#include "cuda/ordering/ordering.hpp"
 #include "syncfree/threads.hpp"
 
 namespace syncfree::cuda {
@@ -34,9 +36,7 @@ public:
     a_.nnz = task_.A.nnz();
     if (!split_if_possible()) status = make_on_host();
     if (!status.ok()) return status;
-    a_.row_order = DeviceArray<I>(a_.made.row_order);
-    a_.column_order = DeviceArray<I>(a_.made.column_order);
-    if (!a_.made.natural()) a_.work = DeviceArray<T>(task_.A.n);
+    if (!a_.row_order.empty()) a_.work = DeviceArray<T>(task_.A.n);
     chooser_.choose_and_make();
     if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
@@ -47,16 +47,21 @@ public:
   }
 
 private:
-  bool may_split() const
+  /// Makes L and U on the device. False if that is impossible, or the pattern or an order is invalid.
+  bool split_if_possible()
   {
     const SymbolicOptions<I>& s = task_.symbolic;
-    return s.levels == 0 && !s.row_order && !s.column_order && task_.A.n > 0;
+    if (s.levels != 0 || task_.A.n == 0) return false;
+    a_.made.kind = s.kind;
+    a_.made.n = task_.A.n;
+    const bool one_only = !s.row_order != !s.column_order, both_ways = s.ordering && s.row_order;
+    if (one_only || both_ways) return false;
+    return s.row_order || s.ordering ? split_permuted_on_device() : split_in_natural_order();
   }
 
   /// Splits A into L and U on the device; meanwhile the host chooses tiles if A may be a star stencil.
-  bool split_if_possible()
+  bool split_in_natural_order()
   {
-    if (!may_split()) return false;
     bool was_split = false;
     const int threads = chooser_.few_threads();
     const bool may_be_star = chooser_.wants_tiles() && threads > 1 && a_.nnz / 7 <= task_.A.n;
@@ -73,8 +78,6 @@ private:
   /// False if the pattern of A is invalid, or not symmetric for IC.
   bool split_on_device()
   {
-    a_.made.kind = task_.symbolic.kind;
-    a_.made.n = task_.A.n;
     PatternOnDevice<I> rows(task_.A, task_.on_device);
     if (!split(a_.made.kind, rows.pattern, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
     found_.A = task_.A;
@@ -82,6 +85,48 @@ private:
     make_triangles();
     find_levels_and_nodes();
     return true;
+  }
+
+  /// False if the pattern of A or an order is invalid, or if the permuted matrix lacks a diagonal entry or, for IC, is
+  /// not symmetric.
+  bool split_permuted_on_device()
+  {
+    PatternOnDevice<I> rows(task_.A, task_.on_device);
+    if (!has_full_rows(rows.pattern)) return false;
+    const bool one_order = order_on_device(rows.pattern);
+    const I* const row = a_.row_order.data();
+    const I* const column = one_order ? row : a_.column_order.data();
+    if (!split_permuted<I>(a_.made.kind, rows.pattern, {row, column}, &a_.pattern)) return false;
+    if (one_order) a_.column_order = copy_of(a_.row_order);
+    keep_rows(std::move(rows));
+    make_triangles();
+    found_.sample_of_L = sample_of(*found_.L, 1), found_.sample_of_U = sample_of(*found_.U, 1);
+    look_at_rows(found_.sample_of_L, found_.sample_of_U);
+    find_levels_and_nodes();
+    chooser_.guess_tiles(found_.grid_of_L);
+    return true;
+  }
+
+  /// Makes the orders in device memory, or copies them to it. Returns true if there is only one, that of the rows.
+  bool order_on_device(const DevicePattern<I>& A)
+  {
+    const SymbolicOptions<I>& s = task_.symbolic;
+    const std::size_t n = static_cast<std::size_t>(task_.A.n);
+    if (s.ordering) {
+      DeviceOrdering<I> made;
+      make_ordering_on_device(A, *s.ordering, &made);
+      a_.row_order = std::move(made.order);
+      return true;
+    }
+    a_.row_order = DeviceArray<I>(s.row_order, n);
+    if (s.row_order == s.column_order || std::equal(s.row_order, s.row_order + n, s.column_order)) return true;
+    a_.column_order = DeviceArray<I>(s.column_order, n);
+    return false;
+  }
+
+  static SampledRows<I> sample_of(const DeviceTriangle<I>& triangle, I node)
+  {
+    return fetch_rows(triangle.on_device, rows_to_examine(triangle.n(), triangle.lower, node));
   }
 
   /// Keeps a copy of the rows of A if L and U do not hold them (to recognise the pattern again), and for the
@@ -93,6 +138,8 @@ private:
     Status status = check_pattern(task_.A, a_.options.threads);
     if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made, a_.options.threads);
     if (!status.ok()) return status;
+    a_.row_order = DeviceArray<I>(a_.made.row_order);
+    a_.column_order = DeviceArray<I>(a_.made.column_order);
     if (task_.A.n > 0) keep_rows(PatternOnDevice<I>(task_.A, task_.on_device));
     a_.pattern = upload_pattern(a_.made, task_.A);
     make_triangles();
@@ -112,7 +159,7 @@ private:
   }
 
   /// Finds the grid from a few rows in host memory; the result is a guess.
-  void look_at_rows(const PatternView<I>& of_L, const PatternView<I>& of_U)
+  template <class Rows> void look_at_rows(const Rows& of_L, const Rows& of_U)
   {
     if (of_L.n == 0) return;
     found_.grid_of_L = find_grid(of_L, true), found_.grid_of_U = find_grid(of_U, false);
@@ -158,7 +205,11 @@ private:
   {
     if (!search.find(nodes)) return;
     triangle->nodes = nodes;
-    triangle->grid_of_nodes = find_grid(found_.rows_of(*triangle), triangle->lower, static_cast<I>(nodes->size));
+    const I size = static_cast<I>(nodes->size);
+    SampledRows<I>& sample = triangle->lower ? found_.sample_of_L : found_.sample_of_U;
+    if (!sample.row.empty()) sample = sample_of(*triangle, size);
+    triangle->grid_of_nodes =
+        found_.look_at(*triangle, [&](const auto& rows) { return find_grid(rows, triangle->lower, size); });
   }
 
   const Task<I>& task_;

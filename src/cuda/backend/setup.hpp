@@ -40,7 +40,7 @@ template <class I> struct PendingMergePlans {
 /// Never moved, because its parts refer to each other.
 template <class T, class I> struct Analysis {
   I nnz = 0;  ///< of A
-  FactorPattern<I> made;  ///< orders (natural if empty); triangles after fetch_pattern()
+  FactorPattern<I> made;  ///< orders after fetch_orders(), triangles after fetch_pattern()
   DeviceFactorPattern<I> pattern;
   DeviceLevels<I> lower_levels;
   SolverOptions options;
@@ -70,7 +70,7 @@ template <class I> struct Task {
   bool factorizes = true;  ///< otherwise the solvers' values come from elsewhere
 };
 
-/// Reads a->options and fills the rest. The pattern of ILU(0) and IC(0) in natural order is made on the device.
+/// Reads a->options and fills the rest. The pattern of ILU(0) and IC(0) is made on the device.
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a);
 
 /// Queues new values for L's and U's solvers; ends pending plans first, while the device processes what is queued.
@@ -122,7 +122,10 @@ bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternV
 /// Summarizes all but the factorization's data.
 template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a);
 
-/// Copies the triangles to a->made, unless that has been done.
+/// Copies the orders to a->made, unless that has been done.
+template <class T, class I> void fetch_orders(Analysis<T, I>* a);
+
+/// Copies orders and triangles to a->made, unless that has been done.
 template <class T, class I> void fetch_pattern(Analysis<T, I>* a);
 
 }  // namespace syncfree::cuda

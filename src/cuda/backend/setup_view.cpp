@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/support/instantiate.hpp"
 #include "cuda/backend/setup.hpp"
@@ -38,14 +39,29 @@ template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
   return s;
 }
 
+template <class Vector, class I> void fetch(const DeviceArray<I>& from, Vector* to)
+{
+  to->resize(from.size());
+  from.read(to->data(), 0, from.size(), nullptr);
+}
+
+template <class T, class I> void fetch_orders(Analysis<T, I>* a)
+{
+  FactorPattern<I>& p = a->made;
+  if (!p.natural()) return;
+  std::vector<I> row_order;
+  fetch(a->row_order, &row_order);
+  fetch(a->column_order, &p.column_order);
+  p.column_place.resize(p.column_order.size());
+  for (std::size_t j = 0; j < p.column_order.size(); ++j) p.column_place[p.column_order[j]] = static_cast<I>(j);
+  p.row_order = std::move(row_order);  // last: marks the copy as complete
+}
+
 template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
 {
   FactorPattern<I>& p = a->made;
+  fetch_orders(a);
   if (!p.lower_begin.empty()) return;
-  const auto fetch = [](const DeviceArray<I>& from, Array<I>* to) {
-    to->resize(from.size());
-    from.read(to->data(), 0, from.size(), nullptr);
-  };
   Array<I> lower_begin;
   fetch(a->pattern.lower_begin, &lower_begin);
   fetch(a->pattern.lower_column, &p.lower_column);
@@ -56,6 +72,7 @@ template <class T, class I> void fetch_pattern(Analysis<T, I>* a)
 
 #define INSTANTIATE(T, I)                                 \
   template Summary summarize_analysis<T, I>(const Analysis<T, I>&); \
+  template void fetch_orders<T, I>(Analysis<T, I>*); \
   template void fetch_pattern<T, I>(Analysis<T, I>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 

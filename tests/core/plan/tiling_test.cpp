@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/patterns.hpp"
+#include "core/schedule/bandwidth.hpp"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree {
@@ -67,6 +68,39 @@ TEST(Tilings, find_none_elsewhere)
   EXPECT_FALSE(find_grid(mesh.view(), true).star);
   EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>(70)).view(), true).line, 70);
   EXPECT_EQ(find_grid(pattern_of(std::vector<std::vector<I>>()).view(), true).line, 0);
+}
+
+/// The rows of T that are examined.
+SampledRows<I> sample_of(const OwnedPattern<I>& T, bool lower, I node)
+{
+  SampledRows<I> sample = {T.n, rows_to_examine(T.n, lower, node), {0}, {}};
+  for (const I row : sample.row) {
+    sample.column.insert(sample.column.end(), T.column.begin() + T.row_begin[row],
+                         T.column.begin() + T.row_begin[row + 1]);
+    sample.row_begin.push_back(static_cast<I>(sample.column.size()));
+  }
+  return sample;
+}
+
+TEST(Tilings, find_the_same_from_a_sample)
+{
+  std::size_t stars = 0;
+  for (const bool lower : {true, false})
+    for (const auto& T : {stencil_triangle<I>(40, 30, 20, false, lower), stencil_triangle<I>(30, 20, 6, true, lower),
+                          stencil_triangle<I>(90, 50, 1, false, lower), random_deep_triangle<I>(8, 3000, 1, lower),
+                          pattern_of(std::vector<std::vector<I>>(70)), pattern_of(std::vector<std::vector<I>>())})
+      for (const I node : {1, 2, 3}) {
+        const SampledRows<I> sample = sample_of(T, lower, node);
+        EXPECT_LT(sample.row.size(), 1300u);
+        const Grid<I> grid = find_grid(T.view(), lower, node), guessed = find_grid(sample, lower, node);
+        EXPECT_EQ(std::tie(guessed.line, guessed.lines, guessed.planes, guessed.next_line, guessed.next_plane),
+                  std::tie(grid.line, grid.lines, grid.planes, grid.next_line, grid.next_plane));
+        EXPECT_EQ(guessed.star, grid.star);
+        EXPECT_EQ(reaches_regularly(sample, lower), reaches_regularly(T.view(), lower));
+        EXPECT_EQ(typical_row_bandwidth(sample, lower), typical_row_bandwidth(T.view(), lower));
+        stars += grid.star;
+      }
+  EXPECT_GE(stars, 4u);
 }
 
 /// Expects one slot for each row, the same as its segment gives.

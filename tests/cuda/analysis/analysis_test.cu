@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -147,6 +148,149 @@ TYPED_TEST(Analyses, refuse_rows_with_a_flaw)
   const OwnedPattern<I> odd = joined(random_triangle<I>(3, 200, 5, true), random_triangle<I>(4, 200, 5, false));
   EXPECT_FALSE(refused(odd));
   EXPECT_FALSE(split(Kind::icc, OnDevice<I>(odd).view(), &p)) << "IC of an unsymmetric pattern";
+}
+
+/// n rows of 1 to `most` entries in a symmetric pattern, and two rows and columns that meet every other row.
+template <class I> OwnedPattern<I> with_long_rows(unsigned seed, I n, I most)
+{
+  std::mt19937 random(seed);
+  const auto below = [&](I bound) { return static_cast<I>(random() % static_cast<unsigned>(bound)); };
+  std::vector<std::set<I>> rows(n);
+  const auto couple = [&](I i, I j) { rows[i].insert(j), rows[j].insert(i); };
+  for (I i = 0; i < n; ++i) {
+    rows[i].insert(i);
+    for (I e = i % 50 ? below(5) : below(most); e > 0; --e) couple(i, below(n));
+  }
+  for (I j = 0; j < n; ++j) couple(n / 3, j);
+  for (I j = 0; j < n; j += 2) couple(n / 2, j);
+  std::vector<std::vector<I>> plain_rows;
+  for (const auto& row : rows) plain_rows.emplace_back(row.begin(), row.end());
+  return pattern_of(plain_rows);
+}
+
+/// Splits A in these orders on the device and on the host; returns true if both have succeeded.
+template <class I>
+bool permutes_as_the_host_does(Kind kind, const OwnedPattern<I>& A, const std::vector<I>& row,
+                               const std::vector<I>& column)
+{
+  SymbolicOptions<I> symbolic;
+  symbolic.kind = kind;
+  symbolic.row_order = row.data(), symbolic.column_order = column.data();
+  FactorPattern<I> made;
+  const bool is_made = make_factor_pattern(A.view(), symbolic, &made).ok();
+  const OnDevice<I> there(A);
+  const DeviceArray<I> row_order(row), column_order(row == column ? std::vector<I>() : column);
+  const Orders<I> orders = {row_order.data(), row == column ? row_order.data() : column_order.data()};
+  DeviceFactorPattern<I> p;
+  EXPECT_TRUE(has_full_rows(there.view()));
+  EXPECT_EQ(split_permuted(kind, there.view(), orders, &p), is_made);
+  if (!is_made) return false;
+  const DeviceFactorPattern<I> brought = upload_pattern(made, A.view());
+  EXPECT_EQ(host(p.lower_begin), plain(made.lower_begin));
+  EXPECT_EQ(host(p.lower_column), plain(made.lower_column));
+  EXPECT_EQ(host(p.upper_begin), plain(made.upper_begin));
+  EXPECT_EQ(host(p.upper_column), plain(made.upper_column));
+  EXPECT_EQ(host(p.lower_source), host(brought.lower_source));
+  EXPECT_EQ(host(p.upper_source), host(brought.upper_source));
+  EXPECT_EQ(host(p.diagonal_source), host(brought.diagonal_source));
+  EXPECT_EQ(p.counts.operations, brought.counts.operations);
+  EXPECT_EQ(p.counts.most, brought.counts.most);
+  EXPECT_EQ(p.counts.most_lower, brought.counts.most_lower);
+  EXPECT_EQ(p.counts.most_upper, brought.counts.most_upper);
+  return true;
+}
+
+TYPED_TEST(Analyses, permute_rows_as_the_host_does)
+{
+  using I = TypeParam;
+  std::vector<OwnedPattern<I>> all = matrices<I>();
+  all.push_back(with_long_rows<I>(1, 1900, 400));
+  all.push_back(with_long_rows<I>(2, 700, 30));
+  all.push_back(with_long_rows<I>(3, 513, 513));
+  for (unsigned seed = 0; seed < all.size(); ++seed) {
+    SCOPED_TRACE(seed);
+    const OwnedPattern<I>& A = all[seed];
+    const std::vector<I> order = random_order<I>(seed, A.n);
+    std::vector<I> reverse(order.rbegin(), order.rend());
+    EXPECT_TRUE(permutes_as_the_host_does(Kind::ilu, A, order, order));
+    EXPECT_TRUE(permutes_as_the_host_does(Kind::ilu, A, reverse, reverse));
+    (void)permutes_as_the_host_does(Kind::ilu, A, order, reverse);  // may lack a diagonal entry
+  }
+  for (const auto& A : {stencil<I>(13, 9, 11, false), with_long_rows<I>(1, 1900, 400), with_long_rows<I>(4, 60, 60)})
+    EXPECT_TRUE(permutes_as_the_host_does(Kind::icc, A, random_order<I>(9, A.n), random_order<I>(9, A.n)));
+}
+
+/// Columns move to where the row's last entry stays on the diagonal.
+TYPED_TEST(Analyses, permute_rows_and_columns_differently)
+{
+  using I = TypeParam;
+  const I n = 4000;
+  std::vector<std::vector<I>> rows(n);
+  for (I i = 0; i < n; ++i)
+    for (const I j : {i, (i + 1) % n, (i + 7) % n, (i * 3) % n})
+      if (std::find(rows[i].begin(), rows[i].end(), j) == rows[i].end()) rows[i].push_back(j);
+  for (auto& row : rows) std::sort(row.begin(), row.end());
+  for (I j = 0; j < n; j += 3)
+    if (j != 100 && j != 101 && j != 107 && j != 300) rows[100].push_back(j);
+  std::sort(rows[100].begin(), rows[100].end());
+  const OwnedPattern<I> A = pattern_of(rows);
+  const std::vector<I> row = random_order<I>(3, n);
+  std::vector<I> column = row;
+  for (I& c : column) c = (c + 1) % n;
+  EXPECT_TRUE(permutes_as_the_host_does(Kind::ilu, A, row, column));
+  std::swap(column[5], column[6]);
+  EXPECT_FALSE(permutes_as_the_host_does(Kind::ilu, A, row, column)) << "two diagonal entries are missing";
+}
+
+TYPED_TEST(Analyses, refuse_what_cannot_be_permuted)
+{
+  using I = TypeParam;
+  const OwnedPattern<I> good = stencil<I>(9, 8, 7, false);
+  const std::vector<I> order = random_order<I>(5, good.n);
+  for (const I wrong : {I(-1), good.n, order[300], std::numeric_limits<I>::max(), std::numeric_limits<I>::min()}) {
+    std::vector<I> bad = order;
+    bad[200] = wrong;
+    EXPECT_FALSE(permutes_as_the_host_does(Kind::ilu, good, bad, bad)) << wrong;
+    EXPECT_FALSE(permutes_as_the_host_does(Kind::icc, good, bad, bad)) << wrong;
+    EXPECT_FALSE(permutes_as_the_host_does(Kind::ilu, good, bad, order)) << wrong;
+    EXPECT_FALSE(permutes_as_the_host_does(Kind::ilu, good, order, bad)) << wrong;
+  }
+  std::vector<I> other = order;
+  std::swap(other[0], other[1]);
+  EXPECT_FALSE(permutes_as_the_host_does(Kind::icc, good, order, other));
+  const OwnedPattern<I> odd = joined(random_triangle<I>(3, 200, 5, true), random_triangle<I>(4, 200, 5, false));
+  const std::vector<I> of_odd = random_order<I>(5, 200);
+  const DeviceArray<I> there(of_odd);
+  DeviceFactorPattern<I> p;
+  EXPECT_FALSE(split_permuted<I>(Kind::icc, OnDevice<I>(odd).view(), {there.data(), there.data()}, &p));
+  OwnedPattern<I> bad = good;
+  for (I k = good.row_begin[200]; k < good.row_begin[201]; ++k)
+    if (bad.column[k] == 200) bad.column[k] = 201 - (bad.column[k + 1] == 201 ? 2 : 0);
+  EXPECT_FALSE(has_full_rows(OnDevice<I>(bad).view())) << "no diagonal";
+  bad = good;
+  bad.column[good.row_begin[201] - 1] = good.n;
+  EXPECT_FALSE(has_full_rows(OnDevice<I>(bad).view())) << "a column out of range";
+}
+
+TYPED_TEST(Analyses, fetch_some_rows)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) {
+    std::vector<I> rows;
+    for (I row = 0; row < A.n; row += 1 + row % 7) rows.push_back(row);
+    for (const auto& some : {rows, std::vector<I>()}) {
+      const SampledRows<I> fetched = fetch_rows(OnDevice<I>(A).view(), some);
+      EXPECT_EQ(fetched.n, A.n);
+      EXPECT_EQ(fetched.row, some);
+      ASSERT_EQ(fetched.row_begin.size(), some.size() + 1);
+      for (std::size_t s = 0; s < some.size(); ++s) {
+        const auto begin = A.column.begin();
+        EXPECT_EQ(std::vector<I>(fetched.column.begin() + fetched.row_begin[s],
+                                 fetched.column.begin() + fetched.row_begin[s + 1]),
+                  std::vector<I>(begin + A.row_begin[some[s]], begin + A.row_begin[some[s] + 1]));
+      }
+    }
+  }
 }
 
 TYPED_TEST(Analyses, find_the_levels_of_the_host)

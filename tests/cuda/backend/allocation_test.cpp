@@ -8,6 +8,7 @@
 #include <map>
 
 #include "../../battery.hpp"
+#include "../../types.hpp"
 #include "../device_support.hpp"
 #include "syncfree/cuda/detail/memory_pool.hpp"
 
@@ -59,11 +60,12 @@ std::size_t arrays_left()
 }
 
 /// A complete life: analysis, refresh, solves with L U and its transpose in host memory.
-Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
+Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy,
+           const SymbolicOptions<I>& symbolic = {})
 {
   std::vector<double> b(A.n, 1), x(A.n);
   p.use(Memory::host, nullptr);
-  Status status = p.analyse(A.pattern(), {}, {strategy, 1, false, {"paper", A.n / 7 + 1}});
+  Status status = p.analyse(A.pattern(), symbolic, {strategy, 1, false, {"paper", A.n / 7 + 1}});
   if (status.ok()) status = p.refresh(A.view(), PivotRule());
   if (status.ok()) status = p.solve(Operation::none, b.data(), x.data(), {1, A.n, A.n});
   if (status.ok()) status = p.solve(Operation::transpose, b.data(), x.data(), {1, A.n, A.n});
@@ -71,17 +73,18 @@ Status use(Cuda& p, const OwnedCsr<double, I>& A, const std::string& strategy)
 }
 
 /// Fails each allocation in turn.
-void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy)
+void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy,
+                    const SymbolicOptions<I>& symbolic = {})
 {
   SCOPED_TRACE(strategy);
   failing = -1;
-  ASSERT_EQ(use(*make_cuda_preconditioner<double, I>(), A, strategy).message(), "success");
+  ASSERT_EQ(use(*make_cuda_preconditioner<double, I>(), A, strategy, symbolic).message(), "success");
   const std::size_t before = arrays_left();
   for (int k = 0, failures = 1; failures; ++k) {
     auto p = make_cuda_preconditioner<double, I>();
     made = 0;
     failing = k;
-    const Status status = use(*p, A, strategy);
+    const Status status = use(*p, A, strategy, symbolic);
     failures = made > k;
     if (failures && (strategy == "tiled" || strategy == "wavefront" || strategy == "cusparse") && status.ok()) {
       /* the plan was made on the host; one of the vendor's two algorithms found no memory */
@@ -94,7 +97,7 @@ void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy)
     }
     failing = -1;
     if (failures) {
-      EXPECT_EQ(use(*p, A, strategy).message(), "success") << k;
+      EXPECT_EQ(use(*p, A, strategy, symbolic).message(), "success") << k;
     }
     p.reset();
     ASSERT_EQ(arrays_left(), before) << "after the failure of number " << k;
@@ -105,6 +108,17 @@ TEST(Allocation, the_kth_that_fails_is_reported_and_leaks_nothing)
 {
   const auto A = random_band(600, 3, 90, 0, 3);
   for (const std::string& strategy : device_strategies()) expect_reports(A, strategy);
+}
+
+/// One row is so long that it is sorted.
+TEST(Allocation, of_orders_that_fails_is_reported_and_leaks_nothing)
+{
+  const auto A = random_band(900, 3, 90, 2000, 3);
+  const auto row = random_order<I>(A.n, 1), column = random_order<I>(A.n, 1);
+  SymbolicOptions<I> given, made;
+  given.row_order = row.data(), given.column_order = column.data();
+  made.ordering = OrderingOptions();
+  for (const SymbolicOptions<I>& symbolic : {given, made}) expect_reports(A, "level_order", symbolic);
 }
 
 TEST(Allocation, of_nodes_that_fails_is_reported_and_leaks_nothing)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../../battery.hpp"
+#include "../../types.hpp"
 #include "../../watchdog.hpp"
 #include "../device_support.hpp"
 #include "syncfree/cuda.hpp"
@@ -46,6 +47,48 @@ OwnedCsr<double, I> grid_with_holes(I x, I y)
   }
   for (auto& own : columns) std::sort(own.begin(), own.end());
   return dominant(columns);
+}
+
+/// A, whose rows and columns in this order are those of the grid.
+OwnedCsr<double, I> shuffled(const OwnedCsr<double, I>& grid, const std::vector<I>& order)
+{
+  std::vector<std::vector<I>> columns(grid.n);
+  for (I i = 0; i < grid.n; ++i) {
+    for (I k = grid.row_begin[i]; k < grid.row_begin[i + 1]; ++k)
+      columns[order[i]].push_back(order[grid.column[k]]);
+    std::sort(columns[order[i]].begin(), columns[order[i]].end());
+  }
+  return dominant(columns);
+}
+
+/// Grids, bands and nodes are found in the factor's order, and what is chosen for them is the same.
+TEST(DeviceChoice, is_that_of_the_permuted_matrix)
+{
+  const I side = short_run() ? 12 : 48;
+  const std::vector<OwnedCsr<double, I>> grids = {
+    make_poisson<double, I>(side, side, side), box_of_points(side, 11, 9, 1), box_of_points(8, 8, 8, 3),
+    random_band(short_run() ? 500 : 20000, 5, 300, 0, 3), random_band(2000, 3, 90, 1900, 3)};
+  for (const auto& grid : grids)
+    for (const std::int64_t applies : {50, 1000})
+      for (const Kind kind : {Kind::ilu, Kind::icc}) {
+        const auto order = random_order<I>(grid.n, 4);
+        const auto A = shuffled(grid, order);
+        SymbolicOptions<I> natural, given;
+        natural.kind = given.kind = kind;
+        given.row_order = given.column_order = order.data();
+        SolverOptions options = {"auto", 2};
+        options.expected_applies = applies;
+        const auto p = make_cuda_preconditioner<double, I>(), q = make_cuda_preconditioner<double, I>();
+        if (!p->analyse(grid.pattern(), natural, options).ok()) continue;  // IC of a pattern that lacks a diagonal
+        ASSERT_EQ(q->analyse(A.pattern(), given, options).message(), "success");
+        EXPECT_EQ(q->summarize().strategy, p->summarize().strategy);
+        EXPECT_EQ(q->summarize().form, p->summarize().form);
+        EXPECT_EQ(q->levels().lower, p->levels().lower);
+        EXPECT_EQ(q->levels().upper, p->levels().upper);
+        const Orders<I> orders = q->orders();
+        EXPECT_TRUE(std::equal(order.begin(), order.end(), orders.row));
+        EXPECT_TRUE(std::equal(order.begin(), order.end(), orders.column));
+      }
 }
 
 /// Resembles a grid that tiles would solve fast. No whole number of tiles fits a line, and runs of half a line have no
