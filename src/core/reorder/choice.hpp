@@ -13,7 +13,8 @@
 
 namespace syncfree {
 
-/// Levels of the given order are counted up to this number: that takes a device up to half a millisecond.
+/// Levels of the given order are counted up to this number, which takes a device up to half a millisecond; those of a
+/// grid are all known.
 constexpr std::int64_t most_counted_levels = 800;
 
 /// The given order: the input of choose_strategy() as far as it is known without plans.
@@ -71,16 +72,23 @@ template <class I> ChoiceInput describe_rows(const PatternView<I>& A, std::int64
   return f;
 }
 
+/// True if the levels do not contradict that the rows are a star stencil's.
+template <class I> bool is_star(const Grid<I>& grid, const ChoiceInput& f)
+{
+  return grid.star && static_cast<double>(f.levels) <= grid.levels_bound();
+}
+
 /// Fills in what the guessed grid tells, after the levels.
 template <class I> void describe_grid(const PatternView<I>& A, const Grid<I>& grid, ChoiceInput* f)
 {
   constexpr std::int64_t longest_in_tiles = 13;
+  const bool star = is_star(grid, *f);
   if (f->node_size > 0) f->node_levels = (f->levels + f->node_size - 1) / f->node_size;
   f->inodes_on_grid = f->node_size > 0 && grid.lines > 1;
-  f->tiled_on_device = !grid.star && f->longest <= longest_in_tiles;
-  f->regular = grid.star || reaches_regularly(A, true);
+  f->tiled_on_device = !star && f->longest <= longest_in_tiles;
+  f->regular = star || reaches_regularly(A, true);
   if (f->inodes_on_grid) f->tiled_form = PlanForm::inodes;
-  else f->tiled_form = grid.star || f->tiled_on_device ? PlanForm::rows : PlanForm::any;
+  else f->tiled_form = star || f->tiled_on_device ? PlanForm::rows : PlanForm::any;
 }
 
 /// False if the given order is the choice without anything to measure.

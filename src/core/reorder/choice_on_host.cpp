@@ -13,9 +13,14 @@
 namespace syncfree {
 namespace {
 
-/// Slots of a tile of a star stencil on an H100 or H200, with scalars of eight bytes, and their multiprocessors.
-constexpr std::int64_t tile_slots = 20000;
-constexpr int multiprocessors = 132;
+/// A lower bound, without delays between pencil groups.
+template <class I> PencilWork pencils_of(const Grid<I>& grid, const ChoiceInput& f)
+{
+  const double lines = static_cast<double>(grid.lines), planes = static_cast<double>(grid.planes);
+  const bool in_space = planes > 1;
+  return {in_space, static_cast<double>(f.levels), in_space ? lines / 8 : 0, in_space ? planes / 4 : lines / 32,
+          static_cast<double>(f.rows)};
+}
 
 struct Failed {
   Status status;
@@ -36,10 +41,11 @@ public:
     const PatternView<I>& P = A_.pattern;
     given.input = describe_rows(P, longest_of(P, threads_));
     ChoiceInput& f = given.input;
-    f.levels = count_levels(&given.has_more_levels);
     const Grid<I> grid = find_grid(P, true, static_cast<I>(std::max(f.node_size, 1)));
+    const bool is_grid = f.node_size == 0 && grid.may_have_levels(P.n);
+    f.levels = count_levels(is_grid ? P.n : most_counted_levels, &given.has_more_levels);
     describe_grid(P, grid, &f);
-    if (grid.star) f.tiled_time = choose_tile(grid, tile_slots, multiprocessors).time;
+    if (is_star(grid, f)) f.wavefront_time = time_of_pencil_work(pencils_of(grid, f));
     return given;
   }
 
@@ -68,7 +74,7 @@ private:
     return found.fill;
   }
 
-  std::int64_t count_levels(bool* has_more) const
+  std::int64_t count_levels(std::int64_t most_wanted, bool* has_more) const
   {
     const PatternView<I>& P = A_.pattern;
     std::vector<std::int32_t> level(static_cast<std::size_t>(P.n));
@@ -78,7 +84,7 @@ private:
       for (I k = P.row_begin[i]; k < P.row_begin[i + 1] && P.column[k] < i; ++k)
         highest = std::max(highest, level[P.column[k]]);
       level[i] = highest + 1;
-      *has_more = highest >= most_counted_levels;
+      *has_more = highest >= most_wanted;
       if (!*has_more) most = std::max(most, level[i]);
     }
     return most;

@@ -236,14 +236,14 @@ bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, Dev
 
 template <class I>
 LevelBound count_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, std::int64_t most,
-                        cudaStream_t stream)
+                        cudaStream_t stream, std::uint64_t patience)
 {
-  typename LevelSearch<I>::Work search(T, lower, grid, stream, 0, static_cast<unsigned>(most));
+  typename LevelSearch<I>::Work search(T, lower, grid, stream, patience, static_cast<unsigned>(most));
   LevelBound found;
   bool is_all = false;
   const std::int64_t highest = search.highest(&is_all);
-  found.has_more = !is_all || highest > most;
-  found.levels = std::min(highest, most);
+  found.has_more = !is_all;
+  found.levels = is_all ? highest : std::min(highest, most);
   return found;
 }
 
@@ -267,7 +267,8 @@ template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
   template class LevelSearch<I>;                                                                            \
   template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, cudaStream_t, \
                                std::uint64_t);                                                             \
-  template LevelBound count_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, std::int64_t, cudaStream_t);  \
+  template LevelBound count_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, std::int64_t, cudaStream_t, \
+                                        std::uint64_t); \
   template DeviceLevels<I> upload_levels<I>(const LevelSets<I>&);                                                  \
   template LevelSets<I> download<I>(const DeviceLevels<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

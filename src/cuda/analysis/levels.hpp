@@ -53,11 +53,11 @@ struct LevelBound {
   bool has_more = false;
 };
 
-/// Counts the levels of a triangle up to `most`, which takes half a microsecond a level; waits. Parameters as for
-/// find_levels().
+/// Counts the levels of a triangle up to `most`, which takes half a microsecond a level, or all of a grid that was
+/// guessed right; waits. Parameters as for find_levels().
 template <class I>
 LevelBound count_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, std::int64_t most,
-                        cudaStream_t stream = nullptr);
+                        cudaStream_t stream = nullptr, std::uint64_t patience = 0);
 
 template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels);
 /// Copies the levels to the host.

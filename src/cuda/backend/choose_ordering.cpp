@@ -41,7 +41,7 @@ public:
     f.levels = bound.levels;
     given.has_more_levels = bound.has_more;
     describe_grid(A_, grid, &f);
-    if (grid.star) time_star(grid, &f);
+    if (is_star(grid, f)) time_star(grid, &f);
     return given;
   }
 

@@ -210,6 +210,16 @@ TEST(OrderingChoiceOf, a_grid_is_its_natural_order)
   EXPECT_EQ(choice.candidates[0].levels, 139);
 }
 
+/// Its levels are known though they are more than are counted elsewhere.
+TEST(OrderingChoiceOf, a_grid_with_many_levels_is_its_natural_order)
+{
+  const auto A = grid_pattern<std::int32_t>(600, 300, 1, false);
+  const OrderingChoice choice = chosen_for(A, laplacian_of(A, 0));
+  EXPECT_FALSE(choice.ordering()) << choice.reason;
+  EXPECT_EQ(choice.candidates[0].levels, 899);
+  EXPECT_FALSE(choice.candidates[0].has_more);
+}
+
 TEST(Unsymmetry, is_that_of_the_sampled_rows)
 {
   const auto A = pattern_with<std::int32_t>(3, {{0, 1}, {2, 1}}, false);
