@@ -47,6 +47,7 @@ public:
   virtual std::uint64_t generation() const = 0;
 };
 
+/// orders() and pattern() are copied from the device at the first call; they are empty if that fails.
 template <class T, class I> class CudaPreconditioner : public Preconditioner<T, I>, public UsesDevice {
 public:
   /// analyse() of a pattern that also is in device memory, which saves the copy to the device.
