@@ -37,6 +37,7 @@ CORE_ROOMS = {
     "choose": "support/|pattern/grid",
     "ordering": "support/|pattern/",
     "plan": "support/|pattern/|schedule/|choose/grid_times",
+    "reorder": "support/|pattern/|schedule/|choose/|ordering/|plan/merge_plan|reorder/",
 }
 
 # The same for src/cuda: a room is a stage of the data's walk, and a folder of solve one algorithm. What of solve stands

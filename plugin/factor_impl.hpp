@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "syncfree/ordering_choice.hpp"
 #include "syncfree/solver.hpp"
 
 namespace syncfree_plugin {
@@ -15,6 +16,7 @@ namespace syncfree_plugin {
 using Preconditioner = syncfree::Preconditioner<PetscScalar, Index>;
 using CudaPreconditioner = syncfree::CudaPreconditioner<PetscScalar, Index>;
 using Columns        = syncfree::Columns<Index>;
+using Orders         = syncfree::Orders<Index>;
 
 /* What an analysis depends on besides the pattern and given orderings; its preconditioner stores the orderings, if any */
 struct AnalysisKey {
@@ -26,6 +28,7 @@ struct AnalysisKey {
   syncfree::SolverOptions options;
 
   std::optional<syncfree::OrderingOptions> ordering; /* of which the analysis has made the ordering */
+  bool                                     automatic = false; /* the ordering was chosen by `syncfree_auto` */
 
   bool operator==(const AnalysisKey &) const;
 };
@@ -35,6 +38,10 @@ struct Analysis {
   std::unique_ptr<Preconditioner> preconditioner;
   CudaPreconditioner             *cuda   = nullptr; /* the same object if the backend is cuda, else NULL */
   bool                            viewed = false;   /* by -pc_syncfree_view */
+
+  syncfree::OrderingChoice choice;           /* if automatic; else, once hinted, what would be chosen */
+  bool                     hinted   = false; /* FindHint() was called */
+  bool                     compared = false; /* the given order needs shifts, as well */
 };
 
 struct Factor {
@@ -59,6 +66,9 @@ inline void NoteCopies(Factor *factor, PetscBool from_device)
 {
   if (factor->analysis->cuda && !from_device) factor->copies = PETSC_TRUE;
 }
+
+/* Makes an analysis, or takes over that of the previous factored matrix if nothing it depends on has changed. */
+PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *, const AnalysisKey &, const Orders &, PetscReal fill);
 
 /* Gives F a preconditioner of the backend that these settings and this matrix require, unless it has one. */
 PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &);

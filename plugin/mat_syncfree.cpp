@@ -6,7 +6,7 @@
   factorization is shared, so that all processes see a failure.
 */
 
-#include "factor_impl.hpp"
+#include "choose_order.hpp"
 #include "report.hpp"
 
 #include <algorithm>
@@ -124,8 +124,6 @@ static void CompleteOrders(PetscInt n, LocalOrder *row, LocalOrder *column)
   missing->order = missing->copied.data();
 }
 
-using Orders = syncfree::Orders<Index>;
-
 /* Calls use(orders) with the orders of two index sets. Equal ones, the usual case, are the same array. */
 template <class Use> static PetscErrorCode WithOrders(IS row, IS column, PetscInt n, Use &&use)
 {
@@ -177,7 +175,7 @@ static bool SameOrdering(const std::optional<syncfree::OrderingOptions> &a, cons
 
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options && SameOrdering(ordering, other.ordering);
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
@@ -247,8 +245,7 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes an analysis, or takes over that of the previous factored matrix if nothing it depends on has changed. */
-static PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &orders, PetscReal fill)
+PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &orders, PetscReal fill)
 {
   Factor *factor = Data(F);
   bool    taken;
@@ -294,7 +291,7 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
   PetscCall(GetOptions(F, A, info, &key.options));
-  if (handover && handover->ordering) {
+  if (handover && handover->MakesOrdering()) {
     PetscCall(ReuseOrMakeOrdering(F, *handover, A->rmap->n, &key, &row, &column));
     orders = row.empty() ? Orders() : Orders{row.data(), column.data()};
   }
@@ -303,7 +300,15 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
   key.levels        = (int)info->levels;
   key.diagonal_fill = info->diagonal_fill != 0.0;
   key.natural       = !orders.row && !key.ordering;
-  PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) { return MakeOrTake(F, A, matrix, key, orders, info->fill); }));
+  PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) -> PetscErrorCode {
+    syncfree::OrderingChoice choice;
+
+    PetscFunctionBegin;
+    if (handover && handover->chooses) PetscCall(TakeOrChoose(F, *handover, orders, matrix, &key, &choice));
+    PetscCall(MakeOrTake(F, A, matrix, key, orders, info->fill));
+    Data(F)->analysis->choice = choice;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,7 +321,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   if (handover) PetscCall(handover->failed_ordering);
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
-  if (handover && handover->ordering) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
+  if (handover && handover->MakesOrdering()) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
   PetscCall(WithOrders(row, column, A->rmap->n, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, info); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -429,10 +434,13 @@ static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedM
   PetscCall(FollowPattern(F, A, matrix, info->fill));
   PetscCall(BorrowValues(factor->analysis->cuda, matrix));
   NoteCopies(factor, matrix->device);
-  const auto status = factor->analysis->preconditioner->refresh({matrix->Pattern(), matrix->value}, rule);
+  syncfree::Status status;
+  PetscCall(FactorValues(F, matrix, rule, &status));
+  if (BreaksDown(*factor->analysis, status)) PetscCall(FallBack(F, A, matrix, info->fill, rule, &status));
   if (status.code == syncfree::Code::another_pattern) factor->seen = PatternState(); /* the arrays were changed without PETSc's knowledge */
   PetscCall(Translate(F, A, status));
   PetscCall(ReportShifts(F));
+  PetscCall(LookForHint(F, A, matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,6 +3,7 @@
   as matrices.
 */
 
+#include "choose_order.hpp"
 #include "factor_impl.hpp"
 #include "report.hpp"
 
@@ -60,6 +61,16 @@ static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prints what `syncfree_auto` chose and from what, or that it would gain much. */
+static PetscErrorCode ViewOrdering(PetscViewer viewer, const Analysis &analysis)
+{
+  PetscFunctionBegin;
+  for (const auto &line : DescribeChoice(analysis)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", line.c_str()));
+  const std::string hint = Hint(analysis);
+  if (!hint.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree hint: %s\n", hint.c_str()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static Report MakeReport(Mat F)
 {
   const auto &analysis = *Data(F)->analysis;
@@ -71,6 +82,8 @@ static Report MakeReport(Mat F)
   report.copies   = Data(F)->copies;
   report.levels   = (double)(levels.lower + levels.upper);
   AddSummary(analysis.preconditioner->summarize(), &report);
+  report.choice = DescribeChoice(analysis);
+  if (!report.choice.empty()) report.ordering = OrderingName(analysis.choice.ordering());
   return report;
 }
 
@@ -96,6 +109,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   const auto levels = Data(F)->analysis->preconditioner->levels();
   const auto advice = AdviceOnThreads(*Data(F)->analysis->preconditioner, "-pc_syncfree_threads");
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, advice.c_str()));
+  PetscCall(ViewOrdering(viewer, *Data(F)->analysis));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));
   PetscCall(ViewGranularity(viewer, s, levels));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", peak during set-up %.4g MB", 1e-6 * (double)s.peak_bytes));

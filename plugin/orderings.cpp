@@ -3,7 +3,7 @@
   PC types of this library have the analysis make them instead.
 */
 
-#include "borrow.hpp"
+#include "choose_order.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -69,9 +69,37 @@ static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Chooses from the values of an AIJ matrix, with times of the GPU if it is there. */
+static PetscErrorCode ChooseAndOrder(Mat A, const syncfree::PatternView<Index> &pattern, syncfree::Ordering<Index> *made)
+{
+  syncfree::OrderingRequest request;
+  syncfree::OrderingChoice  choice;
+  SetupContext             *handover;
+  const PetscScalar        *value;
+  PetscInt                  threads = 1;
+  PetscBool                 device;
+  PetscErrorCode            ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetOptions(A, request.sizes.kind, &request.sizes, &threads));
+  PetscCall(QueryHandover(A, &handover));
+  PetscCall(IsOnDevice(A, &device));
+  request.on_device = PredictsDevice(handover ? handover->settings : Settings(), device);
+  PetscCall(MatSeqAIJGetArrayRead(A, &value));
+  ierr = Guard([&] {
+    choice = ChooseOnHost({pattern, value}, request, (int)threads);
+    return PETSC_SUCCESS;
+  });
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &value));
+  PetscCall(ierr);
+  PetscCall(PetscInfo(A, "Ordering %s: %s\n", OrderingName(choice.ordering()).c_str(), choice.reason.c_str()));
+  if (choice.ordering()) PetscCall(OrderPattern(A, choice.ordering()->kind, pattern, made));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Orders the rows of a sequential matrix, or the blocks of rows if it stores such blocks (as PETSc's orderings do). The
    core finds the nodes of an AIJ matrix, so PETSc's inodes are not used. */
-static PetscErrorCode OrderRows(Mat A, syncfree::OrderingKind kind, syncfree::Ordering<Index> *made)
+static PetscErrorCode OrderRows(Mat A, std::optional<syncfree::OrderingKind> kind, syncfree::Ordering<Index> *made)
 {
   const PetscInt *row, *column;
   PetscInt        n;
@@ -84,7 +112,12 @@ static PetscErrorCode OrderRows(Mat A, syncfree::OrderingKind kind, syncfree::Or
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, (PetscBool)!aij, &n, &row, &column, &done));
   PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix type %s does not support MatGetRowIJ(); convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
   const syncfree::PatternView<Index> pattern = {(Index)n, reinterpret_cast<const Index *>(row), reinterpret_cast<const Index *>(column)};
-  ierr                                       = Guard([&] { return OrderPattern(A, kind, pattern, made); });
+  ierr                                       = Guard([&] {
+    if (kind) return OrderPattern(A, *kind, pattern, made);
+    made->order.resize(pattern.n);
+    std::iota(made->order.begin(), made->order.end(), (Index)0);
+    return aij ? ChooseAndOrder(A, pattern, made) : PETSC_SUCCESS;
+  });
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, (PetscBool)!aij, &n, &row, &column, &done));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,7 +140,7 @@ static PetscErrorCode ReportFailure(Mat A, bool parallel, PetscErrorCode mine)
 }
 
 /* As in PETSc's orderings of parallel matrices, the indices are global and each process orders its own rows. */
-template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_SyncFree(Mat A, MatOrderingType, IS *row, IS *column)
+static PetscErrorCode GetOrdering(Mat A, std::optional<syncfree::OrderingKind> kind, IS *row, IS *column)
 {
   syncfree::Ordering<Index> made;
   PetscBool                 parallel;
@@ -137,6 +170,20 @@ template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_Sync
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <syncfree::OrderingKind kind> static PetscErrorCode MatGetOrdering_SyncFree(Mat A, MatOrderingType, IS *row, IS *column)
+{
+  PetscFunctionBegin;
+  PetscCall(GetOrdering(A, kind, row, column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetOrdering_SyncFreeAuto(Mat A, MatOrderingType, IS *row, IS *column)
+{
+  PetscFunctionBegin;
+  PetscCall(GetOrdering(A, std::nullopt, row, column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode FindOrdering(MatOrderingType type, std::optional<syncfree::OrderingKind> *found)
 {
   using syncfree::OrderingKind;
@@ -152,6 +199,13 @@ PetscErrorCode FindOrdering(MatOrderingType type, std::optional<syncfree::Orderi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode IsOrderingAuto(MatOrderingType type, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(type, MATORDERINGSYNCFREEAUTO, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode RegisterOrderings()
 {
   using syncfree::OrderingKind;
@@ -160,6 +214,7 @@ PetscErrorCode RegisterOrderings()
   PetscCall(MatOrderingRegister(MATORDERINGSYNCFREEMULTICOLOR, guarded<MatGetOrdering_SyncFree<OrderingKind::multicolor>>));
   PetscCall(MatOrderingRegister(MATORDERINGSYNCFREECYCLIC, guarded<MatGetOrdering_SyncFree<OrderingKind::cyclic>>));
   PetscCall(MatOrderingRegister(MATORDERINGSYNCFREEABMC, guarded<MatGetOrdering_SyncFree<OrderingKind::abmc>>));
+  PetscCall(MatOrderingRegister(MATORDERINGSYNCFREEAUTO, guarded<MatGetOrdering_SyncFreeAuto>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

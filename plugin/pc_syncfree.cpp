@@ -22,6 +22,7 @@ struct Extension {
   PetscBool reuses_ordering     = PETSC_FALSE; /* requested with PCFactorSetReuseOrdering() */
   PetscBool index_sets          = PETSC_FALSE; /* the inner type has made index sets */
   std::optional<syncfree::OrderingKind> ordering; /* the ordering, if it is of this library */
+  PetscBool                             chooses = PETSC_FALSE; /* the ordering is `syncfree_auto` */
   char      solver_type[64]     = "";          /* requested with PCFactorSetMatSolverType() */
   PetscErrorCode (*setup)(PC)   = nullptr;     /* operations of the inner type */
   PetscErrorCode (*destroy)(PC) = nullptr;
@@ -154,7 +155,8 @@ static void PassOrdering(PC pc, const Extension &extension, SetupContext *handov
   handover->reuses_ordering = (PetscBool)(pc->setupcalled && extension.reuses_ordering);
 
   const bool kept      = handover->reuses_ordering && !extension.index_sets;
-  handover->index_sets = (PetscBool)((extension.reorders && !kept) || (extension.ordered && !extension.ordering));
+  handover->index_sets = (PetscBool)((extension.reorders && !kept) || (extension.ordered && !extension.ordering && !extension.chooses));
+  handover->chooses    = (PetscBool)(extension.chooses && !handover->index_sets);
   if (!extension.ordering || handover->index_sets) return;
   handover->ordering       = extension.settings.ordering;
   handover->ordering->kind = *extension.ordering;
@@ -284,8 +286,9 @@ static PetscErrorCode PCView_SyncFreeILU(PC pc, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
-  PetscCall(extension->view(pc, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<FindHintForView>(pc, extension->settings)));
+  PetscCall(extension->view(pc, viewer));
   if (ascii) PetscCall(Agree(PetscObjectComm((PetscObject)pc), guarded<ViewRequests>(extension, viewer)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -348,6 +351,7 @@ static PetscErrorCode PCFactorSetMatOrderingType_SyncFreeILU(PC pc, MatOrderingT
   PetscCall(extension->setordering(pc, type));
   PetscCall(PetscStrcmp(type, MATORDERINGNATURAL, &natural));
   PetscCall(FindOrdering(type, &extension->ordering));
+  PetscCall(IsOrderingAuto(type, &extension->chooses));
   extension->ordered = (PetscBool)!natural;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -447,6 +451,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - most rows per block of the ordering `syncfree_abmc` (default 16)
+.  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware for which the ordering `syncfree_auto` predicts times
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
@@ -490,6 +495,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - most rows per block of the ordering `syncfree_abmc` (default 16)
+.  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware for which the ordering `syncfree_auto` predicts times
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`

@@ -40,6 +40,7 @@ struct Settings {
   std::string             backend    = "auto";
   std::int64_t            threads    = PETSC_DECIDE; /* replaces solver.threads */
   bool                    use_inodes = true;         /* sweeps only */
+  std::string             ordering_model = "auto";   /* hardware for which `syncfree_auto` predicts times */
   std::string             view;                      /* where each analysis is viewed: a viewer as in options; empty: not */
   syncfree::SolverOptions solver;
   syncfree::OrderingOptions ordering;                /* but for its kind, which is that of the ordering's name */
@@ -59,8 +60,11 @@ struct SetupContext {
   PetscBool                 index_sets = PETSC_TRUE;  /* the inner type makes index sets */
   PetscBool                 reuses_ordering = PETSC_FALSE;
 
-  /* An ordering that the analysis makes; then no index sets count */
+  /* An ordering that the analysis makes, or one that it chooses; then no index sets count */
   std::optional<syncfree::OrderingOptions> ordering;
+  PetscBool                                chooses = PETSC_FALSE;
+
+  bool MakesOrdering() const { return ordering || chooses; }
 
   /* Failure of an ordering of this library on this process alone. Collective calls of PETSc follow an ordering, so the
      symbolic factorization reports it. */
@@ -175,6 +179,12 @@ extern Events events;
 
 /* Gets the kind of an ordering of this library by its name; empty for another one. */
 PetscErrorCode FindOrdering(MatOrderingType, std::optional<syncfree::OrderingKind> *);
+
+/* Tests whether the name is that of the ordering which is chosen. */
+PetscErrorCode IsOrderingAuto(MatOrderingType, PetscBool *);
+
+/* Looks for a hint that a view of the PC prints (choose_order.hpp); without communication. */
+PetscErrorCode FindHintForView(PC, const Settings &);
 
 /* Raises an error that names the option unless its number is in range. */
 PetscErrorCode CheckOrdering(const syncfree::OrderingOptions &);

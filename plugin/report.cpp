@@ -85,6 +85,27 @@ static PetscErrorCode ViewProcess(PetscViewer viewer, const char indent[], const
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)viewer), &rank));
   PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%ssyncfree process %d: %s, %g threads, %.0f rows, %.0f entries, %.0f levels, %.4g MB\n", indent, (int)rank, mine.strategy.empty() ? "nothing" : mine.strategy.c_str(), mine.threads, mine.rows,
                                                mine.entries, mine.levels, 1e-6 * (mine.matrix_bytes + mine.plan_bytes)));
+  for (const auto &line : mine.choice) PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%s  %s\n", indent, line.c_str()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints the orders that `syncfree_auto` took, with the number of their processes. */
+static PetscErrorCode ViewOrderings(MPI_Comm comm, PetscViewer viewer, const char indent[], const Report &mine)
+{
+  const char *const kinds[] = {"given", "syncfree_multicolor", "syncfree_cyclic", "syncfree_abmc"};
+  int               processes[4] = {0}, first[4];
+  PetscMPIInt       rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  for (int k = 0; k < 4; k++) {
+    processes[k] = mine.rows > 0 && !mine.ordering.compare(0, std::strlen(kinds[k]), kinds[k]);
+    first[k]     = processes[k] ? rank : size;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, processes, 4, MPI_INT, MPI_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, first, 4, MPI_INT, MPI_MIN, comm));
+  for (int k = 0; k < 4; k++) PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree ordering: %s, on %d of %d processes\n", indent, mine.ordering.c_str(), processes[k], first[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,6 +134,7 @@ PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[
   if (!sum[0]) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was analysed */
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s (%s), backend: %s", mine.strategy.c_str(), mine.reason.c_str(), mine.backend.c_str()));
   for (int k = 0; k < most_strategies; k++) PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree strategy: %s, on %d of %d processes\n", indent, text, strategies.processes[k], strategies.first[k]));
+  PetscCall(ViewOrderings(comm, viewer, indent, mine));
   for (int k = 0; k < numbers; k++)
     if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], k < 4 ? "" : " MB"));
   if (flags[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree: data copied from the host on %d of %d processes\n", indent, flags[0], (int)size));

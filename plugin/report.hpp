@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace syncfree_plugin {
 
@@ -13,6 +14,8 @@ namespace syncfree_plugin {
 struct Report {
   std::string strategy, reason, backend;
   std::string why_host; /* why a matrix on a device is factored or relaxed on the host; else empty */
+  std::string ordering; /* that `syncfree_auto` took; else empty */
+  std::vector<std::string> choice; /* what from */
   bool        copies = false; /* data were copied from the host to the device */
   double      rows = 0, entries = 0, levels = 0, threads = 0, matrix_bytes = 0, plan_bytes = 0;
 };

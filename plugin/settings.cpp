@@ -26,7 +26,7 @@ static const char handover_name[] = "PCSyncFree_SetupContext";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && view == other.view && solver == other.solver && ordering.cyclic_colors == other.ordering.cyclic_colors && ordering.abmc_rows == other.ordering.abmc_rows;
+  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && ordering_model == other.ordering_model && view == other.view && solver == other.solver && ordering.cyclic_colors == other.ordering.cyclic_colors && ordering.abmc_rows == other.ordering.abmc_rows;
 }
 
 /* Returns the strategies of triangular solves, or of sweeps, which Kokkos Kernels does not have. */
@@ -130,6 +130,7 @@ static const Option options[] = {
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
   {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors of -pc_factor_mat_ordering_type syncfree_cyclic",                                        true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false, syncfree::most_cyclic_colors},
   {"abmc_rows",        "PCSYNCFREEILU",                "Rows per block of -pc_factor_mat_ordering_type syncfree_abmc",                                            true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false, syncfree::most_abmc_rows},
+  {"ordering_model",   "PCSYNCFREEILU",                "Hardware for which -pc_factor_mat_ordering_type syncfree_auto predicts times",                            true,  false, FIELD(ordering_model),          LIST("auto", "cpu", "gpu"), nullptr,         0,  false},
   {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",                             true,  true,  FIELD(solver.wait_limit),       nullptr,                  nullptr,           0,  true },
   {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                                                           false, true,  FIELD(use_inodes),              nullptr,                  nullptr,           0,  false},
   {"view",             "PCSYNCFREEILU",                "Prints once per analysis what runs; the viewer is given as to -ksp_view",                                 true,  true,  FIELD(view),                    nullptr,                  nullptr,           0,  true },

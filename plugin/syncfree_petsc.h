@@ -19,6 +19,7 @@
 #define MATORDERINGSYNCFREEMULTICOLOR "syncfree_multicolor"
 #define MATORDERINGSYNCFREECYCLIC     "syncfree_cyclic"
 #define MATORDERINGSYNCFREEABMC       "syncfree_abmc"
+#define MATORDERINGSYNCFREEAUTO       "syncfree_auto"
 
 /*E
    PCSyncFreePrecisionType - The precision in which the factor is stored

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "syncfree/ordering_choice.hpp"
 #include "syncfree/relaxation.hpp"
 #include "syncfree/solver.hpp"
 
@@ -46,6 +47,7 @@ public:
   virtual std::uint64_t generation() const = 0;
 };
 
+/// orders() and pattern() are copied from the device at the first call; they are empty if that fails.
 template <class T, class I> class CudaPreconditioner : public Preconditioner<T, I>, public UsesDevice {
 public:
   /// analyse() of a pattern that also is in device memory, which saves the copy to the device.
@@ -55,6 +57,11 @@ public:
 
   /// has_pattern() for such a pattern.
   virtual Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
+
+  /// choose_ordering() (syncfree/ordering_choice.hpp), measured on the device; the object stays as it is. A pattern
+  /// with a fault, which analyse() reports, has the given order. The values are in the memory of use().
+  virtual Status choose_ordering(CsrView<T, I> A, PatternView<I> on_device, const OrderingRequest& request,
+                                 OrderingChoice* out) = 0;
 };
 
 /// Creates the preconditioner. Never nullptr; throws nothing but std::bad_alloc. Does not access a device.

@@ -324,7 +324,7 @@ def orderings_of_a_parallel_matrix_are_those_of_its_blocks(petsc):
         expected = petsc.start(blocks, ranks=3).converged(3)
         direct = petsc.plugin(f"-pc_type syncfree_ilu -pc_factor_mat_ordering_type {ordering}", ranks=3)
         direct.expect(direct.converged(3) == expected, f"bjacobi+ilu with {ordering} took {expected} steps")
-    for ordering in ("multicolor", "cyclic -{}pc_syncfree_cyclic_colors 5", "abmc -{}pc_syncfree_abmc_rows 4"):
+    for ordering in ("multicolor", "cyclic -{}pc_syncfree_cyclic_colors 5", "abmc -{}pc_syncfree_abmc_rows 4", "auto"):
         own, sub = (f"{p}pc_factor_mat_ordering_type syncfree_{ordering.format(p)}" for p in ("", "sub_"))
         expected = petsc.plugin(f"-pc_type bjacobi -sub_pc_type ilu -{sub}", ranks=3).converged(3)
         direct = petsc.plugin(f"-pc_type syncfree_ilu -{own}", ranks=3)

@@ -13,10 +13,11 @@ struct DeviceModel {
   double rows_level = 0.544;
   double rows_entry = 2e-5;
 
-  /// L and U in one launch, where a level has at least so many rows: fitted on an H200 to two colours of 7 points
-  /// (100^3 and 200^3), eight of 27 (80^3), and two meshes in colours and cyclic orders, within a fifth. Terms: levels
-  /// of both, entries of both, rows.
-  double wide_level = 4096;
+  /// L and U in one launch, where levels are at most so many and have at least so many rows: fitted on an H200 to two
+  /// colours of 7 points (100^3 and 200^3), eight of 27 (80^3), and two meshes in colours and cyclic orders, within a
+  /// fifth. Terms: levels of both, entries of both, rows.
+  double wide_levels = 64;
+  double wide_level_rows = 4096;
   double wide_begin = 1;
   double wide_stage = 0.55;
   double wide_entry = 3.6e-6;
@@ -39,6 +40,7 @@ struct DeviceModel {
   /// Optimistic time of the groups before they are known: this factor times sqrt(levels * entries) of a triangle. Of 91
   /// factors a fifth take less with 50 applies, of 55 four tenths with 1000; the means are 0.013 and 0.01.
   double merged_good = 0.008;
+  double merged_usual = 0.013;
   /// Time that the plan of `merged` adds to a set-up, fitted on an H200 to 121 plans with up to 2,000,000 rows, for 50
   /// and for 1000 applies, with an error of two fifths. Terms: entries, the levels of the longest group, the square of
   /// the rows of a run; and the fraction of the plan that remains after its groups have been found.
@@ -105,6 +107,17 @@ struct DeviceModel {
   double tiles_end = 2;
   double tiles_row = 6e-4;
   double tiles_launch = 2;
+
+  /// The rest of an iteration of a Krylov method: a product with A by cuSPARSE and, with reductions that the host waits
+  /// for, vector operations; fitted on an H200 to seven solves with CG and GMRES(30). Bytes of a product are those of
+  /// entries with their columns and of three vectors; of the rest, those of one vector.
+  double product_begin = 4;
+  double product_byte = 3.9e-7;
+  double rest_begin = 100;
+  double rest_byte = 1.2e-5;
+  /// Time that making an order and measuring its discarded fill adds to a set-up; not fitted yet.
+  double ordering_begin = 500;
+  double ordering_entry = 2e-4;
 };
 
 constexpr DeviceModel device_model = {};

@@ -15,12 +15,19 @@ static constexpr const char* few_levels = "levels are so few that a solve by lev
 
 static constexpr const DeviceModel& model = device_model;
 
+/// Few levels of many rows, as colors are.
+static bool has_wide_levels(const ChoiceInput& f)
+{
+  const auto levels = static_cast<double>(f.levels);
+  return levels <= model.wide_levels && static_cast<double>(f.rows) >= model.wide_level_rows * levels;
+}
+
 /// Both triangles by rows, in one launch if levels are wide.
 static double level_order_time_of_rows(const ChoiceInput& f)
 {
   const auto levels = static_cast<double>(f.levels), entries = static_cast<double>(f.nnz);
   const auto rows = static_cast<double>(f.rows);
-  if (rows >= model.wide_level * levels)
+  if (has_wide_levels(f))
     return model.wide_begin + model.wide_stage * (2 * levels - 1) + model.wide_entry * entries + model.wide_row * rows;
   return 2 * (model.rows_begin + model.rows_level * levels) + model.rows_entry * entries;
 }
@@ -33,8 +40,7 @@ Estimate estimate_level_order(const ChoiceInput& f)
   const double bytes = 8 + 4.0 / f.node_size;
   const double nodes = 2 * (model.nodes_begin + model.nodes_level * static_cast<double>(f.node_levels)) +
                        model.nodes_byte * bytes * static_cast<double>(f.nnz);
-  const bool is_wide = static_cast<double>(f.rows) >= model.wide_level * static_cast<double>(f.levels);
-  if (is_wide && rows < nodes) return {"level_order", PlanForm::rows, rows, 0};
+  if (has_wide_levels(f) && rows < nodes) return {"level_order", PlanForm::rows, rows, 0};
   return {"level_order", PlanForm::inodes, nodes, 0};
 }
 
@@ -128,13 +134,13 @@ Estimate estimate_merged(const ChoiceInput& f)
           left * merged_plan_time(f, entries, f.merged_longest)};
 }
 
-/// Estimate before the search, assuming groups as good as the better ones of those observed.
-static Estimate estimate_good_merged(const ChoiceInput& f)
+/// Estimate before the search, from the time of the groups relative to sqrt(levels * entries).
+static Estimate estimate_unsearched_merged(const ChoiceInput& f, double relative_time)
 {
   constexpr double fill = 3;
   constexpr std::int64_t levels_of_group = 30;
   const double entries = static_cast<double>(f.nnz) / 2;
-  const double groups = model.merged_good * std::sqrt(static_cast<double>(f.levels) * entries);
+  const double groups = relative_time * std::sqrt(static_cast<double>(f.levels) * entries);
   return {"merged", PlanForm::groups, merged_time_of_rows(f, 0) + groups,
           merged_plan_time(f, fill * 2 * entries, levels_of_group)};
 }
@@ -144,7 +150,16 @@ bool could_pay_to_merge(const ChoiceInput& f)
   double others = total_time(f, estimate_level_order(f));
   for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f)})
     if (other.applies()) others = std::min(others, total_time(f, other));
-  return total_time(f, estimate_good_merged(f)) < others;
+  return total_time(f, estimate_unsearched_merged(f, model.merged_good)) < others;
+}
+
+double estimate_apply(const ChoiceInput& f, bool may_merge)
+{
+  double least = estimate_level_order(f).apply;
+  for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f)})
+    if (other.applies()) least = std::min(least, other.apply);
+  if (may_merge) least = std::min(least, estimate_unsearched_merged(f, model.merged_usual).apply);
+  return least;
 }
 
 }  // namespace syncfree

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "core/support/instantiate.hpp"
-#include "coloring.hpp"
+#include "sample.hpp"
 #include "syncfree/ordering.hpp"
+#include "syncfree/ordering_choice.hpp"
 #include "syncfree/scalar.hpp"
 
 namespace syncfree {
 namespace {
-
-constexpr std::int64_t sample_rows = 1000, most_entries = std::int64_t(1) << 24;
 
 template <class T> using wide_t = std::conditional_t<is_complex_v<T>, std::complex<double>, double>;
 
@@ -35,13 +34,27 @@ public:
   {
     DiscardedFill found;
     double sum = 0;
-    for (const I i : sample()) {
-      const double of_row = discarded_in(i);
+    for (const SampledRow<I>& sampled : sample()) {
+      const double of_row = discarded_in(sampled.row);
       if (!std::isfinite(of_row)) ++found.skipped;
       else ++found.rows, sum += of_row;
     }
     if (found.rows) found.fill = std::sqrt(sum / static_cast<double>(found.rows));
     return found;
+  }
+
+  double unsymmetry() const
+  {
+    double apart = 0, sum = 0;
+    for (const SampledRow<I>& sampled : sample())
+      for_row(sampled.row, [&](I j, I at) {
+        if (j == sampled.row) return;
+        const wide_t<T> mine = wide_t<T>(A_.value[at]), mirrored = value_at(j, sampled.row);
+        apart += std::abs(mine - mirrored);
+        sum += std::abs(mine) + std::abs(mirrored);
+      });
+    if (!std::isfinite(sum)) return 1;
+    return sum > 0 ? apart / sum : 0;
   }
 
 private:
@@ -53,32 +66,24 @@ private:
   }
 
   /// Zero if there is no entry
-  wide_t<T> diagonal(I i) const
+  wide_t<T> value_at(I i, I j) const
   {
     const I *begin = pattern().column + pattern().row_begin[i], *end = pattern().column + pattern().row_begin[i + 1];
-    const I* at = std::lower_bound(begin, end, i);
-    return at < end && *at == i ? wide_t<T>(A_.value[at - pattern().column]) : wide_t<T>(0);
+    const I* at = std::lower_bound(begin, end, j);
+    return at < end && *at == j ? wide_t<T>(A_.value[at - pattern().column]) : wide_t<T>(0);
   }
+  wide_t<T> diagonal(I i) const { return value_at(i, i); }
 
-  std::vector<I> sample() const
+  std::vector<SampledRow<I>> sample() const
   {
-    const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(1, pattern().n / sample_rows));
-    std::vector<std::pair<std::uint64_t, I>> mixed;
+    std::vector<SampledRow<I>> rows;
     for (I i = 0; i < pattern().n; ++i) {
-      const std::uint64_t bits = mix_bits(static_cast<std::uint64_t>(i));
-      if (bits % step == 0) mixed.emplace_back(bits, i);
-    }
-    std::sort(mixed.begin(), mixed.end());
-    std::vector<I> rows;
-    std::int64_t entries = 0;
-    for (const auto& [bits, i] : mixed) {
+      if (mix_bits(static_cast<std::uint64_t>(i)) % sample_step(pattern().n) != 0) continue;
       std::int64_t met = 0;
       for_row(i, [&](I k, I) { met += pattern().row_begin[k + 1] - pattern().row_begin[k]; });
-      if (entries + met > most_entries) continue;
-      rows.push_back(i);
-      entries += met;
+      rows.push_back({i, met});
     }
-    if (rows.empty() && !mixed.empty()) rows.push_back(mixed.front().second);
+    limit_sample(&rows);
     return rows;
   }
 
@@ -130,7 +135,17 @@ try {
   return failed(Code::out_of_memory);
 }
 
-#define INSTANTIATE(T, I) template Status measure_discarded_fill<T, I>(CsrView<T, I>, const I*, DiscardedFill*);
+template <class T, class I> Status measure_unsymmetry(CsrView<T, I> A, double* out)
+try {
+  *out = Sampler<T, I>(A, nullptr).unsymmetry();
+  return {};
+} catch (const std::bad_alloc&) {
+  return failed(Code::out_of_memory);
+}
+
+#define INSTANTIATE(T, I)                                                                      \
+  template Status measure_discarded_fill<T, I>(CsrView<T, I>, const I*, DiscardedFill*); \
+  template Status measure_unsymmetry<T, I>(CsrView<T, I>, double*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree

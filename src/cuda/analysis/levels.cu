@@ -10,6 +10,8 @@
 #include "core/support/instantiate.hpp"
 #include "cuda/base/flag.cuh"
 #include "cuda/base/sort.cuh"
+#include "cuda/base/thread_id.cuh"
+#include "cuda/sync/atomics.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
 #include "syncfree/cuda/ready/ticket.cuh"
 
@@ -47,13 +49,13 @@ __global__ void take_levels_of_grid(DevicePattern<I> T, bool lower, Grid<I> grid
 /// publishes  the row's level, from 1, which is its own flag
 /// order      relaxed: the level itself is the message
 /// progress   earlier rows belong to thread blocks with earlier tickets, or to this one; a thread that has waited for
-///            longer than `patience` sets a flag, and all end
+///            longer than `patience`, or whose row has a level above `most`, sets a flag, and all end
 /// result     reproducible, or none
 /// source     Liu et al. 2016 for waiting without levels
 template <class I>
 __global__ void __launch_bounds__(threads_a_block)
 find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCounter* counter,
-                       std::uint64_t patience, unsigned* late)
+                       std::uint64_t patience, unsigned most, unsigned* late)
 {
   const BlockTicket ticket = take_ticket(counter);
   const std::size_t step = ticket.index * threads_a_block + threadIdx.x;
@@ -72,12 +74,21 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCo
     }
     if (!done && left == 0) {
       store_relaxed(level + i, highest + 1);
+      if (highest >= most) set_flag_once(late);
       done = true;
     }
     if (++turns % 64 != 0) continue;
     if (nanoseconds() - begin > patience) set_flag_once(late);
     if (__any_sync(~0u, load_relaxed(late) != 0)) return;
   }
+}
+
+__global__ void find_highest(std::size_t n, const unsigned* level, unsigned* highest)
+{
+  unsigned own = 0;
+  for (std::size_t i = this_thread(); i < n; i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    own = max(own, level[i]);
+  atomic_max(highest, own);
 }
 
 template <class I> __global__ void number_rows(std::size_t n, I* row)
@@ -108,8 +119,10 @@ unsigned blocks_of(std::size_t rows) { return blocks_for(rows, threads_a_block);
 /// State of the search.
 template <class I> class LevelSearch<I>::Work {
 public:
-  Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience)
+  Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience,
+       unsigned most = ~0u)
       : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)),
+        most_(most),
         can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), guessed_(can_ && grid.may_have_levels(T.n)),
         flag_(stream), level_(can_ ? T.n : 0)
   {
@@ -138,6 +151,20 @@ public:
     launch(find_begins<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, sorted_.data(), levels_.begin.data());
   }
 
+  /// Returns the highest level of the rows that have one, which are all if that is at most `most`.
+  unsigned highest(bool* is_all)
+  {
+    *is_all = !can_ || are_known();
+    DeviceArray<unsigned> highest(1);
+    highest.fill(0, stream_);
+    constexpr unsigned most_blocks = 32;
+    const unsigned blocks = std::min(most_blocks, blocks_of(level_.size()));
+    launch(find_highest, {blocks, threads_a_block, 0, stream_}, level_.size(), level_.data(), highest.data());
+    unsigned found = 0;
+    highest.read(&found, 0, 1, stream_);
+    return found;
+  }
+
   DeviceLevels<I> take_levels()
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(stream_));
@@ -157,7 +184,7 @@ private:
     counter_.fill(0, stream_);
     level_.fill(0, stream_);
     launch(find_levels_by_waiting<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_,
-           level_.data(), counter_.data(), patience_, flag_.data());
+           level_.data(), counter_.data(), patience_, most_, flag_.data());
   }
 
   /// Returns false if it takes too long.
@@ -175,6 +202,7 @@ private:
   const Grid<I> grid_;
   const cudaStream_t stream_;
   const std::uint64_t patience_;
+  const unsigned most_;
   const bool can_, guessed_;
   Flag flag_;  ///< the guess is wrong, or the search takes too long
   DeviceArray<unsigned> level_, sorted_;
@@ -206,6 +234,19 @@ bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, Dev
   return true;
 }
 
+template <class I>
+LevelBound count_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, std::int64_t most,
+                        cudaStream_t stream, std::uint64_t patience)
+{
+  typename LevelSearch<I>::Work search(T, lower, grid, stream, patience, static_cast<unsigned>(most));
+  LevelBound found;
+  bool is_all = false;
+  const std::int64_t highest = search.highest(&is_all);
+  found.has_more = !is_all;
+  found.levels = is_all ? highest : std::min(highest, most);
+  return found;
+}
+
 template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels)
 {
   return {levels.count, DeviceArray<I>(levels.row), DeviceArray<I>(levels.level_begin)};
@@ -226,6 +267,8 @@ template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
   template class LevelSearch<I>;                                                                            \
   template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, cudaStream_t, \
                                std::uint64_t);                                                             \
+  template LevelBound count_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, std::int64_t, cudaStream_t, \
+                                        std::uint64_t); \
   template DeviceLevels<I> upload_levels<I>(const LevelSets<I>&);                                                  \
   template LevelSets<I> download<I>(const DeviceLevels<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

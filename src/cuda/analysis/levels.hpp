@@ -32,8 +32,9 @@ public:
   void count_levels();
   DeviceLevels<I> take_levels();
 
-private:
   class Work;
+
+private:
   std::unique_ptr<Work> work_;
 };
 
@@ -45,6 +46,18 @@ private:
 template <class I>
 bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
                  cudaStream_t stream = nullptr, std::uint64_t patience = 0);
+
+/// A number of levels, or, if there are more, one that they exceed.
+struct LevelBound {
+  std::int64_t levels = 0;
+  bool has_more = false;
+};
+
+/// Counts the levels of a triangle up to `most`, which takes half a microsecond a level, or all of a grid that was
+/// guessed right; waits. Parameters as for find_levels().
+template <class I>
+LevelBound count_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, std::int64_t most,
+                        cudaStream_t stream = nullptr, std::uint64_t patience = 0);
 
 template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels);
 /// Copies the levels to the host.

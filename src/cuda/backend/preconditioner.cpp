@@ -12,6 +12,7 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/backend/call_scope.hpp"
+#include "cuda/backend/choose_ordering.hpp"
 #include "cuda/backend/pair_update.hpp"
 #include "cuda/backend/setup.hpp"
 #include "cuda/base/device_info.hpp"
@@ -53,6 +54,20 @@ public:
       });
       const Status ended = calls_.in_order([&] { return end_analysis(status.ok()); });
       return status.ok() ? ended : status;
+    });
+  }
+
+  Status choose_ordering(CsrView<T, I> A, PatternView<I> on_device, const OrderingRequest& request,
+                         OrderingChoice* out) override
+  {
+    return calls_.execute([&]() -> Status {
+      const Status status = check_row_offsets(A.pattern);
+      if (!status.ok()) return status;
+      Copies<T> copies;
+      const T* value = calls_.values(&copies, A.value, static_cast<std::size_t>(A.pattern.nnz()));
+      SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
+      *out = choose_ordering_on_device(A.pattern, on_device, value, request);
+      return {};
     });
   }
 

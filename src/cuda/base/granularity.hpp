@@ -42,8 +42,7 @@ inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
 /// True if levels are so wide, and rows so long, that polling all missing values saturates the L2 cache.
 inline bool polling_saturates_l2(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
 
-/// True if one launch for L and U pays for any number of levels.
-inline bool has_wide_levels(const Granularity& g) { return g.rows_a_level >= device_model.wide_level; }
+inline bool has_wide_levels(const Granularity& g) { return g.rows_a_level >= device_model.wide_level_rows; }
 
 constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 

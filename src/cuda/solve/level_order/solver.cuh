@@ -92,21 +92,19 @@ private:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  /// With many levels on the device at once U's polling slows L's solve.
-  bool gains_by_pair() const
-  {
-    return !level_begin_.empty() && (level_begin_.size() <= 33 || has_wide_levels(granularity_));
-  }
+  bool gains_by_pair() const { return !level_begin_.empty(); }
   LeveledRows<V, I> leveled_rows() const
   {
     return {triangle_.stored_view(), triangle_.n() - partial_rows_, level_begin_, granularity_, lanes_, blocks_};
   }
 
-  /// Also keeps the offsets of the levels, if these are few or wide.
+  /// Also keeps the offsets of the levels, if these are so few that L and U in one launch gain: with many levels on the
+  /// device at once U's polling slows L's solve.
   StoredTriangle<T, V, I> store_triangle(const DeviceTriangle<I>& triangle, const Granularity& granularity,
                                          int threads)
   {
-    const bool keeps = has_chunks && (triangle.level_count() <= 32 || has_wide_levels(granularity));
+    const double few_levels = has_wide_levels(granularity) ? device_model.wide_levels : 32;
+    const bool keeps = has_chunks && triangle.level_count() <= few_levels;
     if (!splits_rows(granularity, lanes_)) {
       if (keeps) level_begin_ = triangle.level_begins();
       return StoredTriangle<T, V, I>(triangle);
@@ -143,7 +141,7 @@ private:
     });
   }
 
-  std::vector<I> level_begin_;  ///< of the stored rows, partial ones included; empty if levels are many
+  std::vector<I> level_begin_;  ///< of the stored rows, partial ones included; empty if a pair does not gain
   Granularity granularity_;     ///< of the triangle
   int lanes_;
   LevelOrderBlocks blocks_;

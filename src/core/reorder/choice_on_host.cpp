@@ -1,0 +1,116 @@
+/// Chooses an order on the host, with times of a device.
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "choice.hpp"
+#include "core/choose/grid_times.hpp"
+#include "core/pattern/grid.hpp"
+#include "core/schedule/bandwidth.hpp"
+#include "core/support/instantiate.hpp"
+
+namespace syncfree {
+namespace {
+
+/// A lower bound, without delays between pencil groups.
+template <class I> PencilWork pencils_of(const Grid<I>& grid, const ChoiceInput& f)
+{
+  const double lines = static_cast<double>(grid.lines), planes = static_cast<double>(grid.planes);
+  const bool in_space = planes > 1;
+  return {in_space, static_cast<double>(f.levels), in_space ? lines / 8 : 0, in_space ? planes / 4 : lines / 32,
+          static_cast<double>(f.rows)};
+}
+
+struct Failed {
+  Status status;
+};
+
+void check(Status status)
+{
+  if (!status.ok()) throw Failed{std::move(status)};
+}
+
+template <class T, class I> class HostProspects : public OrderingProspects {
+public:
+  HostProspects(const CsrView<T, I>& A, int threads) : A_(A), threads_(threads) {}
+
+  GivenOrder look_at_given() override
+  {
+    GivenOrder given;
+    const PatternView<I>& P = A_.pattern;
+    given.input = describe_rows(P, longest_of(P, threads_));
+    ChoiceInput& f = given.input;
+    const Grid<I> grid = find_grid(P, true, static_cast<I>(std::max(f.node_size, 1)));
+    const bool is_grid = f.node_size == 0 && grid.may_have_levels(P.n);
+    f.levels = count_levels(is_grid ? P.n : most_counted_levels, &given.has_more_levels);
+    describe_grid(P, grid, &f);
+    if (is_star(grid, f)) f.wavefront_time = time_of_pencil_work(pencils_of(grid, f));
+    return given;
+  }
+
+  double unsymmetry() override
+  {
+    double found = 0;
+    check(measure_unsymmetry(A_, &found));
+    return found;
+  }
+
+  double fill_of_given() override { return fill_of(nullptr); }
+
+  std::int64_t make(const OrderingOptions& options) override
+  {
+    check(make_ordering(A_.pattern, options, threads_, &made_));
+    return static_cast<std::int64_t>(made_.color_begin.size()) - 1;
+  }
+
+  double fill_of_made() override { return fill_of(made_.order.data()); }
+
+private:
+  double fill_of(const I* order)
+  {
+    DiscardedFill found;
+    check(measure_discarded_fill(A_, order, &found));
+    return found.fill;
+  }
+
+  std::int64_t count_levels(std::int64_t most_wanted, bool* has_more) const
+  {
+    const PatternView<I>& P = A_.pattern;
+    std::vector<std::int32_t> level(static_cast<std::size_t>(P.n));
+    std::int32_t most = 0;
+    for (I i = 0; i < P.n && !*has_more; ++i) {
+      std::int32_t highest = 0;
+      for (I k = P.row_begin[i]; k < P.row_begin[i + 1] && P.column[k] < i; ++k)
+        highest = std::max(highest, level[P.column[k]]);
+      level[i] = highest + 1;
+      *has_more = highest >= most_wanted;
+      if (!*has_more) most = std::max(most, level[i]);
+    }
+    return most;
+  }
+
+  const CsrView<T, I> A_;
+  const int threads_;
+  Ordering<I> made_;
+};
+
+}  // namespace
+
+template <class T, class I>
+Status choose_ordering(CsrView<T, I> A, const OrderingRequest& request, int threads, OrderingChoice* out)
+try {
+  HostProspects<T, I> prospects(A, threads);
+  *out = decide_ordering({A.pattern.n, A.pattern.nnz(), sizeof(T)}, request, &prospects);
+  return {};
+} catch (const Failed& failure) {
+  return failure.status;
+} catch (const std::bad_alloc&) {
+  return failed(Code::out_of_memory);
+}
+
+#define INSTANTIATE(T, I) \
+  template Status choose_ordering<T, I>(CsrView<T, I>, const OrderingRequest&, int, OrderingChoice*);
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree

@@ -1,0 +1,243 @@
+/// Which order is chosen, from numbers and from matrices.
+
+#include "core/reorder/choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/ordering/graphs.hpp"
+
+namespace syncfree {
+namespace {
+
+/// Numbers like those of a mesh of 128,000 rows; counts what was asked for.
+class Numbers : public OrderingProspects {
+public:
+  std::int64_t levels = 4500;
+  double unsymmetric = 0, given_fill = 0.06;
+  std::map<OrderingKind, std::int64_t> colors = {
+      {OrderingKind::multicolor, 12}, {OrderingKind::cyclic, 16}, {OrderingKind::abmc, 8}};
+  std::map<OrderingKind, double> fill = {
+      {OrderingKind::multicolor, 0.067}, {OrderingKind::cyclic, 0.065}, {OrderingKind::abmc, 0.062}};
+  int node_size = 0, looked = 0, fills = 0;
+  std::vector<OrderingKind> made;
+
+  GivenOrder look_at_given() override
+  {
+    ++looked;
+    GivenOrder given;
+    ChoiceInput& f = given.input;
+    f.on_device = true;
+    f.rows = size.rows, f.nnz = size.entries - size.rows;
+    f.longest = 20;
+    given.has_more_levels = levels > most_counted_levels;
+    f.levels = std::min(levels, most_counted_levels);
+    f.node_size = node_size;
+    f.node_levels = node_size ? f.levels / node_size : 0;
+    return given;
+  }
+  double unsymmetry() override { return unsymmetric; }
+  double fill_of_given() override { return ++fills, given_fill; }
+  std::int64_t make(const OrderingOptions& options) override
+  {
+    made.push_back(options.kind);
+    return colors[options.kind];
+  }
+  double fill_of_made() override { return ++fills, fill[made.back()]; }
+
+  MatrixSize size = {128000, 1866000, 8};
+  OrderingRequest request;
+  OrderingChoice decide() { return decide_ordering(size, request, this); }
+};
+
+OrderingKind kind_of(const OrderingChoice& choice) { return choice.ordering()->kind; }
+
+TEST(OrderingChoiceOf, a_mesh_with_thousands_of_levels_is_colors)
+{
+  Numbers mesh;
+  const OrderingChoice choice = mesh.decide();
+  ASSERT_TRUE(choice.ordering());
+  EXPECT_EQ(kind_of(choice), OrderingKind::multicolor);
+  EXPECT_EQ(mesh.made, std::vector<OrderingKind>{OrderingKind::multicolor}) << "no other can be faster by far enough";
+  EXPECT_NE(choice.reason.find("predicted at least "), std::string::npos) << choice.reason;
+  EXPECT_GT(choice.gain_of(choice.chosen), 2);
+  EXPECT_TRUE(choice.candidates[0].has_more);
+  EXPECT_EQ(choice.candidates[0].levels, most_counted_levels);
+  EXPECT_EQ(choice.candidates[1].levels, 12);
+  EXPECT_DOUBLE_EQ(choice.candidates[1].iterations, std::sqrt(0.067 / 0.06));
+}
+
+TEST(OrderingChoiceOf, few_levels_is_the_given_order_without_a_look_at_others)
+{
+  Numbers mesh;
+  mesh.levels = 4;
+  const OrderingChoice choice = mesh.decide();
+  EXPECT_FALSE(choice.ordering());
+  EXPECT_EQ(choice.candidates.size(), 1u);
+  EXPECT_TRUE(mesh.made.empty());
+  EXPECT_EQ(mesh.fills, 0);
+  EXPECT_NE(choice.reason.find("its application is fast"), std::string::npos) << choice.reason;
+}
+
+TEST(OrderingChoiceOf, costly_colors_is_cyclic_and_of_costly_orders_the_given_one)
+{
+  Numbers mesh;
+  mesh.fill[OrderingKind::multicolor] = 0.3;
+  EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::cyclic);
+  for (auto& [kind, fill] : mesh.fill) fill = 0.6;
+  const OrderingChoice choice = mesh.decide();
+  EXPECT_FALSE(choice.ordering());
+  EXPECT_EQ(choice.candidates.size(), 4u) << "all were looked at";
+  EXPECT_LT(choice.gain_of(choice.fastest()), 1.5);
+}
+
+TEST(OrderingChoiceOf, orders_of_equal_times_is_that_of_fewest_iterations)
+{
+  Numbers mesh;
+  mesh.fill[OrderingKind::multicolor] = 0.1;
+  mesh.fill[OrderingKind::cyclic] = 0.098;
+  EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::cyclic);
+  mesh.fill[OrderingKind::cyclic] = 0.11;
+  EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::multicolor);
+}
+
+/// The discarded fill does not see what other orders cost with convection.
+TEST(OrderingChoiceOf, convection_is_the_given_order_though_its_fill_promises_gains)
+{
+  Numbers mesh;
+  mesh.unsymmetric = 0.9;
+  for (auto& [kind, fill] : mesh.fill) fill = 0.06;
+  const OrderingChoice choice = mesh.decide();
+  EXPECT_FALSE(choice.ordering());
+  EXPECT_TRUE(mesh.made.empty()) << "even as much fill as in the given order would not pay";
+  EXPECT_NE(choice.reason.find("unsymmetric"), std::string::npos) << choice.reason;
+  mesh.unsymmetric = 0.02;
+  EXPECT_TRUE(mesh.decide().ordering()) << "nearly symmetric";
+}
+
+TEST(OrderingChoiceOf, nodes_counts_their_rows_as_levels)
+{
+  Numbers mesh;
+  mesh.node_size = 3;
+  const OrderingChoice choice = mesh.decide();
+  EXPECT_EQ(choice.candidates[1].levels, 36);
+}
+
+TEST(OrderingChoiceOf, requests_without_a_prediction_is_the_given_order_at_no_cost)
+{
+  const auto expect_given = [](const char* why, auto change) {
+    Numbers mesh;
+    change(&mesh);
+    const OrderingChoice choice = mesh.decide();
+    EXPECT_FALSE(choice.ordering());
+    EXPECT_EQ(mesh.looked, 0) << why;
+    EXPECT_TRUE(choice.candidates.empty());
+    EXPECT_NE(choice.reason.find(why), std::string::npos) << choice.reason;
+    EXPECT_EQ(choice.fastest(), 0u);
+    EXPECT_EQ(choice.gain_of(0), 1);
+  };
+  expect_given("CPU threads", [](Numbers* m) { m->request.on_device = false; });
+  expect_given("ILU(0)", [](Numbers* m) { m->request.fill_levels = 1; });
+  expect_given("set-up", [](Numbers* m) { m->request.expected_applies = 0; });
+  expect_given("strategy auto", [](Numbers* m) { m->request.strategy = "tiled"; });
+  expect_given("no rows", [](Numbers* m) { m->size.rows = 0; });
+}
+
+TEST(OrderingChoiceOf, few_applications_does_not_pay_for_a_look)
+{
+  Numbers mesh;
+  mesh.request.expected_applies = 1;
+  EXPECT_FALSE(mesh.decide().ordering());
+  EXPECT_TRUE(mesh.made.empty());
+}
+
+TEST(OrderingNames, have_the_number_of_their_kind)
+{
+  EXPECT_EQ(name_of(std::nullopt), "given");
+  EXPECT_EQ(name_of(OrderingOptions{OrderingKind::multicolor}), "multicolor");
+  EXPECT_EQ(name_of(OrderingOptions{OrderingKind::cyclic, 5}), "cyclic 5");
+  EXPECT_EQ(name_of(OrderingOptions{OrderingKind::abmc, 5, 7}), "abmc 7");
+}
+
+/// Points of a lattice in an order that winds through them, so that levels are many: a mesh stored badly.
+template <class I> OwnedPattern<I> winding_mesh(I side)
+{
+  std::vector<std::pair<I, I>> entries;
+  const auto number = [side](I x, I y) { return y * side + (y % 2 ? side - 1 - x : x); };
+  for (I y = 0; y < side; ++y)
+    for (I x = 0; x < side; ++x)
+      for (const auto& [dx, dy] : {std::pair<I, I>(1, 0), {0, 1}, {1, 1}})
+        if (x + dx < side && y + dy < side) entries.emplace_back(number(x, y), number(x + dx, y + dy));
+  return pattern_with(side * side, entries);
+}
+
+template <class I> std::vector<double> laplacian_of(const OwnedPattern<I>& A, double flow)
+{
+  std::vector<double> value;
+  for (I i = 0; i < A.n; ++i)
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)
+      value.push_back(A.column[k] == i ? 6.1 : A.column[k] < i ? -1 - flow : -1 + flow);
+  return value;
+}
+
+OrderingChoice chosen_for(const OwnedPattern<std::int32_t>& A, const std::vector<double>& value)
+{
+  OrderingChoice choice;
+  const Status status = choose_ordering<double, std::int32_t>({A.view(), value.data()}, {}, 2, &choice);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return choice;
+}
+
+TEST(OrderingChoiceOf, a_winding_mesh_is_another_order_but_not_with_a_flow)
+{
+  const auto A = winding_mesh<std::int32_t>(250);
+  const OrderingChoice choice = chosen_for(A, laplacian_of(A, 0));
+  ASSERT_TRUE(choice.ordering()) << choice.reason;
+  EXPECT_TRUE(choice.candidates[0].has_more);
+  EXPECT_GT(choice.candidates[0].fill, 0);
+  EXPECT_EQ(choice.unsymmetry, 0);
+  const OrderingChoice flow = chosen_for(A, laplacian_of(A, 0.9));
+  EXPECT_FALSE(flow.ordering()) << flow.reason;
+  EXPECT_NEAR(flow.unsymmetry, 0.9, 1e-12);
+}
+
+TEST(OrderingChoiceOf, a_grid_is_its_natural_order)
+{
+  const auto A = grid_pattern<std::int32_t>(70, 70, 1, false);
+  const OrderingChoice choice = chosen_for(A, laplacian_of(A, 0));
+  EXPECT_FALSE(choice.ordering());
+  EXPECT_EQ(choice.candidates[0].levels, 139);
+}
+
+/// Its levels are known though they are more than are counted elsewhere.
+TEST(OrderingChoiceOf, a_grid_with_many_levels_is_its_natural_order)
+{
+  const auto A = grid_pattern<std::int32_t>(600, 300, 1, false);
+  const OrderingChoice choice = chosen_for(A, laplacian_of(A, 0));
+  EXPECT_FALSE(choice.ordering()) << choice.reason;
+  EXPECT_EQ(choice.candidates[0].levels, 899);
+  EXPECT_FALSE(choice.candidates[0].has_more);
+}
+
+TEST(Unsymmetry, is_that_of_the_sampled_rows)
+{
+  const auto A = pattern_with<std::int32_t>(3, {{0, 1}, {2, 1}}, false);
+  const std::vector<double> value = {5, 2, 5, -1, 5};  // a_01 = 2, a_21 = -1, without mirror images
+  double found = -1;
+  ASSERT_TRUE((measure_unsymmetry<double, std::int32_t>({A.view(), value.data()}, &found).ok()));
+  EXPECT_EQ(found, 1);
+  const auto B = pattern_with<std::int32_t>(2, {{0, 1}});
+  const std::vector<double> of_B = {5, 3, 1, 5}, infinite = {5, INFINITY, 1, 5};
+  ASSERT_TRUE((measure_unsymmetry<double, std::int32_t>({B.view(), of_B.data()}, &found).ok()));
+  EXPECT_DOUBLE_EQ(found, 0.5);
+  ASSERT_TRUE((measure_unsymmetry<double, std::int32_t>({B.view(), infinite.data()}, &found).ok()));
+  EXPECT_EQ(found, 1);
+  const auto diagonal = pattern_with<std::int32_t>(2, {});
+  const std::vector<double> ones = {1, 1};
+  ASSERT_TRUE((measure_unsymmetry<double, std::int32_t>({diagonal.view(), ones.data()}, &found).ok()));
+  EXPECT_EQ(found, 0);
+}
+
+}  // namespace
+}  // namespace syncfree

@@ -1,0 +1,168 @@
+/// Discarded fill, unsymmetry, bounds of levels and the choice of an order: the device finds what the host does.
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../../watchdog.hpp"
+#include "../device_patterns.hpp"
+#include "core/ordering/graphs.hpp"
+#include "cuda/analysis/factor_pattern.hpp"
+#include "cuda/analysis/levels.hpp"
+#include "cuda/ordering/discarded_fill.hpp"
+#include "syncfree/cuda.hpp"
+#include "syncfree/ordering_choice.hpp"
+#include "syncfree/schedule.hpp"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr std::uint64_t patient = 60'000'000'000;  ///< nanoseconds, enough also under a sanitizer
+
+template <class T, class I> std::vector<T> values_of(const OwnedPattern<I>& A, bool zeros)
+{
+  std::vector<T> value;
+  for (I i = 0; i < A.n; ++i)
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
+      const I j = A.column[k];
+      const double off = -0.2 - static_cast<double>((i * 37 + j * 101) % 19) / 19;
+      value.push_back(T(i == j ? (zeros && i % 17 == 5 ? 0 : 4 + static_cast<double>(i % 3)) : off));
+    }
+  return value;
+}
+
+template <class T, class I> void expect_same_fill(const OwnedPattern<I>& A, bool zeros)
+{
+  const std::vector<T> value = values_of<T>(A, zeros);
+  const std::vector<I> random = random_order<I>(7, A.n);
+  const OnDevice<I> rows(A);
+  DeviceFactorPattern<I> p;
+  ASSERT_TRUE(split(Kind::ilu, rows.view(), &p));
+  const DeviceArray<T> values(value);
+  const DeviceArray<I> order(random);
+  FillSampler<T, I> sampler({rows.view(), values.data(), p.diagonal_source.data()});
+  double unsymmetry = -1;
+  ASSERT_TRUE((measure_unsymmetry<T, I>({A.view(), value.data()}, &unsymmetry).ok()));
+  EXPECT_NEAR(sampler.unsymmetry(), unsymmetry, 1e-9);
+  for (const bool natural : {true, false, true}) {  // the last once more with the same rows
+    DiscardedFill found = sampler.measure(natural ? nullptr : order.data()), expected;
+    const I* const on_host = natural ? nullptr : random.data();
+    ASSERT_TRUE((measure_discarded_fill<T, I>({A.view(), value.data()}, on_host, &expected).ok()));
+    EXPECT_NEAR(found.fill, expected.fill, 1e-6 * (1 + expected.fill)) << natural;
+    EXPECT_EQ(found.rows, expected.rows);
+    EXPECT_EQ(found.skipped, expected.skipped);
+  }
+}
+
+template <class I> std::vector<OwnedPattern<I>> matrices()
+{
+  OwnedPattern<I> dense_row = grid_pattern<I>(25, 20, 1, false);
+  std::vector<std::pair<I, I>> star;
+  for (I j = 1; j < 700; ++j) star.emplace_back(0, j);
+  return {pattern_with<I>(1, {}),  pattern_with<I>(40, {}),          grid_pattern<I>(12, 9, 7, true), dense_row,
+          pattern_with<I>(700, star), random_symmetric<I>(3, 900, 2), grid_pattern<I>(90, 80, 1, false),
+          in_threes(grid_pattern<I>(30, 30, 1, true)), shuffled(grid_pattern<I>(20, 20, 10, false), 4)};
+}
+
+template <class I> class OrderChoices : public testing::Test {};
+TYPED_TEST_SUITE(OrderChoices, Indices);
+
+TYPED_TEST(OrderChoices, measure_discarded_fill_as_the_host_does)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>())
+    for (const bool zeros : {false, true}) {
+      SCOPED_TRACE(std::to_string(A.n) + " rows");
+#ifndef SYNCFREE_FEW_TYPES
+      expect_same_fill<float, I>(A, zeros);
+#endif
+      expect_same_fill<double, I>(A, zeros);
+      expect_same_fill<std::complex<double>, I>(A, zeros);
+    }
+}
+
+TYPED_TEST(OrderChoices, bound_the_number_of_levels)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) {
+    DeviceFactorPattern<I> p;
+    ASSERT_TRUE(split(Kind::ilu, OnDevice<I>(A).view(), &p));
+    FactorPattern<I> made;
+    ASSERT_TRUE(make_factor_pattern(A.view(), {}, &made).ok());
+    LevelSets<I> levels;
+    ASSERT_TRUE(make_level_sets(made.lower(), true, &levels).ok());
+    for (const bool guess : {false, true}) {
+      const Grid<I> grid = guess ? find_grid(A.view(), true) : Grid<I>();
+      const std::int64_t count = levels.count;
+      for (const std::int64_t most : {std::int64_t{100000}, count, count / 2}) {
+        if (most == 0) continue;
+        const LevelBound found = count_levels(p.lower(), true, grid, most, nullptr, patient);
+        SCOPED_TRACE(std::to_string(A.n) + " rows, most " + std::to_string(most));
+        EXPECT_TRUE(guess || found.has_more == (count > most));
+        EXPECT_TRUE(!found.has_more || count > most);
+        EXPECT_EQ(found.levels, found.has_more ? most : count);
+      }
+    }
+  }
+}
+
+/// A lattice in an order that winds through it.
+template <class I> OwnedPattern<I> winding_mesh(I side)
+{
+  std::vector<std::pair<I, I>> entries;
+  const auto number = [side](I x, I y) { return y * side + (y % 2 ? side - 1 - x : x); };
+  for (I y = 0; y < side; ++y)
+    for (I x = 0; x < side; ++x) {
+      if (x + 1 < side) entries.emplace_back(number(x, y), number(x + 1, y));
+      if (y + 1 < side) entries.emplace_back(number(x, y), number(x, y + 1));
+    }
+  return pattern_with(side * side, entries);
+}
+
+TYPED_TEST(OrderChoices, are_those_of_the_host)
+{
+  using I = TypeParam;
+  for (const auto& A : {winding_mesh<I>(300), grid_pattern<I>(60, 60, 1, false), pattern_with<I>(0, {})}) {
+    SCOPED_TRACE(std::to_string(A.n) + " rows");
+    std::vector<double> value;
+    for (I i = 0; i < A.n; ++i)
+      for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) value.push_back(A.column[k] == i ? 4.1 : -1);
+    const CsrView<double, I> view = {A.view(), value.data()};
+    OrderingChoice expected, found;
+    ASSERT_TRUE((choose_ordering<double, I>(view, {}, 1, &expected).ok()));
+    const auto preconditioner = make_cuda_preconditioner<double, I>();
+    ASSERT_TRUE(preconditioner->choose_ordering(view, {}, {}, &found).ok());
+    EXPECT_EQ(name_of(found.ordering()), name_of(expected.ordering())) << found.reason;
+    ASSERT_EQ(found.candidates.size(), expected.candidates.size());
+    for (std::size_t c = 0; c < found.candidates.size(); ++c) {
+      EXPECT_EQ(found.candidates[c].levels, expected.candidates[c].levels);
+      EXPECT_EQ(found.candidates[c].has_more, expected.candidates[c].has_more);
+      EXPECT_NEAR(found.candidates[c].fill, expected.candidates[c].fill, 1e-9);
+    }
+    const OnDevice<I> rows(A);
+    const DeviceArray<double> values(value);
+    OrderingChoice there;
+    preconditioner->use(Memory::device, nullptr);
+    const PatternView<I> on_device = {A.n, rows.row_begin.data(), rows.column.data()};
+    ASSERT_TRUE(preconditioner->choose_ordering({A.view(), values.data()}, on_device, {}, &there).ok());
+    EXPECT_EQ(there.reason, found.reason);
+  }
+}
+
+TYPED_TEST(OrderChoices, of_a_pattern_that_cannot_be_factored_is_the_given_order)
+{
+  using I = TypeParam;
+  const I begin[] = {0, 1, 2}, column[] = {1, 0};  // no diagonal
+  const double value[] = {1, 1};
+  OrderingChoice found;
+  ASSERT_TRUE(
+      (make_cuda_preconditioner<double, I>()->choose_ordering({{2, begin, column}, value}, {}, {}, &found).ok()));
+  EXPECT_FALSE(found.ordering());
+  EXPECT_NE(found.reason.find("cannot be factored"), std::string::npos) << found.reason;
+}
+
+}  // namespace
+}  // namespace syncfree::cuda
