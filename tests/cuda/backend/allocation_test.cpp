@@ -87,7 +87,8 @@ void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy,
     failing = k;
     const Status status = use(*p, A, strategy, symbolic);
     failures = made > k;
-    const bool has_other_way = long_rows || strategy == "tiled" || strategy == "wavefront" || strategy == "cusparse";
+    const bool has_other_way =
+        long_rows || strategy == "tiled" || strategy == "wavefront" || strategy == "cusparse";
     if (failures && has_other_way && status.ok()) {
       /* the plan was made on the host; one of the vendor's two algorithms found no memory; the factor is made by rows */
     } else if (failures) {
