@@ -90,7 +90,7 @@ void expect_reports(const OwnedCsr<double, I>& A, const std::string& strategy,
     const bool has_other_way =
         long_rows || strategy == "tiled" || strategy == "wavefront" || strategy == "cusparse";
     if (failures && has_other_way && status.ok()) {
-      /* the plan was made on the host; one of the vendor's two algorithms found no memory; the factor is made by rows */
+      /* the plan was made on the host; one of the vendor's two algorithms found no memory; factored by rows */
     } else if (failures) {
       EXPECT_EQ(status.code, Code::out_of_memory) << k << ": " << status.message();
       EXPECT_NE(status.message().find("bytes"), std::string::npos) << status.message();
