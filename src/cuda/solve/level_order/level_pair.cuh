@@ -141,15 +141,20 @@ private:
 };
 
 /// Waits until all thread blocks of the stage before have stored their values. Called by a whole thread block, of which
-/// one thread waits; false if the launch was given up.
+/// one thread waits; false if the launch was given up. Only what it sees last is acquired: each acquire would empty the
+/// first-level cache of the thread blocks that still multiply.
 ///   row  for the report
 inline __device__ bool await_stage(unsigned* complete, const LevelShare& share, unsigned long long launch,
                                    std::int64_t row)
 {
   bool is_complete = true;
-  if (share.stage > 0 && threadIdx.x == 0)
-    is_complete = wait_for(complete + share.stage - 1, static_cast<unsigned>(launch + 1) * share.awaited,
-                           BoundedWait(row));
+  if (share.stage > 0 && threadIdx.x == 0) {
+    unsigned* const count = complete + share.stage - 1;
+    const unsigned all = static_cast<unsigned>(launch + 1) * share.awaited;
+    unsigned seen = load_relaxed(count);
+    is_complete = BoundedWait(row).until<4>([&] { return seen == all; }, [&] { seen = load_relaxed(count); });
+    fence_acquire();
+  }
   return __syncthreads_and(is_complete) != 0;
 }
 
@@ -158,24 +163,30 @@ inline __device__ bool await_stage(unsigned* complete, const LevelShare& share, 
 /// owns       a thread block owns a share of a stage; `lanes` lanes of a warp own one row at a time
 /// waits      one thread until the stage before is complete, the others at the barrier of the thread block
 /// publishes  y of its rows in L, z and x of those in U; then it counts itself as complete
-/// order      the thread block's barrier before the count, which is released; the count is acquired, and the barrier
-///            follows: causality order is transitive, so plain loads see the values
+/// order      the thread block's barrier before the count, which is released; relaxed polls of the count, then an
+///            acquire fence and the barrier: causality order is transitive, so plain loads see the values
 /// progress   the stage before belongs to thread blocks with earlier tickets
 /// result     reproducible: the order of additions depends on the row only
 /// source     levels: Anderson & Saad 1989, Saltz 1990; here in one launch, without a barrier of the whole grid
 ///   complete  by stage: thread blocks that have completed it, in all launches
 ///   y, z      n values, by position in L and in U; z of the last stage is not read, so it is not stored
 template <class N, class V, class I, int lanes>
-__global__ void __launch_bounds__(level_order_threads, 5)
+__global__ void __launch_bounds__(level_order_threads, 4)
 solve_pair_by_levels(LevelPairView<V, I> factor, unsigned stages_of_L, unsigned last_stage, const LevelShare* shares,
                      unsigned* complete, TicketCounter* counter, N* y, N* z, const N* b, N* x, bool conjugate)
 {
   const BlockTicket ticket = take_ticket(counter);
   const LevelShare share = shares[ticket.index];
   const bool is_L = share.stage < stages_of_L;
-  const StoredView<V, I>& A = is_L ? factor.L : factor.U;
+  const StoredView<V, I> A = is_L ? factor.L : factor.U;
+  const I* const places = is_L ? factor.place_in_U : factor.place_in_L;
   std::size_t position = share.first + threadIdx.x / lanes;
   const std::size_t end = share.end;
+  I place = -1, index = 0;
+  const auto look_up = [&] {
+    if (position < end && threadIdx.x % lanes == 0) place = places[position], index = A.row[position];
+  };
+  look_up();
   RestOfRow<N, V, I, lanes> row(A, position, position < end);
   wait_for_primary_launch();
   trigger_dependent_launch();
@@ -185,20 +196,20 @@ solve_pair_by_levels(LevelPairView<V, I> factor, unsigned stages_of_L, unsigned 
 #pragma unroll
     for (int offset = lanes / 2; offset; offset /= 2) sum += shfl_xor(sum, offset);
     if (position < end && threadIdx.x % lanes == 0) {
-      const I place = (is_L ? factor.place_in_U : factor.place_in_L)[position];
       if (is_L) {
-        const N value = b[A.row[position]] - sum;
+        const N value = b[index] - sum;
         y[position] = value;
         if (factor.is_finished(place))
           x[factor.U.row[place]] = z[place] = product(value, N(factor.scale(place, conjugate)));
       } else {
         const N value = product(y[place] - sum, N(factor.scale(position, conjugate)));
-        x[A.row[position]] = value;
+        x[index] = value;
         if (share.stage != last_stage) z[position] = value;
       }
     }
     position += blockDim.x / lanes;
     if (position - threadIdx.x / lanes >= end) break;
+    look_up();
     row = RestOfRow<N, V, I, lanes>(A, position, position < end);
   }
   __syncthreads();
