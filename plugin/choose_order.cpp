@@ -39,9 +39,17 @@ syncfree::OrderingChoice ChooseOnHost(const syncfree::CsrView<PetscScalar, Index
   return choice;
 }
 
-/* A failure, such as too little memory, or a fault of the pattern, which the analysis reports, leaves the given order. */
-PetscErrorCode ChooseOrder(const Analysis &analysis, const AnalysisKey &key, const Settings &settings, BorrowedMatrix *matrix, syncfree::OrderingChoice *choice)
+/* Tests whether a call reports, once, what happened to an earlier one. */
+static bool IsOfEarlierCall(const syncfree::Status &status)
 {
+  using syncfree::Code;
+  return status.code == Code::wait_expired || status.code == Code::stale_capture || status.code == Code::busy;
+}
+
+/* A failure, such as too little memory, or a fault of the pattern, which the analysis reports, leaves the given order. */
+PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &key, const Settings &settings, BorrowedMatrix *matrix, syncfree::OrderingChoice *choice)
+{
+  const Analysis           &analysis = *Data(F)->analysis;
   syncfree::OrderingRequest request;
 
   PetscFunctionBegin;
@@ -55,7 +63,8 @@ PetscErrorCode ChooseOrder(const Analysis &analysis, const AnalysisKey &key, con
   }
   PetscCall(UseMemory(analysis.cuda, matrix->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
   const auto status = analysis.cuda->choose_ordering({matrix->Pattern(), matrix->value}, matrix->there, request, choice);
-  if (!status.ok()) choice->reason = "the given order: " + status.message();
+  if (IsOfEarlierCall(status)) PetscCall(Translate(F, F, status));
+  if (!status.ok()) *choice = {}, choice->reason = "the given order: " + status.message();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,22 +75,34 @@ PetscErrorCode FindHint(Mat F, const Settings &settings, BorrowedMatrix *matrix)
   PetscFunctionBegin;
   if (analysis.key.levels != 0 || analysis.key.automatic || analysis.hinted || !analysis.key.natural || !PredictsDevice(settings, analysis.cuda)) PetscFunctionReturn(PETSC_SUCCESS);
   analysis.hinted = true;
-  PetscCall(ChooseOrder(analysis, analysis.key, settings, matrix, &analysis.choice));
+  PetscCall(ChooseOrder(F, analysis.key, settings, matrix, &analysis.choice));
   const std::string hint = Hint(analysis);
   if (!hint.empty()) PetscCall(PetscInfo(F, "%s\n", hint.c_str()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Not if the operator is another one by now, for which the next set-up is due: a view must neither fail nor tell of it. */
 PetscErrorCode FindHintForView(PC pc, const Settings &settings)
 {
   std::shared_ptr<Analysis> analysis;
+  PetscBool                 aij;
   Mat                       F;
 
   PetscFunctionBegin;
-  if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!pc->setupcalled || !pc->pmat->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!aij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFactorGetMatrix(pc, &F));
   PetscCall(GetAnalysis(F, &analysis));
-  if (analysis && F->assembled && !F->factorerrortype) PetscCall(WithRows(pc->pmat, [&](BorrowedMatrix *matrix) { return FindHint(F, settings, matrix); }));
+  if (!analysis || !F->assembled || F->factorerrortype) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(WithRows(pc->pmat, [&](BorrowedMatrix *matrix) -> PetscErrorCode {
+    PatternState now;
+
+    PetscFunctionBegin;
+    PetscCall(GetPatternState(*matrix, &now));
+    if (now == Data(F)->seen) PetscCall(FindHint(F, settings, matrix));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +126,7 @@ PetscErrorCode TakeOrChoose(Mat F, const SetupContext &handover, const Orders &k
   PetscFunctionBegin;
   key->automatic = true;
   if (again) *choice = handover.last->choice;
-  else PetscCall(ChooseOrder(*Data(F)->analysis, *key, handover.settings, matrix, choice));
+  else PetscCall(ChooseOrder(F, *key, handover.settings, matrix, choice));
   if (!kept.row) key->ordering = choice->ordering();
   key->natural = !kept.row && !key->ordering;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -180,7 +201,7 @@ PetscErrorCode LookForHint(Mat F, Mat A, BorrowedMatrix *matrix)
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
   PetscCall(PetscInfoEnabled(MAT_CLASSID, &info));
-  if (handover && (info || !Data(F)->view.empty())) PetscCall(FindHint(F, handover->settings, matrix));
+  if (handover && !F->factorerrortype && (info || !Data(F)->view.empty())) PetscCall(FindHint(F, handover->settings, matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

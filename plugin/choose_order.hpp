@@ -18,7 +18,7 @@ std::string OrderingName(const std::optional<syncfree::OrderingOptions> &);
 bool PredictsDevice(const Settings &, bool device);
 
 /* Chooses an order from the pattern and the values, without communication. */
-PetscErrorCode ChooseOrder(const Analysis &, const AnalysisKey &, const Settings &, BorrowedMatrix *, syncfree::OrderingChoice *);
+PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &, const Settings &, BorrowedMatrix *, syncfree::OrderingChoice *);
 syncfree::OrderingChoice ChooseOnHost(const syncfree::CsrView<PetscScalar, Index> &, const syncfree::OrderingRequest &, int threads);
 
 /* Sets key and choice of a PC that is set up with `syncfree_auto`. */

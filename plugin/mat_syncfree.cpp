@@ -236,7 +236,9 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   if (orders.row) analysis.key.ordering.reset(); /* they may be those of another pattern */
   symbolic           = {key.kind, key.levels, key.diagonal_fill, orders.row, orders.column, analysis.key.ordering};
   analysis.viewed    = false;
+  analysis.compared  = false;
   Data(F)->fell_back = false;
+  if (!key.automatic) analysis.choice = {}, analysis.hinted = false; /* of another pattern */
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
     if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_on_device(matrix.Pattern(), matrix.there, symbolic, key.options));
@@ -306,7 +308,7 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
     PetscFunctionBegin;
     if (handover && handover->chooses) PetscCall(TakeOrChoose(F, *handover, orders, matrix, &key, &choice));
     PetscCall(MakeOrTake(F, A, matrix, key, orders, info->fill));
-    Data(F)->analysis->choice = choice;
+    if (key.automatic) Data(F)->analysis->choice = choice;
     PetscFunctionReturn(PETSC_SUCCESS);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
