@@ -81,15 +81,28 @@ PetscErrorCode FindHint(Mat F, const Settings &settings, BorrowedMatrix *matrix)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Views of several processes have no hint. */
+static PetscErrorCode ViewsHint(PetscObject object, bool *does)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(object), &size));
+  *does = size == 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Not if the operator is another one by now, for which the next set-up is due: a view must neither fail nor tell of it. */
 PetscErrorCode FindHintForView(PC pc, const Settings &settings)
 {
   std::shared_ptr<Analysis> analysis;
   PetscBool                 aij;
+  bool                      views;
   Mat                       F;
 
   PetscFunctionBegin;
-  if (!pc->setupcalled || !pc->pmat->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ViewsHint((PetscObject)pc, &views));
+  if (!views || !pc->setupcalled || !pc->pmat->assembled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (!aij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFactorGetMatrix(pc, &F));
@@ -197,11 +210,13 @@ PetscErrorCode LookForHint(Mat F, Mat A, BorrowedMatrix *matrix)
 {
   SetupContext *handover;
   PetscBool     info;
+  bool          views;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
   PetscCall(PetscInfoEnabled(MAT_CLASSID, &info));
-  if (handover && !F->factorerrortype && (info || !Data(F)->view.empty())) PetscCall(FindHint(F, handover->settings, matrix));
+  PetscCall(ViewsHint((PetscObject)F, &views));
+  if (handover && !F->factorerrortype && (info || (views && !Data(F)->view.empty()))) PetscCall(FindHint(F, handover->settings, matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
