@@ -115,6 +115,12 @@ struct LevelOrderBlocks {
   }
 };
 
+/// Those of one launch for two triangles: limited only if both are.
+inline LevelOrderBlocks blocks_of_both(const LevelOrderBlocks& a, const LevelOrderBlocks& b)
+{
+  return {std::max(a.threads, b.threads), a.most > 0 && b.most > 0 ? std::max(a.most, b.most) : 0};
+}
+
 /// Levels that must be on the device at once.
 constexpr double enough_levels = 8;
 /// Groups of merged levels that must be on the device; fewer if a row has more entries than its lanes poll at once.

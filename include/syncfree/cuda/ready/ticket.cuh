@@ -30,7 +30,7 @@
 /// Cost: a wait counts its polls in a register that it needs only while it waits. After 64 polls without success it
 /// reads the thread block's shared memory, which take_ticket() has filled, and the multiprocessor's cycle counter. In
 /// half a millisecond of each nine, in which every waiting thread gets here several times, it also reads the counter
-/// and the time. The time (%globaltimer) is slow to read: neither a thread block that begins nor each check may do so.
+/// and the time (%globaltimer).
 
 #include "syncfree/cuda/detail/ticket_counter.hpp"
 #include "syncfree/cuda/ready/flag.cuh"
@@ -160,7 +160,7 @@ inline __device__ bool is_over_for(unsigned long long nanoseconds_ago)
 /// Sets own.over if the launch was given up, or gives it up. For a thread block that does not know of it yet.
 __device__ __forceinline__ void look_at_clock(long long row)
 {
-  constexpr unsigned part = 20, parts = 16;  // 2^20 cycles in every 2^24: the time and the counter are slow to read
+  constexpr unsigned part = 20, parts = 16;  // 2^20 cycles in every 2^24, to limit the load on the counter's cache line
   BlockState& own = block_state();
   if ((cycles() >> part) % parts != 0 || load_relaxed_block(&own.ticket) == BlockState::unknown) return;
   const unsigned long long now = nanoseconds();

@@ -301,26 +301,21 @@ private:
 
   static bool is_handed_over_by_levels(const Rows& of)
   {
-    return of.rows.n == of.n && of.granularity.rows_a_level >= least_rows_of_swept_levels;
+    return of.rows.n == of.n && of.granularity.rows_a_level >= least_rows_by_levels;
   }
 
-  /// Measured on an H200: about 64,000 threads a level, but at least two lanes for long rows. Where levels are narrow,
-  /// as for one triangle.
+  /// As many lanes as a level has threads for, but at least two for long rows. Where levels are narrow, as for one
+  /// triangle.
   Shape shape_of(const Rows& L, const Rows& U) const
   {
-    if (by_levels_) return {L.granularity.entries_a_row > 8 ? 4 : 1, {}, true};
-    Shape made = {std::max(L.lanes, U.lanes), {}, false};
-    if (has_wide_levels(L.granularity) && has_wide_levels(U.granularity)) {
-      const double rows = std::max(L.granularity.rows_a_level, U.granularity.rows_a_level);
-      made.lanes = L.granularity.entries_a_row > 8 ? 2 : 1;
-      while (made.lanes < 8 && 2 * made.lanes * rows <= 73728) made.lanes *= 2;
-      made.blocks.threads = 128;
-      made.wide = true;
-      return made;
-    }
-    made.blocks.threads = std::max(L.blocks.threads, U.blocks.threads);
-    if (L.blocks.most > 0 && U.blocks.most > 0) made.blocks.most = std::max(L.blocks.most, U.blocks.most);
-    return made;
+    const bool long_rows = L.granularity.entries_a_row > 8;
+    if (by_levels_) return {long_rows ? 4 : 1, {}, true};
+    if (!has_wide_levels(L.granularity) || !has_wide_levels(U.granularity))
+      return {std::max(L.lanes, U.lanes), blocks_of_both(L.blocks, U.blocks), false};
+    const double rows = std::max(L.granularity.rows_a_level, U.granularity.rows_a_level);
+    int lanes = long_rows ? 2 : 1;
+    while (lanes < 8 && 2 * lanes * rows <= most_threads_a_level) lanes *= 2;
+    return {lanes, {128, 0}, true};
   }
 
   static DeviceArray<I> places(const Rows& from, const Rows& to)
@@ -390,7 +385,8 @@ private:
     }
   }
 
-  static constexpr double least_rows_of_swept_levels = 2e5;  ///< measured on an H200
+  /// Measured on an H200.
+  static constexpr double least_rows_by_levels = 2e5, most_threads_a_level = 73728;
 
   const bool by_levels_;
   const Shape shape_;

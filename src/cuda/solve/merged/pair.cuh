@@ -4,8 +4,6 @@
 /// of a small factor take.
 
 #include <algorithm>
-#include <memory>
-#include <type_traits>
 
 #include "cuda/base/launch.hpp"
 #include "cuda/solve/level_order/kernel.cuh"
@@ -14,9 +12,9 @@
 namespace syncfree::cuda {
 
 /// What a launch reads of a triangle, and the length of b and x.
-template <class V, class I, class Rhs> struct LevelOrderRows {
+template <class V, class I> struct MergedTriangle {
   StoredView<V, I> rows;
-  Rhs rhs;
+  MergedRhs<V, I> rhs;
   I n;
 };
 
@@ -31,11 +29,11 @@ template <class V, class I, class Rhs> struct LevelOrderRows {
 /// result     reproducible; each value equals that of separate launches for L and U with the same number of lanes
 /// source     this library
 ///   memory  n values between L and U, and one for each row of both
-template <class N, class V, class I, int lanes, class Rhs>
+template <class N, class V, class I, int lanes>
 __global__ void __launch_bounds__(level_order_threads)
-solve_merged_pair(LevelOrderRows<V, I, Rhs> L, LevelOrderRows<V, I, Rhs> U, unsigned blocks_of_L,
-                          typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, Input<N> b,
-                          Output<N> x, bool conjugate)
+solve_merged_pair(MergedTriangle<V, I> L, MergedTriangle<V, I> U, unsigned blocks_of_L,
+                  typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, Input<N> b, Output<N> x,
+                  bool conjugate)
 {
   using Box = DoubleBufferedMailbox<N>;
   const BlockTicket ticket = take_ticket(counter);
@@ -59,31 +57,12 @@ solve_merged_pair(LevelOrderRows<V, I, Rhs> L, LevelOrderRows<V, I, Rhs> U, unsi
     if (is_L) between.publish_value(row, value);
     else store_row<N>(x, row, value);
   };
-  solve_row<N, V, I, Box, lanes, Rhs>(A, box, position, position, OneChunk(), conjugate, begin, end);
+  solve_row<N, V, I, Box, lanes, MergedRhs<V, I>>(A, box, position, position, OneChunk(), conjugate, begin, end);
 }
 
-/// Lanes of a row, and thread blocks of a launch.
-struct RowsShape {
-  int lanes = 1;
-  LevelOrderBlocks blocks;
-};
-
-/// A solver with rows that may be solved in one launch with those of another solver of its type.
-template <class T, class V, class I>
-class PairableSolver : public DeviceSolver<T, I> {
-public:
-  virtual LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const = 0;
-  virtual RowsShape shape() const = 0;
-  virtual bool gains_by_pair() const = 0;
-  virtual const char* name() const = 0;  ///< of the strategy
-
-  std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first,
-                                                  const Orders<I>& orders) const override;
-};
-
-template <class T, class V, class I> class MergedPair : public PairSolver<T> {
+/// Solver: with merged_triangle(), lanes(), blocks() and name()
+template <class T, class V, class I, class Solver> class MergedPair : public PairSolver<T> {
   using N = DeviceScalar<T>;
-  using Solver = PairableSolver<T, V, I>;
 
 public:
   MergedPair(const Solver& L, const Solver& U)
@@ -105,7 +84,7 @@ public:
     const unsigned blocks = launch_.blocks_of_L + launch_.blocks_of_U;
     with_lanes(launch_.lanes, [&](auto lanes) {
       launch(kernel<lanes>(), {blocks, launch_.blocks.threads, launch_.blocks.shared_bytes(), stream, overlaps},
-             L_.rows_by_level(), U_.rows_by_level(), launch_.blocks_of_L, memory_.mailbox_view(), counter_.data(),
+             L_.merged_triangle(), U_.merged_triangle(), launch_.blocks_of_L, memory_.mailbox_view(), counter_.data(),
              Input<N>{as_device(b)}, Output<N>{as_device(x)}, conjugate);
     });
   }
@@ -128,12 +107,9 @@ private:
 
   static Launch launch_of(const Solver& L, const Solver& U)
   {
-    const RowsShape l = L.shape(), u = U.shape();
-    Launch made = {std::max(l.lanes, u.lanes), {}, 0, 0};
-    made.blocks.threads = std::max(l.blocks.threads, u.blocks.threads);
-    if (l.blocks.most > 0 && u.blocks.most > 0) made.blocks.most = std::max(l.blocks.most, u.blocks.most);
+    Launch made = {std::max(L.lanes(), U.lanes()), blocks_of_both(L.blocks(), U.blocks()), 0, 0};
     const auto blocks_of = [&](const Solver& solver) {
-      const auto rows = static_cast<std::size_t>(solver.rows_by_level().rows.n);
+      const auto rows = static_cast<std::size_t>(solver.merged_triangle().rows.n);
       return blocks_for(rows * static_cast<std::size_t>(made.lanes), made.blocks.threads);
     };
     made.blocks_of_L = blocks_of(L), made.blocks_of_U = blocks_of(U);
@@ -142,14 +118,11 @@ private:
 
   std::size_t mailbox_slots() const
   {
-    const auto L = L_.rows_by_level(), U = U_.rows_by_level();
+    const auto L = L_.merged_triangle(), U = U_.merged_triangle();
     return static_cast<std::size_t>(L.n) + static_cast<std::size_t>(L.rows.n) + static_cast<std::size_t>(U.rows.n);
   }
 
-  template <int lanes> static constexpr auto kernel()
-  {
-    return solve_merged_pair<N, V, I, lanes, MergedRhs<V, I>>;
-  }
+  template <int lanes> static constexpr auto kernel() { return solve_merged_pair<N, V, I, lanes>; }
 
   const Solver &L_, &U_;
   const Launch launch_;
@@ -157,14 +130,5 @@ private:
   TicketCounterMemory counter_;
   NewValues values_;
 };
-
-template <class T, class V, class I>
-std::unique_ptr<PairSolver<T>>
-PairableSolver<T, V, I>::make_pair_solver(const DeviceSolver<T, I>& first, const Orders<I>& orders) const
-{
-  const auto* const L = dynamic_cast<const PairableSolver*>(&first);
-  if (!L || orders.row || !L->gains_by_pair() || !gains_by_pair()) return nullptr;
-  return std::make_unique<MergedPair<T, V, I>>(*L, *this);
-}
 
 }  // namespace syncfree::cuda

@@ -156,7 +156,7 @@ inline int choose_lanes_of_merged(const Granularity& g)
   return lanes;
 }
 
-template <class T, class V, class I> class MergedSolver : public PairableSolver<T, V, I> {
+template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
       : rule_(rule_of<V, I>(options)), level_begin_(triangle.level_begins()),
@@ -198,17 +198,25 @@ public:
     return {text(), bytes, triangle_.triangle_value_bytes() + merged_.merged_value_bytes(), PlanForm::groups};
   }
 
-  LevelOrderRows<V, I, MergedRhs<V, I>> rows_by_level() const override
+  /// In natural order only.
+  std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first,
+                                                  const Orders<I>& orders) const override
   {
-    return {rest(), merged_.rhs(), triangle_.n()};
+    const auto* const L = dynamic_cast<const MergedSolver*>(&first);
+    if (!L || orders.row || !L->gains_by_pair() || !gains_by_pair()) return nullptr;
+    return std::make_unique<MergedPair<T, V, I, MergedSolver>>(*L, *this);
   }
-  RowsShape shape() const override { return {lanes_, blocks_}; }
-  const char* name() const override { return "merged"; }
-  /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
-  /// wide.
-  bool gains_by_pair() const override { return longest_ <= 512 && triangle_.n() <= 200000; }
+
+  MergedTriangle<V, I> merged_triangle() const { return {rest(), merged_.rhs(), triangle_.n()}; }
+  int lanes() const { return lanes_; }
+  const LevelOrderBlocks& blocks() const { return blocks_; }
+  static const char* name() { return "merged"; }
 
 private:
+  /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
+  /// wide.
+  bool gains_by_pair() const { return longest_ <= 512 && triangle_.n() <= 200000; }
+
   void queue_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
   {
     triangle_.update_triangle(value, inverse_diagonal, stream);
