@@ -63,6 +63,20 @@ template <class I> std::vector<OwnedPattern<I>> matrices()
 template <class I> class Analyses : public testing::Test {};
 TYPED_TEST_SUITE(Analyses, Indices);
 
+///   brought  what upload_pattern() makes of `made`
+template <class I>
+void expect_pattern(const DeviceFactorPattern<I>& p, const FactorPattern<I>& made,
+                    const DeviceFactorPattern<I>& brought)
+{
+  EXPECT_EQ(host(p.lower_begin), plain(made.lower_begin));
+  EXPECT_EQ(host(p.lower_column), plain(made.lower_column));
+  EXPECT_EQ(host(p.upper_begin), plain(made.upper_begin));
+  EXPECT_EQ(host(p.upper_column), plain(made.upper_column));
+  EXPECT_EQ(host(p.lower_source), host(brought.lower_source));
+  EXPECT_EQ(host(p.upper_source), host(brought.upper_source));
+  EXPECT_EQ(host(p.diagonal_source), host(brought.diagonal_source));
+}
+
 TYPED_TEST(Analyses, cut_rows_as_the_host_does)
 {
   using I = TypeParam;
@@ -72,13 +86,7 @@ TYPED_TEST(Analyses, cut_rows_as_the_host_does)
     DeviceFactorPattern<I> p;
     ASSERT_TRUE(split(Kind::ilu, OnDevice<I>(A).view(), &p));
     const DeviceFactorPattern<I> brought = upload_pattern(made, A.view());
-    EXPECT_EQ(host(p.lower_begin), plain(made.lower_begin));
-    EXPECT_EQ(host(p.lower_column), plain(made.lower_column));
-    EXPECT_EQ(host(p.upper_begin), plain(made.upper_begin));
-    EXPECT_EQ(host(p.upper_column), plain(made.upper_column));
-    EXPECT_EQ(host(p.lower_source), host(brought.lower_source));
-    EXPECT_EQ(host(p.upper_source), host(brought.upper_source));
-    EXPECT_EQ(host(p.diagonal_source), host(brought.diagonal_source));
+    expect_pattern(p, made, brought);
     EXPECT_EQ(p.counts.operations, count_operations(made));
     std::int64_t most = 0;
     for (I i = 0; i < A.n; ++i) most = std::max<std::int64_t>(most, A.row_begin[i + 1] - A.row_begin[i]);
@@ -186,13 +194,7 @@ bool permutes_as_the_host_does(Kind kind, const OwnedPattern<I>& A, const std::v
   EXPECT_EQ(split_permuted(kind, there.view(), orders, &p), is_made);
   if (!is_made) return false;
   const DeviceFactorPattern<I> brought = upload_pattern(made, A.view());
-  EXPECT_EQ(host(p.lower_begin), plain(made.lower_begin));
-  EXPECT_EQ(host(p.lower_column), plain(made.lower_column));
-  EXPECT_EQ(host(p.upper_begin), plain(made.upper_begin));
-  EXPECT_EQ(host(p.upper_column), plain(made.upper_column));
-  EXPECT_EQ(host(p.lower_source), host(brought.lower_source));
-  EXPECT_EQ(host(p.upper_source), host(brought.upper_source));
-  EXPECT_EQ(host(p.diagonal_source), host(brought.diagonal_source));
+  expect_pattern(p, made, brought);
   EXPECT_EQ(p.counts.operations, brought.counts.operations);
   EXPECT_EQ(p.counts.most, brought.counts.most);
   EXPECT_EQ(p.counts.most_lower, brought.counts.most_lower);
