@@ -117,7 +117,9 @@ PetscErrorCode read_solves(Items PetscOptionsObject, Options* o)
                       &o->solves));
   PetscCall(read_string(PetscOptionsObject, "-bench_problems", "Of whole solves: poisson, convection", &o->problems));
   PetscCall(read_string(PetscOptionsObject, "-bench_pcs",
-                        "Of whole solves: types of PC; behind a slash that of the smoothers of gamg", &o->pcs));
+                        "Of whole solves: types of PC; behind a slash that of the smoothers of gamg; with "
+                        "-bench_orderings the peers, of which ilu stands for icc, too",
+                        &o->pcs));
   PetscCall(read_real(PetscOptionsObject, "-bench_gamg_rows", "Rows above which gamg is left out", &o->gamg_rows));
   PetscCall(read_integer(PetscOptionsObject, "-bench_max_it", "Iterations of a whole solve", &o->most_iterations));
   PetscFunctionReturn(PETSC_SUCCESS);
