@@ -8,8 +8,9 @@ needed the cores meanwhile are a warning: then the times say little.
 
 With --device the options of --options put the work on a GPU. PETSc's log does not wait for a device,
 and what comes first in a process loads kernels and libraries. So the times are then those of the
-programs' -times, which waits for the device and takes each time from the second of its kind. It is an
-error if a view says that not all was done on the device; iterations may differ by one in a hundred.
+programs' -times N, which waits for the device and warms it up: one process for each problem and
+preconditioner, N times each, or once where a solve takes over a second. It is an error if a view says
+that not all was done on the device; iterations may differ by one in a hundred.
 """
 
 import argparse
@@ -27,7 +28,8 @@ import time
 PROBLEMS = (("Poisson, CG", "poisson"), ("convection-diffusion, GMRES", "convection"))
 ROW = "{:28} {:26} {:>10} {:>9} {:>9} {:>9} {:>10}"
 
-Solve = collections.namedtuple("Solve", "iterations residual setup apply solve ran")
+Times = collections.namedtuple("Times", "setup apply solve")  # milliseconds
+Solve = collections.namedtuple("Solve", "iterations residual times ran")  # times: a list
 
 
 def progress(text):
@@ -47,15 +49,16 @@ def read_log(path):
 
 
 def times_of_log(path):
-    """Seconds of set-up, of an application and of the solve."""
+    """Times of set-up, of an application and of the solve."""
     times = read_log(path)
     apply, calls = times["PCApply"]
-    return times["PCSetUp"][0], apply / calls, times["KSPSolve"][0]
+    return [Times(*(1e3 * s for s in (times["PCSetUp"][0], apply / calls, times["KSPSolve"][0])))]
 
 
 def times_of_text(text):
-    """The same from the line of -times."""
-    return [float(re.search(rf"^seconds: .*{name} ([0-9.]+)", text, re.M)[1]) for name in ("set-up", "apply", "solve")]
+    """The same from the lines of -times."""
+    lines = re.findall(r"^seconds: set-up ([0-9.]+),.* apply ([0-9.]+), solve ([0-9.]+)", text, re.M)
+    return [Times(*(1e3 * float(s) for s in line)) for line in lines]
 
 
 class Watch:
@@ -85,7 +88,10 @@ def off_device(text, ours):
 
 def run(program, options, arguments, threads, log):
     command = [program, *arguments, *options.options.split(), "-ksp_view"]
-    command += ["-times", "-options_left", "0"] if options.device else ["-log_view", f":{log}:ascii_csv"]
+    if options.device:
+        command += ["-times", str(options.repeat), "-options_left", "0"]
+    else:
+        command += ["-log_view", f":{log}:ascii_csv"]
     for axis in "xyz":
         command += [f"-da_grid_{axis}", str(options.grid)]
     env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS="1")
@@ -96,23 +102,24 @@ def run(program, options, arguments, threads, log):
     if options.device and off_device(result.stdout, "-dll_append" in arguments):
         sys.exit(f"error: {' '.join(command)} did not run on the device:\n{result.stdout}")
     ran = re.search(r"syncfree (strategy: .*), threads", result.stdout)
-    seconds = times_of_text(result.stdout) if options.device else times_of_log(log)
-    return Solve(int(found[1]), float(found[2]), *(1e3 * s for s in seconds), ran[1] if ran else "")
+    times = times_of_text(result.stdout) if options.device else times_of_log(log)
+    return Solve(int(found[1]), float(found[2]), times, ran[1] if ran else "")
 
 
 def compare(title, program, variants, options):
     """Prints the rows of one problem; False if the iterations differ."""
     runs = {variant[0]: [] for variant in variants}
     watch, cores = Watch(), os.sysconf("SC_NPROCESSORS_ONLN")
+    processes = 1 if options.device else options.repeat
     with tempfile.TemporaryDirectory() as folder:
-        for turn in range(options.repeat):
+        for turn in range(processes):
             for name, arguments, threads in variants:
-                progress(f"{title}: run {turn + 1} of {options.repeat}, {name}")
+                progress(f"{title}: run {turn + 1} of {processes}, {name}")
                 runs[name].append(run(program, options, arguments, threads, os.path.join(folder, "log.csv")))
     progress("")
     others = watch.others()
     for name, solves in runs.items():
-        setup, apply, solve = (statistics.median(getattr(s, event) for s in solves) for event in Solve._fields[2:5])
+        setup, apply, solve = map(statistics.median, zip(*(times for s in solves for times in s.times)))
         print(
             ROW.format(
                 title,
@@ -158,8 +165,11 @@ def main():
     options = parser.parse_args()
     variants = list(variants_of(options))
 
-    where = f"on {options.device}" if options.device else f"{len(os.sched_getaffinity(0))} cores"
-    print(f"{options.grid}^3 unknowns, medians of {options.repeat} runs taken in turn, times in ms, {where}")
+    medians, where = f"medians of {options.repeat} runs taken in turn", f"{len(os.sched_getaffinity(0))} cores"
+    if options.device:
+        medians = f"medians of {options.repeat}, of 1 where a solve takes over a second"
+        where = f"on {options.device}"
+    print(f"{options.grid}^3 unknowns, {medians}, times in ms, {where}")
     print(ROW.format("problem", "preconditioner", "iterations", "set-up", "apply", "solve", "residual"))
     same = [compare(title, os.path.join(options.folder, program), variants, options) for title, program in PROBLEMS]
     if not all(same):

@@ -129,6 +129,35 @@ def the_demo_warns_where_other_programs_use_the_cores(place):
     expect(done.stdout.count("warning: disturbed; other programs used ") == 2, done.stdout)
 
 
+DEVICE_PROGRAM = """#!/usr/bin/env python3
+import pathlib, sys
+arguments = " ".join(sys.argv)
+log = pathlib.Path(sys.argv[0] + ".calls")
+log.write_text((log.read_text() if log.exists() else "") + arguments + "\\n")
+print("type: seqaijcusparse\\n  syncfree backend: cuda\\niterations 3, CONVERGED_RTOL\\ntrue residual 1e-9")
+slow = "-pc_type ilu" in arguments and "convection" in arguments
+for solve in (2.5,) if slow else (0.1, 0.7, 0.3):
+    print(f"seconds: set-up {solve / 100}, new values 9, apply {solve / 1000}, solve {solve}")
+"""
+
+
+def the_demo_on_a_device_starts_a_process_for_each_contender(place):
+    for name in ("poisson", "convection"):
+        (place.folder / name).write_text(DEVICE_PROGRAM, encoding="utf-8")
+        (place.folder / name).chmod(0o755)
+    folder = str(place.folder)
+    command = ["python3", "config/demo.py", "--folder", folder, "--library", "L", "--repeat", "3", "--device", "D"]
+    done = place.run(command)
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    expect("medians of 3, of 1 where a solve takes over a second" in done.stdout, done.stdout)
+    rows = [line.split()[-5:-1] for line in done.stdout.splitlines() if line.endswith("1.0e-09")]
+    fast, slow = ["3", "3.0", "0.30", "300.0"], ["3", "25.0", "2.50", "2500.0"]
+    expect(rows == [fast, fast, slow, fast], done.stdout)
+    for name in ("poisson", "convection"):
+        calls = (place.folder / f"{name}.calls").read_text(encoding="utf-8").splitlines()
+        expect(len(calls) == 2 and all("-times 3" in call for call in calls), f"{calls}")
+
+
 def results_are_made_from_the_csv_files(_):
     script = ROOT / "tests/bench/results.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
@@ -325,6 +354,7 @@ TESTS = (
     help_is_the_head_of_the_script,
     every_script_answers_help,
     the_demo_warns_where_other_programs_use_the_cores,
+    the_demo_on_a_device_starts_a_process_for_each_contender,
     results_are_made_from_the_csv_files,
     manual_pages_are_made_from_the_comments,
     a_changed_number_or_a_file_too_many_is_found,

@@ -7,7 +7,7 @@ GMRES; any -pc_type, for example syncfree_ilu.\n\n";
 
   Output: the iterations of GMRES and its converged reason, the true residual, and the error of the solution
   u = sin(pi x) sin(pi y) sin(pi z) of the differential equation, which is the discretization error of upwind
-  differences, proportional to the mesh width. With -times also the time of set-up and application in seconds.
+  differences, proportional to the mesh width. With -times N also N times of set-up, application and solve in seconds.
 */
 
 #include <petscdm.h>
@@ -171,10 +171,8 @@ int main(int argc, char **argv)
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(ReportSolve(ksp, b, x));
+  PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
   PetscCall(ReportDifference(x, u, DiscretizationError(&flow, da)));
-  PetscCall(ReportTimes(ksp, b));
 
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));
@@ -227,6 +225,9 @@ int main(int argc, char **argv)
          suffix: asm
          nsize: 3
          args: -pc_type asm -pc_asm_overlap 2 -sub_pc_type syncfree_ilu -sub_pc_factor_mat_ordering_type rcm
+      test:
+         suffix: times
+         args: -times 2 -pc_type syncfree_ilu
       test:
          suffix: sor_forward
          args: -pc_type syncfree_sor -pc_sor_forward -pc_sor_omega {{0.9 1.1}separate output}

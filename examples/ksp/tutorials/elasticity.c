@@ -14,7 +14,7 @@ Conjugate gradients, three unknowns a point; any -pc_type, for example syncfree_
   -material ball: a stiff ball in a soft cube.
 
   Output: the iterations of CG and its converged reason, the true residual, and for layers the error of the solution.
-  With -times also the time of set-up and application in seconds.
+  With -times N also N times of set-up, application and solve in seconds.
 */
 
 #include <petscdm.h>
@@ -242,13 +242,11 @@ int main(int argc, char **argv)
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(ReportSolve(ksp, b, x));
+  PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
   if (block.material == MATERIAL_LAYERS) {
     PetscCall(FillSolution(&block, da, u));
     PetscCall(ReportDifference(x, u, PetscSqrtReal(RTOL)));
   }
-  PetscCall(ReportTimes(ksp, b));
 
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));

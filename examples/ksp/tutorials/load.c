@@ -18,7 +18,7 @@ GMRES; any -pc_type, for example syncfree_ilu.\n\n";
   With -generate n it first writes a matrix of n^3 rows into the file, as Matrix Market if its name ends in .mtx.
 
   Output: the size of the matrix, the iterations and their converged reason, the true residual, and the error if the
-  solution is known. With -times also the time of set-up and application in seconds.
+  solution is known. With -times N also N times of set-up, application and solve in seconds.
 */
 
 #include <petscviewer.h>
@@ -238,10 +238,8 @@ int main(int argc, char **argv)
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(ReportSolve(ksp, b, x));
+  PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
   if (u) PetscCall(ReportDifference(x, u, 10 * PetscSqrtReal(RTOL)));
-  PetscCall(ReportTimes(ksp, b));
 
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));

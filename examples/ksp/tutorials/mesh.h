@@ -173,10 +173,8 @@ static inline PetscErrorCode MeshSolve(const Mesh *mesh, Mat A, KSPType type)
   PetscCall(KSPSetType(ksp, type));
   PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(ReportSolve(ksp, b, x));
+  PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
   PetscCall(ReportDifference(x, u, PetscSqrtReal(RTOL)));
-  PetscCall(ReportTimes(ksp, b));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&b));

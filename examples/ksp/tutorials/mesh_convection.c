@@ -11,8 +11,8 @@ GMRES; any -pc_type, for example syncfree_ilu.\n\n";
   colors twice the iterations and more, with many colors that follow the order (syncfree_cyclic) in between.
 
   Output: the iterations of GMRES and its converged reason, the true residual, and the error of the solution of the
-  linear system, which is known: the right-hand side is A u. With -times also the time of set-up and application in
-  seconds.
+  linear system, which is known: the right-hand side is A u. With -times N also N times of set-up, application and
+  solve in seconds.
 */
 
 #include <petscksp.h>

@@ -9,7 +9,7 @@ Conjugate gradients; any -pc_type, for example syncfree_icc with -pc_factor_mat_
   colors there are about ten, and the iterations are hardly more.
 
   Output: the iterations of CG and its converged reason, the true residual, and the error of the solution of the linear
-  system, which is known: the right-hand side is A u. With -times also the time of set-up and application in seconds.
+  system, which is known: the right-hand side is A u. With -times N also N times of set-up, application and solve in seconds.
 */
 
 #include <petscksp.h>

@@ -7,7 +7,7 @@ Conjugate gradients; any -pc_type, for example syncfree_icc or syncfree_ilu.\n\n
   The boundary values (zero) are eliminated, so the matrix is symmetric and positive definite.
 
   Output: the iterations of CG and its converged reason, the true residual, and the error of the known solution from
-  which the right-hand side was computed. With -times also the time of set-up and application in seconds.
+  which the right-hand side was computed. With -times N also N times of set-up, application and solve in seconds.
 */
 
 #include <petscdm.h>
@@ -150,10 +150,8 @@ int main(int argc, char **argv)
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(FillSolution(da, u));
   PetscCall(MatMult(A, u, b));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(ReportSolve(ksp, b, x));
+  PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
   PetscCall(ReportDifference(x, u, PetscSqrtReal(RTOL)));
-  PetscCall(ReportTimes(ksp, b));
 
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));

@@ -107,24 +107,32 @@ static inline PetscErrorCode Lap(MPI_Comm comm, PetscLogDouble *begin, PetscLogD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  With -times: seconds of a set-up anew (analysis and numbers), of one with new values only, of one application of the
-  preconditioner, and of a solve. Call it last, so that on a device nothing is timed that loads kernels for the first
-  time; it ends with the preconditioner set up as it was.
-*/
-static inline PetscErrorCode ReportTimes(KSP ksp, Vec b)
+/* The times of -times in seconds */
+typedef struct {
+  PetscLogDouble setup, refresh, apply, solve;
+} Times;
+
+/* PCSetUp() of all blocks, too */
+static inline PetscErrorCode SetUp(PC pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSetUpOnBlocks(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Times a set-up anew (analysis and numbers), one with new values only, one application of the preconditioner, which is
+   made twenty times, and the solve of A x = b. */
+static inline PetscErrorCode TimedSolve(KSP ksp, Vec b, Vec x, Times *times)
 {
   const PetscInt repeat = 20;
   MPI_Comm       comm   = PetscObjectComm((PetscObject)ksp);
   PC             pc;
   Mat            A, P;
   Vec            z;
-  PetscBool      wanted = PETSC_FALSE;
-  PetscLogDouble begin, setup, refresh, apply, solve;
+  PetscLogDouble begin;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-times", &wanted, NULL));
-  if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCGetOperators(pc, &A, &P));
   PetscCall(PetscObjectReference((PetscObject)A));
@@ -134,23 +142,83 @@ static inline PetscErrorCode ReportTimes(KSP ksp, Vec b)
   PetscCall(PCSetOperators(pc, A, P));
   PetscCallMPI(MPI_Barrier(comm));
   PetscCall(Now(&begin));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PCSetUpOnBlocks(pc));
-  PetscCall(Lap(comm, &begin, &setup));
+  PetscCall(SetUp(pc));
+  PetscCall(Lap(comm, &begin, &times->setup));
   PetscCall(MatScale(P, -1.0)); /* twice: the same values, but PETSc takes them for new ones */
   PetscCall(MatScale(P, -1.0));
   PetscCall(Now(&begin));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PCSetUpOnBlocks(pc));
-  PetscCall(Lap(comm, &begin, &refresh));
+  PetscCall(SetUp(pc));
+  PetscCall(Lap(comm, &begin, &times->refresh));
   for (PetscInt i = 0; i < repeat; i++) PetscCall(PCApply(pc, b, z));
-  PetscCall(Lap(comm, &begin, &apply));
-  PetscCall(KSPSolve(ksp, b, z));
-  PetscCall(Lap(comm, &begin, &solve));
-  PetscCall(PetscPrintf(comm, "seconds: set-up %.5f, new values %.5f, apply %.6f, solve %.5f\n", setup, refresh, apply / (double)repeat, solve));
+  PetscCall(Lap(comm, &begin, &times->apply));
+  times->apply /= (PetscLogDouble)repeat;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(Lap(comm, &begin, &times->solve));
   PetscCall(VecDestroy(&z));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with a few iterations. On a device it loads the kernels, which is not to be timed. */
+static inline PetscErrorCode WarmUp(KSP ksp, Vec b, Vec x)
+{
+  PetscReal rtol, atol, dtol;
+  PetscInt  most;
+  PetscBool stop;
+  Times     ignored;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPSetUp(ksp)); /* assembles the matrix, where it is made by KSPSetComputeOperators() */
+  PetscCall(KSPGetTolerances(ksp, &rtol, &atol, &dtol, &most));
+  PetscCall(KSPGetErrorIfNotConverged(ksp, &stop));
+  PetscCall(KSPSetTolerances(ksp, rtol, atol, dtol, PetscMin(most, 5)));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_FALSE));
+  PetscCall(TimedSolve(ksp, b, x, &ignored));
+  PetscCall(KSPSetTolerances(ksp, rtol, atol, dtol, most));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, stop));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* N of the option -times N; 1 if it has no number, 0 if it is not given */
+static inline PetscErrorCode GetTimesWanted(PetscInt *wanted)
+{
+  PetscBool given;
+
+  PetscFunctionBeginUser;
+  *wanted = 1;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-times", &given));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-times", wanted, NULL));
+  PetscCheck(*wanted > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-times %" PetscInt_FMT " must be at least 1", *wanted);
+  if (!given) *wanted = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPSolve() and ReportSolve(). With -times N also the times of N set-ups, applications and solves, a line for each, after
+  a short warm-up; only one where a solve takes over a second.
+*/
+static inline PetscErrorCode SolveAndReport(KSP ksp, Vec b, Vec x)
+{
+  PetscInt wanted;
+  Vec      z;
+  Times    times;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetTimesWanted(&wanted));
+  if (wanted == 0) {
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(ReportSolve(ksp, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecDuplicate(b, &z));
+  PetscCall(WarmUp(ksp, b, z));
+  for (PetscInt i = 0; i < wanted && (i == 0 || times.solve < 1.0); i++) {
+    PetscCall(TimedSolve(ksp, b, i == 0 ? x : z, &times));
+    if (i == 0) PetscCall(ReportSolve(ksp, b, x));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)ksp), "seconds: set-up %.5f, new values %.5f, apply %.6f, solve %.5f\n", times.setup, times.refresh, times.apply, times.solve));
+  }
+  PetscCall(VecDestroy(&z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
