@@ -1,5 +1,5 @@
 /* The system of first.c on a GPU, with the types set in code. Where PETSc has no CUDA or finds no GPU it says so and runs
-   on the CPU. */
+   on the CPU. With an MPI that is not GPU-aware PETSc stops and says so: then run it with -use_gpu_aware_mpi 0. */
 #include <petscdevice.h>
 #include <petscksp.h>
 #include <syncfree_petsc.h>
