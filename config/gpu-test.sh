@@ -9,11 +9,12 @@
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
 # synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, rows, solves, boxes, pipelines, planes, pairs,
 # factors, shifts, loops, columns, grids, scalars-0 to -3. schedules: threads sleep at random before they wait or
-# publish; it needs schedules-build. soak: soak-1 to -3, each by other random matrices. orders: each memory order of
-# the device is weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others but build need
-# that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED
-# (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a
-# folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
+# publish; it needs schedules-build. soak: three programs at once, each with other random matrices; soak-1 to -3: each
+# alone, which tells whose memory it is. orders: each memory order of the device is weakened in turn
+# (tests/cuda/orders/weaken.py), which needs no other part. All others but build need that one. PETSc is that of
+# PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry
+# ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of
+# CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -150,9 +151,25 @@ sleep_at_random() {
     build/gpu-schedules/cuda_tests --gtest_filter="$tests"
 }
 
+# soak SEED [OPTION OF gtest.py...]
 soak() {
-  SYNCFREE_SEED=$1 SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-500} python3 config/gtest.py "$folder/cuda_tests" \
+  SYNCFREE_SEED=$1 SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-500} python3 config/gtest.py "${@:2}" "$folder/cuda_tests" \
     --gtest_filter='Soak.*'
+}
+
+# 400 s, so that warming up, the last matrices and a minute of waiting for each other end in the time of a part.
+soak_together() {
+  local place seed
+  place=$(mktemp -d)
+  for seed in 1 2 3; do
+    SYNCFREE_SOAK_TOGETHER=$place:3 SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-400} soak $seed --timeout 520 \
+      >"build/log/soak-$seed.txt" 2>&1 &
+  done
+  wait
+  rm -r "$place"
+  cat build/log/soak-[123].txt
+  awk '/^RESULT/ { for (i = 2; i <= 4; i++) sum[i] += $i } END { print "RESULT", sum[2], sum[3], sum[4] }' \
+    build/log/soak-[123].txt
 }
 
 # Random matrices for five minutes, by two programs that load the device for each other.
@@ -192,7 +209,7 @@ run_part() {
     random) part random bash "$0" --random ;;
     schedules-build) part schedules-build bash "$0" --schedules-build ;;
     schedules) part schedules bash "$0" --schedules ;;
-    soak) for seed in 1 2 3; do run_part soak-$seed; done ;;
+    soak) part soak bash "$0" --soak-together ;;
     orders) part orders python3 tests/cuda/orders/weaken.py --work build/gpu-orders ;;
     soak-[1-3]) part "$1" bash "$0" --soak "${1#soak-}" ;;
     sanitizers)
@@ -228,6 +245,7 @@ case ${1:-} in
   --schedules-build) build_schedules; exit ;;
   --schedules) sleep_at_random; exit ;;
   --soak) soak "$2"; exit ;;
+  --soak-together) soak_together; exit ;;
   --sanitize) sanitize "$2"; exit ;;
 esac
 [ $# != 0 ] || set -- build battery mps random sanitizers petsc harness conformance

@@ -1,12 +1,14 @@
 /// Random matrices for SYNCFREE_SECONDS (5): 1 to 200,000 rows, of many shapes, factored and solved by random
 /// strategies. L U must equal A on A's pattern and L U x = b, both to rounding, component by component, and x must be
-/// the same in each of three solves. SYNCFREE_SEED (1) selects other matrices. Soak: nothing is left of any of them.
+/// the same in each of three solves. SYNCFREE_SEED (1) selects other matrices. Soak: nothing is left of any of them;
+/// SYNCFREE_SOAK_TOGETHER=FOLDER:COUNT, with an empty folder, in each of COUNT processes that share the device.
 
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "../../battery.hpp"
+#include "../../meeting.hpp"
 #include "../../watchdog.hpp"
 #include "../device_support.hpp"
 
@@ -249,36 +252,63 @@ TEST(RandomMatrices, are_factored_and_solved_to_rounding_and_always_alike)
   std::printf("%d matrices\n", count);
 }
 
+/// Processes that measure the memory of the device together, or one alone.
+class Together {
+public:
+  Together()
+  {
+    const char* text = std::getenv("SYNCFREE_SOAK_TOGETHER");
+    if (!text) return;
+    const std::string setting = text, count = setting.substr(setting.rfind(':') + 1);
+    processes = std::atoi(count.c_str());
+    EXPECT_GT(processes, 0) << "SYNCFREE_SOAK_TOGETHER is not FOLDER:COUNT";
+    meeting_.emplace(setting.substr(0, setting.rfind(':')), processes, 60, std::to_string(getpid()));
+  }
+  void meet(const std::string& point)
+  {
+    if (!meeting_) return;
+    EXPECT_EQ(meeting_->meet(point), "");
+  }
+  int processes = 1;
+
+private:
+  std::optional<Meeting> meeting_;
+};
+
 struct MemoryInUse {
   std::int64_t arrays = 0;      ///< bytes of the library's arrays on the device
   std::size_t device_free = 0;  ///< bytes, after all idle memory was returned
   long host = 0;                ///< resident bytes of the process
 };
 
-MemoryInUse memory_in_use()
+MemoryInUse memory_in_use(Together* together, const std::string& when)
 {
   MemoryInUse now;
   auto& pool = *cuda::MemoryPool::of_device();
   EXPECT_EQ(pool.trim(), cudaSuccess);
   now.arrays = pool.begin_peak();
   std::size_t total = 0;
+  together->meet("idle_" + when);
   EXPECT_EQ(cudaMemGetInfo(&now.device_free, &total), cudaSuccess);
+  together->meet("measured_" + when);
   malloc_trim(0);
   std::ifstream("/proc/self/statm") >> now.host >> now.host;
   now.host *= sysconf(_SC_PAGESIZE);
   return now;
 }
 
-/// Lives of preconditioners for SYNCFREE_SECONDS, in a program that has the device for itself: what they used after a
-/// quarter of that time, they use at the end; shorter runs compare the library's arrays only.
+/// Lives of preconditioners for SYNCFREE_SECONDS, in a program that has the device for itself, or in several that have:
+/// what they used after a quarter of that time, they use at the end; shorter runs compare the library's arrays only.
 TEST(Soak, leaves_memory_as_it_was)
 {
   const double seconds = setting("SYNCFREE_SECONDS", 5);
   Random random(static_cast<unsigned>(setting("SYNCFREE_SEED", 1)));
+  Together together;
   std::vector<std::string> names = device_strategies(true);
   names.insert(names.end(), {"auto", "wavefront"});
   for (const std::string& name : names)  // each once: its kernels are loaded
     for (int time = 0; time < 2 && !HasFailure(); ++time) solve_random_matrix(&random, 3000, {name});
+  together.meet("warm");
   const auto begin = Clock::now();
   const auto live_until = [&](double end) {
     int count = 0;
@@ -287,15 +317,15 @@ TEST(Soak, leaves_memory_as_it_was)
     return count;
   };
   const int warm = live_until(0.25 * seconds);
-  const MemoryInUse before = memory_in_use();
+  const MemoryInUse before = memory_in_use(&together, "before");
   const int more = live_until(seconds);
-  const MemoryInUse after = memory_in_use();
+  const MemoryInUse after = memory_in_use(&together, "after");
   std::printf("%d + %d matrices; the device has %zu and then %zu MB free, the host uses %ld and then %ld MB\n", warm,
               more, before.device_free >> 20, after.device_free >> 20, before.host >> 20, after.host >> 20);
   EXPECT_GT(more, 1);
   EXPECT_EQ(after.arrays, before.arrays);
   if (seconds < 60) return;  // some kernels may not have been loaded before
-  EXPECT_GE(after.device_free + (8 << 20), before.device_free);
+  EXPECT_GE(after.device_free + (together.processes * std::size_t{8} << 20), before.device_free);
   EXPECT_LE(after.host, before.host + (64 << 20));
 }
 
