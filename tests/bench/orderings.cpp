@@ -11,6 +11,7 @@
 
 #include "generate.hpp"
 #include "race.hpp"
+#include "read_file.hpp"
 #include "report.hpp"
 #include "settings.hpp"
 #include "syncfree/factor.hpp"
@@ -156,13 +157,6 @@ class OrderingReport {
   std::string origin_;
 };
 
-bool suits(Mat A, const std::string& kind)
-{
-  PetscBool set, symmetric;
-  ok(MatIsSymmetricKnown(A, &set, &symmetric));
-  return kind == "ilu" || (set && symmetric);
-}
-
 void measure_orderings(const Job& job, const Options& o, const OrderingReport& report)
 {
   MatOwner A = job.make();
@@ -173,11 +167,11 @@ void measure_orderings(const Job& job, const Options& o, const OrderingReport& r
   for (const std::string& name : split(o.orderings))
     if (name != MATORDERINGSYNCFREEAUTO) orders[name] = look_at(A, name);  // that one is known after a set-up only
   orders.emplace(MATORDERINGNATURAL, look_at(A, MATORDERINGNATURAL));
+  const std::vector<std::string> fit = those_that_fit(A, job.name, kinds(o));
   place(&A);
   ok(MatCreateVecs(A, nullptr, b.out()));
   set_random(b);
-  for (const std::string& kind : kinds(o)) {
-    if (!suits(A, kind)) continue;
+  for (const std::string& kind : fit) {
     const Method method = {kind == "icc" ? KSPCG : KSPGMRES, true};
     for (const Outcome& r : race(method, entrants(o, kind, c.n), A, b, o))
       report.add(c, kind, orders[r.entrant.ordering], r);

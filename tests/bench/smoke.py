@@ -459,7 +459,10 @@ def fill_is_passed_on(bench):
 def reads_files(bench):
     lines = ["%%MatrixMarket matrix coordinate real general", "40 40 79"]
     lines += [f"{i} {i} 4" for i in range(1, 41)] + [f"{i + 1} {i} -1" for i in range(1, 40)]
+    mirrored = [f"{i} {i + 1} -1.0000000000000002" for i in range(1, 40)]
     plain, packed, path = bench.work / "two'sided.mtx", bench.work / "packed.mtx.gz", bench.work / "files.csv"
+    rounded = bench.work / "rounded.mtx"
+    rounded.write_text("\n".join([lines[0], "40 40 118", *lines[2:], *mirrored]) + "\n")
     plain.write_text("\n".join(lines) + "\n")
     packed.write_bytes(gzip.compress("\n".join(lines).replace("real general", "real symmetric").encode() + b"\n"))
     text = bench.run("-bench_files", f"{plain},{packed}", "-bench_csv", path).stdout
@@ -468,6 +471,10 @@ def reads_files(bench):
         found == [("two'sided", "ilu", "79"), ("packed", "ilu", "118"), ("packed", "icc", "118")], f"matrices {found}"
     )
     expect("skipped: two'sided icc: not symmetric" in text, text)
+    for mode in (("-bench_orderings", "natural"), ("-bench_symbolic", "1")):
+        text = bench.run("-bench_files", f"{plain},{rounded}", "-bench_kinds", "icc", "-bench_csv", path, *mode).stdout
+        expect({r["matrix"] for r in read(path)} == {"rounded"}, f"{mode}: matrices {read(path)}")
+        expect("skipped: two'sided icc: not symmetric" in text, text)
 
 
 def refuses_files_in_words(bench):

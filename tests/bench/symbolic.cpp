@@ -7,6 +7,7 @@
 #include <map>
 #include <type_traits>
 
+#include "read_file.hpp"
 #include "report.hpp"
 #include "settings.hpp"
 #include "syncfree/factor.hpp"
@@ -186,14 +187,6 @@ class SymbolicReport {
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> logs_;
 };
 
-/// PETSc's ICC requires a symmetric matrix.
-bool suits(Mat A, const std::string& kind)
-{
-  PetscBool set, symmetric;
-  ok(MatIsSymmetricKnown(A, &set, &symmetric));
-  return kind == "ilu" || (set && symmetric);
-}
-
 }  // namespace
 
 int run_symbolic(const Options& o, const std::vector<Job>& jobs)
@@ -208,9 +201,8 @@ int run_symbolic(const Options& o, const std::vector<Job>& jobs)
       PetscInt n;
       ok(MatGetInfo(A, MAT_LOCAL, &info));
       ok(MatGetSize(A, &n, nullptr));
-      for (const std::string& kind : wanted)
+      for (const std::string& kind : those_that_fit(A, job.name, wanted))
         for (const std::int64_t k : levels) {
-          if (!suits(A, kind)) continue;
           const Task task = {job.name, kind, k, n, static_cast<std::int64_t>(info.nz_used)};
           Race race(task, threads);
           race.run(A, o);
