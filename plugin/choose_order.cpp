@@ -140,6 +140,7 @@ PetscErrorCode TakeOrChoose(Mat F, const SetupContext &handover, const Orders &k
   key->automatic = true;
   if (again) *choice = handover.last->choice;
   else PetscCall(ChooseOrder(F, *key, handover.settings, matrix, choice));
+  if (!again) PetscCall(InfoOfChoice(F, *choice));
   if (!kept.row) key->ordering = choice->ordering();
   key->natural = !kept.row && !key->ordering;
   PetscFunctionReturn(PETSC_SUCCESS);

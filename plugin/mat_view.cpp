@@ -80,7 +80,8 @@ static Report MakeReport(Mat F)
   report.backend  = analysis.key.backend;
   report.why_host = Data(F)->why_host;
   report.copies   = Data(F)->copies;
-  report.levels   = (double)(levels.lower + levels.upper);
+  report.lower_levels = (double)levels.lower;
+  report.upper_levels = (double)levels.upper;
   AddSummary(analysis.preconditioner->summarize(), &report);
   report.choice = DescribeChoice(analysis);
   if (!report.choice.empty()) report.ordering = OrderingName(analysis.choice.ordering());

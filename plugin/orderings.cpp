@@ -6,6 +6,8 @@
 #include "choose_order.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -14,8 +16,8 @@
 
 namespace syncfree_plugin {
 
-/* Reads an option with the prefix that the last PC has set for factored matrices, else with that of the matrix; where it
-   is not given, the number is that of the set-up. */
+/* Options have the prefix that the last PC has set for factored matrices, else that of the matrix; where one is not given,
+   its value is kept. */
 static PetscErrorCode NumberFromOptions(Mat A, const char name[], std::int64_t *number)
 {
   PetscInt  value = 0;
@@ -28,21 +30,35 @@ static PetscErrorCode NumberFromOptions(Mat A, const char name[], std::int64_t *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ModelFromOptions(Mat A, std::string *model)
+{
+  const char *const name   = "-pc_syncfree_ordering_model";
+  const PetscInt    models = (PetscInt)std::size(ordering_models);
+  PetscInt          choice = 0;
+  PetscBool         set    = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (A->factorprefix) PetscCall(PetscOptionsGetEList(((PetscObject)A)->options, A->factorprefix, name, ordering_models, models, &choice, &set));
+  if (!set) PetscCall(PetscOptionsGetEList(((PetscObject)A)->options, ((PetscObject)A)->prefix, name, ordering_models, models, &choice, &set));
+  if (set) *model = ordering_models[choice];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A PC of this plugin passes its settings with the matrix; any other caller of MatGetOrdering() passes a matrix only. */
-static PetscErrorCode GetOptions(Mat A, syncfree::OrderingKind kind, syncfree::OrderingOptions *options, PetscInt *threads)
+static PetscErrorCode GetSettings(Mat A, Settings *settings, PetscInt *threads)
 {
   SetupContext *handover;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
-  *threads = handover ? (PetscInt)handover->settings.threads : PETSC_DECIDE;
-  if (*threads == PETSC_DECIDE) PetscCall(DefaultThreads(false, threads));
-  if (handover) *options = handover->settings.ordering;
+  if (handover) *settings = handover->settings;
   else {
-    PetscCall(NumberFromOptions(A, "-pc_syncfree_cyclic_colors", &options->cyclic_colors));
-    PetscCall(NumberFromOptions(A, "-pc_syncfree_abmc_rows", &options->abmc_rows));
+    PetscCall(NumberFromOptions(A, "-pc_syncfree_cyclic_colors", &settings->ordering.cyclic_colors));
+    PetscCall(NumberFromOptions(A, "-pc_syncfree_abmc_rows", &settings->ordering.abmc_rows));
+    PetscCall(ModelFromOptions(A, &settings->ordering_model));
   }
-  options->kind = kind;
+  *threads = (PetscInt)settings->threads;
+  if (*threads == PETSC_DECIDE) PetscCall(DefaultThreads(false, threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,11 +73,13 @@ PetscErrorCode CheckOrdering(const syncfree::OrderingOptions &options)
 
 static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syncfree::PatternView<Index> &pattern, syncfree::Ordering<Index> *made)
 {
-  syncfree::OrderingOptions options;
-  PetscInt                  threads = 1;
+  Settings settings;
+  PetscInt threads = 1;
 
   PetscFunctionBegin;
-  PetscCall(GetOptions(A, kind, &options, &threads));
+  PetscCall(GetSettings(A, &settings, &threads));
+  syncfree::OrderingOptions &options = settings.ordering;
+  options.kind                       = kind;
   PetscCall(Translate(A, A, syncfree::check_pattern(pattern, (int)threads)));
   PetscCall(CheckOrdering(options));
   PetscCall(Translate(A, A, syncfree::make_ordering(pattern, options, (int)threads, made)));
@@ -69,22 +87,35 @@ static PetscErrorCode OrderPattern(Mat A, syncfree::OrderingKind kind, const syn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses from the values of an AIJ matrix, with times of the GPU if it is there. */
+PetscErrorCode InfoOfChoice(Mat A, const syncfree::OrderingChoice &choice)
+{
+  char why[160] = "";
+
+  PetscFunctionBegin;
+  if (choice.ordering()) {
+    const auto &given = choice.candidates[0], &taken = choice.candidates[choice.chosen];
+    std::snprintf(why, sizeof(why), ": %.3g us per application, in the given order %s%.3g us; %.3g times the iterations", taken.apply, given.has_more ? "at least " : "", given.apply, taken.iterations);
+  }
+  PetscCall(PetscInfo(A, "Ordering %s: %s%s\n", OrderingName(choice.ordering()).c_str(), choice.reason.c_str(), why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses from the values of an AIJ matrix, by times of the GPU if it is there, unless an option asks for others. */
 static PetscErrorCode ChooseAndOrder(Mat A, const syncfree::PatternView<Index> &pattern, syncfree::Ordering<Index> *made)
 {
   syncfree::OrderingRequest request;
   syncfree::OrderingChoice  choice;
-  SetupContext             *handover;
+  Settings                  settings;
   const PetscScalar        *value;
   PetscInt                  threads = 1;
   PetscBool                 device;
   PetscErrorCode            ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetOptions(A, request.sizes.kind, &request.sizes, &threads));
-  PetscCall(QueryHandover(A, &handover));
+  PetscCall(GetSettings(A, &settings, &threads));
   PetscCall(IsOnDevice(A, &device));
-  request.on_device = PredictsDevice(handover ? handover->settings : Settings(), device);
+  request.sizes     = settings.ordering;
+  request.on_device = PredictsDevice(settings, device);
   PetscCall(MatSeqAIJGetArrayRead(A, &value));
   ierr = Guard([&] {
     choice = ChooseOnHost({pattern, value}, request, (int)threads);
@@ -92,7 +123,7 @@ static PetscErrorCode ChooseAndOrder(Mat A, const syncfree::PatternView<Index> &
   });
   PetscCall(MatSeqAIJRestoreArrayRead(A, &value));
   PetscCall(ierr);
-  PetscCall(PetscInfo(A, "Ordering %s: %s\n", OrderingName(choice.ordering()).c_str(), choice.reason.c_str()));
+  PetscCall(InfoOfChoice(A, choice));
   if (choice.ordering()) PetscCall(OrderPattern(A, choice.ordering()->kind, pattern, made));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -444,14 +444,14 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_threads n                                 - number of CPU threads
 .  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these strategies split a triangle (default 0: from the table)
-.  -pc_syncfree_tile_rows n                               - rows of a tile of strategy `tiled` (default 0: chosen automatically)
+.  -pc_syncfree_cut_rows n                                - smallest part into which these strategies split a triangle, in rows (default 0: from the table)
+.  -pc_syncfree_tile_rows n                               - rows per tile of strategy `tiled` (default 0: chosen automatically)
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
-.  -pc_syncfree_abmc_rows B                               - most rows per block of the ordering `syncfree_abmc` (default 16)
-.  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware for which the ordering `syncfree_auto` predicts times
+.  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
+.  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCILU`
@@ -460,7 +460,7 @@ using namespace syncfree_plugin;
 
    Notes:
    The factor, and therefore the number of iterations, is that of `PCILU`; only the algorithms differ. The nonzero
-   pattern is analysed once; the analysis is reused as long as the pattern does not change.
+   pattern is analyzed once; the analysis is reused as long as the pattern does not change.
 
    Only for `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them. For `MATMPIAIJ` each process factors its
    diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
@@ -488,14 +488,14 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_threads n                                 - number of CPU threads
 .  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
-.  -pc_syncfree_cut_rows n                                - fewest rows of a part into which these strategies split a triangle (default 0: from the table)
-.  -pc_syncfree_tile_rows n                               - rows of a tile of strategy `tiled` (default 0: chosen automatically)
+.  -pc_syncfree_cut_rows n                                - smallest part into which these strategies split a triangle, in rows (default 0: from the table)
+.  -pc_syncfree_tile_rows n                               - rows per tile of strategy `tiled` (default 0: chosen automatically)
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
-.  -pc_syncfree_abmc_rows B                               - most rows per block of the ordering `syncfree_abmc` (default 16)
-.  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware for which the ordering `syncfree_auto` predicts times
+.  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
+.  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)
 .  -pc_syncfree_wait_limit seconds                        - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_view [viewer]                             - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`
 -  -pc_factor_levels k and all other -pc_factor_* options - as for `PCICC`

@@ -20,6 +20,7 @@
 
 #include "guard.hpp"
 #include "syncfree/ordering.hpp"
+#include "syncfree/ordering_choice.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/status.hpp"
 #include "syncfree/strategy.hpp"
@@ -47,6 +48,9 @@ struct Settings {
 
   bool operator==(const Settings &) const;
 };
+
+/* Values of Settings::ordering_model */
+inline constexpr const char *ordering_models[] = {"auto", "cpu", "gpu"};
 
 /* An analysis and the input that it was made for (factor_impl.hpp) */
 struct Analysis;
@@ -188,6 +192,9 @@ PetscErrorCode FindHintForView(PC, const Settings &);
 
 /* Raises an error that names the option unless its number is in range. */
 PetscErrorCode CheckOrdering(const syncfree::OrderingOptions &);
+
+/* Tells -info which order `syncfree_auto` chose for a matrix, how much is gained and why. */
+PetscErrorCode InfoOfChoice(Mat, const syncfree::OrderingChoice &);
 
 PetscErrorCode RegisterFactorPackage();
 PetscErrorCode RegisterOrderings();

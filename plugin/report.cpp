@@ -80,11 +80,13 @@ static PetscErrorCode ViewOfFirst(MPI_Comm comm, PetscViewer viewer, const char 
 static PetscErrorCode ViewProcess(PetscViewer viewer, const char indent[], const Report &mine)
 {
   PetscMPIInt rank;
+  char        levels[64] = ""; /* sweeps have none */
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)viewer), &rank));
-  PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%ssyncfree process %d: %s, %g threads, %.0f rows, %.0f entries, %.0f levels, %.4g MB\n", indent, (int)rank, mine.strategy.empty() ? "nothing" : mine.strategy.c_str(), mine.threads, mine.rows,
-                                               mine.entries, mine.levels, 1e-6 * (mine.matrix_bytes + mine.plan_bytes)));
+  if (mine.lower_levels > 0) PetscCall(PetscSNPrintf(levels, sizeof(levels), ", %.0f lower and %.0f upper levels", mine.lower_levels, mine.upper_levels));
+  PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%ssyncfree process %d: %s, %.0f threads, %.0f rows, %.0f entries%s, %.4g MB\n", indent, (int)rank, mine.strategy.empty() ? "nothing" : mine.strategy.c_str(), mine.threads, mine.rows,
+                                               mine.entries, levels, 1e-6 * (mine.matrix_bytes + mine.plan_bytes)));
   for (const auto &line : mine.choice) PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%s  %s\n", indent, line.c_str()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,9 +113,9 @@ static PetscErrorCode ViewOrderings(MPI_Comm comm, PetscViewer viewer, const cha
 
 PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[], const Report &mine)
 {
-  constexpr int     numbers = 6;
-  const char *const names[] = {"rows", "entries", "levels", "threads", "memory of the matrix", "memory of the plan"};
-  const double      local[] = {mine.rows, mine.entries, mine.levels, mine.threads, 1e-6 * mine.matrix_bytes, 1e-6 * mine.plan_bytes};
+  constexpr int     numbers = 7;
+  const char *const names[] = {"rows", "entries", "lower levels", "upper levels", "threads", "memory of the matrix", "memory of the plan"};
+  const double      local[] = {mine.rows, mine.entries, mine.lower_levels, mine.upper_levels, mine.threads, 1e-6 * mine.matrix_bytes, 1e-6 * mine.plan_bytes};
   double            least[numbers], most[numbers], sum[numbers];
   int               flags[2] = {mine.copies, !mine.why_host.empty()}, first;
   PetscMPIInt       rank, size;
@@ -136,7 +138,7 @@ PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[
   for (int k = 0; k < most_strategies; k++) PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree strategy: %s, on %d of %d processes\n", indent, text, strategies.processes[k], strategies.first[k]));
   PetscCall(ViewOrderings(comm, viewer, indent, mine));
   for (int k = 0; k < numbers; k++)
-    if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], k < 4 ? "" : " MB"));
+    if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], k < 5 ? "" : " MB"));
   if (flags[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree: data copied from the host on %d of %d processes\n", indent, flags[0], (int)size));
   PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree: device matrix processed on the host, with copies: %s, on %d of %d processes\n", indent, mine.why_host.c_str(), flags[1], first));
   PetscCall(PetscViewerGetFormat(viewer, &format));

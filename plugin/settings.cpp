@@ -98,6 +98,11 @@ static std::vector<const char *> CutTableNames(OptionUser)
   return syncfree::block_table_names();
 }
 
+static std::vector<const char *> OrderingModelNames(OptionUser)
+{
+  return {std::begin(ordering_models), std::end(ordering_models)};
+}
+
 /* ---- the table of options ---- */
 
 /* A setting: a text or a name from a list, a flag (or two names), an integer or a real number */
@@ -128,9 +133,9 @@ static const Option options[] = {
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
-  {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors of -pc_factor_mat_ordering_type syncfree_cyclic",                                        true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false, syncfree::most_cyclic_colors},
-  {"abmc_rows",        "PCSYNCFREEILU",                "Rows per block of -pc_factor_mat_ordering_type syncfree_abmc",                                            true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false, syncfree::most_abmc_rows},
-  {"ordering_model",   "PCSYNCFREEILU",                "Hardware for which -pc_factor_mat_ordering_type syncfree_auto predicts times",                            true,  false, FIELD(ordering_model),          LIST("auto", "cpu", "gpu"), nullptr,         0,  false},
+  {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors with -pc_factor_mat_ordering_type syncfree_cyclic",                                       true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false, syncfree::most_cyclic_colors},
+  {"abmc_rows",        "PCSYNCFREEILU",                "Maximum number of rows in a block with -pc_factor_mat_ordering_type syncfree_abmc",                         true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false, syncfree::most_abmc_rows},
+  {"ordering_model",   "PCSYNCFREEILU",                "Hardware whose times -pc_factor_mat_ordering_type syncfree_auto predicts; auto: that of the factor",                         true,  false, FIELD(ordering_model),          OrderingModelNames,       nullptr,           0,  false},
   {"wait_limit",       "PCSYNCFREEILU",                "Seconds after which a waiting GPU kernel is stopped with an error; 0: never",                             true,  true,  FIELD(solver.wait_limit),       nullptr,                  nullptr,           0,  true },
   {"use_inodes",       "PCSYNCFREESOR",                "Relax inodes together if the matrix uses them",                                                           false, true,  FIELD(use_inodes),              nullptr,                  nullptr,           0,  false},
   {"view",             "PCSYNCFREEILU",                "Prints once per analysis what runs; the viewer is given as to -ksp_view",                                 true,  true,  FIELD(view),                    nullptr,                  nullptr,           0,  true },

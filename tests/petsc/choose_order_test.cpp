@@ -145,6 +145,20 @@ TEST_P(ChoosesOrder, not_by_default_but_gives_a_hint)
 INSTANTIATE_TEST_SUITE_P(Petsc, ChoosesOrder, testing::Values(PCSYNCFREEILU, PCSYNCFREEICC),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST(OrderingAuto, is_chosen_for_the_hardware_that_the_option_of_any_caller_names)
+{
+  MatOwner A = winding_mesh();
+  for (const char* model : {"auto", "cpu", "gpu"}) {
+    Options options(std::string("-of_pc_syncfree_ordering_model ") + model);
+    ISOwner row, column;
+    PetscBool natural;
+    ok(MatSetOptionsPrefix(A, "of_"));
+    ok(MatGetOrdering(A, MATORDERINGSYNCFREEAUTO, row.out(), column.out()));
+    ok(ISIdentity(row, &natural));
+    EXPECT_EQ(std::string(model) != "gpu", natural) << model;
+  }
+}
+
 TEST(OrderingAuto, is_natural_for_any_caller_with_a_matrix_on_the_cpu)
 {
   for (const MatType type : {MATSEQAIJ, MATSEQBAIJ}) {

@@ -85,6 +85,8 @@ def logged_flops(result, event):
 @test
 def info_tells_the_decisions(petsc):
     petsc.plugin("-pc_type syncfree_ilu -info -pc_syncfree_threads 2").ok().has("Strategy", "threads, ", "MB factor", "MB plan")
+    choice = "-pc_type syncfree_ilu -info -pc_factor_mat_ordering_type syncfree_auto"
+    petsc.plugin(choice).ok().has("Ordering given: the given order: on CPU threads an application takes")
 
 
 def cited(petsc, options, here, *elsewhere):
@@ -154,6 +156,8 @@ def a_view_of_several_ranks_tells_least_most_and_sum(petsc):
             counted(result.ok(), heading, 1).has(f"{heading}3 MPI processes\n")
             result.has("syncfree strategy: level_set (forced), backend: host, on 2 of 3 processes\n")
             result.has("syncfree rows: least 0, most 200, sum 400\n")
+            if pc != "syncfree_sor":
+                result.has("syncfree lower levels: least 0, most ", "syncfree upper levels: least 0, most ")
             memory = re.search(r"syncfree memory of the matrix: least (\S+), most (\S+), sum (\S+) MB", result.output)
             result.expect(memory, "no line on memory")
             least, most, total = (float(x) for x in memory.groups())
@@ -164,8 +168,11 @@ def a_view_of_several_ranks_tells_least_most_and_sum(petsc):
 def a_view_in_detail_has_a_line_for_each_rank(petsc):
     for pc in HEADINGS:
         result = petsc.plugin(f"-pc_type {pc} -wind 0 -empty_rank 1 -pc_syncfree_view ::ascii_info_detail", ranks=3).ok()
-        found = re.findall(r"syncfree process (\d): .* (\d+) rows", result.output)
-        result.expect(found == [("0", "200"), ("1", "0"), ("2", "200")], f"the lines are {found}")
+        found = re.findall(r"syncfree process (\d): .*, 1 threads, (\d+) rows, \d+ entries(.*), \S+ MB", result.output)
+        levels = [re.sub(r"[1-9]\d*", "N", text) for _, _, text in found]
+        wanted = ", N lower and N upper levels" if pc != "syncfree_sor" else ""
+        result.expect([line[:2] for line in found] == [("0", "200"), ("1", "0"), ("2", "200")], f"the lines are {found}")
+        result.expect(levels == [wanted, "", wanted], f"the levels are {levels}")
 
 
 @test
