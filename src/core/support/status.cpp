@@ -70,7 +70,7 @@ std::string Status::message() const
       return "Diagonal must be real and nonnegative for symmetric application, but" + at + " it is " +
              format_number(value, imaginary) + "; use another -ksp_pc_side";
     case Code::another_pattern:
-      return "the nonzero pattern differs from the one that was analysed" + (row < 0 ? "" : at) +
+      return "the nonzero pattern differs from the one that was analyzed" + (row < 0 ? "" : at) +
              "; analyse the matrix again";
     case Code::unknown_strategy: {
       const std::string why = why_not_built(detail);
