@@ -82,6 +82,7 @@ static inline PetscErrorCode ReportSolve(KSP ksp, Vec b, Vec x)
 static inline PetscErrorCode Now(PetscLogDouble *now)
 {
   PetscFunctionBeginUser;
+  *now = 0.0;
 #if defined(PETSC_HAVE_DEVICE) && PETSC_VERSION_GE(3, 18, 0)
   if (PetscDeviceInitialized(PETSC_DEVICE_DEFAULT())) { /* else nobody used it, or there is none */
     PetscDeviceContext context;
