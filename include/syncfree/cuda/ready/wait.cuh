@@ -64,9 +64,27 @@ public:
     return true;
   }
 
+  /// For a loop that polls by itself: counts a poll without success; returns whether the wait must end.
+  __device__ __forceinline__ bool is_over()
+  {
+    return is_over([](bool mine) { return mine; });
+  }
+  /// Does the same for a warp, whose lanes end together.
+  __device__ __forceinline__ bool is_over_for_warp()
+  {
+    return is_over([](bool mine) { return __any_sync(~0u, mine) != 0; });
+  }
+
   static constexpr unsigned polls_per_check = 64;
 
 private:
+  template <class Agree> __device__ __forceinline__ bool is_over(Agree agree)
+  {
+    if (--left_ > 0) return false;
+    left_ = polls_per_check;
+    return agree(check_deadline<patience, clock>(row_));
+  }
+
   template <int unrolled, class Done, class Look, class Agree>
   __device__ __forceinline__ bool wait(Done done, Look look, Agree agree)
   {
@@ -83,6 +101,7 @@ private:
   }
 
   long long row_ = -1;
+  unsigned left_ = polls_per_check;  ///< polls until the next check, in loops that poll by themselves
 };
 using BoundedWait = BasicBoundedWait<OnGiveUp::leave>;
 

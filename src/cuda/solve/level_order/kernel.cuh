@@ -128,13 +128,8 @@ template <class V, class I> struct MergedRhs {
     now.load_entries(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
       ahead.load_entries(row, value, k + step, end, OneChunk());
-      const auto look = [&] {
-#pragma unroll 8
-        for (unsigned left = BoundedWait::polls_per_check; left > 0; --left)
-          if (now.poll_operands(b)) return true;
-        return false;
-      };
-      if (!BoundedWait(own).until_soon(look)) now.stop_waiting();
+      for (BoundedWait wait(own); !now.poll_operands(b);)
+        if (wait.is_over()) now.stop_waiting();
       sum += now.dot(b, conjugate);
       now = ahead;
     }
@@ -182,18 +177,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   N rhs = begin(live, row, lane);
   if (Rhs::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
-  bool summed = !live, done = !live, came = false;
-  const auto look = [&] {
-    came = !summed && now.poll_operands(box);
-    return __any_sync(~0u, came) != 0;
-  };
-  while (!__all_sync(~0u, done)) {
-    if (!BoundedWait(row).template until_for_warp<2>(look)) {
-      now.stop_waiting();
-      sum = quiet_nan<N>();
-      continue;
-    }
-    if (came) {
+  bool summed = !live, done = !live;
+  for (BoundedWait wait(row); !__all_sync(~0u, done);) {
+    if (!summed && now.poll_operands(box)) {
       sum += now.dot(box, conjugate);
       k += step;
       summed = k >= end;
@@ -205,7 +191,10 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) continue;
+    if (!__any_sync(~0u, complete)) {
+      if (wait.is_over_for_warp()) now.stop_waiting(), sum = quiet_nan<N>();
+      continue;
+    }
     N total = sum;
     for (int offset = lanes / 2; offset; offset /= 2) total += shfl_xor(total, offset);
     if (complete && first) {

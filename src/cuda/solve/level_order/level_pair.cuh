@@ -354,11 +354,10 @@ private:
     complete_ = ResettableArray<unsigned>(last_stage_ + 1, 0);
   }
 
-  /// Deals the rows of each level to thread blocks. A thread of very wide levels has four rows, one after the other.
+  /// Deals the rows of each level to thread blocks. A thread has four rows, one after the other: fewer blocks start.
   void deal_rows(const Rows& of, std::size_t first_level, std::vector<LevelShare>* shares)
   {
-    const std::int64_t passes = of.granularity.rows_a_level >= 2e6 ? 4 : 1;
-    const std::int64_t rows = passes * level_order_threads / shape_.lanes;
+    const std::int64_t rows = 4 * level_order_threads / shape_.lanes;
     for (std::size_t level = first_level; level + 1 < of.level_begin.size(); ++level) {
       const unsigned stage = shares->empty() ? 0 : shares->back().stage + 1;
       const std::size_t before = shares->size();

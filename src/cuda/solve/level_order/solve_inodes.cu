@@ -195,17 +195,9 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   }
   __syncwarp();  // x may be b: all lanes of the inode must have read all its rows
   const unsigned group = group_of(lanes);
-  bool summed = !live, done = !live, came = false;
-  const auto look = [&] {
-    came = !summed && now.poll_operands(box);
-    return __any_sync(~0u, came) != 0;
-  };
-  while (!__all_sync(~0u, done)) {
-    if (!BoundedWait(own_row).template until_for_warp<2>(look)) {
-      now.stop_waiting();
-      continue;
-    }
-    if (came) {
+  bool summed = !live, done = !live;
+  for (BoundedWait wait(own_row); !__all_sync(~0u, done);) {
+    if (!summed && now.poll_operands(box)) {
       now.add_to(sum, conjugate);
       k += step;
       summed = k >= end;
@@ -215,7 +207,10 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) continue;
+    if (!__any_sync(~0u, complete)) {
+      if (wait.is_over_for_warp()) now.stop_waiting();
+      continue;
+    }
     N value[size];
 #pragma unroll
     for (int p = 0; p < size; ++p) {
