@@ -91,7 +91,7 @@ public:
     made_.level = DeviceArray<unsigned>(G.n);
   }
 
-  /// Searches from the candidates of find_new_roots(), at first from the smallest vertices.
+  /// Searches from the candidates of find_new_roots() or, without, from the smallest vertices.
   bool find_levels()
   {
     queue_.clear();
@@ -104,14 +104,14 @@ public:
     return true;
   }
 
-  void find_new_roots()
+  void find_new_roots(const DeviceBreadthFirst& before)
   {
     DeviceArray<unsigned> last(G_.n);
     last.fill(0, nullptr);
     root_ = DeviceArray<unsigned long long>(G_.n);
     root_.fill(0xff, nullptr);
-    launch(find_last_levels, all_, G_.n, made_.level.data(), component_, last.data());
-    launch(find_candidates, all_, G_, made_.level.data(), component_, last.data(), root_.data());
+    launch(find_last_levels, all_, G_.n, before.level.data(), component_, last.data());
+    launch(find_candidates, all_, G_, before.level.data(), component_, last.data(), root_.data());
   }
 
   DeviceBreadthFirst take() { return std::move(made_); }
@@ -127,17 +127,14 @@ private:
 
 }  // namespace
 
-bool search_breadth_first_on_device(const GraphView& G, const DeviceComponents& components, int root_sweeps,
-                                    DeviceBreadthFirst* out)
+bool search_breadth_first_on_device(const GraphView& G, const DeviceComponents& components,
+                                    const DeviceBreadthFirst* before, DeviceBreadthFirst* out)
 {
   Search search(G, components.component.data());
-  bool is_done = search.find_levels();
-  for (int sweep = 0; sweep < root_sweeps && is_done; ++sweep) {
-    search.find_new_roots();
-    is_done = search.find_levels();
-  }
-  if (is_done) *out = search.take();
-  return is_done;
+  if (before) search.find_new_roots(*before);
+  if (!search.find_levels()) return false;
+  *out = search.take();
+  return true;
 }
 
 }  // namespace syncfree::cuda

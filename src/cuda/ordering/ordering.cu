@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "core/ordering/options.hpp"
 #include "core/support/instantiate.hpp"
@@ -191,27 +193,6 @@ bool has_short_keys(const GraphView& G, const DeviceBreadthFirst& search)
   return bits_of(G.n) + bits_of(search.count) + bits_of(degrees_in_blocks) <= 64;
 }
 
-/// Returns false if the graph has too many levels for the device.
-bool order_nodes(const DeviceNodeGraph& of, const OrderingOptions& options, NodeOrder* out)
-{
-  const GraphView G = of.graph.view();
-  const DeviceComponents components = find_components_on_device(G);
-  if (options.kind == OrderingKind::multicolor) {
-    *out = sort_nodes(G, color_with_few_on_device(G, components), {});
-    return true;
-  }
-  DeviceBreadthFirst search;
-  if (!search_breadth_first_on_device(G, components, root_sweeps_of(options.kind), &search)) return false;
-  if (!has_short_keys(G, search)) return false;
-  if (options.kind == OrderingKind::abmc) {
-    *out = sort_blocks(G, search, join_nodes_on_device(of, static_cast<unsigned>(options.abmc_rows)));
-  } else {
-    const auto K = static_cast<unsigned>(options.cyclic_colors);
-    *out = sort_nodes(G, color_cyclically_on_device(G, search, K), LevelDigits{search.level.data(), search.count});
-  }
-  return true;
-}
-
 /// Replaces positions of nodes by those of rows.
 template <class I> DeviceArray<I> expand_nodes(const DeviceArray<Vertex>& node_begin, std::size_t rows, NodeOrder* of)
 {
@@ -255,31 +236,94 @@ template <class I> DeviceOrdering<I> order_on_host(const DevicePattern<I>& A, co
 
 }  // namespace
 
+/// What orders have in common, each part made when an order first needs it.
+template <class I> class DeviceOrderer<I>::Shared {
+public:
+  explicit Shared(const DevicePattern<I>& A) : A_(A) {}
+
+  DeviceOrdering<I> order(const OrderingOptions& options)
+  {
+    DeviceOrdering<I> made;
+    if (A_.n == 0) {
+      made.color_begin = {0};
+      return made;
+    }
+    NodeOrder order;
+    if (static_cast<std::uint64_t>(A_.n) > most_vertices || !order_nodes(options, &order))
+      return order_on_host(A_, options);
+    made.order = expand_nodes<I>(nodes().node_begin, static_cast<std::size_t>(A_.n), &order);
+    made.color_begin = read_begins<I>(order.color_begin);
+    return made;
+  }
+
+private:
+  const DeviceNodeGraph& nodes()
+  {
+    if (!nodes_) nodes_ = make_node_graph_on_device(A_);
+    return *nodes_;
+  }
+
+  const DeviceComponents& components()
+  {
+    if (!components_) components_ = find_components_on_device(nodes().graph.view());
+    return *components_;
+  }
+
+  /// Returns nullptr if there are too many levels for the device.
+  const DeviceBreadthFirst* search(int root_sweeps)
+  {
+    while (!has_too_many_levels_ && searches_.size() <= static_cast<std::size_t>(root_sweeps)) {
+      DeviceBreadthFirst made;
+      const DeviceBreadthFirst* const before = searches_.empty() ? nullptr : &searches_.back();
+      if (search_breadth_first_on_device(nodes().graph.view(), components(), before, &made))
+        searches_.push_back(std::move(made));
+      else
+        has_too_many_levels_ = true;
+    }
+    return searches_.size() > static_cast<std::size_t>(root_sweeps) ? &searches_[root_sweeps] : nullptr;
+  }
+
+  /// Returns false if the graph has too many levels for the device.
+  bool order_nodes(const OrderingOptions& options, NodeOrder* out)
+  {
+    const GraphView G = nodes().graph.view();
+    if (options.kind == OrderingKind::multicolor) {
+      *out = sort_nodes(G, color_with_few_on_device(G, components()), {});
+      return true;
+    }
+    const DeviceBreadthFirst* const found = search(root_sweeps_of(options.kind));
+    if (!found || !has_short_keys(G, *found)) return false;
+    if (options.kind == OrderingKind::abmc) {
+      *out = sort_blocks(G, *found, join_nodes_on_device(nodes(), static_cast<unsigned>(options.abmc_rows)));
+    } else {
+      const auto K = static_cast<unsigned>(options.cyclic_colors);
+      *out = sort_nodes(G, color_cyclically_on_device(G, *found, K), LevelDigits{found->level.data(), found->count});
+    }
+    return true;
+  }
+
+  const DevicePattern<I> A_;
+  std::optional<DeviceNodeGraph> nodes_;
+  std::optional<DeviceComponents> components_;
+  std::vector<DeviceBreadthFirst> searches_;  ///< by their number of root sweeps
+  bool has_too_many_levels_ = false;
+};
+
 template <class I>
-void make_ordering_on_device(const DevicePattern<I>& A, const OrderingOptions& options, DeviceOrdering<I>* out)
+DeviceOrderer<I>::DeviceOrderer(const DevicePattern<I>& A) : shared_(std::make_unique<Shared>(A))
+{
+}
+template <class I> DeviceOrderer<I>::DeviceOrderer(DeviceOrderer&&) noexcept = default;
+template <class I> DeviceOrderer<I>::~DeviceOrderer() = default;
+
+template <class I> void DeviceOrderer<I>::make(const OrderingOptions& options, DeviceOrdering<I>* out)
 {
   const Status status = check_ordering_options(options);
   if (!status.ok()) throw Failure{status};
-  DeviceOrdering<I> made;
-  if (A.n == 0) {
-    made.color_begin = {0};
-  } else if (static_cast<std::uint64_t>(A.n) > most_vertices) {
-    made = order_on_host(A, options);
-  } else {
-    const DeviceNodeGraph nodes = make_node_graph_on_device(A);
-    NodeOrder order;
-    if (order_nodes(nodes, options, &order)) {
-      made.order = expand_nodes<I>(nodes.node_begin, static_cast<std::size_t>(A.n), &order);
-      made.color_begin = read_begins<I>(order.color_begin);
-    } else {
-      made = order_on_host(A, options);
-    }
-  }
-  *out = std::move(made);
+  *out = shared_->order(options);
 }
 
-#define INSTANTIATE(I) \
-  template void make_ordering_on_device<I>(const DevicePattern<I>&, const OrderingOptions&, DeviceOrdering<I>*);
+#define INSTANTIATE(I) template class DeviceOrderer<I>;
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -2,6 +2,7 @@
 
 /// Orders of the rows of a matrix, made on the device: those of make_ordering() (syncfree/ordering.hpp), row for row.
 
+#include <memory>
 #include <vector>
 
 #include "cuda/analysis/pattern.hpp"
@@ -18,15 +19,35 @@ template <class I> struct DeviceOrdering {
   std::vector<I> color_begin;
 };
 
-/// Makes an order on the null stream.
-///   A       n x n in device memory, already checked: columns ascend and are in range; diagonal entries may be missing
-///   out     [out] unchanged on failure
-///   errors  throws Failure: invalid_argument as make_ordering(), out_of_memory; std::bad_alloc
-///   cost    O(nnz) memory on the device, none of size n on the host. A launch a colouring round and, of `cyclic` and
-///           `abmc`, a launch a breadth-first level. For these two a graph with thousands of levels of few nodes each,
-///           as a path has, is ordered on the host, from a copy of the pattern, and so is any with more than
-///           most_vertices rows (graph.hpp)
+/// Makes orders of one matrix on the null stream. What several need is made once: the graph of nodes, its components
+/// and their breadth-first levels.
+template <class I> class DeviceOrderer {
+public:
+  ///   A  n x n in device memory, already checked: columns ascend and are in range; diagonal entries may be missing. It
+  ///      must stay alive
+  explicit DeviceOrderer(const DevicePattern<I>& A);
+  DeviceOrderer(DeviceOrderer&&) noexcept;
+  ~DeviceOrderer();
+
+  /// Makes an order.
+  ///   out     [out] unchanged on failure
+  ///   errors  throws Failure: invalid_argument as make_ordering(), out_of_memory; std::bad_alloc
+  ///   cost    O(nnz) memory on the device, none of size n on the host. A launch a colouring round and, of `cyclic` and
+  ///           `abmc`, a launch a breadth-first level. For these two a graph with thousands of levels of few nodes
+  ///           each, as a path has, is ordered on the host, from a copy of the pattern, and so is any with more than
+  ///           most_vertices rows (graph.hpp)
+  void make(const OrderingOptions& options, DeviceOrdering<I>* out);
+
+private:
+  class Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+/// Makes one order.
 template <class I>
-void make_ordering_on_device(const DevicePattern<I>& A, const OrderingOptions& options, DeviceOrdering<I>* out);
+void make_ordering_on_device(const DevicePattern<I>& A, const OrderingOptions& options, DeviceOrdering<I>* out)
+{
+  DeviceOrderer<I>(A).make(options, out);
+}
 
 }  // namespace syncfree::cuda
