@@ -47,14 +47,14 @@ static bool IsOfEarlierCall(const syncfree::Status &status)
 }
 
 /* A failure, such as too little memory, or a fault of the pattern, which the analysis reports, leaves the given order. */
-PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &key, const Settings &settings, BorrowedMatrix *matrix, syncfree::OrderingChoice *choice)
+PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &key, const Settings &settings, bool analysis_follows, BorrowedMatrix *matrix, syncfree::OrderingChoice *choice)
 {
   const Analysis           &analysis = *Data(F)->analysis;
   syncfree::OrderingRequest request;
 
   PetscFunctionBegin;
   PetscCall(CheckSizes(settings.ordering));
-  request = {key.kind, key.levels, key.options.strategy, key.options.expected_applies, settings.ordering, PredictsDevice(settings, analysis.cuda), key.options.single_storage};
+  request = {key.kind, key.levels, key.options.strategy, key.options.expected_applies, settings.ordering, PredictsDevice(settings, analysis.cuda), key.options.single_storage, key.options.threads, analysis_follows};
   if (!matrix->there.row_begin) PetscCall(BorrowThere(analysis.cuda, matrix));
   if (!matrix->value) PetscCall(BorrowValues(analysis.cuda, matrix));
   if (!analysis.cuda || !request.on_device) {
@@ -75,7 +75,7 @@ PetscErrorCode FindHint(Mat F, const Settings &settings, BorrowedMatrix *matrix)
   PetscFunctionBegin;
   if (analysis.key.levels != 0 || analysis.key.automatic || analysis.hinted || !analysis.key.natural || !PredictsDevice(settings, analysis.cuda)) PetscFunctionReturn(PETSC_SUCCESS);
   analysis.hinted = true;
-  PetscCall(ChooseOrder(F, analysis.key, settings, matrix, &analysis.choice));
+  PetscCall(ChooseOrder(F, analysis.key, settings, false, matrix, &analysis.choice));
   const std::string hint = Hint(analysis);
   if (!hint.empty()) PetscCall(PetscInfo(F, "%s\n", hint.c_str()));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -139,7 +139,7 @@ PetscErrorCode TakeOrChoose(Mat F, const SetupContext &handover, const Orders &k
   PetscFunctionBegin;
   key->automatic = true;
   if (again) *choice = handover.last->choice;
-  else PetscCall(ChooseOrder(F, *key, handover.settings, matrix, choice));
+  else PetscCall(ChooseOrder(F, *key, handover.settings, true, matrix, choice));
   if (!again) PetscCall(InfoOfChoice(F, *choice));
   if (!kept.row) key->ordering = choice->ordering();
   key->natural = !kept.row && !key->ordering;

@@ -17,8 +17,9 @@ std::string OrderingName(const std::optional<syncfree::OrderingOptions> &);
 /* Tells for which hardware times are predicted: `device` unless an option says otherwise. */
 bool PredictsDevice(const Settings &, bool device);
 
-/* Chooses an order from the pattern and the values, without communication. */
-PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &, const Settings &, BorrowedMatrix *, syncfree::OrderingChoice *);
+/* Chooses an order from the pattern and the values, without communication.
+     analysis_follows - the next call is an analysis of this matrix */
+PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &, const Settings &, bool analysis_follows, BorrowedMatrix *, syncfree::OrderingChoice *);
 syncfree::OrderingChoice ChooseOnHost(const syncfree::CsrView<PetscScalar, Index> &, const syncfree::OrderingRequest &, int threads);
 
 /* Sets key and choice of a PC that is set up with `syncfree_auto`. */

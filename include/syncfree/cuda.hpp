@@ -58,8 +58,8 @@ public:
   /// has_pattern() for such a pattern.
   virtual Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) = 0;
 
-  /// choose_ordering() (syncfree/ordering_choice.hpp), measured on the device; the object stays as it is. A pattern
-  /// with a fault, which analyse() reports, has the given order. The values are in the memory of use().
+  /// choose_ordering() (syncfree/ordering_choice.hpp), measured on the device; analysis and factor stay as they are. A
+  /// pattern with a fault, which analyse() reports, has the given order. The values are in the memory of use().
   virtual Status choose_ordering(CsrView<T, I> A, PatternView<I> on_device, const OrderingRequest& request,
                                  OrderingChoice* out) = 0;
 };

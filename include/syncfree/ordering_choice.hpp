@@ -2,10 +2,10 @@
 
 /// Whether another order of the rows pays, predicted from the matrix alone: before anything is factored.
 ///
-/// An order of few levels makes an application fast, and costs iterations. An iteration takes the time of an
-/// application, of a product with A and of the rest; the number of iterations follows the square root of the discarded
-/// fill (syncfree/ordering.hpp). The prediction of both is right within a factor of two in most cases, so another order
-/// is chosen only if it promises more than that error.
+/// An order of few levels makes an application and the set-up fast, and costs iterations. An iteration takes the time
+/// of an application, of a product with A and of the rest. The number of iterations follows a power of the discarded
+/// fill (syncfree/ordering.hpp): the square root if the matrix is symmetric, and up to the square if it is not, because
+/// other orders do not follow a flow as the given one may. Another order is chosen only if it promises a clear gain.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +25,9 @@ namespace syncfree {
 ///   strategy, expected_applies, single_storage  as in SolverOptions
 ///   sizes                                       K and B; the kind is ignored
 ///   on_device                                   times are those of a GPU, else of CPU threads
+///   threads                                     of the host, where the device measures
+///   analysis_follows                            the next call of the object is an analysis of the same arrays, which
+///                                               do not change before it: it takes over what the choice has made
 struct OrderingRequest {
   Kind kind = Kind::ilu;
   int fill_levels = 0;
@@ -33,6 +36,8 @@ struct OrderingRequest {
   OrderingOptions sizes = {};
   bool on_device = true;
   bool single_storage = false;
+  int threads = 1;
+  bool analysis_follows = false;
 };
 
 /// An order that was looked at.
@@ -41,27 +46,29 @@ struct OrderingRequest {
 ///   apply       predicted microseconds of an application; at least, if `has_more`
 ///   fill        discarded fill; negative: not measured
 ///   iterations  predicted, relative to the given order
+///   set_up      predicted microseconds of a set-up that depend on the order; at least, if `has_more`
 struct OrderingCandidate {
   std::optional<OrderingOptions> ordering = {};
   std::int64_t levels = 0;
   bool has_more = false;
-  double apply = 0, fill = -1, iterations = 1;
+  double apply = 0, fill = -1, iterations = 1, set_up = 0;
 };
 
 /// What was chosen and from what.
 ///   candidates     the given order first; empty if nothing had to be predicted
 ///   chosen         index into them
 ///   product, rest  predicted microseconds of a product with A, and of the rest of an iteration
+///   applies        that are expected of each set-up, in the given order
 ///   unsymmetry     0 for a symmetric matrix; 1 if an entry and its mirror image never are both there
 ///   reason         a clause
 struct OrderingChoice {
   std::vector<OrderingCandidate> candidates;
   std::size_t chosen = 0;
-  double product = 0, rest = 0, unsymmetry = 0;
+  double product = 0, rest = 0, unsymmetry = 0, applies = 1;
   std::string reason;
 
   std::optional<OrderingOptions> ordering() const;
-  /// Predicted time of a solve, in units of microseconds an iteration in the given order.
+  /// Predicted time of set-up and solve, in microseconds for each iteration in the given order.
   double time_of(const OrderingCandidate& candidate) const;
   /// Index of the candidate of least predicted time, chosen or not; 0 if there is none.
   std::size_t fastest() const;

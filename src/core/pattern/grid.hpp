@@ -7,6 +7,7 @@
 
 #include "sampled_rows.hpp"
 #include "syncfree/csr.hpp"
+#include "syncfree/host_device.hpp"
 
 namespace syncfree {
 
@@ -24,8 +25,24 @@ template <class I> struct Grid {
     return static_cast<double>(line) + static_cast<double>(lines) * next_line +
            static_cast<double>(planes) * next_plane;
   }
+  /// Number of levels of all its points, with the offsets above.
+  std::int64_t levels() const
+  {
+    return static_cast<std::int64_t>(line) + static_cast<std::int64_t>(lines - 1) * next_line +
+           static_cast<std::int64_t>(planes - 1) * next_plane;
+  }
+  /// Most entries of a row of the triangle of a star stencil.
+  std::int64_t longest_of_star() const { return planes > 1 ? 3 : 2; }
   /// True if it is worth testing whether the levels of the n = `rows` rows follow from their grid positions.
   bool may_have_levels(I rows) const { return lines > 1 && levels_bound() <= static_cast<double>(rows); }
+
+  /// Level, from 1, of the point that a serial solve of a triangle of n rows visits after `step` others.
+  SYNCFREE_HD std::int64_t level_of_step(I step) const
+  {
+    const I of_line = step / line, cell = step - of_line * line;
+    return 1 + static_cast<std::int64_t>(cell) + static_cast<std::int64_t>(of_line % lines) * next_line +
+           static_cast<std::int64_t>(of_line / lines) * next_plane;
+  }
 };
 
 /// Guesses the grid of one triangle of A; A may consist of that triangle only. Examines a few rows: the result is a

@@ -1,10 +1,11 @@
-/// Decides by (application + product + rest of an iteration) x iterations.
+/// Decides by set-up + (application + product + rest of an iteration) x iterations.
 
 #include "choice.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "core/choose/device_model.hpp"
 #include "core/choose/estimate.hpp"
@@ -15,16 +16,24 @@ namespace {
 
 /// Other orders are looked at if an application takes longer than this.
 constexpr double least_products = 2, least_apply = 20;
-/// A predicted gain that is clear: the number of iterations is predicted within a factor of 2.2 in nine of ten cases,
-/// 1.2 in the middle. A further order is looked at only if it may improve on the best one by this.
-constexpr double clear_gain = 1.5, further_gain = 1.1;
+/// A predicted gain that is clear: the number of iterations is predicted within a factor of 1.4 in half of the cases,
+/// and is at most 1.4 times the prediction in nine of ten. A further order is looked at only if it may improve on the
+/// best one by the second number.
+constexpr double clear_gain = 1.3, further_gain = 1.5;
+/// What a choice promises that is only told to the user: a hint needs more certainty, and may take longer.
+constexpr double told_gain = 2;
 /// Orders whose times differ by less are as fast as each other; of these the one of fewest iterations is taken.
 constexpr double equal_times = 1.1;
 /// Discarded fill below this is as good as none.
 constexpr double least_fill = 1e-3;
-/// Flow that follows the given order is not seen in the fill: of unsymmetric matrices other orders cost up to five
-/// times the iterations predicted.
-constexpr double unsymmetric_iterations = 4;
+/// Iterations follow a power of the ratio of discarded fill to that in the given order: the exponent of symmetric
+/// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 25 matrices with convection.
+constexpr double exponent = 0.5, unsymmetric_exponent = 1.5;
+/// In more colours than that, other orders hardly discard less than this fraction of what `multicolor` does.
+constexpr std::int64_t few_colors = 4;
+constexpr double least_of_multicolor = 0.75;
+/// Looks at other orders take at most this part of a set-up in the given order, or of the time that may be saved.
+constexpr double most_of_set_up = 0.2, most_of_savings = 0.1;
 
 constexpr const DeviceModel& model = device_model;
 
@@ -40,10 +49,9 @@ double rest_time(const MatrixSize& A)
   return model.rest_begin + model.rest_byte * static_cast<double>(A.rows) * static_cast<double>(A.scalar);
 }
 
-/// The time that looking at an order adds to a set-up.
 double look_time(const MatrixSize& A)
 {
-  return model.ordering_begin + model.ordering_entry * static_cast<double>(A.entries);
+  return model.look_begin + model.look_entry * static_cast<double>(A.entries);
 }
 
 std::int64_t rows_of_unit(const OrderingOptions& options, int node)
@@ -65,6 +73,8 @@ double apply_in_colors(ChoiceInput of_given, std::int64_t levels)
   return estimate_level_order(of_given).apply;
 }
 
+constexpr OrderingKind kinds[] = {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc};
+
 class Decision {
 public:
   Decision(const MatrixSize& A, const OrderingRequest& request, OrderingProspects* prospects)
@@ -72,24 +82,28 @@ public:
   {
     choice_.product = product_time(A);
     choice_.rest = rest_time(A);
+    choice_.applies = static_cast<double>(request.expected_applies);
   }
 
   OrderingChoice decide()
   {
     const GivenOrder given = prospects_.look_at_given();
     input_ = given.input;
-    OrderingCandidate first;
-    first.levels = input_.levels;
-    first.has_more = given.has_more_levels;
-    first.apply = estimate_apply(input_, may_merge(input_.rows, input_.levels, input_.longest));
-    choice_.candidates.push_back(first);
-    if (first.apply <= least_products * choice_.product + least_apply) return keep("its application is fast");
+    choice_.candidates.push_back({});
+    describe_given(given.has_more_levels);
+    if (choice_.candidates[0].apply <= least_products * choice_.product + least_apply)
+      return keep("its application is fast");
+    if (!any_may_pay()) count_more_levels();
+    if (!any_may_pay()) return keep("no other can be so much faster that it pays to look at it");
     choice_.unsymmetry = prospects_.unsymmetry();
-    for (const OrderingKind kind : {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc}) look_at(kind);
+    for (const OrderingKind kind : kinds) look_at(kind);
     return take_best();
   }
 
 private:
+  OrderingCandidate& given() { return choice_.candidates[0]; }
+  const OrderingCandidate& given() const { return choice_.candidates[0]; }
+
   OrderingChoice keep(const char* why)
   {
     choice_.reason = std::string("the given order: ") + why;
@@ -98,38 +112,93 @@ private:
 
   int node() const { return std::max(input_.node_size, 1); }
 
-  double iterations_with(double fill_ratio) const
+  /// After the levels.
+  void describe_given(bool has_more)
   {
-    return std::sqrt(fill_ratio) * (1 + unsymmetric_iterations * choice_.unsymmetry);
+    given().levels = input_.levels;
+    given().has_more = has_more;
+    given().apply = estimate_apply(input_, may_merge(input_.rows, input_.levels, input_.longest));
+    const bool on_grid = input_.wavefront_time > 0 || input_.tiled_time > 0;  // levels are not visited one by one
+    given().set_up = on_grid ? 0 : model.set_up_level * static_cast<double>(input_.levels);
   }
 
-  /// True if the order may be the fastest by far enough, should it discard no more than the given one, and if that
-  /// pays for looking.
-  bool may_pay(const OrderingOptions& options) const
+  void count_more_levels()
   {
-    OrderingCandidate hoped;
-    hoped.apply = apply_in_colors(input_, fewest_levels(options, node()));
-    hoped.iterations = iterations_with(1);
-    const double given = choice_.time_of(choice_.candidates[0]), now = choice_.time_of(hoped);
+    if (!given().has_more) return;
+    const GivenLevels all = prospects_.count_more_levels();
+    input_.levels = all.levels;
+    if (input_.node_size > 0) input_.node_levels = (input_.levels + input_.node_size - 1) / input_.node_size;
+    describe_given(all.has_more);
+  }
+
+  double iterations_with(double fill_ratio) const
+  {
+    const double more = fill_ratio > 1 ? unsymmetric_exponent * choice_.unsymmetry : 0;
+    return std::pow(fill_ratio, exponent + more);
+  }
+
+  /// The times of an order with that many levels and that fill, relative to the given order's.
+  OrderingCandidate predict(const OrderingOptions& options, std::int64_t levels, double fill_ratio) const
+  {
+    OrderingCandidate predicted;
+    predicted.ordering = options;
+    predicted.levels = levels;
+    predicted.apply = apply_in_colors(input_, levels);
+    predicted.iterations = iterations_with(fill_ratio);
+    predicted.set_up = model.ordering_begin + model.ordering_entry * static_cast<double>(A_.entries);
+    return predicted;
+  }
+
+  double ratio_of(const OrderingCandidate& made) const
+  {
+    return std::max(made.fill, least_fill) / std::max(given().fill, least_fill);
+  }
+
+  /// The least that can be hoped for: no more than in the given order, until colours tell more.
+  double hoped_ratio() const
+  {
+    if (choice_.candidates.size() < 2 || choice_.candidates[1].ordering->kind != OrderingKind::multicolor) return 1;
+    const OrderingCandidate& colors = choice_.candidates[1];
+    const double ratio = ratio_of(colors);
+    return colors.levels > few_colors * node() ? least_of_multicolor * ratio : std::min(1.0, ratio);
+  }
+
+  OrderingOptions options_of(OrderingKind kind) const
+  {
+    OrderingOptions options = request_.sizes;
+    options.kind = kind;
+    return options;
+  }
+
+  /// True if the order may be the fastest by far enough to pay for looking.
+  bool may_pay(OrderingKind kind) const
+  {
+    const OrderingOptions options = options_of(kind);
+    const double hoped = choice_.time_of(predict(options, fewest_levels(options, node()), hoped_ratio()));
     const std::size_t best = choice_.fastest();
-    const double wanted = best == 0 ? clear_gain : further_gain;
-    const double saved = static_cast<double>(request_.expected_applies) * (given - now);
-    return now * wanted < choice_.time_of(choice_.candidates[best]) && saved > look_time(A_);
+    const double time = choice_.time_of(choice_.candidates[best]), wanted = best == 0 ? clear_gain : further_gain;
+    if (hoped * wanted >= time) return false;
+    const double set_up = model.set_up_begin + model.set_up_entry * static_cast<double>(A_.entries) + given().set_up;
+    const double looks = static_cast<double>(choice_.candidates.size()) * look_time(A_);
+    return looks <= std::max(most_of_set_up * set_up, most_of_savings * choice_.applies * (time - hoped));
+  }
+
+  bool any_may_pay() const
+  {
+    return std::any_of(std::begin(kinds), std::end(kinds), [&](OrderingKind kind) { return may_pay(kind); });
   }
 
   void look_at(OrderingKind kind)
   {
-    OrderingOptions options = request_.sizes;
-    options.kind = kind;
-    if (!may_pay(options)) return;
-    if (choice_.candidates[0].fill < 0) choice_.candidates[0].fill = prospects_.fill_of_given();
+    if (!may_pay(kind)) return;
+    if (given().fill < 0) given().fill = prospects_.fill_of_given();
+    const OrderingOptions options = options_of(kind);
+    const std::int64_t levels = std::min(A_.rows, prospects_.make(options) * rows_of_unit(options, node()));
     OrderingCandidate made;
-    made.ordering = options;
-    made.levels = std::min(A_.rows, prospects_.make(options) * rows_of_unit(options, node()));
-    made.apply = apply_in_colors(input_, made.levels);
     made.fill = prospects_.fill_of_made();
-    const double of_given = choice_.candidates[0].fill;
-    made.iterations = iterations_with(std::max(made.fill, least_fill) / std::max(of_given, least_fill));
+    const double fill = made.fill;
+    made = predict(options, levels, ratio_of(made));
+    made.fill = fill;
     choice_.candidates.push_back(made);
   }
 
@@ -145,9 +214,8 @@ private:
 
   OrderingChoice take_best()
   {
-    if (choice_.candidates.size() == 1)
-      return keep(choice_.unsymmetry > 0.05 ? "the matrix is unsymmetric, so another may cost many iterations"
-                                            : "no other can be much faster");
+    const double certain_gain = request_.analysis_follows ? clear_gain : told_gain;
+    if (choice_.gain_of(find_best()) < certain_gain) count_more_levels();
     const std::size_t best = find_best();
     const double gain = choice_.gain_of(best);
     char words[128];
@@ -157,7 +225,7 @@ private:
     }
     choice_.chosen = best;
     std::snprintf(words, sizeof words, "predicted %s%.1f times as fast as the given order",
-                  choice_.candidates[0].has_more ? "at least " : "", gain);
+                  given().has_more ? "at least " : "", gain);
     choice_.reason = words;
     return choice_;
   }
@@ -204,7 +272,7 @@ std::optional<OrderingOptions> OrderingChoice::ordering() const
 
 double OrderingChoice::time_of(const OrderingCandidate& candidate) const
 {
-  return (candidate.apply + product + rest) * candidate.iterations;
+  return (candidate.apply + product + rest) * candidate.iterations + candidate.set_up / applies;
 }
 
 std::size_t OrderingChoice::fastest() const

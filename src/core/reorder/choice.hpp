@@ -13,9 +13,9 @@
 
 namespace syncfree {
 
-/// Levels of the given order are counted up to this number, which takes a device up to half a millisecond; those of a
-/// grid are all known.
-constexpr std::int64_t most_counted_levels = 800;
+/// Levels of the given order are at first counted up to this number, which takes a device up to half a millisecond;
+/// those of a grid are all known. If the choice depends on more, they are counted up to the second number.
+constexpr std::int64_t most_counted_levels = 800, most_levels_in_doubt = 4000;
 
 /// The given order: the input of choose_strategy() as far as it is known without plans.
 struct GivenOrder {
@@ -23,15 +23,24 @@ struct GivenOrder {
   bool has_more_levels = false;
 };
 
+/// A number of levels, or, if there are more, one that they exceed.
+struct GivenLevels {
+  std::int64_t levels = 0;
+  bool has_more = false;
+};
+
 /// What the decision asks for, in this order. Each may throw.
 class OrderingProspects {
 public:
   virtual ~OrderingProspects() = default;
   virtual GivenOrder look_at_given() = 0;
+  /// Counts on up to most_levels_in_doubt; later, and only if there are more than look_at_given() has counted.
+  virtual GivenLevels count_more_levels() = 0;
   virtual double unsymmetry() = 0;
   virtual double fill_of_given() = 0;
   /// Makes an order and returns the number of its colours.
   virtual std::int64_t make(const OrderingOptions& options) = 0;
+  /// Of the last order that was made.
   virtual double fill_of_made() = 0;
 };
 

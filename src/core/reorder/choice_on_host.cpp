@@ -22,6 +22,14 @@ template <class I> PencilWork pencils_of(const Grid<I>& grid, const ChoiceInput&
           static_cast<double>(f.rows)};
 }
 
+/// True if the rows are those of 5, 7 or 9 points.
+template <class I> bool has_pencils(const Grid<I>& grid, const ChoiceInput& f)
+{
+  constexpr std::int64_t longest_of_9_points = 9 / 2 + 1;
+  const bool is_9_points = grid.planes == 1 && grid.next_line == 2 && f.longest == longest_of_9_points;
+  return is_star(grid, f) || (f.node_size == 0 && grid.lines > 1 && is_9_points);
+}
+
 struct Failed {
   Status status;
 };
@@ -39,14 +47,22 @@ public:
   {
     GivenOrder given;
     const PatternView<I>& P = A_.pattern;
-    given.input = describe_rows(P, longest_of(P, threads_));
     ChoiceInput& f = given.input;
+    f = describe_rows(P, longest_of(P, threads_));
     const Grid<I> grid = find_grid(P, true, static_cast<I>(std::max(f.node_size, 1)));
     const bool is_grid = f.node_size == 0 && grid.may_have_levels(P.n);
-    f.levels = count_levels(is_grid ? P.n : most_counted_levels, &given.has_more_levels);
+    if (is_grid && grid.star && follows_grid(grid)) f.levels = grid.levels();
+    else f.levels = count_levels(is_grid ? P.n : most_counted_levels, &given.has_more_levels);
     describe_grid(P, grid, &f);
-    if (is_star(grid, f)) f.wavefront_time = time_of_pencil_work(pencils_of(grid, f));
+    if (has_pencils(grid, f)) f.wavefront_time = time_of_pencil_work(pencils_of(grid, f));
     return given;
+  }
+
+  GivenLevels count_more_levels() override
+  {
+    GivenLevels counted;
+    counted.levels = count_levels(most_levels_in_doubt, &counted.has_more);
+    return counted;
   }
 
   double unsymmetry() override
@@ -67,6 +83,16 @@ public:
   double fill_of_made() override { return fill_of(made_.order.data()); }
 
 private:
+  /// True if each row comes after those that it reads on the grid.
+  bool follows_grid(const Grid<I>& grid) const
+  {
+    const PatternView<I>& P = A_.pattern;
+    for (I i = 0; i < P.n; ++i)
+      for (I k = P.row_begin[i]; k < P.row_begin[i + 1] && P.column[k] < i; ++k)
+        if (grid.level_of_step(P.column[k]) >= grid.level_of_step(i)) return false;
+    return true;
+  }
+
   double fill_of(const I* order)
   {
     DiscardedFill found;

@@ -26,6 +26,8 @@ template <class I> struct DeviceInodes {
 
 /// Most rows of an inode.
 constexpr int largest_node = 3;
+/// Triangles with longer rows are not searched for inodes.
+constexpr std::int64_t longest_with_inodes = 256;
 
 /// A search for the largest inode size for which the inodes, padded to that size, do not have many more rows than the
 /// triangle. The constructor queues its first part.

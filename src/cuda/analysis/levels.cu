@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/support/instantiate.hpp"
@@ -23,8 +24,22 @@ constexpr int threads_a_block = 256;
 /// Returns the level of a row on a grid, from 1.
 template <class I> __device__ unsigned level_on(const Grid<I>& grid, I n, bool lower, I i)
 {
-  const I step = lower ? i : n - 1 - i, line = step / grid.line, cell = step - line * grid.line;
-  return static_cast<unsigned>(1 + cell + line % grid.lines * grid.next_line + line / grid.lines * grid.next_plane);
+  return static_cast<unsigned>(grid.level_of_step(lower ? i : n - 1 - i));
+}
+
+/// Sets `wrong` if a row reads an earlier one that is not in an earlier level of the grid.
+template <class I> __global__ void compare_with_grid(DevicePattern<I> A, Grid<I> grid, unsigned* wrong)
+{
+  const std::size_t row = this_thread();
+  if (row >= static_cast<std::size_t>(A.n)) return;
+  const I i = static_cast<I>(row);
+  const unsigned own = level_on(grid, A.n, true, i);
+  bool good = true;
+  for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
+    const I j = A.column[k];
+    good = good && (j < 0 || j >= i || level_on(grid, A.n, true, j) < own);
+  }
+  if (!good) set_flag_once(wrong);
 }
 
 /// Sets level[i] as on the grid, and checks that each is one more than the highest level that the row reads.
@@ -120,19 +135,39 @@ unsigned blocks_of(std::size_t rows) { return blocks_for(rows, threads_a_block);
 template <class I> class LevelSearch<I>::Work {
 public:
   Work(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream, std::uint64_t patience,
-       unsigned most = ~0u)
+       unsigned most)
       : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)),
         most_(most),
         can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), guessed_(can_ && grid.may_have_levels(T.n)),
         flag_(stream), level_(can_ ? T.n : 0)
   {
     if (guessed_) take_guess();
-    else if (can_) wait_for_levels();
+    else if (can_) start_waiting();
+  }
+
+  LevelBound bound()
+  {
+    if (!can_) return {};
+    if (!are_known()) return {std::min<std::int64_t>(find_highest_level(), most_), true};
+    (void)sort();
+    count_levels();
+    return {levels_.count, false};
+  }
+
+  void lift_bound(unsigned most = no_bound)
+  {
+    if (!can_ || most_ >= most || are_known()) return;
+    most_ = most;
+    flag_ = Flag(stream_);
+    known_.reset();
+    wait_for_levels();
   }
 
   bool sort()
   {
+    lift_bound();
     if (!can_ || !are_known()) return false;
+    if (!sorted_.empty()) return true;
     const std::size_t n = level_.size();
     sorted_ = DeviceArray<unsigned>(n), row_ = DeviceArray<I>(n);
     levels_.row = DeviceArray<I>(n);
@@ -143,26 +178,13 @@ public:
 
   void count_levels()
   {
+    if (!levels_.begin.empty()) return;
     const std::size_t n = level_.size();
     unsigned count;
     sorted_.read(&count, n - 1, 1, stream_);
     levels_.count = static_cast<I>(count);
     levels_.begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
     launch(find_begins<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, sorted_.data(), levels_.begin.data());
-  }
-
-  /// Returns the highest level of the rows that have one, which are all if that is at most `most`.
-  unsigned highest(bool* is_all)
-  {
-    *is_all = !can_ || are_known();
-    DeviceArray<unsigned> highest(1);
-    highest.fill(0, stream_);
-    constexpr unsigned most_blocks = 32;
-    const unsigned blocks = std::min(most_blocks, blocks_of(level_.size()));
-    launch(find_highest, {blocks, threads_a_block, 0, stream_}, level_.size(), level_.data(), highest.data());
-    unsigned found = 0;
-    highest.read(&found, 0, 1, stream_);
-    return found;
   }
 
   DeviceLevels<I> take_levels()
@@ -178,23 +200,44 @@ private:
            level_.data(), flag_.data());
   }
 
+  void start_waiting()
+  {
+    level_.fill(0, stream_);
+    wait_for_levels();
+  }
+
+  /// Levels that are known already remain.
   void wait_for_levels()
   {
     counter_ = DeviceArray<TicketCounter>(1);
     counter_.fill(0, stream_);
-    level_.fill(0, stream_);
     launch(find_levels_by_waiting<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_,
            level_.data(), counter_.data(), patience_, most_, flag_.data());
   }
 
-  /// Returns false if it takes too long.
+  /// Returns false if it takes too long, or if there are more levels than `most`.
   bool are_known()
   {
-    if (!flag_.is_raised()) return true;
-    if (!guessed_) return false;
+    if (!known_) known_ = !flag_.is_raised();
+    if (*known_ || !guessed_) return *known_;
+    guessed_ = false;
     flag_ = Flag(stream_);
-    wait_for_levels();
-    return !flag_.is_raised();
+    start_waiting();
+    known_ = !flag_.is_raised();
+    return *known_;
+  }
+
+  /// Of the rows that have one.
+  unsigned find_highest_level()
+  {
+    DeviceArray<unsigned> highest(1);
+    highest.fill(0, stream_);
+    constexpr unsigned most_blocks = 32;
+    const unsigned blocks = std::min(most_blocks, blocks_of(level_.size()));
+    launch(find_highest, {blocks, threads_a_block, 0, stream_}, level_.size(), level_.data(), highest.data());
+    unsigned found = 0;
+    highest.read(&found, 0, 1, stream_);
+    return found;
   }
 
   const DevicePattern<I> T_;
@@ -202,9 +245,11 @@ private:
   const Grid<I> grid_;
   const cudaStream_t stream_;
   const std::uint64_t patience_;
-  const unsigned most_;
-  const bool can_, guessed_;
-  Flag flag_;  ///< the guess is wrong, or the search takes too long
+  unsigned most_;  ///< levels
+  const bool can_;
+  bool guessed_;  ///< the levels are those of the grid
+  Flag flag_;  ///< the guess is wrong, or the search takes too long or has found more levels
+  std::optional<bool> known_;
   DeviceArray<unsigned> level_, sorted_;
   DeviceArray<TicketCounter> counter_;
   DeviceArray<I> row_;
@@ -213,12 +258,14 @@ private:
 
 template <class I>
 LevelSearch<I>::LevelSearch(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream,
-                            std::uint64_t patience)
-    : work_(std::make_unique<Work>(T, lower, grid, stream, patience))
+                            std::uint64_t patience, unsigned most)
+    : work_(std::make_unique<Work>(T, lower, grid, stream, patience, most))
 {
 }
 template <class I> LevelSearch<I>::LevelSearch(LevelSearch&&) noexcept = default;
 template <class I> LevelSearch<I>::~LevelSearch() = default;
+template <class I> LevelBound LevelSearch<I>::bound() { return work_->bound(); }
+template <class I> void LevelSearch<I>::lift_bound(unsigned most) { work_->lift_bound(most); }
 template <class I> bool LevelSearch<I>::sort() { return work_->sort(); }
 template <class I> void LevelSearch<I>::count_levels() { work_->count_levels(); }
 template <class I> DeviceLevels<I> LevelSearch<I>::take_levels() { return work_->take_levels(); }
@@ -234,17 +281,11 @@ bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, Dev
   return true;
 }
 
-template <class I>
-LevelBound count_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, std::int64_t most,
-                        cudaStream_t stream, std::uint64_t patience)
+template <class I> bool follows_grid(const DevicePattern<I>& A, const Grid<I>& grid)
 {
-  typename LevelSearch<I>::Work search(T, lower, grid, stream, patience, static_cast<unsigned>(most));
-  LevelBound found;
-  bool is_all = false;
-  const std::int64_t highest = search.highest(&is_all);
-  found.has_more = !is_all;
-  found.levels = is_all ? highest : std::min(highest, most);
-  return found;
+  const Flag wrong;
+  launch(compare_with_grid<I>, {blocks_of(static_cast<std::size_t>(A.n)), threads_a_block}, A, grid, wrong.data());
+  return !wrong.is_raised();
 }
 
 template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels)
@@ -267,8 +308,7 @@ template <class I> LevelSets<I> download(const DeviceLevels<I>& levels)
   template class LevelSearch<I>;                                                                            \
   template bool find_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, DeviceLevels<I>*, cudaStream_t, \
                                std::uint64_t);                                                             \
-  template LevelBound count_levels<I>(const DevicePattern<I>&, bool, const Grid<I>&, std::int64_t, cudaStream_t, \
-                                        std::uint64_t); \
+  template bool follows_grid<I>(const DevicePattern<I>&, const Grid<I>&);                                     \
   template DeviceLevels<I> upload_levels<I>(const LevelSets<I>&);                                                  \
   template LevelSets<I> download<I>(const DeviceLevels<I>&);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)

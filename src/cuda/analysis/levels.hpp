@@ -17,15 +17,30 @@ template <class I> struct DeviceLevels {
   DeviceArray<I> row, begin;
 };
 
+/// A number of levels, or, if there are more, one that they exceed.
+struct LevelBound {
+  std::int64_t levels = 0;
+  bool has_more = false;
+};
+
+constexpr unsigned no_bound = ~0u;
+
 /// A search for the levels of a triangle. The constructor queues it, sort() waits for the levels and queues the next
 /// part, count_levels() waits for that, and take_levels() for everything: so two searches can run concurrently.
 template <class I> class LevelSearch {
 public:
   /// Parameters as for find_levels().
+  ///   most  at more levels than that the search pauses until lift_bound() or sort(), unless they are those of the grid
   LevelSearch(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, cudaStream_t stream,
-              std::uint64_t patience = 0);
+              std::uint64_t patience = 0, unsigned most = no_bound);
   LevelSearch(LevelSearch&&) noexcept;
   ~LevelSearch();
+
+  /// Counts the levels up to `most`, which takes half a microsecond a level, and waits. If these are all, sort() and
+  /// count_levels() have nothing left to do.
+  LevelBound bound();
+  /// Continues a search that has paused, with a larger `most`.
+  void lift_bound(unsigned most = no_bound);
 
   /// Returns false if the device gives up; the search then ends.
   bool sort();
@@ -47,17 +62,11 @@ template <class I>
 bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, DeviceLevels<I>* out,
                  cudaStream_t stream = nullptr, std::uint64_t patience = 0);
 
-/// A number of levels, or, if there are more, one that they exceed.
-struct LevelBound {
-  std::int64_t levels = 0;
-  bool has_more = false;
-};
-
-/// Counts the levels of a triangle up to `most`, which takes half a microsecond a level, or all of a grid that was
-/// guessed right; waits. Parameters as for find_levels().
-template <class I>
-LevelBound count_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, std::int64_t most,
-                        cudaStream_t stream = nullptr, std::uint64_t patience = 0);
+/// True if L, below the diagonal of A, has at most the levels of the grid: each row comes after those that it reads.
+/// Works on the null stream and waits.
+///   A     row offsets ascend from 0 to nnz; the columns are unchecked
+///   grid  has several lines
+template <class I> bool follows_grid(const DevicePattern<I>& A, const Grid<I>& grid);
 
 template <class I> DeviceLevels<I> upload_levels(const LevelSets<I>& levels);
 /// Copies the levels to the host.

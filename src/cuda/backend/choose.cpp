@@ -63,12 +63,10 @@ template <class T, class I> TileChoice StrategyChooser<T, I>::find_tile(const Gr
   return a_.options.single_storage ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
 }
 
-template <class I> static std::int64_t longest_of_star(const Grid<I>& grid) { return grid.planes > 1 ? 3 : 2; }
-
 template <class T, class I> void StrategyChooser<T, I>::guess_tiles(const Grid<I>& grid)
 {
   if (!grid.star) return;
-  if (wants_wavefront()) wavefront_time_ = time_of_wavefront(grid, longest_of_star(grid), 0);
+  if (wants_wavefront()) wavefront_time_ = time_of_wavefront(grid, grid.longest_of_star(), 0);
   if (wavefront_time_ == 0 && wants_tiles()) tile_ = find_tile(grid);
 }
 
@@ -80,7 +78,7 @@ template <class T, class I> void StrategyChooser<T, I>::confirm_tiles()
   const bool may_be_star = grid.star && static_cast<double>(levels) <= grid.levels_bound();
   if (!may_be_star || has_failed(PlanForm::grid)) tile_ = {};
   if (tile_.shape.cells == 0) {
-    const bool is_star = may_be_star && found_.longest() <= longest_of_star(grid);
+    const bool is_star = may_be_star && found_.longest() <= grid.longest_of_star();
     const bool may_be_swept = wants_wavefront() && a_.levels.upper == levels;
     wavefront_time_ = may_be_swept ? time_of_wavefront(grid, found_.longest(), levels) : 0;
     if (wavefront_time_ == 0 && is_star && wants_tiles()) tile_ = find_tile(grid);
@@ -90,9 +88,8 @@ template <class T, class I> void StrategyChooser<T, I>::confirm_tiles()
 
 template <class T, class I> bool StrategyChooser<T, I>::wants_inodes() const
 {
-  constexpr std::int64_t longest_row = 256;
   const bool wanted = chooses() || asks_for("level_order") || asks_for("tiled");
-  return wanted && !found_.L->grid.star && found_.longest() <= longest_row;
+  return wanted && !found_.L->grid.star && found_.longest() <= longest_with_inodes;
 }
 
 // Features

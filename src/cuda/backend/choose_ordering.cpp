@@ -4,45 +4,60 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/reorder/choice.hpp"
 #include "core/support/instantiate.hpp"
-#include "cuda/analysis/factor_pattern.hpp"
-#include "cuda/analysis/levels.hpp"
-#include "cuda/analysis/pattern_copy.hpp"
 #include "cuda/ordering/discarded_fill.hpp"
-#include "cuda/ordering/ordering.hpp"
 #include "cuda/solve/tiled/tiled.hpp"
 #include "cuda/solve/wavefront/wavefront.hpp"
-#include "syncfree/factor.hpp"
 #include "syncfree/scalar.hpp"
 
 namespace syncfree::cuda {
 namespace {
 
+/// Nanoseconds in which a device counts most_levels_in_doubt levels several times: the choice does not depend on time.
+constexpr std::uint64_t patient = 20'000'000;
+
 template <class T, class I> class DeviceProspects : public OrderingProspects {
 public:
-  DeviceProspects(const PatternView<I>& A, const PatternView<I>& on_device, const T* value,
-                  const OrderingRequest& request)
-      : A_(A), request_(request), rows_(A, on_device), value_(value)
+  DeviceProspects(const ValuesToChooseBy<T>& values, const OrderingRequest& request, PreparedMatrix<I>* A)
+      : values_(values), request_(request), A_(*A), orderer_(A->rows.pattern)
   {
   }
 
+  /// If the rows prove to be those of a star stencil, L and U are not made: the analysis makes them while it plans.
   GivenOrder look_at_given() override
   {
-    if (!split(request_.kind, rows_.pattern, &pattern_)) throw Unfit();
     GivenOrder given;
-    given.input = describe_rows(A_, 0);
     ChoiceInput& f = given.input;
-    f.longest = std::max(pattern_.counts.most_lower, pattern_.counts.most_upper);
-    const Grid<I> grid = find_grid(A_, true, static_cast<I>(std::max(f.node_size, 1)));
-    const Grid<I> of_rows = f.node_size > 0 ? Grid<I>() : grid;
-    const LevelBound bound = count_levels(pattern_.lower(), true, of_rows, most_counted_levels);
-    f.levels = bound.levels;
-    given.has_more_levels = bound.has_more;
-    describe_grid(A_, grid, &f);
-    if (is_star(grid, f)) time_star(grid, &f);
+    const PatternView<I>& A = A_.A;
+    f = describe_rows(A, 0);
+    A_.grid_of_L = find_grid(A, true);
+    const Grid<I>& grid = A_.grid_of_L;
+    if (f.node_size == 0 && grid.star && follows_grid(A_.rows.pattern, grid)) {
+      f.levels = grid.levels();
+      f.longest = grid.longest_of_star();
+      describe_grid(A, grid, &f);
+      time_grid(grid, &f);
+    } else {
+      split();
+      given.has_more_levels = search_levels(&f);
+      f.longest = std::max(pattern().counts.most_lower, pattern().counts.most_upper);
+      const Grid<I> of_nodes = f.node_size > 0 ? find_grid(A, true, static_cast<I>(f.node_size)) : grid;
+      describe_grid(A, of_nodes, &f);
+      time_grid(of_nodes, &f);
+      if (!grid.star && !is_star(of_nodes, f)) A_.regular = f.regular;
+    }
     return given;
+  }
+
+  GivenLevels count_more_levels() override
+  {
+    A_.searches->of_L.lift_bound(most_levels_in_doubt);
+    A_.searches->of_U.lift_bound(most_levels_in_doubt);
+    const LevelBound bound = A_.searches->of_L.bound();
+    return {bound.levels, bound.has_more};
   }
 
   double unsymmetry() override { return sampler().unsymmetry(); }
@@ -50,59 +65,120 @@ public:
 
   std::int64_t make(const OrderingOptions& options) override
   {
-    make_ordering_on_device(rows_.pattern, options, &made_);
-    return static_cast<std::int64_t>(made_.color_begin.size()) - 1;
+    A_.orderings.push_back({options, {}});
+    DeviceOrdering<I>& made = A_.orderings.back().ordering;
+    orderer_.make(options, &made);
+    return static_cast<std::int64_t>(made.color_begin.size()) - 1;
   }
 
-  double fill_of_made() override { return sampler().measure(made_.order.data()).fill; }
+  double fill_of_made() override { return sampler().measure(A_.orderings.back().ordering.order.data()).fill; }
 
   /// The pattern has a fault, or is not symmetric for IC: the analysis reports that.
   struct Unfit {};
 
 private:
-  void time_star(const Grid<I>& grid, ChoiceInput* f) const
+  const DeviceFactorPattern<I>& pattern() const { return *A_.split; }
+
+  void split()
   {
+    if (A_.split) return;
+    DeviceFactorPattern<I> made;
+    const auto meanwhile = [&] { A_.grid_of_U = find_grid(A_.A, false); };
+    if (!cuda::split(request_.kind, A_.rows.pattern, &made, meanwhile)) throw Unfit();
+    A_.split = std::move(made);
+  }
+
+  /// Begins the searches, and counts the levels of L up to most_counted_levels. Returns true if there are more.
+  bool search_levels(ChoiceInput* f)
+  {
+    const RowCounts& counts = pattern().counts;
+    const bool is_short = std::max(counts.most_lower, counts.most_upper) <= longest_with_inodes;
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles have been made
+    A_.searches.emplace(pattern().lower(), pattern().upper(), A_.grid_of_L, A_.grid_of_U,
+                        !A_.grid_of_L.star && is_short, static_cast<unsigned>(most_counted_levels), patient);
+    const LevelBound bound = A_.searches->of_L.bound();
+    f->levels = bound.levels;
+    return bound.has_more;
+  }
+
+  /// By pencils or, of a star, by tiles.
+  void time_grid(const Grid<I>& grid, ChoiceInput* f) const
+  {
+    if (f->node_size > 0 || grid.lines <= 1) return;
     const bool single = request_.single_storage;
-    f->wavefront_time = single ? time_of_pencils<T, single_t<T>>(grid, A_.n, f->longest, f->levels)
-                               : time_of_pencils<T, T>(grid, A_.n, f->longest, f->levels);
-    if (f->wavefront_time > 0) return;
+    f->wavefront_time = single ? time_of_pencils<T, single_t<T>>(grid, A_.A.n, f->longest, f->levels)
+                               : time_of_pencils<T, T>(grid, A_.A.n, f->longest, f->levels);
+    if (f->wavefront_time > 0 || !is_star(grid, *f)) return;
     f->tiled_time = (single ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid)).time;
   }
 
   FillSampler<T, I>& sampler()
   {
-    if (!sampler_) sampler_.emplace(DeviceMatrix<T, I>{rows_.pattern, value_, pattern_.diagonal_source.data()});
-    return *sampler_;
+    if (sampler_) return *sampler_;
+    split();
+    if (!values_.on_device) copied_ = DeviceArray<T>(values_.value, static_cast<std::size_t>(A_.A.nnz()));
+    const T* const value = values_.on_device ? values_.value : copied_.data();
+    return sampler_.emplace(DeviceMatrix<T, I>{A_.rows.pattern, value, pattern().diagonal_source.data()});
   }
 
-  const PatternView<I> A_;
+  const ValuesToChooseBy<T>& values_;
   const OrderingRequest& request_;
-  const PatternOnDevice<I> rows_;
-  const T* const value_;
-  DeviceFactorPattern<I> pattern_;
+  PreparedMatrix<I>& A_;
+  DeviceOrderer<I> orderer_;
+  DeviceArray<T> copied_;
   std::optional<FillSampler<T, I>> sampler_;
-  DeviceOrdering<I> made_;
 };
+
+/// Drops what an analysis in the chosen order does not need.
+template <class I> void keep_what_is_needed(const std::optional<OrderingOptions>& chosen, PreparedMatrix<I>* A)
+{
+  if (!chosen) {
+    A->orderings.clear();
+    return;
+  }
+  A->searches.reset();
+  A->split.reset();
+  std::optional<DeviceOrdering<I>> made = A->take_ordering(*chosen);
+  A->orderings.clear();
+  if (made) A->orderings.push_back({*chosen, std::move(*made)});
+}
 
 }  // namespace
 
 template <class T, class I>
-OrderingChoice choose_ordering_on_device(const PatternView<I>& A, const PatternView<I>& on_device, const T* value,
-                                         const OrderingRequest& request)
+Status choose_ordering_on_device(const PatternView<I>& A, const PatternView<I>& on_device,
+                                 const ValuesToChooseBy<T>& values, const OrderingRequest& request,
+                                 OrderingChoice* out, std::unique_ptr<PreparedMatrix<I>>* prepared)
 try {
   const MatrixSize size = {A.n, A.nnz(), sizeof(T)};
-  if (!needs_prediction(size, request)) return decide_ordering(size, request, nullptr);
-  DeviceProspects<T, I> prospects(A, on_device, value, request);
-  return decide_ordering(size, request, &prospects);
+  if (!needs_prediction(size, request)) {
+    *out = decide_ordering(size, request, nullptr);
+    return {};
+  }
+  MemoryPool* const pool = MemoryPool::of_device();
+  const std::int64_t memory_before = pool ? pool->begin_peak() : 0;
+  const Status status = check_row_offsets(A, request.threads);
+  if (!status.ok()) return status;
+  auto made = std::make_unique<PreparedMatrix<I>>(A, on_device);
+  made->memory_before = memory_before;
+  {
+    DeviceProspects<T, I> prospects(values, request, made.get());
+    *out = decide_ordering(size, request, &prospects);
+  }
+  keep_what_is_needed(out->ordering(), made.get());
+  if (prepared) *prepared = std::move(made);
+  return {};
 } catch (const typename DeviceProspects<T, I>::Unfit&) {
   OrderingChoice choice;
   choice.reason = "the given order: its pattern cannot be factored";
-  return choice;
+  *out = choice;
+  return {};
 }
 
-#define INSTANTIATE(T, I)                                                                                       \
-  template OrderingChoice choose_ordering_on_device<T, I>(const PatternView<I>&, const PatternView<I>&, const T*, \
-                                                          const OrderingRequest&);
+#define INSTANTIATE(T, I)                                                                                            \
+  template Status choose_ordering_on_device<T, I>(const PatternView<I>&, const PatternView<I>&,                     \
+                                                  const ValuesToChooseBy<T>&, const OrderingRequest&, OrderingChoice*, \
+                                                  std::unique_ptr<PreparedMatrix<I>>*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree::cuda

@@ -14,6 +14,7 @@
 #include "cuda/backend/call_scope.hpp"
 #include "cuda/backend/choose_ordering.hpp"
 #include "cuda/backend/pair_update.hpp"
+#include "cuda/backend/prepared.hpp"
 #include "cuda/backend/setup.hpp"
 #include "cuda/base/device_info.hpp"
 #include "cuda/base/vectors.hpp"
@@ -40,18 +41,23 @@ public:
                        const SolverOptions& options) override
   {
     return calls_.alone([&] {
+      std::unique_ptr<PreparedMatrix<I>> prepared = std::move(prepared_);
+      if (prepared && !prepared->is_of(A, on_device)) prepared.reset();
       const Status status = calls_.in_order([&] {
         give_up_analysis();
         calls_.limit_waits(options.wait_limit);
         auto made = std::make_unique<Analysis<T, I>>();
         made->options = options;
         made->captures = &calls_.captures();
-        if (MemoryPool* pool = MemoryPool::of_device()) made->memory_before = pool->begin_peak();
+        MemoryPool* const pool = MemoryPool::of_device();
+        if (prepared) made->memory_before = prepared->memory_before;
+        else if (pool) made->memory_before = pool->begin_peak();
         if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
-        const Status status = make_analysis({A, on_device, symbolic}, made.get());
+        const Status status = make_analysis({A, on_device, symbolic, true, prepared.get()}, made.get());
         if (status.ok()) analysis_ = std::move(made);
         return status;
       });
+      prepared.reset();
       const Status ended = calls_.in_order([&] { return end_analysis(status.ok()); });
       return status.ok() ? ended : status;
     });
@@ -61,13 +67,13 @@ public:
                          OrderingChoice* out) override
   {
     return calls_.execute([&]() -> Status {
-      const Status status = check_row_offsets(A.pattern);
-      if (!status.ok()) return status;
-      Copies<T> copies;
-      const T* value = calls_.values(&copies, A.value, static_cast<std::size_t>(A.pattern.nnz()));
+      prepared_.reset();
       SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
-      *out = choose_ordering_on_device(A.pattern, on_device, value, request);
-      return {};
+      const ValuesToChooseBy<T> values = {A.value, calls_.on_device()};
+      const Status status = choose_ordering_on_device<T, I>(A.pattern, on_device, values, request, out,
+                                                            request.analysis_follows ? &prepared_ : nullptr);
+      const Status ended = request.analysis_follows ? Status() : end_analysis(status.ok());
+      return status.ok() ? ended : status;
     });
   }
 
@@ -98,6 +104,7 @@ public:
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
     return calls_.alone([&] {
+      prepared_.reset();
       const Status refreshed = calls_.in_order([&] {
         factored_ = false;  // only if the call is accepted
         return refresh_in_order(A, rule);
@@ -452,6 +459,7 @@ private:
 
   CallScope calls_;
   std::unique_ptr<Analysis<T, I>> analysis_;
+  std::unique_ptr<PreparedMatrix<I>> prepared_;  ///< from choose_ordering() to analyse()
   bool factored_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/backend/choose.hpp"
+#include "cuda/backend/prepared.hpp"
 #include "cuda/base/parallel_invoke.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/ordering/ordering.hpp"
@@ -31,7 +32,7 @@ public:
 
   Status make_analysis()
   {
-    Status status = check_row_offsets(task_.A, a_.options.threads);
+    Status status = task_.prepared ? Status() : check_row_offsets(task_.A, a_.options.threads);
     if (!status.ok()) return status;
     a_.nnz = task_.A.nnz();
     if (!split_if_possible()) status = make_on_host();
@@ -62,6 +63,11 @@ private:
   /// Splits A into L and U on the device; meanwhile the host chooses tiles if A may be a star stencil.
   bool split_in_natural_order()
   {
+    if (was_split_before()) {
+      take_split();
+      chooser_.guess_tiles(found_.grid_of_L);
+      return true;
+    }
     bool was_split = false;
     const int threads = chooser_.few_threads();
     const bool may_be_star = chooser_.wants_tiles() && threads > 1 && a_.nnz / 7 <= task_.A.n;
@@ -75,10 +81,34 @@ private:
     return was_split;
   }
 
+  bool was_split_before() const
+  {
+    return task_.prepared && task_.prepared->split && task_.prepared->split->kind == a_.made.kind;
+  }
+
+  /// Takes L, U and the searches for their levels from the choice of the order.
+  void take_split()
+  {
+    PreparedMatrix<I>& from = *task_.prepared;
+    a_.pattern = std::move(*from.split);
+    found_.A = task_.A;
+    found_.grid_of_L = from.grid_of_L, found_.grid_of_U = from.grid_of_U;
+    if (chooser_.chooses()) found_.regular = from.regular;
+    if (a_.made.kind == Kind::icc) keep_rows(take_rows());
+    make_triangles();
+    find_levels_and_nodes();
+  }
+
+  PatternOnDevice<I> take_rows()
+  {
+    if (task_.prepared) return std::move(task_.prepared->rows);
+    return PatternOnDevice<I>(task_.A, task_.on_device);
+  }
+
   /// False if the pattern of A is invalid, or not symmetric for IC.
   bool split_on_device()
   {
-    PatternOnDevice<I> rows(task_.A, task_.on_device);
+    PatternOnDevice<I> rows = take_rows();
     if (!split(a_.made.kind, rows.pattern, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
     found_.A = task_.A;
     if (a_.made.kind == Kind::icc) keep_rows(std::move(rows));
@@ -91,7 +121,7 @@ private:
   /// not symmetric.
   bool split_permuted_on_device()
   {
-    PatternOnDevice<I> rows(task_.A, task_.on_device);
+    PatternOnDevice<I> rows = take_rows();
     if (!has_full_rows(rows.pattern)) return false;
     const bool one_order = order_on_device(rows.pattern);
     const I* const row = a_.row_order.data();
@@ -114,7 +144,7 @@ private:
     const std::size_t n = static_cast<std::size_t>(task_.A.n);
     if (s.ordering) {
       DeviceOrdering<I> made;
-      make_ordering_on_device(A, *s.ordering, &made);
+      if (!take_ordering(&made)) make_ordering_on_device(A, *s.ordering, &made);
       a_.row_order = std::move(made.order);
       return true;
     }
@@ -122,6 +152,15 @@ private:
     if (s.row_order == s.column_order || std::equal(s.row_order, s.row_order + n, s.column_order)) return true;
     a_.column_order = DeviceArray<I>(s.column_order, n);
     return false;
+  }
+
+  /// Returns false if the order has not been made yet.
+  bool take_ordering(DeviceOrdering<I>* out)
+  {
+    std::optional<DeviceOrdering<I>> made;
+    if (task_.prepared) made = task_.prepared->take_ordering(*task_.symbolic.ordering);
+    if (made) *out = std::move(*made);
+    return made.has_value();
   }
 
   static SampledRows<I> sample_of(const DeviceTriangle<I>& triangle, I node)
@@ -171,19 +210,17 @@ private:
   {
     DeviceTriangle<I>&L = *found_.L, &U = *found_.U;
     if (L.n() == 0) return;
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles have been made
-    const Stream for_L, for_U, for_nodes_of_L, for_nodes_of_U;
     L.grid = found_.grid_of_L, U.grid = found_.grid_of_U;
-    LevelSearch<I> of_L(L.on_device, true, L.grid, for_L.get()), of_U(U.on_device, false, U.grid, for_U.get());
-    std::optional<InodeSearch<I>> nodes_of_L, nodes_of_U;
-    if (chooser_.wants_inodes()) {
-      nodes_of_L.emplace(L.on_device, true, for_nodes_of_L.get());
-      nodes_of_U.emplace(U.on_device, false, for_nodes_of_U.get());
+    std::optional<TriangleSearches<I>> begun;
+    TriangleSearches<I>* searches = task_.prepared && task_.prepared->searches ? &*task_.prepared->searches : nullptr;
+    if (!searches) {
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles have been made
+      searches = &begun.emplace(L.on_device, U.on_device, L.grid, U.grid, chooser_.wants_inodes());
     }
-    take_levels(&of_L, &of_U);
-    if (!nodes_of_L) return;
-    find_nodes(*nodes_of_L, &L, &found_.lower_nodes);
-    find_nodes(*nodes_of_U, &U, &found_.upper_nodes);
+    take_levels(&searches->of_L, &searches->of_U);
+    if (!searches->nodes_of_L || !chooser_.wants_inodes()) return;
+    find_nodes(*searches->nodes_of_L, &L, &found_.lower_nodes);
+    find_nodes(*searches->nodes_of_U, &U, &found_.upper_nodes);
   }
 
   void take_levels(LevelSearch<I>* of_L, LevelSearch<I>* of_U)

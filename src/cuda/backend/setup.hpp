@@ -63,11 +63,14 @@ template <class T, class I> struct Analysis {
   I bad_root = -2;  ///< result of find_bad_root after a refresh; -2: not computed yet
 };
 
+template <class I> struct PreparedMatrix;
+
 /// Input of an analysis: A in host memory, the same in device memory or empty, and the options.
 template <class I> struct Task {
   PatternView<I> A, on_device;
   const SymbolicOptions<I>& symbolic;
   bool factorizes = true;  ///< otherwise the solvers' values come from elsewhere
+  PreparedMatrix<I>* prepared = nullptr;  ///< of A, or nullptr; what the analysis needs is taken from it
 };
 
 /// Reads a->options and fills the rest. The pattern of ILU(0) and IC(0) is made on the device.

@@ -68,6 +68,39 @@ template <class I> std::vector<OwnedPattern<I>> matrices()
           in_threes(grid_pattern<I>(30, 30, 1, true)), shuffled(grid_pattern<I>(20, 20, 10, false), 4)};
 }
 
+/// A lattice in an order that winds through it.
+template <class I> OwnedPattern<I> winding_mesh(I side)
+{
+  std::vector<std::pair<I, I>> entries;
+  const auto number = [side](I x, I y) { return y * side + (y % 2 ? side - 1 - x : x); };
+  for (I y = 0; y < side; ++y)
+    for (I x = 0; x < side; ++x) {
+      if (x + 1 < side) entries.emplace_back(number(x, y), number(x + 1, y));
+      if (y + 1 < side) entries.emplace_back(number(x, y), number(x, y + 1));
+    }
+  return pattern_with(side * side, entries);
+}
+
+template <class T, class I> std::vector<T> dominant_values(const OwnedPattern<I>& A)
+{
+  std::vector<T> value;
+  for (I i = 0; i < A.n; ++i)
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)
+      value.push_back(T(A.column[k] == i ? 0.1 + static_cast<double>(A.row_begin[i + 1] - A.row_begin[i]) : -1));
+  return value;
+}
+
+/// The search finds the levels of the host.
+template <class I> void expect_levels(LevelSearch<I>* search, const LevelSets<I>& levels)
+{
+  ASSERT_TRUE(search->sort());
+  search->count_levels();
+  const LevelSets<I> found = download(search->take_levels());
+  EXPECT_EQ(found.count, levels.count);
+  EXPECT_EQ(plain(found.row), plain(levels.row));
+  EXPECT_EQ(found.level_begin, levels.level_begin);
+}
+
 template <class Types> class OrderChoices : public testing::Test {};
 TYPED_TEST_SUITE(OrderChoices, AllTypes);
 
@@ -97,27 +130,73 @@ TYPED_TEST(OrderChoices, bound_the_number_of_levels)
       const std::int64_t count = levels.count;
       for (const std::int64_t most : {std::int64_t{100000}, count, count / 2}) {
         if (most == 0) continue;
-        const LevelBound found = count_levels(p.lower(), true, grid, most, nullptr, patient);
         SCOPED_TRACE(std::to_string(A.n) + " rows, most " + std::to_string(most));
+        LevelSearch<I> search(p.lower(), true, grid, nullptr, patient, static_cast<unsigned>(most));
+        const LevelBound found = search.bound();
         EXPECT_TRUE(guess || found.has_more == (count > most));
         EXPECT_TRUE(!found.has_more || count > most);
         EXPECT_EQ(found.levels, found.has_more ? most : count);
+        search.lift_bound();
+        const LevelBound all = search.bound();
+        EXPECT_EQ(all.levels, count);
+        EXPECT_FALSE(all.has_more);
+        expect_levels(&search, levels);
+        LevelSearch<I> paused(p.lower(), true, grid, nullptr, patient, static_cast<unsigned>(most));
+        (void)paused.bound();
+        expect_levels(&paused, levels);
       }
     }
   }
 }
 
-/// A lattice in an order that winds through it.
-template <class I> OwnedPattern<I> winding_mesh(I side)
+TYPED_TEST(OrderChoices, know_whether_levels_follow_a_grid)
 {
-  std::vector<std::pair<I, I>> entries;
-  const auto number = [side](I x, I y) { return y * side + (y % 2 ? side - 1 - x : x); };
-  for (I y = 0; y < side; ++y)
-    for (I x = 0; x < side; ++x) {
-      if (x + 1 < side) entries.emplace_back(number(x, y), number(x + 1, y));
-      if (y + 1 < side) entries.emplace_back(number(x, y), number(x, y + 1));
+  using I = typename TypeParam::Index;
+  const OwnedPattern<I> box = grid_pattern<I>(12, 9, 7, false), mixed = shuffled(grid_pattern<I>(12, 9, 7, false), 4);
+  const Grid<I> grid = find_grid(box.view(), true);
+  ASSERT_TRUE(grid.star);
+  EXPECT_EQ(grid.levels(), 12 + 9 + 7 - 2);
+  EXPECT_TRUE(follows_grid(OnDevice<I>(box).view(), grid));
+  EXPECT_TRUE(follows_grid(OnDevice<I>(pattern_with<I>(12 * 9 * 7, {})).view(), grid)) << "neighbours may be missing";
+  EXPECT_FALSE(follows_grid(OnDevice<I>(mixed).view(), grid));
+}
+
+/// An analysis in the order that was chosen gives the same factor whether or not it takes over what the choice has
+/// made.
+TYPED_TEST(OrderChoices, hand_over_what_they_made_to_the_analysis)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (const Kind kind : {Kind::ilu, Kind::icc})
+    for (const auto& A : {winding_mesh<I>(300), grid_pattern<I>(60, 60, 1, false), grid_pattern<I>(9, 9, 9, true),
+                          random_symmetric<I>(3, 900, 2), winding_mesh<I>(25)}) {
+      SCOPED_TRACE(std::to_string(A.n) + " rows");
+      const std::vector<T> value = dominant_values<T>(A);
+      const CsrView<T, I> view = {A.view(), value.data()};
+      OrderingRequest request;
+      request.kind = kind;
+      std::vector<std::vector<T>> solutions;
+      for (const bool follows : {false, true}) {
+        request.analysis_follows = follows;
+        const auto p = make_cuda_preconditioner<T, I>();
+        OrderingChoice choice;
+        ASSERT_TRUE(p->choose_ordering(view, {}, request, &choice).ok());
+        SymbolicOptions<I> symbolic;
+        symbolic.kind = kind;
+        symbolic.ordering = choice.ordering();
+        const Status analysed = p->analyse_on_device(A.view(), {}, symbolic, {});
+        ASSERT_TRUE(analysed.ok()) << analysed.message();
+        const Status refreshed = p->refresh(view, {});
+        ASSERT_TRUE(refreshed.ok()) << refreshed.message();
+        std::vector<T> b(static_cast<std::size_t>(A.n), T(1)), x(b.size());
+        ASSERT_TRUE(p->solve(Operation::none, b.data(), x.data(), {}).ok());
+        solutions.push_back(x);
+        bool same = false;
+        ASSERT_TRUE(p->has_pattern(A.view(), &same).ok());
+        EXPECT_TRUE(same);
+      }
+      EXPECT_EQ(solutions[0], solutions[1]);
     }
-  return pattern_with(side * side, entries);
 }
 
 TYPED_TEST(OrderChoices, are_those_of_the_host)
