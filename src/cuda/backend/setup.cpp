@@ -96,7 +96,7 @@ private:
     if (chooser_.chooses()) found_.regular = from.regular;
     if (a_.made.kind == Kind::icc) keep_rows(take_rows());
     make_triangles();
-    find_levels_and_nodes();
+    find_levels_and_nodes(from.searches ? &*from.searches : nullptr);
   }
 
   PatternOnDevice<I> take_rows()
@@ -205,14 +205,14 @@ private:
     if (chooser_.chooses() && !found_.grid_of_L.star) found_.regular = reaches_regularly(of_L, true);
   }
 
-  /// Finds levels and inodes of L and U concurrently, in two streams.
-  void find_levels_and_nodes()
+  /// Finds levels and inodes of L and U concurrently, in several streams.
+  ///   searches  begun for these triangles, or nullptr
+  void find_levels_and_nodes(TriangleSearches<I>* searches = nullptr)
   {
     DeviceTriangle<I>&L = *found_.L, &U = *found_.U;
     if (L.n() == 0) return;
     L.grid = found_.grid_of_L, U.grid = found_.grid_of_U;
     std::optional<TriangleSearches<I>> begun;
-    TriangleSearches<I>* searches = task_.prepared && task_.prepared->searches ? &*task_.prepared->searches : nullptr;
     if (!searches) {
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles have been made
       searches = &begun.emplace(L.on_device, U.on_device, L.grid, U.grid, chooser_.wants_inodes());
@@ -225,6 +225,8 @@ private:
 
   void take_levels(LevelSearch<I>* of_L, LevelSearch<I>* of_U)
   {
+    of_L->lift_bound();
+    of_U->lift_bound();
     const bool has_L = of_L->sort(), has_U = of_U->sort();
     if (has_L) of_L->count_levels();
     if (has_U) of_U->count_levels();

@@ -199,6 +199,38 @@ TYPED_TEST(OrderChoices, hand_over_what_they_made_to_the_analysis)
     }
 }
 
+/// What the choice has made of the natural order is of no use then.
+TYPED_TEST(OrderChoices, hand_over_nothing_to_an_analysis_in_another_order)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  const auto A = random_symmetric<I>(3, 900, 2), B = random_symmetric<I>(4, 900, 2);
+  const std::vector<T> of_A = dominant_values<T>(A), of_B = dominant_values<T>(B);
+  const std::vector<I> order = random_order<I>(7u, A.n);
+  OrderingRequest request;
+  request.analysis_follows = true;
+  for (const bool same_matrix : {true, false}) {
+    const CsrView<T, I> view = same_matrix ? CsrView<T, I>{A.view(), of_A.data()} : CsrView<T, I>{B.view(), of_B.data()};
+    std::vector<std::vector<T>> solutions;
+    for (const bool chooses : {false, true}) {
+      const auto p = make_cuda_preconditioner<T, I>();
+      OrderingChoice choice;
+      if (chooses) {
+        ASSERT_TRUE(p->choose_ordering({A.view(), of_A.data()}, {}, request, &choice).ok());
+        ASSERT_FALSE(choice.ordering()) << choice.reason;
+      }
+      SymbolicOptions<I> symbolic;
+      if (same_matrix) symbolic.row_order = symbolic.column_order = order.data();
+      ASSERT_TRUE(p->analyse_on_device(view.pattern, {}, symbolic, {}).ok());
+      ASSERT_TRUE(p->refresh(view, {}).ok());
+      std::vector<T> b(static_cast<std::size_t>(A.n), T(1)), x(b.size());
+      ASSERT_TRUE(p->solve(Operation::none, b.data(), x.data(), {}).ok());
+      solutions.push_back(x);
+    }
+    EXPECT_EQ(solutions[0], solutions[1]);
+  }
+}
+
 TYPED_TEST(OrderChoices, are_those_of_the_host)
 {
   using T = typename TypeParam::Scalar;
