@@ -86,6 +86,7 @@ private:
     const auto meanwhile = [&] { A_.grid_of_U = find_grid(A_.A, false); };
     if (!cuda::split(request_.kind, A_.rows.pattern, &made, meanwhile)) throw Unfit();
     A_.split = std::move(made);
+    A_.has_full_rows = true;
   }
 
   /// Begins the searches, and counts the levels of L up to most_counted_levels. Returns true if there are more.

@@ -44,6 +44,7 @@ template <class I> struct TriangleSearches {
 ///   split         L and U of A in natural order, if split() has made them: then the columns are checked
 ///   searches      begun for these
 ///   grid_of_L, grid_of_U, regular  guesses that the analysis would make, if there is a split
+///   has_full_rows the columns are known to be without a fault
 ///   orderings     orders that were made
 ///   memory_before bytes of the process before all this
 template <class I> struct PreparedMatrix {
@@ -58,6 +59,7 @@ template <class I> struct PreparedMatrix {
   std::optional<TriangleSearches<I>> searches;
   Grid<I> grid_of_L = {}, grid_of_U = {};
   std::optional<bool> regular;
+  bool has_full_rows = false;
   std::vector<Made> orderings;
   std::int64_t memory_before = 0;
 

@@ -122,7 +122,8 @@ private:
   bool split_permuted_on_device()
   {
     PatternOnDevice<I> rows = take_rows();
-    if (!has_full_rows(rows.pattern)) return false;
+    const bool is_checked = task_.prepared && task_.prepared->has_full_rows;
+    if (!is_checked && !has_full_rows(rows.pattern)) return false;
     const bool one_order = order_on_device(rows.pattern);
     const I* const row = a_.row_order.data();
     const I* const column = one_order ? row : a_.column_order.data();
@@ -130,12 +131,19 @@ private:
     if (one_order) a_.column_order = copy_of(a_.row_order);
     keep_rows(std::move(rows));
     make_triangles();
-    found_.sample_of_L = sample_of(*found_.L, 1), found_.sample_of_U = sample_of(*found_.U, 1);
-    look_at_rows(found_.sample_of_L, found_.sample_of_U);
+    if (has_no_grid()) {
+      found_.regular = false;
+    } else {
+      found_.sample_of_L = sample_of(*found_.L, 1), found_.sample_of_U = sample_of(*found_.U, 1);
+      look_at_rows(found_.sample_of_L, found_.sample_of_U);
+    }
     find_levels_and_nodes();
     chooser_.guess_tiles(found_.grid_of_L);
     return true;
   }
+
+  /// True for colours, which leave no grid, if no strategy is wanted that needs to know more about it.
+  bool has_no_grid() const { return task_.symbolic.ordering && chooser_.chooses() && !a_.options.trials; }
 
   /// Makes the orders in device memory, or copies them to it. Returns true if there is only one, that of the rows.
   bool order_on_device(const DevicePattern<I>& A)
@@ -244,6 +252,7 @@ private:
   {
     if (!search.find(nodes)) return;
     triangle->nodes = nodes;
+    if (has_no_grid()) return;
     const I size = static_cast<I>(nodes->size);
     SampledRows<I>& sample = triangle->lower ? found_.sample_of_L : found_.sample_of_U;
     if (!sample.row.empty()) sample = sample_of(*triangle, size);

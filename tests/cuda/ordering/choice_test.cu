@@ -210,7 +210,7 @@ TYPED_TEST(OrderChoices, hand_over_nothing_to_an_analysis_in_another_order)
   OrderingRequest request;
   request.analysis_follows = true;
   for (const bool same_matrix : {true, false}) {
-    const CsrView<T, I> view = same_matrix ? CsrView<T, I>{A.view(), of_A.data()} : CsrView<T, I>{B.view(), of_B.data()};
+    const CsrView<T, I> view = {same_matrix ? A.view() : B.view(), same_matrix ? of_A.data() : of_B.data()};
     std::vector<std::vector<T>> solutions;
     for (const bool chooses : {false, true}) {
       const auto p = make_cuda_preconditioner<T, I>();
