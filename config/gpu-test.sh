@@ -63,7 +63,7 @@ solved='Device.solves_*:Device.a_clean*'
 boxes='Device.tiled_solves_boxes*:Device.tiled_solves_grids*:Device.wavefront_solves_grids*'
 pipelines='Device.tiled_solves_chains*'
 laid='Device.tiled_lays*'
-pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*'
+pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*:DeviceBlockPair*'
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
@@ -107,7 +107,7 @@ check_races() {
 }
 
 sanitize() {
-  local tests="$solved:$boxes:$pipelines:$laid:DevicePair.*:CapturedSolves.*"
+  local tests="$solved:$boxes:$pipelines:$laid:Device*Pair*:CapturedSolves.*"
   tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:Plans/0.*:PreconditionerTest/1.*"
   local group=${1#*-}
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
@@ -133,7 +133,7 @@ solve_under_mps() {
   export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
   nvidia-cuda-mps-control -d || return 1
   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$folder/cuda_tests" \
-    --gtest_filter="$solved:$boxes:$pipelines:DevicePair.*:Device.merged*:DeviceColumns.are*" && status=0
+    --gtest_filter="$solved:$boxes:$pipelines:Device*Pair*:Device.merged*:DeviceColumns.are*" && status=0
   echo quit | nvidia-cuda-mps-control
   [ $status = 0 ] && echo "RESULT 1 0 0"
 }
@@ -146,7 +146,7 @@ build_schedules() {
 
 # Endurance: the same bits in each solve by strategies that are reproducible. Others are compared with the oracle.
 sleep_at_random() {
-  local tests="Endurance.many*:RandomMatrices.*:$solved:$boxes:$pipelines:$laid:DevicePair.*:DeviceColumns*:$factored"
+  local tests="Endurance.many*:RandomMatrices.*:$solved:$boxes:$pipelines:$laid:Device*Pair*:DeviceColumns*:$factored"
   SYNCFREE_ROUNDS=${SYNCFREE_ROUNDS:-5000} SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-120} python3 config/gtest.py \
     build/gpu-schedules/cuda_tests --gtest_filter="$tests"
 }

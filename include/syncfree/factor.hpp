@@ -55,13 +55,16 @@ template <class I> struct Orders {
 ///   row_order      row_order[i] = row of A that is row i of the factor; empty: identity
 ///   column_order   column_order[i] = column of A that is column i of the factor; empty: identity
 ///   column_place   inverse of column_order; empty: identity
+///   block_begin    blocks + 1 offsets into the rows if the order was made as `abmc`; else empty
+///   colors         of the order if it was made
 template <class I> struct FactorPattern {
   Kind kind = Kind::ilu;
   I n = 0;
   int levels = 0;
   Array<I> lower_begin, lower_column;
   Array<I> upper_begin, upper_column;
-  std::vector<I> row_order, column_order, column_place;
+  std::vector<I> row_order, column_order, column_place, block_begin;
+  I colors = 0;
 
   PatternView<I> lower() const { return {n, lower_begin.data(), lower_column.data()}; }
   PatternView<I> upper() const { return {n, upper_begin.data(), upper_column.data()}; }

@@ -53,6 +53,8 @@ struct ChoiceInput {
   std::int64_t rows = 0, levels = 0, longest = 0;
   int node_size = 0;             ///< rows of the inodes that `level_order` solves; 0: it solves rows
   std::int64_t node_levels = 0;  ///< levels of the inodes
+  std::int64_t block_rows = 0;   ///< of the largest block of rows, if `level_order` solves each by a warp; else 0
+  std::int64_t block_colors = 0;  ///< of these blocks
   bool inodes_on_grid = false;  ///< the inodes are the points of a grid in its natural order
   bool regular = false;  ///< all rows have a similar bandwidth, as on a grid
   PlanForm tiled_form = PlanForm::rows;  ///< in which `tiled` has a plan; any: none

@@ -23,8 +23,13 @@ struct DeviceModel {
   double wide_entry = 3.6e-6;
   double wide_row = 2.6e-5;
 
-  /// The same by inodes: fitted on an H100 to 18 factors. An entry has a value, and a column index that it shares with
-  /// its inode.
+  /// Blocks of rows in colors, each solved by a warp, in place of wide_stage: a hop a color, and the rows of a block,
+  /// one after the other; not fitted yet.
+  double warps_hop = 0.55;
+  double warps_row = 0.025;
+
+  /// `level_order` by inodes: fitted on an H100 to 18 factors. An entry has a value, and a column index that it shares
+  /// with its inode.
   double nodes_begin = 0;
   double nodes_level = 0.734;
   double nodes_byte = 6.54e-7;

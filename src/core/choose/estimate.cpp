@@ -22,9 +22,27 @@ static bool has_wide_levels(const ChoiceInput& f)
   return levels <= model.wide_levels && static_cast<double>(f.rows) >= model.wide_level_rows * levels;
 }
 
+/// A block of more rows has not as many lanes, of less leaves most of them idle, and a long row is the work of few.
+bool warps_solve_blocks(std::int64_t rows_of_largest, std::int64_t rows, std::int64_t blocks, std::int64_t longest)
+{
+  constexpr std::int64_t most_rows = 32, least_rows_in_mean = 4, longest_row = 128;
+  return rows_of_largest > 0 && rows_of_largest <= most_rows && rows >= least_rows_in_mean * blocks &&
+         longest <= longest_row;
+}
+
+/// Both triangles by blocks of rows, in one launch. Fill may couple blocks of one color; then levels bound the hops.
+static double level_order_time_of_blocks(const ChoiceInput& f)
+{
+  const auto rows_of_block = static_cast<double>(f.block_rows);
+  const double hops = std::max(static_cast<double>(f.block_colors), static_cast<double>(f.levels) / rows_of_block);
+  return model.wide_begin + 2 * hops * (model.warps_hop + model.warps_row * rows_of_block) +
+         model.wide_entry * static_cast<double>(f.nnz) + model.wide_row * static_cast<double>(f.rows);
+}
+
 /// Both triangles by rows, in one launch if levels are wide.
 static double level_order_time_of_rows(const ChoiceInput& f)
 {
+  if (f.block_rows > 0) return level_order_time_of_blocks(f);
   const auto levels = static_cast<double>(f.levels), entries = static_cast<double>(f.nnz);
   const auto rows = static_cast<double>(f.rows);
   if (has_wide_levels(f))
@@ -40,7 +58,7 @@ Estimate estimate_level_order(const ChoiceInput& f)
   const double bytes = 8 + 4.0 / f.node_size;
   const double nodes = 2 * (model.nodes_begin + model.nodes_level * static_cast<double>(f.node_levels)) +
                        model.nodes_byte * bytes * static_cast<double>(f.nnz);
-  if (has_wide_levels(f) && rows < nodes) return {"level_order", PlanForm::rows, rows, 0};
+  if ((has_wide_levels(f) || f.block_rows > 0) && rows < nodes) return {"level_order", PlanForm::rows, rows, 0};
   return {"level_order", PlanForm::inodes, nodes, 0};
 }
 

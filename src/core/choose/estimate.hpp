@@ -2,6 +2,7 @@
 
 /// What the model expects of each strategy that `auto` may take on the device. The constants are in device_model.hpp.
 
+#include <cstdint>
 #include <string>
 
 #include "syncfree/strategy.hpp"
@@ -24,6 +25,11 @@ inline double total_time(const ChoiceInput& f, const Estimate& e)
 {
   return static_cast<double>(f.expected_applies) * e.apply + e.plan;
 }
+
+/// True if `level_order` solves each block of rows by a warp, if rows come in blocks.
+///   rows_of_largest  0: they do not
+///   longest          entries of the longest row of a triangle
+bool warps_solve_blocks(std::int64_t rows_of_largest, std::int64_t rows, std::int64_t blocks, std::int64_t longest);
 
 Estimate estimate_level_order(const ChoiceInput& f);  ///< applies to each triangle, and needs the least memory
 Estimate estimate_wavefront(const ChoiceInput& f);

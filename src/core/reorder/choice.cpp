@@ -59,6 +59,9 @@ std::int64_t rows_of_unit(const OrderingOptions& options, int node)
   return options.kind == OrderingKind::abmc ? std::max<std::int64_t>(options.abmc_rows, node) : node;
 }
 
+/// Blocks of a mesh hardly ever have fewer colors.
+constexpr std::int64_t fewest_colors = 4;
+
 /// The fewest levels that an order can have, but for matrices that are nearly diagonal.
 std::int64_t fewest_levels(const OrderingOptions& options, int node)
 {
@@ -66,11 +69,17 @@ std::int64_t fewest_levels(const OrderingOptions& options, int node)
   return options.kind == OrderingKind::abmc ? rows_of_unit(options, node) : 2 * node;
 }
 
-double apply_in_colors(ChoiceInput of_given, std::int64_t levels)
+/// Blocks that are smaller than asked for, by a quarter in the mean, have as many rows as others on the critical path.
+double apply_in_colors(ChoiceInput of_given, const OrderingOptions& options, std::int64_t levels, std::int64_t colors)
 {
-  of_given.levels = levels;
-  of_given.node_levels = of_given.node_size > 0 ? (levels + of_given.node_size - 1) / of_given.node_size : 0;
-  return estimate_level_order(of_given).apply;
+  ChoiceInput& f = of_given;
+  const int node = std::max(f.node_size, 1);
+  const std::int64_t rows = options.kind == OrderingKind::abmc ? rows_of_unit(options, node) : 0;
+  const std::int64_t blocks = rows > 0 ? 4 * f.rows / (3 * rows) : 0;
+  if (warps_solve_blocks(rows, f.rows, blocks, f.longest)) f.block_rows = rows, f.block_colors = colors;
+  f.levels = levels;
+  f.node_levels = f.node_size > 0 ? (levels + f.node_size - 1) / f.node_size : 0;
+  return estimate_level_order(f).apply;
 }
 
 constexpr OrderingKind kinds[] = {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc};
@@ -137,13 +146,14 @@ private:
     return std::pow(fill_ratio, exponent + more);
   }
 
-  /// The times of an order with that many levels and that fill, relative to the given order's.
-  OrderingCandidate predict(const OrderingOptions& options, std::int64_t levels, double fill_ratio) const
+  /// The times of an order with that many levels and colours and that fill, relative to the given order's.
+  OrderingCandidate predict(const OrderingOptions& options, std::int64_t levels, std::int64_t colors,
+                            double fill_ratio) const
   {
     OrderingCandidate predicted;
     predicted.ordering = options;
     predicted.levels = levels;
-    predicted.apply = apply_in_colors(input_, levels);
+    predicted.apply = apply_in_colors(input_, options, levels, colors);
     predicted.iterations = iterations_with(fill_ratio);
     predicted.set_up = model.ordering_begin + model.ordering_entry * static_cast<double>(A_.entries);
     return predicted;
@@ -174,7 +184,7 @@ private:
   bool may_pay(OrderingKind kind) const
   {
     const OrderingOptions options = options_of(kind);
-    const double hoped = choice_.time_of(predict(options, fewest_levels(options, node()), hoped_ratio()));
+    const double hoped = choice_.time_of(predict(options, fewest_levels(options, node()), fewest_colors, hoped_ratio()));
     const std::size_t best = choice_.fastest();
     const double time = choice_.time_of(choice_.candidates[best]), wanted = best == 0 ? clear_gain : further_gain;
     if (hoped * wanted >= time) return false;
@@ -193,11 +203,12 @@ private:
     if (!may_pay(kind)) return;
     if (given().fill < 0) given().fill = prospects_.fill_of_given();
     const OrderingOptions options = options_of(kind);
-    const std::int64_t levels = std::min(A_.rows, prospects_.make(options) * rows_of_unit(options, node()));
+    const std::int64_t colors = prospects_.make(options);
+    const std::int64_t levels = std::min(A_.rows, colors * rows_of_unit(options, node()));
     OrderingCandidate made;
     made.fill = prospects_.fill_of_made();
     const double fill = made.fill;
-    made = predict(options, levels, ratio_of(made));
+    made = predict(options, levels, colors, ratio_of(made));
     made.fill = fill;
     choice_.candidates.push_back(made);
   }

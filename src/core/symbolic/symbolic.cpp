@@ -180,6 +180,8 @@ private:
     if (!status.ok()) return status;
     out_.row_order.assign(made.order.begin(), made.order.end());
     out_.column_order = out_.row_order;
+    out_.block_begin.assign(made.block_begin.begin(), made.block_begin.end());
+    out_.colors = static_cast<I>(made.color_begin.size()) - 1;
     (void)invert(out_.column_order, threads_, &out_.column_place);
     return {};
   }

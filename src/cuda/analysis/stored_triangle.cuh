@@ -3,7 +3,6 @@
 /// A triangle's arrays on the device, in the order in which a strategy processes them.
 
 #include <algorithm>
-#include <numeric>
 
 #include "cuda/analysis/triangle.hpp"
 #include "cuda/base/granularity.hpp"
@@ -106,13 +105,19 @@ private:
   DeviceArray<V> value_, inverse_diagonal_;
 };
 
+/// order[r] = r, or n - 1 - r if `turn`
+template <class I> __global__ void list_rows_in_sequence(I n, bool turn, I* order)
+{
+  const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (r < static_cast<std::size_t>(n)) order[r] = turn ? n - 1 - static_cast<I>(r) : static_cast<I>(r);
+}
+
 /// Returns the rows in the order of a serial solve.
 template <class I> DeviceArray<I> solve_order(const DeviceTriangle<I>& triangle)
 {
-  Array<I> order(triangle.n());
-  std::iota(order.begin(), order.end(), I(0));
-  if (!triangle.lower) std::reverse(order.begin(), order.end());
-  return DeviceArray<I>(order);
+  DeviceArray<I> order(triangle.n());
+  launch(list_rows_in_sequence<I>, {blocks_for(order.size(), 256), 256}, triangle.n(), !triangle.lower, order.data());
+  return order;
 }
 
 template <class I> Granularity granularity_of(const DeviceTriangle<I>& triangle)

@@ -23,6 +23,7 @@ class CapturedSolves;
 template <class I> struct DeviceInodes;
 template <class I> struct DeviceLevels;
 template <class I> class MergePlanner;
+template <class I> struct RowBlocks;
 
 /// A triangle for which a solver is made. Patterns and levels in host memory are copied or computed at the first
 /// request; copies of the object share them.
@@ -40,6 +41,7 @@ public:
   DevicePattern<I> on_device = {};                 ///< or empty
   const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr
   const DeviceInodes<I>* nodes = nullptr;          ///< nullptr: none, or not tested
+  const RowBlocks<I>* blocks = nullptr;            ///< that warps can solve, or nullptr
   MergePlanner<I>* pending_plan = nullptr;  ///< of `merged`, which the first update of values ends, or nullptr
   PermutedRows<I>* by_level = nullptr;      ///< rows in level order, or nullptr; the first user takes ownership
   Grid<I> grid = {};                        ///< empty if the pattern is not a star stencil or was not tested

@@ -142,6 +142,8 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
   f.nnz = static_cast<std::int64_t>(L().nnz()) + U().nnz();
   f.levels = a_.levels.lower;
   f.memory_is_short = memory_is_short_;
+  f.block_rows = a_.blocks.most;
+  f.block_colors = a_.blocks.colors;
   if (L().nodes && U().nodes) {
     f.node_size = std::min(L().nodes->size, U().nodes->size);
     f.node_levels = std::max(L().nodes->levels.count, U().nodes->levels.count);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/choose/estimate.hpp"
 #include "core/pattern/transpose.hpp"
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
@@ -24,6 +25,11 @@ template <class T, class I> void make_work(Analysis<T, I>* a)
 {
   for (const auto& solver : a->solver)
     if (solver && !solver->traits().in_place && a->work.empty()) a->work = DeviceArray<T>(a->pattern.n);
+}
+
+template <class T, class I> void show_blocks(const Analysis<T, I>& a, DeviceTriangle<I>* L, DeviceTriangle<I>* U)
+{
+  if (a.blocks.count() > 0) L->blocks = U->blocks = &a.blocks;
 }
 
 template <class T, class I> class Analyser {
@@ -154,6 +160,7 @@ private:
       DeviceOrdering<I> made;
       if (!take_ordering(&made)) make_ordering_on_device(A, *s.ordering, &made);
       a_.row_order = std::move(made.order);
+      a_.blocks = std::move(made.blocks);
       return true;
     }
     a_.row_order = DeviceArray<I>(s.row_order, n);
@@ -187,6 +194,7 @@ private:
     if (!status.ok()) return status;
     a_.row_order = DeviceArray<I>(a_.made.row_order);
     a_.column_order = DeviceArray<I>(a_.made.column_order);
+    a_.blocks = upload_blocks<I>(a_.made.block_begin, static_cast<std::size_t>(a_.made.colors));
     if (task_.A.n > 0) keep_rows(PatternOnDevice<I>(task_.A, task_.on_device));
     a_.pattern = upload_pattern(a_.made, task_.A);
     make_triangles();
@@ -203,6 +211,8 @@ private:
     found_.L.emplace(true, a_.pattern.lower(), a_.pattern.counts.most_lower, true);
     found_.U.emplace(false, a_.pattern.upper(), a_.pattern.counts.most_upper, false);
     found_.L->captures = found_.U->captures = a_.captures;
+    if (!warps_solve_blocks(a_.blocks.most, a_.pattern.n, a_.blocks.count(), found_.longest())) a_.blocks = {};
+    show_blocks(a_, &*found_.L, &*found_.U);
   }
 
   /// Finds the grid from a few rows in host memory; the result is a guess.
@@ -313,6 +323,7 @@ template <class T, class I> void follow_merged(Analysis<T, I>* a)
   DeviceTriangle<I> U(false, a->pattern.upper(), a->pattern.counts.most_upper, false);
   L.device_levels = &a->lower_levels, U.device_levels = &upper_levels;
   L.captures = U.captures = a->captures;
+  show_blocks(*a, &L, &U);
   make_solver(lower, L, a, "level_order");
   make_solver(upper, U, a, "level_order");
   a->choice = {"level_order", a->choice.reason + "; merged has no memory", PlanForm::rows};

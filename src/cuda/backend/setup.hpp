@@ -10,6 +10,7 @@
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/levels.hpp"
 #include "cuda/analysis/pattern_copy.hpp"
+#include "cuda/analysis/row_blocks.hpp"
 #include "cuda/backend/call_scope.hpp"
 #include "cuda/backend/pair_update.hpp"
 #include "cuda/base/launch.hpp"
@@ -51,6 +52,7 @@ template <class T, class I> struct Analysis {
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
   std::unique_ptr<PairSolver<T>> pair;  ///< L and U, if one launch is faster
   DeviceArray<I> row_order, column_order;                     ///< empty in natural order
+  RowBlocks<I> blocks;  ///< of rows in their order, if a warp can solve each; else empty
   DeviceArray<T> work;                                        ///< n values if orders or solvers require them
   DeviceArray<T> wide_work;                                   ///< n values for each of several right-hand sides
   bool overlaps = launches_can_overlap();  ///< U's launch with L's

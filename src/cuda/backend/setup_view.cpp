@@ -24,8 +24,8 @@ template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
   s.single_storage = a.options.single_storage;
   s.factor_bytes = a.pattern.pattern_bytes();
   s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +
-                 a.row_order.bytes() + a.column_order.bytes() + a.work.bytes() + a.wide_work.bytes() +
-                 a.copies.copied_bytes();
+                 a.row_order.bytes() + a.column_order.bytes() + a.blocks.begin.bytes() + a.work.bytes() +
+                 a.wide_work.bytes() + a.copies.copied_bytes();
   PlanSummary plan[4];
   for (int which = 0; which < 4; ++which) {
     if (a.solver[which]) plan[which] = a.solver[which]->summarize_plan();

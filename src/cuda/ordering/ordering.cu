@@ -154,9 +154,10 @@ DeviceArray<Vertex> find_begins(Vertex parts, const Vertex* part, const SortedVe
   return begin;
 }
 
-/// Nodes in their order, and the begins of colours in it.
+/// Nodes in their order, and the begins of colours and of blocks in it.
+///   block_begin  empty: there are no blocks
 struct NodeOrder {
-  DeviceArray<Vertex> node, color_begin;
+  DeviceArray<Vertex> node, color_begin, block_begin = {};
 };
 
 NodeOrder sort_nodes(const GraphView& G, const DeviceColoring& coloring, const LevelDigits& digits)
@@ -184,7 +185,8 @@ NodeOrder sort_blocks(const GraphView& G, const DeviceBreadthFirst& search, cons
     launch(find_sort_keys_in_blocks, all, G, of.block.data(), place.data(), digits, key, vertex);
   });
   DeviceArray<Vertex> begin = find_begins(coloring.count, first_block.data(), nodes);
-  return {std::move(nodes.vertex), std::move(begin)};
+  DeviceArray<Vertex> block_begin = find_begins(blocks, nullptr, nodes);
+  return {std::move(nodes.vertex), std::move(begin), std::move(block_begin)};
 }
 
 /// True if sort keys have 64 bits.
@@ -208,8 +210,10 @@ template <class I> DeviceArray<I> expand_nodes(const DeviceArray<Vertex>& node_b
   exclusive_sum_in_place(row_begin);
   launch(list_rows<I>, {blocks_of_warps(nodes), threads_a_block}, nodes, of->node.data(), node_begin.data(),
          row_begin.data(), order.data());
-  launch(replace_by_rows, {blocks_of_threads(of->color_begin.size()), threads_a_block}, of->color_begin.size(),
-         row_begin.data(), of->color_begin.data());
+  for (const DeviceArray<Vertex>* begin : {&of->color_begin, &of->block_begin})
+    if (!begin->empty())
+      launch(replace_by_rows, {blocks_of_threads(begin->size()), threads_a_block}, begin->size(), row_begin.data(),
+             begin->data());
   return order;
 }
 
@@ -222,6 +226,32 @@ template <class I> std::vector<I> read_begins(const DeviceArray<Vertex>& begin)
   return {read.begin(), read.end()};
 }
 
+/// to[b] = begin[b] for b <= blocks; *most = rows of the largest block, initially 0
+template <class I> __global__ void convert_blocks(Vertex blocks, const Vertex* begin, I* to, unsigned* most)
+{
+  const std::size_t b = this_thread();
+  if (b > blocks) return;
+  to[b] = static_cast<I>(begin[b]);
+  if (b < blocks) atomic_max(most, begin[b + 1] - begin[b]);
+}
+
+/// Waits.
+template <class I> RowBlocks<I> convert_to_blocks(const DeviceArray<Vertex>& begin, std::size_t colors)
+{
+  RowBlocks<I> blocks;
+  if (begin.empty()) return blocks;
+  DeviceArray<unsigned> most(1);
+  most.fill(0, nullptr);
+  blocks.begin = DeviceArray<I>(begin.size());
+  launch(convert_blocks<I>, {blocks_of_threads(begin.size()), threads_a_block},
+         static_cast<Vertex>(begin.size() - 1), begin.data(), blocks.begin.data(), most.data());
+  unsigned rows = 0;
+  most.read(&rows, 0, 1, nullptr);
+  blocks.most = static_cast<I>(rows);
+  blocks.colors = static_cast<std::int64_t>(colors);
+  return blocks;
+}
+
 /// Copies the pattern to the host and orders it there.
 template <class I> DeviceOrdering<I> order_on_host(const DevicePattern<I>& A, const OrderingOptions& options)
 {
@@ -231,7 +261,9 @@ template <class I> DeviceOrdering<I> order_on_host(const DevicePattern<I>& A, co
   Ordering<I> made;
   const Status status = make_ordering<I>({A.n, begin.data(), column.data()}, options, 1, &made);
   if (!status.ok()) throw Failure{status};
-  return {DeviceArray<I>(made.order), {made.color_begin.begin(), made.color_begin.end()}};
+  return {DeviceArray<I>(made.order),
+          {made.color_begin.begin(), made.color_begin.end()},
+          upload_blocks<I>(made.block_begin, made.color_begin.size() - 1)};
 }
 
 }  // namespace
@@ -253,6 +285,7 @@ public:
       return order_on_host(A_, options);
     made.order = expand_nodes<I>(nodes().node_begin, static_cast<std::size_t>(A_.n), &order);
     made.color_begin = read_begins<I>(order.color_begin);
+    made.blocks = convert_to_blocks<I>(order.block_begin, made.color_begin.size() - 1);
     return made;
   }
 

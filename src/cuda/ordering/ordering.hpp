@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/analysis/pattern.hpp"
+#include "cuda/analysis/row_blocks.hpp"
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/ordering.hpp"
 
@@ -14,9 +15,11 @@ namespace syncfree::cuda {
 /// A permutation in device memory, and its colours.
 ///   order        order[i] = row of A that becomes row i
 ///   color_begin  colours + 1 offsets into the new rows; no colour is empty
+///   blocks       abmc: of new rows; else empty
 template <class I> struct DeviceOrdering {
   DeviceArray<I> order;
   std::vector<I> color_begin;
+  RowBlocks<I> blocks;
 };
 
 /// Makes orders of one matrix on the null stream. What several need is made once: the graph of nodes, its components

@@ -249,6 +249,30 @@ TEST(Estimates, name_form_and_reason)
   EXPECT_EQ(estimate_wavefront(input).why_not, "levels are so few that a solve by levels is as fast");
 }
 
+TEST(Estimates, count_colors_where_warps_solve_blocks)
+{
+  ChoiceInput input = on_device(100000, 100, 7, 50);
+  const double by_levels = estimate_level_order(input).apply;
+  input.block_rows = 16, input.block_colors = 8;
+  const Estimate blocks = estimate_level_order(input);
+  EXPECT_EQ(blocks.form, PlanForm::rows);
+  EXPECT_LT(3 * blocks.apply, by_levels);
+  input.levels = 400;
+  EXPECT_GT(estimate_level_order(input).apply, 2 * blocks.apply) << "fill couples blocks of one color";
+  input.node_size = 3, input.node_levels = 134;
+  EXPECT_EQ(estimate_level_order(input).form, PlanForm::rows) << "nodes take a hop a level";
+}
+
+TEST(Estimates, let_warps_solve_blocks_of_a_few_rows)
+{
+  EXPECT_TRUE(warps_solve_blocks(16, 12000, 1000, 30));
+  EXPECT_TRUE(warps_solve_blocks(32, 4000, 1000, 128));
+  EXPECT_FALSE(warps_solve_blocks(0, 1000, 0, 1)) << "no blocks";
+  EXPECT_FALSE(warps_solve_blocks(33, 30000, 1000, 30)) << "a row a lane";
+  EXPECT_FALSE(warps_solve_blocks(4, 3999, 1000, 30)) << "lanes are idle";
+  EXPECT_FALSE(warps_solve_blocks(16, 12000, 1000, 129)) << "a long row";
+}
+
 TEST(Auto, takes_level_order_where_memory_is_short)
 {
   ChoiceInput input = on_device(2146689, 385, 3, 50);

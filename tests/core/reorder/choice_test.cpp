@@ -96,7 +96,7 @@ TEST(OrderingChoiceOf, costly_colors_is_cyclic_and_of_costly_orders_the_given_on
 {
   Numbers mesh;
   mesh.colors[OrderingKind::multicolor] = 2;
-  mesh.fill[OrderingKind::multicolor] = 0.3;
+  mesh.fill[OrderingKind::multicolor] = mesh.fill[OrderingKind::abmc] = 0.3;
   EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::multicolor) << "a look at another order would not pay";
   mesh.request.expected_applies = 500;
   EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::cyclic);
@@ -127,6 +127,23 @@ TEST(OrderingChoiceOf, orders_of_equal_times_is_that_of_fewest_iterations)
   EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::cyclic);
   mesh.fill[OrderingKind::cyclic] = 0.26;
   EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::multicolor);
+}
+
+/// A warp solves a block of at most 32 rows: then colors are hops. Otherwise each of its rows is a level.
+TEST(OrderingChoiceOf, costly_colors_is_blocks_if_warps_solve_them)
+{
+  Numbers mesh;
+  mesh.fill[OrderingKind::multicolor] = mesh.fill[OrderingKind::cyclic] = 0.3;
+  const OrderingChoice small = mesh.decide();
+  EXPECT_EQ(kind_of(small), OrderingKind::abmc);
+  EXPECT_EQ(small.candidates[small.chosen].levels, 8 * 16);
+  EXPECT_LT(small.candidates[small.chosen].apply, 40);
+  for (const int rows : {4, 33}) {
+    mesh.request.sizes.abmc_rows = rows;
+    const OrderingCandidate last = mesh.decide().candidates.back();
+    ASSERT_EQ(last.ordering->kind, OrderingKind::abmc);
+    EXPECT_GT(last.apply, 0.5 * 2 * 8 * rows) << "a hop a level";
+  }
 }
 
 /// All levels of the given order are counted only if the choice depends on them: here it is 1.2 times as slow with 800.

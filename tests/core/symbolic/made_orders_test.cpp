@@ -39,6 +39,9 @@ TYPED_TEST(MadeOrders, give_the_pattern_of_given_ones)
           EXPECT_EQ(made.row_order, given.row_order);
           EXPECT_EQ(made.column_order, given.column_order);
           EXPECT_EQ(made.column_place, given.column_place);
+          EXPECT_EQ(made.block_begin, std::vector<I>(order.block_begin.begin(), order.block_begin.end()));
+          EXPECT_EQ(made.colors, static_cast<I>(order.color_begin.size()) - 1);
+          EXPECT_TRUE(given.block_begin.empty());
           EXPECT_EQ(made.lower_begin, given.lower_begin);
           EXPECT_EQ(made.lower_column, given.lower_column);
           EXPECT_EQ(made.upper_begin, given.upper_begin);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
@@ -26,6 +28,20 @@ OrderingOptions multicolor() { return {OrderingKind::multicolor}; }
 OrderingOptions cyclic(std::int64_t K) { return {OrderingKind::cyclic, K}; }
 OrderingOptions abmc(std::int64_t B) { return {OrderingKind::abmc, 16, B}; }
 
+template <class I> void expect_blocks_of_host(const RowBlocks<I>& made, const Ordering<I>& expected)
+{
+  const auto& begin = expected.block_begin;
+  ASSERT_EQ(made.begin.size(), begin.size());
+  I most = 0;
+  const std::vector<I> offsets = host(made.begin);
+  for (std::size_t b = 0; b < begin.size(); ++b) {
+    ASSERT_EQ(offsets[b], begin[b]) << b;
+    if (b > 0) most = std::max(most, begin[b] - begin[b - 1]);
+  }
+  EXPECT_EQ(made.most, most);
+  EXPECT_EQ(made.colors, begin.empty() ? 0 : static_cast<std::int64_t>(expected.color_begin.size()) - 1);
+}
+
 template <class I> void expect_order_of_host(const OwnedPattern<I>& A, const OrderingOptions& options)
 {
   SCOPED_TRACE("kind " + std::to_string(static_cast<int>(options.kind)) + ", K " +
@@ -41,6 +57,7 @@ template <class I> void expect_order_of_host(const OwnedPattern<I>& A, const Ord
     FAIL() << failure.status.message();
   }
   EXPECT_EQ(made.color_begin, plain(expected.color_begin));
+  expect_blocks_of_host(made.blocks, expected);
   const std::vector<I> order = host(made.order);
   ASSERT_EQ(order.size(), expected.order.size());
   for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], expected.order[i]) << i;

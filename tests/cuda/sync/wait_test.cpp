@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Waiting {
   std::string plan;
   const char* name;
   bool reproducible = true;
+  std::optional<OrderingOptions> ordering = {};
 };
 
 OwnedCsr<double, I> chain(I n) { return line_of_points(n, 1, 2); }
@@ -73,6 +75,8 @@ std::vector<Waiting> all_that_wait()
   add("level_order", waves_of_rows(12, 600, 3), "lane");  // L and U in one launch
   add("level_order", waves_of_rows(2, 210000, 2), "level after level");
   add("level_order", line_of_points(700, 3, 1), "nodes of 3");
+  add("level_order", make_poisson<double, I>(20, 19, 18), "blocks of rows by a warp");
+  all.back().ordering = {OrderingKind::abmc, 16, 16};
   add("csr_level_order", chain(3000), "lane");
   add("csr_two_phase", chain(3000), "");
   add("csr_writing_first", chain(3000), "");
@@ -94,7 +98,9 @@ std::vector<Waiting> all_that_wait()
 std::unique_ptr<Cuda> made(const Waiting& w)
 {
   auto p = make_cuda_preconditioner<double, I>();
-  EXPECT_EQ(p->analyse(w.A.pattern(), {}, options_of(w.strategy)).message(), "success");
+  SymbolicOptions<I> symbolic;
+  symbolic.ordering = w.ordering;
+  EXPECT_EQ(p->analyse(w.A.pattern(), symbolic, options_of(w.strategy)).message(), "success");
   EXPECT_EQ(p->refresh(w.A.view(), PivotRule()).message(), "success");
   EXPECT_NE(p->summarize().plan.find(w.plan), std::string::npos) << p->summarize().plan;
   return p;

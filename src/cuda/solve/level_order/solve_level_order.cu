@@ -11,7 +11,8 @@ namespace syncfree::cuda {
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_level_order(const DeviceTriangle<I>& triangle, const SolverOptions& options)
 {
-  const bool by_inodes = triangle.nodes && !triangle.source && triangle.form != PlanForm::rows;
+  const bool in_blocks = triangle.blocks && triangle.form == PlanForm::any;
+  const bool by_inodes = triangle.nodes && !triangle.source && triangle.form != PlanForm::rows && !in_blocks;
   if (by_inodes) return make_node_solver<T, V, I>(triangle);
   return std::make_unique<LevelOrderSolver<T, V, I, DoubleBufferedMailbox>>(triangle, options.threads);
 }

@@ -9,6 +9,7 @@
 
 #include "core/schedule/split_rows.hpp"
 #include "syncfree/schedule.hpp"
+#include "cuda/solve/level_order/block_pair.cuh"
 #include "cuda/solve/level_order/kernel.cuh"
 #include "cuda/solve/level_order/level_pair.cuh"
 
@@ -66,6 +67,9 @@ public:
   {
     if constexpr (has_chunks) {
       const auto* const L = dynamic_cast<const LevelOrderSolver*>(&first);
+      if (L && L->row_blocks_ && row_blocks_)
+        return std::make_unique<BlockPair<T, V, I>>(L->triangle_.stored_view(), triangle_.stored_view(), *row_blocks_,
+                                                    orders, own_name);
       if (L && L->gains_by_pair() && gains_by_pair())
         return std::make_unique<LevelPair<T, V, I>>(L->leveled_rows(), leveled_rows(), orders, own_name);
     }
@@ -79,8 +83,9 @@ private:
   static constexpr bool inverts = has_chunks && std::is_same_v<T, V>;
 
   LevelOrderSolver(const DeviceTriangle<I>& triangle, const Granularity& granularity, int threads)
-      : granularity_(granularity), lanes_(choose_lanes(granularity)),
-        blocks_(choose_blocks_of_levels(granularity, lanes_)),
+      : row_blocks_(has_chunks ? triangle.blocks : nullptr), granularity_(granularity),
+        lanes_(choose_lanes(granularity)),
+        blocks_(row_blocks_ ? LevelOrderBlocks() : choose_blocks_of_levels(granularity, lanes_)),
         triangle_(store_triangle(triangle, granularity, threads)), partial_rows_(triangle_.n() - triangle.n()),
         memory_(triangle_.n()), columns_(triangle_.n(), own_name, columns_in_cache(granularity.rows_a_level)),
         counter_(own_name)
@@ -98,11 +103,13 @@ private:
     return {triangle_.stored_view(), triangle_.n() - partial_rows_, level_begin_, granularity_, lanes_, blocks_};
   }
 
-  /// Also keeps the offsets of the levels, if these are so few that L and U in one launch gain: with many levels on the
-  /// device at once U's polling slows L's solve.
+  /// Blocks of rows stay together: with them rows are stored as the factor has them, which is an order, too, in which
+  /// they follow their operands. Otherwise also keeps the offsets of the levels, if these are so few that L and U in
+  /// one launch gain: with many levels on the device at once U's polling slows L's solve.
   StoredTriangle<T, V, I> store_triangle(const DeviceTriangle<I>& triangle, const Granularity& granularity,
                                          int threads)
   {
+    if (row_blocks_) return StoredTriangle<T, V, I>(triangle, solve_order(triangle), true);
     const double few_levels = has_wide_levels(granularity) ? device_model.wide_levels : 32;
     const bool keeps = has_chunks && triangle.level_count() <= few_levels;
     if (!splits_rows(granularity, lanes_)) {
@@ -141,6 +148,7 @@ private:
     });
   }
 
+  const RowBlocks<I>* row_blocks_;  ///< that warps solve in a pair, or nullptr
   std::vector<I> level_begin_;  ///< of the stored rows, partial ones included; empty if a pair does not gain
   Granularity granularity_;     ///< of the triangle
   int lanes_;
