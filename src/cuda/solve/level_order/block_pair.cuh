@@ -61,10 +61,12 @@ __global__ void find_inner_entries(I n, const I* block_begin, I blocks, bool rev
 
 /// Entries between rows of one block, in shared memory: row r, column c at [c * size + r].
 ///   operands  bit c: the row of this lane has an entry in column c
+///   needed    columns up to the last one in which a row of the block has an entry
 template <class N, int lanes> struct InnerEntries {
   static constexpr int size = 32 / lanes;  ///< rows of a block, at most
   N* entry;
   unsigned operands = 0;
+  int needed = 0;
 
   /// Loads entries [inner, end) of the lane's row, which are shared by its lanes. Called by a whole warp.
   template <class V, class I>
@@ -80,17 +82,21 @@ template <class N, int lanes> struct InnerEntries {
     }
 #pragma unroll
     for (int other = lanes / 2; other; other /= 2) operands |= __shfl_xor_sync(~0u, operands, other);
+    unsigned of_all = operands;
+#pragma unroll
+    for (int other = 16; other >= lanes; other /= 2) of_all |= __shfl_xor_sync(~0u, of_all, other);
+    needed = 32 - __clz(static_cast<int>(of_all));
     __syncwarp();
   }
 
   /// Returns the value of the lane's row. Called by a whole warp.
   ///   rest    right-hand side without what other blocks contribute, in all lanes of the row
   ///   scale   inverse diagonal; not read unless `scaled`
-  template <bool scaled> __device__ N solve_rows(N rest, const N& scale, int rows) const
+  template <bool scaled> __device__ N solve_rows(N rest, const N& scale) const
   {
     const int r = threadIdx.x % 32 / lanes;
 #pragma unroll 4
-    for (int c = 0; c < rows - 1; ++c) {
+    for (int c = 0; c < needed; ++c) {
       const N own = scaled ? product(rest, scale) : rest;
       const N value = shfl(own, c * lanes);
       if (operands >> c & 1) rest -= product(entry[c * size + r], value);
@@ -99,35 +105,45 @@ template <class N, int lanes> struct InnerEntries {
   }
 };
 
-/// Returns the lane's part of the sum over entries k, k + lanes, ... below `end` of its row, whose operands other warps
-/// publish. Columns ascend, so what the last batch waits for comes last; the others have been added up by then. Called
-/// by a whole warp.
-///   row  for the report
-template <class N, class V, class I, class Box, int lanes>
-__device__ N await_operands(const StoredView<V, I>& A, const Box& box, I k, I end, I row, bool conjugate)
-{
-  Batch<N, DeviceScalar<V>, I, Box, lanes, OneChunk> batch;
-  batch.load_entries(A.column, A.value, k, end, OneChunk());
-  N sum(0);
-  bool summed = k >= end, came = false;
-  const auto look = [&] {
-    came = !summed && batch.poll_operands(box);
-    return __any_sync(~0u, came) != 0;
-  };
-  while (!__all_sync(~0u, summed)) {
-    if (!BoundedWait(row).template until_for_warp<2>(look)) {
-      batch.stop_waiting();
-      sum = quiet_nan<N>();
-      continue;
+/// A lane's part of the sum over entries [k, end) of its row, whose operands other warps publish. The first entries are
+/// loaded by the constructor. Columns ascend, so what the last batch waits for comes last; the others have been added
+/// up by then.
+template <class N, class V, class I, class Box, int lanes> class OuterEntries {
+public:
+  __device__ OuterEntries(const StoredView<V, I>& A, I k, I end) : A_(A), k_(k), end_(end) { load_batch(); }
+
+  /// Called by a whole warp.
+  ///   row  for the report
+  __device__ N await_sum(const Box& box, I row, bool conjugate)
+  {
+    N sum(0);
+    bool summed = k_ >= end_, came = false;
+    const auto look = [&] {
+      came = !summed && batch_.poll_operands(box);
+      return __any_sync(~0u, came) != 0;
+    };
+    while (!__all_sync(~0u, summed)) {
+      if (!BoundedWait(row).template until_for_warp<2>(look)) {
+        batch_.stop_waiting();
+        sum = quiet_nan<N>();
+        continue;
+      }
+      if (!came) continue;
+      sum += batch_.dot(box, conjugate);
+      k_ += batch_.size * lanes;
+      summed = k_ >= end_;
+      if (!summed) load_batch();
     }
-    if (!came) continue;
-    sum += batch.dot(box, conjugate);
-    k += batch.size * lanes;
-    summed = k >= end;
-    if (!summed) batch.load_entries(A.column, A.value, k, end, OneChunk());
+    return sum;
   }
-  return sum;
-}
+
+private:
+  __device__ void load_batch() { batch_.load_entries(A_.column, A_.value, k_, end_, OneChunk()); }
+
+  const StoredView<V, I>& A_;
+  I k_, end_;
+  Batch<N, DeviceScalar<V>, I, Box, lanes, OneChunk> batch_;
+};
 
 /// Warps of a thread block: as many as 48 KiB of shared memory allow for all scalars.
 template <int lanes> constexpr int warps_of_blocks = lanes == 1 ? 2 : 4;
@@ -177,8 +193,9 @@ solve_pair_by_blocks(BlockPairView<V, I> factor, unsigned thread_blocks_of_L,
   N scale(1);
   if (live && A.inverse_diagonal) scale = N(A.inverse_diagonal[position]);
   if (conjugate) scale = conjugate_of(scale);
-  Inner own_entries{reinterpret_cast<N*>(entries_of_warps[warp])};
-  own_entries.load_entries(A, own.first, inner, end, conjugate);
+  OuterEntries<N, V, I, Box, lanes> outer_entries(A, begin + lane, inner);
+  Inner inner_entries{reinterpret_cast<N*>(entries_of_warps[warp])};
+  inner_entries.load_entries(A, own.first, inner, end, conjugate);
 
   wait_for_primary_launch();
   trigger_dependent_launch();
@@ -193,12 +210,12 @@ solve_pair_by_blocks(BlockPairView<V, I> factor, unsigned thread_blocks_of_L,
       if (!of_L.has_arrived(rest)) rest = of_L.poll_slot(row);
     });
   }
-  N sum = await_operands<N, V, I, Box, lanes>(A, box, begin + lane, inner, row, conjugate);
+  N sum = outer_entries.await_sum(box, row, conjugate);
 #pragma unroll
   for (int other = lanes / 2; other; other /= 2) sum += shfl_xor(sum, other);
   rest -= sum;
-  const N value = A.inverse_diagonal ? own_entries.template solve_rows<true>(rest, scale, own.rows)
-                                     : own_entries.template solve_rows<false>(rest, scale, own.rows);
+  const N value = A.inverse_diagonal ? inner_entries.template solve_rows<true>(rest, scale)
+                                     : inner_entries.template solve_rows<false>(rest, scale);
   if (!owns) return;
   box.publish_value(position, value);
   if (!is_L) x[index] = value;
