@@ -195,6 +195,19 @@ TEST(DeviceBlockPair, blocks_of_up_to_32_rows_are_solved_by_warps)
   EXPECT_FALSE(has(plan(random_band(2000, 1, 2000, 1500, 3), 16), "by a warp")) << "a long row";
 }
 
+/// The model counts colors, not levels.
+TEST(DeviceBlockPair, is_what_auto_takes_for_blocks_of_a_grid)
+{
+  const auto A = make_poisson<double, I>(40, 39, 38);
+  const auto p = make_cuda_preconditioner<double, I>();
+  SymbolicOptions<I> symbolic;
+  symbolic.ordering = blocks_of(16);
+  ASSERT_EQ(p->analyse(A.pattern(), symbolic, {"auto", 1}).message(), "success");
+  ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  EXPECT_EQ(p->summarize().strategy, "level_order") << p->summarize().reason;
+  EXPECT_TRUE(is_by_warps(*p)) << p->summarize().plan;
+}
+
 /// What is not finite reaches the rows that depend on it, not others of the same block.
 TEST(DeviceBlockPair, passes_on_what_is_not_finite_and_forgets_it)
 {
