@@ -123,7 +123,7 @@ public:
       return __any_sync(~0u, came) != 0;
     };
     while (!__all_sync(~0u, summed)) {
-      if (!BoundedWait(row).template until_for_warp<2>(look)) {
+      if (!BoundedWait(row).template until_for_warp<1>(look)) {
         batch_.stop_waiting();
         sum = quiet_nan<N>();
         continue;
@@ -147,14 +147,14 @@ private:
 
 /// Warps of a thread block: as many as 48 KiB of shared memory allow for all scalars.
 template <int lanes> constexpr int warps_of_blocks = lanes == 1 ? 2 : 4;
-/// Thread blocks of a multiprocessor for which registers must do: 24 warps of real scalars, 16 of complex ones.
-template <class N, int lanes> constexpr int resident_thread_blocks = (sizeof(N) > 8 ? 16 : 24) / warps_of_blocks<lanes>;
+/// Thread blocks of a multiprocessor for which registers must do: 28 warps, 16 of scalars of 16 bytes.
+template <class N, int lanes> constexpr int resident_thread_blocks = (sizeof(N) > 8 ? 16 : 28) / warps_of_blocks<lanes>;
 
 /// It may begin before the previous launch has ended, which may be one of this kernel: mailboxes are cleared after the
 /// end of that launch.
 ///
 /// owns       a warp owns a block of rows, first those of L, then those of U from the last one; `lanes` lanes a row
-/// waits      for values of other blocks, all of a batch polled at once; blocks of U first for all of L's values of
+/// waits      for values of other blocks, all of a batch polled at once; blocks of U also for all of L's values of
 ///            their rows
 /// publishes  the values of its rows together; prepares their slots for the next launch
 /// order      DoubleBufferedMailbox: relaxed, the value itself is the message. Inside a block values pass by shuffles,
@@ -191,7 +191,7 @@ solve_pair_by_blocks(BlockPairView<V, I> factor, unsigned thread_blocks_of_L,
   const I* const names = is_L ? factor.b_row : factor.x_row;
   const I index = live && names ? names[row] : row;
   N scale(1);
-  if (live && A.inverse_diagonal) scale = N(A.inverse_diagonal[position]);
+  if (live && !is_L) scale = N(factor.U.inverse_diagonal[position]);
   if (conjugate) scale = conjugate_of(scale);
   OuterEntries<N, V, I, Box, lanes> outer_entries(A, begin + lane, inner);
   Inner inner_entries{reinterpret_cast<N*>(entries_of_warps[warp])};
@@ -201,21 +201,19 @@ solve_pair_by_blocks(BlockPairView<V, I> factor, unsigned thread_blocks_of_L,
   trigger_dependent_launch();
   if (owns) box.prepare_slot(position);
   N rest(0);
-  if (is_L) {
-    if (live) rest = b[index];
-  } else {
-    if (live) rest = of_L.poll_slot(row);
+  if (live) rest = is_L ? b[index] : of_L.poll_slot(row);
+  N sum = outer_entries.await_sum(box, row, conjugate);
+  if (!is_L) {
     const auto has_come = [&] { return __all_sync(~0u, of_L.has_arrived(rest)) != 0; };
-    (void)BoundedWait(row).template until_for_warp<2>(has_come, [&] {
+    (void)BoundedWait(row).template until_for_warp<1>(has_come, [&] {
       if (!of_L.has_arrived(rest)) rest = of_L.poll_slot(row);
     });
   }
-  N sum = outer_entries.await_sum(box, row, conjugate);
 #pragma unroll
   for (int other = lanes / 2; other; other /= 2) sum += shfl_xor(sum, other);
   rest -= sum;
-  const N value = A.inverse_diagonal ? inner_entries.template solve_rows<true>(rest, scale)
-                                     : inner_entries.template solve_rows<false>(rest, scale);
+  const N value = is_L ? inner_entries.template solve_rows<false>(rest, scale)
+                       : inner_entries.template solve_rows<true>(rest, scale);
   if (!owns) return;
   box.publish_value(position, value);
   if (!is_L) x[index] = value;
@@ -226,7 +224,7 @@ template <class T, class V, class I> class BlockPair : public PairSolver<T> {
   using N = DeviceScalar<T>;
 
 public:
-  ///   L, U  in the order of the factor, U reversed
+  ///   L, U  in the order of the factor, U reversed; L has a unit diagonal
   BlockPair(const StoredView<V, I>& L, const StoredView<V, I>& U, const RowBlocks<I>& blocks, const Orders<I>& orders,
             const char* name)
       : lanes_(blocks.most <= 8 ? 4 : blocks.most <= 16 ? 2 : 1), inner_of_L_(find_inner(L, blocks, false)),
