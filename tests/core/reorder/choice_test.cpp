@@ -133,6 +133,8 @@ TEST(OrderingChoiceOf, orders_of_equal_times_is_that_of_fewest_iterations)
 TEST(OrderingChoiceOf, costly_colors_is_blocks_if_warps_solve_them)
 {
   Numbers mesh;
+  mesh.colors[OrderingKind::multicolor] = 2;
+  mesh.request.expected_applies = 500;
   mesh.fill[OrderingKind::multicolor] = mesh.fill[OrderingKind::cyclic] = 0.3;
   const OrderingChoice small = mesh.decide();
   EXPECT_EQ(kind_of(small), OrderingKind::abmc);
