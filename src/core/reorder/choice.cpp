@@ -184,7 +184,8 @@ private:
   bool may_pay(OrderingKind kind) const
   {
     const OrderingOptions options = options_of(kind);
-    const double hoped = choice_.time_of(predict(options, fewest_levels(options, node()), fewest_colors, hoped_ratio()));
+    const std::int64_t levels = fewest_levels(options, node());
+    const double hoped = choice_.time_of(predict(options, levels, fewest_colors, hoped_ratio()));
     const std::size_t best = choice_.fastest();
     const double time = choice_.time_of(choice_.candidates[best]), wanted = best == 0 ? clear_gain : further_gain;
     if (hoped * wanted >= time) return false;
