@@ -27,7 +27,7 @@ constexpr double equal_times = 1.1;
 /// Discarded fill below this is as good as none.
 constexpr double least_fill = 1e-3;
 /// Iterations follow a power of the ratio of discarded fill to that in the given order: the exponent of symmetric
-/// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 25 matrices with convection.
+/// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 64 matrices with convection.
 constexpr double exponent = 0.5, unsymmetric_exponent = 1.5;
 /// In more colours than that, other orders hardly discard less than this fraction of what `multicolor` does.
 constexpr std::int64_t few_colors = 4;

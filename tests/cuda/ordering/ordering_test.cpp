@@ -30,6 +30,7 @@ OrderingOptions abmc(std::int64_t B) { return {OrderingKind::abmc, 16, B}; }
 
 template <class I> void expect_blocks_of_host(const RowBlocks<I>& made, const Ordering<I>& expected)
 {
+  if (expected.order.empty()) return EXPECT_EQ(made.count(), 0) << "no rows, no blocks";
   const auto& begin = expected.block_begin;
   ASSERT_EQ(made.begin.size(), begin.size());
   I most = 0;
