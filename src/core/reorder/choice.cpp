@@ -100,8 +100,8 @@ public:
     input_ = given.input;
     choice_.candidates.push_back({});
     describe_given(given.has_more_levels);
-    if (choice_.candidates[0].apply <= least_products * choice_.product + least_apply)
-      return keep("its application is fast");
+    if (is_fast() && given_has_more()) count_more_levels();
+    if (is_fast() && !given_has_more()) return keep("its application is fast");
     if (!any_may_pay()) count_more_levels();
     if (!any_may_pay()) return keep("no other can be so much faster that it pays to look at it");
     choice_.unsymmetry = prospects_.unsymmetry();
@@ -112,6 +112,10 @@ public:
 private:
   OrderingCandidate& given() { return choice_.candidates[0]; }
   const OrderingCandidate& given() const { return choice_.candidates[0]; }
+
+  bool given_has_more() const { return given().has_more; }
+  /// With more levels than were counted, perhaps.
+  bool is_fast() const { return given().apply <= least_products * choice_.product + least_apply; }
 
   OrderingChoice keep(const char* why)
   {
@@ -131,9 +135,11 @@ private:
     given().set_up = on_grid ? 0 : model.set_up_level * static_cast<double>(input_.levels);
   }
 
+  /// Once.
   void count_more_levels()
   {
-    if (!given().has_more) return;
+    if (!given().has_more || has_counted_more_) return;
+    has_counted_more_ = true;
     const GivenLevels all = prospects_.count_more_levels();
     input_.levels = all.levels;
     if (input_.node_size > 0) input_.node_levels = (input_.levels + input_.node_size - 1) / input_.node_size;
@@ -247,6 +253,7 @@ private:
   OrderingProspects& prospects_;
   ChoiceInput input_;
   OrderingChoice choice_;
+  bool has_counted_more_ = false;
 };
 
 /// Returns why no prediction is needed, or nullptr.

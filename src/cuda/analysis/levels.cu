@@ -92,7 +92,7 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCo
       if (highest >= most) set_flag_once(late);
       done = true;
     }
-    if (++turns % 64 != 0) continue;
+    if (turns++ % 64 != 0) continue;
     if (nanoseconds() - begin > patience) set_flag_once(late);
     if (__any_sync(~0u, load_relaxed(late) != 0)) return;
   }
@@ -158,6 +158,7 @@ public:
   {
     if (!can_ || most_ >= most || are_known()) return;
     most_ = most;
+    if (most == no_bound) patience_ = patience_for(T_);
     flag_ = Flag(stream_);
     known_.reset();
     wait_for_levels();
@@ -244,7 +245,7 @@ private:
   const bool lower_;
   const Grid<I> grid_;
   const cudaStream_t stream_;
-  const std::uint64_t patience_;
+  std::uint64_t patience_;
   unsigned most_;  ///< levels
   const bool can_;
   bool guessed_;  ///< the levels are those of the grid

@@ -103,6 +103,7 @@ private:
     if (a_.made.kind == Kind::icc) keep_rows(take_rows());
     make_triangles();
     find_levels_and_nodes(from.searches ? &*from.searches : nullptr);
+    from.searches.reset();  // its memory is for the plans
   }
 
   PatternOnDevice<I> take_rows()

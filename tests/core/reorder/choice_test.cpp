@@ -21,6 +21,7 @@ public:
   std::map<OrderingKind, double> fill = {
       {OrderingKind::multicolor, 0.067}, {OrderingKind::cyclic, 0.065}, {OrderingKind::abmc, 0.062}};
   int node_size = 0, looked = 0, counted = 0, fills = 0;
+  bool is_band = false;
   std::vector<OrderingKind> made;
 
   GivenOrder look_at_given() override
@@ -30,7 +31,9 @@ public:
     ChoiceInput& f = given.input;
     f.on_device = true;
     f.rows = size.rows, f.nnz = size.entries - size.rows;
-    f.longest = 20;
+    f.longest = is_band ? 3 : 20;
+    f.tiled_on_device = f.regular = is_band;
+    if (is_band) f.tiled_form = PlanForm::rows;
     given.has_more_levels = levels > most_counted_levels;
     f.levels = std::min(levels, most_counted_levels);
     f.node_size = node_size;
@@ -90,6 +93,23 @@ TEST(OrderingChoiceOf, few_levels_is_the_given_order_without_a_look_at_others)
   EXPECT_TRUE(mesh.made.empty());
   EXPECT_EQ(mesh.fills, 0);
   EXPECT_NE(choice.reason.find("its application is fast"), std::string::npos) << choice.reason;
+}
+
+/// In tiles the 800 levels that are counted first would take less time than two products with so many entries.
+TEST(OrderingChoiceOf, more_levels_than_were_counted_is_not_taken_for_fast)
+{
+  Numbers band;
+  band.is_band = true;
+  band.size = {5000000, 35000000, 8};
+  band.levels = 5000000;
+  EXPECT_EQ(band.decide().reason.find("its application is fast"), std::string::npos);
+  EXPECT_EQ(band.counted, 1);
+  band.levels = 900;
+  const OrderingChoice few = band.decide();
+  EXPECT_EQ(band.counted, 2) << "once again";
+  EXPECT_FALSE(few.ordering());
+  EXPECT_EQ(few.candidates[0].levels, 900);
+  EXPECT_NE(few.reason.find("its application is fast"), std::string::npos) << few.reason;
 }
 
 TEST(OrderingChoiceOf, costly_colors_is_cyclic_and_of_costly_orders_the_given_one)

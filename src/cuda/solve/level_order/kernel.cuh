@@ -128,6 +128,7 @@ template <class V, class I> struct MergedRhs {
     now.load_entries(row, value, k, end, OneChunk());
     for (; k < end; k += step) {
       ahead.load_entries(row, value, k + step, end, OneChunk());
+      SYNCFREE_MAY_NANOSLEEP
       for (BoundedWait wait(own); !now.poll_operands(b);)
         if (wait.is_over()) now.stop_waiting();
       sum += now.dot(b, conjugate);
@@ -178,6 +179,7 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   if (Rhs::in_parts) sum = N(0) - rhs, rhs = N(0);
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
+  SYNCFREE_MAY_NANOSLEEP
   for (BoundedWait wait(row); !__all_sync(~0u, done);) {
     if (!summed && now.poll_operands(box)) {
       sum += now.dot(box, conjugate);

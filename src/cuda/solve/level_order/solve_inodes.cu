@@ -196,6 +196,7 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
   __syncwarp();  // x may be b: all lanes of the inode must have read all its rows
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
+  SYNCFREE_MAY_NANOSLEEP
   for (BoundedWait wait(own_row); !__all_sync(~0u, done);) {
     if (!summed && now.poll_operands(box)) {
       now.add_to(sum, conjugate);
@@ -208,7 +209,10 @@ solve_nodes_in_level_order(NodesView<V, I> L, typename DoubleBufferedMailbox<N>:
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
     if (!__any_sync(~0u, complete)) {
-      if (wait.is_over_for_warp()) now.stop_waiting();
+      if (!wait.is_over_for_warp()) continue;
+      now.stop_waiting();
+#pragma unroll
+      for (N& s : sum) s = quiet_nan<N>();  // this batch may not have been polled
       continue;
     }
     N value[size];
