@@ -23,7 +23,26 @@ TOP = set("""plugin src include tests examples config CMakeLists.txt README.md C
 # Pages that must exist, and how many lines they may have: to be read in one go
 MAPS = {"README.md": 200, "src/README.md": 170, "src/cuda/README.md": 200}
 # What users read has no history, so no commits.
-FOR_USERS = ("README.md", "plugin/MANUAL.md")
+FOR_USERS = (
+    "README.md",
+    "plugin/MANUAL.md",
+    "plugin/MANUAL_PAGES.md",
+    "include/syncfree/LOOPS.md",
+    "examples/README.md",
+)
+# What README once said of itself, and what it must not stop saying.
+STALE = re.compile(r"compiled, not run|stand-ins|not timed since|slow kernel|The aim is")
+SAID = (
+    r"^- Memory: .* times PETSc's factor",
+    r"^- Small systems: ",
+    r"Threads spin",
+    r"by an iteration\)",
+    r"\(the last not tried yet\)",
+    r"^\*\*`-dll_append` must be there when PETSc starts",
+    r"`-dm_mat_type aijcusparse -dm_vec_type cuda` \|$",
+    r"`-mat_type aijcusparse -vec_type cuda` \|$",
+    r"`-use_gpu_aware_mpi 0` \|$",
+)
 README_COLUMNS = 150
 COMMIT = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40}\b")
 
@@ -270,9 +289,18 @@ def flaws_of_pages():
             yield f"{name}: is missing"
         for commit in sorted(set(COMMIT.findall(text))):
             yield f"{name}: names the commit {commit}; tests/bench says which version a number is of"
-        for number, line in enumerate(text.splitlines() if name == "README.md" else [], 1):
-            if len(line) > README_COLUMNS:
-                yield f"{name}: line {number} has {len(line)} columns, {README_COLUMNS} are enough"
+        if STALE.search(text):
+            yield f"{name}: says again {STALE.search(text)[0]!r}"
+    yield from flaws_of_readme((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def flaws_of_readme(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > README_COLUMNS:
+            yield f"README.md: line {number} has {len(line)} columns, {README_COLUMNS} are enough"
+    for said in SAID:
+        if not re.search(said, text, re.M):
+            yield f"README.md: nothing fits {said!r} any more, which users need"
 
 
 def flaws_of_maps():

@@ -74,10 +74,12 @@ def solution(place, text, name):
     """What the first command of the program computes, as an array."""
     import numpy  # noqa: PLC0415  (for pictures only)
 
-    command = re.search(rf"^\$ (\./{name} (?:.*\\\n)*.*)$", text, re.M)[1]
+    command = re.search(rf"^\$ (\./{name} (?:[^|\n]*\\\n)*[^|\n]*)", text, re.M)[1]
     place.run(f"{command} {WRITE.get(name, '-ksp_view_solution')} binary:{name}.bin")
     data = (place.work / f"{name}.bin").read_bytes()  # class and length, then big-endian numbers
     grid = [int(n) for n in re.findall(r"-da_grid_\w (\d+)", command)]
+    if not grid:  # points of a mesh inside the cube
+        grid = 3 * [int(re.search(r"-mesh_cells (\d+)", command)[1]) - 1]
     return numpy.frombuffer(data, ">f8", int(numpy.frombuffer(data, ">i4", 2)[1]), 8).reshape(*grid[::-1], -1)
 
 
@@ -116,12 +118,42 @@ def draw_elasticity(axis, u):
     axis.figure.colorbar(mesh, shrink=0.8)
 
 
+def draw_mesh_diffusion(axis, u):
+    draw_slice(axis, u[len(u) // 2, :, :, 0], "u at z = 1/2")
+
+
+def draw_mesh_convection(axis, u):
+    draw_slice(axis, u[len(u) // 2, :, :, 0], "u at z = 1/2")
+
+
 def draw_bratu(axis, u):
     draw_slice(axis, u[len(u) // 2, :, :, 0], "u at z = 1/2")
 
 
 def draw_reaction(axis, u):
     draw_slice(axis, u[0, :, :, 0], "u at t = 1 near z = 0")
+
+
+DRAWN = (
+    draw_poisson,
+    draw_convection,
+    draw_elasticity,
+    draw_mesh_diffusion,
+    draw_mesh_convection,
+    draw_bratu,
+    draw_reaction,
+)
+
+
+def name_of(draw):
+    return draw.__name__.removeprefix("draw_")
+
+
+def without_picture(text):
+    """Programs whose picture is not on the page, or not there."""
+    for name in map(name_of, DRAWN):
+        if f"](pictures/{name}.png)" not in text or not (ROOT / f"examples/pictures/{name}.png").is_file():
+            yield name
 
 
 def draw_all(place, text):
@@ -131,8 +163,8 @@ def draw_all(place, text):
     from matplotlib import pyplot  # noqa: PLC0415
     from PIL import Image  # noqa: PLC0415
 
-    for draw in (draw_poisson, draw_convection, draw_elasticity, draw_bratu, draw_reaction):
-        name = draw.__name__.removeprefix("draw_")
+    for draw in DRAWN:
+        name = name_of(draw)
         figure, axis = pyplot.subplots(figsize=(3.4, 2.8), layout="constrained")
         draw(axis, solution(place, text, name))
         memory = io.BytesIO()
@@ -162,6 +194,9 @@ def main():
             same = alike(there, here)
             print(f"{'passed' if same else 'FAILED'}   {command}" + ("" if same else f"\n{here}"))
             failed, count = failed + (not same), count + 1
+    missing = list(without_picture(text))
+    print(f"{'FAILED' if missing else 'passed'}   pictures of all programs " + " ".join(missing))
+    failed, count = failed + bool(missing), count + 1
     print(f"RESULT {count - failed} {failed} 0")
     return failed != 0 or count == 0
 

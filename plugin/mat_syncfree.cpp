@@ -264,6 +264,7 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKe
   const auto summary = factor->analysis->preconditioner->summarize();
   FillInfo(F, summary, factor->seen.nonzeros, fill);
   PetscCall(CiteStrategy(summary.strategy));
+  if (factor->analysis->key.ordering) PetscCall(CiteOrdering(OrderingName(factor->analysis->key.ordering)));
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

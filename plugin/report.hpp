@@ -37,6 +37,7 @@ PetscErrorCode NoteHost(Mat A, const std::string &request, std::string *why_host
 /* Registers the citations of this library and of the strategy's paper, for -citations. ForgetCitations() is called when
    PETSc ends. */
 PetscErrorCode CiteStrategy(const std::string &);
+PetscErrorCode CiteOrdering(const std::string &);
 void           ForgetCitations();
 
 /* Returns the version of this library. */

@@ -69,6 +69,8 @@ install(TARGETS syncfree_ilu_static DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL
 install(DIRECTORY include/syncfree DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES plugin/syncfree_petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY examples/first DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples)
+install(DIRECTORY examples/ksp/tutorials/ DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples/tutorials
+  PATTERN output EXCLUDE)
 set(SYNCFREE_PYTHON_DIR "" CACHE STRING
   "Where the Python module is installed, from the prefix; empty: where Python looks, else lib/python3/site-packages")
 set(SYNCFREE_PYTHON_FALLBACK ${CMAKE_INSTALL_LIBDIR}/python3/site-packages)

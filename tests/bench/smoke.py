@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+from checks import Failure, Skip, expect, verdict
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
 MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
@@ -28,19 +30,6 @@ TETS = "tets_jumps tets_convection tets_elasticity tets_elasticity_at_random".sp
 EVENTS = ("setup", "destroy", "refresh", "apply")
 COMMIT = 'a "commit", so to speak'
 ROW = re.compile(r"^(\S+) (ilu|icc) +(\d+) +(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ")
-
-
-class Failure(Exception):
-    """What does not hold."""
-
-
-class Skip(Exception):
-    """Why a test cannot run here."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 class Bench:
@@ -517,6 +506,15 @@ def refuses_in_words(bench):
         expect(words in said, f"{options}: {said}")
 
 
+def help_lists_the_strategies_of_the_host(bench):
+    source = (ROOT / "src/core/choose/strategy_list.hpp").read_text(encoding="utf-8")
+    listed = re.findall(r'X\((\w+), \w+, +"([^"]*)"\)', source.split("#ifdef", maxsplit=1)[0])
+    expect(len(listed) > 5, source)
+    said = bench.run("-help").stdout
+    for name, summary in listed:
+        expect(re.search(rf"^  {name} .*{re.escape(summary)}$", said, re.M), f"{name} is not in\n{said}")
+
+
 def disagreement_is_an_error(bench):
     said = bench.run("-bench_sizes", "700", "-bench_matrices", "27pt", "-bench_tolerance", "0", status=1).stderr
     expect("differs from PETSc's own by" in said, said)
@@ -562,22 +560,10 @@ TESTS = (
     reads_files,
     refuses_files_in_words,
     refuses_in_words,
+    help_lists_the_strategies_of_the_host,
     disagreement_is_an_error,
     plots,
 )
-
-
-def verdict(test, bench):
-    try:
-        test(bench)
-    except Skip as skip:
-        print(f"skipped  {test.__name__}: {skip}")
-        return "skipped"
-    except Failure as failure:
-        print(f"FAILED   {test.__name__}: {failure}")
-        return "failed"
-    print(f"passed   {test.__name__}")
-    return "passed"
 
 
 def main():

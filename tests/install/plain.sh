@@ -86,6 +86,6 @@ other "other-scalars" PETSC_USE_COMPLEX "was built for a PETSc with .* scalars .
 
 other_petsc no-cuda '/define PETSC_HAVE_CUDA /d'
 export PETSC_DIR=$work/no-cuda
-cuda() { timeout 60 cmake -S "$here/../.." -B "$work/cuda" -DSYNCFREE_CUDA=ON -DSYNCFREE_KOKKOS=OFF >"$work/cuda.log" 2>&1; }
+cuda() { timeout 20 cmake -S "$here/../.." -B "$work/cuda" -DSYNCFREE_CUDA=ON -DSYNCFREE_KOKKOS=OFF >"$work/cuda.log" 2>&1; }
 check "the backend cuda is refused for a PETSc without CUDA" fails cuda
 check "with what to do" grep -q "this PETSc has no CUDA.*--with-cuda=1" <(tr -s '\n ' ' ' <"$work/cuda.log")

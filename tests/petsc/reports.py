@@ -105,6 +105,10 @@ def citations_are_those_of_what_ran(petsc):
     cited(petsc, "-pc_type syncfree_ilu -pc_syncfree_strategy loop", ["@inproceedings{somo2025"], liu, lu, saad)
     merged = ["@article{alvarado1993", "pages   = {446--460}"]
     cited(petsc, "-pc_type syncfree_ilu -pc_syncfree_strategy merged", merged, liu, lu, saad)
+    orders = {"multicolor": "@article{jones1993", "cyclic": "@article{doi1999", "abmc": "@inproceedings{iwashita2012"}
+    for name, entry in orders.items():
+        others = [other for other in orders.values() if other != entry]
+        cited(petsc, f"-pc_type syncfree_ilu -pc_factor_mat_ordering_type syncfree_{name}", [entry], *others)
     processes.run([petsc.program, "-pc_type", "ilu", "-citations"], 60, petsc.environment()).ok().lacks("syncfree")
 
 
@@ -114,6 +118,19 @@ def help_of_the_factor_package_lists_all_its_options(petsc):
     package = petsc.plugin("-pc_type ilu -pc_factor_mat_solver_type syncfree -help").ok()
     listed = set(re.findall(r"^  (-pc_syncfree_\w+):? ", package.output, re.M))
     package.expect(listed == own and len(own) > 9, f"{sorted(own ^ listed)} are in one list only")
+
+
+@test
+def the_manual_has_the_defaults_that_help_prints(petsc):
+    with open(os.path.join(HERE, "../../plugin/MANUAL.md"), encoding="utf-8") as manual:
+        told = dict(re.findall(r"^\| `(-pc_syncfree_\w+)` \|[^|]*\| `?([^|`]*?)`? \|", manual.read(), re.M))
+    for kind in ("syncfree_ilu", "syncfree_sor"):
+        said = petsc.plugin(f"-pc_type {kind} -help").ok()
+        printed = re.findall(r"^ +(-pc_syncfree_\w+):? <(?:now )?\S* ?: (?:formerly )?(\S*?)\.?>", said.output, re.M)
+        said.expect(len(printed) > 4, "there are fewer options")
+        for option, default in printed:
+            wanted = "" if told[option] == "none" else told[option]
+            said.expect(default.lower() == wanted, f"{option}: {default!r} here, {told[option]!r} in the manual")
 
 
 # ---- -pc_syncfree_view ----
