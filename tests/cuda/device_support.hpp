@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,6 +25,32 @@ using I = std::int32_t;
 using Cuda = CudaPreconditioner<double, I>;
 
 #define CUDA(call) ASSERT_EQ(call, cudaSuccess)
+
+/// The calls on a stream as a CUDA graph that can be launched on it.
+class Replay {
+public:
+  Replay(cudaStream_t stream, const std::function<void()>& calls) : stream_(stream)
+  {
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    calls();
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    EXPECT_EQ(cudaGraphInstantiate(&graph_, graph, 0), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
+  Replay(const Replay&) = delete;
+  ~Replay() { EXPECT_EQ(cudaGraphExecDestroy(graph_), cudaSuccess); }
+
+  void run() const
+  {
+    EXPECT_EQ(cudaGraphLaunch(graph_, stream_), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  }
+
+private:
+  cudaStream_t stream_;
+  cudaGraphExec_t graph_ = nullptr;
+};
 
 /// Takes each array from CUDA, for tools that track allocations or check their bounds.
 class FollowedMemory : public testing::Environment {

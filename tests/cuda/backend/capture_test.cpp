@@ -14,32 +14,6 @@
 namespace syncfree {
 namespace {
 
-/// The calls on a stream as a CUDA graph that can be launched on it.
-class Replay {
-public:
-  Replay(cudaStream_t stream, const std::function<void()>& calls) : stream_(stream)
-  {
-    cudaGraph_t graph = nullptr;
-    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    calls();
-    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    EXPECT_EQ(cudaGraphInstantiate(&graph_, graph, 0), cudaSuccess);
-    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  }
-  Replay(const Replay&) = delete;
-  ~Replay() { EXPECT_EQ(cudaGraphExecDestroy(graph_), cudaSuccess); }
-
-  void run() const
-  {
-    EXPECT_EQ(cudaGraphLaunch(graph_, stream_), cudaSuccess);
-    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-  }
-
-private:
-  cudaStream_t stream_;
-  cudaGraphExec_t graph_ = nullptr;
-};
-
 class CapturedSolves : public testing::Test {
 protected:
   void SetUp() override { ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }

@@ -244,14 +244,10 @@ TEST(DeviceBlockPair, can_be_captured)
     const auto p = factored_in_blocks(A, {16, Kind::ilu, 0, false});
     ASSERT_TRUE(is_by_warps(*p)) << p->summarize().plan;
     solve(*p, from, x, A.n, stream);
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    solve(*p, from, x, A.n, stream);
-    solve(*p, x, y, A.n, stream);
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    CUDA(cudaGraphDestroy(graph));
+    const Replay replay(stream, [&] {
+      solve(*p, from, x, A.n, stream);
+      solve(*p, x, y, A.n, stream);
+    });
     for (const auto* matrix : {&A, &B}) {
       p->use(Memory::host, stream);
       ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
@@ -259,12 +255,11 @@ TEST(DeviceBlockPair, can_be_captured)
       for (int round = 0; round < 3; ++round) {
         CUDA(cudaMemsetAsync(x.data(), 0xfe, A.n * sizeof(double), stream));
         CUDA(cudaMemsetAsync(y.data(), 0xfe, A.n * sizeof(double), stream));
-        CUDA(cudaGraphLaunch(executable, stream));
+        replay.run();
         expect_close(x.get(), once, 1e-12);
         expect_close(y.get(), twice, 1e-11);
       }
     }
-    CUDA(cudaGraphExecDestroy(executable));
   }
   CUDA(cudaStreamDestroy(stream));
 }

@@ -202,23 +202,15 @@ TEST(CusparseChoice, is_over_before_solves_are_captured)
     ASSERT_EQ(p->analyse(A.pattern(), {}, {"cusparse", 1}).message(), "success");
     ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
     const std::string plan = p->summarize().plan;
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    solve(*p, from, to, A.n, stream);
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    CUDA(cudaGraphDestroy(graph));
+    const Replay replay(stream, [&] { solve(*p, from, to, A.n, stream); });
     for (const auto* matrix : {&A, &B, &A}) {
       p->use(Memory::host, stream);
       ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
       CUDA(cudaMemsetAsync(to.data(), 0xfe, A.n * sizeof(double), stream));
-      CUDA(cudaGraphLaunch(executable, stream));
-      CUDA(cudaStreamSynchronize(stream));
+      replay.run();
       expect_near(to.get(), solution(*matrix, b));
     }
     EXPECT_EQ(p->summarize().plan, plan) << "there was another choice";
-    CUDA(cudaGraphExecDestroy(executable));
   }
   CUDA(cudaStreamDestroy(stream));
 }

@@ -103,26 +103,21 @@ TEST(DevicePair, can_be_captured_after_a_copy)
       const auto p = analysed(A, strategy);
       ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
       if (solved) solve(*p, original, x, A.n, stream);
-      cudaGraph_t graph;
-      cudaGraphExec_t executable;
-      CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-      for (int k = 0; k < 3; ++k) {
-        CUDA(cudaMemcpyAsync(from.data(), original.data(), A.n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
-        solve(*p, from, x, A.n, stream);
-      }
-      CUDA(cudaStreamEndCapture(stream, &graph));
-      CUDA(cudaGraphInstantiate(&executable, graph, 0));
-      CUDA(cudaGraphDestroy(graph));
+      const Replay replay(stream, [&] {
+        for (int k = 0; k < 3; ++k) {
+          CUDA(cudaMemcpyAsync(from.data(), original.data(), A.n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
+          solve(*p, from, x, A.n, stream);
+        }
+      });
       for (const auto* matrix : {&A, &B}) {
         p->use(Memory::host, stream);
         ASSERT_EQ(p->refresh(matrix->view(), PivotRule()).message(), "success");
         for (int round = 0; round < 3; ++round) {
           CUDA(cudaMemsetAsync(x.data(), 0xfe, A.n * sizeof(double), stream));
-          CUDA(cudaGraphLaunch(executable, stream));
+          replay.run();
           expect_near(x.get(), solution(*matrix, b));
         }
       }
-      CUDA(cudaGraphExecDestroy(executable));
     }
   CUDA(cudaStreamDestroy(stream));
 }
