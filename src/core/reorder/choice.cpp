@@ -29,7 +29,7 @@ constexpr double least_fill = 1e-3;
 /// Iterations follow a power of the ratio of discarded fill to that in the given order: the exponent of symmetric
 /// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 64 matrices with convection.
 constexpr double exponent = 0.5, unsymmetric_exponent = 1.5;
-/// In more colours than that, other orders hardly discard less than this fraction of what `multicolor` does.
+/// In more colors than that, other orders hardly discard less than this fraction of what `multicolor` does.
 constexpr std::int64_t few_colors = 4;
 constexpr double least_of_multicolor = 0.75;
 /// Looks at other orders take at most this part of a set-up in the given order, or of the time that may be saved.
@@ -70,9 +70,9 @@ std::int64_t fewest_levels(const OrderingOptions& options, int node)
 }
 
 /// Blocks that are smaller than asked for, by a quarter in the mean, have as many rows as others on the critical path.
-double apply_in_colors(ChoiceInput of_given, const OrderingOptions& options, std::int64_t levels, std::int64_t colors)
+///   f  of the given order
+double apply_in_colors(ChoiceInput f, const OrderingOptions& options, std::int64_t levels, std::int64_t colors)
 {
-  ChoiceInput& f = of_given;
   const int node = std::max(f.node_size, 1);
   const std::int64_t rows = options.kind == OrderingKind::abmc ? rows_of_unit(options, node) : 0;
   const std::int64_t blocks = rows > 0 ? 4 * f.rows / (3 * rows) : 0;
@@ -96,12 +96,12 @@ public:
 
   OrderingChoice decide()
   {
-    const GivenOrder given = prospects_.look_at_given();
-    input_ = given.input;
+    const GivenOrder seen = prospects_.look_at_given();
+    input_ = seen.input;
     choice_.candidates.push_back({});
-    describe_given(given.has_more_levels);
-    if (is_fast() && given_has_more()) count_more_levels();
-    if (is_fast() && !given_has_more()) return keep("its application is fast");
+    describe_given(seen.has_more_levels);
+    if (is_fast()) count_more_levels();
+    if (is_fast() && !given().has_more) return keep("its application is fast");
     if (!any_may_pay()) count_more_levels();
     if (!any_may_pay()) return keep("no other can be so much faster that it pays to look at it");
     choice_.unsymmetry = prospects_.unsymmetry();
@@ -113,8 +113,7 @@ private:
   OrderingCandidate& given() { return choice_.candidates[0]; }
   const OrderingCandidate& given() const { return choice_.candidates[0]; }
 
-  bool given_has_more() const { return given().has_more; }
-  /// With more levels than were counted, perhaps.
+  /// By the levels that were counted so far.
   bool is_fast() const { return given().apply <= least_products * choice_.product + least_apply; }
 
   OrderingChoice keep(const char* why)
@@ -135,7 +134,7 @@ private:
     given().set_up = on_grid ? 0 : model.set_up_level * static_cast<double>(input_.levels);
   }
 
-  /// Once.
+  /// Counts on, once, if there are more levels.
   void count_more_levels()
   {
     if (!given().has_more || has_counted_more_) return;
@@ -152,7 +151,7 @@ private:
     return std::pow(fill_ratio, exponent + more);
   }
 
-  /// The times of an order with that many levels and colours and that fill, relative to the given order's.
+  /// The times of an order with that many levels and colors and that fill, relative to the given order's.
   OrderingCandidate predict(const OrderingOptions& options, std::int64_t levels, std::int64_t colors,
                             double fill_ratio) const
   {
@@ -170,7 +169,7 @@ private:
     return std::max(made.fill, least_fill) / std::max(given().fill, least_fill);
   }
 
-  /// The least that can be hoped for: no more than in the given order, until colours tell more.
+  /// The least that can be hoped for: no more than in the given order, until colors tell more.
   double hoped_ratio() const
   {
     if (choice_.candidates.size() < 2 || choice_.candidates[1].ordering->kind != OrderingKind::multicolor) return 1;

@@ -38,7 +38,7 @@ public:
   virtual GivenLevels count_more_levels() = 0;
   virtual double unsymmetry() = 0;
   virtual double fill_of_given() = 0;
-  /// Makes an order and returns the number of its colours.
+  /// Makes an order and returns the number of its colors.
   virtual std::int64_t make(const OrderingOptions& options) = 0;
   /// Of the last order that was made.
   virtual double fill_of_made() = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// L and then U of `level_order` in one launch, for rows in coloured blocks: a warp solves the rows of a block one
-/// after the other in registers, so that a solve takes as many hops as there are colours, not levels.
+/// L and then U of `level_order` in one launch, for rows in colored blocks: a warp solves the rows of a block one
+/// after the other in registers, so that a solve takes as many hops as there are colors, not levels.
 ///
 /// Rows are stored in the order of the factor, those of U reversed. So both triangles are lower ones: entries of a row
 /// ascend, those of its own block are last, and blocks of U are those of L from last to first.
@@ -162,7 +162,7 @@ template <class N, int lanes> constexpr int resident_thread_blocks = (sizeof(N) 
 /// progress   rows at earlier positions, and all of L for U, belong to thread blocks with earlier tickets, or to an
 ///            earlier warp of this thread block
 /// result     reproducible: the order of additions depends on the row only
-/// source     blocks of a colour side by side, rows of a block one after the other: Iwashita, Nakashima & Takahashi
+/// source     blocks of a color side by side, rows of a block one after the other: Iwashita, Nakashima & Takahashi
 ///            2012; as one launch of warps that wait for values: this library
 ///   memory  a slot for each row of L, then of U, by position
 template <class N, class V, class I, int lanes>
