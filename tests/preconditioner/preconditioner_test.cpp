@@ -216,6 +216,17 @@ template <class T, class I> std::vector<T> all_solutions(Preconditioner<T, I>& p
   return x;
 }
 
+/// Returns the largest difference of x and y divided by the largest value of x.
+template <class T> double relative_difference(const std::vector<T>& x, const std::vector<T>& y)
+{
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    error = std::max<double>(error, std::abs(x[i] - y[i]));
+    size = std::max<double>(size, std::abs(x[i]));
+  }
+  return error / size;
+}
+
 TYPED_TEST(PreconditionerTest, refresh_equals_a_new_object_bit_by_bit)
 {
   using T = typename TypeParam::Scalar;
@@ -242,12 +253,8 @@ TYPED_TEST(PreconditionerTest, single_storage_errs_like_float)
   const FactorTask<T, I> task{make_poisson<T, I>(8, 8, 8), Kind::ilu, 0, {}, {}};
   const auto full = make(task, {"auto", 1, false}), single = make(task, {"auto", 1, true});
   const auto x = all_solutions(*full, task.A.n), y = all_solutions(*single, task.A.n);
-  double error = 0, size = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    error = std::max<double>(error, std::abs(x[i] - y[i]));
-    size = std::max<double>(size, std::abs(x[i]));
-  }
-  EXPECT_LT(error, 20 * size * std::numeric_limits<float>::epsilon());
+  const double error = relative_difference(x, y);
+  EXPECT_LT(error, 20 * std::numeric_limits<float>::epsilon());
   const bool halves = sizeof(real_t<T>) > sizeof(float);
   EXPECT_EQ(error > 0, halves);
   EXPECT_EQ(single->summarize().factor_bytes < full->summarize().factor_bytes, halves && tested().single_is_smaller);
@@ -410,11 +417,13 @@ TYPED_TEST(PreconditionerTest, knows_its_pattern_entry_by_entry)
   EXPECT_EQ(p->orders().row, nullptr);
 }
 
-/// The orders that the analysis makes, and those that make_ordering() makes, give the same factor and solutions.
+/// The orders that the analysis makes, and those that make_ordering() makes, give the same factor and solutions: bit
+/// for bit, but to rounding where a backend solves blocks of rows, which only its own analysis knows, in another way.
 TYPED_TEST(PreconditionerTest, makes_its_orders_itself)
 {
   using T = typename TypeParam::Scalar;
   using I = typename TypeParam::Index;
+  const double rounding = 100 * std::numeric_limits<real_t<T>>::epsilon();
   for (const Kind kind : both_kinds)
     for (const int levels : {0, 1})
       for (const OrderingKind ordering : {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc}) {
@@ -438,7 +447,9 @@ TYPED_TEST(PreconditionerTest, makes_its_orders_itself)
         EXPECT_TRUE(same);
         ASSERT_EQ(made->refresh(task.A.view(), PivotRule()).message(), "success");
         ASSERT_EQ(given->refresh(task.A.view(), PivotRule()).message(), "success");
-        EXPECT_EQ(all_solutions(*made, task.A.n), all_solutions(*given, task.A.n));
+        const auto found = all_solutions(*made, task.A.n), expected = all_solutions(*given, task.A.n);
+        if (made->summarize().plan == given->summarize().plan) EXPECT_EQ(found, expected);
+        else EXPECT_LT(relative_difference(found, expected), rounding) << made->summarize().plan;
       }
 }
 

@@ -71,6 +71,7 @@ public:
   }
 
   I n() const { return static_cast<I>(row_.size()); }
+  std::size_t nnz() const { return value_.size(); }
   StoredView<V, I> stored_view() const
   {
     return {n(),         rows_.begin.data(), rows_.column.data(), row_.data(), as_device(value_.data()),

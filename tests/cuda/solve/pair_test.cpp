@@ -131,20 +131,42 @@ SymbolicOptions<I> in_colors(const OwnedCsr<double, I>& A, Ordering<I>* order)
   return symbolic;
 }
 
+/// A whose rows 3, 20, 37, ... have and are read by nothing but their diagonal entries.
+OwnedCsr<double, I> with_isolated_rows(const OwnedCsr<double, I>& A)
+{
+  const auto isolated = [](I row) { return row % 17 == 3; };
+  OwnedCsr<double, I> B;
+  B.n = A.n;
+  B.row_begin = {0};
+  for (I i = 0; i < A.n; ++i) {
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
+      const I j = A.column[k];
+      if (j != i && (isolated(i) || isolated(j))) continue;
+      B.column.push_back(j), B.value.push_back(A.value[k]);
+    }
+    B.row_begin.push_back(static_cast<I>(B.column.size()));
+  }
+  return B;
+}
+
 /// Narrow levels, wide ones, and such that are handed over as a whole; rows of one and of two lanes; colors of which
-/// not all rows have entries in U.
+/// not all rows have entries in U; rows without entries in L and U.
 TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
 {
   struct Colored {
     OwnedCsr<double, I> A;
     bool by_levels;
   };
-  std::vector<Colored> all = {{make_poisson<double, I>(8, 7, 6), false}, {random_band(3000, 4, 2999, 0, 3), false}};
+  std::vector<Colored> all = {{make_poisson<double, I>(8, 7, 6), false},
+                              {with_isolated_rows(make_poisson<double, I>(8, 7, 6)), false},
+                              {make_poisson<double, I>(1, 1, 1), false},
+                              {random_band(3000, 4, 2999, 0, 3), false}};
   if (!short_run()) {
     all.push_back({make_poisson<double, I>(40, 39, 38), false});
     all.push_back({box_of_points(40, 40, 40, 1), false});
     all.push_back({random_band(60000, 3, 59999, 0, 3), false});
     all.push_back({make_poisson<double, I>(80, 80, 80), true});
+    all.push_back({with_isolated_rows(make_poisson<double, I>(80, 80, 80)), true});
   }
   for (const auto& [A, by_levels] : all) {
     SCOPED_TRACE(testing::Message() << A.n << " rows");
@@ -166,6 +188,34 @@ TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
       ASSERT_EQ(x.get(), first) << "round " << round;
     }
     expect_near(first, by_halves(*p, from, A.n));
+  }
+}
+
+/// Rows of the first color have no entries in L: what they pass on is b itself, also if it has the bits that mean "not
+/// written yet".
+TEST(DevicePair, passes_on_what_is_not_a_number_in_a_first_color)
+{
+  for (const auto& A : {make_poisson<double, I>(8, 7, 6), with_isolated_rows(make_poisson<double, I>(8, 7, 6))}) {
+    Ordering<I> order;
+    const auto p = make_cuda_preconditioner<double, I>();
+    p->use(Memory::host, nullptr);
+    ASSERT_EQ(p->analyse(A.pattern(), in_colors(A, &order), {"level_order", 1}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+    const auto b = random_vector<double>(A.n, 5);
+    const DeviceVector clean(b), x(A.n);
+    solve(*p, clean, x, A.n);
+    const auto expected = x.get();
+    expect_near(expected, by_halves(*p, clean, A.n));
+    for (I i = 0; i < A.n; ++i) {
+      auto bad = b;
+      std::memset(&bad[i], 0xff, sizeof bad[i]);
+      const DeviceVector from(bad);
+      solve(*p, from, x, A.n);
+      EXPECT_TRUE(std::isnan(x.get()[i])) << "row " << i;
+    }
+    solve(*p, clean, x, A.n);
+    EXPECT_EQ(x.get(), expected);
   }
 }
 

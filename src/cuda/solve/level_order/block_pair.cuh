@@ -117,22 +117,17 @@ public:
   __device__ N await_sum(const Box& box, I row, bool conjugate)
   {
     N sum(0);
-    bool summed = k_ >= end_, came = false;
-    const auto look = [&] {
-      came = !summed && batch_.poll_operands(box);
-      return __any_sync(~0u, came) != 0;
-    };
-    while (!__all_sync(~0u, summed)) {
-      if (!BoundedWait(row).template until_for_warp<1>(look)) {
-        batch_.stop_waiting();
-        sum = quiet_nan<N>();
-        continue;
+    bool summed = k_ >= end_;
+    SYNCFREE_MAY_NANOSLEEP
+    for (BoundedWait wait(row); !__all_sync(~0u, summed);) {
+      const bool came = !summed && batch_.poll_operands(box);
+      if (came) {
+        sum += batch_.dot(box, conjugate);
+        k_ += batch_.size * lanes;
+        summed = k_ >= end_;
+        if (!summed) load_batch();
       }
-      if (!came) continue;
-      sum += batch_.dot(box, conjugate);
-      k_ += batch_.size * lanes;
-      summed = k_ >= end_;
-      if (!summed) load_batch();
+      if (!__any_sync(~0u, came) && wait.is_over_for_warp()) batch_.stop_waiting(), sum = quiet_nan<N>();
     }
     return sum;
   }

@@ -12,6 +12,7 @@
 #include "cuda/solve/level_order/block_pair.cuh"
 #include "cuda/solve/level_order/kernel.cuh"
 #include "cuda/solve/level_order/level_pair.cuh"
+#include "cuda/solve/level_order/stage_pair.cuh"
 
 namespace syncfree::cuda {
 
@@ -70,8 +71,11 @@ public:
       if (L && L->row_blocks_ && row_blocks_)
         return std::make_unique<BlockPair<T, V, I>>(L->triangle_.stored_view(), triangle_.stored_view(), *row_blocks_,
                                                     orders, own_name);
-      if (L && L->gains_by_pair() && gains_by_pair())
-        return std::make_unique<LevelPair<T, V, I>>(L->leveled_rows(), leveled_rows(), orders, own_name);
+      if (!L || !L->gains_by_pair() || !gains_by_pair()) return nullptr;
+      const LeveledRows<V, I> lower = L->leveled_rows(), upper = leveled_rows();
+      if (StagePair<T, V, I>::serves(lower, upper))
+        return std::make_unique<StagePair<T, V, I>>(lower, upper, orders, own_name);
+      return std::make_unique<LevelPair<T, V, I>>(lower, upper, orders, own_name);
     }
     return nullptr;
   }
@@ -100,7 +104,8 @@ private:
   bool gains_by_pair() const { return !level_begin_.empty(); }
   LeveledRows<V, I> leveled_rows() const
   {
-    return {triangle_.stored_view(), triangle_.n() - partial_rows_, level_begin_, granularity_, lanes_, blocks_};
+    return {triangle_.stored_view(), triangle_.n() - partial_rows_, triangle_.nnz(), level_begin_, granularity_,
+            lanes_,                  blocks_};
   }
 
   /// Blocks of rows stay together: with them rows are stored as the factor has them, which is an order, too, in which

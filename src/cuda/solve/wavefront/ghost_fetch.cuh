@@ -60,8 +60,12 @@ __device__ void fetch_ghost_values(GhostFetch<N> (&fetch)[count], const Box& box
 #pragma unroll
     for (auto& f : fetch) f.take_next(box);
   };
-  for (BoundedWait spin; !spin.until<2>(done, look);)
+  SYNCFREE_MAY_NANOSLEEP
+  for (BoundedWait wait; !done();) {
+    look();
+    if (!wait.is_over()) continue;
     for (auto& f : fetch) f.give_up_next();
+  }
 }
 
 }  // namespace syncfree::cuda
