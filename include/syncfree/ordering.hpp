@@ -20,8 +20,8 @@ namespace syncfree {
 
 /// How rows are coloured. "Neighbours" are those in the graph of A + A^T without diagonal, "nodes" consecutive rows
 /// with the same columns, if there are many (core/ordering/node_graph.hpp); nodes, not rows, are coloured. Levels are
-/// those of a breadth-first search of each component (core/ordering/breadth_first.hpp), from its smallest node, of
-/// `cyclic` from one that is found by two sweeps; L is the largest number of levels of a component.
+/// those of a breadth-first search of each component (core/ordering/breadth_first.hpp), from its smallest node; L is
+/// the largest number of levels of a component.
 ///   multicolor  few colours. In a bipartite component two, its sides, which are the parities of the levels: the first
 ///               is that of the smaller sum of squared degrees, or else that of the smallest node. In others greedily
 ///               by (degree, mixed bits of the index): nodes of few neighbours get the first colours and dense rows the
@@ -34,7 +34,7 @@ namespace syncfree {
 ///   abmc        blocks of at most B rows, or of one node (core/ordering/blocks.hpp), coloured greedily by (degree,
 ///               mixed bits of the number)
 /// Sources: colours: Schreiber & Tang 1982, Jones & Plassmann 1993; cyclic: Washio & Hayami 1994, Doi & Washio 1999;
-/// blocks: Iwashita, Nakashima & Takahashi 2012.
+/// blocks: Iwashita, Nakashima & Takahashi 2012; minimum degree inside them: Tinney & Walker 1967.
 enum class OrderingKind { multicolor, cyclic, abmc };
 
 constexpr std::int64_t most_cyclic_colors = 65536, most_abmc_rows = 1024;
@@ -52,9 +52,9 @@ Status check_ordering_options(const OrderingOptions& options);
 /// A permutation and its colours.
 ///   order        order[i] = row of A that becomes row i
 ///   color_begin  colours + 1 offsets into the new rows; no colour is empty. Inside a colour nodes are sorted by number
-///                (multicolor) or by level, descending, and number (cyclic). Blocks are sorted by the highest level of
-///                their nodes, descending, and their smallest nodes; nodes inside a block by level, descending, degree
-///                (above 255: 255), and number, so that nodes of few neighbours are eliminated first
+///                (multicolor) or by level, descending, and number (cyclic). Blocks are sorted by their smallest
+///                nodes; inside a block the next node is always that of the fewest neighbours which come after it, in
+///                blocks of later colours or left in its own; then that of the smallest number
 ///   block_begin  abmc: blocks + 1 offsets into the new rows; else empty
 template <class I> struct Ordering {
   Array<I> order, color_begin, block_begin;

@@ -17,11 +17,9 @@ template <class I> struct BreadthFirst {
   I count = 0;
 };
 
-/// Searches all components. The first root of a component is its smallest vertex; `root_sweeps` times, the vertex of
-/// least (degree, index) in the last level becomes the root instead, which never makes levels fewer.
-///   G       symmetric, without diagonal
-///   cost    O((1 + root_sweeps) nnz), serial; throws std::bad_alloc
-///   source  roots: George & Liu 1979, with a fixed number of sweeps
-template <class I> BreadthFirst<I> search_breadth_first(PatternView<I> G, int root_sweeps);
+/// Searches all components, each from its smallest vertex.
+///   G     symmetric, without diagonal
+///   cost  O(nnz), serial; throws std::bad_alloc
+template <class I> BreadthFirst<I> search_breadth_first(PatternView<I> G);
 
 }  // namespace syncfree

@@ -9,13 +9,6 @@
 
 namespace syncfree {
 
-/// Root sweeps of the breadth-first search. The targets of `cyclic` follow the levels; the others need parities only
-/// (`multicolor`), or a direction inside blocks (`abmc`).
-constexpr int root_sweeps_of(OrderingKind kind) { return kind == OrderingKind::cyclic ? 2 : 0; }
-
-/// Inside a block nodes of one level are sorted by degree; higher degrees than this number - 1 count as that.
-constexpr int degrees_in_blocks = 256;
-
 /// Returns s, by how many colours the targets of `cyclic` move from a level to the next.
 ///   inside  colours that the graph of the edges inside levels needs
 inline std::int64_t cyclic_step(std::int64_t inside, std::int64_t K)

@@ -118,27 +118,19 @@ template <class I> Ordering<I> expand_nodes(const NodeGraph<I>& of, const Array<
   return made;
 }
 
-template <class I> Array<I> all_vertices(const BreadthFirst<I>& search)
+template <class I> Array<I> all_vertices(I count)
 {
-  Array<I> all(search.level.size());
+  Array<I> all(static_cast<std::size_t>(count));
   std::iota(all.begin(), all.end(), I(0));
   return all;
 }
 
 /// Sorts vertices by level, descending.
-template <class I> Array<I> sort_by_level(const BreadthFirst<I>& search, const Array<I>& from)
+template <class I> Array<I> sort_by_level(const BreadthFirst<I>& search)
 {
   Array<I> sorted;
-  sort_by_key(from, search.count, [&](I v) { return search.count - 1 - search.level[v]; }, &sorted);
-  return sorted;
-}
-
-/// Sorts vertices by degree as far as it matters inside blocks.
-template <class I> Array<I> sort_by_low_degree(const PatternView<I>& G, const Array<I>& from)
-{
-  Array<I> sorted;
-  const auto degree = [&](I v) { return std::min<I>(G.row_begin[v + 1] - G.row_begin[v], degrees_in_blocks - 1); };
-  sort_by_key(from, I(degrees_in_blocks), degree, &sorted);
+  const auto from_last = [&](I v) { return search.count - 1 - search.level[v]; };
+  sort_by_key(all_vertices(static_cast<I>(search.level.size())), search.count, from_last, &sorted);
   return sorted;
 }
 
@@ -151,25 +143,46 @@ Ordering<I> sort_nodes(const NodeGraph<I>& of, const Array<I>& from, const Color
   return expand_nodes(of, nodes, std::move(begin));
 }
 
-/// Sorts blocks by colour, highest level of a node, descending, and number, and the nodes of a block by level,
-/// descending, degree and number.
+/// Counts the neighbours of each node in its block and in blocks of later colours.
 template <class I>
-Ordering<I> sort_blocks(const NodeGraph<I>& of, const BreadthFirst<I>& search, const Array<I>& block,
-                        const Coloring<I>& coloring)
+Array<I> count_later_neighbors(const PatternView<I>& G, const Array<I>& block, const Coloring<I>& coloring)
+{
+  Array<I> later(static_cast<std::size_t>(G.n), I(0));
+  for (I v = 0; v < G.n; ++v)
+    for (I k = G.row_begin[v]; k < G.row_begin[v + 1]; ++k) {
+      const I own = block[v], other = block[G.column[k]];
+      later[v] += own == other || coloring.color[own] < coloring.color[other];
+    }
+  return later;
+}
+
+/// Sorts the nodes of a block: next is always that of the fewest later neighbours, then of the smallest number.
+template <class I>
+void sort_members(const PatternView<I>& G, const Array<I>& block, I* first, I* last, Array<I>* later)
+{
+  const auto is_before = [&](I v, I w) { return (*later)[v] != (*later)[w] ? (*later)[v] < (*later)[w] : v < w; };
+  for (; first < last; ++first) {
+    std::swap(*first, *std::min_element(first, last, is_before));
+    for (I k = G.row_begin[*first]; k < G.row_begin[*first + 1]; ++k)
+      if (block[G.column[k]] == block[*first]) --(*later)[G.column[k]];
+  }
+}
+
+/// Sorts blocks by colour and number, and the nodes of each as a minimum degree order would.
+template <class I>
+Ordering<I> sort_blocks(const NodeGraph<I>& of, const Array<I>& block, const Coloring<I>& coloring)
 {
   const I blocks = static_cast<I>(coloring.color.size());
-  BreadthFirst<I> highest;
-  highest.level.resize(coloring.color.size(), I(0));
-  highest.count = search.count;
-  for (I v = 0; v < of.nodes(); ++v)
-    highest.level[block[v]] = std::max(highest.level[block[v]], search.level[v]);
   Array<I> sorted, place(static_cast<std::size_t>(blocks)), nodes;
   const auto color = [&](I b) { return coloring.color[b]; };
-  const Array<I> by_level = sort_by_level(highest, all_vertices(highest));
-  Array<I> color_begin = sort_by_key(by_level, coloring.count, color, &sorted);
+  Array<I> color_begin = sort_by_key(all_vertices(blocks), coloring.count, color, &sorted);
   for (I k = 0; k < blocks; ++k) place[sorted[k]] = k;
-  const Array<I> inside = sort_by_level(search, sort_by_low_degree(of.graph.pattern_view(), all_vertices(search)));
-  Array<I> block_begin = sort_by_key(inside, blocks, [&](I v) { return place[block[v]]; }, &nodes);
+  const auto place_of = [&](I v) { return place[block[v]]; };
+  Array<I> block_begin = sort_by_key(all_vertices(of.nodes()), blocks, place_of, &nodes);
+  const PatternView<I> G = of.graph.pattern_view();
+  Array<I> later = count_later_neighbors(G, block, coloring);
+  for (I k = 0; k < blocks; ++k)
+    sort_members(G, block, nodes.data() + block_begin[k], nodes.data() + block_begin[k + 1], &later);
   for (I& offset : color_begin) offset = block_begin[offset];
   Ordering<I> made = expand_nodes(of, nodes, std::move(color_begin));
   made.block_begin = std::move(block_begin);
@@ -178,24 +191,21 @@ Ordering<I> sort_blocks(const NodeGraph<I>& of, const BreadthFirst<I>& search, c
 }
 
 /// Breadth-first levels of the blocks are not needed: their graph is hardly ever bipartite.
-template <class I> Ordering<I> order_blocks(const NodeGraph<I>& of, const BreadthFirst<I>& search, I B)
+template <class I> Ordering<I> order_blocks(const NodeGraph<I>& of, I B)
 {
   const NodeBlocks<I> blocks = join_nodes(of, B);
   const PatternView<I> G = blocks.graph.pattern_view();
-  return sort_blocks(of, search, blocks.block, color_greedily(G, order_by_degree(G)));
+  return sort_blocks(of, blocks.block, color_greedily(G, order_by_degree(G)));
 }
 
 template <class I> Ordering<I> order_nodes(const NodeGraph<I>& of, const OrderingOptions& options)
 {
+  if (options.kind == OrderingKind::abmc) return order_blocks(of, static_cast<I>(options.abmc_rows));
   const PatternView<I> G = of.graph.pattern_view();
-  const BreadthFirst<I> search = search_breadth_first(G, root_sweeps_of(options.kind));
-  switch (options.kind) {
-    case OrderingKind::abmc: return order_blocks(of, search, static_cast<I>(options.abmc_rows));
-    case OrderingKind::cyclic:
-      return sort_nodes(of, sort_by_level(search, all_vertices(search)),
-                        color_cyclically(G, search, static_cast<I>(options.cyclic_colors)));
-    default: return sort_nodes(of, all_vertices(search), color_with_few(G, search));
-  }
+  const BreadthFirst<I> search = search_breadth_first(G);
+  if (options.kind == OrderingKind::multicolor)
+    return sort_nodes(of, all_vertices(G.n), color_with_few(G, search));
+  return sort_nodes(of, sort_by_level(search), color_cyclically(G, search, static_cast<I>(options.cyclic_colors)));
 }
 
 }  // namespace

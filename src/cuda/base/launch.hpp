@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "cuda/base/device_info.hpp"
@@ -67,6 +68,21 @@ unsigned most_blocks_of_cluster(void (*kernel)(Parameters...), LaunchParameters 
     (void)cudaGetLastError();
   }
   return parameters.cluster;
+}
+
+/// Returns the same from a cache by kernel, `most` and context, where the launch parameters are always equal: the query
+/// takes longer than a launch.
+template <class... Parameters>
+unsigned cached_blocks_of_cluster(void (*kernel)(Parameters...), const LaunchParameters& parameters, unsigned most)
+{
+  using Key = std::tuple<const void*, unsigned, unsigned long long>;
+  static std::mutex& mutex = *new std::mutex;
+  static auto& known = *new std::map<Key, unsigned>;
+  const unsigned long long context = context_at_hand();
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), most, context), 1u);
+  if (is_new) at->second = most_blocks_of_cluster(kernel, parameters, most);
+  return at->second;
 }
 
 /// Mailbox and counter of launches in clusters. A context with a part of the device may reject a cluster size that

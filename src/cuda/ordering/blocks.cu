@@ -1,4 +1,5 @@
-/// Passes of handshakes between all blocks; then the edges between the new blocks are sorted, and equal ones added up.
+/// Passes of handshakes between all blocks; then the edges of two members are added up in a hash table of their new
+/// block. Rounds are queued without waiting: how many blocks there are is known on the device only.
 
 #include "cuda/ordering/blocks.hpp"
 
@@ -8,7 +9,6 @@
 #include "core/ordering/blocks.hpp"
 #include "core/ordering/coloring.hpp"
 #include "cuda/base/scan.cuh"
-#include "cuda/base/sort.cuh"
 #include "cuda/ordering/threads.cuh"
 #include "cuda/sync/atomics.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
@@ -17,18 +17,22 @@
 namespace syncfree::cuda {
 namespace {
 
-/// Blocks with their sizes, and how many edges of nodes link two of them.
+/// Blocks in the arrays of one round. There is room for as many as there are nodes and for their edges.
+///   count     1 entry: number of blocks
+///   begin     of each block: position of its first edge; edges of different blocks do not overlap
+///   edges     of each block: how many it has
+///   neighbor  of each edge
+///   links     of each edge: edges of nodes that it stands for; nullptr: one
+///   rows      of each block
 struct Coarse {
-  DeviceGraph graph;
-  DeviceArray<unsigned> links, rows;
-};
+  const Vertex* count;
+  std::size_t* begin;
+  unsigned* edges;
+  Vertex* neighbor;
+  unsigned *links, *rows;
 
-struct CoarseView {
-  GraphView graph;
-  const unsigned *links, *rows;
+  __device__ std::uint64_t links_of(std::size_t edge) const { return links ? links[edge] : 1; }
 };
-
-CoarseView view_of(const Coarse& of) { return {of.graph.view(), of.links.data(), of.rows.data()}; }
 
 /// How much a block prefers another one.
 struct Wish {
@@ -51,19 +55,25 @@ __device__ Wish exchange_wishes(const Wish& own, unsigned mask)
   return other;
 }
 
-/// wish[v] = the unmatched neighbour that v prefers, or none, for unmatched v; a warp a block.
-__global__ void find_wishes(CoarseView of, unsigned B, const Vertex* mate, Vertex* wish)
+/// Returns the block with which v is matched: they prefer each other.
+__device__ Vertex mate_of(const Vertex* wish, Vertex v)
 {
-  const std::size_t warp = this_warp();
-  if (warp >= of.graph.n || mate[warp] != no_vertex) return;
-  const auto v = static_cast<Vertex>(warp);
+  const Vertex w = wish[v];
+  return w != no_vertex && wish[w] == v ? w : no_vertex;
+}
+
+/// Returns v's best wish among its unmatched neighbours, to all lanes of a warp.
+///   last  wishes of the last pass, or nullptr: none is matched
+__device__ Wish find_wish(const Coarse& of, unsigned B, const Vertex* last, Vertex v)
+{
   Wish best;
-  for (std::size_t k = of.graph.begin[v] + this_lane(); k < of.graph.begin[v + 1]; k += 32) {
-    const Vertex w = of.graph.neighbor[k];
+  for (unsigned e = this_lane(); e < of.edges[v]; e += 32) {
+    const std::size_t k = of.begin[v] + e;
+    const Vertex w = of.neighbor[k];
     const std::uint64_t rows = static_cast<std::uint64_t>(of.rows[v]) + of.rows[w];
-    if (mate[w] != no_vertex || rows > B) continue;
+    if (rows > B || (last && mate_of(last, w) != no_vertex)) continue;
     Wish own;
-    own.weight = 1 + (static_cast<std::uint64_t>(of.links[k]) << 16) / rows;
+    own.weight = 1 + (of.links_of(k) << 16) / rows;
     own.mixed = mix_bits(mix_bits(min(v, w)) + max(v, w));
     own.block = w;
     if (own.is_before(best)) best = own;
@@ -72,35 +82,61 @@ __global__ void find_wishes(CoarseView of, unsigned B, const Vertex* mate, Verte
     const Wish other = exchange_wishes(best, mask);
     if (other.is_before(best)) best = other;
   }
-  if (this_lane() == 0) wish[v] = best.block;
+  return best;
 }
 
-/// Matches blocks that prefer each other.
-__global__ void match_wishes(Vertex n, const Vertex* wish, Vertex* mate)
+/// wish[v] = the mate of v, or else the unmatched neighbour that v prefers, or none; a warp a block.
+__global__ void find_wishes(Coarse of, unsigned B, const Vertex* last, Vertex* wish)
 {
-  const std::size_t v = this_thread();
-  if (v >= n || mate[v] != no_vertex) return;
-  const Vertex w = wish[v];
-  if (w != no_vertex && wish[w] == v) mate[v] = w;
+  const Vertex n = *of.count;
+  for (std::size_t at = this_warp(); at < n; at += warps_of_launch()) {
+    const auto v = static_cast<Vertex>(at);
+    const Vertex mate = last ? mate_of(last, v) : no_vertex;
+    const Vertex found = mate != no_vertex ? mate : find_wish(of, B, last, v).block;
+    if (this_lane() == 0) wish[v] = found;
+  }
 }
 
-/// counts[v] = 1 if a new block begins with v, its smallest member, else 0; counts[n] = 0
-__global__ void count_new_blocks(Vertex n, const Vertex* mate, Vertex* counts)
+/// A number of blocks, and the edges of their members, in one word.
+constexpr int bits_of_edges = 33;
+inline __device__ Vertex blocks_in(std::uint64_t both) { return static_cast<Vertex>(both >> bits_of_edges); }
+inline __device__ std::size_t edges_in(std::uint64_t both)
 {
-  const std::size_t v = this_thread();
-  if (v <= n) counts[v] = v < n && mate[v] > v ? 1 : 0;  // no_vertex > v
+  return both & ((std::uint64_t(1) << bits_of_edges) - 1);
 }
 
-/// number[v] = new block of block v, whose rows are added up.
-///   before  number of new blocks that begin before each block
-__global__ void number_new_blocks(Vertex n, const Vertex* mate, const Vertex* before, const unsigned* rows,
-                                  Vertex* number, unsigned* new_rows)
+/// counts[v] = one new block with the edges of its members if v is its smallest one, else 0, for v < size
+__global__ void count_new_blocks(Coarse of, std::size_t size, const Vertex* wish, std::uint64_t* counts)
 {
-  const std::size_t v = this_thread();
-  if (v >= n) return;
-  const bool is_first = mate[v] > v;
-  number[v] = before[is_first ? v : mate[v]];
-  if (is_first) new_rows[number[v]] = rows[v] + (mate[v] == no_vertex ? 0 : rows[mate[v]]);
+  const Vertex n = *of.count;
+  const std::size_t at = this_thread();
+  if (at >= size) return;
+  const auto v = static_cast<Vertex>(at);
+  std::uint64_t own = 0;
+  const Vertex mate = v < n ? mate_of(wish, v) : 0;
+  if (v < n && mate > v)  // no_vertex > v
+    own = (std::uint64_t(1) << bits_of_edges) + of.edges[v] + (mate == no_vertex ? 0 : of.edges[mate]);
+  counts[at] = own;
+}
+
+/// number[v] = new block of block v; begins, rows and smallest members of the new blocks.
+///   before  what count_new_blocks() counted before each block
+__global__ void number_new_blocks(Coarse of, Coarse made, const Vertex* wish, const std::uint64_t* before,
+                                  Vertex* made_count, Vertex* number, Vertex* member)
+{
+  const Vertex n = *of.count;
+  const std::size_t at = this_thread();
+  if (at == 0) *made_count = blocks_in(before[n]);
+  if (at >= n) return;
+  const auto v = static_cast<Vertex>(at);
+  const Vertex mate = mate_of(wish, v);
+  const bool is_first = mate > v;
+  const Vertex b = blocks_in(before[is_first ? v : mate]);
+  number[v] = b;
+  if (!is_first) return;
+  member[b] = v;
+  made.begin[b] = edges_in(before[v]);
+  made.rows[b] = of.rows[v] + (mate == no_vertex ? 0 : of.rows[mate]);
 }
 
 /// block[u] = number[block[u]]
@@ -110,176 +146,211 @@ __global__ void renumber(Vertex nodes, const Vertex* number, Vertex* block)
   if (u < nodes) block[u] = number[block[u]];
 }
 
-/// key[k] = (new block of the edge's row) * count + (that of its column), or count * count inside a new block; a warp a
-/// block.
-__global__ void find_edge_keys(GraphView G, const Vertex* number, std::uint64_t count, std::uint64_t* key)
+/// A hash table from neighbours to links. Empty slots have no neighbour and 0 links, between launches all.
+struct LinkTable {
+  Vertex* neighbor;
+  unsigned* links;
+  std::size_t slots;
+
+  __device__ void add_links(Vertex to, unsigned count) const
+  {
+    std::size_t at = static_cast<std::uint64_t>(to * 0x9e3779b9u) * slots >> 32;
+    for (;;) {
+      const Vertex seen = claim(neighbor + at, to);
+      if (seen == no_vertex || seen == to) break;
+      if (++at == slots) at = 0;
+    }
+    atomic_add(links + at, count);
+  }
+};
+
+/// Adds the edges of a member that leave its new block b. Called by a warp.
+__device__ void add_edges(const Coarse& of, Vertex v, const Vertex* number, Vertex b, const LinkTable& to)
 {
-  const std::size_t v = this_warp();
-  if (v >= G.n) return;
-  const std::uint64_t b = number[v];
-  for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32) {
-    const std::uint64_t c = number[G.neighbor[k]];
-    key[k] = b == c ? count * count : b * count + c;
+  for (unsigned e = this_lane(); e < of.edges[v]; e += 32) {
+    const std::size_t k = of.begin[v] + e;
+    const Vertex c = number[of.neighbor[k]];
+    if (c != b) to.add_links(c, static_cast<unsigned>(of.links_of(k)));
   }
 }
 
-/// counts[k] = 1 if the sorted key k is the first of those equal to it, and of an edge between two blocks, else 0;
-/// counts[edges] = 0
-__global__ void count_new_edges(std::size_t edges, const std::uint64_t* key, std::uint64_t none, std::size_t* counts)
+/// Moves a table into the edges of block b, and empties it. Called by a warp.
+__device__ void take_edges(const LinkTable& from, const Coarse& to, Vertex b)
 {
-  const std::size_t k = this_thread();
-  if (k <= edges) counts[k] = k < edges && key[k] < none && (k == 0 || key[k] != key[k - 1]) ? 1 : 0;
-}
-
-/// Stores new edges, adds up their links, and counts the edges of each new block. The last two begin with zeros.
-///   before  number of new edges that begin before each sorted key
-__global__ void add_new_edges(std::size_t edges, const std::uint64_t* key, std::uint64_t count, const unsigned* links,
-                              const std::size_t* before, Vertex* neighbor, unsigned* new_links, std::size_t* lengths)
-{
-  const std::size_t k = this_thread();
-  if (k >= edges || key[k] >= count * count) return;
-  const std::size_t to = before[k + 1] - 1;
-  atomic_add(new_links + to, links[k]);
-  if (before[k + 1] == before[k]) return;
-  neighbor[to] = static_cast<Vertex>(key[k] % count);
-  red_add_relaxed(lengths + key[k] / count, std::size_t(1));
-}
-
-__global__ void set_to_one(std::size_t size, unsigned* to)
-{
-  const std::size_t k = this_thread();
-  if (k < size) to[k] = 1;
-}
-
-__global__ void number_vertices(Vertex n, Vertex* number)
-{
-  const std::size_t v = this_thread();
-  if (v < n) number[v] = static_cast<Vertex>(v);
-}
-
-/// rows[v] = rows of node v
-///   node_begin  nullptr: one
-__global__ void count_rows_of_nodes(Vertex nodes, const Vertex* node_begin, unsigned* rows)
-{
-  const std::size_t v = this_thread();
-  if (v < nodes) rows[v] = node_begin ? node_begin[v + 1] - node_begin[v] : 1;
-}
-
-template <class V> void fill_with_zeros(DeviceArray<V>* of) { of->fill(0, nullptr); }
-
-/// The new block of each block, and how many there are.
-struct Numbering {
-  DeviceArray<Vertex> number;
-  DeviceArray<unsigned> rows;
-  Vertex count;
-};
-
-/// Returns the mate of each block, or none.
-DeviceArray<Vertex> match_blocks(const Coarse& of, unsigned B)
-{
-  const Vertex n = of.graph.n;
-  DeviceArray<Vertex> mate(n);
-  const DeviceArray<Vertex> wish(n);
-  mate.fill(0xff, nullptr);
-  for (int pass = 0; pass < match_passes; ++pass) {
-    launch(find_wishes, {blocks_of_warps(n), threads_a_block}, view_of(of), B, mate.data(), wish.data());
-    launch(match_wishes, {blocks_of_threads(n), threads_a_block}, n, wish.data(), mate.data());
+  unsigned found = 0;
+  for (std::size_t first = 0; first < from.slots; first += 32) {
+    const std::size_t at = first + this_lane();
+    const Vertex w = at < from.slots ? load_relaxed(from.neighbor + at) : no_vertex;
+    const unsigned full = __ballot_sync(~0u, w != no_vertex);
+    if (w != no_vertex) {
+      const std::size_t k = to.begin[b] + found + __popc(full & ((1u << this_lane()) - 1));
+      to.neighbor[k] = w;
+      to.links[k] = load_relaxed(from.links + at);
+      from.neighbor[at] = no_vertex;
+      from.links[at] = 0;
+    }
+    found += __popc(full);
   }
-  return mate;
+  if (this_lane() == 0) to.edges[b] = found;
 }
 
-Numbering number_pairs(const Coarse& of, const DeviceArray<Vertex>& mate)
+/// Adds up the links of the members of each new block; a warp a new block.
+///   member  smallest member of each
+///   table   twice as many slots as there may be edges
+__global__ void join_edges(Coarse of, Coarse made, const Vertex* wish, const Vertex* number, const Vertex* member,
+                           LinkTable table)
 {
-  const Vertex n = of.graph.n;
-  Numbering made;
-  const DeviceArray<Vertex> before(std::size_t(n) + 1);
-  launch(count_new_blocks, {blocks_of_threads(std::size_t(n) + 1), threads_a_block}, n, mate.data(), before.data());
-  made.count = add_up_and_read(before);
-  made.number = DeviceArray<Vertex>(n);
-  made.rows = DeviceArray<unsigned>(made.count);
-  launch(number_new_blocks, {blocks_of_threads(n), threads_a_block}, n, mate.data(), before.data(), of.rows.data(),
-         made.number.data(), made.rows.data());
-  return made;
+  const Vertex n = *made.count;
+  for (std::size_t at = this_warp(); at < n; at += warps_of_launch()) {
+    const auto b = static_cast<Vertex>(at);
+    const Vertex v = member[b], mate = mate_of(wish, v);
+    const std::size_t edges = std::size_t(of.edges[v]) + (mate == no_vertex ? 0 : of.edges[mate]);
+    const std::size_t first = 2 * made.begin[b];
+    const LinkTable own = {table.neighbor + first, table.links + first, 2 * edges};
+    add_edges(of, v, number, b, own);
+    if (mate != no_vertex) add_edges(of, mate, number, b, own);
+    __syncwarp();
+    take_edges(own, made, b);
+  }
 }
 
-/// Edges sorted by their new blocks.
-struct SortedEdges {
-  DeviceArray<std::uint64_t> key;
-  DeviceArray<unsigned> links;
+/// Every node as a block; edges and rows are written.
+///   node_begin  nullptr: a row a node
+__global__ void begin_with_nodes(GraphView G, const Vertex* node_begin, Vertex* count, unsigned* edges, unsigned* rows,
+                                 Vertex* block)
+{
+  const std::size_t at = this_thread();
+  if (at == 0) *count = G.n;
+  if (at >= G.n) return;
+  const auto v = static_cast<Vertex>(at);
+  edges[v] = G.degree(v);
+  rows[v] = node_begin ? node_begin[v + 1] - node_begin[v] : 1;
+  block[v] = v;
+}
+
+/// lengths[b] = edges of block b; lengths[n] = 0
+__global__ void measure_edges(Vertex n, const unsigned* edges, std::size_t* lengths)
+{
+  const std::size_t b = this_thread();
+  if (b <= n) lengths[b] = b < n ? edges[b] : 0;
+}
+
+/// Copies edges without the gaps between blocks; a warp a block.
+__global__ void close_gaps(Coarse of, Vertex n, const std::size_t* begin, Vertex* neighbor)
+{
+  const std::size_t warp = this_warp();
+  if (warp >= n) return;
+  const auto b = static_cast<Vertex>(warp);
+  for (unsigned e = this_lane(); e < of.edges[b]; e += 32) neighbor[begin[b] + e] = of.neighbor[of.begin[b] + e];
+}
+
+/// Arrays of the blocks of one round.
+struct CoarseArrays {
+  DeviceArray<std::size_t> begin;
+  DeviceArray<unsigned> edges, links, rows;
+  DeviceArray<Vertex> neighbor;
+
+  CoarseArrays(Vertex blocks, std::size_t most_edges)
+      : begin(blocks), edges(blocks), links(most_edges), rows(blocks), neighbor(most_edges)
+  {
+  }
+  Coarse view(const Vertex* count) const
+  {
+    return {count, begin.data(), edges.data(), neighbor.data(), links.data(), rows.data()};
+  }
 };
 
-SortedEdges sort_edges(const Coarse& of, const Numbering& numbering)
-{
-  const std::size_t edges = of.graph.edges;
-  const std::uint64_t count = numbering.count;
-  const DeviceArray<std::uint64_t> key(edges);
-  launch(find_edge_keys, {blocks_of_warps(of.graph.n), threads_a_block}, of.graph.view(), numbering.number.data(),
-         count, key.data());
-  SortedEdges sorted = {DeviceArray<std::uint64_t>(edges), DeviceArray<unsigned>(edges)};
-  sort_pairs(key.data(), sorted.key, of.links, sorted.links, bits_of(count * count));
-  return sorted;
-}
+/// Queues the rounds of join_nodes().
+class Joining {
+public:
+  Joining(const DeviceNodeGraph& of, unsigned B)
+      : n_(of.graph.n), edges_(of.graph.edges), B_(B), rounds_(rounds_of_joins(B)), counts_(rounds_ + 1),
+        arrays_{{n_, edges_}, {n_, edges_}}, number_(n_), member_(n_),
+        wish_{DeviceArray<Vertex>(n_), DeviceArray<Vertex>(n_)}, before_(std::size_t(n_) + 1),
+        slot_neighbor_(2 * edges_), slot_links_(2 * edges_), block_(n_)
+  {
+    slot_neighbor_.fill(0xff, nullptr);
+    slot_links_.fill(0, nullptr);
+    // the arrays of the second round are free during the first
+    const CoarseArrays& free = arrays_[1];
+    launch(begin_with_nodes, threads_, of.graph.view(), of.node_begin.data(), counts_.data(), free.edges.data(),
+           free.rows.data(), block_.data());
+    now_ = {counts_.data(),           of.graph.begin.data(), free.edges.data(),
+            of.graph.neighbor.data(), nullptr,               free.rows.data()};
+  }
 
-/// Returns the new blocks with their edges, and adds up the links of the members of both ends.
-Coarse join(const Coarse& of, Numbering numbering)
-{
-  const std::size_t edges = of.graph.edges;
-  const std::uint64_t count = numbering.count;
-  Coarse made;
-  made.graph.n = numbering.count;
-  made.graph.begin = DeviceArray<std::size_t>(count + 1);
-  fill_with_zeros(&made.graph.begin);
-  made.rows = std::move(numbering.rows);
-  if (edges == 0) return made;
-  const SortedEdges sorted = sort_edges(of, numbering);
-  const LaunchParameters all = {blocks_of_threads(edges + 1), threads_a_block};
-  const DeviceArray<std::size_t> before(edges + 1);
-  launch(count_new_edges, all, edges, sorted.key.data(), count * count, before.data());
-  made.graph.edges = add_up_and_read(before);
-  made.graph.neighbor = DeviceArray<Vertex>(made.graph.edges);
-  made.links = DeviceArray<unsigned>(made.graph.edges);
-  fill_with_zeros(&made.links);
-  launch(add_new_edges, all, edges, sorted.key.data(), count, sorted.links.data(), before.data(),
-         made.graph.neighbor.data(), made.links.data(), made.graph.begin.data());
-  exclusive_sum_in_place(made.graph.begin);
-  return made;
-}
+  DeviceBlocks join()
+  {
+    for (int round = 0; round < rounds_; ++round) join_round(round);
+    return take();
+  }
 
-/// Every node as a block.
-Coarse blocks_of_nodes(const DeviceNodeGraph& of)
-{
-  const Vertex nodes = of.graph.n;
-  Coarse made;
-  made.graph.n = nodes;
-  made.graph.edges = of.graph.edges;
-  made.graph.begin = copy_of(of.graph.begin);
-  made.graph.neighbor = copy_of(of.graph.neighbor.data(), of.graph.edges);
-  made.links = DeviceArray<unsigned>(of.graph.edges);
-  made.rows = DeviceArray<unsigned>(nodes);
-  launch(set_to_one, {blocks_of_threads(of.graph.edges), threads_a_block}, of.graph.edges, made.links.data());
-  launch(count_rows_of_nodes, {blocks_of_threads(nodes), threads_a_block}, nodes, of.node_begin.data(),
-         made.rows.data());
-  return made;
-}
+private:
+  void join_round(int round)
+  {
+    const Vertex* wish = match_blocks();
+    const Coarse made = arrays_[round % 2].view(counts_.data() + round + 1);
+    launch(count_new_blocks, {blocks_of_threads(before_.size()), threads_a_block}, now_, before_.size(), wish,
+           before_.data());
+    exclusive_sum_in_place(before_);
+    launch(number_new_blocks, threads_, now_, made, wish, before_.data(), counts_.data() + round + 1, number_.data(),
+           member_.data());
+    launch(renumber, threads_, n_, number_.data(), block_.data());
+    launch(join_edges, warps_, now_, made, wish, number_.data(), member_.data(),
+           LinkTable{slot_neighbor_.data(), slot_links_.data(), 0});
+    now_ = made;
+  }
+
+  /// Returns wishes, of which those that are mutual match two blocks.
+  const Vertex* match_blocks()
+  {
+    const Vertex* last = nullptr;
+    for (int pass = 0; pass < match_passes; ++pass) {
+      Vertex* const wish = wish_[pass % 2].data();
+      launch(find_wishes, warps_, now_, B_, last, wish);
+      last = wish;
+    }
+    return last;
+  }
+
+  /// Waits.
+  DeviceBlocks take()
+  {
+    DeviceBlocks made;
+    counts_.read(&made.graph.n, rounds_, 1, nullptr);
+    const Vertex n = made.graph.n;
+    made.graph.begin = DeviceArray<std::size_t>(std::size_t(n) + 1);
+    launch(measure_edges, {blocks_of_threads(std::size_t(n) + 1), threads_a_block}, n, now_.edges,
+           made.graph.begin.data());
+    exclusive_sum_in_place(made.graph.begin);
+    made.graph.edges = edges_;
+    made.graph.neighbor = std::move(arrays_[rounds_ % 2].neighbor);
+    launch(close_gaps, {blocks_of_warps(n), threads_a_block}, now_, n, made.graph.begin.data(),
+           made.graph.neighbor.data());
+    made.block = std::move(block_);
+    return made;
+  }
+
+  const Vertex n_;
+  const std::size_t edges_;
+  const unsigned B_;
+  const int rounds_;
+  DeviceArray<Vertex> counts_;  ///< blocks before each round, and after the last
+  CoarseArrays arrays_[2];      ///< by round mod 2: what it makes
+  DeviceArray<Vertex> number_, member_, wish_[2];
+  DeviceArray<std::uint64_t> before_;
+  DeviceArray<Vertex> slot_neighbor_;
+  DeviceArray<unsigned> slot_links_;
+  DeviceArray<Vertex> block_;
+  Coarse now_;
+  const LaunchParameters threads_ = {blocks_of_threads(n_), threads_a_block};
+  const LaunchParameters warps_ = {blocks_of_resident_warps(n_, 8), threads_a_block};
+};
 
 }  // namespace
 
-DeviceBlocks join_nodes_on_device(const DeviceNodeGraph& of, unsigned B)
-{
-  const Vertex nodes = of.graph.n;
-  const LaunchParameters all = {blocks_of_threads(nodes), threads_a_block};
-  DeviceBlocks made;
-  made.block = DeviceArray<Vertex>(nodes);
-  launch(number_vertices, all, nodes, made.block.data());
-  Coarse blocks = blocks_of_nodes(of);
-  for (int round = 0, rounds = rounds_of_joins(B); round < rounds; ++round) {
-    Numbering numbering = number_pairs(blocks, match_blocks(blocks, B));
-    if (numbering.count == blocks.graph.n) break;
-    launch(renumber, all, nodes, numbering.number.data(), made.block.data());
-    blocks = join(blocks, std::move(numbering));
-  }
-  made.graph = std::move(blocks.graph);
-  return made;
-}
+bool can_join_on_device(const DeviceNodeGraph& of) { return of.graph.edges >> bits_of_edges == 0; }
+
+DeviceBlocks join_nodes_on_device(const DeviceNodeGraph& of, unsigned B) { return Joining(of, B).join(); }
 
 }  // namespace syncfree::cuda

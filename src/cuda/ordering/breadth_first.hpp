@@ -13,13 +13,11 @@ struct DeviceBreadthFirst {
   unsigned count = 0;
 };
 
-/// Searches all components of G on the null stream: from their smallest vertices or, after a search, from a vertex of
-/// the last level that it found, a root sweep. A level takes a few microseconds whatever its size, so where there are
-/// many levels of few vertices each, the search is given up: the host is faster. Throws Failure.
-///   G       at least one vertex
-///   before  a search of the same graph, or nullptr
-///   out     [out] undefined if false is returned
-bool search_breadth_first_on_device(const GraphView& G, const DeviceComponents& components,
-                                    const DeviceBreadthFirst* before, DeviceBreadthFirst* out);
+/// Searches all components of G on the null stream, from their smallest vertices. A level takes a few microseconds
+/// whatever its size, so where there are many levels of few vertices each, the search is given up: the host is faster.
+/// Throws Failure.
+///   G    at least one vertex
+///   out  [out] undefined if false is returned
+bool search_breadth_first_on_device(const GraphView& G, const DeviceComponents& components, DeviceBreadthFirst* out);
 
 }  // namespace syncfree::cuda

@@ -128,7 +128,7 @@ DeviceColoring color_by_rule(const GraphView& G, const ColorRule& rule)
   const auto launch_turn = [&](unsigned turn) {
     launch(color_turn, some, G, rule, queue.view(), turn, left.data(), made.color.data());
   };
-  queue.run(launch_turn, [](unsigned, unsigned) { return true; });
+  queue.run(launch_turn);
   made.count = queue.words.note;
   return made;
 }

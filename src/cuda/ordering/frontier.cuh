@@ -1,8 +1,8 @@
 #pragma once
 
 /// Traversals of a graph in turns: the vertices of one turn, its frontier, append those of the next to a queue. A turn
-/// is a launch. The host queues several and reads afterwards whether any vertex is left; launches without a vertex end
-/// at once.
+/// is a launch, or a pass of all thread blocks of a launch between two barriers. The host queues several and reads
+/// afterwards whether any vertex is left; launches without a vertex end at once.
 
 #include "cuda/ordering/graph.hpp"
 #include "cuda/ordering/threads.cuh"
@@ -34,7 +34,8 @@ struct FrontierView {
   /// Returns the frontier before the first turn: it has no vertices, and those of turn 0 are appended.
   __device__ Frontier before_first_turn() const { return {vertex, 0, vertex, words->count}; }
 
-  /// Returns the frontier of a turn. Called by all threads of the turn's launch; one prepares the next turn.
+  /// Returns the frontier of a turn. Called by all threads of the turn; one prepares the next. A turn that has appended
+  /// nothing may be begun again.
   __device__ Frontier frontier(unsigned turn) const
   {
     const unsigned first = words->first[turn % 2], count = words->count[turn % 3];
@@ -82,6 +83,8 @@ private:
   unsigned count_, first_;
 };
 
+constexpr unsigned turns_at_once = 24;  ///< launches that the host queues without looking
+
 /// A queue for up to n vertices, on the null stream.
 class FrontierQueue {
 public:
@@ -90,20 +93,20 @@ public:
   FrontierView view() const { return {vertex_.data(), words_.data()}; }
   void clear() { words_.fill(0, nullptr); }
 
-  /// Launches turns until none is left; launch_turn(turn) launches one. Returns false if patience(turns, vertices),
-  /// which is asked now and then, does.
-  template <class Launch, class Patience> bool run(const Launch& launch_turn, const Patience& patience)
+  /// Launches turns until none is left; launch_turn(turn) launches one.
+  template <class Launch> void run(const Launch& launch_turn)
   {
-    constexpr unsigned turns_at_once = 24;
     for (unsigned turn = 0;;) {
       for (unsigned end = turn + turns_at_once; turn < end; ++turn) launch_turn(turn);
-      words_.read(&words, 0, 1, nullptr);
-      if (words.count[turn % 3] == 0) return true;
-      if (!patience(turn, words.first[turn % 2])) return false;
+      read_words();
+      if (words.count[turn % 3] == 0) return;
     }
   }
 
-  FrontierWords words = {};  ///< after run()
+  /// Waits.
+  void read_words() { words_.read(&words, 0, 1, nullptr); }
+
+  FrontierWords words = {};  ///< after run() or read_words()
 
 private:
   DeviceArray<Vertex> vertex_;

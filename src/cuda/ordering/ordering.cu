@@ -20,6 +20,7 @@
 #include "cuda/sync/atomics.cuh"
 #include "syncfree/array.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
 namespace {
@@ -44,15 +45,57 @@ __global__ void find_sort_keys(Vertex n, const unsigned* part, LevelDigits digit
   vertex[v] = static_cast<Vertex>(v);
 }
 
-/// key[v]: place of v's block, level, descending, degree; vertex[v] = v
-__global__ void find_sort_keys_in_blocks(GraphView G, const Vertex* block, const Vertex* place, LevelDigits digits,
-                                         std::uint64_t* key, Vertex* vertex)
+/// key[v]: place of v's block; vertex[v] = v
+__global__ void find_sort_keys_in_blocks(Vertex n, const Vertex* block, const Vertex* place, std::uint64_t* key,
+                                         Vertex* vertex)
 {
-  const std::size_t i = this_thread();
-  if (i >= G.n) return;
-  const auto v = static_cast<Vertex>(i);
-  key[v] = digits.key(place[block[v]], v) * degrees_in_blocks + min(G.degree(v), degrees_in_blocks - 1u);
-  vertex[v] = v;
+  const std::size_t v = this_thread();
+  if (v >= n) return;
+  key[v] = place[block[v]];
+  vertex[v] = static_cast<Vertex>(v);
+}
+
+/// later[v] = neighbours of v in its block and in blocks of later colours; a warp a node
+__global__ void count_later_neighbors(GraphView G, const Vertex* block, const unsigned* color, unsigned* later)
+{
+  for (std::size_t at = this_warp(); at < G.n; at += warps_of_launch()) {
+    const auto v = static_cast<Vertex>(at);
+    const Vertex own = block[v];
+    unsigned count = 0;
+    for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32) {
+      const Vertex other = block[G.neighbor[k]];
+      count += own == other || color[own] < color[other];
+    }
+    count = __reduce_add_sync(~0u, count);
+    if (this_lane() == 0) later[v] = count;
+  }
+}
+
+/// Sorts the nodes of each block: next is always that of the fewest later neighbours, then of the smallest number. A
+/// warp a block.
+///   nodes   by block
+///   begin   blocks + 1 offsets into them
+///   later   as counted by count_later_neighbors(); more than most_vertices once a node is sorted
+__global__ void sort_members(GraphView G, Vertex blocks, const Vertex* block, const Vertex* nodes, const Vertex* begin,
+                             unsigned* later, Vertex* sorted)
+{
+  const std::size_t b = this_warp();
+  if (b >= blocks) return;
+  const Vertex first = begin[b], end = begin[b + 1], own_block = block[nodes[first]];
+  for (Vertex to = first; to < end; ++to) {
+    unsigned fewest = ~0u;
+    Vertex next = no_vertex;
+    for (Vertex m = first + this_lane(); m < end; m += 32) {
+      const unsigned own = load_relaxed(later + nodes[m]);
+      if (own < fewest) fewest = own, next = nodes[m];  // nodes of a block ascend
+    }
+    const unsigned least = __reduce_min_sync(~0u, fewest);
+    next = __reduce_min_sync(~0u, fewest == least ? next : no_vertex);
+    for (std::size_t k = G.begin[next] + this_lane(); k < G.begin[next + 1]; k += 32)
+      if (block[G.neighbor[k]] == own_block) atomic_add(later + G.neighbor[k], ~0u);
+    if (this_lane() == 0) sorted[to] = next, store_relaxed(later + next, ~0u);
+    __syncwarp();
+  }
 }
 
 /// place[sorted[r]] = r
@@ -60,13 +103,6 @@ __global__ void find_places(Vertex n, const Vertex* sorted, Vertex* place)
 {
   const std::size_t r = this_thread();
   if (r < n) place[sorted[r]] = static_cast<Vertex>(r);
-}
-
-/// highest[b] = highest level in block b, initially 0
-__global__ void find_highest_levels(Vertex nodes, const Vertex* block, const unsigned* level, unsigned* highest)
-{
-  const std::size_t v = this_thread();
-  if (v < nodes) atomic_max(highest + block[v], level[v]);
 }
 
 /// begin[p] = number of sorted keys of parts before part[p], for p <= parts
@@ -167,32 +203,26 @@ NodeOrder sort_nodes(const GraphView& G, const DeviceColoring& coloring, const L
   return {std::move(sorted.vertex), std::move(begin)};
 }
 
-NodeOrder sort_blocks(const GraphView& G, const DeviceBreadthFirst& search, const DeviceBlocks& of)
+NodeOrder sort_blocks(const GraphView& G, const DeviceBlocks& of)
 {
   const Vertex blocks = of.graph.n;
   const LaunchParameters all = {blocks_of_threads(G.n), threads_a_block};
   const DeviceColoring coloring = color_greedily_on_device(of.graph.view());
-  DeviceArray<unsigned> highest(blocks);
-  highest.fill(0, nullptr);
-  launch(find_highest_levels, all, G.n, of.block.data(), search.level.data(), highest.data());
-  const SortedVertices sorted = sort_by_color(blocks, coloring, LevelDigits{highest.data(), search.count});
+  const SortedVertices sorted = sort_by_color(blocks, coloring, {});
   const DeviceArray<Vertex> first_block = find_begins(coloring.count, nullptr, sorted), place(blocks);
   launch(find_places, {blocks_of_threads(blocks), threads_a_block}, blocks, sorted.vertex.data(), place.data());
 
-  const LevelDigits digits = {search.level.data(), search.count};
-  const std::uint64_t keys = digits.levels * degrees_in_blocks;
-  SortedVertices nodes = sort_vertices(G.n, blocks, keys, [&](std::uint64_t* key, Vertex* vertex) {
-    launch(find_sort_keys_in_blocks, all, G, of.block.data(), place.data(), digits, key, vertex);
+  const SortedVertices nodes = sort_vertices(G.n, blocks, 1, [&](std::uint64_t* key, Vertex* vertex) {
+    launch(find_sort_keys_in_blocks, all, G.n, of.block.data(), place.data(), key, vertex);
   });
   DeviceArray<Vertex> begin = find_begins(coloring.count, first_block.data(), nodes);
-  DeviceArray<Vertex> block_begin = find_begins(blocks, nullptr, nodes);
-  return {std::move(nodes.vertex), std::move(begin), std::move(block_begin)};
-}
-
-/// True if sort keys have 64 bits.
-bool has_short_keys(const GraphView& G, const DeviceBreadthFirst& search)
-{
-  return bits_of(G.n) + bits_of(search.count) + bits_of(degrees_in_blocks) <= 64;
+  DeviceArray<Vertex> block_begin = find_begins(blocks, nullptr, nodes), inside(G.n);
+  const DeviceArray<unsigned> later(G.n);
+  launch(count_later_neighbors, {blocks_of_resident_warps(G.n), threads_a_block}, G, of.block.data(),
+         coloring.color.data(), later.data());
+  launch(sort_members, {blocks_of_warps(blocks), threads_a_block}, G, blocks, of.block.data(), nodes.vertex.data(),
+         block_begin.data(), later.data(), inside.data());
+  return {std::move(inside), std::move(begin), std::move(block_begin)};
 }
 
 /// Replaces positions of nodes by those of rows.
@@ -302,21 +332,7 @@ private:
     return *components_;
   }
 
-  /// Returns nullptr if there are too many levels for the device.
-  const DeviceBreadthFirst* search(int root_sweeps)
-  {
-    while (!has_too_many_levels_ && searches_.size() <= static_cast<std::size_t>(root_sweeps)) {
-      DeviceBreadthFirst made;
-      const DeviceBreadthFirst* const before = searches_.empty() ? nullptr : &searches_.back();
-      if (search_breadth_first_on_device(nodes().graph.view(), components(), before, &made))
-        searches_.push_back(std::move(made));
-      else
-        has_too_many_levels_ = true;
-    }
-    return searches_.size() > static_cast<std::size_t>(root_sweeps) ? &searches_[root_sweeps] : nullptr;
-  }
-
-  /// Returns false if the graph has too many levels for the device.
+  /// Returns false if there are too many levels, or edges, for the device.
   bool order_nodes(const OrderingOptions& options, NodeOrder* out)
   {
     const GraphView G = nodes().graph.view();
@@ -324,22 +340,21 @@ private:
       *out = sort_nodes(G, color_with_few_on_device(G, components()), {});
       return true;
     }
-    const DeviceBreadthFirst* const found = search(root_sweeps_of(options.kind));
-    if (!found || !has_short_keys(G, *found)) return false;
     if (options.kind == OrderingKind::abmc) {
-      *out = sort_blocks(G, *found, join_nodes_on_device(nodes(), static_cast<unsigned>(options.abmc_rows)));
-    } else {
-      const auto K = static_cast<unsigned>(options.cyclic_colors);
-      *out = sort_nodes(G, color_cyclically_on_device(G, *found, K), LevelDigits{found->level.data(), found->count});
+      if (!can_join_on_device(nodes())) return false;
+      *out = sort_blocks(G, join_nodes_on_device(nodes(), static_cast<unsigned>(options.abmc_rows)));
+      return true;
     }
+    DeviceBreadthFirst found;
+    if (!search_breadth_first_on_device(G, components(), &found)) return false;
+    const auto K = static_cast<unsigned>(options.cyclic_colors);
+    *out = sort_nodes(G, color_cyclically_on_device(G, found, K), LevelDigits{found.level.data(), found.count});
     return true;
   }
 
   const DevicePattern<I> A_;
   std::optional<DeviceNodeGraph> nodes_;
   std::optional<DeviceComponents> components_;
-  std::vector<DeviceBreadthFirst> searches_;  ///< by their number of root sweeps
-  bool has_too_many_levels_ = false;
 };
 
 template <class I>

@@ -22,8 +22,7 @@ template <class I> struct DeviceOrdering {
   RowBlocks<I> blocks;
 };
 
-/// Makes orders of one matrix on the null stream. What several need is made once: the graph of nodes, its components
-/// and their breadth-first levels.
+/// Makes orders of one matrix on the null stream. What several need is made once: the graph of nodes, its components.
 template <class I> class DeviceOrderer {
 public:
   ///   A  n x n in device memory, already checked: columns ascend and are in range; diagonal entries may be missing. It
@@ -35,10 +34,10 @@ public:
   /// Makes an order.
   ///   out     [out] unchanged on failure
   ///   errors  throws Failure: invalid_argument as make_ordering(), out_of_memory; std::bad_alloc
-  ///   cost    O(nnz) memory on the device, none of size n on the host. A launch a colouring round and, of `cyclic` and
-  ///           `abmc`, a launch a breadth-first level. For these two a graph with thousands of levels of few nodes
-  ///           each, as a path has, is ordered on the host, from a copy of the pattern, and so is any with more than
-  ///           most_vertices rows (graph.hpp)
+  ///   cost    O(nnz) memory on the device, none of size n on the host. A launch a colouring round; of `cyclic`, two
+  ///           colourings and a turn a breadth-first level; of `abmc`, ten launches a round of joins. For `cyclic` a
+  ///           graph with thousands of levels of few nodes each, as a path has, is ordered on the host, from a copy of
+  ///           the pattern, and so is any with more than most_vertices rows (graph.hpp)
   void make(const OrderingOptions& options, DeviceOrdering<I>* out);
 
 private:

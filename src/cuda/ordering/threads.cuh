@@ -20,9 +20,8 @@ inline unsigned blocks_of_threads(std::size_t items) { return blocks_for(items, 
 inline unsigned blocks_of_warps(std::size_t items) { return blocks_for(32 * items, threads_a_block); }
 
 /// Returns blocks of warps that visit the items in a loop: no more than run at the same time.
-inline unsigned blocks_of_resident_warps(std::size_t items)
+inline unsigned blocks_of_resident_warps(std::size_t items, unsigned blocks_a_multiprocessor = 4)
 {
-  constexpr unsigned blocks_a_multiprocessor = 4;
   const auto most = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount)) * blocks_a_multiprocessor;
   return std::min(blocks_of_warps(items), most);
 }

@@ -240,7 +240,7 @@ TYPED_TEST(DeviceOrderings, of_long_paths_are_made_on_the_host)
     const DeviceNodeGraph nodes = make_node_graph_on_device(on_device.view());
     DeviceBreadthFirst search;
     const GraphView G = nodes.graph.view();
-    EXPECT_EQ(search_breadth_first_on_device(G, find_components_on_device(G), nullptr, &search), A.n == strip.n);
+    EXPECT_EQ(search_breadth_first_on_device(G, find_components_on_device(G), &search), A.n == strip.n);
     expect_order_of_host(A, multicolor());
     expect_order_of_host(A, cyclic(16));
     expect_order_of_host(A, abmc(16));

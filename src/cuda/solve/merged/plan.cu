@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <new>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "core/support/instantiate.hpp"
@@ -64,19 +61,10 @@ std::vector<std::uint32_t> share_words(const std::vector<LevelRange>& runs, cons
   return begin;
 }
 
-/// True if a kernel runs in clusters of that size: not every device has large ones. The answer is kept for each kernel
-/// and context, because the query takes longer than a launch.
+/// True if a kernel runs in clusters of that size: not every device has large ones.
 template <class... Parameters> bool runs_in_clusters(void (*kernel)(Parameters...), unsigned blocks)
 {
-  using Key = std::tuple<const void*, unsigned, unsigned long long>;
-  static std::mutex mutex;
-  static std::map<Key, bool> known;
-  const unsigned long long context = context_at_hand();
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), blocks, context), false);
-  const LaunchParameters parameters = {blocks, merging_threads, 0, nullptr, false};
-  if (is_new) at->second = most_blocks_of_cluster(kernel, parameters, blocks) == blocks;
-  return at->second;
+  return cached_blocks_of_cluster(kernel, {blocks, merging_threads}, blocks) == blocks;
 }
 
 /// Returns the thread blocks of each of `teams` clusters, so that they fill the device; a power of two. Clusters are
