@@ -17,9 +17,10 @@ namespace {
 /// Other orders are looked at if an application takes longer than this.
 constexpr double least_products = 2, least_apply = 20;
 /// A predicted gain that is clear: the number of iterations is predicted within a factor of 1.4 in half of the cases,
-/// and is at most 1.4 times the prediction in nine of ten. A further order is looked at only if it may improve on the
-/// best one by the second number.
-constexpr double clear_gain = 1.3, further_gain = 1.5;
+/// and is at most 1.4 times the prediction in nine of ten. Of two orders of colors the ratio of iterations is at most
+/// 1.12 times the prediction in nine of ten, so a further order is looked at if it may improve on the best one by the
+/// second number.
+constexpr double clear_gain = 1.3, further_gain = 1.15;
 /// What a choice promises that is only told to the user: a hint needs more certainty, and may take longer.
 constexpr double told_gain = 2;
 /// Orders whose times differ by less are as fast as each other; of these the one of fewest iterations is taken.
@@ -29,10 +30,11 @@ constexpr double least_fill = 1e-3;
 /// Iterations follow a power of the ratio of discarded fill to that in the given order: the exponent of symmetric
 /// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 64 matrices with convection.
 constexpr double exponent = 0.5, unsymmetric_exponent = 1.5;
-/// In more colors than that, other orders hardly discard less than this fraction of what `multicolor` does.
+/// In more colors than that, other orders hardly discard less than this fraction of what `multicolor` does: blocks do
+/// so on a quarter of the matrices.
 constexpr std::int64_t few_colors = 4;
-constexpr double least_of_multicolor = 0.75;
-/// Looks at other orders take at most this part of a set-up in the given order, or of the time that may be saved.
+constexpr double least_of_multicolor = 0.6;
+/// Looks at other orders take at most this part of a set-up in the given order, or each of the time that it may save.
 constexpr double most_of_set_up = 0.2, most_of_savings = 0.1;
 
 constexpr const DeviceModel& model = device_model;
@@ -49,9 +51,16 @@ double rest_time(const MatrixSize& A)
   return model.rest_begin + model.rest_byte * static_cast<double>(A.rows) * static_cast<double>(A.scalar);
 }
 
-double look_time(const MatrixSize& A)
+/// What an order takes more than `multicolor`.
+double extra_time(const MatrixSize& A, OrderingKind kind)
 {
-  return model.look_begin + model.look_entry * static_cast<double>(A.entries);
+  if (kind == OrderingKind::abmc) return model.joins_begin + model.joins_entry * static_cast<double>(A.entries);
+  return kind == OrderingKind::cyclic ? model.search_begin : 0;
+}
+
+double look_time(const MatrixSize& A, OrderingKind kind)
+{
+  return model.look_begin + model.look_entry * static_cast<double>(A.entries) + extra_time(A, kind);
 }
 
 std::int64_t rows_of_unit(const OrderingOptions& options, int node)
@@ -82,7 +91,8 @@ double apply_in_colors(ChoiceInput f, const OrderingOptions& options, std::int64
   return estimate_level_order(f).apply;
 }
 
-constexpr OrderingKind kinds[] = {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc};
+/// In the sequence of looks: blocks mostly take fewer iterations than cyclic colors.
+constexpr OrderingKind kinds[] = {OrderingKind::multicolor, OrderingKind::abmc, OrderingKind::cyclic};
 
 class Decision {
 public:
@@ -160,7 +170,8 @@ private:
     predicted.levels = levels;
     predicted.apply = apply_in_colors(input_, options, levels, colors);
     predicted.iterations = iterations_with(fill_ratio);
-    predicted.set_up = model.ordering_begin + model.ordering_entry * static_cast<double>(A_.entries);
+    predicted.set_up = model.ordering_begin + model.ordering_entry * static_cast<double>(A_.entries) +
+                       extra_time(A_, options.kind);
     return predicted;
   }
 
@@ -195,8 +206,8 @@ private:
     const double time = choice_.time_of(choice_.candidates[best]), wanted = best == 0 ? clear_gain : further_gain;
     if (hoped * wanted >= time) return false;
     const double set_up = model.set_up_begin + model.set_up_entry * static_cast<double>(A_.entries) + given().set_up;
-    const double looks = static_cast<double>(choice_.candidates.size()) * look_time(A_);
-    return looks <= std::max(most_of_set_up * set_up, most_of_savings * choice_.applies * (time - hoped));
+    const double look = look_time(A_, kind);
+    return looked_ + look <= most_of_set_up * set_up || look <= most_of_savings * choice_.applies * (time - hoped);
   }
 
   bool any_may_pay() const
@@ -209,6 +220,7 @@ private:
     if (!may_pay(kind)) return;
     if (given().fill < 0) given().fill = prospects_.fill_of_given();
     const OrderingOptions options = options_of(kind);
+    looked_ += look_time(A_, kind);
     const std::int64_t colors = prospects_.make(options);
     const std::int64_t levels = std::min(A_.rows, colors * rows_of_unit(options, node()));
     OrderingCandidate made;
@@ -252,6 +264,7 @@ private:
   OrderingProspects& prospects_;
   ChoiceInput input_;
   OrderingChoice choice_;
+  double looked_ = 0;  ///< time of the looks so far
   bool has_counted_more_ = false;
 };
 

@@ -85,6 +85,7 @@ private:
   std::vector<std::string> trial_strategies();
   struct TrialVectors;
   Trial time_strategy(const std::string& name, const TrialVectors& v);
+  void solve_in_trial(PairSolver<T>* pair, const TrialVectors& v);
 
   void choose_by_model();
   ChoiceInput features();

@@ -162,10 +162,27 @@ TEST(OrderingChoiceOf, costly_colors_is_blocks_if_warps_solve_them)
   EXPECT_LT(small.candidates[small.chosen].apply, 40);
   for (const int rows : {4, 33}) {
     mesh.request.sizes.abmc_rows = rows;
-    const OrderingCandidate last = mesh.decide().candidates.back();
-    ASSERT_EQ(last.ordering->kind, OrderingKind::abmc);
-    EXPECT_GT(last.apply, 0.5 * 2 * 8 * rows) << "a hop a level";
+    const OrderingCandidate blocks = mesh.decide().candidates.at(2);
+    ASSERT_EQ(blocks.ordering->kind, OrderingKind::abmc);
+    EXPECT_GT(blocks.apply, 0.5 * 2 * 8 * rows) << "a hop a level";
   }
+}
+
+/// Colors are cheap, but blocks may save a quarter of the iterations. In short solves no further order is looked at.
+TEST(OrderingChoiceOf, cheap_colors_is_blocks_that_discard_less_in_long_solves)
+{
+  Numbers mesh;
+  mesh.levels = 300;
+  mesh.given_fill = 0.1;
+  mesh.fill[OrderingKind::abmc] = 0.03;
+  mesh.request.expected_applies = 500;
+  EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::abmc);
+  mesh.fill[OrderingKind::abmc] = 0.067;
+  EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::multicolor) << "as many iterations, and slower";
+  mesh.made.clear();
+  mesh.request.expected_applies = 50;
+  EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::multicolor);
+  EXPECT_EQ(mesh.made, std::vector<OrderingKind>{OrderingKind::multicolor});
 }
 
 /// All levels of the given order are counted only if the choice depends on them: here it is 1.2 times as slow with 800.
