@@ -122,8 +122,8 @@ struct DeviceModel {
   double rest_byte = 1.2e-5;
   /// A set-up on the device: in the given order, by entries and levels; what another order adds to one without levels;
   /// and what making an order and measuring its discarded fill takes, if it is then not chosen. Fitted on an H200 to
-  /// four meshes, whose levels took 2.3 to 5.7 us each; the last two are estimates. What `abmc` adds to both, joins,
-  /// and `cyclic`, a search and a second coloring, is estimated from the numbers of launches.
+  /// four meshes, whose levels took 2.3 to 5.7 us each; what a look takes is an estimate. What `abmc` adds to both,
+  /// joins, and `cyclic`, a search and a second coloring, was measured there on six and five meshes.
   double set_up_begin = 1000;
   double set_up_entry = 2.3e-4;
   double set_up_level = 3;
@@ -131,9 +131,9 @@ struct DeviceModel {
   double ordering_entry = 3e-4;
   double look_begin = 500;
   double look_entry = 2e-4;
-  double joins_begin = 300;
-  double joins_entry = 1e-4;
-  double search_begin = 500;
+  double joins_begin = 400;
+  double joins_entry = 2.9e-4;
+  double search_begin = 900;
 };
 
 constexpr DeviceModel device_model = {};

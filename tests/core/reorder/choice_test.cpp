@@ -173,8 +173,9 @@ TEST(OrderingChoiceOf, cheap_colors_is_blocks_that_discard_less_in_long_solves)
 {
   Numbers mesh;
   mesh.levels = 300;
-  mesh.given_fill = 0.1;
-  mesh.fill[OrderingKind::abmc] = 0.03;
+  mesh.given_fill = 0.04;
+  mesh.fill[OrderingKind::abmc] = 0.035;
+  mesh.fill[OrderingKind::cyclic] = 0.08;
   mesh.request.expected_applies = 500;
   EXPECT_EQ(kind_of(mesh.decide()), OrderingKind::abmc);
   mesh.fill[OrderingKind::abmc] = 0.067;
