@@ -28,8 +28,8 @@ constexpr double equal_times = 1.1;
 constexpr double least_fill = 1e-3;
 /// Iterations follow a power of the ratio of discarded fill to that in the given order: the exponent of symmetric
 /// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 64 matrices with convection. Of two
-/// orders of colors the exponent is 1: 19 solves of six meshes in blocks and in cyclic colors took 0.78 to 1.11 times the
-/// iterations that this predicts.
+/// orders of colors the exponent is 1: 19 solves of six meshes in blocks and in cyclic colors took 0.78 to 1.11 times
+/// the iterations that this predicts.
 constexpr double exponent = 0.5, unsymmetric_exponent = 1.5;
 /// In more colors than that, other orders hardly discard less than this fraction of what `multicolor` does: blocks do
 /// so on a quarter of the matrices.
