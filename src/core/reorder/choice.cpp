@@ -29,15 +29,15 @@ constexpr double least_fill = 1e-3;
 /// Iterations follow a power of the ratio of discarded fill to that in the given order: the exponent of symmetric
 /// matrices, and what unsymmetry adds to it where an order discards more. Fitted to 64 matrices with convection. Of two
 /// orders of colors the exponent is 1: 19 solves of six meshes in blocks and in cyclic colors took 0.78 to 1.11 times
-/// the iterations that this predicts.
-constexpr double exponent = 0.5, unsymmetric_exponent = 1.5;
+/// the iterations that this predicts. Where both disagree, the latter is not followed below a part of the former.
+constexpr double exponent = 0.5, unsymmetric_exponent = 1.5, least_of_prediction = 0.8;
 /// In more colors than that, other orders hardly discard less than this fraction of what `multicolor` does: blocks do
 /// so on a quarter of the matrices.
 constexpr std::int64_t few_colors = 4;
 constexpr double least_of_multicolor = 0.6;
-/// Looks at other orders take at most this part of a set-up in the given order, or of the time that an order may save:
-/// the first one, and all of them.
-constexpr double most_of_set_up = 0.2, first_of_savings = 0.1, most_of_savings = 0.15;
+/// Looks at other orders take at most this part of a set-up in the given order, or each of the time that the order may
+/// save over the given one: the first look, and later ones, for which more is known.
+constexpr double most_of_set_up = 0.2, first_of_savings = 0.1, later_of_savings = 0.2;
 
 constexpr const DeviceModel& model = device_model;
 
@@ -165,12 +165,19 @@ private:
     return at == choice_.candidates.end() ? nullptr : &*at;
   }
 
-  double iterations_with(double fill_ratio) const
+  /// Iterations as the ratio of discarded fill to that in the given order tells them.
+  double iterations_by_given(double fill_ratio) const
   {
-    if (const auto* const colors = find(OrderingKind::multicolor))
-      return colors->iterations * fill_ratio / ratio_of(*colors);
     const double more = fill_ratio > 1 ? unsymmetric_exponent * choice_.unsymmetry : 0;
     return std::pow(fill_ratio, exponent + more);
+  }
+
+  double iterations_with(double fill_ratio) const
+  {
+    const double by_given = iterations_by_given(fill_ratio);
+    const auto* const colors = find(OrderingKind::multicolor);
+    if (!colors) return by_given;
+    return std::max(colors->iterations * fill_ratio / ratio_of(*colors), least_of_prediction * by_given);
   }
 
   /// The times of an order with that many levels and colors and that fill, relative to the given order's.
@@ -192,11 +199,13 @@ private:
     return std::max(made.fill, least_fill) / std::max(given().fill, least_fill);
   }
 
-  /// The least that can be hoped for: no more than in the given order, and, of many colors, than in a part of them.
-  double hoped_ratio() const
+  /// The least that can be hoped for: as much as in the given order, and, where colors tell more, as much as in a part
+  /// of them. Cyclic colors discard as much as blocks, and mostly more.
+  double hoped_ratio(OrderingKind kind) const
   {
-    const auto* const colors = find(OrderingKind::multicolor);
+    const auto *const colors = find(OrderingKind::multicolor), *const blocks = find(OrderingKind::abmc);
     if (!colors) return 1;
+    if (blocks && kind == OrderingKind::cyclic) return ratio_of(*blocks);
     const double ratio = ratio_of(*colors), of_given = std::min(1.0, ratio);
     return colors->levels > few_colors * node() ? std::max(least_of_multicolor * ratio, of_given) : of_given;
   }
@@ -213,14 +222,14 @@ private:
   {
     const OrderingOptions options = options_of(kind);
     const std::int64_t levels = fewest_levels(options, node());
-    const double hoped = choice_.time_of(predict(options, levels, fewest_colors, hoped_ratio()));
+    const double hoped = choice_.time_of(predict(options, levels, fewest_colors, hoped_ratio(kind)));
     const std::size_t best = choice_.fastest();
     const double time = choice_.time_of(choice_.candidates[best]), wanted = best == 0 ? clear_gain : further_gain;
     if (hoped * wanted >= time) return false;
     const double set_up = model.set_up_begin + model.set_up_entry * static_cast<double>(A_.entries) + given().set_up;
-    const double savings = choice_.applies * (choice_.time_of(given()) - hoped);
-    const double part = looked_ == 0 ? first_of_savings : most_of_savings;
-    return looked_ + look_time(A_, kind) <= std::max(most_of_set_up * set_up, part * savings);
+    const double look = look_time(A_, kind), savings = choice_.applies * (choice_.time_of(given()) - hoped);
+    const double part = looked_ == 0 ? first_of_savings : later_of_savings;
+    return looked_ + look <= most_of_set_up * set_up || look <= part * savings;
   }
 
   bool any_may_pay() const
