@@ -221,9 +221,7 @@ template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
                                                bool single)
     : pattern_(pattern), levels_(levels), single_(single && !std::is_same_v<T, single_t<T>>),
-      slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), entry_counter_(name),
-      top_(1),
-      outcome_(1),
+      slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), top_(1), outcome_(1),
       described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
       inverse_pivot_(pattern.n)
 {
@@ -232,6 +230,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
     occupancy_limit_bytes_ = occupancy_limit_bytes(granularity, slots_.slots_view().lanes, staged_threads);
   } else {
     try {
+      entry_counter_.emplace(name);
       lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;  // factoring row by row needs less memory
@@ -326,7 +325,7 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
   const unsigned blocks = blocks_for(lists_.lists_view().positions, entry_threads);
   launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, factor_view(),
-         lists_.lists_view(), as_device(task.value), rule_of_entries, entry_counter_.data(), outcome_.data());
+         lists_.lists_view(), as_device(task.value), rule_of_entries, entry_counter_->data(), outcome_.data());
   if (device_rule.sums) {
     launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream},
            factor_view(), device_rule, outcome_.data());

@@ -115,7 +115,8 @@ private:
   std::size_t occupancy_limit_bytes_ = 0;
   UpdateLists<I> lists_;       ///< made if they are long
   ResettableArray<unsigned> ready_;  ///< otherwise: by row, number of the attempt that has finished it
-  TicketCounterMemory counter_, entry_counter_;  ///< of attempts, and of launches entry by entry
+  TicketCounterMemory counter_;                       ///< of attempts
+  std::optional<TicketCounterMemory> entry_counter_;  ///< of launches entry by entry, if there are lists
   std::shared_ptr<WaitMonitor> watch_ = WaitMonitor::at_hand();
   DeviceArray<unsigned long long> top_;
   DeviceArray<Outcome> outcome_;
