@@ -61,6 +61,7 @@ struct Summary {
   /// On the device, names of PlanForm: the form that runs, and the form that `auto` chose.
   std::string form, estimated_form;
   std::int64_t rows = 0;
+  int block_size = 1;  ///< of the dense blocks that are factored; rows and entries count single ones
   std::int64_t lower_nnz = 0, upper_nnz = 0;  ///< strict triangles
   std::int64_t operations = 0;  ///< of a factorization, as count_operations()
   int threads = 1;
@@ -133,6 +134,12 @@ public:
 
 /// Creates the preconditioner on CPU threads. Never nullptr; throws nothing but std::bad_alloc.
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner();
+
+/// Creates the preconditioner by dense blocks (syncfree/blocks.hpp) of SolverOptions::block_size on CPU threads: block
+/// ILU(k). Patterns, orders and rows of a Status are those of blocks, values of A and of the factor are blocks, and
+/// vectors have n * block_size entries. An inverse pivot is an inverted diagonal block. The strategies are `serial`,
+/// `blocks` and `auto`; IC and the shift types nonzero and positive_definite are invalid arguments.
+template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner();
 
 /// Creates a triangular solver on CPU threads, by the strategy name in the options (not `auto`).
 ///   errors  unknown_strategy, invalid_argument, no_plan, out_of_memory
