@@ -38,6 +38,7 @@ struct Analysis {
   std::unique_ptr<Preconditioner> preconditioner;
   CudaPreconditioner             *cuda   = nullptr; /* the same object if the backend is cuda, else NULL */
   bool                            viewed = false;   /* by -pc_syncfree_view */
+  bool                            by_blocks = false; /* the preconditioner is one of dense blocks */
 
   syncfree::OrderingChoice choice;           /* if automatic; else, once hinted, what would be chosen */
   bool                     hinted   = false; /* FindHint() was called */
@@ -56,6 +57,13 @@ struct Factor {
   std::string                     view;                        /* Settings::view */
 };
 
+/* Rows that are ordered: block rows if dense blocks are factored. */
+inline PetscInt OrderedRows(const Analysis &analysis)
+{
+  const auto summary = analysis.preconditioner->summarize();
+  return (PetscInt)(summary.rows / summary.block_size);
+}
+
 inline Factor *Data(Mat F)
 {
   return static_cast<Factor *>(F->data);
@@ -70,8 +78,9 @@ inline void NoteCopies(Factor *factor, PetscBool from_device)
 /* Makes an analysis, or takes over that of the previous factored matrix if nothing it depends on has changed. */
 PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *, const AnalysisKey &, const Orders &, PetscReal fill);
 
-/* Gives F a preconditioner of the backend that these settings and this matrix require, unless it has one. */
-PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &);
+/* Gives F a preconditioner of the backend that these settings, this matrix and blocks of this size require, unless it has
+   one. */
+PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &, PetscInt block_size);
 PetscErrorCode UseHost(Factor *);
 
 PetscErrorCode MatSolve_SyncFree(Mat, Vec, Vec);

@@ -7,11 +7,11 @@
 */
 
 #include "choose_order.hpp"
+#include "local_order.hpp"
 #include "report.hpp"
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -54,114 +54,51 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfree::SolverOptions *options)
+/* Gets the size of the dense blocks of a BAIJ matrix; 1 for other matrices. */
+static PetscErrorCode GetDenseBlockSize(Mat A, PetscInt *size)
+{
+  PetscBool baij;
+
+  PetscFunctionBegin;
+  *size = 1;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) PetscCall(MatGetBlockSize(A, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, PetscInt block_size, syncfree::SolverOptions *options)
 {
   Settings settings;
 
   PetscFunctionBegin;
   PetscCall(GetSettings(F, A, &settings));
-  PetscCall(UseBackend(F, A, info, settings));
+  PetscCall(UseBackend(F, A, info, settings, block_size));
   PetscInt threads = (PetscInt)settings.threads;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &threads));
   Data(F)->view    = settings.view;
   *options         = settings.solver;
   options->threads = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
+  options->block_size = (int)block_size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests whether indices ascend by one; what an IS stores about that may be stale (MatReorderForNonzeroDiagonal()). */
-static bool IsRun(const PetscInt *index, PetscInt n)
-{
-  const PetscInt first   = index[0];
-  PetscInt       differs = 0;
-  for (PetscInt i = 0; i < n; i++) differs |= (index[i] - i) ^ first;
-  return differs == 0;
-}
-
-/* An ordering of `is` in local indices; `order` is NULL for the identity. */
-struct LocalOrder {
-  IS                 is       = nullptr;
-  const PetscInt    *borrowed = nullptr; /* from `is` */
-  const Index       *order    = nullptr;
-  std::vector<Index> copied; /* unless the order is what was borrowed */
-};
-
-/* Gets an ordering. PETSc's orderings of parallel matrices hold global indices of the process's own rows. */
-static PetscErrorCode BorrowOrder(IS is, PetscInt n, LocalOrder *local)
-{
-  PetscInt size;
-
-  PetscFunctionBegin;
-  if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ISGetLocalSize(is, &size));
-  PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries, but the matrix has %" PetscInt_FMT " local rows", size, n);
-  PetscCall(ISGetIndices(is, &local->borrowed));
-  local->is = is;
-  if (IsRun(local->borrowed, n)) PetscFunctionReturn(PETSC_SUCCESS);
-  local->order         = reinterpret_cast<const Index *>(local->borrowed);
-  const PetscInt first = *std::min_element(local->borrowed, local->borrowed + n);
-  if (first == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  local->copied.resize(n);
-  for (PetscInt i = 0; i < n; i++) local->copied[i] = (Index)(local->borrowed[i] - first);
-  local->order = local->copied.data();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReturnOrder(LocalOrder *local)
-{
-  PetscFunctionBegin;
-  if (local->borrowed) PetscCall(ISRestoreIndices(local->is, &local->borrowed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Fills in the identity where only one of the two orderings is the identity: the core requires both or none. */
-static void CompleteOrders(PetscInt n, LocalOrder *row, LocalOrder *column)
-{
-  if (!row->order == !column->order) return;
-  LocalOrder *missing = row->order ? column : row;
-  missing->copied.resize(n);
-  std::iota(missing->copied.begin(), missing->copied.end(), (Index)0);
-  missing->order = missing->copied.data();
-}
-
-/* Calls use(orders) with the orders of two index sets. Equal ones, the usual case, are the same array. */
-template <class Use> static PetscErrorCode WithOrders(IS row, IS column, PetscInt n, Use &&use)
-{
-  LocalOrder     rows, columns;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = Guard([&]() -> PetscErrorCode {
-    PetscFunctionBegin;
-    PetscCall(BorrowOrder(row, n, &rows));
-    if (column != row) PetscCall(BorrowOrder(column, n, &columns));
-    if (column != row) CompleteOrders(n, &rows, &columns);
-    const bool equal = column == row || (rows.order && std::equal(rows.order, rows.order + n, columns.order));
-    PetscCall(use(Orders{rows.order, equal ? rows.order : columns.order}));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  });
-  PetscCall(ReturnOrder(&rows));
-  PetscCall(ReturnOrder(&columns));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc counts one triangle only of an incomplete Cholesky factor. */
+/* PETSc counts one triangle only of an incomplete Cholesky factor. `nnz`: entries or blocks of the matrix */
 static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, PetscReal fill_given)
 {
   Factor    *factor = Data(F);
   const auto n      = (PetscLogDouble)summary.rows;
   const bool icc    = F->factortype == MAT_FACTOR_ICC;
-  const auto used   = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n;
+  const auto values = (PetscLogDouble)summary.block_size * summary.block_size; /* of a block; PETSc counts blocks as full */
+  const auto used   = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n * summary.block_size;
 
   factor->numeric_flops          = (PetscLogDouble)summary.operations;
   factor->solve_flops            = 2.0 * (PetscLogDouble)(summary.lower_nnz + summary.upper_nnz) + n;
   factor->info                   = {};
-  factor->info.block_size        = 1.0;
+  factor->info.block_size        = values;
   factor->info.nz_used           = used;
   factor->info.nz_allocated      = used;
   factor->info.fill_ratio_given  = fill_given;
-  factor->info.fill_ratio_needed = nnz ? (icc ? 2.0 * used / (nnz + n) : used / nnz) : 0.0;
+  factor->info.fill_ratio_needed = nnz ? (icc ? 2.0 * used / (nnz + n) : used / (nnz * values)) : 0.0;
   factor->info.memory            = (PetscLogDouble)(summary.factor_bytes + summary.plan_bytes);
   F->info.fill_ratio_given       = factor->info.fill_ratio_given;
   F->info.fill_ratio_needed      = factor->info.fill_ratio_needed;
@@ -193,6 +130,8 @@ PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
 static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const BorrowedMatrix &matrix, bool *same)
 {
   PetscFunctionBegin;
+  *same = matrix.block_size == analysis.key.options.block_size;
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->has_pattern_on_device(matrix.Pattern(), matrix.there, same)));
   else PetscCall(Translate(F, A, analysis.preconditioner->has_pattern(matrix.Pattern(), same)));
@@ -277,14 +216,14 @@ static PetscErrorCode ReuseOrMakeOrdering(Mat F, const SetupContext &handover, P
   key->ordering = handover.ordering;
   if (!handover.reuses_ordering || F->factortype != MAT_FACTOR_ILU || !handover.last) PetscFunctionReturn(PETSC_SUCCESS);
   const Orders last = handover.last->preconditioner->orders();
-  if (!last.row || handover.last->preconditioner->summarize().rows != n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!last.row || OrderedRows(*handover.last) != n) PetscFunctionReturn(PETSC_SUCCESS);
   key->ordering = handover.last->key.ordering; /* the analysis itself may be reused, too */
   row->assign(last.row, last.row + n);
   column->assign(last.column, last.column + n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const MatFactorInfo *info)
+static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt block_size, const MatFactorInfo *info)
 {
   AnalysisKey        key;
   Orders             orders = given;
@@ -293,9 +232,9 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
-  PetscCall(GetOptions(F, A, info, &key.options));
+  PetscCall(GetOptions(F, A, info, block_size, &key.options));
   if (handover && handover->MakesOrdering()) {
-    PetscCall(ReuseOrMakeOrdering(F, *handover, A->rmap->n, &key, &row, &column));
+    PetscCall(ReuseOrMakeOrdering(F, *handover, A->rmap->n / block_size, &key, &row, &column));
     orders = row.empty() ? Orders() : Orders{row.data(), column.data()};
   }
   key.backend       = Data(F)->analysis->key.backend;
@@ -315,9 +254,32 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets the shift type: that of the PC, as PETSc's inner type changes it for types derived from AIJ. */
+static PetscErrorCode GetShift(Mat A, const MatFactorInfo *info, MatFactorShiftType *shift)
+{
+  SetupContext *handover;
+
+  PetscFunctionBegin;
+  *shift = (MatFactorShiftType)(int)info->shifttype;
+  PetscCall(QueryHandover(A, &handover));
+  if (handover) *shift = handover->shift;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckShiftOfBlocks(Mat A, const MatFactorInfo *info)
+{
+  MatFactorShiftType shift;
+
+  PetscFunctionBegin;
+  PetscCall(GetShift(A, info, &shift));
+  PetscCheck(shift == MAT_SHIFT_NONE || shift == MAT_SHIFT_INBLOCKS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Dense blocks are factored with -pc_factor_shift_type none or inblocks, not %s; use one of these, or convert the matrix with MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)", MatFactorShiftTypes[(int)shift]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   SetupContext *handover;
+  PetscInt      block_size;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
@@ -325,7 +287,9 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   if (handover && handover->MakesOrdering()) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
-  PetscCall(WithOrders(row, column, A->rmap->n, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, info); }));
+  PetscCall(GetDenseBlockSize(A, &block_size));
+  if (block_size > 1) PetscCall(CheckShiftOfBlocks(A, info));
+  PetscCall(WithOrders(row, column, A->rmap->n / block_size, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, block_size, info); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,8 +331,9 @@ static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscR
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   const AnalysisKey key    = Data(F)->analysis->key;
   const Orders      orders = key.ordering ? Orders() : Data(F)->analysis->preconditioner->orders();
-  const auto        n      = (PetscInt)Data(F)->analysis->preconditioner->summarize().rows;
+  const PetscInt    n      = OrderedRows(*Data(F)->analysis);
   PetscCheck(key.levels >= 0 && (key.ordering || key.natural == !orders.row), PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
+  PetscCheck(matrix->block_size == key.options.block_size, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has block size %" PetscInt_FMT ", but the symbolic factorization was for block size %d; repeat the symbolic factorization", matrix->block_size, key.options.block_size);
   PetscCheck(!orders.row || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
   PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
@@ -394,12 +359,10 @@ static PetscErrorCode MatICCFactorSymbolic_SyncFree(Mat F, Mat A, IS permutation
 
 static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::PivotRule *rule)
 {
-  auto      shift = (MatFactorShiftType)(int)info->shifttype;
-  SetupContext *handover;
+  MatFactorShiftType shift;
 
   PetscFunctionBegin;
-  PetscCall(QueryHandover(A, &handover));
-  if (handover) shift = handover->shift;
+  PetscCall(GetShift(A, info, &shift));
   switch (shift) {
   case MAT_SHIFT_NONZERO:
     rule->shift = syncfree::Shift::nonzero;
@@ -573,8 +536,9 @@ static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Ma
    Level: beginner
 
    Notes:
-   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`.
-   `PCSYNCFREEILU` and `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too.
+   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices and, as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, whose dense
+   blocks are factored on the CPU; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and
+   `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too, and the former for `MATMPIBAIJ` matrices.
 
    `MAT_FACTOR_ILU` and `MAT_FACTOR_ICC` are supported, with levels of fill, but without a drop tolerance.
 
@@ -591,6 +555,8 @@ PetscErrorCode RegisterFactorPackage()
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJ, kind, guarded<MatGetFactor_AIJ_SyncFree>));
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIAIJ, kind, guarded<MatGetFactor_MPIAIJ_SyncFree>));
   }
+  PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQBAIJ, MAT_FACTOR_ILU, guarded<MatGetFactor_AIJ_SyncFree>));
+  PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIBAIJ, MAT_FACTOR_ILU, guarded<MatGetFactor_MPIAIJ_SyncFree>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

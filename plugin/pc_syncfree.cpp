@@ -162,6 +162,18 @@ static void PassOrdering(PC pc, const Extension &extension, SetupContext *handov
   handover->ordering->kind = *extension.ordering;
 }
 
+/* As PETSc's inner type does, for BAIJ only: it would change the shift type for types derived from AIJ, as well. */
+static PetscErrorCode GetShiftType(PC pc, MatFactorShiftType *shift)
+{
+  PetscBool baij;
+
+  PetscFunctionBegin;
+  PetscCall(PCFactorGetShiftType(pc, shift));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij && *shift == MAT_SHIFT_NONZERO) *shift = MAT_SHIFT_INBLOCKS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -173,7 +185,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(CheckMatrixType(pc));
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
-  PetscCall(PCFactorGetShiftType(pc, &handover.shift));
+  PetscCall(GetShiftType(pc, &handover.shift));
   ierr = NoticeOtherPattern(pc, (PetscBool)(!extension->ordered && !extension->reorders));
   PassOrdering(pc, *extension, &handover);
   const bool new_order = !pc->setupcalled || (pc->flag != SAME_NONZERO_PATTERN && !handover.reuses_ordering);
@@ -462,8 +474,9 @@ using namespace syncfree_plugin;
    The factor, and therefore the number of iterations, is that of `PCILU`; only the algorithms differ. The nonzero
    pattern is analyzed once; the analysis is reused as long as the pattern does not change.
 
-   Only for `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them. For `MATMPIAIJ` each process factors its
-   diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
+   For `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them, and for `MATSEQBAIJ` and `MATMPIBAIJ` matrices,
+   whose dense blocks are factored as blocks on the CPU, with the strategies `serial`, `blocks` and `auto`. Of a parallel
+   matrix each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
 
    A zero pivot, a NaN or an infinity in the factor results in `KSP_DIVERGED_PC_FAILED` on all processes of the `PC`.
 

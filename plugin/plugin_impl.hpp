@@ -109,7 +109,8 @@ PetscErrorCode ViewWaitLimit(PetscViewer, const char indent[], double asked);
 /* Returns the names that -pc_syncfree_strategy accepts for a backend: "auto, serial, ..." */
 std::string ListStrategies(const char backend[]);
 
-/* Raises an error unless the operator is an AIJ matrix; the message describes the matrix and what to do. */
+/* Raises an error unless the operator is an AIJ matrix or, for PCSYNCFREEILU, a BAIJ matrix; the message describes the
+   matrix and what to do. */
 PetscErrorCode CheckMatrixType(PC);
 
 /* Raise an error that lists the known names if this name is unknown. */
