@@ -5,8 +5,9 @@
 /// The rule is PETSc's. Column k of the block has its pivot in the row with the largest modulus among the rows that had
 /// none yet, the first of equals. A pivot is refused only if it is exactly 0, and in a block of 2 to 7 unknowns even
 /// then only if it is the last one or the shift amount is 0; else it is replaced by
-///   (n == 3 ? 0.333 : 0.25) amount (1e-12 + sum_k |a_kk|),  a: the block before it is inverted,
-/// whatever the shift type is. Blocks of another size are not shifted.
+///   (n == 3 ? 0.333 : 0.25) amount (1e-12 + sum_k |a_kk|),  a: the block before it is inverted.
+/// The shift type matters in blocks of 4 unknowns only, in which `none` shifts no pivot. In blocks of other sizes no
+/// pivot is shifted.
 
 #include <cmath>
 #include <utility>
@@ -18,12 +19,12 @@ namespace syncfree {
 
 /// What replaces a pivot 0 that is not the last one; 0: nothing does.
 ///   a  n x n, column by column
-template <class T> real_t<T> pivot_block_shift(const T* a, int n, double shift_amount)
+template <class T> real_t<T> pivot_block_shift(const T* a, int n, const PivotRule& rule)
 {
-  if (n < 2 || n > 7) return 0;
+  if (n < 2 || n > 7 || (n == 4 && rule.shift == Shift::none)) return 0;
   auto sum = static_cast<real_t<T>>(1e-12);
   for (int k = 0; k < n; ++k) sum += std::abs(a[k * n + k]);
-  return static_cast<real_t<T>>((n == 3 ? 0.333 : 0.25) * shift_amount) * sum;
+  return static_cast<real_t<T>>((n == 3 ? 0.333 : 0.25) * rule.shift_amount) * sum;
 }
 
 /// Inverts a block in place, by Gauss-Jordan elimination.

@@ -17,7 +17,7 @@ public:
   BlockRowFactorizer(const FactorPattern<I>& pattern, int size, bool rows_of_A, const CsrView<T, I>& A,
                      const PivotRule& rule, FactorValues<T>* values)
       : pattern_(pattern), lower_pattern_(pattern.lower()), upper_pattern_(pattern.upper()), size_(size),
-        rows_of_A_(rows_of_A), A_(A), shift_amount_(rule.shift_amount), lower_(values->lower.data()),
+        rows_of_A_(rows_of_A), A_(A), rule_(rule), lower_(values->lower.data()),
         upper_(values->upper.data()), inverse_pivot_(values->inverse_pivot.data())
   {
   }
@@ -121,7 +121,7 @@ private:
   {
     if (!is_finite_sum(work->modulus) && !finite_row(i)) return fail(failed(Code::not_finite, i), work);
     T* block = pivot(i);
-    const real_t<T> shift = pivot_block_shift(block, size_, shift_amount_);
+    const real_t<T> shift = pivot_block_shift(block, size_, rule_);
     const int index =
         invert_pivot_block<fixed>(block, size_, shift, work->factor.data(), work->row.data(), &work->shifted);
     if (index < size_) return fail(failed(Code::zero_pivot, i, index), work);
@@ -152,7 +152,7 @@ private:
   int size_;
   bool rows_of_A_;
   CsrView<T, I> A_;
-  double shift_amount_;
+  PivotRule rule_;
   T *lower_, *upper_, *inverse_pivot_;
 };
 

@@ -20,12 +20,15 @@ template <class T> struct Inverted {
   std::vector<T> block, inverse;
   int index = -1, shifted = 0;
 
-  template <int fixed> Inverted& invert(double shift_amount)
+  template <int fixed> Inverted& invert(double shift_amount, Shift type = Shift::none)
   {
+    PivotRule rule;
+    rule.shift = type;
+    rule.shift_amount = shift_amount;
     std::vector<T> factor(n);
     std::vector<int> row(n);
     inverse = block;
-    const real_t<T> shift = pivot_block_shift(block.data(), n, shift_amount);
+    const real_t<T> shift = pivot_block_shift(block.data(), n, rule);
     index = invert_pivot_block<fixed>(inverse.data(), n, shift, factor.data(), row.data(), &shifted);
     return *this;
   }
@@ -99,6 +102,20 @@ TYPED_TEST(PivotBlock, is_shifted_as_in_petsc)
   Inverted<T> of_three = {3, {T(0), T(0), T(0), T(0), T(2), T(0), T(0), T(0), T(2)}, {}};
   EXPECT_EQ(of_three.template invert<0>(1e-3).index, 3);
   EXPECT_NEAR(static_cast<double>(real_part(of_three.inverse[0])), 1 / (0.333e-3 * 4), 1);
+}
+
+/// In a block of 4 PETSc asks for the shift type.
+TYPED_TEST(PivotBlock, of_four_is_shifted_with_the_type_inblocks_only)
+{
+  using T = TypeParam;
+  for (int n : {2, 3, 4, 5, 6, 7})
+    for (Shift type : {Shift::none, Shift::inblocks}) {
+      auto zero_column = random_block<T>(n, 5);
+      std::fill_n(zero_column.block.begin(), n, T(0));
+      const bool shifts = n != 4 || type == Shift::inblocks;
+      EXPECT_EQ(zero_column.template invert<0>(1e-3, type).index, shifts ? n : 0) << n;
+      EXPECT_EQ(zero_column.shifted, shifts ? 1 : 0) << n;
+    }
 }
 
 TYPED_TEST(PivotBlock, is_singular_without_a_shift_or_where_the_last_pivot_is_zero)
