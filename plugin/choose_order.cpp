@@ -54,7 +54,7 @@ PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &key, const Settings &settin
 
   PetscFunctionBegin;
   PetscCall(CheckSizes(settings.ordering));
-  if (matrix->block_size > 1) {
+  if (key.options.block_size > 1) {
     *choice = {}, choice->reason = "the given order: times are predicted for factors by entries, not by dense blocks";
     PetscFunctionReturn(PETSC_SUCCESS);
   }

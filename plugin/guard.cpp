@@ -49,8 +49,19 @@ static PetscErrorCode GetRow(Mat F, const syncfree::Status &status, PetscInt *ro
   PetscCall(GetAnalysis(F, &analysis));
   if (!analysis) PetscFunctionReturn(PETSC_SUCCESS);
   const auto orders = analysis->preconditioner->orders();
-  *ordered          = orders.row && status.row < OrderedRows(*analysis);
-  if (*ordered) *row = (PetscInt)orders.row[status.row];
+  const PetscInt size = status.block_row && !analysis->key.baij ? analysis->key.options.block_size : 1; /* rows are then ordered, not blocks */
+  *ordered            = orders.row && status.row * size < OrderedRows(*analysis);
+  if (*ordered) *row = (PetscInt)orders.row[status.row * size] / size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetBlockSizeOfFactor(Mat F, PetscInt *size)
+{
+  std::shared_ptr<Analysis> analysis;
+
+  PetscFunctionBegin;
+  PetscCall(GetAnalysis(F, &analysis));
+  *size = analysis ? analysis->key.options.block_size : 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,7 +80,8 @@ PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &status, std::s
   if (size == 1) *place = " (in a sequential matrix on process " + std::to_string(rank) + ", such as a block of -pc_type bjacobi)";
   else {
     const char *const rows = status.block_row ? "block row " : "row ";
-    const PetscInt    size = status.block_row ? PetscAbs(whole->rmap->bs) : 1;
+    PetscInt          size = 1;
+    if (status.block_row) PetscCall(GetBlockSizeOfFactor(F, &size));
     PetscCall(GetRow(F, status, &row, &ordered));
     *place = std::string(" (global ") + rows + std::to_string(whole->rmap->rstart / size + row);
     if (status.column >= 0 && !status.block_row) *place += ", column " + std::to_string(whole->cmap->rstart + (PetscInt)status.column);

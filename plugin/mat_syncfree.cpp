@@ -54,36 +54,29 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the size of the dense blocks of a BAIJ matrix; 1 for other matrices. */
-static PetscErrorCode GetDenseBlockSize(Mat A, PetscInt *size)
-{
-  PetscBool baij;
-
-  PetscFunctionBegin;
-  *size = 1;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
-  if (baij) PetscCall(MatGetBlockSize(A, size));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, PetscInt block_size, syncfree::SolverOptions *options)
+static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, bool ordered, AnalysisKey *key)
 {
   Settings settings;
+  PetscInt block_size;
+  Blocks   blocks;
 
   PetscFunctionBegin;
   PetscCall(GetSettings(F, A, &settings));
-  PetscCall(UseBackend(F, A, info, settings, block_size));
+  PetscCall(GetBlocks(F, A, info, settings, ordered, &block_size, &blocks));
+  PetscCall(UseBackend(F, A, info, settings, blocks));
   PetscInt threads = (PetscInt)settings.threads;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &threads));
-  Data(F)->view    = settings.view;
-  *options         = settings.solver;
-  options->threads = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
-  options->block_size = (int)block_size;
+  Data(F)->view           = settings.view;
+  key->backend            = Data(F)->analysis->key.backend;
+  key->baij               = blocks == Blocks::stored;
+  key->options            = settings.solver;
+  key->options.threads    = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
+  key->options.block_size = (int)block_size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc counts one triangle only of an incomplete Cholesky factor. `nnz`: entries or blocks of the matrix */
-static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, PetscReal fill_given)
+/* PETSc counts one triangle only of an incomplete Cholesky factor. */
+static void FillInfo(Mat F, const syncfree::Summary &summary, PetscLogDouble nnz, PetscReal fill_given)
 {
   Factor    *factor = Data(F);
   const auto n      = (PetscLogDouble)summary.rows;
@@ -94,11 +87,11 @@ static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, Pets
   factor->numeric_flops          = (PetscLogDouble)summary.operations;
   factor->solve_flops            = 2.0 * (PetscLogDouble)(summary.lower_nnz + summary.upper_nnz) + n;
   factor->info                   = {};
-  factor->info.block_size        = values;
+  factor->info.block_size        = Data(F)->analysis->key.baij ? values : 1.0;
   factor->info.nz_used           = used;
   factor->info.nz_allocated      = used;
   factor->info.fill_ratio_given  = fill_given;
-  factor->info.fill_ratio_needed = nnz ? (icc ? 2.0 * used / (nnz + n) : used / (nnz * values)) : 0.0;
+  factor->info.fill_ratio_needed = nnz ? (icc ? 2.0 * used / (nnz + n) : used / nnz) : 0.0;
   factor->info.memory            = (PetscLogDouble)(summary.factor_bytes + summary.plan_bytes);
   F->info.fill_ratio_given       = factor->info.fill_ratio_given;
   F->info.fill_ratio_needed      = factor->info.fill_ratio_needed;
@@ -112,7 +105,7 @@ static bool SameOrdering(const std::optional<syncfree::OrderingOptions> &a, cons
 
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && baij == other.baij && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
@@ -130,7 +123,7 @@ PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
 static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const BorrowedMatrix &matrix, bool *same)
 {
   PetscFunctionBegin;
-  *same = matrix.block_size == analysis.key.options.block_size;
+  *same = matrix.block_size == (analysis.key.baij ? analysis.key.options.block_size : 1);
   if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->has_pattern_on_device(matrix.Pattern(), matrix.there, same)));
@@ -201,7 +194,7 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKe
   PetscCall(GetPatternState(*matrix, &factor->seen));
 
   const auto summary = factor->analysis->preconditioner->summarize();
-  FillInfo(F, summary, factor->seen.nonzeros, fill);
+  FillInfo(F, summary, (PetscLogDouble)factor->seen.nonzeros * matrix->block_size * matrix->block_size, fill);
   PetscCall(CiteStrategy(summary.strategy));
   if (factor->analysis->key.ordering) PetscCall(CiteOrdering(OrderingName(factor->analysis->key.ordering)));
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
@@ -223,7 +216,7 @@ static PetscErrorCode ReuseOrMakeOrdering(Mat F, const SetupContext &handover, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt block_size, const MatFactorInfo *info)
+static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt ordered_rows, const MatFactorInfo *info)
 {
   AnalysisKey        key;
   Orders             orders = given;
@@ -232,12 +225,11 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
-  PetscCall(GetOptions(F, A, info, block_size, &key.options));
+  PetscCall(GetOptions(F, A, info, given.row != nullptr, &key));
   if (handover && handover->MakesOrdering()) {
-    PetscCall(ReuseOrMakeOrdering(F, *handover, A->rmap->n / block_size, &key, &row, &column));
+    PetscCall(ReuseOrMakeOrdering(F, *handover, ordered_rows, &key, &row, &column));
     orders = row.empty() ? Orders() : Orders{row.data(), column.data()};
   }
-  key.backend       = Data(F)->analysis->key.backend;
   key.kind          = F->factortype == MAT_FACTOR_ICC ? syncfree::Kind::icc : syncfree::Kind::ilu;
   key.levels        = (int)info->levels;
   key.diagonal_fill = info->diagonal_fill != 0.0;
@@ -254,32 +246,11 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the shift type: that of the PC, as PETSc's inner type changes it for types derived from AIJ. */
-static PetscErrorCode GetShift(Mat A, const MatFactorInfo *info, MatFactorShiftType *shift)
-{
-  SetupContext *handover;
-
-  PetscFunctionBegin;
-  *shift = (MatFactorShiftType)(int)info->shifttype;
-  PetscCall(QueryHandover(A, &handover));
-  if (handover) *shift = handover->shift;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckShiftOfBlocks(Mat A, const MatFactorInfo *info)
-{
-  MatFactorShiftType shift;
-
-  PetscFunctionBegin;
-  PetscCall(GetShift(A, info, &shift));
-  PetscCheck(shift == MAT_SHIFT_NONE || shift == MAT_SHIFT_INBLOCKS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Dense blocks are factored with -pc_factor_shift_type none or inblocks, not %s; use one of these, or convert the matrix with MatConvert(A,MATAIJ,MAT_INITIAL_MATRIX,&B)", MatFactorShiftTypes[(int)shift]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   SetupContext *handover;
-  PetscInt      block_size;
+  PetscInt      block_size = 1;
+  PetscBool     baij;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
@@ -287,9 +258,10 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   if (handover && handover->MakesOrdering()) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
-  PetscCall(GetDenseBlockSize(A, &block_size));
-  if (block_size > 1) PetscCall(CheckShiftOfBlocks(A, info));
-  PetscCall(WithOrders(row, column, A->rmap->n / block_size, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, block_size, info); }));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) PetscCall(MatGetBlockSize(A, &block_size));
+  const PetscInt n = A->rmap->n / block_size; /* rows that are ordered */
+  PetscCall(WithOrders(row, column, n, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, n, info); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,7 +305,8 @@ static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscR
   const Orders      orders = key.ordering ? Orders() : Data(F)->analysis->preconditioner->orders();
   const PetscInt    n      = OrderedRows(*Data(F)->analysis);
   PetscCheck(key.levels >= 0 && (key.ordering || key.natural == !orders.row), PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
-  PetscCheck(matrix->block_size == key.options.block_size, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has block size %" PetscInt_FMT ", but the symbolic factorization was for block size %d; repeat the symbolic factorization", matrix->block_size, key.options.block_size);
+  const int size = key.baij ? key.options.block_size : 1;
+  PetscCheck(matrix->block_size == size, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has dense blocks of size %" PetscInt_FMT ", but the symbolic factorization was for size %d; repeat the symbolic factorization", matrix->block_size, size);
   PetscCheck(!orders.row || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
   PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);

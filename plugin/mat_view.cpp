@@ -72,6 +72,17 @@ static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prints the size of dense blocks, and how many zeros were added to fill those of an AIJ matrix. */
+static PetscErrorCode ViewBlocks(PetscViewer viewer, const syncfree::Summary &s)
+{
+  char padding[64] = "";
+
+  PetscFunctionBegin;
+  if (s.padding > 0) PetscCall(PetscSNPrintf(padding, sizeof(padding), ", filled with %lld zeros", (long long)s.padding));
+  if (s.block_size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree block size: %d (dense blocks%s; levels of block rows)\n", s.block_size, padding));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Prints what `syncfree_auto` chose and from what, or that it would gain much. */
 static PetscErrorCode ViewOrdering(PetscViewer viewer, const Analysis &analysis)
 {
@@ -124,7 +135,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(ViewOrdering(viewer, *Data(F)->analysis));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));
   PetscCall(ViewGranularity(viewer, s, levels));
-  if (s.block_size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree block size: %d (dense blocks, levels of block rows)\n", s.block_size));
+  PetscCall(ViewBlocks(viewer, s));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", peak during set-up %.4g MB", 1e-6 * (double)s.peak_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));

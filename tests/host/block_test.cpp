@@ -339,6 +339,24 @@ TEST(BlockThreads, are_reported_and_auto_uses_one_for_a_small_matrix)
   EXPECT_EQ(make(task, options_of(3, "auto", 1))->choice_with(3).strategy, "blocks");
 }
 
+/// The entries of a task, row by row; those that are 0 are left out.
+template <class T, class I> OwnedCsr<T, I> entries_of(BlockTask<T, I>& task)
+{
+  OwnedCsr<T, I> A;
+  A.n = task.rows();
+  for (I i = 0; i < A.n; ++i) {
+    for (I k = task.pattern.row_begin[i / task.size]; k < task.pattern.row_begin[i / task.size + 1]; ++k)
+      for (int c = 0; c < task.size; ++c) {
+        const T value = task.entry(k, static_cast<int>(i % task.size), c);
+        if (value == T(0)) continue;
+        A.column.push_back(task.pattern.column[k] * static_cast<I>(task.size) + static_cast<I>(c));
+        A.value.push_back(value);
+      }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
+}
+
 /// ILU(0) by entries and by blocks: where all blocks are full, both keep the same entries.
 TYPED_TEST(BlockTest, of_full_blocks_is_the_factor_by_entries)
 {
@@ -350,16 +368,7 @@ TYPED_TEST(BlockTest, of_full_blocks_is_the_factor_by_entries)
       for (I k = task.pattern.row_begin[i]; k < task.pattern.row_begin[i + 1]; ++k)
         for (int r = 0; r < size && task.pattern.column[k] == i; ++r)
           task.entry(k, r, r) += T(static_cast<float>(40 * size));
-    OwnedCsr<T, I> A;
-    A.n = task.rows();
-    for (I i = 0; i < A.n; ++i) {
-      for (I k = task.pattern.row_begin[i / size]; k < task.pattern.row_begin[i / size + 1]; ++k)
-        for (int c = 0; c < size; ++c) {
-          A.column.push_back(task.pattern.column[k] * static_cast<I>(size) + static_cast<I>(c));
-          A.value.push_back(task.entry(k, static_cast<int>(i % size), c));
-        }
-      A.row_begin.push_back(static_cast<I>(A.column.size()));
-    }
+    const auto A = entries_of(task);
     auto by_entries = make_host_preconditioner<T, I>();
     ASSERT_TRUE(by_entries->analyse(A.pattern(), {}, {}).ok());
     ASSERT_TRUE(by_entries->refresh(A.view(), PivotRule()).ok());
@@ -373,6 +382,64 @@ TYPED_TEST(BlockTest, of_full_blocks_is_the_factor_by_entries)
         EXPECT_LT(static_cast<double>(std::abs(x[i] - y[i])), 100 * epsilon<T>()) << size << " " << i;
     }
   }
+}
+
+/// The matrix by entries, with every seventh value left out, has the factor of its blocks, bit by bit.
+TYPED_TEST(BlockTest, of_entries_is_the_factor_of_the_blocks_that_hold_them)
+{
+  using T = typename TypeParam::Scalar;
+  using I = typename TypeParam::Index;
+  for (bool permuted : {false, true}) {
+    auto task = make_task<T, I>(3, 4, 2, 3);
+    for (std::size_t k = 0; k < task.value.size(); k += 7)
+      if (static_cast<double>(std::abs(task.value[k])) < 2) task.value[k] = T(0);
+    if (permuted) task.row_order = task.column_order = random_order<I>(task.n(), 2);
+    const auto A = entries_of(task);
+    std::vector<I> order;
+    for (I i : task.row_order)
+      for (I r = 0; r < 3; ++r) order.push_back(3 * i + r);
+    SymbolicOptions<I> symbolic;
+    symbolic.row_order = symbolic.column_order = permuted ? order.data() : nullptr;
+    auto p = make_host_blocked_preconditioner<T, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), symbolic, options_of(3)).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_EQ(p->summarize().padding, static_cast<std::int64_t>(task.value.size() - A.value.size()));
+    EXPECT_GT(p->summarize().padding, 0);
+    EXPECT_TRUE(permuted ? std::equal(order.begin(), order.end(), p->orders().row) : !p->orders().row);
+    bool same = false;
+    EXPECT_TRUE(p->has_pattern(A.pattern(), &same).ok() && same);
+    const auto of_blocks = make(task, options_of(3));
+    const auto b = random_vector<T>(static_cast<std::size_t>(A.n), 5);
+    std::vector<T> x(b.size()), y(b.size());
+    for (Operation op : all_operations) {
+      ASSERT_TRUE(p->solve(op, b.data(), x.data(), {1, A.n, A.n}).ok());
+      ASSERT_TRUE(of_blocks->solve(op, b.data(), y.data(), {1, A.n, A.n}).ok());
+      EXPECT_EQ(x, y);
+    }
+  }
+}
+
+TEST(BlocksOfEntries, refuse_sizes_orders_and_patterns_that_do_not_fit)
+{
+  using I = std::int32_t;
+  auto task = make_task<double, I>(3, 2, 2, 3), other = make_task<double, I>(2, 2, 2, 3);
+  const auto A = entries_of(task), B = entries_of(other);
+  auto p = make_host_blocked_preconditioner<double, I>();
+  const Status size = p->analyse(A.pattern(), {}, options_of(5));
+  EXPECT_EQ(size.code, Code::invalid_argument);
+  EXPECT_NE(size.message().find("block size 5 does not divide"), std::string::npos) << size.message();
+  const auto order = random_order<I>(A.n, 3);
+  SymbolicOptions<I> symbolic;
+  symbolic.row_order = symbolic.column_order = order.data();
+  EXPECT_EQ(p->analyse(A.pattern(), symbolic, options_of(3)).code, Code::invalid_argument);
+  EXPECT_EQ(p->refresh(A.view(), PivotRule()).code, Code::invalid_argument);
+  ASSERT_TRUE(p->analyse(A.pattern(), {}, options_of(3)).ok());
+  bool same = true;
+  EXPECT_TRUE(p->has_pattern(B.pattern(), &same).ok() && !same);
+  ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+  EXPECT_EQ(p->refresh(B.view(), PivotRule()).code, Code::another_pattern);
+  std::vector<double> x(static_cast<std::size_t>(A.n));
+  EXPECT_EQ(p->solve_forward_half(x.data(), x.data()).code, Code::invalid_argument) << "solved after a failed refresh";
 }
 
 /// Diagonal blocks with zeros on their diagonals: no pivot by entries, no difficulty by blocks.

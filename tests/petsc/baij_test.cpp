@@ -340,6 +340,100 @@ TEST(Baij, shift_types_are_taken_or_refused_as_in_petsc)
   }
 }
 
+/* AIJ with full blocks: by blocks or by entries, the factor has the same entries. */
+TEST(AijByBlocks, applies_are_those_of_baij)
+{
+  const BlockMatrix values{4, 3, 3, 3};
+  const MatOwner blocks = values.make();
+  MatOwner A;
+  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+  for (const char* chosen : {"3", "0"})
+    for (const char* ordering : {MATORDERINGNATURAL, "syncfree_multicolor"})
+      for (PetscInt levels : {0, 1}) {
+        const Options options(std::string("-pc_syncfree_block_size ") + chosen);
+        Request request;
+        request.ordering = ordering;
+        request.levels = levels;
+        SCOPED_TRACE(std::string(chosen) + ", " + request.text());
+        Factored ours = set_up_ours(A, request);
+        ok(PCSetFromOptions(ours.pc));
+        ok(PCSetUp(ours.pc));
+        EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 3 (dense blocks; ")) << view(ours.pc);
+        expect_same_applies(set_up_petsc(blocks, request), ours, rows(A));
+      }
+}
+
+Factored set_up_with(Mat A, const std::string& block_size, const Request& request = {})
+{
+  const Options options("-pc_syncfree_block_size " + block_size);
+  Factored ours = set_up_ours(A, request);
+  ok(PCSetFromOptions(ours.pc));
+  ours.refusal = refused([&] { return PCSetUp(ours.pc); });
+  return ours;
+}
+
+TEST(AijByBlocks, are_padded_where_the_user_says_so_and_left_alone_where_none_are_full)
+{
+  const MatOwner A = poisson_2d(6, 6);
+  const Factored chosen = set_up_with(A, "0"), padded = set_up_with(A, "2");
+  EXPECT_FALSE(contains(view(chosen.pc), "syncfree block size")) << view(chosen.pc);
+  EXPECT_TRUE(contains(view(padded.pc), "syncfree block size: 2 (dense blocks, filled with ")) << view(padded.pc);
+  const Numbers b = random_numbers(36, 3);
+  const MatOwner blocks = [&] {
+    MatOwner B;
+    ok(MatSetBlockSize(A, 2));
+    ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
+    return B;
+  }();
+  EXPECT_TRUE(close(applied(set_up_petsc(blocks, {}), PCApply, b), applied(padded, PCApply, b)));
+}
+
+TEST(AijByBlocks, inodes_of_one_size_are_blocks)
+{
+  const MatOwner blocks = BlockMatrix{4, 3, 1, 4}.make();
+  MatOwner A, of_entries;
+  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, of_entries.out()));
+  const PetscInt n = rows(blocks);
+  const PetscInt *row, *column;
+  PetscInt count;
+  PetscBool done;
+  PetscScalar* value;
+  ok(MatGetRowIJ(of_entries, 0, PETSC_FALSE, PETSC_FALSE, &count, &row, &column, &done));
+  ok(MatSeqAIJGetArray(of_entries, &value));
+  ok(MatCreate(PETSC_COMM_SELF, A.out())); /* without the block size */
+  ok(MatSetSizes(A, n, n, n, n));
+  ok(MatSetType(A, MATSEQAIJ));
+  ok(MatSeqAIJSetPreallocationCSR(A, row, column, value));
+  ok(MatSeqAIJRestoreArray(of_entries, &value));
+  ok(MatRestoreRowIJ(of_entries, 0, PETSC_FALSE, PETSC_FALSE, &count, &row, &column, &done));
+  const Factored ours = set_up_with(A, "0");
+  EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 4")) << view(ours.pc);
+  expect_same_applies(set_up_petsc(blocks, {}), ours, n);
+}
+
+TEST(AijByBlocks, what_they_do_not_have_is_refused_or_leaves_the_choice_to_entries)
+{
+  const MatOwner A = elasticity_like(3, 3, 3, 3), odd = poisson_2d(5, 5);
+  const Refusal size = set_up_with(odd, "2").refusal;
+  EXPECT_TRUE(size.says("block size 2 does not divide the number of rows, 25")) << size.text;
+  Request shifted, ordered, icc;
+  shifted.shift = MAT_SHIFT_NONZERO;
+  ordered.ordering = MATORDERINGQMD;
+  icc.icc = true;
+  icc.shift = default_shift(true);
+  EXPECT_EQ(set_up_with(A, "3", shifted).refusal.code, PETSC_ERR_SUP);
+  EXPECT_EQ(set_up_with(A, "3", icc).refusal.code, PETSC_ERR_SUP);
+  for (const Request& request : {shifted, ordered, icc}) {
+    const Factored ours = set_up_with(A, "0", request);
+    EXPECT_TRUE(ours.usable()) << ours.refusal.text;
+    EXPECT_FALSE(contains(view(ours.pc), "syncfree block size")) << view(ours.pc);
+  }
+  EXPECT_TRUE(contains(view(set_up_with(A, "0").pc), "syncfree block size: 3"));
+  const MatOwner blocks = BlockMatrix{4, 3, 1, 3}.make();
+  EXPECT_EQ(set_up_with(blocks, "2").refusal.code, PETSC_ERR_ARG_INCOMP);
+  EXPECT_TRUE(set_up_with(blocks, "3").usable());
+}
+
 TEST(Baij, what_blocks_do_not_have_is_refused_in_words)
 {
   const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
