@@ -244,6 +244,18 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The inner type creates the factored matrix when it reads options; for BAIJ, which has no ICC here, PETSc's error would
+   not tell what to do. */
+static PetscErrorCode CheckBlockMatrix(PC pc)
+{
+  PetscBool baij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) PetscCall(CheckMatrixType(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems PetscOptionsObject)
 {
   Extension *extension;
@@ -254,6 +266,7 @@ static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems Pets
   if (!pc->pmat) PetscCall(extension->setfromoptions(pc, PetscOptionsObject));
   else {
     /* the inner type may create the factored matrix here to query its preferred ordering */
+    PetscCall(CheckBlockMatrix(pc));
     handover->others_wait = PETSC_FALSE;
     PetscCall(WithHandover(pc, handover, [&] {
       handover->others_wait = PETSC_TRUE;

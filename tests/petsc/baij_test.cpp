@@ -434,6 +434,21 @@ TEST(AijByBlocks, what_they_do_not_have_is_refused_or_leaves_the_choice_to_entri
   EXPECT_TRUE(set_up_with(blocks, "3").usable());
 }
 
+/* Also where options are read before the set-up. */
+TEST(Baij, icc_is_refused_in_words)
+{
+  const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, PCSYNCFREEICC));
+  for (auto call : {PCSetFromOptions, PCSetUp}) {
+    const Refusal refusal = refused([&] { return call(pc); });
+    EXPECT_EQ(refusal.code, PETSC_ERR_SUP);
+    EXPECT_TRUE(refusal.says("MatConvert(A,MATAIJ")) << refusal.text;
+  }
+}
+
 TEST(Baij, what_blocks_do_not_have_is_refused_in_words)
 {
   const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
