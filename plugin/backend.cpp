@@ -11,10 +11,13 @@
 namespace syncfree_plugin {
 
 /* Returns an empty analysis of a backend. */
-static std::shared_ptr<Analysis> MakeAnalysis(const std::string &backend)
+static std::shared_ptr<Analysis> MakeAnalysis(const std::string &backend, Blocks blocks)
 {
   auto made         = std::make_shared<Analysis>();
   made->key.backend = backend;
+  made->blocks      = blocks;
+  if (blocks == Blocks::stored) made->preconditioner = syncfree::make_host_block_preconditioner<PetscScalar, Index>();
+  if (blocks == Blocks::copied) made->preconditioner = syncfree::make_host_blocked_preconditioner<PetscScalar, Index>();
 #if defined(SYNCFREE_HAVE_KOKKOS)
   if (backend == "kokkos") made->preconditioner = syncfree::make_kokkos_preconditioner<PetscScalar, Index>();
 #endif
@@ -61,8 +64,18 @@ static PetscErrorCode ChooseBackend(Mat A, const MatFactorInfo *info, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Dense blocks are factored on the host only. */
+static PetscErrorCode UseBlocks(Factor *factor, Mat A, const std::string &wanted, Blocks blocks)
+{
+  PetscFunctionBegin;
+  PetscCheck(wanted == "auto" || wanted == "host", PETSC_COMM_SELF, PETSC_ERR_SUP, "Backend %s does not factor dense blocks; use -pc_syncfree_backend host or, with an AIJ matrix, -pc_syncfree_block_size 1", wanted.c_str());
+  PetscCall(NoteHost(A, "dense blocks are factored on the CPU", &factor->why_host));
+  if (factor->analysis->blocks != blocks) factor->analysis = MakeAnalysis("host", blocks);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An unknown strategy is rejected later, by the backend. */
-PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings)
+PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings, Blocks blocks)
 {
   Factor            *factor = Data(F);
   const std::string  wanted = settings.backend;
@@ -72,6 +85,10 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   PetscBool          device;
 
   PetscFunctionBegin;
+  if (blocks != Blocks::none) {
+    PetscCall(UseBlocks(factor, A, wanted, blocks));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s requires backend %s, but -pc_syncfree_backend is %s; set one of them to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
   if (wanted == "auto" && backend == "host" && serves("cuda")) {
     PetscCall(ChooseBackend(A, info, &device, &request));
@@ -84,15 +101,15 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   if (wanted != "auto") request = "-pc_syncfree_backend is " + wanted;
   else if (!serves("cuda")) request = "strategy " + settings.solver.strategy + " runs on the CPU only";
   if (backend != "cuda") PetscCall(NoteHost(A, request, &factor->why_host));
-  if (factor->analysis->key.backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
-  factor->analysis = MakeAnalysis(backend);
+  if (factor->analysis->key.backend == backend && factor->analysis->blocks == Blocks::none) PetscFunctionReturn(PETSC_SUCCESS);
+  factor->analysis = MakeAnalysis(backend, Blocks::none);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode UseHost(Factor *factor)
 {
   PetscFunctionBegin;
-  factor->analysis = MakeAnalysis("host");
+  factor->analysis = MakeAnalysis("host", Blocks::none);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -36,14 +36,15 @@ static const struct {
 PetscErrorCode CheckMatrixType(PC pc)
 {
   const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name ? ((PetscObject)pc->pmat)->type_name : "a matrix whose type is not set";
-  PetscBool   is;
+  PetscBool   is, of_blocks;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &is, MATSEQAIJ, MATMPIAIJ, ""));
-  if (is) PetscFunctionReturn(PETSC_SUCCESS);
-  const bool sweeps = !std::strcmp(name, PCSYNCFREESOR);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &of_blocks, MATSEQBAIJ, MATMPIBAIJ, ""));
+  const bool sweeps = !std::strcmp(name, PCSYNCFREESOR), factors_blocks = !std::strcmp(name, PCSYNCFREEILU);
+  if (is || (of_blocks && factors_blocks)) PetscFunctionReturn(PETSC_SUCCESS);
   for (const auto &other : other_types)
-    for (const char *begin : other.types) PetscCheck(!begin || std::strncmp(type, begin, std::strlen(begin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s %s AIJ matrices, not %s (%s): %s", name, sweeps ? "relaxes" : "factors", type, other.what, sweeps ? other.sweeps : other.factors);
+    for (const char *begin : other.types) PetscCheck(!begin || std::strncmp(type, begin, std::strlen(begin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s %s matrices, not %s (%s): %s", name, sweeps ? "relaxes AIJ" : factors_blocks ? "factors AIJ and BAIJ" : "factors AIJ", type, other.what, sweeps ? other.sweeps : other.factors);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,10 +53,12 @@ PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
   PetscBool parallel;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &parallel, MATMPIAIJ, MATMPIBAIJ, ""));
   borrowed->block = A;
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
-  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &borrowed->rows));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)borrowed->block, MATSEQBAIJ, &borrowed->baij));
+  if (borrowed->baij) PetscCall(MatGetBlockSize(borrowed->block, &borrowed->block_size));
+  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, borrowed->baij, &borrowed->n, &borrowed->row, &borrowed->column, &borrowed->rows));
   PetscCheck(borrowed->rows, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s does not support MatGetRowIJ(); convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,11 +73,33 @@ PetscErrorCode BorrowThere(const UsesDevice *object, BorrowedMatrix *borrowed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MATBAIJ counts no access to its values, so there is no access for reading only. */
+static PetscErrorCode BorrowBlocks(BorrowedMatrix *borrowed)
+{
+  PetscScalar *value;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqBAIJGetArray(borrowed->block, &value));
+  borrowed->value = value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReturnBlocks(BorrowedMatrix *borrowed)
+{
+  PetscScalar *value = const_cast<PetscScalar *>(borrowed->value);
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqBAIJRestoreArray(borrowed->block, &value));
+  borrowed->value = nullptr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BorrowValues(UsesDevice *object, BorrowedMatrix *borrowed)
 {
   PetscFunctionBegin;
   if (object) PetscCall(IsOnDevice(borrowed->block, &borrowed->device));
   if (borrowed->device) PetscCall(GetDeviceValues(borrowed->block, &borrowed->value));
+  else if (borrowed->baij) PetscCall(BorrowBlocks(borrowed));
   else PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
   PetscCall(UseMemory(object, borrowed->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,8 +112,9 @@ PetscErrorCode Return(BorrowedMatrix *borrowed)
   PetscFunctionBegin;
   if (borrowed->there.row_begin) PetscCall(RestoreDevicePattern(borrowed->block, &borrowed->there));
   if (borrowed->value && borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
+  else if (borrowed->value && borrowed->baij) PetscCall(ReturnBlocks(borrowed));
   else if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
-  if (borrowed->rows) PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, PETSC_FALSE, &borrowed->n, &borrowed->row, &borrowed->column, &done));
+  if (borrowed->rows) PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, borrowed->baij, &borrowed->n, &borrowed->row, &borrowed->column, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

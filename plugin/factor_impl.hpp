@@ -24,6 +24,7 @@ struct AnalysisKey {
   syncfree::Kind          kind          = syncfree::Kind::ilu;
   int                     levels        = -1; /* -1: no symbolic factorization yet */
   bool                    diagonal_fill = false;
+  bool                    baij          = false; /* the pattern is that of dense blocks */
   bool                    natural       = true; /* no orderings */
   syncfree::SolverOptions options;
 
@@ -33,11 +34,15 @@ struct AnalysisKey {
   bool operator==(const AnalysisKey &) const;
 };
 
+/* Dense blocks: none; the matrix has them (BAIJ); the entries of an AIJ matrix are copied to them */
+enum class Blocks { none, stored, copied };
+
 struct Analysis {
   AnalysisKey                     key;
   std::unique_ptr<Preconditioner> preconditioner;
   CudaPreconditioner             *cuda   = nullptr; /* the same object if the backend is cuda, else NULL */
   bool                            viewed = false;   /* by -pc_syncfree_view */
+  Blocks                          blocks = Blocks::none; /* of the preconditioner */
 
   syncfree::OrderingChoice choice;           /* if automatic; else, once hinted, what would be chosen */
   bool                     hinted   = false; /* FindHint() was called */
@@ -56,6 +61,20 @@ struct Factor {
   std::string                     view;                        /* Settings::view */
 };
 
+/* Rows that are ordered: block rows if the matrix is of dense blocks. */
+inline PetscInt OrderedRows(const Analysis &analysis)
+{
+  const auto summary = analysis.preconditioner->summarize();
+  return (PetscInt)(analysis.key.baij ? summary.rows / summary.block_size : summary.rows);
+}
+
+/* Gets the size of the dense blocks in which the matrix is factored, and where they come from. With an ordering that is
+   given as index sets none are chosen: it may separate the rows of a block. */
+PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *, const Settings &, bool ordered, PetscInt *size, Blocks *);
+
+/* Gets the shift type: that of the PC, as PETSc's inner type changes it for types derived from AIJ. */
+PetscErrorCode GetShift(Mat A, const MatFactorInfo *, MatFactorShiftType *);
+
 inline Factor *Data(Mat F)
 {
   return static_cast<Factor *>(F->data);
@@ -70,8 +89,8 @@ inline void NoteCopies(Factor *factor, PetscBool from_device)
 /* Makes an analysis, or takes over that of the previous factored matrix if nothing it depends on has changed. */
 PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *, const AnalysisKey &, const Orders &, PetscReal fill);
 
-/* Gives F a preconditioner of the backend that these settings and this matrix require, unless it has one. */
-PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &);
+/* Gives F a preconditioner of the backend that these settings, this matrix and these blocks require, unless it has one. */
+PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &, Blocks);
 PetscErrorCode UseHost(Factor *);
 
 PetscErrorCode MatSolve_SyncFree(Mat, Vec, Vec);

@@ -49,8 +49,19 @@ static PetscErrorCode GetRow(Mat F, const syncfree::Status &status, PetscInt *ro
   PetscCall(GetAnalysis(F, &analysis));
   if (!analysis) PetscFunctionReturn(PETSC_SUCCESS);
   const auto orders = analysis->preconditioner->orders();
-  *ordered          = orders.row && status.row < F->rmap->n;
-  if (*ordered) *row = (PetscInt)orders.row[status.row];
+  const PetscInt size = status.block_row && !analysis->key.baij ? analysis->key.options.block_size : 1; /* rows are then ordered, not blocks */
+  *ordered            = orders.row && status.row * size < OrderedRows(*analysis);
+  if (*ordered) *row = (PetscInt)orders.row[status.row * size] / size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetBlockSizeOfFactor(Mat F, PetscInt *size)
+{
+  std::shared_ptr<Analysis> analysis;
+
+  PetscFunctionBegin;
+  PetscCall(GetAnalysis(F, &analysis));
+  *size = analysis ? analysis->key.options.block_size : 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,10 +79,13 @@ PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &status, std::s
   PetscCallMPI(MPI_Comm_rank(size > 1 ? PetscObjectComm((PetscObject)whole) : PETSC_COMM_WORLD, &rank));
   if (size == 1) *place = " (in a sequential matrix on process " + std::to_string(rank) + ", such as a block of -pc_type bjacobi)";
   else {
+    const char *const rows = status.block_row ? "block row " : "row ";
+    PetscInt          size = 1;
+    if (status.block_row) PetscCall(GetBlockSizeOfFactor(F, &size));
     PetscCall(GetRow(F, status, &row, &ordered));
-    *place = " (global row " + std::to_string(whole->rmap->rstart + row);
-    if (status.column >= 0) *place += ", column " + std::to_string(whole->cmap->rstart + (PetscInt)status.column);
-    *place += "; row " + std::to_string(status.row) + " is local to process " + std::to_string(rank) + (ordered ? ", in the order of the factorization)" : ")");
+    *place = std::string(" (global ") + rows + std::to_string(whole->rmap->rstart / size + row);
+    if (status.column >= 0 && !status.block_row) *place += ", column " + std::to_string(whole->cmap->rstart + (PetscInt)status.column);
+    *place += std::string("; ") + rows + std::to_string(status.row) + " is local to process " + std::to_string(rank) + (ordered ? ", in the order of the factorization)" : ")");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,11 +7,11 @@
 */
 
 #include "choose_order.hpp"
+#include "local_order.hpp"
 #include "report.hpp"
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -54,110 +54,40 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, syncfree::SolverOptions *options)
+static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, bool ordered, AnalysisKey *key)
 {
   Settings settings;
+  PetscInt block_size;
+  Blocks   blocks;
 
   PetscFunctionBegin;
   PetscCall(GetSettings(F, A, &settings));
-  PetscCall(UseBackend(F, A, info, settings));
+  PetscCall(GetBlocks(F, A, info, settings, ordered, &block_size, &blocks));
+  PetscCall(UseBackend(F, A, info, settings, blocks));
   PetscInt threads = (PetscInt)settings.threads;
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &threads));
-  Data(F)->view    = settings.view;
-  *options         = settings.solver;
-  options->threads = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Tests whether indices ascend by one; what an IS stores about that may be stale (MatReorderForNonzeroDiagonal()). */
-static bool IsRun(const PetscInt *index, PetscInt n)
-{
-  const PetscInt first   = index[0];
-  PetscInt       differs = 0;
-  for (PetscInt i = 0; i < n; i++) differs |= (index[i] - i) ^ first;
-  return differs == 0;
-}
-
-/* An ordering of `is` in local indices; `order` is NULL for the identity. */
-struct LocalOrder {
-  IS                 is       = nullptr;
-  const PetscInt    *borrowed = nullptr; /* from `is` */
-  const Index       *order    = nullptr;
-  std::vector<Index> copied; /* unless the order is what was borrowed */
-};
-
-/* Gets an ordering. PETSc's orderings of parallel matrices hold global indices of the process's own rows. */
-static PetscErrorCode BorrowOrder(IS is, PetscInt n, LocalOrder *local)
-{
-  PetscInt size;
-
-  PetscFunctionBegin;
-  if (!is || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ISGetLocalSize(is, &size));
-  PetscCheck(size == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Ordering has %" PetscInt_FMT " entries, but the matrix has %" PetscInt_FMT " local rows", size, n);
-  PetscCall(ISGetIndices(is, &local->borrowed));
-  local->is = is;
-  if (IsRun(local->borrowed, n)) PetscFunctionReturn(PETSC_SUCCESS);
-  local->order         = reinterpret_cast<const Index *>(local->borrowed);
-  const PetscInt first = *std::min_element(local->borrowed, local->borrowed + n);
-  if (first == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  local->copied.resize(n);
-  for (PetscInt i = 0; i < n; i++) local->copied[i] = (Index)(local->borrowed[i] - first);
-  local->order = local->copied.data();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReturnOrder(LocalOrder *local)
-{
-  PetscFunctionBegin;
-  if (local->borrowed) PetscCall(ISRestoreIndices(local->is, &local->borrowed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Fills in the identity where only one of the two orderings is the identity: the core requires both or none. */
-static void CompleteOrders(PetscInt n, LocalOrder *row, LocalOrder *column)
-{
-  if (!row->order == !column->order) return;
-  LocalOrder *missing = row->order ? column : row;
-  missing->copied.resize(n);
-  std::iota(missing->copied.begin(), missing->copied.end(), (Index)0);
-  missing->order = missing->copied.data();
-}
-
-/* Calls use(orders) with the orders of two index sets. Equal ones, the usual case, are the same array. */
-template <class Use> static PetscErrorCode WithOrders(IS row, IS column, PetscInt n, Use &&use)
-{
-  LocalOrder     rows, columns;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = Guard([&]() -> PetscErrorCode {
-    PetscFunctionBegin;
-    PetscCall(BorrowOrder(row, n, &rows));
-    if (column != row) PetscCall(BorrowOrder(column, n, &columns));
-    if (column != row) CompleteOrders(n, &rows, &columns);
-    const bool equal = column == row || (rows.order && std::equal(rows.order, rows.order + n, columns.order));
-    PetscCall(use(Orders{rows.order, equal ? rows.order : columns.order}));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  });
-  PetscCall(ReturnOrder(&rows));
-  PetscCall(ReturnOrder(&columns));
-  PetscCall(ierr);
+  Data(F)->view           = settings.view;
+  key->backend            = Data(F)->analysis->key.backend;
+  key->baij               = blocks == Blocks::stored;
+  key->options            = settings.solver;
+  key->options.threads    = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
+  key->options.block_size = (int)block_size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PETSc counts one triangle only of an incomplete Cholesky factor. */
-static void FillInfo(Mat F, const syncfree::Summary &summary, PetscInt nnz, PetscReal fill_given)
+static void FillInfo(Mat F, const syncfree::Summary &summary, PetscLogDouble nnz, PetscReal fill_given)
 {
   Factor    *factor = Data(F);
   const auto n      = (PetscLogDouble)summary.rows;
   const bool icc    = F->factortype == MAT_FACTOR_ICC;
-  const auto used   = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n;
+  const auto values = (PetscLogDouble)summary.block_size * summary.block_size; /* of a block; PETSc counts blocks as full */
+  const auto used   = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n * summary.block_size;
 
   factor->numeric_flops          = (PetscLogDouble)summary.operations;
   factor->solve_flops            = 2.0 * (PetscLogDouble)(summary.lower_nnz + summary.upper_nnz) + n;
   factor->info                   = {};
-  factor->info.block_size        = 1.0;
+  factor->info.block_size        = Data(F)->analysis->key.baij ? values : 1.0;
   factor->info.nz_used           = used;
   factor->info.nz_allocated      = used;
   factor->info.fill_ratio_given  = fill_given;
@@ -175,7 +105,7 @@ static bool SameOrdering(const std::optional<syncfree::OrderingOptions> &a, cons
 
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && baij == other.baij && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
@@ -193,6 +123,8 @@ PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
 static PetscErrorCode Compare(Mat F, Mat A, const Analysis &analysis, const BorrowedMatrix &matrix, bool *same)
 {
   PetscFunctionBegin;
+  *same = matrix.block_size == (analysis.key.baij ? analysis.key.options.block_size : 1);
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   if (analysis.cuda) PetscCall(Translate(F, A, analysis.cuda->has_pattern_on_device(matrix.Pattern(), matrix.there, same)));
   else PetscCall(Translate(F, A, analysis.preconditioner->has_pattern(matrix.Pattern(), same)));
@@ -262,7 +194,7 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKe
   PetscCall(GetPatternState(*matrix, &factor->seen));
 
   const auto summary = factor->analysis->preconditioner->summarize();
-  FillInfo(F, summary, factor->seen.nonzeros, fill);
+  FillInfo(F, summary, (PetscLogDouble)factor->seen.nonzeros * matrix->block_size * matrix->block_size, fill);
   PetscCall(CiteStrategy(summary.strategy));
   if (factor->analysis->key.ordering) PetscCall(CiteOrdering(OrderingName(factor->analysis->key.ordering)));
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
@@ -277,14 +209,14 @@ static PetscErrorCode ReuseOrMakeOrdering(Mat F, const SetupContext &handover, P
   key->ordering = handover.ordering;
   if (!handover.reuses_ordering || F->factortype != MAT_FACTOR_ILU || !handover.last) PetscFunctionReturn(PETSC_SUCCESS);
   const Orders last = handover.last->preconditioner->orders();
-  if (!last.row || handover.last->preconditioner->summarize().rows != n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!last.row || OrderedRows(*handover.last) != n) PetscFunctionReturn(PETSC_SUCCESS);
   key->ordering = handover.last->key.ordering; /* the analysis itself may be reused, too */
   row->assign(last.row, last.row + n);
   column->assign(last.column, last.column + n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const MatFactorInfo *info)
+static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt ordered_rows, const MatFactorInfo *info)
 {
   AnalysisKey        key;
   Orders             orders = given;
@@ -293,12 +225,11 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
-  PetscCall(GetOptions(F, A, info, &key.options));
+  PetscCall(GetOptions(F, A, info, given.row != nullptr, &key));
   if (handover && handover->MakesOrdering()) {
-    PetscCall(ReuseOrMakeOrdering(F, *handover, A->rmap->n, &key, &row, &column));
+    PetscCall(ReuseOrMakeOrdering(F, *handover, ordered_rows, &key, &row, &column));
     orders = row.empty() ? Orders() : Orders{row.data(), column.data()};
   }
-  key.backend       = Data(F)->analysis->key.backend;
   key.kind          = F->factortype == MAT_FACTOR_ICC ? syncfree::Kind::icc : syncfree::Kind::ilu;
   key.levels        = (int)info->levels;
   key.diagonal_fill = info->diagonal_fill != 0.0;
@@ -318,6 +249,8 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, const Ma
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   SetupContext *handover;
+  PetscInt      block_size = 1;
+  PetscBool     baij;
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
@@ -325,7 +258,10 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
   if (handover && handover->MakesOrdering()) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
-  PetscCall(WithOrders(row, column, A->rmap->n, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, info); }));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) PetscCall(MatGetBlockSize(A, &block_size));
+  const PetscInt n = A->rmap->n / block_size; /* rows that are ordered */
+  PetscCall(WithOrders(row, column, n, [&](const Orders &orders) { return AnalyseInOrder(F, A, orders, n, info); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,8 +303,10 @@ static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscR
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   const AnalysisKey key    = Data(F)->analysis->key;
   const Orders      orders = key.ordering ? Orders() : Data(F)->analysis->preconditioner->orders();
-  const auto        n      = (PetscInt)Data(F)->analysis->preconditioner->summarize().rows;
+  const PetscInt    n      = OrderedRows(*Data(F)->analysis);
   PetscCheck(key.levels >= 0 && (key.ordering || key.natural == !orders.row), PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
+  const int size = key.baij ? key.options.block_size : 1;
+  PetscCheck(matrix->block_size == size, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has dense blocks of size %" PetscInt_FMT ", but the symbolic factorization was for size %d; repeat the symbolic factorization", matrix->block_size, size);
   PetscCheck(!orders.row || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
   PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
@@ -394,12 +332,10 @@ static PetscErrorCode MatICCFactorSymbolic_SyncFree(Mat F, Mat A, IS permutation
 
 static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::PivotRule *rule)
 {
-  auto      shift = (MatFactorShiftType)(int)info->shifttype;
-  SetupContext *handover;
+  MatFactorShiftType shift;
 
   PetscFunctionBegin;
-  PetscCall(QueryHandover(A, &handover));
-  if (handover) shift = handover->shift;
+  PetscCall(GetShift(A, info, &shift));
   switch (shift) {
   case MAT_SHIFT_NONZERO:
     rule->shift = syncfree::Shift::nonzero;
@@ -573,8 +509,9 @@ static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Ma
    Level: beginner
 
    Notes:
-   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`.
-   `PCSYNCFREEILU` and `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too.
+   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices and, as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, whose dense
+   blocks are factored on the CPU; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and
+   `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too, and the former for `MATMPIBAIJ` matrices.
 
    `MAT_FACTOR_ILU` and `MAT_FACTOR_ICC` are supported, with levels of fill, but without a drop tolerance.
 
@@ -591,6 +528,8 @@ PetscErrorCode RegisterFactorPackage()
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQAIJ, kind, guarded<MatGetFactor_AIJ_SyncFree>));
     PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIAIJ, kind, guarded<MatGetFactor_MPIAIJ_SyncFree>));
   }
+  PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQBAIJ, MAT_FACTOR_ILU, guarded<MatGetFactor_AIJ_SyncFree>));
+  PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIBAIJ, MAT_FACTOR_ILU, guarded<MatGetFactor_MPIAIJ_SyncFree>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

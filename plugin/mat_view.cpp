@@ -34,6 +34,16 @@ static PetscErrorCode CheckGiven(Mat F, std::size_t wanted, std::size_t given)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a block factor has in the place of single numbers cannot be passed in PETSc's formats. */
+static PetscErrorCode CheckNoBlocks(Mat F, const char what[])
+{
+  const int size = Data(F)->analysis->key.options.block_size;
+
+  PetscFunctionBegin;
+  PetscCheck(size == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "The %s of a factor with dense blocks (block size %d) are matrices and cannot be read; factor the matrix as MATAIJ", what, size);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gets the pivots in the order of the factorization, as PETSc does for its own factors. */
 PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
 {
@@ -41,6 +51,7 @@ PetscErrorCode MatGetDiagonal_SyncFree(Mat F, Vec diagonal)
   PetscInt     n;
 
   PetscFunctionBegin;
+  PetscCall(CheckNoBlocks(F, "pivots"));
   const auto inverse = Data(F)->analysis->preconditioner->values().inverse_pivot;
   PetscCall(VecGetLocalSize(diagonal, &n));
   PetscCheck(n == F->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector has local size %" PetscInt_FMT ", but the factor has %" PetscInt_FMT " pivots", n, F->rmap->n);
@@ -58,6 +69,17 @@ static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summar
 
   PetscFunctionBegin;
   if (count > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree granularity: %.4g rows per level, %.4g entries per row\n", 2 * rows / count, 0.5 * (double)(s.lower_nnz + s.upper_nnz) / rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints the size of dense blocks, and how many zeros were added to fill those of an AIJ matrix. */
+static PetscErrorCode ViewBlocks(PetscViewer viewer, const syncfree::Summary &s)
+{
+  char padding[64] = "";
+
+  PetscFunctionBegin;
+  if (s.padding > 0) PetscCall(PetscSNPrintf(padding, sizeof(padding), ", filled with %lld zeros", (long long)s.padding));
+  if (s.block_size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree block size: %d (dense blocks%s; levels of block rows)\n", s.block_size, padding));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,6 +135,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(ViewOrdering(viewer, *Data(F)->analysis));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));
   PetscCall(ViewGranularity(viewer, s, levels));
+  PetscCall(ViewBlocks(viewer, s));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", peak during set-up %.4g MB", 1e-6 * (double)s.peak_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));
@@ -219,6 +242,7 @@ static PetscErrorCode GetFactors(Mat F, Mat *L, Mat *U)
   if (F->factortype) PetscCall(MatFactorGetSolverType(F, &type));
   if (type) PetscCall(PetscStrcmp(type, MATSOLVERSYNCFREE, &ours));
   PetscCheck(ours && F->assembled && !F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Matrix must be successfully factored with solver type %s", MATSOLVERSYNCFREE);
+  PetscCall(CheckNoBlocks(F, "entries"));
   const auto &preconditioner = *Data(F)->analysis->preconditioner;
   const auto &pattern        = preconditioner.pattern();
   const auto  values         = preconditioner.values();

@@ -162,6 +162,18 @@ static void PassOrdering(PC pc, const Extension &extension, SetupContext *handov
   handover->ordering->kind = *extension.ordering;
 }
 
+/* As PETSc's inner type does, for BAIJ only: it would change the shift type for types derived from AIJ, as well. */
+static PetscErrorCode GetShiftType(PC pc, MatFactorShiftType *shift)
+{
+  PetscBool baij;
+
+  PetscFunctionBegin;
+  PetscCall(PCFactorGetShiftType(pc, shift));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij && *shift == MAT_SHIFT_NONZERO) *shift = MAT_SHIFT_INBLOCKS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -173,7 +185,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(CheckMatrixType(pc));
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
-  PetscCall(PCFactorGetShiftType(pc, &handover.shift));
+  PetscCall(GetShiftType(pc, &handover.shift));
   ierr = NoticeOtherPattern(pc, (PetscBool)(!extension->ordered && !extension->reorders));
   PassOrdering(pc, *extension, &handover);
   const bool new_order = !pc->setupcalled || (pc->flag != SAME_NONZERO_PATTERN && !handover.reuses_ordering);
@@ -232,6 +244,18 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The inner type creates the factored matrix when it reads options; for BAIJ, which has no ICC here, PETSc's error would
+   not tell what to do. */
+static PetscErrorCode CheckBlockMatrix(PC pc)
+{
+  PetscBool baij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) PetscCall(CheckMatrixType(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems PetscOptionsObject)
 {
   Extension *extension;
@@ -242,6 +266,7 @@ static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems Pets
   if (!pc->pmat) PetscCall(extension->setfromoptions(pc, PetscOptionsObject));
   else {
     /* the inner type may create the factored matrix here to query its preferred ordering */
+    PetscCall(CheckBlockMatrix(pc));
     handover->others_wait = PETSC_FALSE;
     PetscCall(WithHandover(pc, handover, [&] {
       handover->others_wait = PETSC_TRUE;
@@ -449,6 +474,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
+.  -pc_syncfree_block_size n                              - factor an AIJ matrix by dense blocks of n rows, on the CPU (default 1: by entries; 0: chosen, if blocks are full); for `PCSYNCFREEILU`
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)
@@ -462,8 +488,9 @@ using namespace syncfree_plugin;
    The factor, and therefore the number of iterations, is that of `PCILU`; only the algorithms differ. The nonzero
    pattern is analyzed once; the analysis is reused as long as the pattern does not change.
 
-   Only for `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them. For `MATMPIAIJ` each process factors its
-   diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
+   For `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them, and for `MATSEQBAIJ` and `MATMPIBAIJ` matrices,
+   whose dense blocks are factored as blocks on the CPU, with the strategies `serial`, `blocks` and `auto`. Of a parallel
+   matrix each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
 
    A zero pivot, a NaN or an infinity in the factor results in `KSP_DIVERGED_PC_FAILED` on all processes of the `PC`.
 
@@ -493,6 +520,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
+.  -pc_syncfree_block_size n                              - factor an AIJ matrix by dense blocks of n rows, on the CPU (default 1: by entries; 0: chosen, if blocks are full); for `PCSYNCFREEILU`
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)

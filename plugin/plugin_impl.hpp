@@ -40,6 +40,7 @@ using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32
 struct Settings {
   std::string             backend    = "auto";
   std::int64_t            threads    = PETSC_DECIDE; /* replaces solver.threads */
+  std::int64_t            block_size = 1;            /* of AIJ matrices; 0: chosen. Replaces solver.block_size */
   bool                    use_inodes = true;         /* sweeps only */
   std::string             ordering_model = "auto";   /* hardware for which `syncfree_auto` predicts times */
   std::string             view;                      /* where each analysis is viewed: a viewer as in options; empty: not */
@@ -109,7 +110,8 @@ PetscErrorCode ViewWaitLimit(PetscViewer, const char indent[], double asked);
 /* Returns the names that -pc_syncfree_strategy accepts for a backend: "auto, serial, ..." */
 std::string ListStrategies(const char backend[]);
 
-/* Raises an error unless the operator is an AIJ matrix; the message describes the matrix and what to do. */
+/* Raises an error unless the operator is an AIJ matrix or, for PCSYNCFREEILU, a BAIJ matrix; the message describes the
+   matrix and what to do. */
 PetscErrorCode CheckMatrixType(PC);
 
 /* Raise an error that lists the known names if this name is unknown. */

@@ -22,7 +22,7 @@ void AddSummary(const syncfree::Summary &s, Report *report)
   report->strategy     = s.strategy;
   report->reason       = s.reason;
   report->rows         = (double)s.rows;
-  report->entries      = (double)(s.lower_nnz + s.upper_nnz + s.rows);
+  report->entries      = (double)(s.lower_nnz + s.upper_nnz + s.rows * s.block_size);
   report->threads      = s.threads;
   report->matrix_bytes = (double)s.factor_bytes;
   report->plan_bytes   = (double)s.plan_bytes;

@@ -26,7 +26,7 @@ static const char handover_name[] = "PCSyncFree_SetupContext";
 
 bool Settings::operator==(const Settings &other) const
 {
-  return backend == other.backend && threads == other.threads && use_inodes == other.use_inodes && ordering_model == other.ordering_model && view == other.view && solver == other.solver && ordering.cyclic_colors == other.ordering.cyclic_colors && ordering.abmc_rows == other.ordering.abmc_rows;
+  return backend == other.backend && threads == other.threads && block_size == other.block_size && use_inodes == other.use_inodes && ordering_model == other.ordering_model && view == other.view && solver == other.solver && ordering.cyclic_colors == other.ordering.cyclic_colors && ordering.abmc_rows == other.ordering.abmc_rows;
 }
 
 /* Returns the strategies of triangular solves, or of sweeps, which Kokkos Kernels does not have. */
@@ -119,6 +119,8 @@ struct Option {
   std::int64_t most = std::numeric_limits<PetscInt>::max(); /* largest value of an integer */
 };
 
+constexpr std::int64_t most_block_size = 1024; /* larger blocks are dense matrices */
+
 #define LIST(...) [](OptionUser) -> std::vector<const char *> { return {__VA_ARGS__}; }
 #define FIELD(place) [](Settings &s) -> Field { return &s.place; }
 
@@ -133,6 +135,7 @@ static const Option options[] = {
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
+  {"block_size",       "PCSYNCFREEILU",                "Rows of the dense blocks by which an AIJ matrix is factored, on the CPU; 0: chosen, if blocks are full",  true,  false, FIELD(block_size),              nullptr,                  nullptr,           0,  false, most_block_size},
   {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors with -pc_factor_mat_ordering_type syncfree_cyclic",                                       true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false, syncfree::most_cyclic_colors},
   {"abmc_rows",        "PCSYNCFREEILU",                "Maximum number of rows in a block with -pc_factor_mat_ordering_type syncfree_abmc",                         true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false, syncfree::most_abmc_rows},
   {"ordering_model",   "PCSYNCFREEILU",                "Hardware whose times -pc_factor_mat_ordering_type syncfree_auto predicts; auto: that of the factor",                         true,  false, FIELD(ordering_model),          OrderingModelNames,       nullptr,           0,  false},

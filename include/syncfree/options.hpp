@@ -25,12 +25,13 @@ struct SolverOptions {
   std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
   double wait_limit = 60;  ///< seconds of waiting after which a GPU thread block gives its launch up; 0: none
+  int block_size = 1;  ///< unknowns of a dense block (syncfree/blocks.hpp); for make_host_block_preconditioner() only
 
   /// All of them, to compare: an analysis serves other options only if these are equal.
   auto fields() const
   {
     return std::tie(strategy, threads, single_storage, blocks.table, blocks.cut_rows, blocks.tile_rows, merge_fill,
-                    expected_applies, trials, wait_limit);
+                    expected_applies, trials, wait_limit, block_size);
   }
   bool operator==(const SolverOptions& other) const { return fields() == other.fields(); }
 };

@@ -16,6 +16,7 @@
 #include "factorize.hpp"
 #include "factorize_loop.hpp"
 #include "solves.hpp"
+#include "syncfree/blocks.hpp"
 #include "syncfree/call_guard.hpp"
 #include "syncfree/schedule.hpp"
 #include "syncfree/strategy.hpp"
@@ -116,6 +117,7 @@ template <class T, class I>
 Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
 {
   Status status = check_threads(a->options.threads);
+  if (status.ok()) status = check_no_blocks(a->options);
   if (status.ok()) status = check_pattern(A, a->options.threads);
   if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, a->options.threads);
   if (!status.ok()) return status;

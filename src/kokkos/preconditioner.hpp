@@ -57,7 +57,9 @@ public:
         return failed(Code::unknown_strategy, options.strategy);
       auto host = make_host_preconditioner<T, I>();
       /* one thread: the host rarely computes the values, so it needs no plan */
-      Status status = host->analyse(A, symbolic, {"serial", std::min(options.threads, 1), options.single_storage});
+      SolverOptions of_host = {"serial", std::min(options.threads, 1), options.single_storage};
+      of_host.block_size = options.block_size;  // refused there
+      Status status = host->analyse(A, symbolic, of_host);
       if (status.ok()) status = initialize_kokkos();
       if (status.ok() && A.n > 0) make_parts(A, host->pattern(), options.single_storage);
       if (!status.ok()) return status;

@@ -73,11 +73,27 @@ namespace {
 using T = std::complex<double>;
 using I = std::int64_t;
 
+constexpr int block_of_tests = 3;
+
 struct Case {
   std::string strategy;
   Kind kind;
   bool single;
   bool permuted;
+  int block_size = 1;
+  bool copied = false;  ///< entries to blocks
+
+  SolverOptions options() const
+  {
+    SolverOptions made{strategy, 2, single};
+    made.block_size = block_size;
+    return made;
+  }
+  std::unique_ptr<Preconditioner<T, I>> make() const
+  {
+    if (copied) return make_host_blocked_preconditioner<T, I>();
+    return block_size > 1 ? make_host_block_preconditioner<T, I>() : make_host_preconditioner<T, I>();
+  }
 };
 
 std::vector<Case> cases()
@@ -89,17 +105,26 @@ std::vector<Case> cases()
         const bool left_out = short_run() && both == (kind == Kind::icc);  // each storage with one of the kinds
         if (std::string(info.backend) == "host" && !left_out) list.push_back({info.name, kind, both, both});
       }
+  for (const char* strategy : {"serial", "blocks"})
+    for (bool both : {false, true}) {
+      list.push_back({strategy, Kind::ilu, both, both, block_of_tests});
+      list.push_back({strategy, Kind::ilu, both, false, block_of_tests, true});
+    }
   return list;
 }
 
 struct Problem {
   OwnedCsr<T, I> A;
+  std::vector<T> blocks;    ///< of block_of_tests unknowns, on A's pattern: A(i, j) times a block
   std::vector<I> reversed;  ///< A's rows in reversed order
 };
 
 Problem problem(I x, I y, I z)
 {
-  Problem p{make_poisson<T, I>(x, y, z), {}};
+  Problem p{make_poisson<T, I>(x, y, z), {}, {}};
+  for (const T& value : p.A.value)
+    for (int c = 0; c < block_of_tests; ++c)
+      for (int r = 0; r < block_of_tests; ++r) p.blocks.push_back(value * (r == c ? 1.0 : 0.01));
   for (I i = p.A.n; i > 0; --i) p.reversed.push_back(i - 1);
   return p;
 }
@@ -110,6 +135,12 @@ const Problem& problem_for(const Case& c)
 {
   static const Problem wide = short_run() ? problem(8, 6, 12) : problem(8, 12, 24), small = problem(4, 5, 6);
   return c.strategy == "merged" ? small : wide;
+}
+
+CsrView<T, I> matrix_of(const Case& c)
+{
+  const Problem& p = problem_for(c);
+  return {p.A.pattern(), c.block_size > 1 && !c.copied ? p.blocks.data() : p.A.value.data()};
 }
 
 SymbolicOptions<I> symbolic(const Case& c)
@@ -163,19 +194,19 @@ TEST(Allocation, failing_while_it_makes_an_order_leaves_a_usable_object)
 TEST(Allocation, failing_anywhere_leaves_a_usable_object)
 {
   for (const Case& c : cases()) {
-    const OwnedCsr<T, I>& A = problem_for(c).A;
-    const I n = A.n;
+    const CsrView<T, I> A = matrix_of(c);
+    const I n = A.pattern.n * static_cast<I>(c.copied ? 1 : c.block_size);
     const auto b = random_vector<T>(n, 1);
     std::vector<T> x(n);
     const SymbolicOptions<I> s = symbolic(c);
-    const SolverOptions options{c.strategy, 2, c.single};
+    const SolverOptions options = c.options();
     const long before = live;
     {
-      const auto p = make_host_preconditioner<T, I>();
+      const auto p = c.make();
       const long empty = live;
-      fail_each([&] { return p->analyse(A.pattern(), s, options); },
+      fail_each([&] { return p->analyse(A.pattern, s, options); },
                 [&](long k) { ASSERT_EQ(live, empty) << "leak after failure " << k << " in analyse"; });
-      const long first_refresh = fail_each([&] { return p->refresh(A.view(), PivotRule()); },
+      const long first_refresh = fail_each([&] { return p->refresh(A, PivotRule()); },
                                            [&](long) {
                                              EXPECT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, n, n}).code,
                                                        Code::invalid_argument);
@@ -186,9 +217,9 @@ TEST(Allocation, failing_anywhere_leaves_a_usable_object)
                                           EXPECT_TRUE(p->solve(Operation::none, b.data(), x.data(), {1, n, n}).ok());
                                         });
       EXPECT_EQ(transposes > 0, c.kind == Kind::ilu);
-      fail_each([&] { return p->refresh(A.view(), PivotRule()); }, [](long) {});
+      fail_each([&] { return p->refresh(A, PivotRule()); }, [](long) {});
       EXPECT_TRUE(p->solve(Operation::adjoint, b.data(), x.data(), {1, n, n}).ok());
-      fail_each([&] { return p->analyse(A.pattern(), s, options); },
+      fail_each([&] { return p->analyse(A.pattern, s, options); },
                 [&](long) { EXPECT_EQ(live, empty); });
     }
     EXPECT_EQ(live, before) << "leak, strategy " << c.strategy;
@@ -255,33 +286,35 @@ TEST(Allocation, sweeps_survive_the_failure_of_each_and_make_none_themselves)
 
 TEST(Allocation, a_refusal_that_finds_no_memory_for_its_words_is_still_one)
 {
-  const auto p = make_host_preconditioner<T, I>();
   std::vector<T> x(1);
-  const std::function<Status()> refused[] = {
-      [&] { return p->solve(Operation::none, x.data(), x.data(), {1, 1, 1}); },
-      [&] { return p->solve_forward_half(x.data(), x.data()); },
-      [&] { return p->solve_backward_half(x.data(), x.data()); },
-      [&] { return p->refresh({}, PivotRule()); },
-  };
-  for (const auto& call : refused) {
-    countdown = 1;
-    const Status status = call();
-    countdown = 0;
-    EXPECT_EQ(status.code, Code::out_of_memory);
-    EXPECT_EQ(call().code, Code::invalid_argument);
+  for (bool of_blocks : {false, true}) {
+    const auto p = of_blocks ? make_host_block_preconditioner<T, I>() : make_host_preconditioner<T, I>();
+    const std::function<Status()> refused[] = {
+        [&] { return p->solve(Operation::none, x.data(), x.data(), {1, 1, 1}); },
+        [&] { return p->solve_forward_half(x.data(), x.data()); },
+        [&] { return p->solve_backward_half(x.data(), x.data()); },
+        [&] { return p->refresh({}, PivotRule()); },
+    };
+    for (const auto& call : refused) {
+      countdown = 1;
+      const Status status = call();
+      countdown = 0;
+      EXPECT_EQ(status.code, Code::out_of_memory);
+      EXPECT_EQ(call().code, Code::invalid_argument);
+    }
   }
 }
 
 TEST(Allocation, a_solve_in_the_steady_state_makes_none)
 {
   for (const Case& c : cases()) {
-    const OwnedCsr<T, I>& A = problem_for(c).A;
-    const I n = A.n;
+    const CsrView<T, I> A = matrix_of(c);
+    const I n = A.pattern.n * static_cast<I>(c.copied ? 1 : c.block_size);
     const auto b = random_vector<T>(3 * static_cast<std::size_t>(n), 1);
     std::vector<T> x(3 * static_cast<std::size_t>(n));
-    const auto p = make_host_preconditioner<T, I>();
-    ASSERT_TRUE(p->analyse(A.pattern(), symbolic(c), {c.strategy, 2, c.single}).ok());
-    ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+    const auto p = c.make();
+    ASSERT_TRUE(p->analyse(A.pattern, symbolic(c), c.options()).ok());
+    ASSERT_TRUE(p->refresh(A, PivotRule()).ok());
     const auto solve_all = [&] {
       for (Operation op : {Operation::none, Operation::transpose, Operation::adjoint, Operation::conjugate})
         for (I columns : {1, 3}) ASSERT_TRUE(p->solve(op, b.data(), x.data(), {columns, n, n}).ok());
@@ -292,7 +325,7 @@ TEST(Allocation, a_solve_in_the_steady_state_makes_none)
     const long before = made;
     solve_all();
     EXPECT_EQ(made, before) << c.strategy;
-    ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
+    ASSERT_TRUE(p->refresh(A, PivotRule()).ok());
     if (!c.single) { EXPECT_EQ(made, before) << "a refresh on the same pattern, " << c.strategy; }
   }
 }

@@ -447,9 +447,20 @@ def pcilu_of_a_parallel_matrix_stays_an_error_that_says_what_to_do(petsc):
 
 
 @test
+def matrices_of_dense_blocks_take_the_steps_of_block_jacobi(petsc):
+    for ranks in (1, 2):
+        common = "-mat_type baij -mat_block_size 2 -ksp_rtol 1e-8"
+        expected = petsc.start(f"{common} -pc_type bjacobi -sub_pc_type ilu", ranks=ranks).converged(ranks)
+        for ours in ("-pc_type syncfree_ilu", "-pc_type bjacobi -sub_pc_type syncfree_ilu"):
+            result = petsc.plugin(f"{common} {ours} -ksp_view", ranks=ranks)
+            result.expect(result.converged(ranks) == expected, f"bjacobi+ilu took {expected} steps")
+        result.has("syncfree block size: 2")
+
+
+@test
 def block_matrices_are_refused_in_words(petsc):
-    for kind in ("baij", "sbaij"):
-        result = petsc.plugin(f"-mat_type {kind} -pc_type syncfree_ilu -wind 0 -mat_ignore_lower_triangular")
+    for kind, ours in (("baij", "icc"), ("sbaij", "ilu"), ("sbaij", "icc")):
+        result = petsc.plugin(f"-mat_type {kind} -pc_type syncfree_{ours} -wind 0 -mat_ignore_lower_triangular")
         result.expect(result.status != 0, "no error").has("MatConvert")
 
 

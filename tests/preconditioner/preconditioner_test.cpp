@@ -341,6 +341,9 @@ TYPED_TEST(PreconditionerTest, a_failed_analysis_leaves_a_new_object)
   expect_failure("unsorted", {}, Code::unsorted_columns);
   expect_failure("missing_diagonal", {}, Code::missing_diagonal);
   expect_failure("n_31", {"no such strategy", 1, false}, Code::unknown_strategy);
+  SolverOptions of_blocks;
+  of_blocks.block_size = 2;
+  expect_failure("n_32", of_blocks, Code::invalid_argument);
   expect_failure("n_31", {"auto", 0, false}, Code::invalid_argument);
 }
 

@@ -18,6 +18,26 @@ constexpr double foreign_cost = 3;                  ///< in addition, if another
 constexpr int numbers_a_line = 8;
 constexpr int least_rows = 16;                      ///< of a piece, if more pieces are cut for equal shares
 
+/// What a position of the substitution costs: a row, or a row of dense blocks with its diagonal block.
+struct PositionCosts {
+  double row = row_cost, entry = entry_cost, line = line_cost, foreign = foreign_cost;
+  int positions_a_line = numbers_a_line;
+  int least_positions = least_rows;
+
+  explicit PositionCosts(int block_size)
+  {
+    const double values = static_cast<double>(block_size) * block_size;
+    if (block_size == 1) return;
+    row = row_cost * block_size + entry_cost * values;
+    entry = entry_cost * values;
+    positions_a_line = std::max(1, numbers_a_line / block_size);
+    const double lines = std::max(1.0, static_cast<double>(block_size) / numbers_a_line);
+    line = line_cost * lines;
+    foreign = foreign_cost * lines;
+    least_positions = std::max(1, least_rows / block_size);
+  }
+};
+
 /// Chunk c has the positions [begin[c], begin[c + 1]).
 template <class I> struct Chunks {
   std::vector<I> begin, of_place;
@@ -42,12 +62,12 @@ template <class I> struct Substitution {
 };
 
 /// Cuts [begin, end) into equal pieces of about `cap` positions; if more than one, a multiple of `threads` pieces.
-template <class I> void cut_evenly(I begin, I end, I cap, std::int32_t threads, std::vector<I>* cuts)
+template <class I> void cut_evenly(I begin, I end, I cap, std::int32_t threads, int least, std::vector<I>* cuts)
 {
   const std::int64_t length = end - begin;
   std::int64_t pieces = std::max<std::int64_t>(1, (length + cap / 2) / cap);
   const std::int64_t shared = (pieces + threads - 1) / threads * threads;
-  if (pieces > 1 && length / shared >= least_rows) pieces = shared;
+  if (pieces > 1 && length / shared >= least) pieces = shared;
   for (std::int64_t p = 0; p < pieces; ++p) cuts->push_back(begin + static_cast<I>(length * p / pieces));
 }
 
@@ -55,20 +75,20 @@ template <class I> void cut_evenly(I begin, I end, I cap, std::int32_t threads, 
 /// what starts there need not wait for the end of what comes before. Rows that read nothing cause no cut. The ranges
 /// between the cuts are divided into equal chunks of about `cap` rows, so that those of neighbouring lines match; a
 /// range shorter than cap / 8 is joined with the next.
-template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32_t threads)
+template <class I> Chunks<I> cut(const Substitution<I>& order, I cap, std::int32_t threads, int least)
 {
   Chunks<I> chunks;
   I begin = 0, recent = 0;
   for (I s = 1; s < order.T.n; ++s) {
     const I nearest = order.nearest(s);
     if (nearest >= 0 && nearest < recent && s - begin >= cap / 8) {
-      cut_evenly(begin, s, cap, threads, &chunks.begin);
+      cut_evenly(begin, s, cap, threads, least, &chunks.begin);
       begin = recent = s;
     } else if (s - recent == cap) {
       recent = s;
     }
   }
-  if (order.T.n > 0) cut_evenly(begin, order.T.n, cap, threads, &chunks.begin);
+  if (order.T.n > 0) cut_evenly(begin, order.T.n, cap, threads, least, &chunks.begin);
   chunks.begin.push_back(order.T.n);
   chunks.of_place.resize(order.T.n);
   for (I c = 0; c < chunks.count_chunks(); ++c)
@@ -86,14 +106,15 @@ enum class Placement { first_to_finish, beside_sources };
 /// Assigns chunks to threads, in order.
 template <class I> class Simulation {
 public:
-  Simulation(const Substitution<I>& order, std::int32_t threads, I cap, Placement placement)
+  Simulation(const Substitution<I>& order, std::int32_t threads, I cap, Placement placement, const PositionCosts& costs)
       : order_(order),
         threads_(threads),
         placement_(placement),
-        chunks_(cut(order, cap, threads)),
+        costs_(costs),
+        chunks_(cut(order, cap, threads, costs.least_positions)),
         owner_(chunks_.count_chunks()),
         step_(chunks_.count_chunks()),
-        line_seen_(order.T.n / numbers_a_line + 1),
+        line_seen_(order.T.n / costs.positions_a_line + 1),
         finish_(chunks_.count_chunks()),
         free_(threads),
         steps_(threads),
@@ -151,8 +172,8 @@ private:
   double cost(I c) const
   {
     const auto [first, last] = entries_of_chunk(c);
-    return row_cost * static_cast<double>(chunks_.begin[c + 1] - chunks_.begin[c]) +
-           entry_cost * static_cast<double>(last - first) + line_cost * static_cast<double>(lines_read_);
+    return costs_.row * static_cast<double>(chunks_.begin[c + 1] - chunks_.begin[c]) +
+           costs_.entry * static_cast<double>(last - first) + costs_.line * static_cast<double>(lines_read_);
   }
 
   std::pair<I, I> entries_of_chunk(I c) const
@@ -186,7 +207,7 @@ private:
       if (source == c) continue;
       const std::int32_t owner = owner_[source];
       latest_[owner] = std::max<I>(latest_[owner], source + 1);
-      I& seen = line_seen_[place / numbers_a_line];
+      I& seen = line_seen_[place / costs_.positions_a_line];
       if (seen == c + 1) continue;
       seen = c + 1;
       ++lines_read_;
@@ -205,7 +226,7 @@ private:
       start = std::max(start, finish_[latest_[q] - 1] + hand_over);
       foreign += lines_[q];
     }
-    return start + step_cost + cost(c) + foreign_cost * static_cast<double>(foreign);
+    return start + step_cost + cost(c) + costs_.foreign * static_cast<double>(foreign);
   }
 
   /// Ties go to the owner of the chunk before, whose cache holds what this one reads.
@@ -250,6 +271,7 @@ private:
   Substitution<I> order_;
   std::int32_t threads_;
   Placement placement_;
+  PositionCosts costs_;
   Chunks<I> chunks_;
   std::vector<std::int32_t> owner_;  ///< thread of each chunk
   std::vector<I> step_;              ///< 1 + its index among the steps of that thread
@@ -265,16 +287,19 @@ private:
 
 }  // namespace
 
-template <class I> Status make_row_chunks(PatternView<I> T, bool lower, std::int32_t threads, RowChunks<I>* out)
+template <class I>
+Status make_row_chunks(PatternView<I> T, bool lower, std::int32_t threads, RowChunks<I>* out, int block_size)
 try {
   if (threads < 1) return failed(Code::invalid_argument, "number of threads must be at least 1");
+  const PositionCosts costs(block_size);
   RowChunks<I> best;
   const auto try_plan = [&](I cap, Placement placement) {
-    Simulation<I> simulation({T, lower}, threads, cap, placement);
+    Simulation<I> simulation({T, lower}, threads, cap, placement, costs);
     simulation.simulate_chunks();
     if (best.threads == 0 || simulation.speedup() > 1.05 * best.speedup) best = simulation.planned_chunks();
   };
-  for (I cap : {I(512), I(128), I(32)}) {
+  for (int rows : {512, 128, 32}) {
+    const I cap = static_cast<I>(std::max(1, rows / block_size));
     const double before = best.speedup;
     try_plan(cap, Placement::beside_sources);
     if (best.speedup < 0.5 * threads) try_plan(cap, Placement::first_to_finish);
@@ -287,7 +312,8 @@ try {
   return failed(Code::out_of_memory);
 }
 
-#define INSTANTIATE(I) template Status make_row_chunks<I>(PatternView<I>, bool, std::int32_t, RowChunks<I>*);
+#define INSTANTIATE(I) \
+  template Status make_row_chunks<I>(PatternView<I>, bool, std::int32_t, RowChunks<I>*, int);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 }  // namespace syncfree

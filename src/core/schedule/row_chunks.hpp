@@ -47,10 +47,12 @@ template <class I> struct RowChunks {
 };
 
 /// Chooses the chunk size (of three) and the placement (of two) whose simulated run finishes first.
-///   T        strictly lower or strictly upper pattern, columns ascending
-///   threads  >= 1; some may get no steps
-///   errors   invalid_argument, out_of_memory
-///   cost     O(nnz + chunks threads) for each trial, serial
-template <class I> Status make_row_chunks(PatternView<I> T, bool lower, std::int32_t threads, RowChunks<I>* out);
+///   T           strictly lower or strictly upper pattern, columns ascending
+///   threads     >= 1; some may get no steps
+///   block_size  rows of a block: T is the pattern of dense blocks, and positions count block rows
+///   errors      invalid_argument, out_of_memory
+///   cost        O(nnz + chunks threads) for each trial, serial
+template <class I>
+Status make_row_chunks(PatternView<I> T, bool lower, std::int32_t threads, RowChunks<I>* out, int block_size = 1);
 
 }  // namespace syncfree

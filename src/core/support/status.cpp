@@ -47,7 +47,7 @@ static std::string format_number(double real, double imaginary)
 
 std::string Status::message() const
 {
-  const std::string at = " in row " + std::to_string(row);
+  const std::string at = (block_row ? " in block row " : " in row ") + std::to_string(row);
   const std::string entry = at + ", column " + std::to_string(column);
 
   switch (code) {
@@ -58,9 +58,14 @@ std::string Status::message() const
     case Code::unsorted_columns: return "column indices do not ascend" + entry + "; sort each row by column";
     case Code::duplicate_column: return "duplicate entry" + entry + "; add the two values into one entry";
     case Code::missing_diagonal:
+      if (block_row) return "Matrix is missing diagonal block" + at + "; insert it even if its values are 0";
       return "Matrix is missing diagonal entry" + at +
              "; insert it even if its value is 0, or reorder with -pc_factor_nonzeros_along_diagonal";
     case Code::zero_pivot:
+      if (block_row)
+        return "Singular diagonal block" + at + ": its pivot " + std::to_string(column) + " has the value " +
+               format_number(value) + "; add to the diagonal of the block, or factor by entries (as AIJ) with " +
+               "-pc_factor_shift_type nonzero";
       return "Zero pivot row " + std::to_string(row) + " value " + format_number(value) + " tolerance " +
              format_number(tolerance) + "; try -pc_factor_shift_type nonzero";
     case Code::not_finite:

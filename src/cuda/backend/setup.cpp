@@ -15,6 +15,7 @@
 #include "cuda/base/parallel_invoke.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/ordering/ordering.hpp"
+#include "syncfree/blocks.hpp"
 #include "syncfree/threads.hpp"
 
 namespace syncfree::cuda {
@@ -281,7 +282,8 @@ private:
 
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a)
 {
-  const Status status = check_threads(a->options.threads);
+  Status status = check_threads(a->options.threads);
+  if (status.ok()) status = check_no_blocks(a->options);
   return status.ok() ? Analyser<T, I>(task, a).make_analysis() : status;
 }
 

@@ -21,10 +21,10 @@ template <class I> OwnedTriangle<double, I> triangle(const std::string& matrix, 
   return take_triangle<double>(make_battery_matrix<double, I>(matrix), lower, true);
 }
 
-template <class I> RowChunks<I> plan_of(const OwnedTriangle<double, I>& T, int threads)
+template <class I> RowChunks<I> plan_of(const OwnedTriangle<double, I>& T, int threads, int block_size = 1)
 {
   RowChunks<I> plan;
-  const Status status = make_row_chunks(T.pattern(), T.lower, threads, &plan);
+  const Status status = make_row_chunks(T.pattern(), T.lower, threads, &plan, block_size);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(plan.threads, threads);
   return plan;
@@ -52,9 +52,9 @@ template <class I> struct Owners {
 };
 
 /// Simulates the steps of each thread and checks that it has waited for all it reads.
-template <class I> void check(const OwnedTriangle<double, I>& T, int threads)
+template <class I> void check(const OwnedTriangle<double, I>& T, int threads, int block_size = 1)
 {
-  const RowChunks<I> plan = plan_of(T, threads);
+  const RowChunks<I> plan = plan_of(T, threads, block_size);
   const Owners<I> owners(plan, T.n);
   const auto turn = [&](I i) { return T.lower ? i : T.n - 1 - i; };
   for (int t = 0; t < threads; ++t) {
@@ -104,6 +104,21 @@ TEST(RowChunks, keep_threads_busy_on_grids)
   }
   const auto plane = take_triangle<double>(make_poisson<double, std::int32_t>(500, 500, 1), true, true);
   EXPECT_GT(plan_of(plane, 4).speedup, 3.2);
+}
+
+/// Rows of dense blocks cost more than rows, so threads are of use on smaller grids.
+TEST(RowChunks, of_dense_blocks_wait_for_all_they_read_and_keep_threads_busy)
+{
+  const auto A = make_poisson<double, std::int32_t>(10, 10, 10), large = make_poisson<double, std::int32_t>(30, 30, 30);
+  for (const bool lower : {true, false}) {
+    const auto T = take_triangle<double>(A, lower, true);
+    for (const int block_size : {2, 5, 16, 600})
+      for (const int threads : {1, 2, 4}) check(T, threads, block_size);
+    EXPECT_GT(plan_of(T, 2, 5).speedup, 1.5 * plan_of(T, 2).speedup);
+    EXPECT_GT(plan_of(T, 4, 5).serial_seconds, 20 * plan_of(T, 4).serial_seconds);
+    for (const int block_size : {2, 3, 5, 7})
+      EXPECT_GT(plan_of(take_triangle<double>(large, lower, true), 4, block_size).speedup, 2.8) << block_size;
+  }
 }
 
 TEST(RowChunks, promise_nothing_on_a_chain)

@@ -68,6 +68,18 @@ TEST(Status, of_a_zero_pivot_gives_value_tolerance_and_a_way_out)
   EXPECT_TRUE(contains(message, "-pc_factor_shift_type")) << message;
 }
 
+TEST(Status, of_a_dense_block_names_the_block_row)
+{
+  for (Code code : {Code::missing_diagonal, Code::zero_pivot, Code::not_finite, Code::another_pattern}) {
+    Status status = failed(code, 7, 2);
+    status.block_row = true;
+    EXPECT_TRUE(contains(status.message(), "block row 7")) << status.message();
+  }
+  Status singular = failed(Code::zero_pivot, 7, 2);
+  singular.block_row = true;
+  EXPECT_TRUE(contains(singular.message(), "pivot 2 has the value 0")) << singular.message();
+}
+
 TEST(Status, of_a_pivot_without_a_root_gives_both_parts_of_a_complex_one)
 {
   Status status = failed(Code::negative_pivot, 7);

@@ -1,0 +1,77 @@
+#pragma once
+
+/// The pivots of block ILU: dense diagonal blocks, inverted by elimination with partial pivoting.
+///
+/// The rule is PETSc's. Column k of the block has its pivot in the row with the largest modulus among the rows that had
+/// none yet, the first of equals. A pivot is refused only if it is exactly 0, and in a block of 2 to 7 unknowns even
+/// then only if it is the last one or the shift amount is 0; else it is replaced by
+///   (n == 3 ? 0.333 : 0.25) amount (1e-12 + sum_k |a_kk|),  a: the block before it is inverted.
+/// The shift type matters in blocks of 4 unknowns only, in which `none` shifts no pivot. In blocks of other sizes no
+/// pivot is shifted.
+
+#include <cmath>
+#include <utility>
+
+#include "syncfree/factor.hpp"
+#include "syncfree/scalar.hpp"
+
+namespace syncfree {
+
+/// What replaces a pivot 0 that is not the last one; 0: nothing does.
+///   a  n x n, column by column
+template <class T> real_t<T> pivot_block_shift(const T* a, int n, const PivotRule& rule)
+{
+  if (n < 2 || n > 7 || (n == 4 && rule.shift == Shift::none)) return 0;
+  auto sum = static_cast<real_t<T>>(1e-12);
+  for (int k = 0; k < n; ++k) sum += std::abs(a[k * n + k]);
+  return static_cast<real_t<T>>((n == 3 ? 0.333 : 0.25) * rule.shift_amount) * sum;
+}
+
+/// Inverts a block in place, by Gauss-Jordan elimination.
+///   fixed   the size, or 0 if the compiler does not know it
+///   a       n x n, column by column; on failure undefined. A NaN stays one
+///   shift   as pivot_block_shift()
+///   factor  [work] n entries
+///   row     [work] n entries
+///   shifted [in, out] incremented for each pivot that was replaced
+///   returns n, or the index of the pivot that is 0
+template <int fixed, class T> int invert_pivot_block(T* a, int size, real_t<T> shift, T* factor, int* row, int* shifted)
+{
+  const int n = fixed > 0 ? fixed : size;
+  for (int k = 0; k < n; ++k) {
+    int l = k;
+    real_t<T> most = std::abs(a[k * n + k]);
+    for (int r = k + 1; r < n; ++r) {
+      const real_t<T> modulus = std::abs(a[k * n + r]);
+      if (!(modulus > most)) continue;
+      most = modulus;
+      l = r;
+    }
+    if (most == 0) {
+      if (k == n - 1 || shift == 0) return k;
+      a[k * n + l] = shift;
+      ++*shifted;
+    }
+    row[k] = l;
+    if (l != k)
+      for (int c = 0; c < n; ++c) std::swap(a[c * n + k], a[c * n + l]);
+    const T inverse = T(1) / a[k * n + k];
+    for (int r = 0; r < n; ++r) {
+      factor[r] = a[k * n + r];
+      a[k * n + r] = T(0);
+    }
+    factor[k] = T(0);
+    a[k * n + k] = T(1);
+    for (int c = 0; c < n; ++c) {
+      const T value = multiply(a[c * n + k], inverse);
+      a[c * n + k] = value;
+      for (int r = 0; r < n; ++r) a[c * n + r] -= multiply(factor[r], value);
+    }
+  }
+  for (int k = n; k-- > 0;)
+    if (row[k] != k)
+      for (int r = 0; r < n; ++r) std::swap(a[k * n + r], a[row[k] * n + r]);
+  return n;
+}
+
+}  // namespace syncfree

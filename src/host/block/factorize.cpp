@@ -1,0 +1,246 @@
+#include "factorize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "core/support/instantiate.hpp"
+#include "core/symbolic/pivot_block.hpp"
+#include "dense.hpp"
+
+namespace syncfree {
+namespace {
+
+/// Factors single block rows.
+template <int fixed, class T, class I> class BlockRowFactorizer {
+public:
+  BlockRowFactorizer(const FactorPattern<I>& pattern, int size, bool rows_of_A, const CsrView<T, I>& A,
+                     const PivotRule& rule, FactorValues<T>* values)
+      : pattern_(pattern), lower_pattern_(pattern.lower()), upper_pattern_(pattern.upper()), size_(size),
+        rows_of_A_(rows_of_A), A_(A), rule_(rule), lower_(values->lower.data()),
+        upper_(values->upper.data()), inverse_pivot_(values->inverse_pivot.data())
+  {
+  }
+
+  /// Returns false if the row's pivot block is singular or one of its values is not finite; work->failure describes it.
+  bool factor_row(I i, BlockWorkspace<T>* work) const
+  {
+    point_to_row(i, work->block_at.data());
+    const bool same = rows_of_A_ ? copy_row(i) : scatter_row(i, work->block_at.data());
+    if (same) eliminate(i, work);
+    forget_row(i, work->block_at.data());
+    if (!same) return fail(failed(Code::another_pattern, i), work);
+    return invert_pivot(i, work);
+  }
+
+private:
+  std::size_t values() const
+  {
+    const std::size_t n = fixed > 0 ? fixed : static_cast<std::size_t>(size_);
+    return n * n;
+  }
+  T* lower(I k) const { return lower_ + values() * static_cast<std::size_t>(k); }
+  T* upper(I k) const { return upper_ + values() * static_cast<std::size_t>(k); }
+  T* pivot(I i) const { return inverse_pivot_ + values() * static_cast<std::size_t>(i); }
+  const T* of_A(I k) const { return A_.value + values() * static_cast<std::size_t>(k); }
+
+  static bool fail(Status failure, BlockWorkspace<T>* work)
+  {
+    failure.block_row = true;
+    if (work->failure.ok() || failure.row < work->failure.row) work->failure = failure;
+    return false;
+  }
+
+  void point_to_row(I i, T** block_at) const
+  {
+    for (I k = lower_pattern_.row_begin[i]; k < lower_pattern_.row_begin[i + 1]; ++k)
+      block_at[lower_pattern_.column[k]] = lower(k);
+    block_at[i] = pivot(i);
+    for (I k = upper_pattern_.row_begin[i]; k < upper_pattern_.row_begin[i + 1]; ++k)
+      block_at[upper_pattern_.column[k]] = upper(k);
+  }
+
+  void forget_row(I i, T** block_at) const
+  {
+    for (I k = lower_pattern_.row_begin[i]; k < lower_pattern_.row_begin[i + 1]; ++k)
+      block_at[lower_pattern_.column[k]] = nullptr;
+    block_at[i] = nullptr;
+    for (I k = upper_pattern_.row_begin[i]; k < upper_pattern_.row_begin[i + 1]; ++k)
+      block_at[upper_pattern_.column[k]] = nullptr;
+  }
+
+  /// Copies row i of A if its blocks are the factor's. Returns false, before it reads a value, if their numbers differ.
+  bool copy_row(I i) const
+  {
+    const I lower_begin = lower_pattern_.row_begin[i], lower_count = lower_pattern_.row_begin[i + 1] - lower_begin;
+    const I upper_begin = upper_pattern_.row_begin[i], upper_count = upper_pattern_.row_begin[i + 1] - upper_begin;
+    const I begin = A_.pattern.row_begin[i];
+    if (A_.pattern.row_begin[i + 1] - begin != lower_count + 1 + upper_count) return false;
+    std::copy(of_A(begin), of_A(begin + lower_count), lower(lower_begin));
+    std::copy(of_A(begin + lower_count), of_A(begin + lower_count + 1), pivot(i));
+    std::copy(of_A(begin + lower_count + 1), of_A(begin + lower_count + 1 + upper_count), upper(upper_begin));
+    return true;
+  }
+
+  /// Sets row i of the factor to that of the permuted matrix. Returns false if that has a block outside the pattern.
+  bool scatter_row(I i, T** block_at) const
+  {
+    std::fill(lower(lower_pattern_.row_begin[i]), lower(lower_pattern_.row_begin[i + 1]), T(0));
+    std::fill(pivot(i), pivot(i + 1), T(0));
+    std::fill(upper(upper_pattern_.row_begin[i]), upper(upper_pattern_.row_begin[i + 1]), T(0));
+    const I row = pattern_.natural() ? i : pattern_.row_order[i];
+    for (I k = A_.pattern.row_begin[row]; k < A_.pattern.row_begin[row + 1]; ++k) {
+      const I column = A_.pattern.column[k];
+      T* block = block_at[pattern_.natural() ? column : pattern_.column_place[column]];
+      if (!block) return false;
+      std::copy(of_A(k), of_A(k + 1), block);
+    }
+    return true;
+  }
+
+  /// Eliminates row i, and leaves in work->modulus what shows whether its values are finite.
+  void eliminate(I i, BlockWorkspace<T>* work) const
+  {
+    T* const* block_at = work->block_at.data();
+    std::fill(work->modulus.begin(), work->modulus.end(), real_t<T>(0));
+    for (I k = lower_pattern_.row_begin[i]; k < lower_pattern_.row_begin[i + 1]; ++k) {
+      const I p = lower_pattern_.column[k];
+      T* factor = lower(k);
+      multiply_blocks<fixed>(size_, factor, pivot(p), work->product.data());
+      std::copy_n(work->product.data(), values(), factor);
+      add_moduli<fixed>(size_, factor, work->modulus.data());
+      for (I q = upper_pattern_.row_begin[p]; q < upper_pattern_.row_begin[p + 1]; ++q)
+        if (T* block = block_at[upper_pattern_.column[q]]) subtract_product<fixed>(size_, factor, upper(q), block);
+    }
+    for (I k = upper_pattern_.row_begin[i]; k < upper_pattern_.row_begin[i + 1]; ++k)
+      add_moduli<fixed>(size_, upper(k), work->modulus.data());
+    add_moduli<fixed>(size_, pivot(i), work->modulus.data());
+  }
+
+  bool invert_pivot(I i, BlockWorkspace<T>* work) const
+  {
+    if (!is_finite_sum(work->modulus) && !finite_row(i)) return fail(failed(Code::not_finite, i), work);
+    T* block = pivot(i);
+    const real_t<T> shift = pivot_block_shift(block, size_, rule_);
+    const int index =
+        invert_pivot_block<fixed>(block, size_, shift, work->factor.data(), work->row.data(), &work->shifted);
+    if (index < size_) return fail(failed(Code::zero_pivot, i, index), work);
+    return std::all_of(block, pivot(i + 1), [](const T& v) { return is_finite(v); }) ||
+           fail(failed(Code::not_finite, i), work);
+  }
+
+  static bool is_finite_sum(const Array<real_t<T>>& modulus)
+  {
+    real_t<T> sum = 0;
+    for (const real_t<T>& part : modulus) sum += part;
+    return std::isfinite(sum);
+  }
+
+  /// Checks each value, because a sum of finite moduli may overflow.
+  bool finite_row(I i) const
+  {
+    const auto finite = [](const T* begin, const T* end) {
+      return std::all_of(begin, end, [](const T& v) { return is_finite(v); });
+    };
+    return finite(lower(lower_pattern_.row_begin[i]), lower(lower_pattern_.row_begin[i + 1])) &&
+           finite(pivot(i), pivot(i + 1)) &&
+           finite(upper(upper_pattern_.row_begin[i]), upper(upper_pattern_.row_begin[i + 1]));
+  }
+
+  const FactorPattern<I>& pattern_;
+  PatternView<I> lower_pattern_, upper_pattern_;
+  int size_;
+  bool rows_of_A_;
+  CsrView<T, I> A_;
+  PivotRule rule_;
+  T *lower_, *upper_, *inverse_pivot_;
+};
+
+/// True if row i of the factor has the blocks of row i of A and no others, for all i.
+template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const PatternView<I>& A)
+{
+  const std::size_t blocks = pattern.lower_column.size() + pattern.upper_column.size() + pattern.n;
+  return pattern.natural() && blocks == static_cast<std::size_t>(A.nnz());
+}
+
+/// A plan that predicts less is not worth using threads.
+constexpr double least_speedup = 1.2;
+
+}  // namespace
+
+template <class T, class I>
+BlockFactorization<T, I>::BlockFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int block_size,
+                                             int threads)
+    : pattern_(pattern), size_(block_size), rows_of_A_(has_rows_of(pattern, A)), work_(1)
+{
+  if (threads > 1) {
+    if (!make_row_chunks(pattern.lower(), true, threads, &plan_, block_size).ok()) throw std::bad_alloc();
+    speedup_ = plan_.speedup;
+    serial_seconds_ = plan_.serial_seconds;
+    if (speedup_ >= least_speedup) {
+      runner_ = std::make_unique<ChunkRunner<I>>(plan_);
+      work_.resize(threads);
+    } else {
+      plan_ = RowChunks<I>();
+    }
+  }
+  const std::size_t size = static_cast<std::size_t>(block_size);
+  for (BlockWorkspace<T>& work : work_) {
+    work.block_at.assign(pattern.n, nullptr);
+    work.product.resize(size * size);
+    work.factor.resize(size);
+    work.modulus.resize(size);
+    work.row.resize(size);
+  }
+}
+
+template <class T, class I>
+template <int fixed>
+Status BlockFactorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
+                                                PivotReport* report)
+{
+  const BlockRowFactorizer<fixed, T, I> factorizer(pattern_, size_, rows_of_A_, A, rule, values);
+  for (BlockWorkspace<T>& work : work_) {
+    work.shifted = 0;
+    work.failure = Status();
+  }
+  Minimum first_failure;
+  first_failure.reset(pattern_.n);
+  if (runner_) {
+    /* rows before the first failure must still be factored; work on later rows is wasted */
+    runner_->run_chunks([&](I begin, I end, int thread) {
+      for (I i = begin; i < end && i < first_failure.read_minimum(); ++i)
+        if (!factorizer.factor_row(i, &work_[thread])) first_failure.lower_minimum(i);
+    });
+  } else {
+    for (I i = 0; i < pattern_.n; ++i)
+      if (!factorizer.factor_row(i, &work_[0])) return work_[0].failure;
+  }
+  *report = {};
+  for (const BlockWorkspace<T>& work : work_) {
+    if (!work.failure.ok() && work.failure.row == first_failure.read_minimum()) return work.failure;
+    report->shifts += work.shifted;
+  }
+  if (report->shifts > 0) report->shift_amount = rule.shift_amount;
+  return {};
+}
+
+template <class T, class I>
+Status BlockFactorization<T, I>::factorize_blocks(const CsrView<T, I>& A, const PivotRule& rule,
+                                                  FactorValues<T>* values, PivotReport* report)
+{
+  if (rule.shift != Shift::none && rule.shift != Shift::inblocks)
+    return failed(Code::invalid_argument,
+                  "blocks are factored with shift type none or inblocks; use one of these, or factor by entries");
+  return with_block_size(size_, [&](auto fixed) { return factorize_rows<fixed()>(A, rule, values, report); });
+}
+
+template <class T, class I> std::size_t BlockFactorization<T, I>::factorization_bytes() const
+{
+  return plan_.row_chunk_bytes() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T*);
+}
+
+#define INSTANTIATE(T, I) template class BlockFactorization<T, I>;
+SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
+
+}  // namespace syncfree

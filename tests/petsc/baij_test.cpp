@@ -1,0 +1,466 @@
+/*
+  Block ILU of BAIJ matrices compared with PETSc's own: applications to random vectors, Krylov
+  histories, information, failures and refusals; and what a BAIJ matrix can be inside of.
+*/
+
+#include "factored.hpp"
+#include "matrices.hpp"
+
+#include <limits>
+
+namespace {
+
+/* Random dense blocks on a 7-point grid; diagonal blocks dominate, but not by their diagonals. */
+struct BlockMatrix {
+  PetscInt x, y, z, size;
+  unsigned long long seed = 1;
+
+  PetscInt points() const { return x * y * z; }
+
+  /* Calls use(i, j) for the blocks. */
+  template <class Use> void for_blocks(const Use& use) const
+  {
+    for (PetscInt i = 0; i < points(); ++i) {
+      if (i >= x * y) use(i, i - x * y);
+      if (i / x % y > 0) use(i, i - x);
+      if (i % x > 0) use(i, i - 1);
+      use(i, i);
+      if (i % x < x - 1) use(i, i + 1);
+      if (i / x % y < y - 1) use(i, i + x);
+      if (i < x * y * (z - 1)) use(i, i + x * y);
+    }
+  }
+
+  void fill(Mat A) const
+  {
+    Random random(seed);
+    for_blocks([&](PetscInt i, PetscInt j) {
+      Numbers block((std::size_t)(size * size));
+      for (auto& v : block) v = random.scalar();
+      for (PetscInt r = 0; r < size && i == j; ++r) block[(std::size_t)(r * size + (r + 1) % size)] += 10.0 * (double)size;
+      ok(MatSetValuesBlocked(A, 1, &i, 1, &j, block.data(), INSERT_VALUES));
+    });
+    ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+
+  MatOwner make(MatType type = MATSEQBAIJ) const
+  {
+    MatOwner A;
+    const PetscInt n = points() * size;
+    ok(MatCreate(PETSC_COMM_SELF, A.out()));
+    ok(MatSetSizes(A, n, n, n, n));
+    ok(MatSetType(A, type));
+    ok(MatSetBlockSize(A, size));
+    ok(MatSeqBAIJSetPreallocation(A, size, 7, nullptr));
+    ok(MatMPIBAIJSetPreallocation(A, size, 7, nullptr, 0, nullptr));
+    fill(A);
+    return A;
+  }
+};
+
+/* Sets a value of the block of a point and assembles. */
+void set_value(Mat A, PetscInt row, PetscInt column, PetscScalar v)
+{
+  ok(MatSetValue(A, row, column, v, INSERT_VALUES));
+  ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+}
+
+/* Returns a failure unless the entries agree to 1e-12 (in double precision) of the largest. */
+testing::AssertionResult close(const Numbers& a, const Numbers& b)
+{
+  double most = 0, worst = 0;
+  if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " and " << b.size() << " entries";
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, magnitude(a[i]));
+    worst = magnitude(a[i] - b[i]) <= worst ? worst : magnitude(a[i] - b[i]);
+  }
+  if (worst <= 4500 * eps * most) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "differ by " << worst << " of " << most;
+}
+
+void expect_same_applies(const Factored& petsc, const Factored& ours, PetscInt n)
+{
+  ASSERT_TRUE(petsc.usable()) << petsc.refusal.text;
+  ASSERT_TRUE(ours.usable()) << ours.refusal.text;
+  const Numbers b = random_numbers(n, 42);
+  EXPECT_TRUE(close(applied(petsc, PCApply, b), applied(ours, PCApply, b)));
+  EXPECT_TRUE(close(applied(petsc, PCApplyTranspose, b), applied(ours, PCApplyTranspose, b)));
+}
+
+TEST(Baij, applies_are_petscs_for_block_sizes_levels_and_orderings)
+{
+  for (PetscInt size : {1, 2, 3, 4, 5, 6, 7, 8, 11}) {
+    const MatOwner A = BlockMatrix{4, 3, 3, size}.make();
+    for (PetscInt levels : {0, 1, 2})
+      for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM, MATORDERINGND}) {
+        const Request request = {false, MAT_SHIFT_NONE, ordering, levels};
+        SCOPED_TRACE("block size " + std::to_string((long long)size) + ", " + request.text());
+        expect_same_applies(set_up_petsc(A, request), set_up_ours(A, request), rows(A));
+      }
+  }
+}
+
+TEST(Baij, strategies_agree_on_threads)
+{
+  const MatOwner A = BlockMatrix{12, 12, 12, 3}.make();
+  for (const char* strategy : {"auto", "serial", "blocks"})
+    for (PetscInt threads : {1, 3}) expect_same_applies(set_up_petsc(A, {}), set_up_ours(A, {}, strategy, threads), rows(A));
+}
+
+TEST(Baij, orderings_of_this_library_order_points)
+{
+  const MatOwner A = BlockMatrix{4, 3, 3, 3}.make();
+  for (const char* ordering : {"syncfree_multicolor", "syncfree_cyclic", "syncfree_abmc", "syncfree_auto"}) {
+    Request request;
+    request.ordering = ordering;
+    SCOPED_TRACE(request.text());
+    expect_same_applies(set_up_petsc(A, request), set_up_ours(A, request), rows(A));
+  }
+}
+
+TEST(Baij, information_is_petscs_and_the_view_tells_the_block_size)
+{
+  const MatOwner A = BlockMatrix{4, 3, 3, 4}.make();
+  for (PetscInt levels : {0, 1}) {
+    Request request;
+    request.levels = levels;
+    const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
+    MatInfo a, b;
+    ok(MatGetInfo(petsc.matrix(), MAT_LOCAL, &a));
+    ok(MatGetInfo(ours.matrix(), MAT_LOCAL, &b));
+    EXPECT_EQ(a.block_size, b.block_size);
+    EXPECT_EQ(a.nz_used, b.nz_used);
+    EXPECT_NEAR(a.fill_ratio_needed, b.fill_ratio_needed, 16 * eps);
+    EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 4")) << view(ours.pc);
+  }
+}
+
+TEST(Baij, new_values_and_new_patterns_are_followed)
+{
+  BlockMatrix values{4, 3, 3, 3};
+  const MatOwner A = values.make();
+  Factored ours = set_up_ours(A, {});
+  values.seed = 5;
+  values.fill(A);
+  ok(PCSetUp(ours.pc));
+  expect_same_applies(set_up_petsc(A, {}), ours, rows(A));
+  const MatOwner other = BlockMatrix{3, 4, 3, 3}.make(), of_other_size = BlockMatrix{4, 3, 3, 6}.make();
+  for (Mat next : {(Mat)other, (Mat)of_other_size}) {
+    if (rows(next) != rows(A)) ok(PCReset(ours.pc));
+    ok(PCSetOperators(ours.pc, next, next));
+    ok(PCSetUp(ours.pc));
+    expect_same_applies(set_up_petsc(next, {}), ours, rows(next));
+  }
+}
+
+/* 12 rows, as blocks of 2, of 3 and as entries. */
+TEST(Baij, another_block_size_of_the_same_rows_is_another_factor)
+{
+  const MatOwner two = BlockMatrix{6, 1, 1, 2}.make(), three = BlockMatrix{4, 1, 1, 3}.make();
+  Factored ours = set_up_ours(two, {});
+  for (Mat next : {(Mat)three, (Mat)two}) {
+    ok(PCSetOperators(ours.pc, next, next));
+    ok(PCSetUp(ours.pc));
+    expect_same_applies(set_up_petsc(next, {}), ours, 12);
+  }
+  MatOwner aij;
+  ok(MatConvert(two, MATSEQAIJ, MAT_INITIAL_MATRIX, aij.out()));
+  ok(PCSetOperators(ours.pc, aij, aij));
+  ok(PCSetUp(ours.pc));
+  EXPECT_FALSE(contains(view(ours.pc), "syncfree block size"));
+}
+
+TEST(Baij, several_right_hand_sides_are_solved_column_by_column)
+{
+  const MatOwner A = BlockMatrix{4, 3, 3, 3}.make();
+  const PetscInt n = rows(A);
+  for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM}) {
+    Request request;
+    request.ordering = ordering;
+    const Factored ours = set_up_ours(A, request);
+    const Numbers b = random_numbers(3 * n, 7);
+    const MatOwner B = make_dense(n, 3, b), X = make_dense(n, 3, b);
+    ok(MatMatSolve(ours.matrix(), B, X));
+    const Numbers x = dense_entries(X);
+    for (PetscInt c = 0; c < 3; ++c)
+      EXPECT_EQ(Numbers(x.begin() + c * n, x.begin() + (c + 1) * n),
+                applied(ours, PCApply, Numbers(b.begin() + c * n, b.begin() + (c + 1) * n)));
+  }
+}
+
+struct Solved {
+  std::vector<PetscReal> norm;
+  PetscInt iterations = 0;
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+};
+
+Solved solve(Mat A, const std::string& options)
+{
+  const Options set(options);
+  KSPOwner ksp;
+  Solved solved;
+  ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+  ok(KSPSetOperators(ksp, A, A));
+  ok(KSPSetFromOptions(ksp));
+  solved.norm.resize(200);
+  ok(KSPSetResidualHistory(ksp, solved.norm.data(), 200, PETSC_TRUE));
+  VecOwner b = make_vector(random_numbers(rows(A), 5)), x = make_vector(rows(A));
+  ok(KSPSolve(ksp, b, x));
+  PetscInt length;
+  ok(KSPGetResidualHistory(ksp, nullptr, &length));
+  solved.norm.resize((std::size_t)length);
+  ok(KSPGetIterationNumber(ksp, &solved.iterations));
+  ok(KSPGetConvergedReason(ksp, &solved.reason));
+  return solved;
+}
+
+/* The PC itself, the factor package, and blocks of other PCs. */
+TEST(Baij, histories_are_petscs_wherever_a_factor_is_used)
+{
+  const MatOwner A = BlockMatrix{6, 5, 4, 3}.make();
+  const std::pair<const char*, const char*> cases[] = {
+      {"-pc_type ilu", "-pc_type syncfree_ilu"},
+      {"-pc_type ilu -pc_factor_levels 1", "-pc_type syncfree_ilu -pc_factor_levels 1"},
+      {"-pc_type ilu", "-pc_type ilu -pc_factor_mat_solver_type syncfree"},
+      {"-pc_type ilu -pc_factor_mat_ordering_type rcm",
+       "-pc_type ilu -pc_factor_mat_solver_type syncfree -pc_factor_mat_ordering_type rcm"},
+      {"-pc_type bjacobi -pc_bjacobi_blocks 3 -sub_pc_type ilu",
+       "-pc_type bjacobi -pc_bjacobi_blocks 3 -sub_pc_type syncfree_ilu"},
+      {"-pc_type asm -pc_asm_blocks 3 -sub_pc_type ilu", "-pc_type asm -pc_asm_blocks 3 -sub_pc_type syncfree_ilu"},
+  };
+  for (const auto& [petsc, ours] : cases)
+    for (const char* method : {" -ksp_type gmres", " -ksp_type bicg"}) {
+      if (contains(petsc, "asm") && contains(method, "bicg")) continue; /* restricted, so its transpose is another */
+      SCOPED_TRACE(std::string(ours) + method);
+      const Solved a = solve(A, std::string(petsc) + method), b = solve(A, std::string(ours) + method);
+      EXPECT_GT(a.reason, 0);
+      EXPECT_EQ(a.reason, b.reason);
+      EXPECT_EQ(a.iterations, b.iterations);
+      ASSERT_EQ(a.norm.size(), b.norm.size());
+      for (std::size_t k = 0; k < a.norm.size(); ++k) EXPECT_NEAR(a.norm[k], b.norm[k], 1e4 * eps * a.norm[0]) << k;
+    }
+}
+
+/* MPIBAIJ on one process has one block. */
+TEST(Baij, diagonal_blocks_of_parallel_matrices_are_factored)
+{
+  const BlockMatrix values{4, 3, 3, 3};
+  const MatOwner A = values.make(), parallel = values.make(MATMPIBAIJ);
+  expect_same_applies(set_up_petsc(A, {}), set_up_ours(parallel, {}), rows(A));
+}
+
+/* Returns the text of the error that a failed factorization is if the user wants one. */
+Refusal refused_in_words(Mat A)
+{
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, PCSYNCFREEILU));
+  ok(PCSetErrorIfFailure(pc, PETSC_TRUE));
+  return refused([&] { return PCSetUp(pc); });
+}
+
+TEST(Baij, singular_blocks_fail_as_in_petsc_and_are_named)
+{
+  for (PetscInt size : {2, 3, 5, 8}) {
+    const BlockMatrix values{4, 1, 1, size};
+    const MatOwner A = values.make();
+    /* the last row of point 2 is 0 */
+    for (PetscInt c = 0; c < 3 * size; ++c) set_value(A, 3 * size - 1, size + c, 0.0);
+    const Factored petsc = set_up_petsc(A, {}), ours = set_up_ours(A, {});
+    EXPECT_EQ(petsc.reason, PC_FACTOR_NUMERIC_ZEROPIVOT) << size;
+    EXPECT_EQ(ours.reason, PC_FACTOR_NUMERIC_ZEROPIVOT) << size;
+    const Refusal refusal = refused_in_words(A);
+    EXPECT_EQ(refusal.code, PETSC_ERR_MAT_LU_ZRPVT);
+    EXPECT_TRUE(refusal.says("block row 2")) << refusal.text;
+  }
+}
+
+/* Column 0 of the only point is 0: PETSc replaces the pivot, but in blocks of 4 only with inblocks, and never in those of
+   8. */
+TEST(Baij, pivots_are_shifted_as_in_petsc)
+{
+  for (PetscInt size : {2, 3, 4, 5, 6, 7, 8}) {
+    const MatOwner A = BlockMatrix{1, 1, 1, size}.make();
+    for (PetscInt r = 0; r < size; ++r) set_value(A, r, 0, 0.0);
+    for (MatFactorShiftType shift : {MAT_SHIFT_NONE, MAT_SHIFT_INBLOCKS}) {
+      const Request request = {false, shift};
+      const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
+      EXPECT_EQ(petsc.reason, ours.reason) << size << " " << request.text();
+      EXPECT_EQ(ours.usable(), size < 8 && (size != 4 || shift == MAT_SHIFT_INBLOCKS));
+      if (!ours.usable()) continue;
+      expect_same_applies(petsc, ours, size);
+      EXPECT_TRUE(contains(view(ours.pc), "syncfree pivots: shifted 1 times")) << view(ours.pc);
+    }
+  }
+}
+
+TEST(Baij, nan_in_a_block_is_found_and_named)
+{
+  const MatOwner A = BlockMatrix{4, 1, 1, 3}.make();
+  set_value(A, 7, 6, std::numeric_limits<PetscReal>::quiet_NaN());
+  EXPECT_EQ(set_up_ours(A, {}).reason, PC_FACTOR_OTHER);
+  const Refusal refusal = refused_in_words(A);
+  EXPECT_TRUE(refusal.says("block row 2")) << refusal.text;
+}
+
+TEST(Baij, missing_diagonal_blocks_are_refused_as_in_petsc_and_named)
+{
+  MatOwner A;
+  ok(MatCreateSeqBAIJ(PETSC_COMM_SELF, 2, 6, 6, 2, nullptr, A.out()));
+  const PetscScalar block[] = {1, 0, 0, 1};
+  for (PetscInt i : {0, 1, 2}) {
+    const PetscInt j = i == 1 ? 0 : i;
+    ok(MatSetValuesBlocked(A, 1, &i, 1, &j, block, INSERT_VALUES));
+  }
+  ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  const Factored petsc = set_up_petsc(A, {}), ours = set_up_ours(A, {});
+  EXPECT_EQ(petsc.refusal.code, ours.refusal.code);
+  EXPECT_TRUE(ours.refusal.says("diagonal block in block row 1")) << ours.refusal.text;
+}
+
+TEST(Baij, shift_types_are_taken_or_refused_as_in_petsc)
+{
+  const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
+  for (MatFactorShiftType shift : shifts) {
+    Request request;
+    request.shift = shift;
+    SCOPED_TRACE(request.text());
+    const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
+    EXPECT_EQ(petsc.refusal.code, ours.refusal.code);
+    if (petsc.refusal.code) continue;
+    expect_same_applies(petsc, ours, rows(A));
+    MatFactorShiftType a, b;
+    ok(PCFactorGetShiftType(petsc.pc, &a));
+    ok(PCFactorGetShiftType(ours.pc, &b));
+    EXPECT_EQ(a, b);
+  }
+}
+
+/* AIJ with full blocks: by blocks or by entries, the factor has the same entries. */
+TEST(AijByBlocks, applies_are_those_of_baij)
+{
+  const BlockMatrix values{4, 3, 3, 3};
+  const MatOwner blocks = values.make();
+  MatOwner A;
+  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+  for (const char* chosen : {"3", "0"})
+    for (const char* ordering : {MATORDERINGNATURAL, "syncfree_multicolor"})
+      for (PetscInt levels : {0, 1}) {
+        const Options options(std::string("-pc_syncfree_block_size ") + chosen);
+        Request request;
+        request.ordering = ordering;
+        request.levels = levels;
+        SCOPED_TRACE(std::string(chosen) + ", " + request.text());
+        Factored ours = set_up_ours(A, request);
+        ok(PCSetFromOptions(ours.pc));
+        ok(PCSetUp(ours.pc));
+        EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 3 (dense blocks; ")) << view(ours.pc);
+        expect_same_applies(set_up_petsc(blocks, request), ours, rows(A));
+      }
+}
+
+Factored set_up_with(Mat A, const std::string& block_size, const Request& request = {})
+{
+  const Options options("-pc_syncfree_block_size " + block_size);
+  Factored ours = set_up_ours(A, request);
+  ok(PCSetFromOptions(ours.pc));
+  ours.refusal = refused([&] { return PCSetUp(ours.pc); });
+  return ours;
+}
+
+TEST(AijByBlocks, are_padded_where_the_user_says_so_and_left_alone_where_none_are_full)
+{
+  const MatOwner A = poisson_2d(6, 6);
+  const Factored chosen = set_up_with(A, "0"), padded = set_up_with(A, "2");
+  EXPECT_FALSE(contains(view(chosen.pc), "syncfree block size")) << view(chosen.pc);
+  EXPECT_TRUE(contains(view(padded.pc), "syncfree block size: 2 (dense blocks, filled with ")) << view(padded.pc);
+  const Numbers b = random_numbers(36, 3);
+  const MatOwner blocks = [&] {
+    MatOwner B;
+    ok(MatSetBlockSize(A, 2));
+    ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
+    return B;
+  }();
+  EXPECT_TRUE(close(applied(set_up_petsc(blocks, {}), PCApply, b), applied(padded, PCApply, b)));
+}
+
+TEST(AijByBlocks, inodes_of_one_size_are_blocks)
+{
+  const MatOwner blocks = BlockMatrix{4, 3, 1, 4}.make();
+  MatOwner A, of_entries;
+  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, of_entries.out()));
+  const PetscInt n = rows(blocks);
+  const PetscInt *row, *column;
+  PetscInt count;
+  PetscBool done;
+  PetscScalar* value;
+  ok(MatGetRowIJ(of_entries, 0, PETSC_FALSE, PETSC_FALSE, &count, &row, &column, &done));
+  ok(MatSeqAIJGetArray(of_entries, &value));
+  ok(MatCreate(PETSC_COMM_SELF, A.out())); /* without the block size */
+  ok(MatSetSizes(A, n, n, n, n));
+  ok(MatSetType(A, MATSEQAIJ));
+  ok(MatSeqAIJSetPreallocationCSR(A, row, column, value));
+  ok(MatSeqAIJRestoreArray(of_entries, &value));
+  ok(MatRestoreRowIJ(of_entries, 0, PETSC_FALSE, PETSC_FALSE, &count, &row, &column, &done));
+  const Factored ours = set_up_with(A, "0");
+  EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 4")) << view(ours.pc);
+  expect_same_applies(set_up_petsc(blocks, {}), ours, n);
+}
+
+TEST(AijByBlocks, what_they_do_not_have_is_refused_or_leaves_the_choice_to_entries)
+{
+  const MatOwner A = elasticity_like(3, 3, 3, 3), odd = poisson_2d(5, 5);
+  const Refusal size = set_up_with(odd, "2").refusal;
+  EXPECT_TRUE(size.says("block size 2 does not divide the number of rows, 25")) << size.text;
+  Request shifted, ordered, icc;
+  shifted.shift = MAT_SHIFT_NONZERO;
+  ordered.ordering = MATORDERINGQMD;
+  icc.icc = true;
+  icc.shift = default_shift(true);
+  EXPECT_EQ(set_up_with(A, "3", shifted).refusal.code, PETSC_ERR_SUP);
+  EXPECT_EQ(set_up_with(A, "3", icc).refusal.code, PETSC_ERR_SUP);
+  for (const Request& request : {shifted, ordered, icc}) {
+    const Factored ours = set_up_with(A, "0", request);
+    EXPECT_TRUE(ours.usable()) << ours.refusal.text;
+    EXPECT_FALSE(contains(view(ours.pc), "syncfree block size")) << view(ours.pc);
+  }
+  EXPECT_TRUE(contains(view(set_up_with(A, "0").pc), "syncfree block size: 3"));
+  const MatOwner blocks = BlockMatrix{4, 3, 1, 3}.make();
+  EXPECT_EQ(set_up_with(blocks, "2").refusal.code, PETSC_ERR_ARG_INCOMP);
+  EXPECT_TRUE(set_up_with(blocks, "3").usable());
+}
+
+/* Also where options are read before the set-up. */
+TEST(Baij, icc_is_refused_in_words)
+{
+  const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, PCSYNCFREEICC));
+  for (auto call : {PCSetFromOptions, PCSetUp}) {
+    const Refusal refusal = refused([&] { return call(pc); });
+    EXPECT_EQ(refusal.code, PETSC_ERR_SUP);
+    EXPECT_TRUE(refusal.says("MatConvert(A,MATAIJ")) << refusal.text;
+  }
+}
+
+TEST(Baij, what_blocks_do_not_have_is_refused_in_words)
+{
+  const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
+  const Factored tiled = set_up_ours(A, {}, "tiled");
+  EXPECT_TRUE(tiled.refusal.says("strategy tiled has no form for dense blocks")) << tiled.refusal.text;
+  const Factored ours = set_up_ours(A, {});
+  Mat L, U;
+  const Refusal factors = refused([&] { return MatSyncFreeGetFactors(ours.matrix(), &L, &U); });
+  EXPECT_EQ(factors.code, PETSC_ERR_SUP);
+  EXPECT_TRUE(factors.says("dense blocks")) << factors.text;
+  VecOwner diagonal = make_vector(rows(A));
+  EXPECT_EQ(refused([&] { return MatGetDiagonal(ours.matrix(), diagonal); }).code, PETSC_ERR_SUP);
+}
+
+}  // namespace
