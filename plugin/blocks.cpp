@@ -57,7 +57,7 @@ static PetscErrorCode FindFullBlocks(Mat A, PetscInt *size)
 
     PetscFunctionBegin;
     if (given == 1) PetscCall(GetInodeSize(matrix->block, &given));
-    if (given == 1 || matrix->n % given || !syncfree::check_pattern(matrix->Pattern()).ok()) PetscFunctionReturn(PETSC_SUCCESS);
+    if (given == 1 || matrix->n == 0 || matrix->n % given || !syncfree::check_pattern(matrix->Pattern()).ok()) PetscFunctionReturn(PETSC_SUCCESS);
     const syncfree::Status status = syncfree::make_block_pattern(matrix->Pattern(), (int)given, &pattern);
     if (status.ok() && pattern.padding == 0) *size = given;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -280,7 +280,9 @@ Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialV
                                 v.inverse_pivot.data(), nullptr);
   update.queue();
   update.finish_update();
-  const auto pair = solver[upper]->make_pair_solver(*solver[lower], {a_.row_order.data(), a_.column_order.data()});
+  std::unique_ptr<PairSolver<T>> pair;
+  const Orders<I> orders = {a_.row_order.data(), a_.column_order.data()};
+  if (task_.factorizes) pair = make_pair_if_possible(*solver[lower], *solver[upper], orders);
   Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
   for (int round = 0; round < 3; ++round) {
     constexpr int applies = 4;

@@ -1,6 +1,8 @@
 #pragma once
 
-/// Updates the solvers of L and of U with new values. Throws Failure.
+/// Updates the solvers of L and of U with new values, and makes the solver of both. Throws Failure.
+
+#include <memory>
 
 #include "cuda/base/stream.hpp"
 #include "cuda/solve/solver.hpp"
@@ -42,5 +44,16 @@ private:
   const T *lower_, *upper_, *inverse_pivot_;
   cudaStream_t stream_;
 };
+
+/// Returns the solver of L and U in one launch; nullptr if there is none, or no memory for it: two launches need none.
+template <class T, class I>
+std::unique_ptr<PairSolver<T>> make_pair_if_possible(const DeviceSolver<T, I>& L, const DeviceSolver<T, I>& U,
+                                                     const Orders<I>& orders)
+try {
+  return U.make_pair_solver(L, orders);
+} catch (const Failure& failure) {
+  if (failure.status.code != Code::out_of_memory) throw;
+  return nullptr;
+}
 
 }  // namespace syncfree::cuda

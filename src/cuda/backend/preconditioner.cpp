@@ -290,7 +290,7 @@ private:
     if (a.pair && a.pair->accept_new_values()) return;
     const std::size_t bytes = a.pair ? a.pair->pair_bytes() : 0;
     calls_.captures().keep(std::move(a.pair), bytes);
-    a.pair = a.solver[upper]->make_pair_solver(*a.solver[lower], {a.row_order.data(), a.column_order.data()});
+    a.pair = make_pair_if_possible(*a.solver[lower], *a.solver[upper], {a.row_order.data(), a.column_order.data()});
   }
 
   void prepare_transposes()

@@ -131,8 +131,8 @@ SymbolicOptions<I> in_colors(const OwnedCsr<double, I>& A, Ordering<I>* order)
   return symbolic;
 }
 
-/// A whose rows 3, 20, 37, ... have and are read by nothing but their diagonal entries.
-OwnedCsr<double, I> with_isolated_rows(const OwnedCsr<double, I>& A)
+/// A whose rows 3, 20, 37, ... have diagonal entries only; other rows read them, or, if `both`, do not.
+OwnedCsr<double, I> with_isolated_rows(const OwnedCsr<double, I>& A, bool both = true)
 {
   const auto isolated = [](I row) { return row % 17 == 3; };
   OwnedCsr<double, I> B;
@@ -141,7 +141,7 @@ OwnedCsr<double, I> with_isolated_rows(const OwnedCsr<double, I>& A)
   for (I i = 0; i < A.n; ++i) {
     for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k) {
       const I j = A.column[k];
-      if (j != i && (isolated(i) || isolated(j))) continue;
+      if (j != i && (isolated(i) || (both && isolated(j)))) continue;
       B.column.push_back(j), B.value.push_back(A.value[k]);
     }
     B.row_begin.push_back(static_cast<I>(B.column.size()));
@@ -159,6 +159,7 @@ TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
   };
   std::vector<Colored> all = {{make_poisson<double, I>(8, 7, 6), false},
                               {with_isolated_rows(make_poisson<double, I>(8, 7, 6)), false},
+                              {with_isolated_rows(make_poisson<double, I>(8, 7, 6), false), false},
                               {make_poisson<double, I>(1, 1, 1), false},
                               {random_band(3000, 4, 2999, 0, 3), false}};
   if (!short_run()) {
@@ -166,7 +167,8 @@ TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
     all.push_back({box_of_points(40, 40, 40, 1), false});
     all.push_back({random_band(60000, 3, 59999, 0, 3), false});
     all.push_back({make_poisson<double, I>(80, 80, 80), true});
-    all.push_back({with_isolated_rows(make_poisson<double, I>(80, 80, 80)), true});
+    for (const bool both : {false, true})
+      all.push_back({with_isolated_rows(make_poisson<double, I>(80, 80, 80), both), true});
   }
   for (const auto& [A, by_levels] : all) {
     SCOPED_TRACE(testing::Message() << A.n << " rows");

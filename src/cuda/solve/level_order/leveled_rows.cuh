@@ -77,6 +77,7 @@ public:
     if (!b_row_.empty()) factor.L.row = b_row_.data(), factor.U.row = x_row_.data();
     return factor;
   }
+  I* place_in_L() { return place_in_L_.data(); }
   std::size_t index_bytes() const
   {
     return place_in_U_.bytes() + place_in_L_.bytes() + b_row_.bytes() + x_row_.bytes();

@@ -164,7 +164,7 @@ solve_pair_by_levels(LeveledFactor<V, I> factor, const StageShare* shares, unsig
 }
 
 
-/// Replaces positions in L by operands: to[k] = ~index[from[k]] for rows without entries.
+/// Replaces positions in L by operands: to[k] = ~index[from[k]] for rows without entries. `to` may be `from`.
 ///   from_b  number of these, which come first
 ///   index   of the rows of L in b
 template <class I> __global__ void name_operands(std::size_t count, I from_b, const I* index, const I* from, I* to)
@@ -196,13 +196,13 @@ public:
   /// Refers to the arrays of both solvers.
   StagePair(const Rows& L, const Rows& U, const Orders<I>& orders, const char* name)
       : lanes_(L.granularity.entries_a_row > 8 ? 4 : 1), indices_(L, U, orders), factor_(indices_.factor_of(L, U)),
-        column_of_L_(operands(L, L.nnz, L.rows.column)), rhs_of_U_(operands(L, U.n, factor_.place_in_L)),
-        column_of_U_(mapped_rows<I>(U.nnz, U.rows.column, factor_.U.row)), counter_(name)
+        column_of_L_(L.nnz), column_of_U_(mapped_rows<I>(U.nnz, U.rows.column, factor_.U.row)), counter_(name)
   {
+    set_operands(L, L.nnz, L.rows.column, column_of_L_.data());
+    set_operands(L, U.n, factor_.place_in_L, indices_.place_in_L());
     factor_.L.column = column_of_L_.data(), factor_.U.column = column_of_U_.data();
-    factor_.place_in_L = rhs_of_U_.data();
     std::vector<StageShare> shares;
-    if (is_any_in(rhs_of_U_.data(), factor_.finished, std::numeric_limits<I>::min(), 0))
+    if (is_any_in(factor_.place_in_L, factor_.finished, std::numeric_limits<I>::min(), 0))
       deal_rows(0, factor_.finished, StagePart::isolated, &shares);
     deal_levels(L, StagePart::lower, &shares);
     deal_levels(U, StagePart::upper, &shares);
@@ -228,8 +228,8 @@ public:
 
   std::size_t pair_bytes() const override
   {
-    return indices_.index_bytes() + column_of_L_.bytes() + rhs_of_U_.bytes() + column_of_U_.bytes() + y_.bytes() +
-           shares_.bytes() + complete_.bytes();
+    return indices_.index_bytes() + column_of_L_.bytes() + column_of_U_.bytes() + y_.bytes() + shares_.bytes() +
+           complete_.bytes();
   }
   std::string describe_pair() const override
   {
@@ -238,13 +238,10 @@ public:
   }
 
 private:
-  DeviceArray<I> operands(const Rows& L, std::size_t count, const I* position) const
+  void set_operands(const Rows& L, std::size_t count, const I* position, I* operand) const
   {
-    DeviceArray<I> operand(count);
-    if (count > 0)
-      launch(name_operands<I>, {blocks_for(count, 256), 256}, count, L.level_begin[1], factor_.L.row, position,
-             operand.data());
-    return operand;
+    if (count == 0) return;
+    launch(name_operands<I>, {blocks_for(count, 256), 256}, count, L.level_begin[1], factor_.L.row, position, operand);
   }
 
   static bool is_any_in(const I* index, I count, I begin, I end)
@@ -289,9 +286,9 @@ private:
   static constexpr double least_rows_a_level = 2e5;  ///< measured on an H200
 
   const int lanes_;
-  const PairIndices<V, I> indices_;
+  PairIndices<V, I> indices_;  ///< place_in_L: operands
   LeveledFactor<V, I> factor_;
-  DeviceArray<I> column_of_L_, rhs_of_U_, column_of_U_;
+  DeviceArray<I> column_of_L_, column_of_U_;
   TicketCounterMemory counter_;
   NewValues values_;
   std::size_t first_of_stage_ = 0;
