@@ -1,7 +1,6 @@
 #include "factorize.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "core/support/instantiate.hpp"
 #include "core/symbolic/pivot.hpp"
@@ -50,26 +49,20 @@ public:
   {
     T* w = work->w.data();
     if (!rows_of_A_) scatter_row(i, w);
-    else if (!copy_row(i, w)) return fail(failed(Code::another_pattern, i), work);
+    else if (!copy_row(i, w)) return work->fail(failed(Code::another_pattern, i));
     w[i] += shift_;
     const double lower = rows_.lu ? eliminate_lu(i, w) : eliminate_cholesky(i, w);
     const double upper = store_upper(i, w);
     T pivot = w[i];
     if (!std::isfinite(lower + upper + magnitude(pivot)) && !(finite_row(i) && is_finite(pivot)))
-      return fail(failed(Code::not_finite, i), work);
+      return work->fail(failed(Code::not_finite, i));
     const double row_sum = test_.needs_row_sum() ? sum_row(i, lower, upper) : 0;
-    if (!test_.accept(&pivot, row_sum, &work->repaired)) return fail(zero_pivot(i, pivot, row_sum), work);
+    if (!test_.accept(&pivot, row_sum, &work->repaired)) return work->fail(zero_pivot(i, pivot, row_sum));
     inverse_pivot_[i] = T(1) / pivot;
-    return std::isfinite(magnitude(inverse_pivot_[i])) || fail(failed(Code::not_finite, i), work);
+    return std::isfinite(magnitude(inverse_pivot_[i])) || work->fail(failed(Code::not_finite, i));
   }
 
 private:
-  static bool fail(const Status& failure, RowWorkspace<T>* work)
-  {
-    if (work->failure.ok() || failure.row < work->failure.row) work->failure = failure;
-    return false;
-  }
-
   Status zero_pivot(I i, const T& pivot, double row_sum) const
   {
     Status failure = failed(Code::zero_pivot, i);
@@ -219,22 +212,6 @@ private:
   T *lower_, *upper_, *inverse_pivot_;
 };
 
-/// True if row i of the factor has the entries of row i of A and no others. A factor keeps all entries of A, so equal
-/// counts mean equal entries. For IC only entries from the diagonal on count.
-template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const PatternView<I>& A)
-{
-  if (!pattern.natural()) return false;
-  if (pattern.kind == Kind::ilu) {
-    const std::size_t entries = pattern.lower_column.size() + pattern.upper_column.size() + pattern.n;
-    return entries == static_cast<std::size_t>(A.nnz());
-  }
-  for (I i = 0; i < A.n; ++i) {
-    const I place = A.row_begin[i + 1] - (pattern.upper_begin[i + 1] - pattern.upper_begin[i]) - 1;
-    if (place < A.row_begin[i] || A.column[place] != i) return false;
-  }
-  return true;
-}
-
 /// True if U(p) = {p + 1} and U(p + 1).
 template <class I> bool ends_like_next(const FactorPattern<I>& pattern, I p)
 {
@@ -259,27 +236,13 @@ template <class I> std::vector<unsigned char> find_together(const FactorPattern<
   return together;
 }
 
-/// A plan that predicts less is not worth using threads.
-constexpr double least_speedup = 1.2;
-
 }  // namespace
 
 template <class T, class I>
 Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int threads)
-    : pattern_(pattern), rows_of_A_(has_rows_of(pattern, A)), work_(1)
+    : RowFactorization<T, I>(pattern, A, 1, threads), work_(static_cast<std::size_t>(this->factor_threads()))
 {
   if (pattern.kind == Kind::ilu) together_ = find_together(pattern);
-  if (threads > 1) {
-    if (!make_row_chunks(pattern.lower(), true, threads, &plan_).ok()) throw std::bad_alloc();
-    speedup_ = plan_.speedup;
-    serial_seconds_ = plan_.serial_seconds;
-    if (speedup_ >= least_speedup) {
-      runner_ = std::make_unique<ChunkRunner<I>>(plan_);
-      work_.resize(threads);
-    } else {
-      plan_ = RowChunks<I>();
-    }
-  }
   if (pattern.kind == Kind::icc) find_mirror();
   for (RowWorkspace<T>& work : work_) work.w.assign(pattern.n, T(0));
 }
@@ -287,7 +250,7 @@ Factorization<T, I>::Factorization(const FactorPattern<I>& pattern, const Patter
 template <class T, class I> void Factorization<T, I>::find_mirror()
 {
   next_.resize(pattern_.n);
-  if (!runner_) return;
+  if (this->factor_threads() == 1) return;
   std::copy_n(pattern_.upper_begin.data(), pattern_.n, next_.data());
   mirror_.resize(pattern_.lower_column.size());
   for (std::size_t k = 0; k < mirror_.size(); ++k) mirror_[k] = next_[pattern_.lower_column[k]]++;
@@ -300,38 +263,13 @@ Status Factorization<T, I>::attempt(const CsrView<T, I>& A, const PivotRule& rul
 {
   std::copy_n(pattern_.upper_begin.data(), next_.size(), next_.data());
   const Rows<I> rows(pattern_, together_, mirror_, &next_);
-  const RowFactorizer<T, I> factorizer(pattern_, rows, rows_of_A_, A, rule, shift, values);
-  for (RowWorkspace<T>& work : work_) {
-    work.repaired = 0;
-    work.failure = Status();
-  }
-  if (!runner_) {
-    for (I i = 0; i < pattern_.n; ++i)
-      if (!factorizer.factor_row(i, &work_[0])) break;
-    return work_[0].failure;
-  }
-  /* rows before the first failure must still be factored; work on later rows is wasted */
-  Minimum first_failure;
-  first_failure.reset(pattern_.n);
-  runner_->run_chunks([&](I begin, I end, int thread) {
-    for (I i = begin; i < end && i < first_failure.read_minimum(); ++i)
-      if (!factorizer.factor_row(i, &work_[thread])) first_failure.lower_minimum(i);
-  });
-  for (const RowWorkspace<T>& work : work_)
-    if (!work.failure.ok() && work.failure.row == first_failure.read_minimum()) return work.failure;
-  return {};
-}
-
-template <class T, class I> int Factorization<T, I>::repaired() const
-{
-  int count = 0;
-  for (const RowWorkspace<T>& work : work_) count += work.repaired;
-  return count;
+  return this->factor_in_order(
+      &work_, RowFactorizer<T, I>(pattern_, rows, this->rows_of_A(), A, rule, shift, values));
 }
 
 template <class T, class I>
 Status Factorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
-                                PivotReport* report)
+                                           PivotReport* report)
 {
   const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule) : 0;
   ShiftLoop shifts(pattern_.kind, rule, top);
@@ -342,7 +280,7 @@ Status Factorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRu
     } else if (!status.ok()) {
       return status;
     } else if (!shifts.retry_to_refine()) {
-      *report = shifts.report(repaired());
+      *report = shifts.report(this->repaired_pivots(work_));
       return status;
     }
   }
@@ -350,7 +288,7 @@ Status Factorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRu
 
 template <class T, class I> std::size_t Factorization<T, I>::factorization_bytes() const
 {
-  return plan_.row_chunk_bytes() + together_.size() + (mirror_.size() + next_.size()) * sizeof(I) +
+  return this->chunk_bytes() + together_.size() + (mirror_.size() + next_.size()) * sizeof(I) +
          work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T);
 }
 

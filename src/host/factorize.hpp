@@ -10,72 +10,40 @@
 /// For IC the entry w_p of row i is u_pi, found in row p of U, and only q >= i matter. One thread that takes rows in
 /// order visits the entries of row p of U in order too; several threads need the position of each.
 
-#include <memory>
 #include <vector>
 
-#include "chunk_runner.hpp"
-#include "syncfree/factor.hpp"
+#include "row_factorization.hpp"
 
 namespace syncfree {
 
-/// Work arrays of a thread, and the results of its rows.
-template <class T> struct RowWorkspace {
-  Array<T> w;        ///< n entries
-  int repaired = 0;  ///< pivots that the rule `inblocks` has changed
-  Status failure;    ///< of the lowest row that failed, if any
+/// Work array of a thread.
+template <class T> struct RowWorkspace : RowOutcome {
+  Array<T> w;  ///< n entries
 };
 
-template <class T, class I> class Factorization {
+template <class T, class I> class Factorization final : public RowFactorization<T, I> {
 public:
   /// Throws std::bad_alloc.
-  ///   pattern  must outlive this
-  ///   A        the pattern that was analysed; not kept
-  ///   threads  1: rows in order; more: row chunks of the lower triangle, if that pays off
+  ///   pattern, A, threads  as in RowFactorization
   Factorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int threads);
 
-  /// Factors A. The result is bitwise the same for any number of threads. Allocates nothing.
-  ///   A       the matrix whose pattern was analysed
-  ///   values  [out] arrays of the pattern's sizes
-  ///   report  [out] what the pivot rule did
-  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row): the first such row of the last attempt, in the
-  ///           factor's numbering, as in PETSc; another_pattern(row) if a row of A and the factor's row should have
-  ///           equally many entries and do not
-  Status factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values, PivotReport* report);
+  /// As RowFactorization.
+  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row)
+  Status factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
+                        PivotReport* report) override;
 
-  /// True if each row of the factor has A's entries and no others, in the same order.
-  bool rows_of_A() const { return rows_of_A_; }
-
-  /// Number of threads that factor rows.
-  int factor_threads() const { return runner_ ? runner_->active_threads() : 1; }
-
-  /// Lets one thread do all further factorizations.
-  void factor_alone()
-  {
-    if (runner_) runner_->restrict_to_caller(true);
-  }
-
-  /// Predicted speedup of the row chunks of the lower triangle over one thread; 0 for one thread.
-  double speedup() const { return speedup_; }
-
-  /// Seconds of a solve with that triangle on one thread, by the same model.
-  double serial_seconds() const { return serial_seconds_; }
-
-  std::size_t factorization_bytes() const;
+  std::size_t factorization_bytes() const override;
 
 private:
+  using RowFactorization<T, I>::pattern_;
+
   void find_mirror();
   Status attempt(const CsrView<T, I>& A, const PivotRule& rule, double shift, FactorValues<T>* values);
-  int repaired() const;
 
-  const FactorPattern<I>& pattern_;
-  bool rows_of_A_ = false;                  ///< rows have A's entries: no permutation, no fill
-  std::vector<unsigned char> together_;     ///< pivots that are eliminated together, see find_together
-  Array<I> mirror_;                         ///< IC on several threads: position of U(p, i) for each entry L(i, p)
-  Array<I> next_;                           ///< IC on one thread: by row of U, the next entry to be visited
-  RowChunks<I> plan_;
-  double speedup_ = 0, serial_seconds_ = 0;
-  std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread
-  std::vector<RowWorkspace<T>> work_;       ///< by thread
+  std::vector<RowWorkspace<T>> work_;    ///< by thread
+  std::vector<unsigned char> together_;  ///< pivots that are eliminated together, see find_together
+  Array<I> mirror_;                      ///< IC on several threads: position of U(p, i) for each entry L(i, p)
+  Array<I> next_;                        ///< IC on one thread: by row of U, the next entry to be visited
 };
 
 }  // namespace syncfree

@@ -3,6 +3,9 @@
 ///   y_i = b_{r(i)},   L U z = y,   x_{c(i)} = z_i,
 /// and that of A^T x = b exchanges r and c and uses U^T L^T. IC is symmetric (not Hermitian), so its
 /// transposed solve is the solve itself.
+///
+/// The factor is of entries or of dense blocks: rows and entries of patterns and orders are then blocks, so that the
+/// unknowns of a point stay together, and vectors have block_size entries for each row.
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +13,8 @@
 #include <new>
 #include <utility>
 
+#include "block/dense.hpp"
+#include "block/factorize.hpp"
 #include "core/pattern/pattern_copy.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
@@ -37,23 +42,27 @@ template <class T, class I> struct Analysis {
   SolverOptions options;
   Choice choice;
   LevelCounts levels;  ///< 0 until first requested
-  std::unique_ptr<Factorization<T, I>> factorization;
+  std::unique_ptr<RowFactorization<T, I>> factorization;
   std::unique_ptr<LoopFactorization<T, I>> loop_factorization;  ///< for the strategy `loop`, if it applies
   std::unique_ptr<FactorSolves<T, I>> solves;
   FactorValues<T> values;  ///< empty between refreshes if storage is single precision
-  std::vector<T> work;     ///< n entries if rows or columns are permuted
+  std::vector<T> work;     ///< a vector, if rows or columns are permuted
   PivotReport pivots;
   int permuters = 1;         ///< threads of a permutation: those of the solves, if there are enough rows for them
   TeamMonitor watch;         ///< monitors what `auto` has chosen
 
+  std::size_t block() const { return block_values(options.block_size); }
+  I vector_size() const { return pattern.n * static_cast<I>(options.block_size); }
   int active_permuters() const { return watch.works_alone() ? 1 : permuters; }
 };
 
 /// The choice of `auto`, given the predicted speedup of the row chunks of the lower triangle.
-template <class I> Choice choose_for_solves(const FactorPattern<I>& pattern, int threads, double speedup)
+template <class I>
+Choice choose_for_solves(const FactorPattern<I>& pattern, int block_size, int threads, double speedup)
 {
   ChoiceInput input;
-  input.nnz = static_cast<std::int64_t>(pattern.lower_column.size() + pattern.upper_column.size());
+  const std::size_t entries = pattern.lower_column.size() + pattern.upper_column.size();
+  input.nnz = static_cast<std::int64_t>(entries * block_values(block_size));
   input.threads = threads;
   input.blocks_speedup = speedup;
   return choose_strategy(input);
@@ -113,29 +122,60 @@ template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
   return {};
 }
 
-template <class T, class I>
-Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, Analysis<T, I>* a)
+Status check_entry_options(const SolverOptions& options)
 {
-  Status status = check_threads(a->options.threads);
-  if (status.ok()) status = check_no_blocks(a->options);
-  if (status.ok()) status = check_pattern(A, a->options.threads);
-  if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, a->options.threads);
+  const Status status = check_threads(options.threads);
+  return status.ok() ? check_no_blocks(options) : status;
+}
+
+Status check_block_options(Kind kind, const SolverOptions& options)
+{
+  if (options.block_size < 1) return check_block_size(0, options.block_size);
+  if (kind != Kind::ilu) return failed(Code::invalid_argument, "dense blocks are factored as ILU, not as IC");
+  const std::string& name = options.strategy;
+  if (name == "auto" || name == "serial" || name == "blocks") return check_threads(options.threads);
+  if (!find_strategy(name, "host")) return failed(Code::unknown_strategy, name);
+  return failed(Code::invalid_argument,
+                "strategy " + name + " has no form for dense blocks; use serial, blocks or auto");
+}
+
+template <class T, class I>
+std::unique_ptr<RowFactorization<T, I>> make_factorization(const FactorPattern<I>& pattern, const PatternView<I>& A,
+                                                           bool by_blocks, const SolverOptions& options)
+{
+  if (!by_blocks) return std::make_unique<Factorization<T, I>>(pattern, A, options.threads);
+  return std::make_unique<BlockFactorization<T, I>>(pattern, A, options.block_size, options.threads);
+}
+
+/// Chooses the strategy if that needs no trials.
+template <class T, class I> void choose_by_model(Analysis<T, I>* a)
+{
+  a->choice = {a->options.strategy, "forced"};
+  if (a->options.strategy != "auto") return;
+  a->choice = choose_for_solves(a->pattern, a->options.block_size, a->options.threads, a->factorization->speedup());
+  if (a->choice.strategy != "serial") a->watch.start_watching(2 * a->factorization->serial_seconds());
+}
+
+template <class T, class I>
+Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, bool by_blocks, Analysis<T, I>* a)
+{
+  const SolverOptions& options = a->options;
+  Status status = by_blocks ? check_block_options(symbolic.kind, options) : check_entry_options(options);
+  if (status.ok()) status = check_pattern(A, options.threads);
+  if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, options.threads);
+  status.block_row = by_blocks && status.row >= 0;
   if (!status.ok()) return status;
   a->nnz = A.nnz();
-  a->operations = count_operations(a->pattern);
-  a->factorization = std::make_unique<Factorization<T, I>>(a->pattern, A, a->options.threads);
+  a->operations = count_operations(a->pattern) * static_cast<std::int64_t>(a->block()) * options.block_size;
+  a->factorization = make_factorization<T>(a->pattern, A, by_blocks, options);
   if (!a->factorization->rows_of_A()) a->rows.keep_pattern(A);
-  if (!a->pattern.natural()) a->work.resize(A.n);
-  const bool may_try = a->options.strategy == "auto" && a->options.trials && a->options.threads > 1;
+  if (!a->pattern.natural()) a->work.resize(static_cast<std::size_t>(a->vector_size()));
+  const bool may_try = !by_blocks && options.strategy == "auto" && options.trials && options.threads > 1;
   if (may_try && A.n > 0) return choose_by_trials(a);
-  a->choice = {a->options.strategy, "forced"};
-  if (a->options.strategy == "auto") {
-    a->choice = choose_for_solves(a->pattern, a->options.threads, a->factorization->speedup());
-    if (a->choice.strategy != "serial") a->watch.start_watching(2 * a->factorization->serial_seconds());
-  }
+  choose_by_model(a);
   if (a->choice.strategy == "loop" && LoopFactorization<T, I>::suits(a->pattern, A))
-    a->loop_factorization = std::make_unique<LoopFactorization<T, I>>(A, a->options.threads);
-  SolverOptions chosen = a->options;
+    a->loop_factorization = std::make_unique<LoopFactorization<T, I>>(A, options.threads);
+  SolverOptions chosen = options;
   chosen.strategy = a->choice.strategy;
   return make_factor_solves(a->pattern, chosen, &a->solves);
 }
@@ -165,22 +205,37 @@ template <class I> std::size_t pattern_bytes(const FactorPattern<I>& p)
          array_bytes(p.column_place);
 }
 
-/// y_i = b_{order(i)}
-template <class T, class I> void gather_rows(const std::vector<I>& order, int threads, const T* b, T* y)
+/// Copies block `from` of b to block `to` of y.
+template <class T, class I> void copy_block(int size, const T* b, I from, T* y, I to)
 {
-  const I* row = order.data();
-  const I n = static_cast<I>(order.size());
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (I i = 0; i < n; ++i) y[i] = b[row[i]];
+  const auto entries = static_cast<std::size_t>(size);
+  b += entries * static_cast<std::size_t>(from);
+  y += entries * static_cast<std::size_t>(to);
+  for (std::size_t r = 0; r < entries; ++r) y[r] = b[r];
 }
 
-/// x_{order(i)} = z_i
-template <class T, class I> void scatter_rows(const std::vector<I>& order, int threads, const T* z, T* x)
+/// y_i = b_{order(i)}, blocks of `size` entries
+template <class T, class I> void gather_rows(const std::vector<I>& order, int size, int threads, const T* b, T* y)
 {
   const I* row = order.data();
   const I n = static_cast<I>(order.size());
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (I i = 0; i < n; ++i) x[row[i]] = z[i];
+  for (I i = 0; i < n; ++i) {
+    if (size == 1) y[i] = b[row[i]];
+    else copy_block(size, b, row[i], y, i);
+  }
+}
+
+/// x_{order(i)} = z_i, blocks of `size` entries
+template <class T, class I> void scatter_rows(const std::vector<I>& order, int size, int threads, const T* z, T* x)
+{
+  const I* row = order.data();
+  const I n = static_cast<I>(order.size());
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (I i = 0; i < n; ++i) {
+    if (size == 1) x[row[i]] = z[i];
+    else copy_block(size, z, i, x, row[i]);
+  }
 }
 
 /// The two triangles of a complete solve, and the permutations before and after it.
@@ -193,6 +248,9 @@ template <class I> struct Pass {
 
 template <class T, class I> class HostPreconditioner : public Preconditioner<T, I> {
 public:
+  /// by_blocks  A and the factor are of dense blocks of SolverOptions::block_size
+  explicit HostPreconditioner(bool by_blocks) : by_blocks_(by_blocks) {}
+
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   try {
     const CallGuard::Call call(&busy_);
@@ -201,9 +259,9 @@ public:
     analysis_.reset();
     auto made = std::make_unique<Analysis<T, I>>();
     made->options = options;
-    Status status = make_analysis(A, symbolic, made.get());
+    Status status = make_analysis(A, symbolic, by_blocks_, made.get());
     if (!status.ok()) return status;
-    made->permuters = worthwhile_threads(A.n, made->solves->describe_factor().threads);
+    made->permuters = worthwhile_threads(made->vector_size(), made->solves->describe_factor().threads);
     analysis_ = std::move(made);
     return {};
   } catch (const std::bad_alloc&) {
@@ -230,9 +288,9 @@ public:
     if (!analysis_) return failed(Code::invalid_argument, "refresh() was called before analyse()");
     Analysis<T, I>& a = *analysis_;
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
-    a.values.lower.resize(a.pattern.lower_column.size());
-    a.values.upper.resize(a.pattern.upper_column.size());
-    a.values.inverse_pivot.resize(a.pattern.n);
+    a.values.lower.resize(a.pattern.lower_column.size() * a.block());
+    a.values.upper.resize(a.pattern.upper_column.size() * a.block());
+    a.values.inverse_pivot.resize(static_cast<std::size_t>(a.pattern.n) * a.block());
     Status status = factor(A, rule, &a);
     if (status.ok()) status = a.solves->update_factor(a.values);
     if (a.options.single_storage && !std::is_same_v<T, single_t<T>>) a.values = FactorValues<T>();
@@ -269,7 +327,7 @@ public:
     Status status = check_half();
     if (!status.ok()) return status;
     const Analysis<T, I>& a = *analysis_;
-    if (!a.pattern.natural()) gather_rows(a.pattern.row_order, a.active_permuters(), b, x);
+    if (!a.pattern.natural()) gather_rows(a.pattern.row_order, a.options.block_size, a.active_permuters(), b, x);
     a.solves->solve_factor(Triangle::lower, a.pattern.natural() ? b : x, x, one(), false);
     if (a.pattern.kind == Kind::icc) a.solves->scale_by_root(false, x, x);
     return {};
@@ -288,7 +346,7 @@ public:
     T* z = a.pattern.natural() ? x : a.work.data();
     if (a.pattern.kind == Kind::icc) a.solves->scale_by_root(true, b, z);
     a.solves->solve_factor(Triangle::upper, a.pattern.kind == Kind::icc ? z : b, z, one(), false);
-    if (z != x) scatter_rows(a.pattern.column_order, a.active_permuters(), z, x);
+    if (z != x) scatter_rows(a.pattern.column_order, a.options.block_size, a.active_permuters(), z, x);
     return {};
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -302,10 +360,11 @@ public:
     const Description solves = a.solves->describe_factor();
     s.strategy = solves.strategy;
     s.reason = a.watch.has_fallen_back() ? a.choice.reason + a.watch.reason() : a.choice.reason;
-    s.rows = a.pattern.n;
+    s.block_size = a.options.block_size;
+    s.rows = a.vector_size();
     s.operations = a.operations;
-    s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
-    s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
+    s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size() * a.block());
+    s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size() * a.block());
     s.threads = std::max(solves.threads, a.factorization->factor_threads());
     s.single_storage = a.options.single_storage;
     s.factor_bytes = pattern_bytes(a.pattern) + a.solves->bytes_of_values();
@@ -321,8 +380,9 @@ public:
   try {
     if (!analysis_ || analysis_->options.strategy != "auto" || analysis_->options.threads > 1) return {};
     RowChunks<I> chunks;
-    if (!make_row_chunks(analysis_->pattern.lower(), true, threads, &chunks).ok()) return {};
-    return choose_for_solves(analysis_->pattern, threads, chunks.speedup);
+    const int size = analysis_->options.block_size;
+    if (!make_row_chunks(analysis_->pattern.lower(), true, threads, &chunks, size).ok()) return {};
+    return choose_for_solves(analysis_->pattern, size, threads, chunks.speedup);
   } catch (const std::bad_alloc&) {
     return {};
   }
@@ -349,7 +409,7 @@ private:
     return failed(Code::invalid_argument, "solve() was called before a successful refresh()");
   }
 
-  Columns<I> one() const { return {1, analysis_->pattern.n, analysis_->pattern.n}; }
+  Columns<I> one() const { return {1, analysis_->vector_size(), analysis_->vector_size()}; }
 
   Status check_half() const
   {
@@ -378,15 +438,16 @@ private:
       return;
     }
     T* work = analysis_->work.data();
-    const int threads = analysis_->active_permuters();
+    const int size = analysis_->options.block_size, threads = analysis_->active_permuters();
     for (I c = 0; c < columns.count; ++c) {
-      gather_rows(pass.from, threads, b + static_cast<std::size_t>(c) * columns.b_leading, work);
+      gather_rows(pass.from, size, threads, b + static_cast<std::size_t>(c) * columns.b_leading, work);
       solves.solve_factor(pass.first, work, work, one(), pass.conjugate);
       solves.solve_factor(pass.second, work, work, one(), pass.conjugate);
-      scatter_rows(pass.to, threads, work, x + static_cast<std::size_t>(c) * columns.x_leading);
+      scatter_rows(pass.to, size, threads, work, x + static_cast<std::size_t>(c) * columns.x_leading);
     }
   }
 
+  const bool by_blocks_;
   std::unique_ptr<Analysis<T, I>> analysis_;
   bool factored_ = false;
   CallGuard busy_;
@@ -396,10 +457,17 @@ private:
 
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner()
 {
-  return std::make_unique<HostPreconditioner<T, I>>();
+  return std::make_unique<HostPreconditioner<T, I>>(false);
 }
 
-#define INSTANTIATE(T, I) template std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner<T, I>();
+template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner()
+{
+  return std::make_unique<HostPreconditioner<T, I>>(true);
+}
+
+#define INSTANTIATE(T, I)                                                          \
+  template std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner<T, I>(); \
+  template std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner<T, I>();
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <new>
 
+#include "block/dense.hpp"
+#include "block/solve.hpp"
 #include "core/pattern/transpose.hpp"
 #include "core/support/instantiate.hpp"
 
@@ -14,13 +16,23 @@ template <class Vector> std::size_t array_bytes(const Vector& v) { return v.size
 
 /// A transposed triangle with its values.
 template <class V, class I> struct TransposedValues : Transposed<I> {
+  int block_size;
   std::vector<V> value;
 
-  explicit TransposedValues(const PatternView<I>& T) : Transposed<I>(T), value(T.nnz()) {}
+  TransposedValues(const PatternView<I>& T, int size)
+      : Transposed<I>(T), block_size(size), value(this->source.size() * block_values(size))
+  {
+  }
 
   void copy_transposed(const V* from)
   {
-    for (std::size_t k = 0; k < value.size(); ++k) value[k] = from[this->source[k]];
+    if (block_size == 1) {
+      for (std::size_t k = 0; k < value.size(); ++k) value[k] = from[this->source[k]];
+      return;
+    }
+    const std::size_t values = block_values(block_size);
+    for (std::size_t k = 0; k < this->source.size(); ++k)
+      transpose_block(block_size, from + values * static_cast<std::size_t>(this->source[k]), value.data() + values * k);
   }
 
   std::size_t transposed_bytes() const
@@ -45,13 +57,15 @@ template <class T, class V, class I> class StoredSolves : public FactorSolves<T,
 public:
   using Solver = TriangularSolver<T, V, I>;
 
-  StoredSolves(const FactorPattern<I>& pattern, const SolverOptions& options) : pattern_(pattern), options_(options) {}
+  StoredSolves(const FactorPattern<I>& pattern, const SolverOptions& options)
+      : pattern_(pattern), options_(options), block_(block_values(options.block_size))
+  {
+  }
 
   Status make_solvers()
   {
-    Status status = make_host_solver<T, V, I>(options_, {true, pattern_.lower(), nullptr, nullptr}, &lower_);
-    if (status.ok())
-      status = make_host_solver<T, V, I>(options_, {false, pattern_.upper(), nullptr, nullptr}, &upper_);
+    Status status = make_solver(options_, {true, pattern_.lower(), nullptr, nullptr}, &lower_);
+    if (status.ok()) status = make_solver(options_, {false, pattern_.upper(), nullptr, nullptr}, &upper_);
     return status;
   }
 
@@ -73,7 +87,7 @@ public:
   Status prepare_transposes() override
   try {
     if (transposes_) return {};
-    auto made = std::make_unique<Transposes>(pattern_);
+    auto made = std::make_unique<Transposes>(pattern_, options_.block_size);
     Status status = make_transposed(made->upper_view(), &made->upper_solver);
     if (status.ok()) status = make_transposed(made->lower_view(), &made->lower_solver);
     if (!status.ok()) return status;
@@ -114,14 +128,14 @@ public:
   FactorValues<T> factor_values() const override
   {
     if (!inverse_pivot_) return {};
-    return {{lower_value_, lower_value_ + pattern_.lower_column.size()},
-            {upper_value_, upper_value_ + pattern_.upper_column.size()},
-            {inverse_pivot_, inverse_pivot_ + pattern_.n}};
+    return {{lower_value_, lower_value_ + pattern_.lower_column.size() * block_},
+            {upper_value_, upper_value_ + pattern_.upper_column.size() * block_},
+            {inverse_pivot_, inverse_pivot_ + static_cast<std::size_t>(pattern_.n) * block_}};
   }
 
   std::size_t bytes_of_values() const override
   {
-    return (pattern_.lower_column.size() + pattern_.upper_column.size() + pattern_.n) * sizeof(V);
+    return (pattern_.lower_column.size() + pattern_.upper_column.size() + pattern_.n) * block_ * sizeof(V);
   }
 
   Description describe_factor() const override
@@ -147,16 +161,19 @@ public:
   {
     if (!transposes_) return 0;
     return transposes_->lower.transposed_bytes() + transposes_->upper.transposed_bytes() +
-           transposes_->lower_solver->describe_solver().bytes + transposes_->upper_solver->describe_solver().bytes;
+           array_bytes(transposes_->inverse_pivot) + transposes_->lower_solver->describe_solver().bytes +
+           transposes_->upper_solver->describe_solver().bytes;
   }
 
 private:
   struct Transposes {
     TransposedValues<V, I> lower, upper;  ///< of L and of U
+    std::vector<V> inverse_pivot;         ///< transposed blocks; empty for entries
     std::unique_ptr<Solver> lower_solver, upper_solver;
 
-    explicit Transposes(const FactorPattern<I>& pattern)
-        : lower(pattern.lower()), upper(pattern.upper())
+    Transposes(const FactorPattern<I>& pattern, int size)
+        : lower(pattern.lower(), size), upper(pattern.upper(), size),
+          inverse_pivot(size == 1 ? 0 : static_cast<std::size_t>(pattern.n) * block_values(size))
     {
     }
     TriangleView<V, I> upper_view() const { return {true, upper.pattern_view(), nullptr, nullptr}; }
@@ -172,15 +189,19 @@ private:
 
   Status round_to_storage(const FactorValues<T>& values)
   {
-    const std::size_t lower = round_all(values.lower, &stored_.lower);
-    const std::size_t upper = round_all(values.upper, &stored_.upper);
-    std::size_t pivot = round_all(values.inverse_pivot, &stored_.inverse_pivot);
-    for (std::size_t i = 0; i < pivot; ++i)
-      if (stored_.inverse_pivot[i] == V(0)) pivot = i;
+    const std::size_t lower = round_all(values.lower, &stored_.lower) / block_;
+    const std::size_t upper = round_all(values.upper, &stored_.upper) / block_;
+    std::size_t pivot = round_all(values.inverse_pivot, &stored_.inverse_pivot) / block_;
+    if (block_ == 1)
+      for (std::size_t i = 0; i < pivot; ++i)
+        if (stored_.inverse_pivot[i] == V(0)) pivot = i;
     const std::int64_t row =
       std::min({row_of_entry(pattern_.lower_begin, lower), row_of_entry(pattern_.upper_begin, upper),
                 static_cast<std::int64_t>(pivot)});
-    return row < pattern_.n ? failed(Code::not_finite, row) : Status();
+    if (row >= pattern_.n) return {};
+    Status status = failed(Code::not_finite, row);
+    status.block_row = block_ > 1;
+    return status;
   }
 
   /// The row of entry k; n for the position after the last entry.
@@ -189,14 +210,22 @@ private:
     return std::upper_bound(begin.begin(), begin.end(), static_cast<I>(k)) - begin.begin() - 1;
   }
 
+  Status make_solver(const SolverOptions& options, const TriangleView<V, I>& triangle,
+                     std::unique_ptr<Solver>* out) const
+  {
+    if (options.block_size == 1) return make_host_solver<T, V, I>(options, triangle, out);
+    *out = make_block_solver<T, V, I>(triangle, options);
+    return {};
+  }
+
   /// Makes a solver of a transpose; a serial one if `tiled` has a plan for L and U but none for the transpose.
   Status make_transposed(TriangleView<V, I> triangle, std::unique_ptr<Solver>* out) const
   {
-    const Status status = make_host_solver<T, V, I>(options_, triangle, out);
+    const Status status = make_solver(options_, triangle, out);
     if (status.code != Code::no_plan) return status;
     SolverOptions serial = options_;
     serial.strategy = "serial";
-    return make_host_solver<T, V, I>(serial, triangle, out);
+    return make_solver(serial, triangle, out);
   }
 
   void refresh_transposes(Transposes* transposes) const
@@ -204,8 +233,11 @@ private:
     if (!inverse_pivot_) return;
     transposes->lower.copy_transposed(lower_value_);
     transposes->upper.copy_transposed(upper_value_);
+    for (std::size_t k = 0; k < transposes->inverse_pivot.size(); k += block_)
+      transpose_block(options_.block_size, inverse_pivot_ + k, transposes->inverse_pivot.data() + k);
+    const V* inverse_pivot = block_ == 1 ? inverse_pivot_ : transposes->inverse_pivot.data();
     transposes->lower_solver->update_values(transposes->lower.value.data(), nullptr);
-    transposes->upper_solver->update_values(transposes->upper.value.data(), inverse_pivot_);
+    transposes->upper_solver->update_values(transposes->upper.value.data(), inverse_pivot);
   }
 
   Solver& solver(Triangle triangle)
@@ -221,6 +253,7 @@ private:
 
   const FactorPattern<I>& pattern_;
   SolverOptions options_;
+  std::size_t block_;  ///< values of a block
   std::unique_ptr<Solver> lower_, upper_;
   std::unique_ptr<Transposes> transposes_;
   bool alone_ = false;

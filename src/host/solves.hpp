@@ -1,7 +1,8 @@
 #pragma once
 
 /// The four triangular solves of a factor: L, U and, made on first use, U^T and L^T. Values are stored in V while all
-/// sums are in T.
+/// sums are in T. The factor is of entries or, with SolverOptions::block_size above 1, of dense blocks: rows and
+/// entries of patterns are then blocks, and a vector has block_size entries for each row.
 
 #include <memory>
 #include <string>
@@ -29,7 +30,7 @@ public:
 
   virtual void solve_factor(Triangle triangle, const T* b, T* x, const Columns<I>& columns, bool conjugate) = 0;
 
-  /// Checks that D^(1/2) is real, with D the diagonal of U.
+  /// Checks that D^(1/2) is real, with D the diagonal of U. For entries only, as scale_by_root().
   ///   errors  negative_pivot(row, D)
   virtual Status check_roots() const = 0;
 

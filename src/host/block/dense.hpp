@@ -31,6 +31,16 @@ template <class Use> decltype(auto) with_block_size(int size, const Use& use)
   }
 }
 
+/// Number of values of a block.
+inline std::size_t block_values(int size) { return static_cast<std::size_t>(size) * static_cast<std::size_t>(size); }
+
+/// to = from^T. The arrays do not overlap.
+template <class V> void transpose_block(int size, const V* from, V* to)
+{
+  for (int c = 0; c < size; ++c)
+    for (int r = 0; r < size; ++r) to[c * size + r] = from[r * size + c];
+}
+
 /// y -= A x. The arrays do not overlap.
 ///   fixed  as in with_block_size(); also below
 template <int fixed, class T, class V>

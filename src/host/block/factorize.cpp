@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 
 #include "core/support/instantiate.hpp"
 #include "core/symbolic/pivot_block.hpp"
@@ -47,8 +46,7 @@ private:
   static bool fail(Status failure, BlockWorkspace<T>* work)
   {
     failure.block_row = true;
-    if (work->failure.ok() || failure.row < work->failure.row) work->failure = failure;
-    return false;
+    return work->fail(failure);
   }
 
   void point_to_row(I i, T** block_at) const
@@ -123,7 +121,7 @@ private:
     T* block = pivot(i);
     const real_t<T> shift = pivot_block_shift(block, size_, rule_);
     const int index =
-        invert_pivot_block<fixed>(block, size_, shift, work->factor.data(), work->row.data(), &work->shifted);
+        invert_pivot_block<fixed>(block, size_, shift, work->factor.data(), work->row.data(), &work->repaired);
     if (index < size_) return fail(failed(Code::zero_pivot, i, index), work);
     return std::all_of(block, pivot(i + 1), [](const T& v) { return is_finite(v); }) ||
            fail(failed(Code::not_finite, i), work);
@@ -156,34 +154,14 @@ private:
   T *lower_, *upper_, *inverse_pivot_;
 };
 
-/// True if row i of the factor has the blocks of row i of A and no others, for all i.
-template <class I> bool has_rows_of(const FactorPattern<I>& pattern, const PatternView<I>& A)
-{
-  const std::size_t blocks = pattern.lower_column.size() + pattern.upper_column.size() + pattern.n;
-  return pattern.natural() && blocks == static_cast<std::size_t>(A.nnz());
-}
-
-/// A plan that predicts less is not worth using threads.
-constexpr double least_speedup = 1.2;
-
 }  // namespace
 
 template <class T, class I>
 BlockFactorization<T, I>::BlockFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int block_size,
                                              int threads)
-    : pattern_(pattern), size_(block_size), rows_of_A_(has_rows_of(pattern, A)), work_(1)
+    : RowFactorization<T, I>(pattern, A, block_size, threads), size_(block_size),
+      work_(static_cast<std::size_t>(this->factor_threads()))
 {
-  if (threads > 1) {
-    if (!make_row_chunks(pattern.lower(), true, threads, &plan_, block_size).ok()) throw std::bad_alloc();
-    speedup_ = plan_.speedup;
-    serial_seconds_ = plan_.serial_seconds;
-    if (speedup_ >= least_speedup) {
-      runner_ = std::make_unique<ChunkRunner<I>>(plan_);
-      work_.resize(threads);
-    } else {
-      plan_ = RowChunks<I>();
-    }
-  }
   const std::size_t size = static_cast<std::size_t>(block_size);
   for (BlockWorkspace<T>& work : work_) {
     work.block_at.assign(pattern.n, nullptr);
@@ -195,49 +173,26 @@ BlockFactorization<T, I>::BlockFactorization(const FactorPattern<I>& pattern, co
 }
 
 template <class T, class I>
-template <int fixed>
 Status BlockFactorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
                                                 PivotReport* report)
-{
-  const BlockRowFactorizer<fixed, T, I> factorizer(pattern_, size_, rows_of_A_, A, rule, values);
-  for (BlockWorkspace<T>& work : work_) {
-    work.shifted = 0;
-    work.failure = Status();
-  }
-  Minimum first_failure;
-  first_failure.reset(pattern_.n);
-  if (runner_) {
-    /* rows before the first failure must still be factored; work on later rows is wasted */
-    runner_->run_chunks([&](I begin, I end, int thread) {
-      for (I i = begin; i < end && i < first_failure.read_minimum(); ++i)
-        if (!factorizer.factor_row(i, &work_[thread])) first_failure.lower_minimum(i);
-    });
-  } else {
-    for (I i = 0; i < pattern_.n; ++i)
-      if (!factorizer.factor_row(i, &work_[0])) return work_[0].failure;
-  }
-  *report = {};
-  for (const BlockWorkspace<T>& work : work_) {
-    if (!work.failure.ok() && work.failure.row == first_failure.read_minimum()) return work.failure;
-    report->shifts += work.shifted;
-  }
-  if (report->shifts > 0) report->shift_amount = rule.shift_amount;
-  return {};
-}
-
-template <class T, class I>
-Status BlockFactorization<T, I>::factorize_blocks(const CsrView<T, I>& A, const PivotRule& rule,
-                                                  FactorValues<T>* values, PivotReport* report)
 {
   if (rule.shift != Shift::none && rule.shift != Shift::inblocks)
     return failed(Code::invalid_argument,
                   "blocks are factored with shift type none or inblocks; use one of these, or factor by entries");
-  return with_block_size(size_, [&](auto fixed) { return factorize_rows<fixed()>(A, rule, values, report); });
+  const Status status = with_block_size(size_, [&](auto fixed) {
+    return this->factor_in_order(
+        &work_, BlockRowFactorizer<fixed(), T, I>(pattern_, size_, this->rows_of_A(), A, rule, values));
+  });
+  if (!status.ok()) return status;
+  *report = {};
+  report->shifts = this->repaired_pivots(work_);
+  if (report->shifts > 0) report->shift_amount = rule.shift_amount;
+  return status;
 }
 
 template <class T, class I> std::size_t BlockFactorization<T, I>::factorization_bytes() const
 {
-  return plan_.row_chunk_bytes() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T*);
+  return this->chunk_bytes() + work_.size() * static_cast<std::size_t>(pattern_.n) * sizeof(T*);
 }
 
 #define INSTANTIATE(T, I) template class BlockFactorization<T, I>;

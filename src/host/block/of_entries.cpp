@@ -1,5 +1,5 @@
 /// Block ILU of a matrix that is given by entries: copies them into dense blocks, with zeros where a block has no
-/// entry, and passes these to the preconditioner of host/block/preconditioner.cpp. Rows and orders of the caller are
+/// entry, and passes these to the preconditioner of host/preconditioner.cpp. Rows and orders of the caller are
 /// those of entries.
 
 #include <new>

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "core/support/instantiate.hpp"
 #include "dense.hpp"
+#include "host/chunk_runner.hpp"
 
 namespace syncfree {
 namespace {
@@ -26,7 +29,7 @@ template <class V> void prefetch_block(const V* block, int size, bool lower)
 /// Solves block rows.
 template <int fixed, bool lower, class T, class V, class I> class BlockRowSolver {
 public:
-  explicit BlockRowSolver(const BlockTriangle<V, I>& triangle) : triangle_(triangle) {}
+  BlockRowSolver(const TriangleView<V, I>& triangle, int size) : triangle_(triangle), size_(size) {}
 
   /// Solves the rows at positions [begin, end) of the substitution, for each column.
   ///   work  a block of a vector
@@ -37,7 +40,7 @@ public:
   }
 
 private:
-  int size() const { return fixed > 0 ? fixed : triangle_.size; }
+  int size() const { return fixed > 0 ? fixed : size_; }
   std::size_t values() const { return static_cast<std::size_t>(size()) * static_cast<std::size_t>(size()); }
 
   /// Subtracts the products of row i, those nearest to the diagonal last: they are computed last.
@@ -82,48 +85,103 @@ private:
     }
   }
 
-  BlockTriangle<V, I> triangle_;
+  TriangleView<V, I> triangle_;
+  int size_;
 };
 
 /// Rows whose part of the matrix stays in a core's cache while several columns are solved.
 constexpr int rows_at_a_time = 256;
 
+/// x = conj(b)
+///   b, x  `rows` entries a column; x == b (same leading) is allowed
+template <class T, class I> void conjugate_all(const T* b, T* x, I rows, const Columns<I>& columns)
+{
+  for (I c = 0; c < columns.count; ++c, b += columns.b_leading, x += columns.x_leading)
+    std::transform(b, b + rows, x, [](const T& v) { return conjugate(v); });
+}
+
+/// Solves on one thread, or in row chunks on several.
+template <class T, class V, class I> class DenseBlockSolver : public TriangularSolver<T, V, I> {
+public:
+  DenseBlockSolver(const TriangleView<V, I>& triangle, const SolverOptions& options)
+      : triangle_(triangle), strategy_(options.strategy), size_(options.block_size)
+  {
+    const int threads = strategy_ == "serial" ? 1 : options.threads;
+    work_.resize(static_cast<std::size_t>(size_) * static_cast<std::size_t>(threads));
+    if (threads == 1) return;
+    if (!make_row_chunks(triangle.pattern, triangle.lower, threads, &plan_, size_).ok()) throw std::bad_alloc();
+    runner_ = std::make_unique<ChunkRunner<I>>(plan_);
+  }
+
+  /// conj(A)^-1 b is conj(A^-1 conj(b)).
+  void solve_triangle(const T* b, T* x, const Columns<I>& columns, bool conjugate) override
+  {
+    if (!is_complex_v<T> || !conjugate) return solve_blocks(b, x, columns);
+    const I rows = triangle_.pattern.n * static_cast<I>(size_);
+    const Columns<I> in_place = {columns.count, columns.x_leading, columns.x_leading};
+    conjugate_all(b, x, rows, columns);
+    solve_blocks(x, x, in_place);
+    conjugate_all(x, x, rows, in_place);
+  }
+
+  void update_values(const V* value, const V* inverse_diagonal) override
+  {
+    triangle_.value = value;
+    triangle_.inverse_diagonal = inverse_diagonal;
+  }
+
+  Description describe_solver() const override
+  {
+    return {strategy_, runner_ ? runner_->active_threads() : 1, plan_.row_chunk_bytes() + work_.size() * sizeof(T)};
+  }
+
+  void work_alone(bool alone) override
+  {
+    if (runner_) runner_->restrict_to_caller(alone);
+  }
+
+private:
+  void solve_blocks(const T* b, T* x, const Columns<I>& columns)
+  {
+    with_block_size(size_, [&](auto fixed) {
+      if (triangle_.lower) solve_with_size<fixed(), true>(b, x, columns);
+      else solve_with_size<fixed(), false>(b, x, columns);
+    });
+  }
+
+  template <int fixed, bool lower> void solve_with_size(const T* b, T* x, const Columns<I>& columns)
+  {
+    const BlockRowSolver<fixed, lower, T, V, I> row(triangle_, size_);
+    const auto solve = [&](I begin, I end, int thread) {
+      T* work = work_.data() + static_cast<std::size_t>(size_) * static_cast<std::size_t>(thread);
+      row.solve_rows(begin, end, b, x, columns, work);
+    };
+    if (runner_) return runner_->run_chunks(solve);
+    const I n = triangle_.pattern.n;
+    const I rows = columns.count == 1 ? n : static_cast<I>(std::max(1, rows_at_a_time / size_ / size_));
+    for (I s = 0; s < n; s += std::min<I>(rows, n - s)) solve(s, s + std::min<I>(rows, n - s), 0);
+  }
+
+  TriangleView<V, I> triangle_;
+  std::string strategy_;
+  int size_;
+  RowChunks<I> plan_;
+  std::unique_ptr<ChunkRunner<I>> runner_;  ///< null for one thread
+  std::vector<T> work_;                     ///< a block of a vector for each thread
+};
+
 }  // namespace
 
 template <class T, class V, class I>
-BlockSolver<T, V, I>::BlockSolver(const BlockTriangle<V, I>& triangle, int threads)
-    : triangle_(triangle), work_(static_cast<std::size_t>(triangle.size) * static_cast<std::size_t>(threads))
+std::unique_ptr<TriangularSolver<T, V, I>> make_block_solver(const TriangleView<V, I>& triangle,
+                                                             const SolverOptions& options)
 {
-  if (threads == 1) return;
-  if (!make_row_chunks(triangle.pattern, triangle.lower, threads, &plan_, triangle.size).ok()) throw std::bad_alloc();
-  runner_ = std::make_unique<ChunkRunner<I>>(plan_);
+  return std::make_unique<DenseBlockSolver<T, V, I>>(triangle, options);
 }
 
-template <class T, class V, class I>
-template <int fixed, bool lower>
-void BlockSolver<T, V, I>::solve_with_size(const T* b, T* x, const Columns<I>& columns)
-{
-  const BlockRowSolver<fixed, lower, T, V, I> row(triangle_);
-  const auto solve = [&](I begin, I end, int thread) {
-    T* work = work_.data() + static_cast<std::size_t>(triangle_.size) * static_cast<std::size_t>(thread);
-    row.solve_rows(begin, end, b, x, columns, work);
-  };
-  if (runner_) return runner_->run_chunks(solve);
-  const I n = triangle_.pattern.n;
-  const I rows = columns.count == 1 ? n : static_cast<I>(std::max(1, rows_at_a_time / triangle_.size / triangle_.size));
-  for (I s = 0; s < n; s += std::min<I>(rows, n - s)) solve(s, s + std::min<I>(rows, n - s), 0);
-}
-
-template <class T, class V, class I>
-void BlockSolver<T, V, I>::solve_blocks(const T* b, T* x, const Columns<I>& columns)
-{
-  with_block_size(triangle_.size, [&](auto fixed) {
-    if (triangle_.lower) solve_with_size<fixed(), true>(b, x, columns);
-    else solve_with_size<fixed(), false>(b, x, columns);
-  });
-}
-
-#define INSTANTIATE(T, V, I) template class BlockSolver<T, V, I>;
+#define INSTANTIATE(T, V, I)                                                                                \
+  template std::unique_ptr<TriangularSolver<T, V, I>> make_block_solver<T, V, I>(const TriangleView<V, I>&, \
+                                                                                 const SolverOptions&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
 
 }  // namespace syncfree
