@@ -110,15 +110,16 @@ TYPED_TEST(Orderings, of_blocks_take_rows_of_few_later_neighbors_first)
       const Ordering<I> made = order_of(A, options_of(OrderingKind::abmc, B));
       const auto couples = couplings(A.view());
       const auto color = part_of(made.color_begin), block = part_of(made.block_begin);
+      const I n = A.n;
       const auto key = [&](I i, I step) {
         I later = 0;
-        for (I j = 0; j < A.n; ++j)
+        for (I j = 0; j < n; ++j)
           if (couples[made.order[i]][made.order[j]] && j != i)
             later += color[j] > color[i] || (block[j] == block[i] && j >= step);
         return std::make_pair(later, made.order[i]);
       };
-      for (I i = 0; i < A.n; ++i)
-        for (I other = i + 1; other < A.n && block[other] == block[i]; ++other)
+      for (I i = 0; i < n; ++i)
+        for (I other = i + 1; other < n && block[other] == block[i]; ++other)
           EXPECT_LT(key(i, i), key(other, i)) << i << " " << other;
     }
 }
