@@ -131,6 +131,18 @@ SymbolicOptions<I> in_colors(const OwnedCsr<double, I>& A, Ordering<I>* order)
   return symbolic;
 }
 
+/// A preconditioner of A in few colors by `level_order`, with a pair.
+std::unique_ptr<Cuda> analysed_in_colors(const OwnedCsr<double, I>& A)
+{
+  Ordering<I> order;
+  auto p = make_cuda_preconditioner<double, I>();
+  p->use(Memory::host, nullptr);
+  EXPECT_EQ(p->analyse(A.pattern(), in_colors(A, &order), {"level_order", 1}).message(), "success");
+  EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+  EXPECT_TRUE(has_pair(*p)) << p->summarize().plan;
+  return p;
+}
+
 /// A whose rows 3, 20, 37, ... have diagonal entries only; other rows read them, or, if `both`, do not.
 OwnedCsr<double, I> with_isolated_rows(const OwnedCsr<double, I>& A, bool both = true)
 {
@@ -172,12 +184,8 @@ TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
   }
   for (const auto& [A, by_levels] : all) {
     SCOPED_TRACE(testing::Message() << A.n << " rows");
-    Ordering<I> order;
-    const auto p = make_cuda_preconditioner<double, I>();
-    p->use(Memory::host, nullptr);
-    ASSERT_EQ(p->analyse(A.pattern(), in_colors(A, &order), {"level_order", 1}).message(), "success");
-    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-    ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+    const auto p = analysed_in_colors(A);
+    ASSERT_FALSE(testing::Test::HasFailure());
     EXPECT_EQ(p->summarize().plan.find("level after level") != std::string::npos, by_levels) << p->summarize().plan;
     p->use(Memory::device, nullptr);
     const auto b = random_vector<double>(A.n, 5);
@@ -198,12 +206,8 @@ TEST(DevicePair, gathers_and_scatters_where_rows_are_permuted)
 TEST(DevicePair, passes_on_what_is_not_a_number_in_a_first_color)
 {
   for (const auto& A : {make_poisson<double, I>(8, 7, 6), with_isolated_rows(make_poisson<double, I>(8, 7, 6))}) {
-    Ordering<I> order;
-    const auto p = make_cuda_preconditioner<double, I>();
-    p->use(Memory::host, nullptr);
-    ASSERT_EQ(p->analyse(A.pattern(), in_colors(A, &order), {"level_order", 1}).message(), "success");
-    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-    ASSERT_TRUE(has_pair(*p)) << p->summarize().plan;
+    const auto p = analysed_in_colors(A);
+    ASSERT_FALSE(testing::Test::HasFailure());
     const auto b = random_vector<double>(A.n, 5);
     const DeviceVector clean(b), x(A.n);
     solve(*p, clean, x, A.n);
