@@ -13,9 +13,9 @@
 
 namespace syncfree {
 
-/// Levels of the given order, unless they are a grid's, are counted up to the first number, which may suffice to look at
-/// another order; up to the second while that is made, half a millisecond of a device; and up to the third if the choice
-/// depends on more.
+/// Levels of the given order, unless they are a grid's, are counted up to the first number, which may suffice to look
+/// at another order; up to the second while that is made, half a millisecond of a device; and up to the third if the
+/// choice depends on more.
 constexpr std::int64_t first_counted_levels = 100, most_counted_levels = 800, most_levels_in_doubt = 4000;
 
 /// The given order: the input of choose_strategy() as far as it is known without plans.
