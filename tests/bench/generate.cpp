@@ -121,6 +121,17 @@ Matrix make_elasticity(std::int64_t rows)
   return make_springs({m, m, m});
 }
 
+/// Five unknowns a point, each of which depends on all of the point and of its neighbours.
+Matrix make_species(std::int64_t rows)
+{
+  constexpr int unknowns = 5;
+  const std::int64_t m = edge((rows + unknowns - 1) / unknowns, 3);
+  return grid({m, m, m}, neighbours(3, 1), unknowns, [](std::int64_t p, std::int64_t q, const Offset&, int r, int c) {
+    const double reaction = 0.4 * (random_of(unknowns * p + r, unknowns * q + c, 6) - 0.5);
+    return r == c && p != q ? reaction - 0.5 - random_of(p, q, 6) : reaction;
+  });
+}
+
 /// Draws `draws` entries per row from the `reach` rows before it.
 Matrix band(std::int64_t rows, std::int64_t reach, std::int64_t draws)
 {
@@ -234,6 +245,7 @@ const std::vector<Generator>& generators()
       {"5pt", "5-point stencil on a square", make_5pt, true},
       {"9pt", "9-point stencil on a square", make_9pt, true},
       {"elasticity", "27-point stencil, three unknowns a node", make_elasticity, true},
+      {"species", "7-point stencil, five unknowns a point, which react with each other", make_species, false},
       {"banded", "20 random neighbours before each row, at most 2000 away", make_banded, true},
       {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw, true},
       {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh, true},
