@@ -25,8 +25,8 @@ from checks import Failure, Skip, expect, verdict
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
 MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
-STAND_INS = "species 7pt_primes 27pt_primes narrow_band mesh_on_curve mesh_at_random kkt road hubs dense beam two_rows".split()
-TETS = "tets_jumps tets_convection tets_elasticity tets_elasticity_at_random".split()
+STAND_INS = "7pt_primes 27pt_primes narrow_band mesh_on_curve mesh_at_random kkt road hubs dense beam two_rows".split()
+TETS = "species tets_jumps tets_convection tets_elasticity tets_elasticity_at_random".split()
 EVENTS = ("setup", "destroy", "refresh", "apply")
 COMMIT = 'a "commit", so to speak'
 ROW = re.compile(r"^(\S+) (ilu|icc) +(\d+) +(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ")

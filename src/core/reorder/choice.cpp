@@ -112,11 +112,9 @@ public:
     input_ = seen.input;
     choice_.candidates.push_back({});
     describe_given(seen.has_more_levels);
-    if (!is_fast() && may_pay(kinds[0])) begin_to_count();
-    else count_levels(most_counted_levels);
-    if (is_fast()) count_levels(most_levels_in_doubt);
+    if (is_fast()) count_more_levels();
     if (is_fast() && !given().has_more) return keep("its application is fast");
-    if (!any_may_pay()) count_levels(most_levels_in_doubt);
+    if (!any_may_pay()) count_more_levels();
     if (!any_may_pay()) return keep("no other can be so much faster that it pays to look at it");
     choice_.unsymmetry = prospects_.unsymmetry();
     for (const OrderingKind kind : kinds) look_at(kind);
@@ -148,36 +146,15 @@ private:
     given().set_up = on_grid ? 0 : model.set_up_level * static_cast<double>(input_.levels);
   }
 
-  /// Counts on if there are more levels, and not as many as `most` have been counted.
-  void count_levels(std::int64_t most)
+  /// Counts on, once, if there are more levels.
+  void count_more_levels()
   {
-    end_counting();
-    if (!given().has_more || counted_ >= most) return;
-    counted_ = most;
-    describe_counted(prospects_.count_levels(most));
-  }
-
-  /// What may pay with the levels that are counted so far pays all the more with more.
-  void begin_to_count()
-  {
-    if (!given().has_more) return;
-    counted_ = most_counted_levels;
-    prospects_.begin_to_count(counted_);
-    is_counting_ = true;
-  }
-
-  void end_counting()
-  {
-    if (!is_counting_) return;
-    is_counting_ = false;
-    describe_counted(prospects_.end_counting());
-  }
-
-  void describe_counted(const GivenLevels& counted)
-  {
-    input_.levels = counted.levels;
+    if (!given().has_more || has_counted_more_) return;
+    has_counted_more_ = true;
+    const GivenLevels all = prospects_.count_more_levels();
+    input_.levels = all.levels;
     if (input_.node_size > 0) input_.node_levels = (input_.levels + input_.node_size - 1) / input_.node_size;
-    describe_given(counted.has_more);
+    describe_given(all.has_more);
   }
 
   /// Returns the candidate of that kind, or nullptr.
@@ -267,7 +244,6 @@ private:
     const OrderingOptions options = options_of(kind);
     looked_ += look_time(A_, kind);
     const std::int64_t colors = prospects_.make(options);
-    end_counting();
     const std::int64_t levels = std::min(A_.rows, colors * rows_of_unit(options, node()));
     OrderingCandidate made;
     made.fill = prospects_.fill_of_made();
@@ -290,7 +266,7 @@ private:
   OrderingChoice take_best()
   {
     const double certain_gain = request_.analysis_follows ? clear_gain : told_gain;
-    if (choice_.gain_of(find_best()) < certain_gain) count_levels(most_levels_in_doubt);
+    if (choice_.gain_of(find_best()) < certain_gain) count_more_levels();
     const std::size_t best = find_best();
     const double gain = choice_.gain_of(best);
     char words[128];
@@ -311,8 +287,7 @@ private:
   ChoiceInput input_;
   OrderingChoice choice_;
   double looked_ = 0;  ///< time of the looks so far
-  std::int64_t counted_ = first_counted_levels;  ///< levels of the given order, if there are more
-  bool is_counting_ = false;
+  bool has_counted_more_ = false;
 };
 
 /// Returns why no prediction is needed, or nullptr.

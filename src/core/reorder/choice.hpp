@@ -13,10 +13,9 @@
 
 namespace syncfree {
 
-/// Levels of the given order, unless they are a grid's, are counted up to the first number, which may suffice to look
-/// at another order; up to the second while that is made, half a millisecond of a device; and up to the third if the
-/// choice depends on more.
-constexpr std::int64_t first_counted_levels = 100, most_counted_levels = 800, most_levels_in_doubt = 4000;
+/// Levels of the given order are at first counted up to this number, which takes a device up to half a millisecond;
+/// those of a grid are all known. If the choice depends on more, they are counted up to the second number.
+constexpr std::int64_t most_counted_levels = 800, most_levels_in_doubt = 4000;
 
 /// The given order: the input of choose_strategy() as far as it is known without plans.
 struct GivenOrder {
@@ -30,16 +29,13 @@ struct GivenLevels {
   bool has_more = false;
 };
 
-/// What the decision asks for. Each may throw.
+/// What the decision asks for, in this order. Each may throw.
 class OrderingProspects {
 public:
   virtual ~OrderingProspects() = default;
   virtual GivenOrder look_at_given() = 0;
-  /// Counts on up to `most` levels; later, and only if there are more than have been counted.
-  virtual GivenLevels count_levels(std::int64_t most) = 0;
-  /// The same in two calls, between which others may follow.
-  virtual void begin_to_count(std::int64_t most) = 0;
-  virtual GivenLevels end_counting() = 0;
+  /// Counts on up to most_levels_in_doubt; later, and only if there are more than look_at_given() has counted.
+  virtual GivenLevels count_more_levels() = 0;
   virtual double unsymmetry() = 0;
   virtual double fill_of_given() = 0;
   /// Makes an order and returns the number of its colors.

@@ -52,21 +52,18 @@ public:
     const Grid<I> grid = find_grid(P, true, static_cast<I>(std::max(f.node_size, 1)));
     const bool is_grid = f.node_size == 0 && grid.may_have_levels(P.n);
     if (is_grid && grid.star && follows_grid(grid)) f.levels = grid.levels();
-    else f.levels = count_levels(is_grid ? P.n : first_counted_levels, &given.has_more_levels);
+    else f.levels = count_levels(is_grid ? P.n : most_counted_levels, &given.has_more_levels);
     describe_grid(P, grid, &f);
     if (has_pencils(grid, f)) f.wavefront_time = time_of_pencil_work(pencils_of(grid, f));
     return given;
   }
 
-  GivenLevels count_levels(std::int64_t most) override
+  GivenLevels count_more_levels() override
   {
     GivenLevels counted;
-    counted.levels = count_levels(most, &counted.has_more);
+    counted.levels = count_levels(most_levels_in_doubt, &counted.has_more);
     return counted;
   }
-
-  void begin_to_count(std::int64_t most) override { most_ = most; }
-  GivenLevels end_counting() override { return count_levels(most_); }
 
   double unsymmetry() override
   {
@@ -122,7 +119,6 @@ private:
   const CsrView<T, I> A_;
   const int threads_;
   Ordering<I> made_;
-  std::int64_t most_ = 0;  ///< levels to be counted
 };
 
 }  // namespace

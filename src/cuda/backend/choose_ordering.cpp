@@ -52,18 +52,10 @@ public:
     return given;
   }
 
-  /// For the analysis in the given order U is searched, too.
-  GivenLevels count_levels(std::int64_t most) override
+  GivenLevels count_more_levels() override
   {
-    begin_to_count(most);
-    A_.searches->of_U.lift_bound(static_cast<unsigned>(most));
-    return end_counting();
-  }
-
-  void begin_to_count(std::int64_t most) override { A_.searches->of_L.lift_bound(static_cast<unsigned>(most)); }
-
-  GivenLevels end_counting() override
-  {
+    A_.searches->of_L.lift_bound(most_levels_in_doubt);
+    A_.searches->of_U.lift_bound(most_levels_in_doubt);
     const LevelBound bound = A_.searches->of_L.bound();
     return {bound.levels, bound.has_more};
   }
@@ -97,16 +89,14 @@ private:
     A_.has_full_rows = true;
   }
 
-  /// Begins the searches, and counts the levels of L, at first a few unless they may be a grid's. Returns true if there
-  /// are more.
+  /// Begins the searches, and counts the levels of L up to most_counted_levels. Returns true if there are more.
   bool search_levels(ChoiceInput* f)
   {
-    const auto most = static_cast<unsigned>(A_.grid_of_L.lines > 1 ? most_counted_levels : first_counted_levels);
     const RowCounts& counts = pattern().counts;
     const bool is_short = std::max(counts.most_lower, counts.most_upper) <= longest_with_inodes;
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the triangles have been made
     A_.searches.emplace(pattern().lower(), pattern().upper(), A_.grid_of_L, A_.grid_of_U,
-                        !A_.grid_of_L.star && is_short, most, patient);
+                        !A_.grid_of_L.star && is_short, static_cast<unsigned>(most_counted_levels), patient);
     const LevelBound bound = A_.searches->of_L.bound();
     f->levels = bound.levels;
     return bound.has_more;

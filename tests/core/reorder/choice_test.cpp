@@ -21,14 +21,12 @@ public:
   std::map<OrderingKind, double> fill = {
       {OrderingKind::multicolor, 0.067}, {OrderingKind::cyclic, 0.065}, {OrderingKind::abmc, 0.062}};
   int node_size = 0, looked = 0, counted = 0, fills = 0;
-  bool is_band = false, is_counting = false;
-  std::size_t made_before = 0;
+  bool is_band = false;
   std::vector<OrderingKind> made;
 
   GivenOrder look_at_given() override
   {
     ++looked;
-    fills = 0;
     GivenOrder given;
     ChoiceInput& f = given.input;
     f.on_device = true;
@@ -36,30 +34,16 @@ public:
     f.longest = is_band ? 3 : 20;
     f.tiled_on_device = f.regular = is_band;
     if (is_band) f.tiled_form = PlanForm::rows;
-    given.has_more_levels = levels > first_counted_levels;
-    f.levels = std::min(levels, first_counted_levels);
+    given.has_more_levels = levels > most_counted_levels;
+    f.levels = std::min(levels, most_counted_levels);
     f.node_size = node_size;
     f.node_levels = node_size ? f.levels / node_size : 0;
     return given;
   }
-  GivenLevels count_levels(std::int64_t most) override
+  GivenLevels count_more_levels() override
   {
-    counted += most == most_levels_in_doubt;
-    return {std::min(levels, most), levels > most};
-  }
-  void begin_to_count(std::int64_t most) override
-  {
-    EXPECT_EQ(most, most_counted_levels);
-    EXPECT_EQ(fills, 0) << "that is measured meanwhile";
-    is_counting = true;
-    made_before = made.size();
-  }
-  GivenLevels end_counting() override
-  {
-    EXPECT_TRUE(is_counting);
-    EXPECT_EQ(made.size(), made_before + 1);
-    is_counting = false;
-    return count_levels(most_counted_levels);
+    ++counted;
+    return {std::min(levels, most_levels_in_doubt), levels > most_levels_in_doubt};
   }
   double unsymmetry() override { return unsymmetric; }
   double fill_of_given() override { return ++fills, given_fill; }
