@@ -5,7 +5,7 @@
 
 #include "factor_impl.hpp"
 
-#include <algorithm>
+#include <numeric>
 
 #include "syncfree/blocks.hpp"
 
@@ -27,39 +27,48 @@ static bool IsShiftOfBlocks(MatFactorShiftType shift)
   return shift == MAT_SHIFT_NONE || shift == MAT_SHIFT_INBLOCKS;
 }
 
-/* Gets the size of the inodes of a sequential AIJ matrix if all have the same, else 1. */
+/* Gets the greatest common divisor of the sizes of a sequential AIJ matrix's inodes, 1 if it has none. */
 static PetscErrorCode GetInodeSize(Mat block, PetscInt *size)
 {
   PetscInt nodes = 0, *sizes = nullptr;
-  bool     same  = true;
 
   PetscFunctionBegin;
   *size = 1;
   PetscCall(MatInodeGetInodeSizes(block, &nodes, &sizes, nullptr));
   if (!sizes || nodes == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  const bool     offsets = sizes[0] == 0;
-  const PetscInt first   = offsets ? sizes[1] : sizes[0];
-  for (PetscInt k = 0; k < nodes; k++) same = same && first == (offsets ? sizes[k + 1] - sizes[k] : sizes[k]);
-  if (same) *size = first;
+  const bool offsets = sizes[0] == 0;
+  *size              = 0;
+  for (PetscInt k = 0; k < nodes && *size != 1; k++) *size = std::gcd(*size, offsets ? sizes[k + 1] - sizes[k] : sizes[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Larger blocks have no compiled form (src/host/block/dense.hpp): they are slower than entries. */
+constexpr PetscInt most_chosen = 8;
+
+static bool HasFullBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size)
+{
+  const auto pattern = matrix.Pattern();
+
+  if (size <= 1 || size > most_chosen || matrix.n == 0 || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) return false;
+  if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) return false;
+  return syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
+}
+
 /* Finds blocks of more than one row which need no padding, so that the factor has the same entries; else gets 1. */
-static PetscErrorCode FindFullBlocks(Mat A, PetscInt *size)
+static PetscErrorCode FindFullBlocks(Mat A, const Orders &orders, PetscInt *size)
 {
   PetscInt given;
 
   PetscFunctionBegin;
-  PetscCall(MatGetBlockSize(A, &given));
   *size = 1;
+  PetscCall(MatGetBlockSize(A, &given));
   PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) -> PetscErrorCode {
-    syncfree::BlockPattern<Index> pattern;
+    PetscInt of_inodes;
 
     PetscFunctionBegin;
-    if (given == 1) PetscCall(GetInodeSize(matrix->block, &given));
-    if (given == 1 || matrix->n == 0 || matrix->n % given || !syncfree::check_pattern(matrix->Pattern()).ok()) PetscFunctionReturn(PETSC_SUCCESS);
-    const syncfree::Status status = syncfree::make_block_pattern(matrix->Pattern(), (int)given, &pattern);
-    if (status.ok() && pattern.padding == 0) *size = given;
+    PetscCall(GetInodeSize(matrix->block, &of_inodes));
+    for (const PetscInt candidate : {given, of_inodes})
+      if (*size == 1 && HasFullBlocks(*matrix, orders, candidate)) *size = candidate;
     PetscFunctionReturn(PETSC_SUCCESS);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,35 +89,59 @@ static PetscErrorCode CanUseBlocks(Mat A, MatFactorShiftType shift, const Settin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetBlocksOfEntries(Mat F, Mat A, MatFactorShiftType shift, const Settings &settings, bool ordered, PetscInt *size)
+static PetscErrorCode GetBlocksOfEntries(Mat F, Mat A, MatFactorShiftType shift, const BlockRequest &request, ChosenBlocks *blocks)
 {
   const bool icc = F->factortype == MAT_FACTOR_ICC;
   bool       can = false;
 
   PetscFunctionBegin;
-  *size = (PetscInt)settings.block_size;
-  PetscCheck(*size <= 1 || !icc, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_syncfree_block_size %" PetscInt_FMT ": dense blocks are factored as ILU, not as ICC; use %s", *size, PCSYNCFREEILU);
-  if (*size > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  *size = 1;
-  if (!icc && !ordered) PetscCall(CanUseBlocks(A, shift, settings, &can));
-  if (can) PetscCall(FindFullBlocks(A, size));
+  blocks->size = (PetscInt)request.settings.block_size;
+  PetscCheck(blocks->size <= 1 || !icc, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_syncfree_block_size %" PetscInt_FMT ": dense blocks are factored as ILU, not as ICC; use %s", blocks->size, PCSYNCFREEILU);
+  if (blocks->size > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  blocks->size   = 1;
+  blocks->chosen = true;
+  if (!icc && !request.may_reorder) PetscCall(CanUseBlocks(A, shift, request.settings, &can));
+  if (can) PetscCall(FindFullBlocks(A, request.orders, &blocks->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings, bool ordered, PetscInt *size, Blocks *blocks)
+static PetscErrorCode CheckShift(MatFactorShiftType shift)
 {
+  PetscFunctionBegin;
+  PetscCheck(IsShiftOfBlocks(shift), PETSC_COMM_SELF, PETSC_ERR_SUP, "Dense blocks are factored with -pc_factor_shift_type none or inblocks, not %s; use one of these, or factor by entries: with -pc_syncfree_block_size 1, and -mat_type aij if the matrix is of type baij", MatFactorShiftTypes[(int)shift]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *info, const BlockRequest &request, ChosenBlocks *blocks)
+{
+  const PetscInt     named = (PetscInt)request.settings.block_size;
   MatFactorShiftType shift;
   PetscBool          baij;
 
   PetscFunctionBegin;
+  *blocks = ChosenBlocks();
   PetscCall(GetShift(A, info, &shift));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   if (baij) {
-    PetscCall(MatGetBlockSize(A, size));
-    PetscCheck(settings.block_size <= 1 || settings.block_size == *size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Matrix has dense blocks of size %" PetscInt_FMT ", but -pc_syncfree_block_size is %" PetscInt_FMT "; leave the option out, or use -mat_type aij", *size, (PetscInt)settings.block_size);
-  } else PetscCall(GetBlocksOfEntries(F, A, shift, settings, ordered, size));
-  *blocks = *size == 1 ? Blocks::none : baij ? Blocks::stored : Blocks::copied;
-  PetscCheck(*size == 1 || IsShiftOfBlocks(shift), PETSC_COMM_SELF, PETSC_ERR_SUP, "Dense blocks are factored with -pc_factor_shift_type none or inblocks, not %s; use one of these, or factor by entries, an AIJ matrix with -pc_syncfree_block_size 1", MatFactorShiftTypes[(int)shift]);
+    PetscCall(MatGetBlockSize(A, &blocks->size));
+    PetscCheck(named <= 1 || named == blocks->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Matrix has dense blocks of size %" PetscInt_FMT ", but -pc_syncfree_block_size is %" PetscInt_FMT "; leave the option out, or use -mat_type aij", blocks->size, named);
+  } else PetscCall(GetBlocksOfEntries(F, A, shift, request, blocks));
+  if (blocks->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  blocks->from = baij ? Blocks::stored : Blocks::copied;
+  PetscCall(CheckShift(shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KeepsBlocks(Mat A, const MatFactorInfo *info, const AnalysisKey &key, bool *keeps)
+{
+  MatFactorShiftType shift;
+
+  PetscFunctionBegin;
+  *keeps = true;
+  if (key.options.block_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetShift(A, info, &shift));
+  if (key.chose_blocks) *keeps = IsShiftOfBlocks(shift);
+  else PetscCall(CheckShift(shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -221,7 +221,7 @@ PetscErrorCode LookForHint(Mat F, Mat A, BorrowedMatrix *matrix)
   PetscCall(QueryHandover(A, &handover));
   PetscCall(PetscInfoEnabled(MAT_CLASSID, &info));
   PetscCall(ViewsHint((PetscObject)F, &views));
-  if (handover && !F->factorerrortype && (info || (views && !Data(F)->view.empty()))) PetscCall(FindHint(F, handover->settings, matrix));
+  if (handover && !F->factorerrortype && (info || (views && !Data(F)->settings.view.empty()))) PetscCall(FindHint(F, handover->settings, matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -25,6 +25,7 @@ struct AnalysisKey {
   int                     levels        = -1; /* -1: no symbolic factorization yet */
   bool                    diagonal_fill = false;
   bool                    baij          = false; /* the pattern is that of dense blocks */
+  bool                    chose_blocks  = false; /* options.block_size was chosen, for a pattern and a shift type */
   bool                    natural       = true; /* no orderings */
   syncfree::SolverOptions options;
 
@@ -58,7 +59,7 @@ struct Factor {
   bool                            fell_back     = false;       /* the fall-back to one thread was reported */
   PetscBool                       copies        = PETSC_FALSE; /* data were copied from the host to the device */
   std::string                     why_host;                    /* why a matrix on the device is factored on the host; else empty */
-  std::string                     view;                        /* Settings::view */
+  Settings                        settings;                    /* of the last analysis */
 };
 
 /* Rows that are ordered: block rows if the matrix is of dense blocks. */
@@ -68,9 +69,23 @@ inline PetscInt OrderedRows(const Analysis &analysis)
   return (PetscInt)(analysis.key.baij ? summary.rows / summary.block_size : summary.rows);
 }
 
-/* Gets the size of the dense blocks in which the matrix is factored, and where they come from. With an ordering that is
-   given as index sets none are chosen: it may separate the rows of a block. */
-PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *, const Settings &, bool ordered, PetscInt *size, Blocks *);
+/* What decides about dense blocks besides the matrix */
+struct BlockRequest {
+  const Settings &settings;
+  Orders          orders;      /* given ones; no blocks are chosen that they separate */
+  bool            may_reorder; /* the order is made or chosen by this library: another one for blocks than for entries */
+};
+
+/* The dense blocks in which a matrix is factored */
+struct ChosenBlocks {
+  PetscInt size   = 1;
+  Blocks   from   = Blocks::none;
+  bool     chosen = false; /* not named by the user nor given by the matrix type */
+};
+PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *, const BlockRequest &, ChosenBlocks *);
+
+/* Tests whether chosen blocks, if there are any, serve the shift type that is asked for by now. */
+PetscErrorCode KeepsBlocks(Mat A, const MatFactorInfo *, const AnalysisKey &, bool *keeps);
 
 /* Gets the shift type: that of the PC, as PETSc's inner type changes it for types derived from AIJ. */
 PetscErrorCode GetShift(Mat A, const MatFactorInfo *, MatFactorShiftType *);

@@ -54,24 +54,23 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetOptions(Mat F, Mat A, const MatFactorInfo *info, bool ordered, AnalysisKey *key)
+/* Sets what of a key depends on settings, matrix, shift type and given orders, and gives F a preconditioner for it. */
+static PetscErrorCode ApplySettings(Mat F, Mat A, const MatFactorInfo *info, const BlockRequest &request, AnalysisKey *key)
 {
-  Settings settings;
-  PetscInt block_size;
-  Blocks   blocks;
+  const Settings &settings = request.settings;
+  ChosenBlocks    blocks;
+  PetscInt        threads = (PetscInt)settings.threads;
 
   PetscFunctionBegin;
-  PetscCall(GetSettings(F, A, &settings));
-  PetscCall(GetBlocks(F, A, info, settings, ordered, &block_size, &blocks));
-  PetscCall(UseBackend(F, A, info, settings, blocks));
-  PetscInt threads = (PetscInt)settings.threads;
+  PetscCall(GetBlocks(F, A, info, request, &blocks));
+  PetscCall(UseBackend(F, A, info, settings, blocks.from));
   if (threads == PETSC_DECIDE) PetscCall(DefaultThreads(Data(F)->analysis->cuda, &threads));
-  Data(F)->view           = settings.view;
   key->backend            = Data(F)->analysis->key.backend;
-  key->baij               = blocks == Blocks::stored;
+  key->baij               = blocks.from == Blocks::stored;
+  key->chose_blocks       = blocks.chosen;
   key->options            = settings.solver;
   key->options.threads    = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
-  key->options.block_size = (int)block_size;
+  key->options.block_size = (int)blocks.size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,7 +84,7 @@ static void FillInfo(Mat F, const syncfree::Summary &summary, PetscLogDouble nnz
   const auto used   = (PetscLogDouble)summary.upper_nnz + (icc ? 0.0 : (PetscLogDouble)summary.lower_nnz) + n * summary.block_size;
 
   factor->numeric_flops          = (PetscLogDouble)summary.operations;
-  factor->solve_flops            = 2.0 * (PetscLogDouble)(summary.lower_nnz + summary.upper_nnz) + n;
+  factor->solve_flops            = 2.0 * (PetscLogDouble)(summary.lower_nnz + summary.upper_nnz) + n * summary.block_size;
   factor->info                   = {};
   factor->info.block_size        = Data(F)->analysis->key.baij ? values : 1.0;
   factor->info.nz_used           = used;
@@ -105,7 +104,7 @@ static bool SameOrdering(const std::optional<syncfree::OrderingOptions> &a, cons
 
 bool AnalysisKey::operator==(const AnalysisKey &other) const
 {
-  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && baij == other.baij && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
+  return backend == other.backend && kind == other.kind && levels == other.levels && diagonal_fill == other.diagonal_fill && baij == other.baij && chose_blocks == other.chose_blocks && natural == other.natural && options == other.options && automatic == other.automatic && SameOrdering(ordering, other.ordering);
 }
 
 PetscErrorCode GetAnalysis(Mat F, std::shared_ptr<Analysis> *analysis)
@@ -225,7 +224,8 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt
 
   PetscFunctionBegin;
   PetscCall(QueryHandover(A, &handover));
-  PetscCall(GetOptions(F, A, info, given.row != nullptr, &key));
+  PetscCall(GetSettings(F, A, &Data(F)->settings));
+  PetscCall(ApplySettings(F, A, info, {Data(F)->settings, given, handover && handover->MakesOrdering()}, &key));
   if (handover && handover->MakesOrdering()) {
     PetscCall(ReuseOrMakeOrdering(F, *handover, ordered_rows, &key, &row, &column));
     orders = row.empty() ? Orders() : Orders{row.data(), column.data()};
@@ -282,6 +282,19 @@ static PetscErrorCode LookAtPattern(Mat F, Mat A, BorrowedMatrix *matrix, bool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HasStorage(Mat F, Mat A, PetscBool *has)
+{
+  const AnalysisKey &key  = Data(F)->analysis->key;
+  PetscInt           size = 1;
+  PetscBool          baij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (baij) PetscCall(MatGetBlockSize(A, &size));
+  *has = (PetscBool)(key.levels < 0 || size == (key.baij ? key.options.block_size : 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *has)
 {
   bool same = false;
@@ -293,24 +306,28 @@ PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *has)
 }
 
 /* Values of a pattern that was not analysed would silently give a wrong factor. So the new pattern is analysed, as the
-   last symbolic factorization requested it: the result is the factor of this matrix. */
-static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, PetscReal fill)
+   last symbolic factorization requested it: the result is the factor of this matrix. Blocks that were chosen are chosen
+   again, also where the shift type is another one by now. */
+static PetscErrorCode FollowPattern(Mat F, Mat A, BorrowedMatrix *matrix, const MatFactorInfo *info)
 {
-  bool same;
+  bool same, keeps;
 
   PetscFunctionBegin;
+  AnalysisKey key = Data(F)->analysis->key;
   PetscCall(LookAtPattern(F, A, matrix, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  const AnalysisKey key    = Data(F)->analysis->key;
-  const Orders      orders = key.ordering ? Orders() : Data(F)->analysis->preconditioner->orders();
-  const PetscInt    n      = OrderedRows(*Data(F)->analysis);
+  PetscCall(KeepsBlocks(A, info, key, &keeps));
+  if (same && keeps) PetscFunctionReturn(PETSC_SUCCESS);
+  const Orders   orders = key.ordering ? Orders() : Data(F)->analysis->preconditioner->orders();
+  const PetscInt n      = OrderedRows(*Data(F)->analysis);
   PetscCheck(key.levels >= 0 && (key.ordering || key.natural == !orders.row), PETSC_COMM_SELF, PETSC_ERR_ORDER, "The symbolic factorization is missing or failed; call MatILUFactorSymbolic() or MatICCFactorSymbolic() first, or PCReset()");
   const int size = key.baij ? key.options.block_size : 1;
   PetscCheck(matrix->block_size == size, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has dense blocks of size %" PetscInt_FMT ", but the symbolic factorization was for size %d; repeat the symbolic factorization", matrix->block_size, size);
   PetscCheck(!orders.row || matrix->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix has %" PetscInt_FMT " local rows, but the ordering of the symbolic factorization has %" PetscInt_FMT "; repeat the symbolic factorization", matrix->n, n);
-  PetscCall(PetscInfo(F, "Nonzero pattern has changed: repeating the symbolic factorization\n"));
+  PetscCall(PetscInfo(F, "%s has changed: repeating the symbolic factorization\n", same ? "Shift type" : "Nonzero pattern"));
   const std::vector<Index> row(orders.row, orders.row ? orders.row + n : nullptr), column(orders.column, orders.row ? orders.column + n : nullptr);
-  PetscCall(MakeOrTake(F, A, matrix, key, orders.row ? Orders{row.data(), column.data()} : Orders(), fill));
+  const Orders             kept = orders.row ? Orders{row.data(), column.data()} : Orders();
+  if (key.chose_blocks) PetscCall(ApplySettings(F, A, info, {Data(F)->settings, kept, key.ordering || key.automatic}, &key));
+  PetscCall(MakeOrTake(F, A, matrix, key, kept, info->fill));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +387,7 @@ static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedM
 
   PetscFunctionBegin;
   PetscCall(GetPivotRule(A, info, &rule));
-  PetscCall(FollowPattern(F, A, matrix, info->fill));
+  PetscCall(FollowPattern(F, A, matrix, info));
   PetscCall(BorrowValues(factor->analysis->cuda, matrix));
   NoteCopies(factor, matrix->device);
   syncfree::Status status;

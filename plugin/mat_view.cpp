@@ -149,7 +149,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
 
 PetscErrorCode ViewAnalysis(Mat F)
 {
-  const ViewRequest request = {(PetscObject)F, Data(F)->view, F->factortype == MAT_FACTOR_ICC ? "ICC" : "ILU"};
+  const ViewRequest request = {(PetscObject)F, Data(F)->settings.view, F->factortype == MAT_FACTOR_ICC ? "ICC" : "ILU"};
 
   PetscFunctionBegin;
   PetscCall(ViewOnce(request, &Data(F)->analysis->viewed, [&](PetscViewer viewer) -> PetscErrorCode {

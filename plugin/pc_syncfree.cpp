@@ -148,6 +148,22 @@ static PetscErrorCode NoticeOtherPattern(PC pc, PetscBool natural)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix may become one of blocks, or of entries, under its Mat object (MatConvert() in place). This is a new operator. */
+static PetscErrorCode NoticeOtherStorage(PC pc, std::shared_ptr<Analysis> *last)
+{
+  Mat       F;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  if (!*last) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactorGetMatrix(pc, &F));
+  PetscCall(HasStorage(F, pc->pmat, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  last->reset();
+  PetscCall(Discard(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An ordering of this library is made by the analysis, unless PETSc is to move nonzeros to the diagonal; but where an
    ordering is reused, it is the one that was made first. */
 static void PassOrdering(PC pc, const Extension &extension, SetupContext *handover)
@@ -174,6 +190,17 @@ static PetscErrorCode GetShiftType(PC pc, MatFactorShiftType *shift)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc orders sequential matrices and MATMPIAIJ; of MATMPIBAIJ its message would name neither the option nor a way out. */
+static PetscErrorCode CheckIndexSets(PC pc, const SetupContext &handover)
+{
+  PetscBool baij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)pc->pmat, MATMPIBAIJ, &baij));
+  PetscCheck(!baij || !handover.index_sets, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PETSc computes no orderings of %s matrices: -pc_factor_mat_ordering_type must be natural or one of this library (syncfree_*), without -pc_factor_nonzeros_along_diagonal; or use -pc_type bjacobi -sub_pc_type %s with -sub_pc_factor_mat_ordering_type", ((PetscObject)pc->pmat)->type_name, PCSYNCFREEILU);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 {
   Extension     *extension;
@@ -185,9 +212,11 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(CheckMatrixType(pc));
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
+  PetscCall(NoticeOtherStorage(pc, &handover.last));
   PetscCall(GetShiftType(pc, &handover.shift));
   ierr = NoticeOtherPattern(pc, (PetscBool)(!extension->ordered && !extension->reorders));
   PassOrdering(pc, *extension, &handover);
+  PetscCall(CheckIndexSets(pc, handover));
   const bool new_order = !pc->setupcalled || (pc->flag != SAME_NONZERO_PATTERN && !handover.reuses_ordering);
   if (new_order) extension->index_sets = handover.index_sets;
   /* the inner type then requests a numeric factorization only */

@@ -82,6 +82,9 @@ struct SetupContext {
 /* Gets the analysis of a factored matrix of MATSOLVERSYNCFREE; NULL for another matrix. */
 PetscErrorCode GetAnalysis(Mat, std::shared_ptr<Analysis> *);
 
+/* Tests whether A has entries, or dense blocks of the same size, as had the matrix for which F was analysed. */
+PetscErrorCode HasStorage(Mat F, Mat A, PetscBool *);
+
 /* Tests whether A has the pattern for which F, a factored matrix of MATSOLVERSYNCFREE, was analysed. */
 PetscErrorCode HasPattern(Mat F, Mat A, PetscBool *);
 

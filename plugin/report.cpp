@@ -26,6 +26,8 @@ void AddSummary(const syncfree::Summary &s, Report *report)
   report->threads      = s.threads;
   report->matrix_bytes = (double)s.factor_bytes;
   report->plan_bytes   = (double)s.plan_bytes;
+  report->block_size   = s.block_size;
+  report->padding      = (double)s.padding;
 }
 
 /* ---- views ---- */
@@ -113,9 +115,9 @@ static PetscErrorCode ViewOrderings(MPI_Comm comm, PetscViewer viewer, const cha
 
 PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[], const Report &mine)
 {
-  constexpr int     numbers = 7;
+  constexpr int     numbers = 9;
   const char *const names[] = {"rows", "entries", "lower levels", "upper levels", "threads", "memory of the matrix", "memory of the plan"};
-  const double      local[] = {mine.rows, mine.entries, mine.lower_levels, mine.upper_levels, mine.threads, 1e-6 * mine.matrix_bytes, 1e-6 * mine.plan_bytes};
+  const double      local[] = {mine.rows, mine.entries, mine.lower_levels, mine.upper_levels, mine.threads, 1e-6 * mine.matrix_bytes, 1e-6 * mine.plan_bytes, mine.rows > 0 ? mine.block_size : 1, mine.padding};
   double            least[numbers], most[numbers], sum[numbers];
   int               flags[2] = {mine.copies, !mine.why_host.empty()}, first;
   PetscMPIInt       rank, size;
@@ -137,8 +139,9 @@ PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s (%s), backend: %s", mine.strategy.c_str(), mine.reason.c_str(), mine.backend.c_str()));
   for (int k = 0; k < most_strategies; k++) PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree strategy: %s, on %d of %d processes\n", indent, text, strategies.processes[k], strategies.first[k]));
   PetscCall(ViewOrderings(comm, viewer, indent, mine));
-  for (int k = 0; k < numbers; k++)
+  for (int k = 0; k < 7; k++)
     if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], k < 5 ? "" : " MB"));
+  if (most[7] > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree block size: least %.6g, most %.6g (dense blocks; levels of block rows); zeros added: sum %.6g\n", indent, least[7], most[7], sum[8]));
   if (flags[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree: data copied from the host on %d of %d processes\n", indent, flags[0], (int)size));
   PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree: device matrix processed on the host, with copies: %s, on %d of %d processes\n", indent, mine.why_host.c_str(), flags[1], first));
   PetscCall(PetscViewerGetFormat(viewer, &format));

@@ -18,6 +18,7 @@ struct Report {
   std::vector<std::string> choice; /* what from */
   bool        copies = false; /* data were copied from the host to the device */
   double      rows = 0, entries = 0, lower_levels = 0, upper_levels = 0, threads = 0, matrix_bytes = 0, plan_bytes = 0;
+  double      block_size = 1, padding = 0; /* of dense blocks; zeros that they are filled with */
 };
 
 /* Fills in what a summary tells; that of a relaxation tells no rows. */

@@ -112,7 +112,7 @@ struct Option {
   const char *name, *manual, *help; /* -pc_syncfree_NAME; manual page and text in -help, with the unit */
   bool        factors, sweeps;      /* applies to factorizations, to sweeps */
   Field (*field)(Settings &);
-  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first; a text without is a viewer */
+  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first; the word for 0 of an integer; a text without is a viewer */
   PetscErrorCode (*check)(OptionUser, const char name[]); /* rejects an unknown name; if NULL, PETSc does */
   double least;                                           /* smallest value of a number; below 0: a number of threads */
   bool   viewed;                                          /* printed on another line of a view */
@@ -135,7 +135,7 @@ static const Option options[] = {
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
-  {"block_size",       "PCSYNCFREEILU",                "Rows of the dense blocks by which an AIJ matrix is factored, on the CPU; 0: chosen, if blocks are full",  true,  false, FIELD(block_size),              nullptr,                  nullptr,           0,  false, most_block_size},
+  {"block_size",       "PCSYNCFREEILU",                "Rows of the dense blocks by which an AIJ matrix is factored, on the CPU; auto: chosen, if blocks are full", true,  false, FIELD(block_size),              LIST("auto"),             nullptr,           0,  false, most_block_size},
   {"cyclic_colors",    "PCSYNCFREEILU",                "Number of colors with -pc_factor_mat_ordering_type syncfree_cyclic",                                       true,  false, FIELD(ordering.cyclic_colors),  nullptr,                  nullptr,           2,  false, syncfree::most_cyclic_colors},
   {"abmc_rows",        "PCSYNCFREEILU",                "Maximum number of rows in a block with -pc_factor_mat_ordering_type syncfree_abmc",                         true,  false, FIELD(ordering.abmc_rows),      nullptr,                  nullptr,           1,  false, syncfree::most_abmc_rows},
   {"ordering_model",   "PCSYNCFREEILU",                "Hardware whose times -pc_factor_mat_ordering_type syncfree_auto predicts; auto: that of the factor",                         true,  false, FIELD(ordering_model),          OrderingModelNames,       nullptr,           0,  false},
@@ -191,13 +191,30 @@ static PetscErrorCode ViewerFromOptions(const Option &option, const char name[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IntegerFromOptions(const Option &option, const char name[], std::int64_t *value, OptionItems PetscOptionsObject)
+/* The option takes a word for 0, or a number. */
+static PetscErrorCode WordOrInteger(const Option &option, const char name[], const char word[], PetscInt *number, PetscBool *set, OptionItems PetscOptionsObject)
+{
+  const std::string current = *number ? std::to_string((long long)*number) : word;
+  char              text[64];
+  PetscBool         is_word;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString(name, option.help, option.manual, current.c_str(), text, sizeof(text), set));
+  if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcasecmp(text, word, &is_word));
+  if (is_word) *number = 0;
+  else PetscCall(PetscOptionsStringToInt(text, number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IntegerFromOptions(OptionUser user, const Option &option, const char name[], std::int64_t *value, OptionItems PetscOptionsObject)
 {
   PetscInt  number = (PetscInt)*value;
   PetscBool set    = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInt(name, option.help, option.manual, number, &number, &set));
+  if (option.names) PetscCall(WordOrInteger(option, name, option.names(user)[0], &number, &set, PetscOptionsObject));
+  else PetscCall(PetscOptionsInt(name, option.help, option.manual, number, &number, &set));
   if (set && option.least < 0) PetscCall(CheckThreads(PETSC_COMM_SELF, name, number));
   PetscCheck(!set || number >= (PetscInt)option.least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least %d", name, number, (int)option.least);
   PetscCheck(!set || number <= (PetscInt)option.most, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at most %" PetscInt_FMT, name, number, (PetscInt)option.most);
@@ -230,7 +247,7 @@ static PetscErrorCode OptionFromOptions(OptionUser user, const Option &option, S
     PetscCall(NameFromOptions(user, option, name.c_str(), (*text)->c_str(), &chosen, PetscOptionsObject));
     **text = std::string(chosen);
   } else if (auto *number = std::get_if<std::int64_t *>(&field)) {
-    PetscCall(IntegerFromOptions(option, name.c_str(), *number, PetscOptionsObject));
+    PetscCall(IntegerFromOptions(user, option, name.c_str(), *number, PetscOptionsObject));
   } else if (auto *real = std::get_if<double *>(&field)) {
     PetscCall(RealFromOptions(option, name.c_str(), *real, PetscOptionsObject));
   } else if (option.names) {
@@ -264,7 +281,7 @@ static std::string Write(OptionUser user, const Option &option, Settings setting
   char        number[32];
 
   if (auto *text = std::get_if<std::string *>(&field)) return **text;
-  if (auto *integer = std::get_if<std::int64_t *>(&field)) return std::to_string(**integer);
+  if (auto *integer = std::get_if<std::int64_t *>(&field)) return option.names && !**integer ? option.names(user)[0] : std::to_string(**integer);
   if (auto *flag = std::get_if<bool *>(&field)) return option.names ? option.names(user)[**flag ? 1 : 0] : **flag ? "true" : "false";
   std::snprintf(number, sizeof(number), "%g", *std::get<double *>(field));
   return number;

@@ -32,6 +32,9 @@ template <class I> struct BlockPattern {
   std::size_t values() const { return column.size() * static_cast<std::size_t>(size) * static_cast<std::size_t>(size); }
 };
 
+/// How the values of full blocks are given: block by block, as above, or row by row as the entries of a matrix
+enum class BlockValues { by_blocks, by_rows };
+
 /// Checks that a block has at least one row, and that n rows can be divided into blocks.
 ///   errors  invalid_argument, with both numbers
 Status check_block_size(std::int64_t n, std::int64_t size);
@@ -47,9 +50,26 @@ Status check_no_blocks(const SolverOptions& options);
 ///   cost    O(nnz + nnz of the blocks * log of their number in a block row), serial
 template <class I> Status make_block_pattern(PatternView<I> A, int size, BlockPattern<I>* out);
 
+/// Finds the blocks of A if they are full, so that none needs padding.
+///   A        n x n; at least its row offsets are checked. Its columns are read only
+///   size     at least 1
+///   out      [out] without `place`: row r, column c of the m-th of the `count` blocks of block row i is entry
+///            size * (size * row_begin[i] + r * count + m) + c. nullptr: the test only
+///   returns  whether they are full; if not, *out is unchanged
+///   cost     O(nnz), up to the first block that is not full. Throws std::bad_alloc
+template <class I> bool find_full_blocks(PatternView<I> A, int size, int threads, BlockPattern<I>* out);
+
+/// Tests whether A has these full blocks and no other entries, which includes their order.
+template <class I> bool consists_of_blocks(PatternView<I> A, const BlockPattern<I>& full, int threads);
+
+/// Tests whether an order of n rows keeps the rows of each block together and in their order; size divides n.
+///   order  nullptr: the natural order
+template <class I> bool keeps_blocks(const I* order, I n, I size);
+
 /// Copies the values of a matrix to its blocks, and sets the padding to 0.
 ///   value   of the entries of A
 ///   blocks  [out] pattern.values() values
-template <class T, class I> void copy_to_blocks(const BlockPattern<I>& pattern, const T* value, T* blocks);
+template <class T, class I>
+void copy_to_blocks(const BlockPattern<I>& pattern, const T* value, T* blocks, int threads = 1);
 
 }  // namespace syncfree

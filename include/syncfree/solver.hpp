@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "syncfree/blocks.hpp"
 #include "syncfree/csr.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/options.hpp"
@@ -140,7 +141,9 @@ template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_prec
 /// ILU(k). Patterns, orders and rows of a Status are those of blocks, values of A and of the factor are blocks, and
 /// vectors have n * block_size entries. An inverse pivot is an inverted diagonal block. The strategies are `serial`,
 /// `blocks` and `auto`; IC and the shift types nonzero and positive_definite are invalid arguments.
-template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner();
+///   values  how the values of A are given
+template <class T, class I>
+std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner(BlockValues values = BlockValues::by_blocks);
 
 /// Creates the same for a matrix that is given by entries, in blocks of SolverOptions::block_size: patterns, values and
 /// orders are those of entries, and zeros are added where a block has no entry. Orders must keep the rows of a block

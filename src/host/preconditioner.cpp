@@ -56,6 +56,12 @@ template <class T, class I> struct Analysis {
   int active_permuters() const { return watch.works_alone() ? 1 : permuters; }
 };
 
+/// What a preconditioner factors: matrices of dense blocks, and how their values are given; or of entries
+struct MatrixForm {
+  bool by_blocks = false;
+  BlockValues values = BlockValues::by_blocks;
+};
+
 /// The choice of `auto`, given the predicted speedup of the row chunks of the lower triangle.
 template <class I>
 Choice choose_for_solves(const FactorPattern<I>& pattern, int block_size, int threads, double speedup)
@@ -69,12 +75,14 @@ Choice choose_for_solves(const FactorPattern<I>& pattern, int block_size, int th
 }
 
 /// Placeholder values for the timing runs: non-zero, and small enough that the solution does not overflow.
-template <class T, class I> FactorValues<T> trial_values(const FactorPattern<I>& p)
+template <class T, class I> FactorValues<T> trial_values(const FactorPattern<I>& p, int block_size)
 {
+  const std::size_t block = block_values(block_size);
+  const auto sum = static_cast<float>(block_size);  // of a row of a block of ones
   FactorValues<T> values;
-  values.lower.assign(p.lower_column.size(), T(0.001f));
-  values.upper.assign(p.upper_column.size(), T(0.001f));
-  values.inverse_pivot.assign(static_cast<std::size_t>(p.n), T(1));
+  values.lower.assign(p.lower_column.size() * block, T(0.001f / sum));
+  values.upper.assign(p.upper_column.size() * block, T(0.001f / sum));
+  values.inverse_pivot.assign(static_cast<std::size_t>(p.n) * block, T(1 / sum));
   return values;
 }
 
@@ -87,7 +95,8 @@ Status try_out(const FactorPattern<I>& p, const SolverOptions& options, const Fa
   const auto since = [](Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   };
-  std::vector<T> b(static_cast<std::size_t>(p.n), T(1)), x(b.size());
+  const I n = p.n * static_cast<I>(options.block_size);
+  std::vector<T> b(static_cast<std::size_t>(n), T(1)), x(b.size());
   const auto begin = Clock::now();
   Status status = make_factor_solves(p, options, solves);
   if (status.ok()) status = (*solves)->update_factor(values);
@@ -95,19 +104,21 @@ Status try_out(const FactorPattern<I>& p, const SolverOptions& options, const Fa
   *trial = {options.strategy, since(begin), std::numeric_limits<double>::max()};
   for (int round = 0; round < 3; ++round) {
     const auto start = Clock::now();
-    (*solves)->solve_factor(Triangle::lower, b.data(), x.data(), {1, p.n, p.n}, false);
-    (*solves)->solve_factor(Triangle::upper, x.data(), x.data(), {1, p.n, p.n}, false);
+    (*solves)->solve_factor(Triangle::lower, b.data(), x.data(), {1, n, n}, false);
+    (*solves)->solve_factor(Triangle::upper, x.data(), x.data(), {1, n, n}, false);
     trial->apply = std::min(trial->apply, since(start));
   }
   return status;
 }
 
 /// Plans and measures the strategies that may be fastest on threads; keeps the solves of the fastest.
-template <class T, class I> Status choose_by_trials(Analysis<T, I>* a)
+template <class T, class I> Status choose_by_trials(Analysis<T, I>* a, bool by_blocks)
 {
-  const FactorValues<T> values = trial_values<T>(a->pattern);
+  const FactorValues<T> values = trial_values<T>(a->pattern, a->options.block_size);
   std::vector<Trial> trials;
-  for (const char* name : {"serial", "sync_free", "level_set", "blocks"}) {
+  std::vector<const char*> names = {"serial", "sync_free", "level_set", "blocks"};
+  if (by_blocks) names = {"serial", "blocks"};
+  for (const char* name : names) {
     std::unique_ptr<FactorSolves<T, I>> solves;
     SolverOptions options = a->options;
     options.strategy = name;
@@ -141,10 +152,18 @@ Status check_block_options(Kind kind, const SolverOptions& options)
 
 template <class T, class I>
 std::unique_ptr<RowFactorization<T, I>> make_factorization(const FactorPattern<I>& pattern, const PatternView<I>& A,
-                                                           bool by_blocks, const SolverOptions& options)
+                                                           const MatrixForm& form, const SolverOptions& options)
 {
-  if (!by_blocks) return std::make_unique<Factorization<T, I>>(pattern, A, options.threads);
-  return std::make_unique<BlockFactorization<T, I>>(pattern, A, options.block_size, options.threads);
+  if (!form.by_blocks) return std::make_unique<Factorization<T, I>>(pattern, A, options.threads);
+  return std::make_unique<BlockFactorization<T, I>>(pattern, A, options.block_size, options.threads, form.values);
+}
+
+/// Operations of a factorization. With blocks an inversion takes 4/3 s^3 of them, a product s^3 + (s - 1) s^2.
+template <class I> std::int64_t count_all_operations(const FactorPattern<I>& pattern, std::int64_t s)
+{
+  const auto products = static_cast<std::int64_t>(pattern.upper_column.size());
+  return count_operations(pattern) * s * s * s + static_cast<std::int64_t>(pattern.n) * (s * s * s - s) / 3 +
+         products * (s - 1) * s * s;
 }
 
 /// Chooses the strategy if that needs no trials.
@@ -157,21 +176,22 @@ template <class T, class I> void choose_by_model(Analysis<T, I>* a)
 }
 
 template <class T, class I>
-Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, bool by_blocks, Analysis<T, I>* a)
+Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, const MatrixForm& form, Analysis<T, I>* a)
 {
   const SolverOptions& options = a->options;
+  const bool by_blocks = form.by_blocks;
   Status status = by_blocks ? check_block_options(symbolic.kind, options) : check_entry_options(options);
   if (status.ok()) status = check_pattern(A, options.threads);
   if (status.ok()) status = make_factor_pattern(A, symbolic, &a->pattern, options.threads);
   status.block_row = by_blocks && status.row >= 0;
   if (!status.ok()) return status;
   a->nnz = A.nnz();
-  a->operations = count_operations(a->pattern) * static_cast<std::int64_t>(a->block()) * options.block_size;
-  a->factorization = make_factorization<T>(a->pattern, A, by_blocks, options);
+  a->operations = count_all_operations(a->pattern, options.block_size);
+  a->factorization = make_factorization<T>(a->pattern, A, form, options);
   if (!a->factorization->rows_of_A()) a->rows.keep_pattern(A);
   if (!a->pattern.natural()) a->work.resize(static_cast<std::size_t>(a->vector_size()));
-  const bool may_try = !by_blocks && options.strategy == "auto" && options.trials && options.threads > 1;
-  if (may_try && A.n > 0) return choose_by_trials(a);
+  if (options.strategy == "auto" && options.trials && options.threads > 1 && A.n > 0)
+    return choose_by_trials(a, by_blocks);
   choose_by_model(a);
   if (a->choice.strategy == "loop" && LoopFactorization<T, I>::suits(a->pattern, A))
     a->loop_factorization = std::make_unique<LoopFactorization<T, I>>(A, options.threads);
@@ -248,8 +268,7 @@ template <class I> struct Pass {
 
 template <class T, class I> class HostPreconditioner : public Preconditioner<T, I> {
 public:
-  /// by_blocks  A and the factor are of dense blocks of SolverOptions::block_size
-  explicit HostPreconditioner(bool by_blocks) : by_blocks_(by_blocks) {}
+  explicit HostPreconditioner(const MatrixForm& form) : form_(form) {}
 
   Status analyse(PatternView<I> A, const SymbolicOptions<I>& symbolic, const SolverOptions& options) override
   try {
@@ -259,7 +278,7 @@ public:
     analysis_.reset();
     auto made = std::make_unique<Analysis<T, I>>();
     made->options = options;
-    Status status = make_analysis(A, symbolic, by_blocks_, made.get());
+    Status status = make_analysis(A, symbolic, form_, made.get());
     if (!status.ok()) return status;
     made->permuters = worthwhile_threads(made->vector_size(), made->solves->describe_factor().threads);
     analysis_ = std::move(made);
@@ -447,7 +466,7 @@ private:
     }
   }
 
-  const bool by_blocks_;
+  const MatrixForm form_;
   std::unique_ptr<Analysis<T, I>> analysis_;
   bool factored_ = false;
   CallGuard busy_;
@@ -457,17 +476,17 @@ private:
 
 template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner()
 {
-  return std::make_unique<HostPreconditioner<T, I>>(false);
+  return std::make_unique<HostPreconditioner<T, I>>(MatrixForm());
 }
 
-template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner()
+template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner(BlockValues values)
 {
-  return std::make_unique<HostPreconditioner<T, I>>(true);
+  return std::make_unique<HostPreconditioner<T, I>>(MatrixForm{true, values});
 }
 
 #define INSTANTIATE(T, I)                                                          \
   template std::unique_ptr<Preconditioner<T, I>> make_host_preconditioner<T, I>(); \
-  template std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner<T, I>();
+  template std::unique_ptr<Preconditioner<T, I>> make_host_block_preconditioner<T, I>(BlockValues);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree

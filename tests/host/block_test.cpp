@@ -10,48 +10,10 @@
 #include <string>
 
 #include "../factor_oracle.hpp"
-#include "../types.hpp"
-#include "syncfree/solver.hpp"
+#include "block_task.hpp"
 
 namespace syncfree {
 namespace {
-
-/// A matrix of dense blocks, with the orders of its block rows and columns (natural if empty).
-template <class T, class I> struct BlockTask {
-  OwnedCsr<T, I> pattern;  ///< of the blocks; its values are not used
-  int size = 1;
-  std::vector<T> value;
-  int levels = 0;
-  std::vector<I> row_order = {}, column_order = {};
-
-  I n() const { return pattern.n; }
-  I rows() const { return pattern.n * static_cast<I>(size); }
-  std::size_t values() const { return static_cast<std::size_t>(size) * static_cast<std::size_t>(size); }
-  CsrView<T, I> view() const { return {pattern.pattern(), value.data()}; }
-  SymbolicOptions<I> symbolic() const
-  {
-    SymbolicOptions<I> s;
-    s.levels = levels;
-    s.row_order = row_order.empty() ? nullptr : row_order.data();
-    s.column_order = column_order.empty() ? nullptr : column_order.data();
-    return s;
-  }
-  I row(I i) const { return row_order.empty() ? i : row_order[i]; }
-  I column(I j) const { return column_order.empty() ? j : column_order[j]; }
-  T& entry(I k, int r, int c) { return value[static_cast<std::size_t>(k) * values() + c * size + r]; }
-};
-
-/// Random blocks on a grid; diagonal blocks dominate, but their largest values are beside their diagonals.
-template <class T, class I> BlockTask<T, I> make_task(I x, I y, I z, int size, unsigned seed = 0)
-{
-  BlockTask<T, I> task{make_poisson<T, I>(x, y, z), size, {}};
-  task.value = random_vector<T>(task.pattern.column.size() * task.values(), seed + 11);
-  for (I i = 0; i < task.n(); ++i)
-    for (I k = task.pattern.row_begin[i]; k < task.pattern.row_begin[i + 1]; ++k)
-      for (int r = 0; r < size && task.pattern.column[k] == i; ++r)
-        task.entry(k, r, (r + 1) % size) += T(static_cast<float>(10 * size));
-  return task;
-}
 
 /// A matrix of blocks as a dense one.
 template <class T, class I, class BlockOf>
@@ -144,9 +106,6 @@ template <class T, class I> void expect_factors(const Factors<T, I>& f, int size
   EXPECT_LT(worst_pivot, 10 * tolerance);
 }
 
-constexpr Operation all_operations[] = {Operation::none, Operation::transpose, Operation::adjoint,
-                                        Operation::conjugate};
-
 /// max |b - op(A~) x| / max (|A~| |x| + |b|), with x and b in the caller's order.
 template <class T, class I>
 double residual(const BlockTask<T, I>& task, const Dense<Wide<T>>& LU, Operation op, const T* b, const T* x)
@@ -173,26 +132,6 @@ double residual(const BlockTask<T, I>& task, const Dense<Wide<T>>& LU, Operation
     worst = r <= worst ? worst : r;  // keeps a NaN
   }
   return worst;
-}
-
-template <class T> double epsilon() { return std::numeric_limits<real_t<T>>::epsilon(); }
-
-SolverOptions options_of(int size, const std::string& strategy = "serial", int threads = 1)
-{
-  SolverOptions options;
-  options.block_size = size;
-  options.strategy = strategy;
-  options.threads = threads;
-  return options;
-}
-
-template <class T, class I>
-std::unique_ptr<Preconditioner<T, I>> make(const BlockTask<T, I>& task, const SolverOptions& options)
-{
-  auto made = make_host_block_preconditioner<T, I>();
-  EXPECT_EQ(made->analyse(task.pattern.pattern(), task.symbolic(), options).message(), "success");
-  EXPECT_EQ(made->refresh(task.view(), PivotRule()).message(), "success");
-  return made;
 }
 
 template <class T, class I>
@@ -339,107 +278,20 @@ TEST(BlockThreads, are_reported_and_auto_uses_one_for_a_small_matrix)
   EXPECT_EQ(make(task, options_of(3, "auto", 1))->choice_with(3).strategy, "blocks");
 }
 
-/// The entries of a task, row by row; those that are 0 are left out.
-template <class T, class I> OwnedCsr<T, I> entries_of(BlockTask<T, I>& task)
-{
-  OwnedCsr<T, I> A;
-  A.n = task.rows();
-  for (I i = 0; i < A.n; ++i) {
-    for (I k = task.pattern.row_begin[i / task.size]; k < task.pattern.row_begin[i / task.size + 1]; ++k)
-      for (int c = 0; c < task.size; ++c) {
-        const T value = task.entry(k, static_cast<int>(i % task.size), c);
-        if (value == T(0)) continue;
-        A.column.push_back(task.pattern.column[k] * static_cast<I>(task.size) + static_cast<I>(c));
-        A.value.push_back(value);
-      }
-    A.row_begin.push_back(static_cast<I>(A.column.size()));
-  }
-  return A;
-}
-
-/// ILU(0) by entries and by blocks: where all blocks are full, both keep the same entries.
-TYPED_TEST(BlockTest, of_full_blocks_is_the_factor_by_entries)
-{
-  using T = typename TypeParam::Scalar;
-  using I = typename TypeParam::Index;
-  for (int size : {2, 3, 5}) {
-    auto task = make_task<T, I>(3, 4, 2, size);
-    for (I i = 0; i < task.n(); ++i)
-      for (I k = task.pattern.row_begin[i]; k < task.pattern.row_begin[i + 1]; ++k)
-        for (int r = 0; r < size && task.pattern.column[k] == i; ++r)
-          task.entry(k, r, r) += T(static_cast<float>(40 * size));
-    const auto A = entries_of(task);
-    auto by_entries = make_host_preconditioner<T, I>();
-    ASSERT_TRUE(by_entries->analyse(A.pattern(), {}, {}).ok());
-    ASSERT_TRUE(by_entries->refresh(A.view(), PivotRule()).ok());
-    const auto by_blocks = make(task, options_of(size));
-    const auto b = random_vector<T>(static_cast<std::size_t>(A.n), 5);
-    std::vector<T> x(b.size()), y(b.size());
-    for (Operation op : all_operations) {
-      ASSERT_TRUE(by_entries->solve(op, b.data(), x.data(), {1, A.n, A.n}).ok());
-      ASSERT_TRUE(by_blocks->solve(op, b.data(), y.data(), {1, A.n, A.n}).ok());
-      for (std::size_t i = 0; i < x.size(); ++i)
-        EXPECT_LT(static_cast<double>(std::abs(x[i] - y[i])), 100 * epsilon<T>()) << size << " " << i;
-    }
-  }
-}
-
-/// The matrix by entries, with every seventh value left out, has the factor of its blocks, bit by bit.
-TYPED_TEST(BlockTest, of_entries_is_the_factor_of_the_blocks_that_hold_them)
-{
-  using T = typename TypeParam::Scalar;
-  using I = typename TypeParam::Index;
-  for (bool permuted : {false, true}) {
-    auto task = make_task<T, I>(3, 4, 2, 3);
-    for (std::size_t k = 0; k < task.value.size(); k += 7)
-      if (static_cast<double>(std::abs(task.value[k])) < 2) task.value[k] = T(0);
-    if (permuted) task.row_order = task.column_order = random_order<I>(task.n(), 2);
-    const auto A = entries_of(task);
-    std::vector<I> order;
-    for (I i : task.row_order)
-      for (I r = 0; r < 3; ++r) order.push_back(3 * i + r);
-    SymbolicOptions<I> symbolic;
-    symbolic.row_order = symbolic.column_order = permuted ? order.data() : nullptr;
-    auto p = make_host_blocked_preconditioner<T, I>();
-    ASSERT_EQ(p->analyse(A.pattern(), symbolic, options_of(3)).message(), "success");
-    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
-    EXPECT_EQ(p->summarize().padding, static_cast<std::int64_t>(task.value.size() - A.value.size()));
-    EXPECT_GT(p->summarize().padding, 0);
-    EXPECT_TRUE(permuted ? std::equal(order.begin(), order.end(), p->orders().row) : !p->orders().row);
-    bool same = false;
-    EXPECT_TRUE(p->has_pattern(A.pattern(), &same).ok() && same);
-    const auto of_blocks = make(task, options_of(3));
-    const auto b = random_vector<T>(static_cast<std::size_t>(A.n), 5);
-    std::vector<T> x(b.size()), y(b.size());
-    for (Operation op : all_operations) {
-      ASSERT_TRUE(p->solve(op, b.data(), x.data(), {1, A.n, A.n}).ok());
-      ASSERT_TRUE(of_blocks->solve(op, b.data(), y.data(), {1, A.n, A.n}).ok());
-      EXPECT_EQ(x, y);
-    }
-  }
-}
-
-TEST(BlocksOfEntries, refuse_sizes_orders_and_patterns_that_do_not_fit)
+TEST(BlockTrials, compare_what_blocks_have)
 {
   using I = std::int32_t;
-  auto task = make_task<double, I>(3, 2, 2, 3), other = make_task<double, I>(2, 2, 2, 3);
-  const auto A = entries_of(task), B = entries_of(other);
-  auto p = make_host_blocked_preconditioner<double, I>();
-  const Status size = p->analyse(A.pattern(), {}, options_of(5));
-  EXPECT_EQ(size.code, Code::invalid_argument);
-  EXPECT_NE(size.message().find("block size 5 does not divide"), std::string::npos) << size.message();
-  const auto order = random_order<I>(A.n, 3);
-  SymbolicOptions<I> symbolic;
-  symbolic.row_order = symbolic.column_order = order.data();
-  EXPECT_EQ(p->analyse(A.pattern(), symbolic, options_of(3)).code, Code::invalid_argument);
-  EXPECT_EQ(p->refresh(A.view(), PivotRule()).code, Code::invalid_argument);
-  ASSERT_TRUE(p->analyse(A.pattern(), {}, options_of(3)).ok());
-  bool same = true;
-  EXPECT_TRUE(p->has_pattern(B.pattern(), &same).ok() && !same);
-  ASSERT_TRUE(p->refresh(A.view(), PivotRule()).ok());
-  EXPECT_EQ(p->refresh(B.view(), PivotRule()).code, Code::another_pattern);
-  std::vector<double> x(static_cast<std::size_t>(A.n));
-  EXPECT_EQ(p->solve_forward_half(x.data(), x.data()).code, Code::invalid_argument) << "solved after a failed refresh";
+  const auto task = make_task<double, I>(8, 8, 8, 3);
+  SolverOptions options = options_of(3, "auto", 2);
+  options.trials = true;
+  const auto p = make(task, options);
+  const Summary s = p->summarize();
+  EXPECT_TRUE(s.strategy == "serial" || s.strategy == "blocks") << s.strategy;
+  EXPECT_NE(s.reason.find("blocks"), std::string::npos) << s.reason;
+  EXPECT_NE(s.reason.find("serial"), std::string::npos) << s.reason;
+  options.trials = false;
+  const auto by_model = make(task, options);
+  EXPECT_EQ(p->values().inverse_pivot, by_model->values().inverse_pivot);
 }
 
 /// Diagonal blocks with zeros on their diagonals: no pivot by entries, no difficulty by blocks.

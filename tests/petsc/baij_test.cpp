@@ -3,91 +3,12 @@
   histories, information, failures and refusals; and what a BAIJ matrix can be inside of.
 */
 
-#include "factored.hpp"
+#include "block_matrix.hpp"
 #include "matrices.hpp"
 
 #include <limits>
 
 namespace {
-
-/* Random dense blocks on a 7-point grid; diagonal blocks dominate, but not by their diagonals. */
-struct BlockMatrix {
-  PetscInt x, y, z, size;
-  unsigned long long seed = 1;
-
-  PetscInt points() const { return x * y * z; }
-
-  /* Calls use(i, j) for the blocks. */
-  template <class Use> void for_blocks(const Use& use) const
-  {
-    for (PetscInt i = 0; i < points(); ++i) {
-      if (i >= x * y) use(i, i - x * y);
-      if (i / x % y > 0) use(i, i - x);
-      if (i % x > 0) use(i, i - 1);
-      use(i, i);
-      if (i % x < x - 1) use(i, i + 1);
-      if (i / x % y < y - 1) use(i, i + x);
-      if (i < x * y * (z - 1)) use(i, i + x * y);
-    }
-  }
-
-  void fill(Mat A) const
-  {
-    Random random(seed);
-    for_blocks([&](PetscInt i, PetscInt j) {
-      Numbers block((std::size_t)(size * size));
-      for (auto& v : block) v = random.scalar();
-      for (PetscInt r = 0; r < size && i == j; ++r) block[(std::size_t)(r * size + (r + 1) % size)] += 10.0 * (double)size;
-      ok(MatSetValuesBlocked(A, 1, &i, 1, &j, block.data(), INSERT_VALUES));
-    });
-    ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  }
-
-  MatOwner make(MatType type = MATSEQBAIJ) const
-  {
-    MatOwner A;
-    const PetscInt n = points() * size;
-    ok(MatCreate(PETSC_COMM_SELF, A.out()));
-    ok(MatSetSizes(A, n, n, n, n));
-    ok(MatSetType(A, type));
-    ok(MatSetBlockSize(A, size));
-    ok(MatSeqBAIJSetPreallocation(A, size, 7, nullptr));
-    ok(MatMPIBAIJSetPreallocation(A, size, 7, nullptr, 0, nullptr));
-    fill(A);
-    return A;
-  }
-};
-
-/* Sets a value of the block of a point and assembles. */
-void set_value(Mat A, PetscInt row, PetscInt column, PetscScalar v)
-{
-  ok(MatSetValue(A, row, column, v, INSERT_VALUES));
-  ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-}
-
-/* Returns a failure unless the entries agree to 1e-12 (in double precision) of the largest. */
-testing::AssertionResult close(const Numbers& a, const Numbers& b)
-{
-  double most = 0, worst = 0;
-  if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " and " << b.size() << " entries";
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, magnitude(a[i]));
-    worst = magnitude(a[i] - b[i]) <= worst ? worst : magnitude(a[i] - b[i]);
-  }
-  if (worst <= 4500 * eps * most) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "differ by " << worst << " of " << most;
-}
-
-void expect_same_applies(const Factored& petsc, const Factored& ours, PetscInt n)
-{
-  ASSERT_TRUE(petsc.usable()) << petsc.refusal.text;
-  ASSERT_TRUE(ours.usable()) << ours.refusal.text;
-  const Numbers b = random_numbers(n, 42);
-  EXPECT_TRUE(close(applied(petsc, PCApply, b), applied(ours, PCApply, b)));
-  EXPECT_TRUE(close(applied(petsc, PCApplyTranspose, b), applied(ours, PCApplyTranspose, b)));
-}
 
 TEST(Baij, applies_are_petscs_for_block_sizes_levels_and_orderings)
 {
@@ -282,7 +203,7 @@ TEST(Baij, singular_blocks_fail_as_in_petsc_and_are_named)
    8. */
 TEST(Baij, pivots_are_shifted_as_in_petsc)
 {
-  for (PetscInt size : {2, 3, 4, 5, 6, 7, 8}) {
+  for (PetscInt size : {2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 15, 16}) {
     const MatOwner A = BlockMatrix{1, 1, 1, size}.make();
     for (PetscInt r = 0; r < size; ++r) set_value(A, r, 0, 0.0);
     for (MatFactorShiftType shift : {MAT_SHIFT_NONE, MAT_SHIFT_INBLOCKS}) {
@@ -295,6 +216,46 @@ TEST(Baij, pivots_are_shifted_as_in_petsc)
       EXPECT_TRUE(contains(view(ours.pc), "syncfree pivots: shifted 1 times")) << view(ours.pc);
     }
   }
+}
+
+TEST(Baij, flops_of_a_solve_are_those_that_petsc_logs)
+{
+  const MatOwner A = BlockMatrix{4, 3, 3, 3}.make();
+  PetscLogDouble flops[2][3];
+  int k = 0;
+  VecOwner b = make_vector(random_numbers(rows(A), 5)), x = make_vector(rows(A));
+  for (bool of_petsc : {true, false}) {
+    ok(PetscGetFlops(&flops[k][0]));
+    const Factored made = of_petsc ? set_up_petsc(A, {}) : set_up_ours(A, {});
+    ok(PetscGetFlops(&flops[k][1]));
+    ok(MatSolve(made.matrix(), b, x));
+    ok(PetscGetFlops(&flops[k][2]));
+    ++k;
+  }
+  EXPECT_EQ(flops[0][2] - flops[0][1], flops[1][2] - flops[1][1]);
+  const double ratio = (flops[1][1] - flops[1][0]) / (flops[0][1] - flops[0][0]);
+  EXPECT_GT(ratio, 0.9);
+  EXPECT_LT(ratio, 1.1);
+}
+
+/* MATMPIBAIJ on one process: PETSc has no orderings of it. */
+TEST(Baij, orderings_that_petsc_does_not_have_of_parallel_matrices_are_refused_in_words)
+{
+  const MatOwner A = BlockMatrix{4, 3, 1, 3}.make(MATMPIBAIJ);
+  Request request;
+  request.ordering = MATORDERINGRCM;
+  const Refusal ordering = set_up_ours(A, request).refusal;
+  EXPECT_EQ(ordering.code, PETSC_ERR_SUP);
+  EXPECT_TRUE(ordering.says("-pc_factor_mat_ordering_type must be natural")) << ordering.text;
+  PCOwner pc;
+  ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+  ok(PCSetOperators(pc, A, A));
+  ok(PCSetType(pc, PCSYNCFREEILU));
+  ok(PCFactorReorderForNonzeroDiagonal(pc, 1e-10));
+  const Refusal diagonal = refused([&] { return PCSetUp(pc); });
+  EXPECT_TRUE(diagonal.says("-pc_factor_nonzeros_along_diagonal")) << diagonal.text;
+  request.ordering = "syncfree_multicolor";
+  EXPECT_TRUE(set_up_ours(A, request).usable());
 }
 
 TEST(Baij, nan_in_a_block_is_found_and_named)
@@ -338,100 +299,6 @@ TEST(Baij, shift_types_are_taken_or_refused_as_in_petsc)
     ok(PCFactorGetShiftType(ours.pc, &b));
     EXPECT_EQ(a, b);
   }
-}
-
-/* AIJ with full blocks: by blocks or by entries, the factor has the same entries. */
-TEST(AijByBlocks, applies_are_those_of_baij)
-{
-  const BlockMatrix values{4, 3, 3, 3};
-  const MatOwner blocks = values.make();
-  MatOwner A;
-  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
-  for (const char* chosen : {"3", "0"})
-    for (const char* ordering : {MATORDERINGNATURAL, "syncfree_multicolor"})
-      for (PetscInt levels : {0, 1}) {
-        const Options options(std::string("-pc_syncfree_block_size ") + chosen);
-        Request request;
-        request.ordering = ordering;
-        request.levels = levels;
-        SCOPED_TRACE(std::string(chosen) + ", " + request.text());
-        Factored ours = set_up_ours(A, request);
-        ok(PCSetFromOptions(ours.pc));
-        ok(PCSetUp(ours.pc));
-        EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 3 (dense blocks; ")) << view(ours.pc);
-        expect_same_applies(set_up_petsc(blocks, request), ours, rows(A));
-      }
-}
-
-Factored set_up_with(Mat A, const std::string& block_size, const Request& request = {})
-{
-  const Options options("-pc_syncfree_block_size " + block_size);
-  Factored ours = set_up_ours(A, request);
-  ok(PCSetFromOptions(ours.pc));
-  ours.refusal = refused([&] { return PCSetUp(ours.pc); });
-  return ours;
-}
-
-TEST(AijByBlocks, are_padded_where_the_user_says_so_and_left_alone_where_none_are_full)
-{
-  const MatOwner A = poisson_2d(6, 6);
-  const Factored chosen = set_up_with(A, "0"), padded = set_up_with(A, "2");
-  EXPECT_FALSE(contains(view(chosen.pc), "syncfree block size")) << view(chosen.pc);
-  EXPECT_TRUE(contains(view(padded.pc), "syncfree block size: 2 (dense blocks, filled with ")) << view(padded.pc);
-  const Numbers b = random_numbers(36, 3);
-  const MatOwner blocks = [&] {
-    MatOwner B;
-    ok(MatSetBlockSize(A, 2));
-    ok(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, B.out()));
-    return B;
-  }();
-  EXPECT_TRUE(close(applied(set_up_petsc(blocks, {}), PCApply, b), applied(padded, PCApply, b)));
-}
-
-TEST(AijByBlocks, inodes_of_one_size_are_blocks)
-{
-  const MatOwner blocks = BlockMatrix{4, 3, 1, 4}.make();
-  MatOwner A, of_entries;
-  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, of_entries.out()));
-  const PetscInt n = rows(blocks);
-  const PetscInt *row, *column;
-  PetscInt count;
-  PetscBool done;
-  PetscScalar* value;
-  ok(MatGetRowIJ(of_entries, 0, PETSC_FALSE, PETSC_FALSE, &count, &row, &column, &done));
-  ok(MatSeqAIJGetArray(of_entries, &value));
-  ok(MatCreate(PETSC_COMM_SELF, A.out())); /* without the block size */
-  ok(MatSetSizes(A, n, n, n, n));
-  ok(MatSetType(A, MATSEQAIJ));
-  ok(MatSeqAIJSetPreallocationCSR(A, row, column, value));
-  ok(MatSeqAIJRestoreArray(of_entries, &value));
-  ok(MatRestoreRowIJ(of_entries, 0, PETSC_FALSE, PETSC_FALSE, &count, &row, &column, &done));
-  const Factored ours = set_up_with(A, "0");
-  EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 4")) << view(ours.pc);
-  expect_same_applies(set_up_petsc(blocks, {}), ours, n);
-}
-
-TEST(AijByBlocks, what_they_do_not_have_is_refused_or_leaves_the_choice_to_entries)
-{
-  const MatOwner A = elasticity_like(3, 3, 3, 3), odd = poisson_2d(5, 5);
-  const Refusal size = set_up_with(odd, "2").refusal;
-  EXPECT_TRUE(size.says("block size 2 does not divide the number of rows, 25")) << size.text;
-  Request shifted, ordered, icc;
-  shifted.shift = MAT_SHIFT_NONZERO;
-  ordered.ordering = MATORDERINGQMD;
-  icc.icc = true;
-  icc.shift = default_shift(true);
-  EXPECT_EQ(set_up_with(A, "3", shifted).refusal.code, PETSC_ERR_SUP);
-  EXPECT_EQ(set_up_with(A, "3", icc).refusal.code, PETSC_ERR_SUP);
-  for (const Request& request : {shifted, ordered, icc}) {
-    const Factored ours = set_up_with(A, "0", request);
-    EXPECT_TRUE(ours.usable()) << ours.refusal.text;
-    EXPECT_FALSE(contains(view(ours.pc), "syncfree block size")) << view(ours.pc);
-  }
-  EXPECT_TRUE(contains(view(set_up_with(A, "0").pc), "syncfree block size: 3"));
-  const MatOwner blocks = BlockMatrix{4, 3, 1, 3}.make();
-  EXPECT_EQ(set_up_with(blocks, "2").refusal.code, PETSC_ERR_ARG_INCOMP);
-  EXPECT_TRUE(set_up_with(blocks, "3").usable());
 }
 
 /* Also where options are read before the set-up. */

@@ -14,9 +14,9 @@ namespace {
 template <int fixed, class T, class I> class BlockRowFactorizer {
 public:
   BlockRowFactorizer(const FactorPattern<I>& pattern, int size, bool rows_of_A, const CsrView<T, I>& A,
-                     const PivotRule& rule, FactorValues<T>* values)
+                     BlockValues given, const PivotRule& rule, FactorValues<T>* values)
       : pattern_(pattern), lower_pattern_(pattern.lower()), upper_pattern_(pattern.upper()), size_(size),
-        rows_of_A_(rows_of_A), A_(A), rule_(rule), lower_(values->lower.data()),
+        rows_of_A_(rows_of_A), A_(A), given_(given), rule_(rule), lower_(values->lower.data()),
         upper_(values->upper.data()), inverse_pivot_(values->inverse_pivot.data())
   {
   }
@@ -41,7 +41,22 @@ private:
   T* lower(I k) const { return lower_ + values() * static_cast<std::size_t>(k); }
   T* upper(I k) const { return upper_ + values() * static_cast<std::size_t>(k); }
   T* pivot(I i) const { return inverse_pivot_ + values() * static_cast<std::size_t>(i); }
-  const T* of_A(I k) const { return A_.value + values() * static_cast<std::size_t>(k); }
+
+  /// Copies `count` blocks of block row `row` of A, from block k on.
+  void copy_blocks(I row, I k, I count, T* to) const
+  {
+    if (given_ == BlockValues::by_blocks) {
+      std::copy_n(A_.value + values() * static_cast<std::size_t>(k), values() * static_cast<std::size_t>(count), to);
+      return;
+    }
+    const std::size_t n = fixed > 0 ? fixed : static_cast<std::size_t>(size_);
+    const std::size_t begin = static_cast<std::size_t>(A_.pattern.row_begin[row]);
+    const std::size_t length = n * (static_cast<std::size_t>(A_.pattern.row_begin[row + 1]) - begin);
+    const T* block = A_.value + values() * begin + n * (static_cast<std::size_t>(k) - begin);
+    for (I b = 0; b < count; ++b, block += n, to += values())
+      for (std::size_t r = 0; r < n; ++r)
+        for (std::size_t c = 0; c < n; ++c) to[c * n + r] = block[r * length + c];
+  }
 
   static bool fail(Status failure, BlockWorkspace<T>* work)
   {
@@ -74,9 +89,9 @@ private:
     const I upper_begin = upper_pattern_.row_begin[i], upper_count = upper_pattern_.row_begin[i + 1] - upper_begin;
     const I begin = A_.pattern.row_begin[i];
     if (A_.pattern.row_begin[i + 1] - begin != lower_count + 1 + upper_count) return false;
-    std::copy(of_A(begin), of_A(begin + lower_count), lower(lower_begin));
-    std::copy(of_A(begin + lower_count), of_A(begin + lower_count + 1), pivot(i));
-    std::copy(of_A(begin + lower_count + 1), of_A(begin + lower_count + 1 + upper_count), upper(upper_begin));
+    copy_blocks(i, begin, lower_count, lower(lower_begin));
+    copy_blocks(i, begin + lower_count, 1, pivot(i));
+    copy_blocks(i, begin + lower_count + 1, upper_count, upper(upper_begin));
     return true;
   }
 
@@ -91,7 +106,7 @@ private:
       const I column = A_.pattern.column[k];
       T* block = block_at[pattern_.natural() ? column : pattern_.column_place[column]];
       if (!block) return false;
-      std::copy(of_A(k), of_A(k + 1), block);
+      copy_blocks(row, k, 1, block);
     }
     return true;
   }
@@ -150,6 +165,7 @@ private:
   int size_;
   bool rows_of_A_;
   CsrView<T, I> A_;
+  BlockValues given_;
   PivotRule rule_;
   T *lower_, *upper_, *inverse_pivot_;
 };
@@ -158,8 +174,8 @@ private:
 
 template <class T, class I>
 BlockFactorization<T, I>::BlockFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int block_size,
-                                             int threads)
-    : RowFactorization<T, I>(pattern, A, block_size, threads), size_(block_size),
+                                             int threads, BlockValues given)
+    : RowFactorization<T, I>(pattern, A, block_size, threads), size_(block_size), given_(given),
       work_(static_cast<std::size_t>(this->factor_threads()))
 {
   const std::size_t size = static_cast<std::size_t>(block_size);
@@ -181,7 +197,7 @@ Status BlockFactorization<T, I>::factorize_rows(const CsrView<T, I>& A, const Pi
                   "blocks are factored with shift type none or inblocks; use one of these, or factor by entries");
   const Status status = with_block_size(size_, [&](auto fixed) {
     return this->factor_in_order(
-        &work_, BlockRowFactorizer<fixed(), T, I>(pattern_, size_, this->rows_of_A(), A, rule, values));
+        &work_, BlockRowFactorizer<fixed(), T, I>(pattern_, size_, this->rows_of_A(), A, given_, rule, values));
   });
   if (!status.ok()) return status;
   *report = {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/row_factorization.hpp"
+#include "syncfree/blocks.hpp"
 
 namespace syncfree {
 
@@ -24,7 +25,9 @@ template <class T, class I> class BlockFactorization final : public RowFactoriza
 public:
   /// Throws std::bad_alloc.
   ///   pattern, A, threads  as in RowFactorization, of blocks
-  BlockFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int block_size, int threads);
+  ///   given                order of the values of A
+  BlockFactorization(const FactorPattern<I>& pattern, const PatternView<I>& A, int block_size, int threads,
+                     BlockValues given);
 
   /// As RowFactorization, of blocks; pivots are repaired as core/symbolic/pivot_block.hpp says.
   ///   errors  zero_pivot(block row, index in it), not_finite(block row); another_pattern(block row) also if A has a
@@ -38,6 +41,7 @@ private:
   using RowFactorization<T, I>::pattern_;
 
   int size_;
+  BlockValues given_;
   std::vector<BlockWorkspace<T>> work_;  ///< by thread
 };
 

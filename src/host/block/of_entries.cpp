@@ -1,6 +1,6 @@
-/// Block ILU of a matrix that is given by entries: copies them into dense blocks, with zeros where a block has no
-/// entry, and passes these to the preconditioner of host/preconditioner.cpp. Rows and orders of the caller are
-/// those of entries.
+/// Block ILU of a matrix that is given by entries, by the preconditioner of host/preconditioner.cpp. If its blocks are
+/// full, their values are read where they are; else they are copied into dense blocks, with zeros where a block has no
+/// entry. Rows and orders of the caller are those of entries.
 
 #include <new>
 #include <string>
@@ -22,14 +22,10 @@ namespace {
 ///   errors  invalid_argument: rows of a block do not stay together
 template <class I> Status order_of_blocks(const I* order, I n, I size, std::vector<I>* blocks)
 {
-  blocks->clear();
-  for (I i = 0; order && i < n; i += size) {
-    for (I r = 0; r < size; ++r)
-      if (order[i] % size != 0 || order[i + r] != order[i] + r)
-        return failed(Code::invalid_argument, "the ordering separates the rows of a block of size " +
-                                                  std::to_string(size) + "; order blocks, or use block size 1");
-    blocks->push_back(order[i] / size);
-  }
+  if (!keeps_blocks(order, n, size))
+    return failed(Code::invalid_argument, "the ordering separates the rows of a block of size " +
+                                              std::to_string(size) + "; order blocks, or use block size 1");
+  for (I i = 0; order && i < n; i += size) blocks->push_back(order[i] / size);
   return {};
 }
 
@@ -52,7 +48,10 @@ public:
     Parts made;
     Status status = check_threads(options.threads);
     if (status.ok()) status = check_pattern(A, options.threads);
-    if (status.ok()) status = make_block_pattern(A, options.block_size, &made.pattern);
+    if (status.ok()) status = check_block_size(A.n, options.block_size);
+    if (!status.ok()) return status;
+    made.full = find_full_blocks(A, options.block_size, options.threads, &made.pattern);
+    if (!made.full) status = make_block_pattern(A, options.block_size, &made.pattern);
     std::vector<I> row, column;
     const I size = static_cast<I>(options.block_size);
     if (status.ok()) status = order_of_blocks(symbolic.row_order, A.n, size, &row);
@@ -61,11 +60,13 @@ public:
     SymbolicOptions<I> of_blocks = symbolic;
     of_blocks.row_order = symbolic.row_order ? row.data() : nullptr;
     of_blocks.column_order = symbolic.column_order ? column.data() : nullptr;
-    auto blocks = make_host_block_preconditioner<T, I>();
+    auto blocks = make_host_block_preconditioner<T, I>(made.full ? BlockValues::by_rows : BlockValues::by_blocks);
     status = blocks->analyse(made.pattern.view(), of_blocks, options);
     if (!status.ok()) return status;
-    made.rows.keep_pattern(A);
+    if (!made.full) made.rows.keep_pattern(A);
     made.n = A.n;
+    made.nnz = A.nnz();
+    made.threads = options.threads;
     made.row_order = order_of_rows(blocks->orders().row, made.pattern.n, size);
     made.column_order = order_of_rows(blocks->orders().column, made.pattern.n, size);
     parts_ = std::move(made);
@@ -76,11 +77,14 @@ public:
   }
 
   Status has_pattern(PatternView<I> A, bool* same) override
-  {
+  try {
     const CallGuard::Call call(&busy_);
     if (!call.alone()) return failed(Code::busy);
-    *same = blocks_ && has_size_of(A) && parts_.rows.are(A);
+    *same = blocks_ && has_size_of(A) &&
+            (parts_.full ? consists_of_blocks(A, parts_.pattern, parts_.threads) : parts_.rows.are(A));
     return {};
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
   }
 
   Orders<I> orders() const override
@@ -98,8 +102,9 @@ public:
       (void)blocks_->refresh({}, rule);  // no solves from here on
       return failed(Code::another_pattern);
     }
+    if (parts_.full) return blocks_->refresh({parts_.pattern.view(), A.value}, rule);
     parts_.value.resize(parts_.pattern.values());
-    copy_to_blocks(parts_.pattern, A.value, parts_.value.data());
+    copy_to_blocks(parts_.pattern, A.value, parts_.value.data(), parts_.threads);
     return blocks_->refresh({parts_.pattern.view(), parts_.value.data()}, rule);
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -107,6 +112,8 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   try {
+    const CallGuard::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     return blocks_ ? blocks_->solve(op, b, x, columns) : not_analysed();
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -114,6 +121,8 @@ public:
 
   Status solve_forward_half(const T* b, T* x) override
   try {
+    const CallGuard::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     return blocks_ ? blocks_->solve_forward_half(b, x) : not_analysed();
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -121,6 +130,8 @@ public:
 
   Status solve_backward_half(const T* b, T* x) override
   try {
+    const CallGuard::Call call(&busy_);
+    if (!call.alone()) return failed(Code::busy);
     return blocks_ ? blocks_->solve_backward_half(b, x) : not_analysed();
   } catch (const std::bad_alloc&) {
     return failed(Code::out_of_memory);
@@ -152,11 +163,13 @@ public:
 
 private:
   struct Parts {
-    I n = 0;
+    I n = 0, nnz = 0;
+    int threads = 1;
+    bool full = false;  ///< no block has padding; then the pattern has no places
     BlockPattern<I> pattern;
-    PatternCopy<I> rows;  ///< the analysed entries
     std::vector<I> row_order, column_order;
-    Array<T> value;  ///< of the blocks
+    PatternCopy<I> rows;  ///< the analysed entries, unless full
+    Array<T> value;       ///< of the blocks, unless full
   };
 
   static Status not_analysed()
@@ -166,7 +179,7 @@ private:
 
   bool has_size_of(const PatternView<I>& A) const
   {
-    return A.n == parts_.n && static_cast<std::size_t>(A.nnz()) == parts_.pattern.place.size();
+    return A.n == parts_.n && A.nnz() == parts_.nnz;
   }
 
   Parts parts_;

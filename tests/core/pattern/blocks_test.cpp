@@ -49,6 +49,73 @@ TYPED_TEST(Blocks, hold_every_entry_and_zeros_elsewhere)
   }
 }
 
+/// Entry of row r, column c of a block is where blocks.hpp says.
+TYPED_TEST(Blocks, that_are_full_are_found_with_their_entries)
+{
+  using I = typename TypeParam::Index;
+  const auto A = pattern_of<I>({{0, 1, 4, 5}, {0, 1, 4, 5}, {2, 3}, {2, 3}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}});
+  for (const int threads : {1, 3}) {
+    BlockPattern<I> full, padded;
+    EXPECT_TRUE(find_full_blocks(A.view(), 2, threads, &full));
+    EXPECT_TRUE(find_full_blocks<I>(A.view(), 2, threads, nullptr));
+    ASSERT_TRUE(make_block_pattern(A.view(), 2, &padded).ok());
+    EXPECT_EQ(full.row_begin, padded.row_begin);
+    EXPECT_EQ(full.column, padded.column);
+    EXPECT_TRUE(consists_of_blocks(A.view(), full, threads));
+    for (I i = 0; i < full.n; ++i)
+      for (I k = full.row_begin[i]; k < full.row_begin[i + 1]; ++k)
+        for (I e = 0; e < 4; ++e) {
+          const I r = e / 2, c = e % 2, m = k - full.row_begin[i], count = full.row_begin[i + 1] - full.row_begin[i];
+          EXPECT_EQ(A.column[2 * (2 * full.row_begin[i] + r * count + m) + c], 2 * full.column[k] + c);
+        }
+  }
+}
+
+/// A missing entry, rows of other lengths, columns of two blocks, a size that does not divide n: none is full.
+TYPED_TEST(Blocks, that_are_not_full_are_found_by_any_entry)
+{
+  using I = typename TypeParam::Index;
+  BlockPattern<I> full;
+  const auto A = pattern_of<I>({{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+  ASSERT_TRUE(find_full_blocks(A.view(), 2, 1, &full));
+  for (const auto& B : {pattern_of<I>({{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2}}),
+                        pattern_of<I>({{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1}, {2, 3}}),
+                        pattern_of<I>({{1, 2}, {1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3}}),
+                        pattern_of<I>({{0, 1}, {0, 1}, {0, 2}, {0, 2}})}) {
+    EXPECT_FALSE(find_full_blocks<I>(B.view(), 2, 1, nullptr));
+    EXPECT_FALSE(consists_of_blocks(B.view(), full, 1));
+  }
+  EXPECT_FALSE(find_full_blocks<I>(A.view(), 3, 1, nullptr));
+  const auto other = pattern_of<I>({{0, 1}, {0, 1}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+  EXPECT_TRUE(find_full_blocks<I>(other.view(), 2, 1, nullptr));
+  EXPECT_FALSE(consists_of_blocks(other.view(), full, 1));
+}
+
+TEST(BlockOrders, keep_the_rows_of_a_block_together_and_in_order)
+{
+  const std::vector<std::int32_t> together = {2, 3, 0, 1}, turned = {3, 2, 0, 1}, apart = {1, 2, 3, 0};
+  EXPECT_TRUE(keeps_blocks<std::int32_t>(nullptr, 4, 2));
+  EXPECT_TRUE(keeps_blocks<std::int32_t>(together.data(), 4, 2));
+  EXPECT_FALSE(keeps_blocks<std::int32_t>(turned.data(), 4, 2));
+  EXPECT_FALSE(keeps_blocks<std::int32_t>(apart.data(), 4, 2));
+}
+
+/// 60000 rows: more than one part of the copy.
+TEST(BlockValuesOfEntries, are_the_same_copied_on_threads)
+{
+  std::vector<std::vector<std::int32_t>> rows(60000);
+  for (std::int32_t i = 0; i < 60000; ++i) rows[static_cast<std::size_t>(i)] = {i / 4 * 4, i / 4 * 4 + 2};
+  const auto A = pattern_of<std::int32_t>(rows);
+  BlockPattern<std::int32_t> blocks;
+  ASSERT_TRUE(make_block_pattern(A.view(), 4, &blocks).ok());
+  std::vector<double> given(A.column.size()), one(blocks.values(), -1), three(blocks.values(), -2);
+  for (std::size_t k = 0; k < given.size(); ++k) given[k] = static_cast<double>(1 + k);
+  copy_to_blocks(blocks, given.data(), one.data(), 1);
+  copy_to_blocks(blocks, given.data(), three.data(), 3);
+  EXPECT_EQ(one, three);
+  EXPECT_EQ(std::count(one.begin(), one.end(), 0.0), blocks.padding);
+}
+
 /// Only blocks with an entry are stored.
 TYPED_TEST(Blocks, need_no_padding_where_they_are_full)
 {
