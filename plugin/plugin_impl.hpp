@@ -40,7 +40,7 @@ using Index = std::conditional_t<sizeof(PetscInt) == 8, std::int64_t, std::int32
 struct Settings {
   std::string             backend    = "auto";
   std::int64_t            threads    = PETSC_DECIDE; /* replaces solver.threads */
-  std::int64_t            block_size = 1;            /* of AIJ matrices; 0: chosen. Replaces solver.block_size */
+  std::int64_t            block_size = 0;            /* of AIJ matrices; 0: chosen. Replaces solver.block_size */
   bool                    use_inodes = true;         /* sweeps only */
   std::string             ordering_model = "auto";   /* hardware for which `syncfree_auto` predicts times */
   std::string             view;                      /* where each analysis is viewed: a viewer as in options; empty: not */

@@ -1,4 +1,4 @@
-/// Block ILU of matrices that are given by entries: it is that of the blocks which hold them, and, where these are full,
+/// Block ILU of matrices that are given by entries: it is that of the blocks which hold them and, where these are full,
 /// the one by entries. What it copies, and what it refuses.
 
 #include <algorithm>

@@ -199,23 +199,32 @@ TEST(Baij, singular_blocks_fail_as_in_petsc_and_are_named)
   }
 }
 
-/* Column 0 of the only point is 0: PETSc replaces the pivot, but in blocks of 4 only with inblocks, and never in those of
-   8. */
+/* Column 0 of the first point to be eliminated is 0: PETSc replaces the pivot in blocks of 2 to 7, but in those of 4 only
+   with inblocks, and in those of 15 in natural order. In those of 9 it depends on how PETSc was built. What follows from
+   so small a pivot is compared for one point only. */
 TEST(Baij, pivots_are_shifted_as_in_petsc)
 {
-  for (PetscInt size : {2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 15, 16}) {
-    const MatOwner A = BlockMatrix{1, 1, 1, size}.make();
-    for (PetscInt r = 0; r < size; ++r) set_value(A, r, 0, 0.0);
-    for (MatFactorShiftType shift : {MAT_SHIFT_NONE, MAT_SHIFT_INBLOCKS}) {
-      const Request request = {false, shift};
-      const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
-      EXPECT_EQ(petsc.reason, ours.reason) << size << " " << request.text();
-      EXPECT_EQ(ours.usable(), size < 8 && (size != 4 || shift == MAT_SHIFT_INBLOCKS));
-      if (!ours.usable()) continue;
-      expect_same_applies(petsc, ours, size);
-      EXPECT_TRUE(contains(view(ours.pc), "syncfree pivots: shifted 1 times")) << view(ours.pc);
+  for (PetscInt size : {2, 3, 4, 5, 6, 7, 8, 11, 14, 15, 16})
+    for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM}) {
+      const bool natural = ordering == std::string(MATORDERINGNATURAL);
+      const PetscInt points = natural ? 1 : 4;
+      const MatOwner A = BlockMatrix{points, 1, 1, size}.make();
+      for (PetscInt point : {(PetscInt)0, points - 1})
+        for (PetscInt r = 0; r < size; ++r) set_value(A, point * size + r, point * size, 0.0);
+      for (MatFactorShiftType shift : {MAT_SHIFT_NONE, MAT_SHIFT_INBLOCKS}) {
+        const Request request = {false, shift, ordering};
+        const Factored petsc = set_up_petsc(A, request), ours = set_up_ours(A, request);
+        EXPECT_EQ(petsc.reason, ours.reason) << size << " " << request.text();
+        const bool shifts = size < 8 ? size != 4 || shift == MAT_SHIFT_INBLOCKS : size == 15 && natural;
+        EXPECT_EQ(ours.usable(), shifts) << size << " " << request.text();
+        if (!ours.usable()) continue;
+        const Numbers b = random_numbers(rows(A), 42);
+        /* PETSc's MatSolveTranspose() of blocks of 15 in natural order is its MatSolve() */
+        if (natural && size == 15) EXPECT_TRUE(close(applied(petsc, PCApply, b), applied(ours, PCApply, b)));
+        else if (natural) expect_same_applies(petsc, ours, size);
+        EXPECT_TRUE(contains(view(ours.pc), "syncfree pivots: shifted 1 times")) << view(ours.pc);
+      }
     }
-  }
 }
 
 TEST(Baij, flops_of_a_solve_are_those_that_petsc_logs)

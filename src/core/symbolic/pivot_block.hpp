@@ -6,8 +6,9 @@
 /// none yet, the first of equals. A pivot is refused only if it is exactly 0, and in a block of 2 to 7 unknowns even
 /// then only if it is the last one or the shift amount is 0; else it is replaced by
 ///   (n == 3 ? 0.333 : 0.25) amount (1e-12 + sum_k |a_kk|),  a: the block before it is inverted.
-/// The shift type matters in blocks of 4 unknowns only, in which `none` shifts no pivot. In blocks of other sizes no
-/// pivot is shifted.
+/// The shift type matters in blocks of 4 unknowns only, in which `none` shifts no pivot. In blocks of
+/// 15 unknowns, and in natural order only, a pivot is replaced by the amount itself. In blocks of other sizes no pivot
+/// is shifted. One case is not followed: PETSc shifts in blocks of 9, too, where it was built with AVX2 or AVX-512.
 
 #include <cmath>
 #include <utility>
@@ -18,9 +19,11 @@
 namespace syncfree {
 
 /// What replaces a pivot 0 that is not the last one; 0: nothing does.
-///   a  n x n, column by column
-template <class T> real_t<T> pivot_block_shift(const T* a, int n, const PivotRule& rule)
+///   a        n x n, column by column
+///   natural  rows and columns are not permuted
+template <class T> real_t<T> pivot_block_shift(const T* a, int n, const PivotRule& rule, bool natural)
 {
+  if (n == 15 && natural) return static_cast<real_t<T>>(rule.shift_amount);
   if (n < 2 || n > 7 || (n == 4 && rule.shift == Shift::none)) return 0;
   auto sum = static_cast<real_t<T>>(1e-12);
   for (int k = 0; k < n; ++k) sum += std::abs(a[k * n + k]);

@@ -134,7 +134,7 @@ private:
   {
     if (!is_finite_sum(work->modulus) && !finite_row(i)) return fail(failed(Code::not_finite, i), work);
     T* block = pivot(i);
-    const real_t<T> shift = pivot_block_shift(block, size_, rule_);
+    const real_t<T> shift = pivot_block_shift(block, size_, rule_, pattern_.natural());
     const int index =
         invert_pivot_block<fixed>(block, size_, shift, work->factor.data(), work->row.data(), &work->repaired);
     if (index < size_) return fail(failed(Code::zero_pivot, i, index), work);
