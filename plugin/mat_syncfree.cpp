@@ -45,6 +45,9 @@ static PetscErrorCode GetSettings(Mat F, Mat A, Settings *settings)
     *settings = handover->settings;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  /* Who uses the package itself may ask for pivots and for halves of a solve, which blocks do not have in PETSc's form */
+  *settings            = Settings();
+  settings->block_size = 1;
   /* PetscObjectOptionsBegin() would print nothing with -help, because the options of A, which has the same class and
      mostly the same prefix, were printed before */
   PetscOptionsBegin(PetscObjectComm((PetscObject)F), ((PetscObject)F)->prefix, "Matrix solver type syncfree options", "Mat");

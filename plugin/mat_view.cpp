@@ -40,7 +40,7 @@ static PetscErrorCode CheckNoBlocks(Mat F, const char what[])
   const int size = Data(F)->analysis->key.options.block_size;
 
   PetscFunctionBegin;
-  PetscCheck(size == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "The %s of a factor with dense blocks (block size %d) are matrices and cannot be read; factor the matrix as MATAIJ", what, size);
+  PetscCheck(size == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "The %s of a factor with dense blocks (block size %d) are matrices and cannot be read; use -pc_syncfree_block_size 1 and, with a BAIJ matrix, -mat_type aij", what, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

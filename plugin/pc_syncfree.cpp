@@ -503,7 +503,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
-.  -pc_syncfree_block_size n                              - factor an AIJ matrix by dense blocks of n rows, on the CPU (default 1: by entries; 0: chosen, if blocks are full); for `PCSYNCFREEILU`
+.  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows, on the CPU (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)
@@ -549,7 +549,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
-.  -pc_syncfree_block_size n                              - factor an AIJ matrix by dense blocks of n rows, on the CPU (default 1: by entries; 0: chosen, if blocks are full); for `PCSYNCFREEILU`
+.  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows, on the CPU (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)

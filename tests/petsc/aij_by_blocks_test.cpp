@@ -10,8 +10,8 @@ namespace {
 
 Factored set_up_with(Mat A, const std::string& block_size, const Request& request = {})
 {
+  Factored ours = set_up_ours(A, request); /* by entries */
   const Options options("-pc_syncfree_block_size " + block_size);
-  Factored ours = set_up_ours(A, request);
   ok(PCSetFromOptions(ours.pc));
   ours.refusal = refused([&] { return PCSetUp(ours.pc); });
   return ours;
@@ -122,6 +122,38 @@ MatOwner chain(PetscInt n)
   ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   return A;
+}
+
+/* What a user gets who names no size: PETSc's factor by entries, up to rounding, wherever the PC is. */
+TEST(AijByBlocks, are_the_default_and_take_petscs_iterations)
+{
+  const MatOwner A = elasticity_like(4, 4, 4, 3);
+  for (const char* where : {"-pc_type %", "-pc_type % -pc_factor_levels 1", "-pc_type % -pc_factor_mat_ordering_type rcm",
+                            "-pc_type bjacobi -pc_bjacobi_blocks 2 -sub_pc_type %"}) {
+    std::vector<PetscReal> norm[2];
+    for (bool ours : {false, true}) {
+      std::string text = std::string("-ksp_type gmres ") + where;
+      text.replace(text.find('%'), 1, ours ? PCSYNCFREEILU : PCILU);
+      SCOPED_TRACE(text);
+      const Options options(text);
+      KSPOwner ksp;
+      ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+      ok(KSPSetOperators(ksp, A, A));
+      ok(KSPSetFromOptions(ksp));
+      norm[ours].resize(200);
+      ok(KSPSetResidualHistory(ksp, norm[ours].data(), 200, PETSC_TRUE));
+      const VecOwner b = make_vector(random_numbers(rows(A), 5)), x = make_vector(rows(A));
+      ok(KSPSolve(ksp, b, x));
+      PetscInt length;
+      PC pc;
+      ok(KSPGetResidualHistory(ksp, nullptr, &length));
+      norm[ours].resize((std::size_t)length);
+      ok(KSPGetPC(ksp, &pc));
+      EXPECT_EQ(contains(view(pc), "syncfree block size: 3"), ours) << view(pc);
+    }
+    ASSERT_EQ(norm[0].size(), norm[1].size());
+    for (std::size_t k = 0; k < norm[0].size(); ++k) EXPECT_NEAR(norm[0][k], norm[1][k], 1e4 * eps * norm[0][0]) << k;
+  }
 }
 
 /* The symbolic factorization has chosen blocks for another shift type. */

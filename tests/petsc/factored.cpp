@@ -69,6 +69,10 @@ Factored set_up_ours(Mat A, const Request& request, const std::string& strategy,
 {
   Factored s = created(A, request.icc ? PCSYNCFREEICC : PCSYNCFREEILU, request);
   s.ours = true;
+  {
+    const Options by_entries("-pc_syncfree_block_size 1"); /* the default may take dense blocks */
+    ok(PCSetFromOptions(s.pc));
+  }
   ok(PCSyncFreeSetStrategy(s.pc, strategy.c_str()));
   ok(PCSyncFreeSetThreads(s.pc, threads));
   ok(PCSyncFreeSetFactorPrecision(s.pc, storage));
