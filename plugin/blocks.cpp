@@ -45,11 +45,12 @@ static PetscErrorCode GetInodeSize(Mat block, PetscInt *size)
 /* Larger blocks have no compiled form (src/host/block/dense.hpp): they are slower than entries. */
 constexpr PetscInt most_chosen = 8;
 
+/* A matrix of one block is a dense one: it gains nothing, and a zero pivot is reported. */
 static bool HasFullBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size)
 {
   const auto pattern = matrix.Pattern();
 
-  if (size <= 1 || size > most_chosen || matrix.n == 0 || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) return false;
+  if (size <= 1 || size > most_chosen || matrix.n <= size || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) return false;
   if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) return false;
   return syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
 }

@@ -33,7 +33,7 @@ static const struct {
   {{""}, "which PETSc may be able to convert", CONVERT "; if PETSc cannot convert it, " PASS_AIJ, CONVERT "; if PETSc cannot convert it, " PASS_AIJ}, /* all others */
 };
 
-PetscErrorCode CheckMatrixType(PC pc)
+PetscErrorCode CheckMatrixType(PC pc, Work work)
 {
   const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name ? ((PetscObject)pc->pmat)->type_name : "a matrix whose type is not set";
   PetscBool   is, of_blocks;
@@ -41,7 +41,7 @@ PetscErrorCode CheckMatrixType(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &is, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &of_blocks, MATSEQBAIJ, MATMPIBAIJ, ""));
-  const bool sweeps = !std::strcmp(name, PCSYNCFREESOR), factors_blocks = !std::strcmp(name, PCSYNCFREEILU);
+  const bool sweeps = work == Work::sor, factors_blocks = work == Work::ilu;
   if (is || (of_blocks && factors_blocks)) PetscFunctionReturn(PETSC_SUCCESS);
   for (const auto &other : other_types)
     for (const char *begin : other.types) PetscCheck(!begin || std::strncmp(type, begin, std::strlen(begin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s %s matrices, not %s (%s): %s", name, sweeps ? "relaxes AIJ" : factors_blocks ? "factors AIJ and BAIJ" : "factors AIJ", type, other.what, sweeps ? other.sweeps : other.factors);

@@ -320,7 +320,7 @@ template <class Inner> static PetscErrorCode WithOurSweeps(PC pc, Inner inner)
 
   PetscFunctionBegin;
   PetscCall(GetSor((PetscObject)pc, &sor));
-  PetscCall(CheckMatrixType(pc));
+  PetscCall(CheckMatrixType(pc, Work::sor));
   PetscCall(GetBlock(pc, &block, &parallel));
   const PetscBool reports = block->erroriffailure;
   sor->whole              = pc->pmat;

@@ -31,6 +31,8 @@ struct Extension {
   PetscErrorCode (*setordering)(PC, MatOrderingType) = nullptr;
   PetscErrorCode (*setreuse)(PC, PetscBool)          = nullptr;
   PetscErrorCode (*reorder)(PC, PetscReal)           = nullptr; /* PCILU only */
+
+  Work WorkOfInner() const { return reorder ? Work::ilu : Work::icc; }
 };
 
 static const char extension_name[] = "PCSyncFree_Extension";
@@ -209,7 +211,7 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
 
   PetscFunctionBegin;
   PetscCall(GetExtension(pc, &extension));
-  PetscCall(CheckMatrixType(pc));
+  PetscCall(CheckMatrixType(pc, extension->WorkOfInner()));
   PetscCall(ClearFailure(pc, &handover.last));
   handover.settings = extension->settings;
   PetscCall(NoticeOtherStorage(pc, &handover.last));
@@ -275,13 +277,13 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
 
 /* The inner type creates the factored matrix when it reads options; for BAIJ, which has no ICC here, PETSc's error would
    not tell what to do. */
-static PetscErrorCode CheckBlockMatrix(PC pc)
+static PetscErrorCode CheckBlockMatrix(PC pc, Work work)
 {
   PetscBool baij;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
-  if (baij) PetscCall(CheckMatrixType(pc));
+  if (baij) PetscCall(CheckMatrixType(pc, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,7 +297,7 @@ static PetscErrorCode SetOptions(PC pc, SetupContext *handover, OptionItems Pets
   if (!pc->pmat) PetscCall(extension->setfromoptions(pc, PetscOptionsObject));
   else {
     /* the inner type may create the factored matrix here to query its preferred ordering */
-    PetscCall(CheckBlockMatrix(pc));
+    PetscCall(CheckBlockMatrix(pc, extension->WorkOfInner()));
     handover->others_wait = PETSC_FALSE;
     PetscCall(WithHandover(pc, handover, [&] {
       handover->others_wait = PETSC_TRUE;

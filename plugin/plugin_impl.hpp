@@ -113,9 +113,12 @@ PetscErrorCode ViewWaitLimit(PetscViewer, const char indent[], double asked);
 /* Returns the names that -pc_syncfree_strategy accepts for a backend: "auto, serial, ..." */
 std::string ListStrategies(const char backend[]);
 
-/* Raises an error unless the operator is an AIJ matrix or, for PCSYNCFREEILU, a BAIJ matrix; the message describes the
-   matrix and what to do. */
-PetscErrorCode CheckMatrixType(PC);
+/* What a PC of this plugin does, whatever name its type was registered under */
+enum class Work { ilu, icc, sor };
+
+/* Raises an error unless the operator is an AIJ matrix or, for ILU, a BAIJ matrix; the message describes the matrix and
+   what to do. */
+PetscErrorCode CheckMatrixType(PC, Work);
 
 /* Raise an error that lists the known names if this name is unknown. */
 PetscErrorCode CheckStrategyName(OptionUser, const char[]);

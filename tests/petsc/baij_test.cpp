@@ -8,6 +8,8 @@
 
 #include <limits>
 
+PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC);
+
 namespace {
 
 TEST(Baij, applies_are_petscs_for_block_sizes_levels_and_orderings)
@@ -308,6 +310,20 @@ TEST(Baij, shift_types_are_taken_or_refused_as_in_petsc)
     ok(PCFactorGetShiftType(ours.pc, &b));
     EXPECT_EQ(a, b);
   }
+}
+
+/* As a program does that takes PETSc's name for our constructor. */
+TEST(Baij, under_another_name_of_the_type_is_factored_as_well)
+{
+  const MatOwner A = BlockMatrix{4, 3, 1, 3}.make();
+  ok(PCRegister("ilu_of_a_program", PCCreate_SyncFreeILU));
+  Factored ours;
+  ok(PCCreate(PETSC_COMM_SELF, ours.pc.out()));
+  ok(PCSetOperators(ours.pc, A, A));
+  ok(PCSetType(ours.pc, "ilu_of_a_program"));
+  ok(PCSetFromOptions(ours.pc));
+  ok(PCSetUp(ours.pc));
+  expect_same_applies(set_up_petsc(A, {}), ours, rows(A));
 }
 
 /* Also where options are read before the set-up. */
