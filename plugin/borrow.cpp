@@ -26,7 +26,7 @@ static const struct {
 } other_types[] = {
   {{MATSEQDENSE, MATMPIDENSE}, "a dense matrix, which stores its zeros", "its incomplete factorization is a complete one, so use -pc_type lu; if most entries are zero, " CONVERT, "its sweeps are sequential, so use -pc_type sor; if most entries are zero, " CONVERT},
   {{MATSHELL, MATPYTHON}, "a matrix-free operator without entries", ASSEMBLE, ASSEMBLE},
-  {{MATSEQSBAIJ, MATMPISBAIJ}, "the upper triangle of a symmetric matrix, stored in blocks", CONVERT "; the factor then differs from PETSc's block factorization of SBAIJ", CONVERT},
+  {{MATSEQSBAIJ, MATMPISBAIJ}, "the upper triangle of a symmetric matrix, stored in blocks", "with block size 1 use -pc_type " PCSYNCFREEICC ", else " CONVERT "; the factor then differs from PETSc's block factorization of SBAIJ", CONVERT},
   {{MATSEQBAIJ, MATMPIBAIJ}, "a matrix stored in dense blocks", CONVERT "; the factor then differs from PETSc's block factorization of BAIJ", CONVERT},
   {{MATNEST}, "a nested matrix", CONVERT "; or use -pc_type fieldsplit, and this PC type for its blocks", CONVERT "; or use -pc_type fieldsplit, and this PC type for its blocks"},
   {{"diagonal", MATCONSTANTDIAGONAL}, "a diagonal matrix", "use -pc_type jacobi", "use -pc_type jacobi"},
@@ -36,16 +36,26 @@ static const struct {
 PetscErrorCode CheckMatrixType(PC pc, Work work)
 {
   const char *name = ((PetscObject)pc)->type_name, *type = ((PetscObject)pc->pmat)->type_name ? ((PetscObject)pc->pmat)->type_name : "a matrix whose type is not set";
-  PetscBool   is, of_blocks;
+  PetscBool   is, of_blocks, upper;
+  PetscInt    size;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &is, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &of_blocks, MATSEQBAIJ, MATMPIBAIJ, ""));
   const bool sweeps = work == Work::sor, factors_blocks = work == Work::ilu;
   if (is || (of_blocks && factors_blocks)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &upper, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  PetscCall(MatGetBlockSize(pc->pmat, &size));
+  if (upper && size == 1 && work == Work::icc) PetscFunctionReturn(PETSC_SUCCESS);
   for (const auto &other : other_types)
     for (const char *begin : other.types) PetscCheck(!begin || std::strncmp(type, begin, std::strlen(begin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PC type %s %s matrices, not %s (%s): %s", name, sweeps ? "relaxes AIJ" : factors_blocks ? "factors AIJ and BAIJ" : "factors AIJ", type, other.what, sweeps ? other.sweeps : other.factors);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc then passes the pattern of blocks, which it stores. */
+static PetscBool StoresBlocks(const BorrowedMatrix &matrix)
+{
+  return (PetscBool)(matrix.baij || matrix.upper);
 }
 
 PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
@@ -53,12 +63,13 @@ PetscErrorCode Borrow(Mat A, BorrowedMatrix *borrowed)
   PetscBool parallel;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &parallel, MATMPIAIJ, MATMPIBAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &parallel, MATMPIAIJ, MATMPIBAIJ, MATMPISBAIJ, ""));
   borrowed->block = A;
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &borrowed->block));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)borrowed->block, MATSEQBAIJ, &borrowed->baij));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)borrowed->block, MATSEQSBAIJ, &borrowed->upper));
   if (borrowed->baij) PetscCall(MatGetBlockSize(borrowed->block, &borrowed->block_size));
-  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, borrowed->baij, &borrowed->n, &borrowed->row, &borrowed->column, &borrowed->rows));
+  PetscCall(MatGetRowIJ(borrowed->block, 0, PETSC_FALSE, StoresBlocks(*borrowed), &borrowed->n, &borrowed->row, &borrowed->column, &borrowed->rows));
   PetscCheck(borrowed->rows, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix type %s does not support MatGetRowIJ(); convert it with MatConvert(A,MATAIJ,...)", ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,13 +84,14 @@ PetscErrorCode BorrowThere(const UsesDevice *object, BorrowedMatrix *borrowed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MATBAIJ counts no access to its values, so there is no access for reading only. */
+/* MATBAIJ and MATSBAIJ count no access to their values, so there is no access for reading only. */
 static PetscErrorCode BorrowBlocks(BorrowedMatrix *borrowed)
 {
   PetscScalar *value;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqBAIJGetArray(borrowed->block, &value));
+  if (borrowed->upper) PetscCall(MatSeqSBAIJGetArray(borrowed->block, &value));
+  else PetscCall(MatSeqBAIJGetArray(borrowed->block, &value));
   borrowed->value = value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,7 +101,8 @@ static PetscErrorCode ReturnBlocks(BorrowedMatrix *borrowed)
   PetscScalar *value = const_cast<PetscScalar *>(borrowed->value);
 
   PetscFunctionBegin;
-  PetscCall(MatSeqBAIJRestoreArray(borrowed->block, &value));
+  if (borrowed->upper) PetscCall(MatSeqSBAIJRestoreArray(borrowed->block, &value));
+  else PetscCall(MatSeqBAIJRestoreArray(borrowed->block, &value));
   borrowed->value = nullptr;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,7 +112,7 @@ PetscErrorCode BorrowValues(UsesDevice *object, BorrowedMatrix *borrowed)
   PetscFunctionBegin;
   if (object) PetscCall(IsOnDevice(borrowed->block, &borrowed->device));
   if (borrowed->device) PetscCall(GetDeviceValues(borrowed->block, &borrowed->value));
-  else if (borrowed->baij) PetscCall(BorrowBlocks(borrowed));
+  else if (StoresBlocks(*borrowed)) PetscCall(BorrowBlocks(borrowed));
   else PetscCall(MatSeqAIJGetArrayRead(borrowed->block, &borrowed->value));
   PetscCall(UseMemory(object, borrowed->device ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -112,9 +125,9 @@ PetscErrorCode Return(BorrowedMatrix *borrowed)
   PetscFunctionBegin;
   if (borrowed->there.row_begin) PetscCall(RestoreDevicePattern(borrowed->block, &borrowed->there));
   if (borrowed->value && borrowed->device) PetscCall(RestoreDeviceValues(borrowed->block, &borrowed->value));
-  else if (borrowed->value && borrowed->baij) PetscCall(ReturnBlocks(borrowed));
+  else if (borrowed->value && StoresBlocks(*borrowed)) PetscCall(ReturnBlocks(borrowed));
   else if (borrowed->value) PetscCall(MatSeqAIJRestoreArrayRead(borrowed->block, &borrowed->value));
-  if (borrowed->rows) PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, borrowed->baij, &borrowed->n, &borrowed->row, &borrowed->column, &done));
+  if (borrowed->rows) PetscCall(MatRestoreRowIJ(borrowed->block, 0, PETSC_FALSE, StoresBlocks(*borrowed), &borrowed->n, &borrowed->row, &borrowed->column, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,10 +14,11 @@ namespace syncfree_plugin {
 
 using syncfree::UsesDevice; /* NULL stands for an object of the host backend */
 
-/* The arrays of an AIJ or BAIJ matrix, or of the diagonal block of a parallel one, valid from Borrow() to Return() */
+/* The arrays of an AIJ, BAIJ or SBAIJ matrix, or of the diagonal block of a parallel one, valid from Borrow() to Return() */
 struct BorrowedMatrix {
   Mat                block  = nullptr;
   PetscBool          baij   = PETSC_FALSE;
+  PetscBool          upper  = PETSC_FALSE; /* SBAIJ with block size 1: the upper triangle with its diagonal */
   PetscInt           block_size = 1; /* of BAIJ: rows, columns and values are those of dense blocks (syncfree/blocks.hpp) */
   PetscBool          rows   = PETSC_FALSE; /* the pattern is borrowed */
   PetscBool          device = PETSC_FALSE; /* the values are in device memory */

@@ -77,7 +77,7 @@ PetscErrorCode FindHint(Mat F, const Settings &settings, BorrowedMatrix *matrix)
   Analysis &analysis = *Data(F)->analysis;
 
   PetscFunctionBegin;
-  if (analysis.key.levels != 0 || analysis.key.automatic || analysis.hinted || !analysis.key.natural || !PredictsDevice(settings, analysis.cuda)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (matrix->upper || analysis.key.levels != 0 || analysis.key.automatic || analysis.hinted || !analysis.key.natural || !PredictsDevice(settings, analysis.cuda)) PetscFunctionReturn(PETSC_SUCCESS);
   analysis.hinted = true;
   PetscCall(ChooseOrder(F, analysis.key, settings, false, matrix, &analysis.choice));
   const std::string hint = Hint(analysis);

@@ -196,7 +196,8 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKe
   PetscCall(GetPatternState(*matrix, &factor->seen));
 
   const auto summary = factor->analysis->preconditioner->summarize();
-  FillInfo(F, summary, (PetscLogDouble)factor->seen.nonzeros * matrix->block_size * matrix->block_size, fill);
+  const auto stored  = (PetscLogDouble)factor->seen.nonzeros * matrix->block_size * matrix->block_size;
+  FillInfo(F, summary, matrix->upper ? 2 * stored - (PetscLogDouble)matrix->n : stored, fill);
   PetscCall(CiteStrategy(summary.strategy));
   if (factor->analysis->key.ordering) PetscCall(CiteOrdering(OrderingName(factor->analysis->key.ordering)));
   PetscCall(PetscInfo(F, "Strategy %s (%s), %d threads, %.3g MB factor, %.3g MB plan\n", summary.strategy.c_str(), summary.reason.c_str(), summary.threads, 1e-6 * (double)summary.factor_bytes, 1e-6 * (double)summary.plan_bytes));
@@ -249,6 +250,21 @@ static PetscErrorCode AnalyseInOrder(Mat F, Mat A, const Orders &given, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* SBAIJ does not store the other triangle, which an ordering needs. The natural one may be given as index sets, too. */
+static PetscErrorCode CheckOrdersOfTriangle(Mat A, bool makes_ordering, IS row, IS column)
+{
+  PetscBool upper, natural = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  if (!upper) PetscFunctionReturn(PETSC_SUCCESS);
+  if (makes_ordering) natural = PETSC_FALSE;
+  else if (row) PetscCall(ISIdentity(row, &natural));
+  if (natural && !makes_ordering && column && column != row) PetscCall(ISIdentity(column, &natural));
+  PetscCheck(natural, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s matrices are factored in natural order only, as in PETSc: leave out -pc_factor_mat_ordering_type, or use -mat_type aij", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
   SetupContext *handover;
@@ -260,6 +276,7 @@ static PetscErrorCode Analyse(Mat F, Mat A, IS row, IS column, const MatFactorIn
   if (handover) PetscCall(handover->failed_ordering);
   PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Must be square matrix, rows %" PetscInt_FMT " columns %" PetscInt_FMT, A->rmap->n, A->cmap->n);
   PetscCheck(!info->usedt, PETSC_COMM_SELF, PETSC_ERR_SUP, "A drop tolerance (ILUDT) is not supported; use -pc_factor_levels");
+  PetscCall(CheckOrdersOfTriangle(A, handover && handover->MakesOrdering(), row, column));
   if (handover && handover->MakesOrdering()) row = column = nullptr; /* of an earlier set-up, before PCFactorSetReuseOrdering() */
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
   if (baij) PetscCall(MatGetBlockSize(A, &block_size));
@@ -506,6 +523,17 @@ static PetscErrorCode MatGetFactor_AIJ_SyncFree(Mat A, MatFactorType type, Mat *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatGetFactor_SBAIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
+{
+  PetscInt size;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &size));
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Solver type %s factors %s matrices with block size 1, not %" PetscInt_FMT "; use -mat_type aij", MATSOLVERSYNCFREE, ((PetscObject)A)->type_name, size);
+  PetscCall(MatGetFactor_AIJ_SyncFree(A, type, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Only the PC types of this plugin factor parallel matrices: any other PC requests a factorization of the whole matrix,
    not of its diagonal blocks. */
 static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Mat *F)
@@ -530,7 +558,7 @@ static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Ma
 
    Notes:
    Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices and, as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, whose dense
-   blocks are factored on the CPU; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and
+   blocks are factored on the CPU, and, as `MAT_FACTOR_ICC`, with `MATSEQSBAIJ` matrices of block size 1; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and
    `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too, and the former for `MATMPIBAIJ` matrices.
 
    `MAT_FACTOR_ILU` and `MAT_FACTOR_ICC` are supported, with levels of fill, but without a drop tolerance.
@@ -550,6 +578,8 @@ PetscErrorCode RegisterFactorPackage()
   }
   PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQBAIJ, MAT_FACTOR_ILU, guarded<MatGetFactor_AIJ_SyncFree>));
   PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPIBAIJ, MAT_FACTOR_ILU, guarded<MatGetFactor_MPIAIJ_SyncFree>));
+  PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATSEQSBAIJ, MAT_FACTOR_ICC, guarded<MatGetFactor_SBAIJ_SyncFree>));
+  PetscCall(MatSolverTypeRegister(MATSOLVERSYNCFREE, MATMPISBAIJ, MAT_FACTOR_ICC, guarded<MatGetFactor_MPIAIJ_SyncFree>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

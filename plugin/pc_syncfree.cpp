@@ -275,15 +275,15 @@ PetscErrorCode ChangeSettings(PC pc, const Settings &settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The inner type creates the factored matrix when it reads options; for BAIJ, which has no ICC here, PETSc's error would
-   not tell what to do. */
+/* The inner type creates the factored matrix when it reads options; for BAIJ, which has no ICC here, and SBAIJ,
+   which has no ILU, PETSc's error would not tell what to do. */
 static PetscErrorCode CheckBlockMatrix(PC pc, Work work)
 {
-  PetscBool baij;
+  PetscBool of_blocks;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &baij, MATSEQBAIJ, MATMPIBAIJ, ""));
-  if (baij) PetscCall(CheckMatrixType(pc, work));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &of_blocks, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  if (of_blocks) PetscCall(CheckMatrixType(pc, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -89,6 +89,7 @@ TEST_P(RefusedTypes, are_told_what_they_are_and_what_to_do)
   };
   for (const auto& [type, words] : cases) {
     if (type == std::string(MATSEQBAIJ) && GetParam() == std::string(PCSYNCFREEILU)) continue; /* baij_test.cpp */
+    if (type == std::string(MATSEQSBAIJ) && GetParam() == std::string(PCSYNCFREEICC)) continue; /* sbaij_test.cpp */
     const MatOwner A = make_of_type(type);
     const Refusal refusal = use_refused(A, GetParam());
     EXPECT_EQ(PETSC_ERR_SUP, refusal.code) << type;
