@@ -557,9 +557,10 @@ static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Ma
    Level: beginner
 
    Notes:
-   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices and, as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, whose dense
-   blocks are factored on the CPU, and, as `MAT_FACTOR_ICC`, with `MATSEQSBAIJ` matrices of block size 1; in parallel use it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and
-   `PCSYNCFREEICC` use this package for `MATMPIAIJ` matrices, too, and the former for `MATMPIBAIJ` matrices.
+   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices; as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, whose dense
+   blocks are factored on the CPU; and as `MAT_FACTOR_ICC`, with `MATSEQSBAIJ` matrices of block size 1. In parallel use
+   it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and `PCSYNCFREEICC` use this package for `MATMPIAIJ`
+   matrices, too, the former for `MATMPIBAIJ` and the latter for `MATMPISBAIJ` matrices.
 
    `MAT_FACTOR_ILU` and `MAT_FACTOR_ICC` are supported, with levels of fill, but without a drop tolerance.
 
