@@ -454,7 +454,11 @@ def matrices_of_dense_blocks_take_the_steps_of_block_jacobi(petsc):
         for ours in ("-pc_type syncfree_ilu", "-pc_type bjacobi -sub_pc_type syncfree_ilu"):
             result = petsc.plugin(f"{common} {ours} -ksp_view", ranks=ranks)
             result.expect(result.converged(ranks) == expected, f"bjacobi+ilu took {expected} steps")
+            result.has("syncfree block size: ")
         result.has("syncfree block size: 2")
+    padded = petsc.plugin("-pc_type syncfree_ilu -pc_syncfree_block_size 2 -ksp_view", ranks=2)
+    padded.has("syncfree block size: least 2, most 2 (dense blocks; levels of block rows); zeros added: sum ")
+    padded.lacks("zeros added: sum 0")
 
 
 @test
