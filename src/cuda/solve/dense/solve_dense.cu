@@ -1,0 +1,264 @@
+/// Implements cuda/solve/dense/dense_solver.hpp: one triangle, and L and U in one launch, by the kernel of
+/// cuda/solve/dense/kernel.cuh.
+
+#include "cuda/solve/dense/dense_solver.hpp"
+
+#include <string>
+#include <type_traits>
+
+#include "core/support/instantiate.hpp"
+#include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/base/launch.hpp"
+#include "cuda/solve/dense/kernel.cuh"
+
+namespace syncfree::cuda {
+namespace {
+
+constexpr const char* own_name = "level_order";
+
+template <int value> using Constant = std::integral_constant<int, value>;
+
+template <int rows, class Body> void with_lanes_of_block_row(int lanes, Body body)
+{
+  switch (lanes) {
+    case 8: return body(Constant<rows>(), Constant<8>(), std::true_type());
+    case 16: return body(Constant<rows>(), Constant<16>(), std::true_type());
+    default: return body(Constant<rows>(), Constant<32>(), std::true_type());
+  }
+}
+
+/// Calls body(rows of a tile, lanes, whether a tile is a block row), integral constants.
+template <class Body> void with_shape(const DenseShape& shape, Body body)
+{
+  static_assert(largest_tile == 6, "if there are several tiles, they have 4 to 6 rows");
+  if (shape.tiles > 1) {
+    switch (shape.tile) {
+      case 4: return body(Constant<4>(), Constant<32>(), std::false_type());
+      case 5: return body(Constant<5>(), Constant<32>(), std::false_type());
+      default: return body(Constant<6>(), Constant<32>(), std::false_type());
+    }
+  }
+  switch (shape.tile) {
+    case 2: return with_lanes_of_block_row<2>(shape.lanes, body);
+    case 3: return with_lanes_of_block_row<3>(shape.lanes, body);
+    case 4: return with_lanes_of_block_row<4>(shape.lanes, body);
+    case 5: return with_lanes_of_block_row<5>(shape.lanes, body);
+    default: return with_lanes_of_block_row<6>(shape.lanes, body);
+  }
+}
+
+/// Queues a solve with `first`, and then with `second` if it has blocks.
+///   thread_blocks  of each
+template <class T, class V, class I>
+void launch_dense(const DenseRows<V, I>& first, const DenseRows<V, I>& second, const DenseShape& shape,
+                  const unsigned (&thread_blocks)[2], const LevelOrderBlocks& blocks,
+                  typename DoubleBufferedMailbox<DeviceScalar<T>>::View mailbox, TicketCounter* counter, const T* b, T* x,
+                  SolveMode mode, cudaStream_t stream)
+{
+  const LaunchParameters parameters = {thread_blocks[0] + thread_blocks[1], blocks.threads, blocks.shared_bytes(), stream,
+                                       mode.overlaps};
+  with_shape(shape, [&](auto rows, auto lanes, auto whole) {
+    launch(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, whole>, parameters, first, second, shape,
+           thread_blocks[0], mailbox, counter, as_device(b), as_device(x), mode.conjugate);
+  });
+}
+
+template <class T, class V, class I> void allow_dense(const DenseShape& shape, const LevelOrderBlocks& blocks)
+{
+  with_shape(shape, [&](auto rows, auto lanes, auto whole) {
+    allow_shared_memory(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, whole>, blocks.shared_bytes());
+  });
+}
+
+unsigned thread_blocks_of(std::size_t rows, const DenseShape& shape, const LevelOrderBlocks& blocks)
+{
+  return blocks_for(rows * shape.tiles * shape.lanes, blocks.threads);
+}
+
+/// to[k] = from[index[k]]
+template <class I> __global__ void take_indices(std::size_t count, const I* index, const I* from, I* to)
+{
+  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (k < count) to[k] = from[index[k]];
+}
+/// Returns an empty array without `from`. On the null stream.
+template <class I> DeviceArray<I> taken(I count, const I* index, const I* from)
+{
+  DeviceArray<I> to(from ? count : 0);
+  if (!to.empty()) launch(take_indices<I>, {blocks_for(to.size(), 256), 256}, to.size(), index, from, to.data());
+  return to;
+}
+
+template <class T, class V, class I> class DenseSolver;
+
+/// Refers to the arrays of both solvers.
+template <class T, class V, class I> class DensePair : public PairSolver<T> {
+  using Solver = DenseSolver<T, V, I>;
+
+public:
+  DensePair(const Solver& L, const Solver& U, const Orders<I>& orders)
+      : shape_(U.shape()), blocks_(blocks_of_both(L.blocks(), U.blocks())), first_(L.dense_rows()),
+        second_(U.dense_rows()), operand_(places(first_, second_)), b_name_(taken(first_.n, first_.name, orders.row)),
+        x_name_(taken(second_.n, second_.name, orders.column)),
+        memory_(2 * static_cast<std::size_t>(first_.n) * shape_.size), counter_(own_name)
+  {
+    second_.operand = operand_.data();
+    if (!b_name_.empty()) first_.name = b_name_.data();
+    if (!x_name_.empty()) second_.name = x_name_.data();
+    allow_dense<T, V, I>(shape_, blocks_);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  bool accept_new_values() override
+  {
+    values_.announce();
+    return true;
+  }
+
+  void solve_pair(const T* b, T* x, bool conjugate, cudaStream_t stream) override
+  {
+    const unsigned thread_blocks = thread_blocks_of(first_.n, shape_, blocks_);
+    launch_dense<T, V, I>(first_, second_, shape_, {thread_blocks, thread_blocks}, blocks_, memory_.mailbox_view(),
+                          counter_.data(), b, x, {conjugate, values_.may_overlap(stream)}, stream);
+  }
+
+  std::size_t pair_bytes() const override
+  {
+    return operand_.bytes() + b_name_.bytes() + x_name_.bytes() + memory_.mailbox_bytes();
+  }
+
+private:
+  /// Returns by position in U the position of the same row in L.
+  static DeviceArray<I> places(const DenseRows<V, I>& L, const DenseRows<V, I>& U)
+  {
+    const DeviceArray<I> position_in_L = inverse_permutation(L.n, L.name);
+    return taken(U.n, U.name, position_in_L.data());
+  }
+
+  const DenseShape shape_;
+  const LevelOrderBlocks blocks_;
+  DenseRows<V, I> first_, second_;
+  DeviceArray<I> operand_, b_name_, x_name_;
+  typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
+  TicketCounterMemory counter_;
+  NewValues values_;
+};
+
+template <class T, class V, class I> class DenseSolver : public DeviceSolver<T, I> {
+public:
+  explicit DenseSolver(const DeviceTriangle<I>& triangle)
+      : scaled_(!triangle.unit), transposed_(triangle.transposed_blocks), shape_(choose_shape(triangle)),
+        blocks_(choose_blocks(granularity(triangle, shape_), shape_.lanes, enough_levels)),
+        row_(triangle.rows_in_level_order()), rows_(level_ordered_rows(triangle, row_.data())),
+        value_((static_cast<std::size_t>(triangle.nnz()) + (scaled_ ? row_.size() : 0)) * shape_.size * shape_.size),
+        memory_(row_.size() * shape_.size), counter_(own_name),
+        work_(shape_.tiles > 1 && scaled_ ? row_.size() * shape_.size : 0)
+  {
+    allow_dense<T, V, I>(shape_, blocks_);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
+  SolverTraits traits() const override
+  {
+    SolverTraits traits;
+    traits.in_place = work_.empty();
+    return traits;
+  }
+
+  void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
+  {
+    const T* b = v.b;
+    if (b == v.x && !work_.empty()) {  // tiles of a block row read all of its right-hand side
+      SYNCFREE_CUDA(cudaMemcpyAsync(work_.data(), b, work_.bytes(), cudaMemcpyDeviceToDevice, stream));
+      b = work_.data();
+      mode.overlaps = false;
+    }
+    launch_dense<T, V, I>(dense_rows(), dense_rows(), shape_, {thread_blocks_of(row_.size(), shape_, blocks_), 0}, blocks_,
+                          memory_.mailbox_view(), counter_.data(), b, v.x, mode, stream);
+  }
+
+  std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first,
+                                                  const Orders<I>& orders) const override
+  {
+    const auto* const L = dynamic_cast<const DenseSolver*>(&first);
+    if (!L || L->shape_.lanes != shape_.lanes) return nullptr;
+    return std::make_unique<DensePair<T, V, I>>(*L, *this, orders);
+  }
+
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  {
+    if (part == UpdatePart::rest) return;
+    const DenseSource<DeviceScalar<T>, I> from = {as_device(value), as_device(inverse_diagonal), rows_.source.data(),
+                                                  row_.data(), transposed_};
+    const auto store = [&](auto kernel) {
+      constexpr unsigned threads = 256;
+      launch(kernel, {blocks_for(row_.size() * shape_.tiles * shape_.lanes, threads), threads, 0, stream}, dense_rows(),
+             shape_, from, as_device(value_.data()));
+    };
+    switch (shape_.lanes) {
+      case 8: return store(store_dense_values<T, V, I, 8>);
+      case 16: return store(store_dense_values<T, V, I, 16>);
+      default: return store(store_dense_values<T, V, I, 32>);
+    }
+  }
+
+  PlanSummary summarize_plan() const override
+  {
+    const std::string size = std::to_string(shape_.size);
+    std::string text = "blocks of " + size + " x " + size + ", " + std::to_string(shape_.lanes) + " lanes a block row";
+    if (shape_.tiles > 1) text += " of " + std::to_string(shape_.tiles) + " tiles";
+    const std::size_t bytes = row_.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes() +
+                              work_.bytes() + memory_.mailbox_bytes();
+    return {text + blocks_.describe_blocks(), bytes, value_.bytes(), PlanForm::rows};
+  }
+
+  const DenseShape& shape() const { return shape_; }
+  const LevelOrderBlocks& blocks() const { return blocks_; }
+  DenseRows<V, I> dense_rows() const
+  {
+    return {static_cast<I>(row_.size()), rows_.begin.data(), rows_.column.data(), row_.data(), nullptr,
+            as_device(value_.data()), scaled_};
+  }
+
+private:
+  /// L and U get the same lanes if they have about the same blocks.
+  static DenseShape choose_shape(const DeviceTriangle<I>& triangle)
+  {
+    const double columns = static_cast<double>(triangle.nnz()) / triangle.n() * triangle.block_size;
+    const bool is_whole = triangle.block_size <= largest_tile;
+    return shape_of_blocks(triangle.block_size, !is_whole || columns > 48 ? 32 : columns > 12 ? 16 : 8);
+  }
+
+  static Granularity granularity(const DeviceTriangle<I>& triangle, const DenseShape& shape)
+  {
+    Granularity g;
+    g.rows_a_level = static_cast<double>(triangle.n()) * shape.tiles / static_cast<double>(triangle.level_count());
+    g.entries_a_row = static_cast<double>(triangle.nnz()) / triangle.n() * shape.size;
+    return g;
+  }
+
+  const bool scaled_, transposed_;
+  const DenseShape shape_;
+  const LevelOrderBlocks blocks_;
+  DeviceArray<I> row_;
+  PermutedRows<I> rows_;
+  DeviceArray<V> value_;
+  typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
+  TicketCounterMemory counter_;
+  DeviceArray<T> work_;  ///< of solves in place, or empty
+};
+
+}  // namespace
+
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_dense_block_solver(const DeviceTriangle<I>& triangle, const SolverOptions&)
+{
+  return std::make_unique<DenseSolver<T, V, I>>(triangle);
+}
+
+#define INSTANTIATE(T, V, I)                                                                                     \
+  template std::unique_ptr<DeviceSolver<T, I>> make_dense_block_solver<T, V, I>(const DeviceTriangle<I>&, \
+                                                                               const SolverOptions&);
+SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
+
+}  // namespace syncfree::cuda
