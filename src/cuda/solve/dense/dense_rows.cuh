@@ -2,8 +2,8 @@
 
 /// How `level_order` stores a triangle of dense blocks.
 ///
-/// A block row is a dense matrix of the columns of all its blocks. If the diagonal is not 1, the first columns are those
-/// of -inverse_i, whose operand is b_i, and the other blocks are inverse_i block_ik:
+/// A block row is a dense matrix of the columns of all its blocks. If the diagonal is not 1, the first columns are
+/// those of -inverse_i, whose operand is b_i, and the other blocks are inverse_i block_ik:
 ///
 ///   x_i = inverse_i b_i - sum_k (inverse_i block_ik) x_k
 ///
@@ -56,7 +56,8 @@ template <class I> struct DenseTile {
 
   ///   position, which  of the block row, and of the tile in it
   __device__ DenseTile(const I* begin, bool scaled, const DenseShape& shape, std::size_t position, int which)
-      : own(scaled ? shape.size : 0), first_block(begin[position]), rows(min(shape.tile, shape.size - which * shape.tile))
+      : own(scaled ? shape.size : 0), first_block(begin[position]),
+        rows(min(shape.tile, shape.size - which * shape.tile))
   {
     columns = own + (begin[position + 1] - first_block) * static_cast<I>(shape.size);
     const std::size_t blocks_before = static_cast<std::size_t>(first_block) + (scaled ? position : 0);
@@ -75,7 +76,7 @@ template <class I> struct DenseTile {
 };
 
 /// Values of a factor as DeviceSolver::update_values() gets them.
-///   source      n + 1 offsets' blocks: index of the block in `value`
+///   source      by block of the rows in level order: its index in `value`
 ///   row         index of the block row in `inverse`
 ///   transposed  blocks are stored row by row
 template <class N, class I> struct DenseSource {

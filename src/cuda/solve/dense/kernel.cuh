@@ -119,8 +119,9 @@ template <int rows, int lanes, class N> __device__ N sum_of_row(const N (&sum)[r
 /// It may begin before the previous launch has ended, which may be one of this kernel: mailboxes are cleared after the
 /// end of that launch, and b is read then; everything else is read before.
 ///
-/// owns       `lanes` lanes of a warp own a tile of up to `rows` rows, with `whole` those of a block row, first those of
-///            `first`, then those of `second`; a thread block owns as many as it has room for, consecutive in level order
+/// owns       `lanes` lanes of a warp own a tile of up to `rows` rows, with `whole` those of a block row; tiles of
+///            `first` come before those of `second`; a thread block owns as many as it has room for, consecutive in
+///            level order
 /// waits      for the values of earlier block rows, all of a batch polled at once, rows of `second` also for those of
 ///            `first`; no lane waits alone in a loop, so tiles of one warp may depend on each other
 /// publishes  the values of the tile's rows, lane r that of row r; prepares their slots for the next launch

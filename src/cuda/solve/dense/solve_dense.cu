@@ -52,11 +52,11 @@ template <class Body> void with_shape(const DenseShape& shape, Body body)
 template <class T, class V, class I>
 void launch_dense(const DenseRows<V, I>& first, const DenseRows<V, I>& second, const DenseShape& shape,
                   const unsigned (&thread_blocks)[2], const LevelOrderBlocks& blocks,
-                  typename DoubleBufferedMailbox<DeviceScalar<T>>::View mailbox, TicketCounter* counter, const T* b, T* x,
-                  SolveMode mode, cudaStream_t stream)
+                  typename DoubleBufferedMailbox<DeviceScalar<T>>::View mailbox, TicketCounter* counter, const T* b,
+                  T* x, SolveMode mode, cudaStream_t stream)
 {
-  const LaunchParameters parameters = {thread_blocks[0] + thread_blocks[1], blocks.threads, blocks.shared_bytes(), stream,
-                                       mode.overlaps};
+  const LaunchParameters parameters = {thread_blocks[0] + thread_blocks[1], blocks.threads, blocks.shared_bytes(),
+                                       stream, mode.overlaps};
   with_shape(shape, [&](auto rows, auto lanes, auto whole) {
     launch(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, whole>, parameters, first, second, shape,
            thread_blocks[0], mailbox, counter, as_device(b), as_device(x), mode.conjugate);
@@ -173,8 +173,9 @@ public:
       b = work_.data();
       mode.overlaps = false;
     }
-    launch_dense<T, V, I>(dense_rows(), dense_rows(), shape_, {thread_blocks_of(row_.size(), shape_, blocks_), 0}, blocks_,
-                          memory_.mailbox_view(), counter_.data(), b, v.x, mode, stream);
+    const unsigned thread_blocks = thread_blocks_of(row_.size(), shape_, blocks_);
+    launch_dense<T, V, I>(dense_rows(), dense_rows(), shape_, {thread_blocks, 0}, blocks_, memory_.mailbox_view(),
+                          counter_.data(), b, v.x, mode, stream);
   }
 
   std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first,
