@@ -12,6 +12,7 @@
 /// rows, of which each has some lanes of a warp; a lane has every lanes-th column.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "cuda/base/scalar.cuh"
 
@@ -25,12 +26,21 @@ struct DenseShape {
   int tile;   ///< rows of a tile; the last one of a block row may have fewer
   int tiles;  ///< of a block row
   int lanes;  ///< of a tile
+  int batch;  ///< columns that a lane has in flight
 };
 
-inline DenseShape shape_of_blocks(int size, int lanes)
+/// Chooses the shape. Only with a warp for each tile a block row may have more columns than its lanes have in flight.
+///   longest  most blocks in a block row, with the diagonal one
+inline DenseShape shape_of_blocks(int size, std::int64_t longest)
 {
   const int tiles = (size + largest_tile - 1) / largest_tile;
-  return {size, (size + tiles - 1) / tiles, tiles, lanes};
+  const int tile = (size + tiles - 1) / tiles, long_batch = tile <= 4 ? 4 : 3;
+  const std::int64_t columns = longest * size;
+  DenseShape shape = {size, tile, tiles, 32, long_batch};
+  if (tiles > 1) return shape;
+  if (columns <= 2 * 16) shape.lanes = columns <= 2 * 8 ? 8 : 16, shape.batch = 2;
+  else if (columns <= long_batch * 16) shape.lanes = 16;
+  return shape;
 }
 
 /// Block rows by position in level order, n > 0.

@@ -14,13 +14,11 @@
 
 namespace syncfree::cuda {
 
-/// Columns that a lane has in flight.
-template <class N, int rows> constexpr int dense_batch = sizeof(N) > 8 ? 2 : rows <= 4 ? 4 : 3;
-
 /// Columns k, k + lanes, ... of a tile, as far as it has them, with a value for each row of the tile.
-template <class N, class V, class I, int rows, int lanes> struct DenseBatch {
-  static constexpr int size = dense_batch<N, rows>;
-  std::size_t slot[size];  ///< of the operand in the mailbox; its index in the block of b
+template <class N, class V, class I, int rows, int lanes, int entries> struct DenseBatch {
+  static constexpr int size = entries, step = entries * lanes;
+  using Slot = std::make_unsigned_t<I>;
+  Slot slot[size];  ///< of the operand in the mailbox; its index in the block of b
   DeviceScalar<V> value[size][rows];
   N seen[size];
   bool live[size], waits[size];
@@ -28,7 +26,7 @@ template <class N, class V, class I, int rows, int lanes> struct DenseBatch {
   ///   of_own, of_others  slots of the values of A.operand[position], and of block row 0
   template <bool whole>
   __device__ void load_columns(const DenseRows<V, I>& A, const DenseTile<I>& tile, int block_size, I k,
-                               std::size_t of_own, std::size_t of_others)
+                               Slot of_own, Slot of_others)
   {
     const int lane = threadIdx.x % lanes, block_columns = whole ? rows : block_size;
 #pragma unroll
@@ -37,11 +35,11 @@ template <class N, class V, class I, int rows, int lanes> struct DenseBatch {
       live[e] = c < tile.columns;
       const bool is_own = c < tile.own;
       waits[e] = live[e] && (!is_own || A.operand);
-      slot[e] = of_own + static_cast<std::size_t>(c);
+      slot[e] = of_own + static_cast<Slot>(c);
       if (live[e] && !is_own) {
         const I block = (c - tile.own) / block_columns;
-        slot[e] = of_others + static_cast<std::size_t>(A.column[tile.first_block + block]) * block_columns +
-                  static_cast<std::size_t>(c - tile.own - block * block_columns);
+        slot[e] = of_others + static_cast<Slot>(A.column[tile.first_block + block] * block_columns +
+                                                (c - tile.own - block * block_columns));
       }
       const DeviceScalar<V>* const stored = A.value + (live[e] ? tile.value_index(c, lane) : 0);
       const int step = tile.template row_step<lanes>(c, lane);
@@ -116,6 +114,9 @@ template <int rows, int lanes, class N> __device__ N sum_of_row(const N (&sum)[r
   return v[0];
 }
 
+/// Thread blocks of a multiprocessor for which registers must do: enough for some levels where rows are short.
+template <class N, int entries> constexpr int dense_thread_blocks = sizeof(N) > 8 ? 1 : entries <= 2 ? 4 : 2;
+
 /// It may begin before the previous launch has ended, which may be one of this kernel: mailboxes are cleared after the
 /// end of that launch, and b is read then; everything else is read before.
 ///
@@ -123,7 +124,8 @@ template <int rows, int lanes, class N> __device__ N sum_of_row(const N (&sum)[r
 ///            `first` come before those of `second`; a thread block owns as many as it has room for, consecutive in
 ///            level order
 /// waits      for the values of earlier block rows, all of a batch polled at once, rows of `second` also for those of
-///            `first`; no lane waits alone in a loop, so tiles of one warp may depend on each other
+///            `first`; no lane waits alone in a loop, so tiles of one warp may depend on each other. Only a tile with a
+///            warp of its own may have more columns than a batch: it adds up all but the last ones first
 /// publishes  the values of the tile's rows, lane r that of row r; prepares their slots for the next launch
 /// order      DoubleBufferedMailbox: relaxed, the value itself is the message
 /// progress   rows at earlier positions, and all of `first` for `second`, belong to thread blocks with earlier tickets,
@@ -132,18 +134,20 @@ template <int rows, int lanes, class N> __device__ N sum_of_row(const N (&sum)[r
 /// source     as solve_in_level_order; dense blocks scaled by the inverse diagonal: this library
 ///   blocks_of_first  thread blocks; all of them if there is no `second`
 ///   memory           a slot for each row of `first`, then of `second`
-template <class N, class V, class I, int rows, int lanes, bool whole>
-__global__ void __launch_bounds__(level_order_threads)
+template <class N, class V, class I, int rows, int lanes, int entries, bool whole>
+__global__ void __launch_bounds__(level_order_threads, dense_thread_blocks<N, entries>)
 solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape, unsigned blocks_of_first,
                  typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, const N* b, N* x,
                  bool conjugate)
 {
-  using Batch = DenseBatch<N, V, I, rows, lanes>;
-  if constexpr (whole) shape = {rows, rows, 1, lanes};
+  using Batch = DenseBatch<N, V, I, rows, lanes, entries>;
+  using Slot = typename Batch::Slot;
+  if constexpr (whole) shape = {rows, rows, 1, lanes, entries};
   const BlockTicket ticket = take_ticket(counter);
   const bool is_second = ticket.index >= blocks_of_first, is_pair = gridDim.x > blocks_of_first;
   const DenseRows<V, I> A = is_second ? second : first;
-  const std::size_t slots = static_cast<std::size_t>(A.n) * shape.size, of_others = is_second ? slots : 0;
+  const std::size_t slots = static_cast<std::size_t>(A.n) * shape.size;
+  const Slot of_others = is_second ? static_cast<Slot>(slots) : 0;
   const DoubleBufferedMailbox<N> box(memory, is_pair ? 2 * slots : slots, ticket.launch);
   const std::size_t block = ticket.index - (is_second ? blocks_of_first : 0);
   const std::size_t own_tile = block * (blockDim.x / lanes) + threadIdx.x / lanes;
@@ -155,14 +159,13 @@ solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape
   DenseTile<I> tile(A.begin, A.scaled, shape, position, which);
   if (!live) tile.columns = 0;
   const I name = A.name[position];
-  const std::size_t of_own = A.operand ? static_cast<std::size_t>(A.operand[position]) * shape.size : 0;
-  I k = lane;
+  const Slot of_own = A.operand ? static_cast<Slot>(A.operand[position]) * static_cast<Slot>(shape.size) : 0;
   Batch batch;
-  batch.template load_columns<whole>(A, tile, shape.size, k, of_own, of_others);
+  batch.template load_columns<whole>(A, tile, shape.size, lane, of_own, of_others);
   const bool owns = live && lane < tile.rows;  // that row of the tile
-  const std::size_t own_row = static_cast<std::size_t>(which) * shape.tile + lane;
-  const std::size_t own_slot = of_others + position * shape.size + own_row;
-  const std::size_t block_in_vector = static_cast<std::size_t>(name) * shape.size;
+  const Slot own_row = static_cast<Slot>(which * shape.tile + lane);
+  const Slot own_slot = of_others + static_cast<Slot>(position * shape.size) + own_row;
+  const Slot block_in_vector = static_cast<Slot>(name) * static_cast<Slot>(shape.size);
 
   wait_for_primary_launch();
   trigger_dependent_launch();
@@ -184,18 +187,21 @@ solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape
   N sum[rows];
 #pragma unroll
   for (N& s : sum) s = N(0);
+  if constexpr (lanes == 32) {
+    for (I next = Batch::step; next < tile.columns; next += Batch::step) {
+      (void)BoundedWait(name).template until_for_warp<1>([&] { return __all_sync(~0u, batch.poll_operands(box)) != 0; });
+      batch.add_to(sum, conjugate);
+      batch.template load_columns<whole>(A, tile, shape.size, next + lane, of_own, of_others);
+      batch.load_operands(b + block_in_vector);
+    }
+  }
   const unsigned group = group_of(lanes);
   bool summed = !live, done = !live;
   SYNCFREE_MAY_NANOSLEEP
   for (BoundedWait wait(name); !__all_sync(~0u, done);) {
     if (!summed && batch.poll_operands(box)) {
       batch.add_to(sum, conjugate);
-      k += batch.size * lanes;
-      summed = k >= tile.columns;
-      if (!summed) {
-        batch.template load_columns<whole>(A, tile, shape.size, k, of_own, of_others);
-        batch.load_operands(b + block_in_vector);
-      }
+      summed = true;
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
     if (!__any_sync(~0u, complete)) {

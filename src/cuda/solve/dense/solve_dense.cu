@@ -18,32 +18,38 @@ constexpr const char* own_name = "level_order";
 
 template <int value> using Constant = std::integral_constant<int, value>;
 
-template <int rows, class Body> void with_lanes_of_block_row(int lanes, Body body)
+template <int rows, class Body> void with_block_row(const DenseShape& shape, Body body)
 {
-  switch (lanes) {
-    case 8: return body(Constant<rows>(), Constant<8>(), std::true_type());
-    case 16: return body(Constant<rows>(), Constant<16>(), std::true_type());
-    default: return body(Constant<rows>(), Constant<32>(), std::true_type());
-  }
+  constexpr Constant<rows <= 4 ? 4 : 3> long_batch;
+  constexpr Constant<2> short_batch;
+  const bool is_short = shape.batch == short_batch;
+  if (shape.lanes == 8) return body(Constant<rows>(), Constant<8>(), short_batch, std::true_type());
+  if (shape.lanes == 16 && is_short) return body(Constant<rows>(), Constant<16>(), short_batch, std::true_type());
+  if (shape.lanes == 16) return body(Constant<rows>(), Constant<16>(), long_batch, std::true_type());
+  return body(Constant<rows>(), Constant<32>(), long_batch, std::true_type());
+}
+template <int rows, class Body> void with_part_of_block_row(Body body)
+{
+  body(Constant<rows>(), Constant<32>(), Constant<rows <= 4 ? 4 : 3>(), std::false_type());
 }
 
-/// Calls body(rows of a tile, lanes, whether a tile is a block row), integral constants.
+/// Calls body(rows of a tile, lanes, batch, whether a tile is a block row), integral constants.
 template <class Body> void with_shape(const DenseShape& shape, Body body)
 {
   static_assert(largest_tile == 6, "if there are several tiles, they have 4 to 6 rows");
   if (shape.tiles > 1) {
     switch (shape.tile) {
-      case 4: return body(Constant<4>(), Constant<32>(), std::false_type());
-      case 5: return body(Constant<5>(), Constant<32>(), std::false_type());
-      default: return body(Constant<6>(), Constant<32>(), std::false_type());
+      case 4: return with_part_of_block_row<4>(body);
+      case 5: return with_part_of_block_row<5>(body);
+      default: return with_part_of_block_row<6>(body);
     }
   }
   switch (shape.tile) {
-    case 2: return with_lanes_of_block_row<2>(shape.lanes, body);
-    case 3: return with_lanes_of_block_row<3>(shape.lanes, body);
-    case 4: return with_lanes_of_block_row<4>(shape.lanes, body);
-    case 5: return with_lanes_of_block_row<5>(shape.lanes, body);
-    default: return with_lanes_of_block_row<6>(shape.lanes, body);
+    case 2: return with_block_row<2>(shape, body);
+    case 3: return with_block_row<3>(shape, body);
+    case 4: return with_block_row<4>(shape, body);
+    case 5: return with_block_row<5>(shape, body);
+    default: return with_block_row<6>(shape, body);
   }
 }
 
@@ -57,16 +63,16 @@ void launch_dense(const DenseRows<V, I>& first, const DenseRows<V, I>& second, c
 {
   const LaunchParameters parameters = {thread_blocks[0] + thread_blocks[1], blocks.threads, blocks.shared_bytes(),
                                        stream, mode.overlaps};
-  with_shape(shape, [&](auto rows, auto lanes, auto whole) {
-    launch(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, whole>, parameters, first, second, shape,
+  with_shape(shape, [&](auto rows, auto lanes, auto batch, auto whole) {
+    launch(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, batch, whole>, parameters, first, second, shape,
            thread_blocks[0], mailbox, counter, as_device(b), as_device(x), mode.conjugate);
   });
 }
 
 template <class T, class V, class I> void allow_dense(const DenseShape& shape, const LevelOrderBlocks& blocks)
 {
-  with_shape(shape, [&](auto rows, auto lanes, auto whole) {
-    allow_shared_memory(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, whole>, blocks.shared_bytes());
+  with_shape(shape, [&](auto rows, auto lanes, auto batch, auto whole) {
+    allow_shared_memory(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, batch, whole>, blocks.shared_bytes());
   });
 }
 
@@ -147,7 +153,7 @@ private:
 template <class T, class V, class I> class DenseSolver : public DeviceSolver<T, I> {
 public:
   explicit DenseSolver(const DeviceTriangle<I>& triangle)
-      : scaled_(!triangle.unit), transposed_(triangle.transposed_blocks), shape_(choose_shape(triangle)),
+      : scaled_(!triangle.unit), transposed_(triangle.transposed_blocks), shape_(shape_of_blocks(triangle.block_size, triangle.longest() + 1)),
         blocks_(choose_blocks(granularity(triangle, shape_), shape_.lanes, enough_levels)),
         row_(triangle.rows_in_level_order()), rows_(level_ordered_rows(triangle, row_.data())),
         value_((static_cast<std::size_t>(triangle.nnz()) + (scaled_ ? row_.size() : 0)) * shape_.size * shape_.size),
@@ -182,7 +188,7 @@ public:
                                                   const Orders<I>& orders) const override
   {
     const auto* const L = dynamic_cast<const DenseSolver*>(&first);
-    if (!L || L->shape_.lanes != shape_.lanes) return nullptr;
+    if (!L || L->shape_.lanes != shape_.lanes || L->shape_.batch != shape_.batch) return nullptr;
     return std::make_unique<DensePair<T, V, I>>(*L, *this, orders);
   }
 
@@ -222,14 +228,6 @@ public:
   }
 
 private:
-  /// L and U get the same lanes if they have about the same blocks.
-  static DenseShape choose_shape(const DeviceTriangle<I>& triangle)
-  {
-    const double columns = static_cast<double>(triangle.nnz()) / triangle.n() * triangle.block_size;
-    const bool is_whole = triangle.block_size <= largest_tile;
-    return shape_of_blocks(triangle.block_size, !is_whole || columns > 48 ? 32 : columns > 12 ? 16 : 8);
-  }
-
   static Granularity granularity(const DeviceTriangle<I>& triangle, const DenseShape& shape)
   {
     Granularity g;
